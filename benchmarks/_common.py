@@ -79,7 +79,7 @@ def simulate_windows(tree: str, **settings: Any) -> Windows:
         parts.append(
             Windows.from_strings(
                 [row.tobytes().decode("ascii") for row in made.windows(genome)[training]],
-                labels=genome.sites.label[training],
+                labels=genome.sites["labels"][training],
                 tasks=[genome.organism] * training.size,
             )
         )

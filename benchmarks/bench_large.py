@@ -42,8 +42,8 @@ def simulate_windows(n: int, tasks: int, window: int, seed: int = SEED) -> Windo
 
     from seqmtl.sequences import Windows
     from seqmtl.sequences.alphabet import encode
+    from seqmtl.sequences.sites import window_starts
     from seqmtl.simulate import simulate
-    from seqmtl.simulate.labelled_sites import window_starts
 
     names = [f"organism{t + 1}" for t in range(tasks)]
     tree = "(" + ",".join(f"{name}:{0.1 * (t + 1):.1f}" for t, name in enumerate(names)) + ");"
@@ -59,11 +59,12 @@ def simulate_windows(n: int, tasks: int, window: int, seed: int = SEED) -> Windo
     )
     codes, starts, reverse, labels, base = [], [], [], [], 0
     for genome in made.genomes:
-        sites = genome.sites[~genome.is_test()]
+        sites = genome.sites.take(~genome.is_test())
         codes.append(encode(genome.letters.tobytes()))
-        starts.append(base + window_starts(sites, made.site_length, window))
-        reverse.append(sites.strand < 0)
-        labels.append(sites.label)
+        ends = sites.starts + made.site_length
+        starts.append(base + window_starts(sites.starts, ends, sites.is_reverse, window))
+        reverse.append(sites.is_reverse)
+        labels.append(sites["labels"])
         base += genome.letters.size
     return Windows(
         np.concatenate(codes),

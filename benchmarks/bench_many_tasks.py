@@ -67,8 +67,8 @@ def simulate_windows(tasks: int, n: int) -> tuple[Windows, Windows]:
 
     from seqmtl.sequences import Windows
     from seqmtl.sequences.alphabet import encode
+    from seqmtl.sequences.sites import window_starts
     from seqmtl.simulate import simulate
-    from seqmtl.simulate.labelled_sites import window_starts
 
     n_genes = 10 + round(GENES_PER_WINDOW * n)
     made = simulate(
@@ -80,9 +80,9 @@ def simulate_windows(tasks: int, n: int) -> tuple[Windows, Windows]:
     bases = np.cumsum([0, *(own.size for own in codes)])
     found = []
     for is_test in (False, True):
-        sites = [genome.sites[genome.is_test() == is_test] for genome in made.genomes]
+        sites = [genome.sites.take(genome.is_test() == is_test) for genome in made.genomes]
         starts = [
-            base + window_starts(own, made.site_length, WINDOW)
+            base + window_starts(own.starts, own.starts + made.site_length, own.is_reverse, WINDOW)
             for base, own in zip(bases, sites, strict=False)
         ]
         found.append(
@@ -90,9 +90,9 @@ def simulate_windows(tasks: int, n: int) -> tuple[Windows, Windows]:
                 np.concatenate(codes),
                 np.concatenate(starts),
                 WINDOW,
-                is_reverse=np.concatenate([own.strand < 0 for own in sites]),
-                labels=np.concatenate([own.label for own in sites]),
-                task_ids=np.repeat(np.arange(tasks), [own.start.size for own in sites]),
+                is_reverse=np.concatenate([own.is_reverse for own in sites]),
+                labels=np.concatenate([own["labels"] for own in sites]),
+                task_ids=np.repeat(np.arange(tasks), [len(own) for own in sites]),
                 task_names=[genome.organism for genome in made.genomes],
             )
         )

@@ -180,16 +180,9 @@ def measure_speed(arguments: argparse.Namespace) -> None:
     stride = -(-length // 16) * 16  # numbers of 32 bits, in whole cache lines
     table = np.ones(4**degree * stride, dtype=np.int32)
 
-    def scan(strand: str) -> Callable[[], None]:
-        def run() -> None:
-            for _ in scanner.scan_chunks(codes, strand):
-                pass
-
-        return run
-
     ways = {
-        "scan, plus strand": (scan("+"), n),
-        "scan, minus strand": (scan("-"), n),
+        "scan, plus strand": (lambda: scanner.scan_contig(codes, "+"), n),
+        "scan, minus strand": (lambda: scanner.scan_contig(codes, "-"), n),
         "one table of floats": (lambda: add_float_rows(by_word, length, rows, sums), n),
         "look up each window": (lambda: look_up_windows(by_position, length, rows, few), few.size),
         "roofline: read the rows": (lambda: read_rows(table, stride, rows), n),

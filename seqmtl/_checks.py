@@ -70,7 +70,7 @@ def check_number(
 
 
 def check_integer(
-    name: str, value: Any, least: int, most: int | None = None, *, remedy: str = ""
+    name: str, value: Any, least: int | None, most: int | None = None, *, remedy: str = ""
 ) -> None:
     """Check that a value is an integer from `least` to `most`.
 
@@ -79,10 +79,13 @@ def check_integer(
     ValueError
         If it is not.
     """
-    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not is_integer or value < least or (most is not None and value > most):
-        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-        refuse(name, f"an integer {limits}", value, remedy)
+    is_right = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if is_right and (least is None or value >= least) and (most is None or value <= most):
+        return
+    limits = "" if least is None else f" of at least {least}"
+    refuse(
+        name, f"an integer{limits if most is None else f' from {least} to {most}'}", value, remedy
+    )
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str | None]) -> None:

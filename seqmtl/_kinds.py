@@ -36,7 +36,7 @@ def flag(value: Any) -> bool:
 
 def integer(value: Any) -> int:
     """Take an integer."""
-    return _whole(value, -_LARGEST)
+    return _whole(value, None)
 
 
 def positive_int(value: Any) -> int:
@@ -49,15 +49,10 @@ def count(value: Any) -> int:
     return _whole(value, 0)
 
 
-def seed(value: Any) -> int:
-    """Take an integer of at least 0."""
-    return _whole(value, 0)
-
-
-def _whole(value: Any, least: int) -> int:
+def _whole(value: Any, least: int | None) -> int:
     found = _parsed(value, int)
     check_integer("", found, least)
-    if found > _LARGEST:
+    if abs(found) > _LARGEST:
         raise ValueError(f"must be at most {_LARGEST}")
     return int(found)
 
@@ -159,6 +154,17 @@ def figure(value: Any) -> str:
         raise ValueError(
             f"must end in .png, .svg or .pdf, got {path!r}; the suffix sets the format"
         )
-    if find_spec("matplotlib") is None:
-        raise ValueError("needs matplotlib; pip install 'seqmtl[plots]'")
+    require_matplotlib()
     return path
+
+
+def require_matplotlib(what: str = "") -> None:
+    """Check that figures can be drawn.
+
+    Raises
+    ------
+    ValueError
+        If not; `what` is what needs them.
+    """
+    if find_spec("matplotlib") is None:
+        raise ValueError(f"{what} needs matplotlib; pip install 'seqmtl[plots]'".lstrip())

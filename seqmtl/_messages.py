@@ -24,7 +24,12 @@ def messages_from(level: int) -> Iterator[None]:
 
 def is_heard(record: logging.LogRecord) -> bool:
     """Tell whether a message is to be heard; a filter of all handlers."""
-    return record.levelno >= _least.get()
+    return are_heard(record.levelno)
+
+
+def are_heard(level: int) -> bool:
+    """Tell whether messages of a level are heard in this thread."""
+    return level >= _least.get()
 
 
 def message_of(error: BaseException) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+from seqmtl._messages import are_heard
+
 logger = logging.getLogger("seqmtl")
 
 #: Writes a line over the last one, for a command on a terminal.
@@ -21,7 +23,7 @@ class _Progress:
     """When to show how far the work is, and where."""
 
     def __init__(self) -> None:
-        self._quiet = not logger.isEnabledFor(logging.INFO)
+        self._quiet = not (logger.isEnabledFor(logging.INFO) and are_heard(logging.INFO))
         self._redraw = REDRAW.get()
         self._last = time.monotonic()
 

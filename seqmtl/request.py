@@ -18,10 +18,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, field
 from typing import Any, Literal, TypeVar
 
-from seqmtl._kinds import Kind, flag, text
+from seqmtl._kinds import Kind, flag, positive_float, positive_int, text
 from seqmtl.exceptions import UsageError
 
 _RUN = TypeVar("_RUN", bound="Request")
+#: Kinds of fields by their annotations.
+_KINDS: dict[str, Kind] = {"int": positive_int, "float": positive_float, "bool": flag}
 
 
 @dataclass(frozen=True)
@@ -104,18 +106,22 @@ class Option:
         return found
 
 
-def option(*flags: str, default: Any = None, kind: Kind | None = None, **about: Any) -> Any:
+def option(*words: str, default: Any = None, **about: Any) -> Any:
     """Return a field of a request; see :class:`Option` for what it can say of itself.
 
-    The kind is by default a text or path, or true or false if the default is False.
+    Words are flags, and the help. The kind is by default that of the annotation: text or path, an
+    integer of at least 1, a number above 0, or true or false. The help tells the default.
     """
-    rule = kind or (flag if default is False else text)
-    return field(default=default, metadata={"flags": flags, "kind": rule, **about})
+    flags = tuple(word for word in words if word.startswith("-"))
+    told = "".join(word for word in words if not word.startswith("-"))
+    if about.get("is_repeated"):
+        default = ()
+    return field(default=default, metadata={"flags": flags, "help": told, **about})
 
 
-def required(*flags: str, **about: Any) -> Any:
+def required(*words: str, **about: Any) -> Any:
     """Return a field of a request that has no default."""
-    return option(*flags, default=MISSING, **about)
+    return option(*words, default=MISSING, **about)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,13 +198,18 @@ def _as_json(value: Any) -> Any:
 
 def options_of(request: type[Request]) -> tuple[Option, ...]:
     """Return the options of a kind of requests: its own first, then those of its bases."""
-    fields = {each.name: each for each in dataclasses.fields(request)}
+    fields = {each.name: each for each in dataclasses.fields(request) if each.metadata}
     names = [name for base in request.__mro__ for name in inspect.get_annotations(base)]
-    return tuple(
-        Option(name=name, default=fields[name].default, **fields[name].metadata)
-        for name in dict.fromkeys(names)
-        if name in fields and fields[name].metadata
-    )
+    return tuple(_option_of(fields[name]) for name in dict.fromkeys(names) if name in fields)
+
+
+def _option_of(of: Any) -> Option:
+    kind = _KINDS.get(str(of.type).split()[0], text)
+    option = Option(**{"name": of.name, "default": of.default, "kind": kind, **of.metadata})
+    shown = f"{of.default:g}" if isinstance(of.default, float) else str(of.default)
+    if shown in ("", "None", "False", "()") or "(default" in option.help or option.is_required:
+        return option
+    return dataclasses.replace(option, help=f"{option.help} (default: {shown})")
 
 
 def name_of(request: type[Request]) -> str:

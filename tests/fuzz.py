@@ -302,8 +302,9 @@ def _check_result(printed: str) -> str:
         return "unsafe text"
     for path in Path("out").iterdir():
         if path.suffix in (".tsv", ".bed", ".bedgraph"):
-            rows = path.read_text(errors="replace").splitlines()[2:]  # a name may be "nan"
-            if any(row[0] != "#" and re.search(r"\t-?(nan|inf)(\t|$)", row) for row in rows if row):
+            rows = path.read_text(errors="replace").splitlines()[2:]  # a name may be "nan":
+            rows = [row for row in rows if not row.startswith(("#", "\t"))]  # not that of a kernel
+            if any(re.search(r"\t-?(nan|inf)(\t|$)", row) for row in rows):
                 return "no numbers"
     return "accepted"
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from seqmtl._kinds import positive_int
 from seqmtl.request import Option, Request, name_of, options_of
 
 #: Exit code if training stopped before reaching its tolerance.
@@ -109,7 +110,8 @@ def add_option(parser: Any, option: Option) -> None:
         action: Any = "store_true" if option.default is False else argparse.BooleanOptionalAction
     else:
         action = "append" if option.is_repeated else "store"
-        settings |= {"metavar": option.metavar, "type": _type_of(option)}
+        metavar = "N" if option.kind is positive_int else None
+        settings |= {"metavar": option.metavar or metavar, "type": _type_of(option)}
         settings |= {"choices": option.choices}
     parser.add_argument(*flags, action=action, **settings)
 

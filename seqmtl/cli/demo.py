@@ -7,12 +7,11 @@ import os
 import shlex
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 
+from seqmtl._kinds import require_matplotlib
 from seqmtl._messages import messages_from
 from seqmtl.cli._command import Command
 from seqmtl.cli._console import show
-from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import write_lines
 from seqmtl.files.outputs import replacing
 from seqmtl.files.whole import read_json, read_text
@@ -59,8 +58,7 @@ class Demo(Request):
 
     def run(self) -> None:
         """Show and run the commands, logging only warnings and errors."""
-        if find_spec("matplotlib") is None:
-            raise SeqmtlError("the report needs matplotlib; pip install 'seqmtl[plots]'")
+        require_matplotlib("the report")
         self._run_step(_SIMULATE)
         self._add_to_config()
         for step in _STEPS:

@@ -40,7 +40,8 @@ def _show(request: Evaluate, metrics: dict[str, Any]) -> None:
     if request.json == "-":
         return
     if "signals" not in metrics:
-        column = "task" if "auprc" in metrics.get("mean", ()) else "organism"
+        is_of_tables = {"auprc", "accuracy"}.intersection(metrics.get("mean", ()))
+        column = "task" if is_of_tables else "organism"
         tables = [metrics_table(metrics, column)]
         details = [reliability_table(metrics.get("tasks", {}))]
     else:

@@ -227,9 +227,16 @@ def check_document(document: Any) -> None:
 
 
 def read_results(path: str, digest: str) -> list[Result]:
-    """Return the results in a finished document; none if it is missing or has another digest."""
+    """Return the results in a finished document; none if it is missing or has another digest.
+
+    Raises
+    ------
+    SeqmtlError
+        If it is of another version, and would be lost.
+    """
     try:
         document = read_json(path)
+        _refuse_other_version(path, document)
         check_document(document)
     except (OSError, ValueError):
         return []
@@ -244,6 +251,15 @@ def read_results(path: str, digest: str) -> list[Result]:
             }
             results.append(Result(split, method, tasks, entry["chosen"][i], entry["converged"][i]))
     return results
+
+
+def _refuse_other_version(path: str, document: Any) -> None:
+    is_one = isinstance(document, dict) and "methods" in document
+    if is_one and (version := document.get("schema_version")) != SCHEMA_VERSION:
+        raise SeqmtlError(
+            f"{path} is of another seqmtl (schema_version must be {SCHEMA_VERSION}, got "
+            f"{version}), whose results cannot be continued; name another file or remove it"
+        )
 
 
 def summarize(document: Document, metric: str) -> dict[str, dict[str, Cell]]:

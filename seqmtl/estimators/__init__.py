@@ -1,9 +1,11 @@
 """Estimators on features with the interface of scikit-learn."""
 
-from seqmtl.estimators.multitask_cv import MultiTaskClassifierCV
-from seqmtl.estimators.multitask_mkl import MultiTaskMKLClassifier
+from seqmtl.estimators.classifiers import (
+    MultiTaskClassifierCV,
+    MultiTaskMKLClassifier,
+    MultiTaskSVC,
+)
 from seqmtl.estimators.multitask_one_class import MultiTaskOneClassSVM
-from seqmtl.estimators.multitask_svc import MultiTaskSVC
 from seqmtl.estimators.multitask_svr import MultiTaskSVR
 from seqmtl.estimators.scoring import TaskScorer
 

@@ -2,8 +2,16 @@
 
 from seqmtl.explain.contributions import contributions, mutagenesis
 from seqmtl.explain.figures import draw_contributions, draw_logo, draw_poim
-from seqmtl.explain.kmers import KmerWeight, mean_kmers
-from seqmtl.explain.poim import Oligomer, Poim, differential, mean_poim, oligomer, poim
+from seqmtl.explain.poim import (
+    KmerWeight,
+    Oligomer,
+    Poim,
+    differential,
+    mean_kmers,
+    mean_poim,
+    oligomer,
+    poim,
+)
 
 __all__ = [
     "KmerWeight",

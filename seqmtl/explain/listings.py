@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.explain.kmers import mean_kmers
-from seqmtl.explain.poim import Poim, oligomer
+from seqmtl.explain.poim import Poim, mean_kmers, oligomer
 
 OLIGOMERS = ("k", "position", "oligomer", "Q", "beyond_letters")
 IMPORTANCE = ("organism", "k", "position", "importance", "oligomer", "Q", "gain")

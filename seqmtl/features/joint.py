@@ -1,4 +1,4 @@
-"""Concatenate feature maps as views, each of which may have its own task kernel."""
+"""Concatenate feature maps as views, each with its own task kernel; rebuild saved maps."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from seqmtl.blocks import RowBlock, Rows, View
 from seqmtl.features._base import FeatureDefinition, empty_block
+from seqmtl.features.numeric import Numeric
+from seqmtl.features.positional_kmers import PositionalKmers
 
 
 class JointFeatures(FeatureDefinition):
@@ -172,3 +174,23 @@ class JointRows(Rows):
         """Return V'V; see :class:`seqmtl.blocks.Rows`."""
         parts = [v.rows.virtual_gram(rows, amount, tasks, n_tasks) for v in self.views]
         return np.sum(parts, axis=0)
+
+
+_KINDS: dict[str, Any] = {kind.kind: kind for kind in (PositionalKmers, Numeric)}
+
+
+def features_from_dict(description: dict[str, Any]) -> Any:
+    """Rebuild a feature map from the result of its ``to_dict``.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown to this version.
+    """
+    kind = description.get("kind")
+    if kind == JointFeatures.kind:
+        return JointFeatures([features_from_dict(view) for view in description["views"]])
+    if kind not in _KINDS:
+        known = ", ".join([*_KINDS, JointFeatures.kind])
+        raise ValueError(f"features must be one of {known}, got {kind!r}")
+    return _KINDS[kind].from_dict(description)

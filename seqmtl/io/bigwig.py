@@ -100,7 +100,7 @@ class BigWigLayout:
                 raise ValueError(f"contig {name} must have 1 to 2**32 - 1 bases, got {length}")
         self._lengths = dict(lengths)
         self._number = {name: i for i, name in enumerate(lengths)}
-        self._tree = contig_tree(self._lengths, _TREE_AT)
+        self._tree = _contig_tree(self._lengths, _TREE_AT)
 
     def head(self) -> bytes:
         """Return the start of the file, with a provisional header until :meth:`finish`."""
@@ -161,7 +161,7 @@ class BigWigLayout:
         index_at = stream.tell()
         sections.seek(0)
         rows = np.frombuffer(sections.read(), dtype=SECTION_DTYPE)
-        write_index(stream, rows, _SECTION_ITEMS)
+        _write_index(stream, rows, _SECTION_ITEMS)
         longest = max(self._lengths.values())
         headers: list[bytes] = []
         level_bases = ZOOM_BASES
@@ -201,7 +201,7 @@ class BigWigLayout:
         stream.seek(data_at)
         stream.write(struct.pack("<I", n))
         stream.seek(index_at)
-        write_index(stream, np.array(rows, dtype=SECTION_DTYPE), _ZOOM_ITEMS)
+        _write_index(stream, np.array(rows, dtype=SECTION_DTYPE), _ZOOM_ITEMS)
         return _ZOOM_HEADER.pack(bases, 0, data_at, index_at)
 
 
@@ -300,70 +300,61 @@ def _totals(zoom: IO[bytes]) -> tuple[int, float, float, float, float]:
     return (n, lowest, highest, total, squares) if n else (0, 0.0, 0.0, 0.0, 0.0)
 
 
-def contig_tree(lengths: Mapping[str, int], offset: int) -> bytes:
+def _contig_tree(lengths: Mapping[str, int], offset: int) -> bytes:
     """Return the B+ tree from contig names to numbers and lengths, for the given file offset."""
-    names = {name: name.encode() for name in lengths}
-    key_size = max(map(len, names.values()))
-    numbers = {name: i for i, name in enumerate(lengths)}
-    ordered = sorted(lengths, key=names.__getitem__)
-    size = min(_NODE_ITEMS, len(ordered))
-    keys = [names[name].ljust(key_size, b"\0") for name in ordered]
-    level = [
-        keys[i] + struct.pack("<II", numbers[name], lengths[name]) for i, name in enumerate(ordered)
-    ]
-    levels = [level]
-    while len(levels[-1]) > size:  # branches: the first key below, and an offset to fill in
-        levels.append([entry[:key_size] + bytes(8) for entry in levels[-1][::size]])
-    node_bytes = _NODE.size + size * (key_size + 8)
-    place = offset + 32
-    text = struct.pack("<IIIIQQ", _TREE_MAGIC, size, key_size, 8, len(ordered), 0)
-    for depth in range(len(levels) - 1, -1, -1):
-        entries = levels[depth]
-        place += -(-len(entries) // size) * node_bytes
-        if depth:
-            entries = [
-                entry[:key_size] + struct.pack("<Q", place + i * node_bytes)
-                for i, entry in enumerate(entries)
-            ]
-        for first in range(0, len(entries), size):
-            node = entries[first : first + size]
-            body = _NODE.pack(depth == 0, 0, len(node)) + b"".join(node)
-            text += body.ljust(node_bytes, b"\0")
-    return text
+    names = [name.encode() for name in lengths]
+    key = ("key", f"S{max(map(len, names))}")
+    leaves = np.empty(len(names), dtype=[key, ("number", "<u4"), ("length", "<u4")])
+    leaves["key"], leaves["number"] = names, np.arange(len(names))
+    leaves["length"] = list(lengths.values())
+    size = min(_NODE_ITEMS, len(names))
+    levels = [np.sort(leaves, order="key")]
+    while levels[-1].size > size:
+        branches = np.zeros(-(-levels[-1].size // size), dtype=[key, ("offset", "<u8")])
+        branches["key"] = levels[-1]["key"][::size]
+        levels.append(branches)
+    key_size = leaves.dtype["key"].itemsize
+    head = struct.pack("<IIIIQQ", _TREE_MAGIC, size, key_size, 8, len(names), 0)
+    return head + b"".join(_nodes(levels, size, offset + len(head), is_padded=True))
 
 
-def write_index(stream: IO[bytes], rows: NDArray[Any], items_per_slot: int) -> None:
+def _write_index(stream: IO[bytes], rows: NDArray[Any], items_per_slot: int) -> None:
     """Write the R-tree over sorted, disjoint sections."""
     levels = [rows]
     while levels[-1].size > _NODE_ITEMS:
-        levels.append(_branches(levels[-1]))
+        below = levels[-1]
+        heads = np.arange(0, below.size, _NODE_ITEMS)
+        tails = np.append(heads[1:], below.size) - 1
+        branches = np.zeros(heads.size, dtype=_BRANCH)
+        branches["contig"], branches["start"] = below["contig"][heads], below["start"][heads]
+        branches["last_contig"], branches["end"] = below["last_contig"][tails], below["end"][tails]
+        levels.append(branches)
     top = levels[-1]
-    whole = (0, 0, 0, 0) if not top.size else (*top[["contig", "start"]][0], *_last(top))
-    place = stream.tell() + 48
+    whole = (0, 0, 0, 0)
+    if top.size:
+        whole = (*top[["contig", "start"]][0], *top[["last_contig", "end"]][-1])
     head = struct.pack("<IIQ", _INDEX_MAGIC, _NODE_ITEMS, rows.size)
     head += struct.pack("<IIIIQII", *whole, stream.tell(), items_per_slot, 0)
-    stream.write(head)
-    for depth in range(len(levels) - 1, -1, -1):
-        entries = levels[depth]
-        n_nodes = max(1, -(-entries.size // _NODE_ITEMS))
-        place += n_nodes * _NODE.size + entries.nbytes
+    for part in (head, *_nodes(levels, _NODE_ITEMS, stream.tell() + len(head))):
+        stream.write(part)
+
+
+def _nodes(
+    levels: list[NDArray[Any]], size: int, place: int, is_padded: bool = False
+) -> Iterator[bytes]:
+    """Yield the nodes of a tree from the root, at `place` in the file, to the leaves.
+
+    Nodes have `size` entries, the last of a level may have fewer. Levels are given from the leaves
+    to the root; those above the leaves have offsets to fill in.
+    """
+    for depth, entries in reversed(list(enumerate(levels))):
+        full = _NODE.size + size * entries.itemsize
+        n_nodes = max(1, -(-entries.size // size))
+        place += n_nodes * full if is_padded else n_nodes * _NODE.size + entries.nbytes
         if depth:
-            entries = entries.copy()
-            step = _NODE.size + _NODE_ITEMS * levels[depth - 1].itemsize
+            step = _NODE.size + size * levels[depth - 1].itemsize
             entries["offset"] = place + step * np.arange(entries.size)
-        for first in range(0, n_nodes * _NODE_ITEMS, _NODE_ITEMS):
-            node = entries[first : first + _NODE_ITEMS]
-            stream.write(_NODE.pack(depth == 0, 0, node.size) + node.tobytes())
-
-
-def _branches(rows: NDArray[Any]) -> NDArray[Any]:
-    heads = np.arange(0, rows.size, _NODE_ITEMS)
-    tails = np.append(heads[1:], rows.size) - 1
-    branches = np.zeros(heads.size, dtype=_BRANCH)
-    branches["contig"], branches["start"] = rows["contig"][heads], rows["start"][heads]
-    branches["last_contig"], branches["end"] = rows["last_contig"][tails], rows["end"][tails]
-    return branches
-
-
-def _last(rows: NDArray[Any]) -> tuple[int, int]:
-    return int(rows["last_contig"][-1]), int(rows["end"][-1])
+        for first in range(0, n_nodes * size, size):
+            node = entries[first : first + size]
+            text = _NODE.pack(depth == 0, 0, node.size) + node.tobytes()
+            yield text.ljust(full, b"\0") if is_padded else text

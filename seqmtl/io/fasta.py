@@ -1,22 +1,221 @@
-"""FASTA records, and windows from FASTA files."""
+"""FASTA: records in pieces or as a whole, and windows with labels in their headers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._memory import require_memory
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import PathLike, first_bytes, source_name
-from seqmtl.io._fasta_scanner import Header, check_unique, hold, scan_fasta
+from seqmtl.files.streams import (
+    BYTE_ORDER_MARK,
+    PathLike,
+    byte_blocks,
+    first_bytes,
+    readable,
+    source_name,
+    too_long,
+)
 from seqmtl.io.columns import LabelColumn
 from seqmtl.sequences import Windows
+from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID
 from seqmtl.sequences.windows import name_table
 
+_BLANKS = b"\n\r \t"  # of a sequence
+_LONGEST_HEADER = 1 << 24
+_CHECKED = 1 << 26  # bases read between two looks at the memory
 _KEY_VALUE = re.compile(r"(?:^|[\s,|;])(\w+)=([^\s,|;]+)")
+
+
+class Header(NamedTuple):
+    """Header of a FASTA record.
+
+    Attributes
+    ----------
+    name : str
+        First word after ``>``, or "".
+    description : str
+        The whole header without ``>``, stripped of blanks.
+    line : int
+        1-based line of the header.
+    number : int
+        1-based number of the record.
+    source : str
+        Name of the file.
+    """
+
+    name: str
+    description: str
+    line: int
+    number: int
+    source: str
+
+    def refuse(self, message: str, line: int | None = None, name: str = "") -> NoReturn:
+        """Raise an error that names the file, the line (by default the header's), the record."""
+        name = name or self.name or str(self.number)
+        raise InputFormatError(message, path=self.source, line=line or self.line, record=name)
+
+
+def hold(buffer: bytearray, codes: bytes, path: PathLike) -> None:
+    """Append codes to those held in memory.
+
+    Raises
+    ------
+    MemoryLimitError
+        If there is no room for more.
+    """
+    n = len(buffer)
+    if n // _CHECKED < (n + len(codes)) // _CHECKED:
+        what = f"{source_name(path)}: holding {n / 1e9:.1f} Gb and the next bases"
+        require_memory(2.0 * _CHECKED + n / 8, what, "use a machine with more memory")
+    buffer += codes
+
+
+def scan_fasta(
+    path: PathLike,
+    *,
+    unique_names: bool = True,
+    keep_case: bool = False,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[Header | bytes]:
+    """Yield the header of each record, then its codes in pieces, in bounded memory.
+
+    Lower case counts as upper case. Lines may end in LF or CRLF, and the last line end may be
+    missing. Blank lines and blanks in a sequence are skipped.
+
+    Parameters
+    ----------
+    path : path-like
+        Plain, gzip or bgzip file, or ``"-"`` for standard input.
+    unique_names : bool
+        Whether to reject repeated record names.
+    keep_case : bool
+        Whether codes distinguish lower case, see :data:`~seqmtl.sequences.alphabet.CASED_CODES`.
+    on_read : callable, optional
+        Called with the number of bytes read from the file since the last call.
+
+    Yields
+    ------
+    Header or bytes
+        bytes are non-empty codes, see :mod:`seqmtl.sequences.alphabet`.
+
+    Raises
+    ------
+    InputFormatError
+        If the file is empty or not FASTA, a record has no sequence or an invalid letter, or a
+        name is repeated; the message gives the file, the record and the line.
+    """
+    source, code_of = source_name(path), CASED_CODES if keep_case else CHECKED_CODES
+    header, has_sequence, seen = None, True, set[str]()
+    for line, is_header, text in _stretches(path, on_read):
+        if is_header:
+            _check_sequence(header, has_sequence)
+            description = readable(text[1:]).strip()
+            name = description.split(None, 1)[0] if description else ""
+            number = 1 if header is None else header.number + 1
+            header, has_sequence = Header(name, description, line, number, source), False
+            if unique_names and name:
+                _check_unique(header, name, seen)
+                seen.add(name)
+            yield header
+        elif header is None:
+            _refuse_foreign(text, source, line)
+        elif codes := text.translate(code_of, _BLANKS):
+            if INVALID in codes:
+                _refuse_letter(header, text, line)
+            has_sequence = True
+            yield codes
+            del codes  # so that a caller's buffer grows in place: it takes half as long
+    if header is None:
+        raise InputFormatError(
+            "the file must hold FASTA records, but it is empty; check how it was written", source
+        )
+    _check_sequence(header, has_sequence)
+
+
+def _stretches(
+    path: PathLike, on_read: Callable[[int], None] | None
+) -> Iterator[tuple[int, bool, bytes]]:
+    """Yield whole header lines and pieces of what is between them: line, is it a header, text.
+
+    A byte order mark and blanks before the first are left out.
+    """
+    rest, line, at_line_start, has_begun = b"", 1, True, False
+    for block in byte_blocks(path, on_read):
+        text = rest + block
+        if not has_begun:
+            start = text.removeprefix(BYTE_ORDER_MARK).lstrip()
+            has_begun = bool(start) and not BYTE_ORDER_MARK.startswith(text)
+            line += text.count(b"\n", 0, len(text) - len(start)) if has_begun else 0
+            text = start if has_begun else text
+        place = 0
+        while has_begun and place < len(text):
+            is_header = at_line_start and text[place] == ord(">")
+            end = text.find(b"\n", place) + 1 if is_header else _next_header(text, place)
+            if not end:
+                break
+            yield line, is_header, text[place:end]
+            at_line_start = text[end - 1] == ord("\n")
+            line += text.count(b"\n", place, end)
+            place = end
+        rest = text[place:]
+        if len(rest) > _LONGEST_HEADER:
+            raise too_long("a FASTA header", _LONGEST_HEADER, path, line)
+    if rest.strip():
+        yield line, rest.startswith(b">"), rest
+
+
+def _next_header(text: bytes, place: int) -> int:
+    """Return where the next line that begins with ``>`` begins, or the end of the text."""
+    end = text.find(b">", place + 1)
+    while end >= 0 and text[end - 1] != ord("\n"):
+        end = text.find(b">", end + 1)
+    return len(text) if end < 0 else end
+
+
+def _check_sequence(header: Header | None, has_sequence: bool) -> None:
+    if header is not None and not has_sequence:
+        header.refuse(
+            "the record has a header but no sequence; remove it or download the file again"
+        )
+
+
+def _check_unique(header: Header, name: str, seen: Container[str]) -> None:
+    if name in seen:
+        header.refuse(
+            "the name of a record must be unique in the file, but it is repeated; "
+            "rename or remove one of them",
+            name=name,
+        )
+
+
+def _refuse_letter(header: Header, text: bytes, line: int) -> NoReturn:
+    place = next(
+        i for i, byte in enumerate(text) if byte not in _BLANKS and CHECKED_CODES[byte] == INVALID
+    )
+    header.refuse(
+        f"a sequence must be of IUPAC nucleotide letters, got {chr(text[place])!r}; "
+        "correct the sequence",
+        line + text.count(b"\n", 0, place),
+    )
+
+
+def _refuse_foreign(start: bytes, source: str, line: int) -> NoReturn:
+    first = readable(start[:40].split(b"\n", 1)[0].strip())
+    kind = " (this looks like FASTQ)" if first.startswith("@") else ""
+    if "\t" in first:
+        kind = " (this looks like a table)"
+    raise InputFormatError(
+        f"the file must be FASTA, starting with '>', but it starts with {first!r}"
+        f"{kind}; check that it is the right one",
+        path=source,
+        line=line,
+    )
 
 
 def guess_format(path: PathLike) -> str:
@@ -121,7 +320,7 @@ def read_fasta_windows(
     codes, first = bytearray(), None
     for header, own in _records(path, unique_names=False):
         name, values = parse_header(header)
-        check_unique(header, name, rows)
+        _check_unique(header, name, rows)
         first = first or (own.size, header.line)
         length = window or first[0]
         _check_length(own.size, window, first, header, name)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PAD_BYTES, Lines, readable
-from seqmtl.io._delimited import is_number
-from seqmtl.io.numeric_tables import check_distinct
+from seqmtl.io.numeric_tables import check_distinct, is_number
 
 _TAB, _LINE_FEED, _HASH = 9, 10, 35
 LONGEST_NAME = PAD_BYTES - 1

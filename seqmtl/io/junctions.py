@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, source_name
-from seqmtl.io._bed12 import read_blocks
 from seqmtl.io.rows import Row, read_rows
+from seqmtl.io.transcripts import read_blocks
 
 logger = logging.getLogger(__name__)
 

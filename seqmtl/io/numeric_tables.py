@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import logging
+import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import chain, islice
@@ -15,8 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import PathLike, source_name
-from seqmtl.io._delimited import delimiter_of, is_number, open_records
+from seqmtl.files.streams import (
+    PAD_BYTES,
+    PathLike,
+    first_bytes,
+    line_blocks,
+    readable,
+    source_name,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +35,17 @@ _SPLIT_COLUMN, _TASK_COLUMN = "split", "task"
 _MOST_NAMES_SHOWN = 12
 _MISSING = ("", "nan", "na", "n/a", "null")
 _LARGEST_EXACT = 2.0**53
+_LONGEST_FIELD = 2**31 - 1
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+_COMPRESSIONS = (".gz", ".bgz")
+_TITLES = {",": "commas", "\t": "tabs"}
+_OTHER_SEPARATORS = ",;\t|"
+# what cells of a role must hold, and the remedy
+_REQUIRED = {
+    "sequence": ("a sequence in every row", "fill it in or leave the row out"),
+    "y": ("a label in every row", "fill it in, or leave the row or the whole column out"),
+    "tasks": ("the name or number of a task", "fill it in, or leave the row out"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,27 +161,83 @@ class _Reader:
     """A table that is open: its header and its first row."""
 
     def __init__(self, path: PathLike) -> None:
-        self.source = source_name(path)
-        header, rows = open_records(path, delimiter_of(path), self.source)
-        self.header_line, self.names = header
+        self.source, self.delimiter = source_name(path), _delimiter_of(path)
+        self.lines: list[int] = []  # of the rows that have been read
+        records = self._records(path)
+        header = next((record for record in records if not _is_blank(record[1])), (1, []))
+        self.header_line, self.names = header[0], [name.strip() for name in header[1]]
+        self._check_header()
+        rows = self._rows(records)
         self.first = next(rows, (0, []))
         self.rows = chain([self.first], rows)
-        self.lines: list[int] = []  # of the rows that have been read
         if not self.first[1]:
-            raise InputFormatError(
-                "the table must have rows, but it has only a header; check how it was written",
-                path=self.source,
-            )
+            self._refuse(None, "the table must have rows, but it has only a header; check how it "
+                         "was written")  # fmt: skip
         self.places = {name: column for column, name in enumerate(self.names)}
 
-    def refuse_header(self, message: str) -> NoReturn:
-        """Raise an error that gives the line of the header."""
-        raise InputFormatError(message, path=self.source, line=self.header_line)
+    def _refuse(self, line: int | None, message: str) -> NoReturn:
+        raise InputFormatError(message, path=self.source, line=line)
 
-    def refuse(self, row: int, column: int, rule: str, got: str, remedy: str) -> NoReturn:
+    def _refuse_cell(self, row: int, column: int, rule: str, got: str, remedy: str) -> NoReturn:
         """Raise an error that gives the line of a cell and its column."""
         message = f"column {self.names[column]!r} must hold {rule}, got {got}; {remedy}"
-        raise InputFormatError(message, path=self.source, line=self.lines[row])
+        self._refuse(self.lines[row], message)
+
+    def _records(self, path: PathLike) -> Iterator[tuple[int, list[str]]]:
+        """Yield the 1-based first line and the fields of every record, blank ones too."""
+        texts = (readable(block.text[:-PAD_BYTES]) for block in line_blocks(path))
+        lines = chain.from_iterable(map(io.StringIO, texts))
+        csv.field_size_limit(_LONGEST_FIELD)  # a global setting of csv; its default is 131,072
+        reader = csv.reader(lines, delimiter=self.delimiter, strict=True, skipinitialspace=True)
+        line = 1
+        try:
+            for row in reader:
+                yield line, row
+                line = 1 + reader.line_num
+        except csv.Error as error:
+            shown = str(error).replace("\t", "tab")
+            self._refuse(
+                line,
+                f"the line must be quoted as in CSV, but it cannot be read ({shown}); correct its "
+                "quotes and its end",
+            )
+
+    def _rows(self, records: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+        """Yield the records that are not blank, which must have all fields."""
+        n_columns = len(self.names)
+        for line, row in records:
+            if len(row) == n_columns and (n_columns > 1 or row[0].strip()):
+                yield line, row
+            elif not _is_blank(row):
+                self._refuse(
+                    line,
+                    f"a row must have {n_columns} fields separated by {_TITLES[self.delimiter]} "
+                    f"like the header, got {len(row)}; correct the line",
+                )
+
+    def _check_header(self) -> None:
+        """Check that the first line names columns with this separator."""
+        names, line, title = self.names, self.header_line, _TITLES[self.delimiter]
+        if not names:
+            message = "the file must hold a table, but it is empty; check how it was written"
+            self._refuse(None, message)
+        if names[0].startswith(">"):
+            self._refuse(
+                line,
+                f"the file must hold a table, got {names[0]!r}, which looks like FASTA; give a "
+                "table with a header line",
+            )
+        if len(names) == 1 and any(mark in names[0] for mark in _OTHER_SEPARATORS):
+            self._refuse(
+                line,
+                f"the columns must be separated by {title}, got the header {names[0]!r}; write the "
+                "table that way, or name the file .csv (commas) or .tsv (tabs) accordingly",
+            )
+        is_numbered = names == [str(i) for i in range(len(names))]
+        if all(map(is_number, names)) and not is_numbered:
+            got = ", ".join(names[:5])
+            message = f"the first line must name the columns, got the numbers {got}; add a header "
+            self._refuse(line, message + "line")
 
     def has_near_task(self) -> bool:
         """Tell whether a column is another spelling of the task column."""
@@ -170,10 +246,11 @@ class _Reader:
     def check_names(self, required: Sequence[str]) -> None:
         """Refuse columns without a name or with that of another, and missing ones."""
         if "" in self.names:
-            self.refuse_header(
+            self._refuse(
+                self.header_line,
                 "the header must name every column, got no name for column "
                 f"{self.names.index('') + 1}; name it 'name' if it holds the names or numbers of "
-                "the rows"
+                "the rows",
             )
         check_distinct(self.names, self.source, self.header_line)
         lowered = {name.lower(): name for name in self.names}
@@ -181,13 +258,10 @@ class _Reader:
             if name in self.places:
                 continue
             close = [repr(lowered[key]) for key in get_close_matches(name.lower(), lowered, n=3)]
-            hint = (
-                f"did you mean {' or '.join(close)}?"
-                if close
-                else "add it, or give its actual name"
-            )
-            known = _shown(self.names)
-            self.refuse_header(f"the header must name the column {name!r}, got {known}; {hint}")
+            meant = f"did you mean {' or '.join(close)}?"
+            hint = meant if close else "add it, or give its actual name"
+            message = f"the header must name the column {name!r}, got {_shown(self.names)}; {hint}"
+            self._refuse(self.header_line, message)
 
     def own_columns(
         self, taken: set[int | None], sequence: str | None, features: Sequence[str] | None
@@ -214,9 +288,10 @@ class _Reader:
         if sequence is not None:
             chosen = [self.places[sequence]]
         if not chosen:
-            self.refuse_header(
+            self._refuse(
+                self.header_line,
                 f"the table must have a column of features, got only {_shown(self.names)}; add "
-                "one, or name the column that holds sequences"
+                "one, or name the column that holds sequences",
             )
         left_out = [self.names[column] for column in free if column not in chosen]
         if left_out:
@@ -234,16 +309,24 @@ class _Reader:
                 cells += [row[column].strip() for _, row in batch]
             if "sequence" not in of_role:
                 numbers.append(self._numbers([row for _, row in batch], features))
-        columns = {role: np.array(texts[column], str) for role, column in of_role.items()}
+        found = {role: np.array(texts[column], str) for role, column in of_role.items()}
+        is_missing = {role: cells == "" for role, cells in found.items()}
+        if "y" in found:
+            found["y"], is_missing["y"] = _labels(found["y"])
+        for role, (rule, remedy) in _REQUIRED.items():
+            if role in found and is_missing[role].any():
+                row = int(is_missing[role].argmax())
+                got = "an empty cell" if role == "sequence" else repr(found[role][row].item())
+                self._refuse_cell(row, of_role[role], rule, got, remedy)
         n = len(self.lines)
         logger.info("%s: read %d examples", self.source, n)
         return NumericTable(
-            X=self._sequences(features[0], columns) if not numbers else np.concatenate(numbers),
-            y=self._labels(of_role["y"], columns["y"]) if "y" in columns else None,
-            tasks=self._tasks(of_role["tasks"], columns["tasks"]) if "tasks" in columns else None,
+            X=np.concatenate(numbers) if numbers else found["sequence"],
+            y=found.get("y"),
+            tasks=found.get("tasks"),
             feature_names=tuple(self.names[column] for column in features),
-            names=columns.get("names", np.arange(n).astype(str)),
-            splits=columns.get("splits"),
+            names=found.get("names", np.arange(n).astype(str)),
+            splits=found.get("splits"),
             source=self.source,
         )
 
@@ -269,47 +352,46 @@ class _Reader:
         cell = cells[place].strip()
         got = str(float(cell)) if is_number(cell) else repr(cell) if cell else "an empty cell"
         remedy = "correct the cell, or leave the row or the column out"
-        self.refuse(first + row, features[column], "finite numbers", got, remedy)
-
-    def _sequences(self, column: int, columns: dict[str, NDArray[Any]]) -> NDArray[np.str_]:
-        sequences: NDArray[np.str_] = columns["sequence"]
-        if (sequences == "").any():
-            row = int((sequences == "").argmax())
-            remedy = "fill it in or leave the row out"
-            self.refuse(row, column, "a sequence in every row", "an empty cell", remedy)
-        return sequences
-
-    def _labels(self, column: int, texts: NDArray[np.str_]) -> NDArray[Any]:
-        labels = _as_numbers(texts)
-        if labels.dtype.kind == "U":
-            is_missing = np.isin(np.char.lower(labels), _MISSING)
-        else:
-            is_missing = ~np.isfinite(labels)
-        if is_missing.any():
-            row = int(is_missing.argmax())
-            remedy = "fill it in, or leave the row or the whole column out"
-            got = repr(labels[row].item())
-            self.refuse(row, column, "a label in every row", got, remedy)
-        is_exact = labels.dtype.kind == "f" and (np.abs(labels) < _LARGEST_EXACT).all()
-        return labels.astype(np.int64) if is_exact and (labels % 1 == 0).all() else labels
-
-    def _tasks(self, column: int, tasks: NDArray[np.str_]) -> NDArray[np.str_]:
-        if (tasks == "").any():
-            row = int((tasks == "").argmax())
-            remedy = "fill it in, or leave the row out"
-            self.refuse(row, column, "the name or number of a task", "''", remedy)
-        return tasks
+        self._refuse_cell(first + row, features[column], "finite numbers", got, remedy)
 
 
-def _as_numbers(texts: NDArray[np.str_]) -> NDArray[Any]:
-    """Convert to integers if possible, else to floats, else keep the texts."""
+def _labels(texts: NDArray[np.str_]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return labels, as whole numbers or else as floats or else as texts, and which are missing."""
     cells = texts.tolist()
-    if all(map(is_number, cells)):
-        try:
-            return np.array(list(map(int, cells)), dtype=np.int64)
-        except (ValueError, OverflowError):
-            return np.array(list(map(float, cells)), dtype=np.float64)
-    return texts
+    if not all(map(is_number, cells)):
+        return texts, np.isin(np.char.lower(texts), _MISSING)
+    labels = np.array(list(map(float, cells)))
+    is_missing = ~np.isfinite(labels)
+    try:
+        return np.array(list(map(int, cells)), dtype=np.int64), is_missing
+    except (ValueError, OverflowError):
+        is_whole = not is_missing.any() and (labels % 1 == 0).all()
+        is_exact = is_whole and (np.abs(labels) < _LARGEST_EXACT).all()
+        return labels.astype(np.int64) if is_exact else labels, is_missing
+
+
+def _delimiter_of(path: PathLike) -> str:
+    """Return the separator of a table: by the name of the file, else by its first line."""
+    name = os.fspath(path).lower()
+    for compression in _COMPRESSIONS:
+        name = name.removesuffix(compression)
+    ending = os.path.splitext(name)[1]
+    if ending in _DELIMITERS:
+        return _DELIMITERS[ending]
+    return "\t" if b"\t" in first_bytes(path).lstrip().partition(b"\n")[0] else ","
+
+
+def _is_blank(row: list[str]) -> bool:
+    return not "".join(row).strip()
+
+
+def is_number(cell: str) -> bool:
+    """Tell whether a cell is a number; 1_000 is one in Python only."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
 
 
 def _shown(names: Sequence[str]) -> str:

@@ -25,6 +25,7 @@ from seqmtl.io.columns import PlaceColumns, WindowColumns
 from seqmtl.io.fields import Fields, find_columns, split_fields
 from seqmtl.io.rows import is_row
 from seqmtl.sequences import Genome, Windows
+from seqmtl.sequences.sites import window_starts
 
 logger = logging.getLogger(__name__)
 
@@ -196,10 +197,7 @@ class _Reader:
             return
         self.n_sites += len(fields)
         places, labels = self.places.parse(fields), self._labels(fields)
-        both = places.begins + places.ends
-        middle = np.where(places.is_reverse, -(-both // 2), both // 2)
-        half = self.window // 2
-        starts = np.where(places.is_reverse, middle + half - self.window, middle - half)
+        starts = window_starts(places.begins, places.ends, places.is_reverse, self.window)
         inside = (starts >= 0) & (starts + self.window <= places.contig_lengths)
         n_outside = int(inside.size - inside.sum())
         if self.drop:

@@ -1,9 +1,8 @@
 """Base kernels of numbers, and of sequences without explicit features."""
 
-from seqmtl.kernels._base import BaseKernel
+from seqmtl.kernels._base import BaseKernel, check_psd, check_symmetric
 from seqmtl.kernels.definitions import kernel_from_dict, make_kernel, short_name
 from seqmtl.kernels.derived import KernelRows, Normalized, Standardized
-from seqmtl.kernels.matrices import check_psd, check_symmetric
 from seqmtl.kernels.numeric import RBF, Function, Linear, Polynomial, Precomputed
 from seqmtl.kernels.strings import (
     GappedKmerKernel,

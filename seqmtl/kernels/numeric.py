@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_integer, check_number
-from seqmtl.kernels._base import BaseKernel
-from seqmtl.kernels.matrices import check_symmetric
+from seqmtl.kernels._base import BaseKernel, check_symmetric
 from seqmtl.sequences import Windows
 
 #: Name of the data-dependent gamma, 1 / (number of features * variance of X).

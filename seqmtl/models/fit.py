@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
-from seqmtl.features.definitions import features_from_dict
+from seqmtl.features.joint import features_from_dict
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.models.adaptation import add_task
 from seqmtl.models.calibration import CALIBRATION, calibrate_tasks, left_out_scores

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import refuse
 from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.features.definitions import features_from_dict
+from seqmtl.features.joint import features_from_dict
 from seqmtl.models.base import Model
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.placed_weights import placed_weights

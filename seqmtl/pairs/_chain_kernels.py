@@ -10,7 +10,7 @@ _LARGE = 1e30  # from here on, sums get a new unit
 
 
 @njit
-def move_on(outside, coding, content, enter, leave):
+def move_on(outside, coding, content, switch):
     """Update the sums over parses in each state from one site to the next; return that outside.
 
     A coding state gets the weight ``content[r]``; it may begin or end once, with half of its
@@ -20,8 +20,8 @@ def move_on(outside, coding, content, enter, leave):
     for r in range(6):
         x = content[r]
         ended += coding[r] * (1.0 + x)
-        coding[r] = coding[r] * x + 0.5 * enter * outside * (1.0 + x)
-    return outside + 0.5 * leave * ended
+        coding[r] = coding[r] * x + 0.5 * switch * outside * (1.0 + x)
+    return outside + 0.5 * switch * ended
 
 
 @njit
@@ -53,52 +53,35 @@ def close_introns(place, shortest, introns, starts, opened, first, last, weight,
 
 
 @njit
-def sum_parses(
-    places,
-    phases,
-    strands,
-    is_end,
-    weights,
-    content,
-    introns,
-    shortest,
-    enter,
-    leave,
-    shifts,
-    known,
-    units,
-    coding,
-    heads,
-    starts,
-    opened,
-):
+def sum_parses(sites, lengths, known, units, starts, opened):
     """Sum the weights of all parses of a contig up to each of its sites, by place.
 
     There are seven states between introns: outside coding sequence, or coding on strand t in frame
     r; a contig may begin and end in any. An intron leads from a start to an end on the same strand,
     and keeps the state outside, or the phase of the codon that it splits,
     ``(phases[k] - r) % 3``; `phases` are places modulo 3 on the forward strand. It weighs
-    ``weights[start] * weights[end] * introns[length - shortest]``, and ``shifts[0]`` outside,
-    ``shifts[1]`` in coding sequence. `enter` and `leave` are the weights of a beginning and of an
-    end of coding sequence, per base; ``content[k, 3 t + r]`` is that of coding since the site
-    before, see :func:`move_on`.
+    ``weights[start] * weights[end] * introns[length - shortest]``, and `shift` outside,
+    `coding_shift` in coding sequence. `switch` is the weight of a beginning and of an end of coding
+    sequence, per base; ``content[k, 3 t + r]`` is that of coding since the site before, see
+    :func:`move_on`. `sites` and `lengths` are :class:`seqmtl.pairs.chain.SiteColumns` and
+    :class:`seqmtl.pairs.chain.IntronWeights`.
 
     ``known[k]`` becomes, of a start, the sum over the parses before it that are outside, or in each
     phase; of an end, that over the parses whose last intron it closes. The sums are multiples of
     ``exp(units[k])``; those that underflow are negligible. The function returns the log of the sum
-    over all parses. `coding` (6 numbers), `heads` (3 x 2), `starts` (2 x n) and `opened`
-    (2 x n x 4) are space.
+    over all parses. `starts` (2 x n) and `opened` (2 x n x 4) are space.
     """
+    places, phases, strands, is_end, weights, content = sites
+    introns, shortest, switch, shift, coding_shift = lengths
     reach = shortest + introns.size
-    outside, unit = 1.0, 0.0
-    coding[:] = 1.0
-    heads[:] = 0
+    outside, unit, coding = 1.0, 0.0, np.ones(6)
+    heads = np.zeros((3, 2), dtype=np.int64)
     first, last, n_starts = heads[0], heads[1], heads[2]  # starts in reach of the next end
     for k in range(places.size):
         place, t, phase = places[k], strands[k], phases[k]
         if k and place > places[k - 1]:
             length = place - places[k - 1]
-            outside = move_on(outside, coding, content[k], enter * length, leave * length)
+            outside = move_on(outside, coding, content[k], switch * length)
         highest = outside
         for r in range(6):
             highest = max(highest, coding[r])
@@ -120,12 +103,13 @@ def sum_parses(
             for c in range(3):
                 coding[3 * t + (phase - c) % 3] += known[k, 1 + c]
         else:
-            i = n_starts[t]
+            i, weight = n_starts[t], weights[k]
             known[k, 0] = outside
-            opened[t, i, 0] = outside * weights[k] * shifts[0]
+            opened[t, i, 0] = outside * weight * shift
             for c in range(3):
-                known[k, 1 + c] = coding[3 * t + (phase - c) % 3]
-                opened[t, i, 1 + c] = known[k, 1 + c] * weights[k] * shifts[1]
+                inside = coding[3 * t + (phase - c) % 3]
+                known[k, 1 + c] = inside
+                opened[t, i, 1 + c] = inside * weight * coding_shift
             starts[t, i] = place
             n_starts[t] += 1
     total = outside
@@ -135,20 +119,7 @@ def sum_parses(
 
 
 @njit
-def list_introns(
-    places,
-    strands,
-    is_end,
-    before,
-    after,
-    values,
-    introns,
-    shortest,
-    shifts,
-    floor,
-    found,
-    found_values,
-):
+def list_introns(sites, lengths, before, after, values, floor, found, found_values):
     """List the introns whose logarithm of the weight of all parses with it reaches `floor`.
 
     `before` and `after` are results of :func:`sum_parses` from either side, `values` what the site
@@ -156,6 +127,8 @@ def list_introns(
     ones are written to the rows of `found` (start, end) and to `found_values`, as many as there is
     space for.
     """
+    places, _, strands, is_end, _, _ = sites
+    introns, shortest, _, shift, coding_shift = lengths
     n, first = 0, 0
     reach = shortest + introns.size
     for k in range(places.size):
@@ -167,9 +140,9 @@ def list_introns(
             length = places[k] - places[i]
             if is_end[i] or strands[i] != strands[k] or length < shortest:
                 continue
-            both = shifts[0] * before[i, 0] * after[k, 0]
+            both = shift * before[i, 0] * after[k, 0]
             for q in range(1, 4):
-                both += shifts[1] * before[i, q] * after[k, q]
+                both += coding_shift * before[i, q] * after[k, q]
             value = np.log(both) + values[i] + values[k] + introns[length - shortest]
             if value >= floor:
                 if n < found.shape[0]:

@@ -21,7 +21,7 @@ detectors: Schweikert et al., 2009.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,56 @@ class Posteriors(NamedTuple):
     sites: NDArray[np.float64]
     introns: NDArray[np.int64]
     intron_values: NDArray[np.float64]
+
+
+class SiteColumns(NamedTuple):
+    """Sites of a chain by place, and what surrounds them, as loops take them.
+
+    Attributes
+    ----------
+    places, phases, strands : ndarray of int64, shape (n,)
+        Place, modulo 3 as well, and strand: 0 plus, 1 minus.
+    is_end : ndarray of bool, shape (n,)
+        Whether a site is the last of an intron.
+    weights : ndarray of float64, shape (n,)
+        Weight of each.
+    content : ndarray of float64, shape (n, 6)
+        Weight of coding since the site before.
+    """
+
+    places: NDArray[np.int64]
+    phases: NDArray[np.int64]
+    strands: NDArray[np.int64]
+    is_end: NDArray[np.bool_]
+    weights: NDArray[np.float64]
+    content: NDArray[np.float64]
+
+    def part(self, rows: slice | NDArray[np.int64]) -> SiteColumns:
+        """Return some of the sites."""
+        columns: list[Any] = [np.ascontiguousarray(own[rows]) for own in self]
+        return SiteColumns(*columns)
+
+
+class IntronWeights(NamedTuple):
+    """What introns and coding sequence weigh, see :class:`seqmtl.models.paired.PairLayer`.
+
+    Attributes
+    ----------
+    introns : ndarray of float64, shape (n,)
+        Weights of the lengths `shortest`, `shortest` + 1, ..., or their logarithms.
+    shortest : int
+        Bases of the shortest intron.
+    switch : float
+        Weight of a beginning or an end of coding sequence, per base.
+    shift, coding_shift : float
+        Factors of introns outside and inside coding sequence.
+    """
+
+    introns: NDArray[np.float64]
+    shortest: int
+    switch: float
+    shift: float
+    coding_shift: float
 
 
 def margin_of(longest: int) -> int:
@@ -129,25 +179,19 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
     """
     n, places, is_end = len(sites), sites["places"], sites["is_end"]
     log_weights = _bounded(layer.scale * sites["log_odds"], _STRONGEST)
-    weights = np.exp(log_weights)
     content = np.exp(_bounded(layer.coding_scale * sites["content"], _STRONGEST))
+    strands = sites.is_reverse.astype(np.int64)
+    forward = SiteColumns(places, places % 3, strands, is_end, np.exp(log_weights), content)
     after_content = np.ones_like(content)  # read from the other side, it belongs to the site before
     after_content[:-1] = content[1:]
-    shifts = np.exp(np.array([layer.shift, layer.coding_shift], dtype=np.float64))
-    switch = float(np.exp(float(layer.switch)))
+    turned = forward._replace(places=-places, is_end=~is_end, content=after_content)
+    logs = np.array([layer.switch, layer.shift, layer.coding_shift], dtype=np.float64)
+    introns = np.exp(np.float64(layer.introns))
+    known = IntronWeights(introns, layer.shortest, *np.exp(logs).tolist())
     before, after, units, after_units = np.empty((n, 4)), np.empty((n, 4)), np.empty(n), np.empty(n)
-    space = (
-        np.empty(6), np.empty((3, 2), dtype=np.int64),
-        np.empty((2, n), dtype=np.int64), np.empty((2, n, 4)),
-    )  # fmt: skip
-    strands = sites.is_reverse.astype(np.int64)
-    phases = places % 3
-    shared = np.exp(np.float64(layer.introns)), layer.shortest, switch, switch, shifts
-    forward = places, phases, strands, is_end, weights, content
-    total = sum_parses(*forward, *shared, before, units, *space)
-    columns = -places, phases, strands, ~is_end, weights, after_content
-    backward = [np.ascontiguousarray(column[::-1]) for column in columns]
-    sum_parses(*backward, *shared, after, after_units, *space)
+    space = np.empty((2, n), dtype=np.int64), np.empty((2, n, 4))
+    total = sum_parses(forward, known, before, units, *space)
+    sum_parses(turned.part(slice(None, None, -1)), known, after, after_units, *space)
     after, after_units = after[::-1], after_units[::-1]
     with np.errstate(divide="ignore"):
         values = np.log((before * after).sum(axis=1)) + units + after_units - total
@@ -156,13 +200,13 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
         floor = np.log(min_probability)
         likely = np.flatnonzero(values >= floor - _ROUNDING)  # as probable as any of their introns
         own = np.where(is_end[likely], after_units[likely], units[likely] - total)
-        known = (
-            places[likely], strands[likely], is_end[likely], before[likely], after[likely],
-            own + log_weights[likely], layer.introns, layer.shortest, shifts, floor,
+        given = (
+            forward.part(likely), known._replace(introns=layer.introns), before[likely],
+            after[likely], own + log_weights[likely], floor,
         )  # fmt: skip
-        m = list_introns(*known, introns, listed)
+        m = list_introns(*given, introns, listed)
         introns, listed = np.empty((m, 2), dtype=np.int64), np.empty(m)
-        list_introns(*known, introns, listed)
+        list_introns(*given, introns, listed)
         introns = likely[introns]
     return Posteriors(_log_p(values), introns, _log_p(listed))
 

@@ -273,6 +273,8 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
     elif {"signal", "split", "tasks"} <= document.keys():
         _EVALUATION("", document)
         _add_evaluation(contents, path, document)
+    elif {"tasks", "mean", "bootstrap"} <= document.keys():
+        raise ValueError("an evaluation of windows, the page is about the regions of data sets")
     elif {"methods", "sizes", "settings"} <= document.keys():
         check_document(document)
         items(_TRAINED, 1)("sizes", list(document["sizes"].values()))

@@ -1,11 +1,10 @@
 """Score every position of a genome on both strands, as arrays or as files."""
 
-from seqmtl.scan.filters import SiteFilters
+from seqmtl.scan.filters import ScanSummary, SiteFilters
 from seqmtl.scan.finder import Found, SiteFinder
 from seqmtl.scan.run import Recovery
 from seqmtl.scan.scanner import Scanner
 from seqmtl.scan.sink import Track
-from seqmtl.scan.summary import ScanSummary
 from seqmtl.scan.writers import write_scan
 
 __all__ = [

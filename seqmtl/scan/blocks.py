@@ -8,9 +8,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scan.filters import SiteFilters
+from seqmtl.scan.filters import ScanSummary, SiteFilters
 from seqmtl.scan.finder import Found, SiteFinder
-from seqmtl.scan.summary import ScanSummary
 
 
 class Finder(Protocol):

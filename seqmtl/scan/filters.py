@@ -1,9 +1,9 @@
-"""Filters of sites other than consensus and minimum score."""
+"""Filters of sites other than consensus and minimum score; counts of what they remove."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,3 +105,69 @@ def is_among_best(sites: Sites, top: int) -> NDArray[np.bool_]:
     passing = np.zeros(len(sites), dtype=bool)
     passing[order[np.arange(len(sites)) - heads < top]] = True
     return passing
+
+
+@dataclass
+class BlockCounts:
+    """Counts per block.
+
+    Attributes
+    ----------
+    n_scored, n_mixed : int
+        Windows scored on both strands, and those among them with a letter other than A, C, G, T.
+    n_candidates : int
+        Sites with the consensus, before any filter.
+    removed : dict of str to int
+        Candidates removed by each filter, in the order of application.
+    n_reported : int
+        Sites that remain.
+    """
+
+    n_scored: int = 0
+    n_mixed: int = 0
+    n_candidates: int = 0
+    removed: dict[str, int] = field(default_factory=dict)
+    n_reported: int = 0
+
+    def keep(self, reason: str, sites: Sites, passing: NDArray[np.bool_]) -> Sites:
+        """Return the sites that pass a filter, and count the others."""
+        n_removed = int(np.count_nonzero(~passing))
+        self.removed[reason] = self.removed.get(reason, 0) + n_removed
+        return sites.take(passing)
+
+    def add(self, other: BlockCounts) -> None:
+        """Add the counts of another block."""
+        for name in ("n_scored", "n_mixed", "n_candidates", "n_reported"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for reason, n in other.removed.items():
+            self.removed[reason] = self.removed.get(reason, 0) + n
+
+
+@dataclass
+class ScanSummary(BlockCounts):
+    """Counts of a scan.
+
+    Attributes
+    ----------
+    n_contigs, n_bases : int
+        Contigs scanned and their bases.
+    n_records : int
+        Lines or values written, without the header.
+    longest_contig : int
+        Bases of the longest contig scanned.
+    short_contigs : list of str
+        Contigs shorter than a window, which have no sites.
+    n_contigs_left_out : int
+        Contigs that were not selected, or have no region.
+
+    Notes
+    -----
+    The attributes of :class:`BlockCounts` are sums over blocks.
+    """
+
+    n_contigs: int = 0
+    n_bases: int = 0
+    n_records: int = 0
+    longest_contig: int = 0
+    short_contigs: list[str] = field(default_factory=list)
+    n_contigs_left_out: int = 0

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.probability_curve import to_probability
-from seqmtl.scan.filters import TOP_BASES, SiteFilters, is_among_best
+from seqmtl.scan.filters import TOP_BASES, BlockCounts, SiteFilters, is_among_best
 from seqmtl.scan.scanner import Scanner
-from seqmtl.scan.summary import BlockCounts
 from seqmtl.sequences import encode
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites, has_word

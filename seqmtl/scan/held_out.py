@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from seqmtl.evaluation.expected import BLOCKS
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.io.dataset import chosen_organisms, read_summary
-from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
+from seqmtl.io.dataset import SplitGenome, chosen_organisms, read_split_genome, read_summary
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site, site_of_model
+from seqmtl.scan.filters import BlockCounts
 from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.organism import finder_of
-from seqmtl.scan.summary import BlockCounts
 from seqmtl.sequences.candidates import clean_windows
 from seqmtl.sequences.sites import Sites, has_word
 

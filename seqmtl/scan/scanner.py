@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._checks import check_choice
-from seqmtl._threads import in_order
+from seqmtl._checks import check_choice, check_integer
+from seqmtl._threads import run_all
 from seqmtl.scan._scan_kernels import (
     AHEAD,
     GROUP,
@@ -94,8 +94,10 @@ class Scanner:
         """Return the number of windows in a contig, 0 if it is shorter than a window."""
         return max(0, codes.size - self.length + 1)
 
-    def scan_contig(self, codes: NDArray[np.uint8], strand: str = "+") -> NDArray[np.float32]:
-        """Score all windows of a contig on one strand.
+    def scan_contig(
+        self, codes: NDArray[np.uint8], strand: str = "+", chunk: int = 1 << 20
+    ) -> NDArray[np.float32]:
+        """Score all windows of a contig on one strand, on the threads of this context.
 
         Parameters
         ----------
@@ -103,39 +105,24 @@ class Scanner:
             Encoded contig, forward strand.
         strand : {"+", "-"}
             ``"-"`` scores the reverse complement of every window.
+        chunk : int
+            Windows that a thread scores at a time.
 
         Returns
         -------
         ndarray of float32, shape (max(0, n - L + 1),)
             Entry i is the window ``[i, i + L)`` of the forward strand, on either strand.
         """
-        scores = np.empty(self.count(codes), dtype=np.float32)
-        for first, part in self.scan_chunks(codes, strand):
-            scores[first : first + part.size] = part
-        return scores
-
-    def scan_chunks(
-        self, codes: NDArray[np.uint8], strand: str = "+", chunk: int = 1 << 20
-    ) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """Score a contig piece by piece, in order.
-
-        Yields
-        ------
-        first : int
-            0-based start of the first window of the piece.
-        scores : ndarray of float32, shape (at most `chunk`,)
-            Scores of the windows that start at ``first``, ``first + 1``, ...
-        """
         check_choice("strand", strand, ("+", "-"))
-        if chunk < 1:
-            raise ValueError(f"chunk must be at least 1, got {chunk}")
-        n = self.count(codes)
-        firsts = range(0, n, chunk)
+        check_integer("chunk", chunk, 1)
+        scores = np.empty(self.count(codes), dtype=np.float32)
 
-        def score(first: int) -> NDArray[np.float32]:
-            return self.score_range(codes, first, min(first + chunk, n), strand == "-").scores
+        def score(first: int) -> None:
+            last = min(first + chunk, scores.size)
+            scores[first:last] = self.score_range(codes, first, last, strand == "-").scores
 
-        yield from zip(firsts, in_order(score, firsts), strict=True)
+        run_all(score, range(0, scores.size, chunk))
+        return scores
 
     def score_range(
         self,

@@ -15,13 +15,19 @@ from seqmtl.files.atomic import is_special
 from seqmtl.files.bgzip import write_index
 from seqmtl.files.streams import Output
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scan.bigwig import BigwigSink
 from seqmtl.scan.blocks import Block, Finder, cut_blocks
-from seqmtl.scan.formats import BedgraphSink, BedSink, GffSink, HintSink, SpliceScoreSink
+from seqmtl.scan.filters import BlockCounts, ScanSummary
+from seqmtl.scan.formats import (
+    BedgraphSink,
+    BedSink,
+    BigwigSink,
+    GffSink,
+    HintSink,
+    SpliceScoreSink,
+)
 from seqmtl.scan.introns import IntronSink
 from seqmtl.scan.run import Recovery, Run
 from seqmtl.scan.sink import Sink, Track
-from seqmtl.scan.summary import BlockCounts, ScanSummary
 
 _SINKS: dict[str, type[Sink]] = {
     "bigwig": BigwigSink,

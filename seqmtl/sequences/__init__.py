@@ -3,9 +3,8 @@
 from seqmtl.sequences.alphabet import decode, encode, reverse_complement
 from seqmtl.sequences.decoys import add_decoys
 from seqmtl.sequences.genome import ContigTable, Genome
-from seqmtl.sequences.naming import Locator, RowNames
 from seqmtl.sequences.task_array import TaskArray
-from seqmtl.sequences.windows import Windows, concatenate
+from seqmtl.sequences.windows import Locator, RowNames, Windows, concatenate
 
 __all__ = [
     "ContigTable",

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.sequences.alphabet import LETTERS, OTHER
+from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.candidates import clean_windows, count_strata, draw, stretches
 from seqmtl.sequences.genome import Genome
 from seqmtl.sequences.intervals import merge_intervals, paint
-from seqmtl.sequences.sites import Sites
+from seqmtl.sequences.sites import Sites, has_word
 from seqmtl.sequences.windows import Windows, concatenate
 
 logger = logging.getLogger(__name__)
@@ -69,18 +69,11 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
             f"ratio must leave enough places for decoys: {wanted:,} wanted, {total:,} found; "
             "lower the ratio or give decoys in the file of sites"
         )
-    drawn = draw(
-        _candidates(genome, windows.length, site, near),
-        free,
-        np.array([wanted]),
-        np.random.default_rng(seed),
-    )
+    candidates = _candidates(genome, windows.length, site, near)
+    drawn = draw(candidates, free, np.array([wanted]), np.random.default_rng(seed))
+    place = f"other {site[1]}" if site else "any position"
     logger.info(
-        "drew %d decoys for %d true sites at %s, of %d places",
-        wanted,
-        len(windows),
-        f"other {site[1]}" if site else "any position",
-        total,
+        "drew %d decoys for %d true sites at %s, of %d places", wanted, len(windows), place, total
     )
     decoys = Windows(
         windows.codes,
@@ -161,31 +154,20 @@ def _candidates(
 
     `near` holds the intervals where the centre of a window is near that of a true site.
     """
-    first, last = genome.span
-    for begin, n in stretches(first, last - length + 1):
+    begin_of_all, end_of_all = genome.span
+    for begin, n in stretches(begin_of_all, end_of_all - length + 1):
         codes = genome.codes[begin : begin + n + length - 1]
         is_clean = clean_windows(codes, length)
         for is_reverse in (False, True):
             allowed = is_clean
             if site is not None:
-                allowed = is_clean & _has_dinucleotide(codes, n, length, site, is_reverse)
+                first = length - 2 - site[0] if is_reverse else site[0]
+                allowed = is_clean & has_word(codes[first : first + n + 1], site[1:], is_reverse)
             found = np.flatnonzero(allowed)
             is_near = paint(near, begin + _center_offsets(length)[is_reverse], n)[found]
             strata = np.zeros(found.size, dtype=np.int16)
             strands = np.full(found.size, is_reverse)
             yield Sites(begin + found, strands, {"strata": strata, "is_near": is_near})
-
-
-def _has_dinucleotide(
-    codes: NDArray[np.uint8], n: int, length: int, site: tuple[int, str], is_reverse: bool
-) -> NDArray[np.bool_]:
-    """Tell for the first `n` window starts whether the window has the dinucleotide."""
-    offset, letters = site
-    first, second = LETTERS.index(letters[0].encode()), LETTERS.index(letters[1].encode())
-    if is_reverse:
-        offset, first, second = length - 2 - offset, 3 - second, 3 - first
-    has_first: NDArray[np.bool_] = codes[offset : offset + n] == first
-    return has_first & (codes[offset + 1 : offset + 1 + n] == second)
 
 
 def _nearest_splits(windows: Windows, drawn: Sites) -> NDArray[np.int16]:

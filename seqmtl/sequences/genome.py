@@ -41,7 +41,7 @@ class ContigTable:
         """Return ``contig:start-end(strand)``, 0-based half-open, of windows of the buffer.
 
         A window that extends beyond its contig has a negative start, or an end above the contig's
-        length. See :class:`~seqmtl.sequences.naming.Locator`.
+        length. See :class:`~seqmtl.sequences.windows.Locator`.
         """
         contig = self.contig_of(starts + length // 2)
         begins = starts - self.starts[contig]

@@ -67,6 +67,34 @@ class Sites:
         )
 
 
+def window_starts(
+    begins: NDArray[np.int64], ends: NDArray[np.int64], is_reverse: NDArray[np.bool_], length: int
+) -> NDArray[np.int64]:
+    """Return the first base, on the forward strand, of windows around sites.
+
+    With c the middle of a site and L the window length, the window of a plus-strand site starts at
+    ``floor(c) - L // 2``, and that of a minus-strand site ends at ``ceil(c) + L // 2``, its mirror
+    image. In reading direction a site of one base is at window offset ``L // 2``, one of two bases
+    at ``L // 2 - 1`` and ``L // 2``.
+
+    Parameters
+    ----------
+    begins, ends : ndarray of int64, shape (n,)
+        Intervals of the sites, 0-based half-open.
+    is_reverse : ndarray of bool, shape (n,)
+        Whether a site is on the minus strand.
+    length : int
+        Window length L in bases.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        May be below 0.
+    """
+    both, half = begins + ends, length // 2
+    return np.where(is_reverse, -(-both // 2) + half - length, both // 2 - half)
+
+
 def has_word(codes: NDArray[np.uint8], words: Sequence[str], is_reverse: bool) -> NDArray[np.bool_]:
     """Tell at which bases one of some words begins.
 

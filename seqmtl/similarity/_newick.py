@@ -155,7 +155,7 @@ def _check_newick(text: str, quoted: list[str], where: str) -> None:
                 "correct it or leave out its colon",
                 path=where,
             )
-    beside = re.findall(r"[^\s(),:;]+\s+[^\s(),:;]+|[^\s(,]\s*\(", text)
+    beside = re.findall(r"(?<![^\s(),:;])[^\s(),:;]+\s+[^\s(),:;]+|[^\s(,]\s*\(", text)
     words = re.findall(r"[^\s(),:;]+", text)
     stray = beside + [word for word in words if _MARK in word and not _NAME.fullmatch(word)]
     if stray:

@@ -21,18 +21,27 @@ If a kind needs a tree, alignments and distances are converted by average linkag
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
+from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import InputFormatError
-from seqmtl.similarity.sources import Sources
+from seqmtl.similarity.alignment import read_alignment_distances
+from seqmtl.similarity.distances import Distances, linkage_tree
+from seqmtl.similarity.graphs import read_graph
+from seqmtl.similarity.relation_tables import all_members, read_distances, read_groups
 from seqmtl.similarity.task_kernel import TaskKernel
-from seqmtl.similarity.trees import Tree, prune_to
+from seqmtl.similarity.taxonomy import read_ncbi_taxonomy
+from seqmtl.similarity.trees import Tree, TreeSource, prune_to, read_tree
+
+FilePath: TypeAlias = "str | os.PathLike[str]"
 
 _TREES = ("tree", "taxonomy", "alignment", "distances")
 #: Kernels that need only the names of the tasks.
@@ -48,6 +57,7 @@ _FROM = {
     **dict.fromkeys(PLAIN, (*_TREES, "graph", "groups")),
     "table": ("table",),
 }
+#: Every source, with the kind that it gives by default.
 _DEFAULT = {
     "tree": "tree",
     "taxonomy": "tree",
@@ -74,10 +84,23 @@ class KernelRequest:
         One of `KINDS`, see the table above. None chooses by source: tree for a tree or a
         taxonomy, smooth for an alignment or distances, graph for one graph, multigraph for
         several, clustering for groups. The attribute holds the choice.
-    sources : Sources
-        Exactly one source; at most one for kinds that need none.
     scales : tuple of float, optional
         For the kind smooth, see :meth:`seqmtl.similarity.TaskKernel.smooth`.
+    tree : Tree, str or path-like, optional
+        See :func:`seqmtl.similarity.trees.read_tree`. Exactly one source must be given; at most one
+        for kinds that need none.
+    taxonomy : path-like, optional
+        Folder with an NCBI taxonomy dump.
+    alignment : path-like, optional
+        Aligned sequences, see :func:`seqmtl.similarity.alignment.read_alignment_distances`.
+    distances : path-like, optional
+        Table, see :func:`seqmtl.similarity.relation_tables.read_distances`.
+    graph : sequence of path-like
+        Graphs, see :func:`seqmtl.similarity.graphs.read_graph`.
+    groups : path-like, optional
+        Table, see :func:`seqmtl.similarity.relation_tables.read_groups`.
+    table : path-like, optional
+        Precomputed kernel, see :meth:`seqmtl.similarity.TaskKernel.from_tsv`.
 
     Raises
     ------
@@ -86,12 +109,18 @@ class KernelRequest:
     """
 
     kind: str | None
-    sources: Sources
     scales: tuple[float, ...] | None = None
+    tree: TreeSource | None = None
+    taxonomy: FilePath | None = None
+    alignment: FilePath | None = None
+    distances: FilePath | None = None
+    graph: Sequence[FilePath] = ()
+    groups: FilePath | None = None
+    table: FilePath | None = None
 
     def __post_init__(self) -> None:
-        given, kind = self.sources.given, self.kind
-        n_graphs = len(self.sources.graph)
+        given, kind = self.given, self.kind
+        n_graphs = len(self.graph)
         if kind is None and given:
             kind = "multigraph" if n_graphs > 1 and given[0] == "graph" else _DEFAULT[given[0]]
             object.__setattr__(self, "kind", kind)
@@ -113,9 +142,19 @@ class KernelRequest:
             raise ValueError(f"scales must be given with smooth only, got {kind}; leave them out")
 
     @property
+    def given(self) -> tuple[str, ...]:
+        """Names of the given sources."""
+        return tuple(source for source in _DEFAULT if getattr(self, source) not in (None, (), []))
+
+    @property
+    def has_tree(self) -> bool:
+        """Tell whether there is a tree, or a source that converts to one."""
+        return not {*_TREES}.isdisjoint(self.given)
+
+    @property
     def needs_organisms(self) -> bool:
         """Tell whether the organisms must be named, because no source lists them."""
-        return self.sources.given in ((), ("taxonomy",))
+        return self.given in ((), ("taxonomy",))
 
     def build(self, organisms: Iterable[str] | None = None) -> TaskKernel:
         """Read the source and return the task kernel.
@@ -134,24 +173,95 @@ class KernelRequest:
         ValueError
             If the organisms are not given, but needed.
         """
-        kind, sources = self.kind, self.sources
-        wanted = None if organisms is None else tuple(organisms)
-        if sources.table is not None:
-            kernel = TaskKernel.from_tsv(sources.table)
+        kind, wanted = self.kind, None if organisms is None else tuple(organisms)
+        if self.table is not None:
+            kernel = TaskKernel.from_tsv(self.table)
             return kernel if wanted is None else kernel.restrict(wanted)
         if kind in PLAIN:
-            return PLAIN[kind](sources.names(wanted))
+            return PLAIN[kind](self._names(wanted))
         if kind == "smooth":
-            return TaskKernel.smooth(sources.read_distances(wanted), self.scales)
+            return TaskKernel.smooth(self._read_distances(wanted), self.scales)
         if kind == "tree":
-            return TaskKernel.from_newick(sources.read_tree(wanted), wanted)
+            return TaskKernel.from_newick(self.read_tree(wanted), wanted)
         if kind == "hierarchical":
-            return TaskKernel.hierarchical(sources.read_tree(wanted), wanted)
-        if kind == "clustering" and sources.groups is not None:
-            return TaskKernel.clustering(sources.read_groups(), wanted)
-        if sources.graph:
-            return self._of_graphs(*sources.read_graphs(wanted))
-        return self._of_clades(*prune_to(sources.read_tree(wanted), wanted))
+            return TaskKernel.hierarchical(self.read_tree(wanted), wanted)
+        if kind == "clustering" and self.groups is not None:
+            return TaskKernel.clustering(read_groups(self.groups), wanted)
+        if self.graph:
+            return self._of_graphs(*self._read_graphs(wanted))
+        return self._of_clades(*prune_to(self.read_tree(wanted), wanted))
+
+    def read_tree(self, organisms: Iterable[str] | None = None) -> Tree:
+        """Return the tree of some organisms, by default all of the source.
+
+        An alignment or a table of distances is converted by average linkage.
+
+        Raises
+        ------
+        UnknownTaskError
+            If the source lacks an organism.
+        ValueError
+            If there is a taxonomy but no organisms.
+        """
+        if self.tree is not None:
+            return self._whole_tree if organisms is None else self._whole_tree.prune(organisms)
+        if self.taxonomy is not None:
+            if organisms is None:
+                raise ValueError("organisms must be given with a taxonomy, got none; name them")
+            return read_ncbi_taxonomy(self.taxonomy, organisms)
+        return linkage_tree(self._read_distances(organisms))
+
+    def _read_distances(self, organisms: Iterable[str] | None) -> Distances:
+        """Return the distances of some organisms, or of all; for a tree, path lengths."""
+        if self.tree is not None or self.taxonomy is not None:
+            return Distances.from_tree(self.read_tree(organisms), organisms)
+        distances = self._whole_distances
+        return distances if organisms is None else distances.restrict(organisms)
+
+    def _read_graphs(
+        self, organisms: tuple[str, ...] | None
+    ) -> tuple[tuple[str, ...], list[NDArray[np.float64]]]:
+        """Return the tasks and all graphs on them; a task that a graph lacks has no edges in it."""
+        graphs = [read_graph(path) for path in self.graph]
+        known = _distinct(graphs)
+        names = known if organisms is None else organisms
+        A = np.zeros((len(graphs), len(names), len(names)))
+        missing = set(names)
+        for adjacency, (nodes, weights) in zip(A, graphs, strict=True):
+            index = NameIndex(nodes)
+            tasks = [t for t, name in enumerate(names) if index.find(name)]
+            here = match_names([names[t] for t in tasks], nodes, "a graph")
+            adjacency[np.ix_(tasks, tasks)] = weights[np.ix_(here, here)]
+            missing -= {names[t] for t in tasks}
+        match_names([name for name in names if name in missing], known, "the graphs")
+        return names, list(A)
+
+    def _names(self, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Return the given organisms, by default all of the source."""
+        known: Sequence[str] = ()
+        if self.has_tree:
+            known = self.read_tree(wanted).leaf_names
+        elif self.graph:
+            known = _distinct([read_graph(path) for path in self.graph])
+        elif self.groups is not None:
+            known = all_members(read_groups(self.groups))
+        elif wanted is None:
+            raise ValueError("organisms must be given if no source lists them, got none")
+        if wanted is not None and known:
+            match_names(wanted, known, "the source")
+        return tuple(known) if wanted is None else wanted
+
+    @functools.cached_property
+    def _whole_tree(self) -> Tree:
+        assert self.tree is not None
+        return read_tree(self.tree)
+
+    @functools.cached_property
+    def _whole_distances(self) -> Distances:
+        if self.alignment is not None:
+            return read_alignment_distances(self.alignment)
+        assert self.distances is not None
+        return read_distances(self.distances)
 
     def _of_graphs(
         self,
@@ -159,7 +269,7 @@ class KernelRequest:
         adjacencies: list[NDArray[np.float64]],
         labels: list[str] | None = None,
     ) -> TaskKernel:
-        files = self.sources.graph
+        files = self.graph
         if files and len({*map(os.path.basename, files)}) == len(files):
             labels = [os.path.basename(path) for path in files]
         try:
@@ -193,3 +303,8 @@ class KernelRequest:
         require_memory(16.0 * clades.size * T * T, f"{clades.size} graphs of {T} tasks", _FEWER)
         graphs = [np.outer(below[i], below[i]).astype(np.float64) for i in clades]
         return self._of_graphs(names, graphs, [tree.node_name(i) for i in clades])
+
+
+def _distinct(graphs: Sequence[tuple[tuple[str, ...], NDArray[np.float64]]]) -> tuple[str, ...]:
+    """Return the tasks of all graphs, in order of appearance."""
+    return tuple(dict.fromkeys(name for names, _ in graphs for name in names))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.whole import read_text
-from seqmtl.similarity._small_tables import Pair, Place, drop_header, read_rows, symmetric
+from seqmtl.similarity.relation_tables import Pair, Place, drop_header, read_rows, symmetric
 
 
 def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:

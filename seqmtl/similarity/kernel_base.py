@@ -15,7 +15,7 @@ from seqmtl._names import match_names
 from seqmtl.coupling import Nodes
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.whole import read_text
-from seqmtl.similarity import _kernel_table, checks
+from seqmtl.similarity import checks, relation_tables
 
 _PSD_TOLERANCE = 1e-8
 _SINGLE = ("K",)
@@ -97,7 +97,7 @@ class NamedKernels:
             If a table is not square, not numeric, or not a kernel; the message gives file and line.
         """
         path = os.fspath(path)
-        names, matrices, labels = _kernel_table.read_tables(read_text(path, "text"), path)
+        names, matrices, labels = relation_tables.read_tables(read_text(path, "text"), path)
         source = f"table({os.path.basename(path)})"
         try:
             return cls(names, matrices, source, labels=labels, not_psd=not_psd)
@@ -107,7 +107,7 @@ class NamedKernels:
     def to_tsv(self) -> str:
         """Return the text that :meth:`from_tsv` reads."""
         labels = None if self.labels == _SINGLE else self.labels
-        return _kernel_table.write_tables(self.names, self.matrices, labels)
+        return relation_tables.write_tables(self.names, self.matrices, labels)
 
     def restrict(self, names: Iterable[str]) -> Self:
         """Return K for some tasks, in the given order and spelling.

@@ -148,8 +148,9 @@ class _Dump:
 
     def scientific_names(self, wanted: Collection[int]) -> dict[int, str]:
         """Read the scientific names of some taxids."""
-        names = self._names() if wanted else ()
-        return {taxid: name for taxid, name, scientific in names if scientific and taxid in wanted}
+        keys = set(map(str, wanted))
+        names = self._names() if keys else ()
+        return {int(taxid): name for taxid, name, known in names if known and taxid in keys}
 
     def _parent(self, taxid: int) -> int | None:
         i = int(np.searchsorted(self._ids, taxid))
@@ -166,10 +167,10 @@ class _Dump:
         for taxid, name, is_scientific in self._names():
             key = simplify(name)
             for hit in by_key.get(key, ()):
-                (hit.scientific if is_scientific else hit.other)[taxid] = name
+                (hit.scientific if is_scientific else hit.other)[int(taxid)] = name
             if initials and is_scientific and (short := abbreviate(key)) in initials:
                 for hit in by_key[short]:
-                    hit.abbreviated[taxid] = name
+                    hit.abbreviated[int(taxid)] = name
         return hits
 
     def _choose(self, name: str, hits: _Hits) -> int:
@@ -214,7 +215,7 @@ class _Dump:
             "or download a newer dump"
         )
 
-    def _names(self) -> Iterator[tuple[int, str, bool]]:
+    def _names(self) -> Iterator[tuple[str, str, bool]]:
         """Yield taxid, name, and whether the name is the scientific one."""
         return self._read("names.dmp", "taxid | name | unique name | class", _name_of)
 
@@ -240,22 +241,18 @@ class _Dump:
         return InputFormatError(message, path=str(self.folder / name), line=line)
 
 
-def _taxid(text: str) -> int:
-    if len(text.strip()) > _LONGEST:
-        raise ValueError("too many digits")
-    return int(text)
-
-
 def _pair_of(text: str) -> tuple[int, int]:
-    one, other = text.rstrip("\t|\r\n").split(_SEPARATOR)[:2]
-    return _taxid(one), _taxid(other)
+    one, other = text.rstrip("\t|\r\n").split(_SEPARATOR, 2)[:2]
+    if len(one) > _LONGEST or len(other) > _LONGEST:
+        raise ValueError("too many digits")
+    return int(one), int(other)
 
 
-def _name_of(text: str) -> tuple[int, str, bool]:
+def _name_of(text: str) -> tuple[str, str, bool]:
     taxid, name, _, kind = text.split(_SEPARATOR)
-    if not taxid.isdecimal():
+    if len(taxid) > _LONGEST or not taxid.isdecimal():
         raise ValueError("not a taxid")
-    return _taxid(taxid), name, kind.startswith("scientific name")
+    return taxid, name, kind.startswith("scientific name")
 
 
 def _clades(lineages: Sequence[Sequence[int]]) -> dict[int, int]:

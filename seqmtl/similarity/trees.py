@@ -232,7 +232,7 @@ class Tree:
             order.append(stack.pop())
             stack.extend(reversed(children[order[-1]]))
         if len(order) < n:  # nodes that are not below a root are in or below a cycle
-            cycle = _cycle(parents, next(i for i in range(n) if i not in set(order)))
+            cycle = _cycle(parents, min({*range(n)} - {*order}))
             shown = " > ".join(labels[i] or f"node {i}" for i in cycle[:6])
             raise self._error(
                 f"must be a tree, got a cycle of parents {shown}; correct the parents"

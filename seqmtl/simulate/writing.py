@@ -103,16 +103,16 @@ def _places(
 ) -> Iterator[tuple[str, int, str, int]]:
     """Yield contig, first base, strand and label of every site."""
     contig = genome.contig_index()[rows]
-    starts = genome.sites.start[rows] - genome.offsets[contig]
-    columns = contig, starts, genome.sites.strand[rows], genome.sites.label[rows]
-    for number, start, strand, label in zip(*(c.tolist() for c in columns), strict=True):
-        yield genome.contigs[number], start, _STRANDS[strand], label
+    sites = genome.sites.take(rows)
+    columns = contig, sites.starts - genome.offsets[contig], sites.is_reverse, sites["labels"]
+    for number, start, is_reverse, label in zip(*(c.tolist() for c in columns), strict=True):
+        yield genome.contigs[number], start, "-" if is_reverse else "+", label
 
 
 def _bed_lines(genome: SimulatedGenome, simulation: Simulation) -> Iterator[str]:
     """Yield the labelled sites as BED6 lines, 0-based half-open."""
     length, is_tss = simulation.site_length, simulation.settings.signal == "tss"
-    names = zip(genome.sites.gene.tolist(), genome.sites.intron.tolist(), strict=True)
+    names = zip(genome.sites["gene"].tolist(), genome.sites["intron"].tolist(), strict=True)
     for place, (gene, intron) in zip(_places(genome), names, strict=True):
         contig, start, strand, label = place
         name = f"{_gene_name(gene)}.{'tss' if is_tss else intron + 1}" if label > 0 else "decoy"
@@ -184,7 +184,7 @@ def _summary(simulation: Simulation, stems: dict[str, str]) -> dict[str, object]
     settings = vars(simulation.settings)
     organisms = {}
     for genome in simulation.genomes:
-        is_test, is_true = genome.is_test(), genome.sites.label > 0
+        is_test, is_true = genome.is_test(), genome.sites["labels"] > 0
         upper = genome.letters & 0xDF
         bases = {letter: int(np.count_nonzero(upper == ord(letter))) for letter in "ACGTN"}
         known = sum(bases.values()) - bases["N"]

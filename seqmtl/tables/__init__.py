@@ -5,15 +5,15 @@ tasks weight kernels, block descent (`descent`) or a saddle-point method (`saddl
 weights. `minimax` is linear, for the worst task. The estimators are thin.
 """
 
-from seqmtl.tables.kernel_mkl import KernelMKLClassifier
-from seqmtl.tables.kernel_svc import MultiTaskKernelSVC
-from seqmtl.tables.minimax_classifier import MinimaxClassifier
-from seqmtl.tables.pareto import ParetoPath, pareto_path
+from seqmtl.tables.coupled import KernelMKLClassifier, MultiTaskKernelSVC
+from seqmtl.tables.minimax import MinimaxClassifier
 from seqmtl.tables.task_mkl import (
     IndividualMKLClassifier,
     ParetoMKLClassifier,
+    ParetoPath,
     PartiallySharedMKLClassifier,
     SparseMKLClassifier,
+    pareto_path,
 )
 
 __all__ = [

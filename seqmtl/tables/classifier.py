@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 
 from seqmtl._checks import check_integer, check_number
 from seqmtl._memory import require_memory
-from seqmtl.estimators._classifier import TaskClassifier
+from seqmtl.estimators._base import TaskClassifier
 from seqmtl.kernels import BaseKernel, check_psd, make_kernel
 from seqmtl.models.calibration import calibrate_tasks, find_copies
 from seqmtl.models.examples import Examples

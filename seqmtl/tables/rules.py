@@ -103,7 +103,7 @@ class Shared(Separate):
 
     With p < 1 the objective is not convex, and :meth:`gap` certifies a stationary point: it bounds
     the decrease of the sum of lambda_t g_t for fixed lambda_t = (g_t / ||g||_p)^(p - 1). With p > 1
-    use :func:`~seqmtl.tables.saddle.find_saddle`, as steps may then increase the objective.
+    use :func:`~seqmtl.tables.descent.find_saddle`, as steps may then increase the objective.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,7 @@ _NO_ALLELES = (b".", b"<NON_REF>", b"<*>")
 _ALT_LETTERS = b"ACGTNacgtn"
 
 
-@dataclass(frozen=True, eq=False)
-class Alleles:
+class Alleles(NamedTuple):
     """Alleles to be scored; positions refer to the genome's buffer.
 
     Attributes
@@ -58,9 +57,6 @@ class Alleles:
     firsts: NDArray[np.int64]
     alt_lengths: NDArray[np.int64]
 
-    def __len__(self) -> int:
-        return self.starts.size
-
     def zones(self, codes: NDArray[np.uint8], reach: int = REACH) -> NDArray[np.int64]:
         """Find the bases that each allele changes, in any representation.
 
@@ -73,19 +69,13 @@ class Alleles:
             Start, length in the reference and length in the alternative.
         """
         zones = np.empty((self.starts.size, 3), dtype=np.int64)
-        find_zones(
-            codes, self.begins, self.ends, self.starts, self.ref_lengths,
-            self.alts, self.firsts, self.alt_lengths, reach, zones,
-        )  # fmt: skip
+        find_zones(codes, self, reach, zones)
         return zones
 
     def part(self, first: int, last: int) -> Alleles:
         """Return a range of the alleles."""
-        rows = slice(first, last)
-        return Alleles(
-            self.begins[rows], self.ends[rows], self.starts[rows], self.ref_lengths[rows],
-            self.alts, self.firsts[rows], self.alt_lengths[rows],
-        )  # fmt: skip
+        parts: list[Any] = [own if own is self.alts else own[first:last] for own in self]
+        return Alleles(*parts)
 
 
 class AlleleList:

@@ -16,7 +16,7 @@ from seqmtl.files.streams import Output, PathLike, readable
 from seqmtl.io.vcf import ALT, CHROM, REF, VcfBatch, VcfReader, add_info
 from seqmtl.sequences import Genome
 from seqmtl.variants.alleles import AlleleList, is_allele
-from seqmtl.variants.effect_text import INTRONS, TABLE, EffectLists, texts_of, vcf_header
+from seqmtl.variants.effect_text import INTRONS, TABLE, texts_of, vcf_header
 from seqmtl.variants.effects import EffectScorer
 from seqmtl.variants.paired_effects import PairedEffectScorer
 
@@ -57,11 +57,8 @@ class AnnotationSummary:
 
     def add(self, other: AnnotationSummary) -> None:
         """Add the counts of later records."""
-        self.n_records += other.n_records
-        self.n_without_alleles += other.n_without_alleles
-        self.n_alleles += other.n_alleles
-        self.n_scored += other.n_scored
-        self.n_reported += other.n_reported
+        for count in ("n_records", "n_without_alleles", "n_alleles", "n_scored", "n_reported"):
+            setattr(self, count, getattr(self, count) + getattr(other, count))
         self.not_scored.update(other.not_scored)
         self.examples = other.examples | self.examples
 
@@ -119,7 +116,7 @@ class Annotator:
     def annotate(self, batch: VcfBatch, *, with_table: bool) -> Annotated:
         """Return the annotated lines of a batch and, if requested, those of the table."""
         alleles, kept = self._alleles(batch)
-        every = [EffectLists(own) for own in self.scorer.by_signal(self.genome, kept.alleles())]
+        every = [own.lists() for own in self.scorer.by_signal(self.genome, kept.alleles())]
         summary = AnnotationSummary(n_records=len(batch.rows), n_alleles=len(alleles))
         entries: list[list[list[str]]] = [[[] for _ in self.texts] for _ in batch.rows]
         reasons: list[list[str]] = [[] for _ in batch.rows]
@@ -131,7 +128,7 @@ class Annotator:
                 reasons[record].append(reason)
                 continue
             summary.n_scored += 1
-            largest = max(effects.largest[i] for effects in every)
+            largest = max(max(effects.changes[i]) for effects in every)
             if self.threshold is None or largest >= self.threshold:
                 summary.n_reported += 1
                 for text, effects, own in zip(self.texts, every, entries[record], strict=True):

@@ -104,22 +104,21 @@ class EffectText:
             parts.append(f"{self.skipped_field}={','.join(dict.fromkeys(reasons))}")
         return ";".join(parts).encode("ascii")
 
-    def entry(self, alt: bytes, effects: EffectLists, i: int, position: int) -> str:
-        """Return the effects of allele i as an INFO entry; POS is 1-based."""
-        gain, loss = effects.changes[i]
-        gain_strand, loss_strand = effects.strands[i]
-        return (
-            f"{alt.decode()}|{self._escaped}|{gain:.4f}|{loss:.4f}"
-            f"|{effects.offset(i, 0, position)}|{effects.offset(i, 1, position)}"
-            f"|{_STRANDS[gain_strand]}|{_STRANDS[loss_strand]}"
-            f"|{effects.score_change(i, 0)}|{effects.score_change(i, 1)}"
-            + "".join(
-                f"|{effects.intron(i, c, h)}" for h in (0, 1) for c in (0, 1) if self._with_introns
-            )
-        )
+    def entry(self, alt: bytes, effects: Effects, i: int, position: int) -> str:
+        """Return the effects of allele i, in lists, as an INFO entry; POS is 1-based."""
+        fields = [
+            alt.decode(), self._escaped,
+            *(f"{change:.4f}" for change in effects.changes[i]),
+            *(_offset(effects, i, c, position) for c in (0, 1)),
+            *(_STRANDS[strand] for strand in effects.strands[i]),
+            *map(_score_change, effects.scores[i]),
+        ]  # fmt: skip
+        if effects.introns is not None:
+            fields += [_intron(effects.introns[i][c][h]) for h in (0, 1) for c in (0, 1)]
+        return "|".join(fields)
 
     def line(
-        self, row: Sequence[bytes], alt: bytes, effects: EffectLists, i: int, position: int
+        self, row: Sequence[bytes], alt: bytes, effects: Effects, i: int, position: int
     ) -> str:
         """Return the effects of allele i as a line of the table; positions are 1-based."""
         fields = [
@@ -131,13 +130,13 @@ class EffectText:
             fields += [
                 f"{effects.changes[i][c]:.6g}",
                 str(effects.places[i][c] + 1) if is_found else ".",
-                effects.offset(i, c, position),
+                _offset(effects, i, c, position),
                 _STRANDS[effects.strands[i][c]],
                 *(f"{p:.6g}" if is_found else "." for p in effects.probabilities[i][c]),
                 *(f"{score:.5f}" if score == score else "." for score in effects.scores[i][c]),
             ]
-        if self._with_introns:
-            fields += [effects.intron(i, c, h) for c in (0, 1) for h in (0, 1)]
+        if effects.introns is not None:
+            fields += [_intron(effects.introns[i][c][h]) for c in (0, 1) for h in (0, 1)]
         return "\t".join(fields) + "\n"
 
 
@@ -160,29 +159,18 @@ def vcf_header(texts: Sequence[EffectText], vcf: VcfReader, command: str) -> byt
     return b"".join(line + b"\n" for line in (*vcf.meta, *added, vcf.columns))
 
 
-class EffectLists:
-    """Effects as lists, which are faster than arrays for single entries."""
+def _offset(effects: Effects, i: int, c: int, position: int) -> str:
+    """Return the distance from POS of the site that allele i changes, gain (0) or loss (1)."""
+    return str(effects.places[i][c] + 1 - position) if effects.strands[i][c] >= 0 else "."
 
-    def __init__(self, effects: Effects) -> None:
-        self.changes = effects.changes.tolist()
-        self.strands = effects.strands.tolist()
-        self.places = effects.places.tolist()
-        self.probabilities = effects.probabilities.tolist()
-        self.scores = effects.scores.tolist()
-        self.largest = effects.changes.max(axis=1).tolist()
-        self._introns = [] if effects.introns is None else effects.introns.tolist()
 
-    def offset(self, i: int, c: int, position: int) -> str:
-        """Return the distance from POS of the site that allele i changes, gain (0) or loss (1)."""
-        return str(self.places[i][c] + 1 - position) if self.strands[i][c] >= 0 else "."
+def _score_change(scores: Sequence[float]) -> str:
+    """Return the change of the raw score of a site if both haplotypes have it."""
+    change = scores[1] - scores[0]
+    return f"{change:.4f}" if change == change else "."
 
-    def score_change(self, i: int, c: int) -> str:
-        """Return the change of the raw score at this site if both haplotypes have it."""
-        ref, alt = self.scores[i][c]
-        change = alt - ref
-        return f"{change:.4f}" if change == change else "."
 
-    def intron(self, i: int, c: int, h: int) -> str:
-        """Return the most probable intron of this site in the reference (h = 0) or alternative."""
-        start, end, p = self._introns[i][c][h]
-        return f"{start + 1:.0f}-{end:.0f}:{p:.4f}" if p == p else "."
+def _intron(found: Sequence[float]) -> str:
+    """Return the most probable intron of a site in a haplotype."""
+    start, end, p = found
+    return f"{start + 1:.0f}-{end:.0f}:{p:.4f}" if p == p else "."

@@ -67,6 +67,11 @@ class Effects(NamedTuple):
             np.full((n, 2, 2, 3), np.nan) if with_introns else None,
         )
 
+    def lists(self) -> Effects:
+        """Return the effects in lists, which are faster than arrays for single entries."""
+        parts: list[Any] = [own.tolist() if isinstance(own, np.ndarray) else own for own in self]
+        return Effects(*parts)
+
     def rows(self, first: int, last: int) -> Effects:
         """Return a view of the effects of some alleles."""
         parts: list[Any] = [None if own is None else own[first:last] for own in self]
@@ -105,11 +110,7 @@ class Haplotypes(NamedTuple):
         ends = np.cumsum(sizes.ravel()).reshape(-1, 2)
         codes = np.empty(int(ends[-1, 1]), dtype=np.uint8)
         inside = np.empty(codes.size, dtype=np.bool_)
-        fill_haplotypes(
-            genome.codes, alleles.begins, alleles.ends, alleles.starts, alleles.ref_lengths,
-            alleles.alts, alleles.firsts, alleles.alt_lengths, zones, flank, ends - sizes, codes,
-            inside,
-        )  # fmt: skip
+        fill_haplotypes(genome.codes, alleles, zones, flank, ends - sizes, codes, inside)
         return cls(codes, inside, ends - sizes, zones, zones[:, 0] - alleles.begins)
 
 
@@ -182,7 +183,7 @@ class AlleleScorer(ABC):
         alleles : Alleles
             Alleles to score, with positions on `genome`.
         """
-        effects = [Effects.none(len(alleles), self.sees_introns) for _ in self.kinds]
+        effects = [Effects.none(alleles.starts.size, self.sees_introns) for _ in self.kinds]
         zones = alleles.zones(genome.codes)
         for first, last in self._groups(zones):
             part = alleles.part(first, last)

@@ -1,19 +1,26 @@
-"""Read the examples a model is trained on or scores: tables and windows."""
+"""Read what a request names: windows of a file or of genomes, and tables of examples."""
 
 from __future__ import annotations
 
+import logging
+import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.verbs._options import WindowInput
 
 if TYPE_CHECKING:
     from seqmtl.io import NumericTable
     from seqmtl.models.base import Model
     from seqmtl.sequences import Windows
 
+logger = logging.getLogger("seqmtl")
+
+DEFAULT_WINDOW = 141
 LABEL, TASK = "label", "task"
 
 
@@ -44,7 +51,7 @@ class Examples(NamedTuple):
     is_split: bool = False
 
 
-def read_for_training(source: Any, *, require_labels: bool = True) -> Examples:
+def read_training_examples(source: Any, *, require_labels: bool = True) -> Examples:
     """Read the training examples of ``train-table``.
 
     Raises
@@ -53,20 +60,18 @@ def read_for_training(source: Any, *, require_labels: bool = True) -> Examples:
         If the arguments conflict or a file is invalid.
     """
     from seqmtl.io import read_numeric_table
-    from seqmtl.verbs._options import WindowInput
-    from seqmtl.verbs._windows import read_windows_of
 
     if _holds_windows(source):
-        return _of_windows(read_windows_of(WindowInput.of(source), require_labels=require_labels))
+        return _of_windows(read_windows_of(source, require_labels=require_labels))
     if source.window or source.shift:
         raise SeqmtlError(
             f"--window and --shift apply to DNA windows, but {source.data} is a table of examples; "
             "leave them out"
         )
+    columns = {"label": source.label_column or LABEL, "task": source.task_column or TASK}
     table = read_numeric_table(
-        source.data, label=source.label_column or LABEL, task=source.task_column or TASK,
-        sequence=source.sequence, require_labels=require_labels,
-    )  # fmt: skip
+        source.data, **columns, sequence=source.sequence, require_labels=require_labels
+    )
     return _of_table(table, source.split, source.organism)
 
 
@@ -99,7 +104,7 @@ def read_for_model(model: Model, source: Any, *, require_labels: bool) -> Exampl
         features=None if is_text else names,
         require_labels=require_labels,
     )
-    found = _of_table(table, None if source.split == "all" else source.split, source.organism)
+    found = _of_table(table, source.split_or_all, source.organism)
     if len(model.classes) > 2 or model.tasks == (TASK,):
         return found._replace(tasks=None)
     if found.tasks is None and len(model.tasks) > 1:
@@ -111,10 +116,11 @@ def read_for_model(model: Model, source: Any, *, require_labels: bool) -> Exampl
 
 def _read_windows_for(model: Model, source: Any, *, require_labels: bool) -> Windows:
     """Read windows of the model's length; with a single task, FASTA needs no --organism."""
-    from seqmtl.verbs._windows import read_as_of_model
+    from seqmtl.io import guess_format
 
     organism = source.organism
-    if not organism and len(model.tasks) == 1 and not source.genome and _is_fasta(source.data):
+    is_file = source.data and source.data != "-" and not source.genome and not source.is_dataset
+    if not organism and len(model.tasks) == 1 and is_file and guess_format(source.data) == "fasta":
         organism = model.tasks[0]
     windows = read_as_of_model(model, source, organism, require_labels=require_labels)
     if windows.task_names == ("task",) and "task" not in model.tasks:
@@ -125,25 +131,19 @@ def _read_windows_for(model: Model, source: Any, *, require_labels: bool) -> Win
     return windows
 
 
-def _is_fasta(data: str | None) -> bool:
-    from seqmtl.io import guess_format, is_dataset
-
-    if not data or data == "-" or is_dataset(data):
-        return False
-    return guess_format(data) == "fasta"
-
-
 def _holds_windows(source: Any) -> bool:
     """Tell windows from a table of examples; without DATA, the reader of windows raises."""
-    from seqmtl.io import guess_format, is_dataset, is_table_of_windows
+    from seqmtl.io import guess_format, is_table_of_windows
 
     if source.genome or not source.data:
         return True
     if source.label_column or source.task_column or source.sequence:
         return False
-    if is_dataset(source.data):
-        return True
-    return guess_format(source.data) == "fasta" or is_table_of_windows(source.data)
+    return (
+        source.is_dataset
+        or guess_format(source.data) == "fasta"
+        or is_table_of_windows(source.data)
+    )
 
 
 def _of_windows(windows: Windows) -> Examples:
@@ -162,3 +162,208 @@ def _of_table(table: NumericTable, split: str | None, task: str | None) -> Examp
     tasks = table.tasks if task is None else np.full(len(table), task)
     is_split = table.splits is not None
     return Examples(table.X, table.y, tasks, table.names, table.feature_names, is_split)
+
+
+def read_windows_of(source: WindowInput, *, require_labels: bool) -> Windows:
+    """Read windows; longer sequences are trimmed to their centre, or what `shift` makes of it.
+
+    Raises
+    ------
+    SeqmtlError
+        If the options conflict or a file is invalid.
+    """
+    window = source.window
+    if source.genome and source.data:
+        raise SeqmtlError("give either DATA, or --genome with --sites, not both")
+    if source.genome and window is None:
+        window = DEFAULT_WINDOW
+    if source.shift and window is None:
+        raise SeqmtlError("--shift needs a window length; give --window")
+    wide = None if window is None else window + 2 * abs(source.shift)
+    if source.genome:
+        windows = _from_genomes(source, wide or DEFAULT_WINDOW, require_labels)
+    else:
+        windows = _from_file(source, wide, require_labels)
+    return windows if window is None or not source.shift else windows.center(window, source.shift)
+
+
+def read_as_of_model(
+    model: Any, source: Any, organism: str | None, *, require_labels: bool
+) -> Windows:
+    """Read windows in which the site is where the model has it, as far as their source knows it.
+
+    Those of datasets, and of sites in genomes, are cut there; those of tables and FASTA files are
+    taken as they are.
+
+    Raises
+    ------
+    SeqmtlError
+        See :func:`read_windows_of`, or if a dataset has another signal.
+    """
+    from seqmtl.io.dataset import read_dataset, read_summary
+    from seqmtl.models.site import site_of_model
+
+    window, shift, site = model.length, model.shift, getattr(model, "site", None)
+    source = WindowInput.of(source, organism=organism)
+    if site and source.data and not source.genome and source.is_dataset:
+        here = site_of_model(site, source.data, window, shift)
+        cut = read_summary(source.data)["site"]["offset"] - here.offset, window
+        split = source.split_or_all
+        return read_dataset(source.data, split=split, organism=organism, cut=cut).windows
+    if source.genome and site and (site.signal or site.words):
+        shift = window // 2 - site.offset - site.length // 2
+    source = WindowInput.of(source, window=window, shift=shift)
+    return read_windows_of(source, require_labels=require_labels)
+
+
+def read_training_windows(source: Any) -> Windows:
+    """Read labelled windows, and warn of what is probably wrong."""
+    from seqmtl.models.site import find_misplaced
+    from seqmtl.sequences.quality import find_faults
+
+    windows = read_windows_of(source, require_labels=True)
+    warn_of([*find_faults([windows]), *find_misplaced(windows)], source)
+    return windows
+
+
+def warn_of(faults: list[str], source: Any) -> None:
+    """Warn of what is probably wrong with training windows."""
+    for fault in faults:
+        logger.warning("%s: %s", source.data or "the windows", fault)
+
+
+def organisms_named(source: Any) -> list[str]:
+    """Return the organisms that are known before the training data is read."""
+    from seqmtl.io.dataset import read_summary
+
+    if source.organism:
+        return [source.organism]
+    if not source.is_dataset:
+        return [name for name, _ in source.genome]
+    facts = read_summary(source.data)["organisms"].items()
+    is_all = source.split == "all"
+    return [n for n, own in facts if is_all or own["splits"].get(source.split, {}).get("sites")]
+
+
+def _from_file(source: WindowInput, window: int | None, require_labels: bool) -> Windows:
+    from seqmtl.io import guess_format, read_dataset, read_fasta_windows
+
+    data, organism = source.data, source.organism
+    if not data:
+        raise SeqmtlError("no windows given; name a DATA file, or give --genome and --sites")
+    if source.is_dataset:
+        windows = read_dataset(data, split=source.split_or_all, organism=organism).windows
+        return windows if window is None else windows.center(window)
+    if os.path.isdir(data):
+        raise SeqmtlError(
+            f"{data}: a folder must be a dataset with windows.tsv and summary.json; make one with "
+            "seqmtl dataset, or name a file"
+        )
+    if guess_format(data) == "fasta":
+        options: dict[str, Any] = {"organism": organism, "require_labels": require_labels}
+        return read_fasta_windows(data, window=window, **options)
+    (windows,) = parts_of_table(source, window, require_labels=require_labels)
+    return windows
+
+
+def parts_of_table(
+    source: Any, window: int | None, n: int | None = None, *, require_labels: bool = True
+) -> Iterator[Windows]:
+    """Yield the windows of a table, about n at a time: those of the split, or all if none has it.
+
+    Raises
+    ------
+    InputFormatError
+        If the table is invalid, or has other splits.
+    """
+    from seqmtl.io.tables import read_windows, read_windows_in_parts
+
+    data, options = source.data, {"window": window, "organism": source.organism}
+
+    def parts(split: str | None) -> Iterator[Windows]:
+        if n is None:
+            yield read_windows(data, split=split, require_labels=require_labels, **options)
+        else:
+            yield from read_windows_in_parts(data, n, split=split, **options)
+
+    n_parts = 0
+    try:
+        for windows in parts(source.split_or_all):
+            yield windows
+            n_parts += 1
+    except InputFormatError:
+        if n_parts or source.split != "train":
+            raise
+        for windows in parts(None):
+            if not all_of_one_split(windows, data, tell=not n_parts):
+                raise
+            yield windows
+            n_parts += 1
+
+
+def all_of_one_split(windows: Windows, data: str, *, tell: bool = True) -> bool:
+    """Tell whether all windows have one split, and warn that it is ignored."""
+    is_one = len(windows.split_names) == 1
+    if is_one and tell:
+        logger.warning(
+            "the split column is %r in every row of %s; ignoring it and using all rows",
+            windows.split_names[0], data,
+        )  # fmt: skip
+    return is_one
+
+
+def _from_genomes(source: WindowInput, window: int, require_labels: bool) -> Windows:
+    from seqmtl.io import load_genomes, read_sites
+    from seqmtl.sequences import add_decoys, concatenate
+
+    named = genomes_with_sites(source)
+    genomes = load_genomes({name: fasta for name, fasta, _ in named}, padding=window)
+    options: dict[str, Any] = {"window": window, "require_labels": require_labels}
+    parts = []
+    for organism, _, path in named:
+        genome = genomes[organism]
+        found: Windows = read_sites(
+            path, genome, organism=organism, at_end=source.at_end, **options
+        )
+        if found.splits is not None and source.split_or_all is not None:
+            found = found.select_split(source.split)
+        if require_labels and (found.labels > 0).all():
+            found = add_decoys(found, genome, ratio=source.decoys, seed=source.seed)
+        n_sites = int((found.labels > 0).sum())
+        n_decoys = int((found.labels < 0).sum())
+        logger.info(
+            "%s: %d sites, %d decoys on %d contigs", organism, n_sites, n_decoys, len(genome.names)
+        )
+        parts.append(found)
+    return concatenate(parts)
+
+
+def genomes_with_sites(source: Any) -> list[tuple[str, str, str]]:
+    """Return organism, genome and sites of --genome and --sites, in the order of the genomes."""
+    from seqmtl._names import NameIndex, match_names
+
+    paths, sites = _by_organism(source.genome, "--genome"), _by_organism(source.sites, "--sites")
+    odd = [name for name in paths if not NameIndex(list(sites)).find(name)]
+    odd += [name for name in sites if not NameIndex(list(paths)).find(name)]
+    if odd:
+        raise SeqmtlError(
+            f"every organism needs --genome and --sites, but only one was given for "
+            f"{', '.join(sorted(odd))}"
+        )
+    own = match_names(paths, list(sites), "--sites")
+    in_order = list(sites.values())
+    return [(name, path, in_order[i]) for (name, path), i in zip(paths.items(), own, strict=True)]
+
+
+def _by_organism(named: list[tuple[str, str]], option: str) -> dict[str, str]:
+    """Return the files of an option by organism, after checking that each is named once."""
+    from seqmtl._names import check_distinct
+
+    names = [name for name, _ in named]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise SeqmtlError(
+            f"{option} must name every organism once, got {twice[0]!r} twice; leave one out"
+        )
+    check_distinct(names)
+    return dict(named)

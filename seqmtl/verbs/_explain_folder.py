@@ -1,16 +1,22 @@
-"""The folder that ``explain`` writes, organism by organism."""
+"""The folder that ``explain`` writes, organism by organism, or the sites of a model of pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from seqmtl._names import NameIndex, match_names
 from seqmtl._version import __version__
 from seqmtl.evaluation.figures import save_figure
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.explain import (
     Poim,
     contributions,
@@ -24,25 +30,93 @@ from seqmtl.explain import (
     poim,
 )
 from seqmtl.explain.listings import Row
-from seqmtl.files.atomic import write_json, write_lines
+from seqmtl.explain.poim import UNIFORM, check_background
+from seqmtl.files.atomic import atomic_folder, write_json, write_lines
 from seqmtl.files.names import safe_names
+from seqmtl.files.whole import read_json
+from seqmtl.io import load_genome, read_sites
+from seqmtl.models.base import is_known
 from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.paired import PairedModel
+from seqmtl.models.saved import load_model
+from seqmtl.pairs import PairedFinder
+from seqmtl.pairs.contributions import explain_site
 from seqmtl.sequences import Windows
+from seqmtl.verbs._examples import genomes_with_sites, read_as_of_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+logger = logging.getLogger("seqmtl")
 
 SUMMARY, KIND = "summary.json", "seqmtl explain"
 
 _DRAWN = 3  # windows per figure
 _MEAN = " mean"  # over all organisms; cannot clash with a name
+_SITES = "sites.tsv"
+_NUMBERS = (
+    "alone", "paired", "partner_alone", "site", "partner", "length", "upstream", "downstream",
+    "rivals",
+)  # fmt: skip
+_COLUMNS = ("organism", "contig", "start", "end", "strand", "signal", *_NUMBERS, "introns")
+
+
+def write_folder(request: Any) -> dict[str, Any]:
+    """Write the folder; return its summary.
+
+    Raises
+    ------
+    SeqmtlError
+        If another program wrote the summary that is there.
+    """
+    path = os.path.join(request.output, SUMMARY)
+    if os.path.exists(path):
+        content = None
+        with suppress(OSError, ValueError):
+            content = read_json(path)
+        if not isinstance(content, dict) or content.get("kind") != KIND:
+            raise SeqmtlError(
+                f"{path} was not written by seqmtl explain and would be overwritten; choose "
+                "another folder with -o"
+            )
+    with atomic_folder(request.output, last=SUMMARY) as folder:
+        model: Any = load_model(request.model, only=("weights", "pairs"))
+        write = _write_pairs if model.structure == "pairs" else _write_organisms
+        return write(model, request, folder)
+
+
+def _summary(folder: Path, path: str, files: list[str], **more: Any) -> dict[str, Any]:
+    """Write the summary of a model of this path; return it."""
+    about = {"schema_version": 2, "kind": KIND, "seqmtl_version": __version__, "model": path}
+    summary = {**about, **more, "files": files}
+    write_json(folder / SUMMARY, summary)
+    return summary
+
+
+def _write_organisms(model: MultiTaskModel, request: Any, folder: Path) -> dict[str, Any]:
+    organisms = _organisms(request.organism, model)
+    reference = _organisms(request.reference, model)[0] if request.reference else None
+    windows = _windows(request, model, organisms)
+    backgrounds = _backgrounds(request.background, organisms, windows)
+    work = Explanation(model, folder, request.max_order, request.top)
+    for number, organism in enumerate(organisms, 1):
+        begun = time.perf_counter()
+        work.importance(organism, backgrounds[organism], reference)
+        if organism in windows:
+            work.windows(organism, windows[organism], request.n_windows)
+        seconds = time.perf_counter() - begun
+        logger.info("%s (%d of %d): %.1f s", organism, number, len(organisms), seconds)
+    settings = {
+        "max_order": request.max_order, "top": request.top, "n_windows": request.n_windows,
+        "reference": reference, "background": backgrounds,
+    }  # fmt: skip
+    return work.finish(request.model, organisms, settings)
 
 
 class Explanation:
     """The files written so far, and the rows of the tables shared by all organisms."""
 
     def __init__(self, model: MultiTaskModel, folder: Path, max_order: int, top: int) -> None:
-
         self.model, self.folder, self.max_order, self.top = model, folder, max_order, top
         self.files: list[str] = []
         self._stem = safe_names([*model.tasks, _MEAN])
@@ -113,28 +187,135 @@ class Explanation:
         ):
             if rows:
                 self._table(name, header, rows)
-        summary = {
-            "schema_version": 2,
-            "kind": KIND,
-            "seqmtl_version": __version__,
-            "model": path,
-            "organisms": {name: self._stem[name] for name in organisms},
-            "window": self.model.length,
-            "site": vars(self.model.site),
-            "features": self.model.features.to_dict(self.model.length),
-            "settings": settings,
-            "files": [*sorted(self.files), SUMMARY],
-        }
-        write_json(self.folder / SUMMARY, summary)
-        return summary
+        return _summary(
+            self.folder,
+            path,
+            [*sorted(self.files), SUMMARY],
+            organisms={name: self._stem[name] for name in organisms},
+            window=self.model.length,
+            site=vars(self.model.site),
+            features=self.model.features.to_dict(self.model.length),
+            settings=settings,
+        )
 
     def _table(self, name: str, header: Row, rows: Iterable[Row]) -> None:
-
         write_lines(self.folder / name, listings.table_lines(chain([header], rows)))
         self.files.append(name)
 
     def _figure(self, stem: str, figure: Figure) -> None:
-
         for suffix in ("png", "svg"):
             save_figure(figure, self.folder / f"{stem}.{suffix}")
             self.files.append(f"{stem}.{suffix}")
+
+
+def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
+    if wanted == "all" and "all" not in model.tasks:
+        return list(model.tasks)
+    names = wanted.split(",")
+    relatives = model.kernel.names[len(model.tasks) :]
+    for name in names:
+        if is_known(name, relatives) and not is_known(name, model.tasks):
+            raise SeqmtlError(
+                f"organism {name!r} has no training data, but is a relative; explain shows "
+                f"{', '.join(model.tasks)}, and seqmtl.explain.poim takes from_relatives=True"
+            )
+    return [model.tasks[t] for t in match_names(names, model.tasks, "this model")]
+
+
+def _windows(request: Any, model: MultiTaskModel, organisms: list[str]) -> dict[str, Windows]:
+    """Read the windows of each requested organism; empty if no input is given."""
+    if not (request.data or request.genome):
+        return {}
+    windows = read_as_of_model(model, request, None, require_labels=False)
+    if windows.task_names == ("task",) and "task" not in model.tasks:
+        if len(organisms) > 1:
+            raise SeqmtlError(
+                "the windows do not name their organism; give one of "
+                f"{', '.join(model.tasks)} with --organism"
+            )
+        windows = windows.with_tasks(organisms * len(windows))
+    index = NameIndex(windows.task_names)
+    clear = [name for name in organisms if len(index.find(name)) == 1]
+    places = [match_names([name], windows.task_names, "the data")[0] for name in clear]
+    found = {n: windows[windows.task_ids == t] for n, t in zip(clear, places, strict=True)}
+    found = {name: own for name, own in found.items() if len(own)}
+    missing = [name for name in organisms if name not in found]
+    if len(missing) == len(organisms):
+        raise SeqmtlError(
+            f"the data have no windows of {', '.join(missing)}, only of "
+            f"{', '.join(windows.task_names) or 'none'}; check --organism and --split"
+        )
+    if missing:
+        logger.warning("no windows of %s in the data", ", ".join(missing))
+    return found
+
+
+def _backgrounds(
+    text: str, organisms: list[str], windows: dict[str, Windows]
+) -> dict[str, list[float]]:
+    """Return the probabilities of A, C, G and T for every organism."""
+    if text == "data":
+        missing = [name for name in organisms if name not in windows]
+        if missing:
+            raise SeqmtlError(
+                f"--background data needs windows of {', '.join(missing)}; give DATA with them"
+            )
+        matrices = {name: own.matrix().ravel() for name, own in windows.items()}
+        counts = {name: np.bincount(own, minlength=5)[:4] for name, own in matrices.items()}
+        return {name: (own / max(own.sum(), 1)).tolist() for name, own in counts.items()}
+    letters: Any = UNIFORM
+    if text != "uniform":
+        try:
+            letters = [float(part) for part in text.split(",")]
+        except ValueError:
+            raise SeqmtlError(
+                "--background must be uniform, data, or four probabilities such as "
+                f"0.3,0.2,0.2,0.3, got {text!r}"
+            ) from None
+    return dict.fromkeys(organisms, check_background(letters).tolist())
+
+
+def _write_pairs(model: PairedModel, request: Any, folder: Path) -> dict[str, Any]:
+    """Write what contributes to the probabilities of sites."""
+    if request.data or not (request.genome and request.sites):
+        raise SeqmtlError(
+            "a model of seqmtl pair explains sites of a genome; give --genome and --sites, and no "
+            "DATA"
+        )
+    rows = [_COLUMNS, *_rows(model, request)]
+    write_lines(folder / _SITES, ["\t".join(row) + "\n" for row in rows])
+    return _summary(folder, request.model, [_SITES, SUMMARY], n_sites=len(rows) - 1)
+
+
+def _rows(model: PairedModel, request: Any) -> Iterator[tuple[str, ...]]:
+    """Yield the lines of the table, in the order of the files."""
+    for organism, fasta, path in genomes_with_sites(request):
+        finder = PairedFinder(model, organism)
+        shares = [own.prevalence(own.match(organism)) for own in (model.donor, model.acceptor)]
+        length = finder.finders[0].scanner.site_length
+        genome = load_genome(fasta, padding=length)
+        sites = read_sites(path, genome, window=length, organism=organism, require_labels=False)
+        numbers = genome.contigs.contig_of(sites.starts)
+        starts = (sites.starts - genome.starts[numbers]).tolist()
+        for number, start, is_reverse in zip(
+            numbers.tolist(), starts, sites.is_reverse.tolist(), strict=True
+        ):
+            contig, strand = genome.names[number], "-" if is_reverse else "+"
+            found = explain_site(
+                finder, genome.contig(contig), start, is_reverse, (shares[0], shares[1])
+            )
+            if found is None:
+                raise SeqmtlError(
+                    f"{path}: {contig}:{start}-{start + length}({strand}) is no candidate of "
+                    f"{model.donor.site.letters} or {model.acceptor.site.letters} with a window on "
+                    "the contig; give the two bases of a donor or an acceptor, with its strand"
+                )
+            yield (
+                organism, contig, str(start), str(start + length), strand, found.signal,
+                *(_number(getattr(found, name)) for name in _NUMBERS),
+                ",".join(f"{a}-{b}:{p:.4f}" for a, b, p in found.introns) or ".",
+            )  # fmt: skip
+
+
+def _number(value: Any) -> str:
+    return "." if value != value else f"{value:.3f}"

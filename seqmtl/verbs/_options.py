@@ -6,59 +6,57 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl.features.grammar import GRAMMAR
+from seqmtl.files.outputs import write_json
 from seqmtl.request import Request, option, required
+
+if TYPE_CHECKING:
+    from seqmtl.features.positional_kmers import PositionalKmers
 
 logger = logging.getLogger("seqmtl")
 
 
 def model_file(what: str = "model file") -> Any:
     """Return the option of a model, an argument without a flag."""
-    return required(help=what, metavar="MODEL", is_positional=True)
+    return required(what, metavar="MODEL", is_positional=True)
 
 
 STARTER_OR_FILE = "model file, starter:donor or starter:acceptor"
 
 
-def window_data(what: str, tables: str | None = None) -> Any:
+def window_data(what: str, tables: str = "") -> Any:
     """Return the option DATA: windows, or tables if the verb takes them."""
-    return option(
-        is_positional=True, metavar="DATA",
-        help=f"{what}: dataset folder, TSV (organism, label, sequence, split) or FASTA "
-        "(organism=, label=), plain or gzip; - for stdin"
-        + (f"; {tables}" if tables else ""),
-    )  # fmt: skip
+    forms = (
+        f"{what}: dataset folder, TSV (organism, label, sequence, split) or FASTA (organism=, "
+        "label=), plain or gzip; - for stdin"
+    )
+    return option("; ".join(filter(None, (forms, tables))), metavar="DATA", is_positional=True)
 
 
 def summary_file(what: str) -> Any:
     """Return the option --json."""
-    return option(help=what, metavar="FILE", role="how")
+    return option(what, metavar="FILE", role="how")
 
 
 def figure(what: str) -> Any:
     """Return the option --plot."""
-    return option(
-        kind=_kinds.figure, metavar="FILE", role="how",
-        help=f"{what}: .png, .svg or .pdf",
-    )  # fmt: skip
+    about = f"{what}: .png, .svg or .pdf"
+    return option(about, kind=_kinds.figure, metavar="FILE", role="how")
 
 
 def dask(what: str) -> Any:
     """Return the option --dask; `what` names the pieces of work."""
-    return option(
-        kind=_kinds.dask_address,
-        metavar="ADDRESS",
-        role="how",
-        help=f"{what} on dask workers: tcp://HOST:PORT, FILE.json or local:N",
-    )
+    about = f"{what} on dask workers: tcp://HOST:PORT, FILE.json or local:N"
+    return option(about, kind=_kinds.dask_address, metavar="ADDRESS", role="how")
 
 
 def seed(what: str, default: int = 0) -> Any:
     """Return the option --seed."""
-    return option(kind=_kinds.seed, default=default, help=f"{what} (default: {default})")
+    return option(what, kind=_kinds.count, default=default)
 
 
 def features(value: Any) -> str:
@@ -73,15 +71,17 @@ def features(value: Any) -> str:
     return words
 
 
+def feature_map(words: str | None) -> PositionalKmers:
+    """Return the features that are asked for, or the default."""
+    from seqmtl.features.positional_kmers import PositionalKmers
+
+    return PositionalKmers() if words is None else PositionalKmers(words)
+
+
 def features_option(group: str) -> Any:
     """Return the option --features."""
-    return option(
-        kind=features,
-        metavar="FEATURES",
-        group=group,
-        manual=GRAMMAR,
-        help="k-mer features, such as wd:8 (see --features help)",
-    )
+    about = "k-mer features, such as wd:8 (see --features help)"
+    return option(about, kind=features, metavar="FEATURES", group=group, manual=GRAMMAR)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,10 +89,7 @@ class Threads(Request):
     """Threads."""
 
     threads: int | None = option(
-        kind=_kinds.positive_int,
-        metavar="N",
-        role="how",
-        help="threads; results do not depend on it (default: all usable cores)",
+        "threads; results do not depend on it (default: all usable cores)", role="how"
     )
 
     @contextmanager
@@ -109,9 +106,8 @@ class Threads(Request):
             yield
 
 
-def _of_sites(what: str, metavar: str | None = None, *flags: str, **more: Any) -> Any:
-    group = "windows cut from genomes instead of DATA"
-    return option(*flags, metavar=metavar, group=group, help=what, **more)
+OF_SITES = "windows cut from genomes instead of DATA"
+_of_sites = partial(option, group=OF_SITES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,22 +117,18 @@ class WindowInput(Request):
     data: str | None = window_data("windows")
     genome: tuple[tuple[str, str], ...] = _of_sites(
         "genome of an organism; repeat for each",
-        "ORGANISM=FASTA",
+        metavar="ORGANISM=FASTA",
         kind=_kinds.named_path,
         is_repeated=True,
-        default=(),
     )
     sites: tuple[tuple[str, str], ...] = _of_sites(
         "BED6 (score 0: decoy) or TSV: contig, 0-based position, strand, label",
-        "ORGANISM=BED",
+        metavar="ORGANISM=BED",
         kind=_kinds.named_path,
         is_repeated=True,
-        default=(),
     )
     at_end: str = _of_sites(
-        "at contig ends, pad windows with N or drop them (default: pad)",
-        choices=("pad", "drop"),
-        default="pad",
+        "at contig ends, pad windows with N or drop them", choices=("pad", "drop"), default="pad"
     )
     organism: str | None = None
     split: str = "all"
@@ -153,6 +145,13 @@ class WindowInput(Request):
         return WindowInput(**(said | changes))
 
     @property
+    def is_dataset(self) -> bool:
+        """Whether DATA is a dataset."""
+        from seqmtl.io.dataset import is_dataset
+
+        return bool(self.data) and is_dataset(str(self.data))
+
+    @property
     def split_or_all(self) -> str | None:
         """The split to read, None for all rows."""
         return None if self.split == "all" else self.split
@@ -167,19 +166,34 @@ class WindowInput(Request):
 class LabelledRows(WindowInput):
     """The rows to score."""
 
-    organism: str | None = option(
-        "--task", help="organism or task of all rows (default: as in DATA)"
-    )
+    organism: str | None = option("--task", "organism or task of all rows (default: as in DATA)")
     split: str = option(
+        "split to use, if DATA is a dataset or has a split column; all for every row",
         default="test",
-        help="split to use, if DATA is a dataset or has a split column; all for every row "
-        "(default: test)",
     )
 
 
-def decoys(what: str = "decoys to draw per site if the file has none (default: 10)") -> Any:
+def window(group: str = OF_SITES) -> Any:
+    """Return the option --window."""
+    what = "use the central BP bases (default: all; 141 around sites)"
+    return option(what, metavar="BP", group=group)
+
+
+def shift(group: str = OF_SITES) -> Any:
+    """Return the option --shift."""
+    what = "shift the window from the centre in the 3' direction"
+    return option(what, metavar="BP", kind=_kinds.integer, default=0, group=group)
+
+
+def tolerance(group: str) -> Any:
+    """Return the option --tol."""
+    what = "stop at this relative duality gap (default: 1e-3)"
+    return option(what, default=1e-3, group=group)
+
+
+def decoys(what: str = "decoys to draw per site if the file has none") -> Any:
     """Return the option --decoys."""
-    return _of_sites(what, "RATIO", kind=_kinds.positive_float, default=10.0)
+    return _of_sites(what, metavar="RATIO", kind=_kinds.positive_float, default=10.0)
 
 
 def training_split() -> Any:
@@ -192,18 +206,11 @@ class TrainingRows(WindowInput):
     """The rows to train on, and the part of their sequences to use."""
 
     organism: str | None = _of_sites(
-        "organism or task of all rows; overrides DATA", "NAME", "--task"
+        "--task", "organism or task of all rows; overrides DATA", metavar="NAME"
     )
     split: str = training_split()
-    window: int | None = _of_sites(
-        "use the central BP bases (default: all; 141 around sites)", "BP", kind=_kinds.positive_int
-    )
-    shift: int = _of_sites(
-        "shift the window from the centre in the 3' direction (default: 0)",
-        "BP",
-        kind=_kinds.integer,
-        default=0,
-    )
+    window: int | None = window()
+    shift: int = shift()
     decoys: float = decoys()
 
 
@@ -211,9 +218,31 @@ class TrainingRows(WindowInput):
 class TrainingRun(Threads):
     """What training writes, and how it runs."""
 
-    output: str = required("-o", metavar="MODEL", role="how", help="model file")
+    output: str = required("-o", "model file", metavar="MODEL", role="how")
     json: str | None = summary_file("write the training summary as JSON")
     seed: int = seed("seed for the example order and decoys")
+
+    def finish(self, model: Any, told: str, tol: float, limits: str) -> None:
+        """Write the model and its summary, and tell of it; limits are the options to raise."""
+        model.save(self.output)
+        write_json(self.json, {"schema_version": 1, **model.training})
+        logger.info("%s: %s, %.1f s", self.output, told, model.training["seconds"])
+        if not model.training["converged"]:
+            logger.warning("not converged to the tolerance %g; raise %s", tol, limits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnDisk(TrainingRun, TrainingRows):
+    """Options of training on windows that stay on disk."""
+
+    memory: int | None = option(
+        "windows on disk, in MODEL.windows, and at most this memory, such as 4G",
+        metavar="SIZE",
+        kind=_kinds.memory,
+        role="how",
+    )
+    dask: str | None = dask("score windows")
+    resume: bool = option("resume an interrupted training", default=False, role="how")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,16 +250,16 @@ class Relatives(Request):
     """The options that score an organism without training data."""
 
     from_relatives: bool = option(
+        "score an organism without training data from its relatives in the model's tree",
         default=False,
-        help="score an organism without training data from its relatives in the model's tree",
     )
     like: str | None = option(
-        metavar="NAME",
-        help="score an organism that the model lacks from its relatives, in the place of this "
+        "score an organism that the model lacks from its relatives, in the place of this "
         "organism, genus, clade or taxid of the model or of --tree",
+        metavar="NAME",
     )
     tree: str | None = option(
-        metavar="FILE|NAME",
-        help="where --like is looked up: Newick or Nexus file, shipped tree, or folder of an NCBI "
+        "where --like is looked up: Newick or Nexus file, shipped tree, or folder of an NCBI "
         "taxonomy dump (default: what the model knows, then eukaryotes)",
+        metavar="FILE|NAME",
     )

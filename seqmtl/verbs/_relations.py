@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from seqmtl import _kinds
 from seqmtl.exceptions import UsageError
@@ -28,8 +29,7 @@ MKL_KINDS = ("hierarchical", "smooth", "multigraph")
 GROUP = "relation between the organisms (one of)"
 
 
-def _source(metavar: str, what: str, default: Any = None, **more: Any) -> Any:
-    return option(default=default, metavar=metavar, group=GROUP, help=what, **more)
+_source = partial(option, group=GROUP)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,23 +37,28 @@ class Relations(Request):
     """Files that say how the organisms are related."""
 
     tree: str | None = _source(
-        "FILE|NAME",
         "Newick or Nexus file (extra leaves allowed), or shipped: eukaryotes (if in doubt), "
         "metazoa, vertebrates, insects, nematodes, plants, fungi",
+        metavar="FILE|NAME",
     )
-    taxonomy: str | None = _source("DIR", "NCBI taxonomy dump: folder with nodes.dmp and names.dmp")
-    alignment: str | None = _source("FASTA", "aligned sequences, such as rRNA, named by organism")
-    distances: str | None = _source("TSV", "distances: square table, or lines of a, b, distance")
+    taxonomy: str | None = _source(
+        "NCBI taxonomy dump: folder with nodes.dmp and names.dmp", metavar="DIR"
+    )
+    alignment: str | None = _source(
+        "aligned sequences, such as rRNA, named by organism", metavar="FASTA"
+    )
+    distances: str | None = _source(
+        "distances: square table, or lines of a, b, distance", metavar="TSV"
+    )
     graph: tuple[str, ...] = _source(
-        "FILE",
         "GraphML, or lines of a, b and an optional weight; may be repeated",
-        default=(),
+        metavar="FILE",
         is_repeated=True,
     )
-    groups: str | None = _source("TSV", "lines of organism, group and an optional weight")
+    groups: str | None = _source("lines of organism, group and an optional weight", metavar="TSV")
     scales: tuple[float, ...] | None = _source(
-        "S,...",
         "scales of smooth (default: 1/4, 1 and 4 times the median distance)",
+        metavar="S,...",
         kind=_kinds.scales,
     )
 
@@ -71,16 +76,15 @@ class Relations(Request):
             If the kind does not fit the sources.
         """
         from seqmtl.similarity.build import KernelRequest
-        from seqmtl.similarity.sources import Sources
 
         kind, table = (what, None) if what in KINDS else (None, what)
-        sources = Sources(
+        sources = (
             self.tree, self.taxonomy, self.alignment, self.distances, self.graph, self.groups, table
-        )
-        if kind is None and self.scales is None and not sources.given:
+        )  # fmt: skip
+        if kind is None and self.scales is None and not any(sources):
             return None
         try:
-            return KernelRequest(kind, sources, self.scales)
+            return KernelRequest(kind, self.scales, *sources)
         except ValueError as error:
             raise UsageError(str(error)) from error
 
@@ -90,11 +94,11 @@ class TrainingRelations(Relations):
     """How training couples the organisms."""
 
     similarity: str | None = _source(
-        "KIND|TSV", "individual, union, easy, another kind, or a table (default: the tree)"
+        "individual, union, easy, another kind, or a table (default: the tree)", metavar="KIND|TSV"
     )
     mkl: str | None = _source(
-        "KIND",
         "learn the weights of kernels: hierarchical, smooth or multigraph",
+        metavar="KIND",
         choices=MKL_KINDS,
     )
 
@@ -136,9 +140,9 @@ def check_tree(relation: KernelRequest | None, organisms: Iterable[str]) -> None
     from seqmtl.exceptions import UnknownTaskError
     from seqmtl.similarity.trees import read_tree
 
-    if relation is None or relation.sources.tree is None:
+    if relation is None or relation.tree is None:
         return
-    tree, names = relation.sources.read_tree(), tuple(dict.fromkeys(organisms))
+    tree, names = relation.read_tree(), tuple(dict.fromkeys(organisms))
     try:
         match_names(names, tree.leaf_names, f"the tree {tree.source}")
     except UnknownTaskError as error:

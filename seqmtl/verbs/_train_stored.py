@@ -7,21 +7,29 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from seqmtl import _kinds
+import numpy as np
+
+from seqmtl._memory import available_memory
 from seqmtl._schema import anything, items, mapping, record, whole, word
-from seqmtl.exceptions import SeqmtlError
+from seqmtl._version import __version__
+from seqmtl.cluster import Piece, connect
+from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.files.atomic import files_not_of, remove_files, write_json
-from seqmtl.request import option
-from seqmtl.verbs import _options
-
-if TYPE_CHECKING:
-    from seqmtl.io.window_store import WindowStore
-    from seqmtl.models.examples import Examples
-    from seqmtl.models.stored_fit import Disk
-    from seqmtl.sequences import Windows
+from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.files.whole import read_json
+from seqmtl.io import guess_format, read_dataset
+from seqmtl.io.dataset import WINDOWS, read_summary
+from seqmtl.io.window_store import PART, StoredPart, WindowStore, store_windows
+from seqmtl.models.examples import Examples
+from seqmtl.models.schema import Forms, check_arrays
+from seqmtl.models.stored_fit import Disk
+from seqmtl.models.stored_look import look
+from seqmtl.sequences import Windows
+from seqmtl.sequences.quality import Seen
+from seqmtl.verbs._examples import organisms_named, parts_of_table, warn_of
+from seqmtl.verbs._options import OnDisk
 
 logger = logging.getLogger("seqmtl")
 
@@ -32,20 +40,6 @@ _PART = {
 }  # fmt: skip
 _STORE = record({"request": mapping(anything), "parts": items(record(_PART), 1)})
 _OWN = re.compile(rf"\d{{5,}}\.windows|{re.escape(_DONE)}|{_STATE}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class OnDisk(_options.TrainingRun, _options.TrainingRows):
-    """Options of training on windows that stay on disk."""
-
-    memory: int | None = option(
-        kind=_kinds.memory,
-        metavar="SIZE",
-        role="how",
-        help="windows on disk, in MODEL.windows, and at most this memory, such as 4G",
-    )
-    dask: str | None = _options.dask("score windows")
-    resume: bool = option(default=False, role="how", help="resume an interrupted training")
 
 
 class Kept:
@@ -72,8 +66,6 @@ class Kept:
 
     def save(self, state: Any) -> None:
         """Store the state after a look at the windows."""
-        from seqmtl.files.model_file import write_arrays
-
         write_arrays(self._state, {}, state)
 
     def save_scores(self) -> None:
@@ -91,11 +83,6 @@ class Kept:
         SeqmtlError
             If it is damaged.
         """
-        import numpy as np
-
-        from seqmtl.files.model_file import read_arrays
-        from seqmtl.models.schema import Forms, check_arrays
-
         if not self.is_written:
             return None
         n = self.n_windows
@@ -113,8 +100,6 @@ class Kept:
 
     def store(self, memory: int) -> WindowStore:
         """Return the stored windows of DATA: those of an interrupted run, or new ones."""
-        from seqmtl.io.window_store import store_windows
-
         resume = self._request.resume
         if resume and os.path.exists(self._done):
             return self._stored()
@@ -131,9 +116,6 @@ class Kept:
         return store
 
     def _stored(self) -> WindowStore:
-        from seqmtl.files.whole import read_json
-        from seqmtl.io.window_store import StoredPart, WindowStore
-
         try:
             found = read_json(self._done)
             _STORE("", found)
@@ -156,12 +138,9 @@ class Kept:
 
     def _fingerprint(self) -> dict[str, Any]:
         """Return what determines the windows and the problem, as JSON values."""
-        from seqmtl._version import __version__
-        from seqmtl.io.dataset import WINDOWS, is_dataset
-
         data = self._request.data
         assert data is not None
-        facts = os.stat(os.path.join(data, WINDOWS) if is_dataset(data) else data)
+        facts = os.stat(os.path.join(data, WINDOWS) if self._request.is_dataset else data)
         asked = self._request.fingerprint("tol", "max_epochs")
         return {"version": __version__, "size": facts.st_size, "time": facts.st_mtime_ns, **asked}
 
@@ -172,12 +151,6 @@ def on_disk(request: OnDisk) -> Iterator[tuple[Examples, Disk, Kept]]:
 
     The folder is removed after an error, unless there is a state to resume from.
     """
-    from seqmtl._memory import available_memory
-    from seqmtl.cluster import Piece, connect
-    from seqmtl.models.examples import Examples
-    from seqmtl.models.stored_fit import Disk
-    from seqmtl.models.stored_look import look
-
     kept, memory = Kept(request), request.memory or available_memory()
     _check_input(request, kept.path)
     try:
@@ -205,13 +178,11 @@ def on_disk(request: OnDisk) -> Iterator[tuple[Examples, Disk, Kept]]:
 
 def _check_input(request: OnDisk, folder: str) -> None:
     """Check DATA, and that the folder of the windows has nothing that belongs to others."""
-    from seqmtl.io import guess_format, is_dataset
-
     if not request.data or request.data == "-":
         raise SeqmtlError("--memory and --dask read DATA from disk; name a dataset or a table")
     if request.shift and request.window is None:
         raise SeqmtlError("--shift needs a window length; give --window")
-    if not is_dataset(request.data) and guess_format(request.data) == "fasta":
+    if not request.is_dataset and guess_format(request.data) == "fasta":
         raise SeqmtlError("--memory and --dask need DATA that is a dataset or a table; name one")
     others = files_not_of(folder, _OWN)
     if others:
@@ -223,16 +194,9 @@ def _check_input(request: OnDisk, folder: str) -> None:
 
 def _windows(request: OnDisk, memory: int) -> Iterator[Windows]:
     """Yield the windows of DATA, an organism at a time if it is a dataset."""
-    from seqmtl.exceptions import MemoryLimitError
-    from seqmtl.io import is_dataset, read_dataset
-    from seqmtl.io.dataset import read_summary
-    from seqmtl.io.window_store import PART
-    from seqmtl.sequences.quality import Seen
-    from seqmtl.verbs._windows import organisms_named, parts_of_table, warn_of
-
     data = request.data
     assert data is not None
-    if is_dataset(data):
+    if request.is_dataset:
         genomes = read_summary(data)["genomes"]
         largest = max(genome["n_bases"] for genome in genomes.values())
         if largest > memory:

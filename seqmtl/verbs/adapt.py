@@ -27,23 +27,23 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         "model file of seqmtl train, starter:donor or starter:acceptor"
     )
     data: str | None = _options.window_data("labelled windows of the organism, cut as the model's")
-    organism: str = required(metavar="NAME", help="the new organism")
+    organism: str = required("the new organism", metavar="NAME")
     like: str | None = option(
-        metavar="NAME",
-        help="organism of the model, or organism, taxid or clade of the tree, in whose place it is "
+        "organism of the model, or organism, taxid or clade of the tree, in whose place it is "
         "(default: its own name)",
+        metavar="NAME",
     )
     tree: str | None = option(
+        "Newick or Nexus file, shipped tree, or folder of an NCBI taxonomy dump (default: what "
+        "the model knows, and eukaryotes for --like)",
         metavar="FILE|NAME",
-        help="Newick or Nexus file, shipped tree, or folder of an NCBI taxonomy dump (default: "
-        "what the model knows, and eukaryotes for --like)",
     )
     split: str = _options.training_split()
     prevalence: float | None = option(
-        kind=_kinds.share,
-        metavar="SHARE",
-        help="share of true sites among the candidates to be scored (default: the genome's if DATA "
+        "share of true sites among the candidates to be scored (default: the genome's if DATA "
         "is a dataset, else that of the windows)",
+        metavar="SHARE",
+        kind=_kinds.share,
     )
     decoys: float = _options.decoys()
 
@@ -91,15 +91,14 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         import numpy as np
 
         from seqmtl._names import match_names
-        from seqmtl.io.dataset import is_dataset
         from seqmtl.io.tables import is_table_of_windows
         from seqmtl.sequences.quality import find_faults
-        from seqmtl.verbs._windows import read_as_of_model, warn_of
+        from seqmtl.verbs._examples import read_as_of_model, warn_of
 
         if not model.can_scan:
             raise SeqmtlError(f"{self.model}: is a model of a table; adapt takes models of windows")
         organism: str | None = self.organism
-        if self.data and not is_dataset(self.data) and is_table_of_windows(self.data):
+        if self.data and not self.is_dataset and is_table_of_windows(self.data):
             organism = None  # the column tells
         windows = read_as_of_model(model, self, organism, require_labels=True)
         place = match_names([self.organism], windows.task_names, self.data or "--genome")[0]
@@ -110,9 +109,9 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
     def _prevalence(self) -> float | None:
         """Return the prevalence of the probabilities, or None for that of the rows."""
         from seqmtl._names import match_names
-        from seqmtl.io.dataset import is_dataset, read_summary
+        from seqmtl.io.dataset import read_summary
 
-        if self.prevalence is not None or not self.data or not is_dataset(self.data):
+        if self.prevalence is not None or not self.data or not self.is_dataset:
             return self.prevalence
         facts = read_summary(self.data)["organisms"]
         own = facts[list(facts)[match_names([self.organism], list(facts), self.data)[0]]]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError, UsageError
-from seqmtl.files.outputs import check_outputs
+from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options, _relations
 
 if TYPE_CHECKING:
-    from seqmtl.compare import Comparison, Result
-    from seqmtl.compare.runs import Job
+    from seqmtl.compare import Comparison, FinishedRuns, Result
     from seqmtl.sequences import Windows
     from seqmtl.similarity.build import KernelRequest
 
@@ -41,12 +40,8 @@ def table(value: Any) -> str:
     return path
 
 
-def _of_methods(what: str, *flags: str, **more: Any) -> Any:
-    return option(*flags, group="methods", help=what, **more)
-
-
-def _of_splits(what: str, **more: Any) -> Any:
-    return option(group="splits", help=what, **more)
+_of_methods = partial(option, group="methods")
+_of_splits = partial(option, group="splits")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,18 +49,18 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
     """Compare individual, union, multi-task and MKL models and the default of train."""
 
     data: str | None = _options.window_data("labelled windows")
-    json: str = required(metavar="FILE", role="how", help="write results as JSON")
+    json: str = required("write results as JSON", metavar="FILE", role="how")
     table: str | None = option(
-        kind=table, metavar="FILE", role="how", help="write means and spreads: .tsv or .md"
+        "write means and spreads: .tsv or .md", metavar="FILE", kind=table, role="how"
     )
     plot: str | None = _options.figure("bar chart by organism")
     methods: tuple[str, ...] = _of_methods(
         "methods to run: individual, union, mtl (similarity from the tree), mkl (learned "
-        "similarity), default (what seqmtl train does by default), unseen (each organism predicted "
-        "by the default model of the others) (default: all but unseen)",
+        "similarity), default (what seqmtl train does by default), unseen (each organism "
+        "predicted by the default model of the others) (default: all but unseen)",
+        metavar="LIST",
         kind=methods,
         default="individual,union,mtl,mkl,default",
-        metavar="LIST",
     )
     similarity: str | None = _of_methods(
         "similarity for mtl: a kind (see seqmtl similarity --help) or a table (default: the "
@@ -73,58 +68,39 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
         metavar="KIND|TSV",
     )
     mkl: str = _of_methods(
-        "kernels for mkl: one per clade, per distance scale, or per graph (default: hierarchical)",
+        "kernels for mkl: one per clade, per distance scale, or per graph",
         choices=_relations.MKL_KINDS,
         default="hierarchical",
     )
     norm: float = _of_methods(
-        "p of the p-norm on the kernel weights of mkl (default: 2)",
-        kind=_kinds.norm,
-        default=2.0,
-        metavar="P",
+        "p of the p-norm on the kernel weights of mkl", metavar="P", kind=_kinds.norm, default=2.0
     )
     C: tuple[float, ...] = _of_methods(
-        "costs to choose from, for all methods but default; mkl uses one cost for all organisms "
-        "(default: 0.1,1,10)",
         "-C",
+        "costs to choose from, for all methods but default; mkl uses one cost for all organisms",
+        metavar="LIST",
         kind=_kinds.positive_floats,
         default="0.1,1,10",
-        metavar="LIST",
     )
     features: str | None = _options.features_option("methods")
-    tol: float = _of_methods(
-        "stop at this relative duality gap (default: 1e-3)",
-        kind=_kinds.positive_float,
-        default=1e-3,
-    )
+    tol: float = _of_methods("stop at this relative duality gap (default: 1e-3)", default=1e-3)
     splits: int = _of_splits(
         "number of random splits; one, with bootstrap intervals, if the data give the training "
-        "and test windows (default: 10)",
-        kind=_kinds.positive_int,
+        "and test windows",
         default=10,
-        metavar="N",
     )
     organisms: tuple[str, ...] | None = _of_splits(
-        "organisms to use (default: all in DATA)", kind=_kinds.names_list, metavar="A,B,..."
+        "organisms to use (default: all in DATA)", metavar="A,B,...", kind=_kinds.names_list
     )
     per_organism: int | None = _of_splits(
         "labelled windows per organism for training and tuning together (default: all but the "
         "test windows)",
-        kind=_kinds.integer,
         metavar="N",
-    )
-    window: int | None = _of_splits(
-        "use the central BP bases (default: all; 141 around sites)",
-        kind=_kinds.positive_int,
-        metavar="BP",
-    )
-    shift: int = _of_splits(
-        "shift the window from the centre in the 3' direction (default: 0)",
         kind=_kinds.integer,
-        default=0,
-        metavar="BP",
     )
-    seed: int = _of_splits("seed of the splits (default: 0)", kind=_kinds.seed, default=0)
+    window: int | None = _options.window("splits")
+    shift: int = _options.shift("splits")
+    seed: int = _of_splits("seed of the splits", kind=_kinds.count, default=0)
     dask: str | None = _options.dask("run every method on every split")
 
     def check(self) -> None:
@@ -138,7 +114,7 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
     def learnt_relation(self) -> KernelRequest | None:
         """Return the kernels of mkl, and of a tree also without it; None if there are none."""
         relation = self.relation(self.similarity)
-        has_tree = relation is not None and relation.sources.has_tree
+        has_tree = relation is not None and relation.has_tree
         return self.relation(self.mkl) if has_tree or "mkl" in self.methods else None
 
     def run(self) -> dict[str, Any]:
@@ -151,50 +127,113 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
         """
         check_outputs(self.json, f"{self.json}.partial", self.table, self.plot)
         comparison = _comparison(self)
-        from seqmtl.compare.protocol import drawn_parts
+        from seqmtl.compare import FinishedRuns
+        from seqmtl.compare.protocol import count_split, drawn_parts
+        from seqmtl.compare.results import make_document
 
         drawn = drawn_parts(comparison.windows, comparison.protocol)
-        request = self
-        if not drawn and self.splits > 1:
+        n_splits = self.splits if drawn else 1
+        if n_splits < self.splits:
             logger.info(
                 "the data say which windows are for training and which for the test, so that all "
                 "splits would be the same run: running one, with bootstrap intervals "
                 "(--per-organism draws training windows)"
             )
-            request = self.changed(splits=1)
-        results = _results(comparison, request)
-        document = _written(comparison, results, request, drawn)
+        digest = comparison.fingerprint()
+        partial = FinishedRuns(f"{self.json}.partial", digest)
+        results = self._results(comparison, partial, n_splits)
+        settings = {"command": "compare", **self.fingerprint(), "splits": n_splits}
+        sizes = count_split(comparison.windows, comparison.draw(0))
+        document = make_document(results, settings, sizes, digest, drawn)
+        self._write(document)
+        partial.remove()
         unfinished = [f"{r.method} on split {r.split}" for r in results if not r.converged]
         if unfinished:
             logger.warning("not converged to the tolerance %g: %s", self.tol, ", ".join(unfinished))
         return document
+
+    def _results(
+        self, comparison: Comparison, partial: FinishedRuns, n_splits: int
+    ) -> list[Result]:
+        """Return the results of all runs; those that are known are not repeated."""
+        from seqmtl._progress import JobProgress
+        from seqmtl._threads import n_threads, use_threads
+        from seqmtl.cluster import connect
+        from seqmtl.compare import run_comparison
+        from seqmtl.compare.results import read_results
+
+        jobs = [(split, method) for split in range(n_splits) for method in self.methods]
+        known = [*read_results(self.json, partial.header["fingerprint"]), *partial.load()]
+        done = {(run.split, run.method) for run in known}
+        if others := done.difference(jobs):
+            split, method = max(others)
+            raise SeqmtlError(
+                f"{self.json} has {len(others)} finished runs that are not asked for, such as "
+                f"{method} on split {split}, and would be lost; ask for these, too, or name "
+                "another --json"
+            )
+        todo = [method for split, method in jobs if (split, method) not in done]
+        if done:
+            logger.info("%d of %d runs are already finished", len(done), len(jobs))
+        n_at_once = min(n_threads(), comparison.most_at_once())
+        with use_threads(n_at_once), connect(self.dask) as workers:
+            n_workers = max(1, min(workers.n_threads(), len(todo)))
+            logger.info(
+                "starting %d runs (%d splits, %s), %d at a time",
+                len(todo), n_splits, ", ".join(self.methods), n_workers,
+            )  # fmt: skip
+            progress = JobProgress(todo, n_workers)
+
+            def show(result: Result, *more: Any) -> None:
+                progress(f"split {result.split}", result.method, *more)
+
+            return run_comparison(
+                comparison, jobs, partial, workers=workers, known=known, on_result=show
+            )
+
+    def _write(self, document: dict[str, Any]) -> None:
+        """Write the document, the table and the figure, each atomically."""
+        from seqmtl.compare.figure import draw_comparison
+        from seqmtl.compare.results import to_markdown, to_tsv
+        from seqmtl.evaluation.figures import save_figure
+        from seqmtl.files.atomic import write_lines
+
+        write_json(self.json, document)
+        if self.table:
+            text = (to_tsv if self.table.endswith(".tsv") else to_markdown)(document)
+            write_lines(self.table, [text])
+        if self.plot:
+            save_figure(draw_comparison(document), self.plot)
 
 
 def _comparison(request: Compare) -> Comparison:
     """Read the windows and run all checks before training."""
     from seqmtl.compare import Comparison, Protocol
     from seqmtl.compare.protocol import check_windows
-    from seqmtl.features.positional_kmers import PositionalKmers
     from seqmtl.models.site import site_in_dataset
     from seqmtl.models.training import Settings
-    from seqmtl.verbs._windows import all_of_one_split, read_for_training
+    from seqmtl.verbs._examples import all_of_one_split, read_training_windows
 
     protocol = Protocol(request.per_organism, request.seed)
-    windows = _chosen(read_for_training(request, split=None), request.organisms)
+    windows = _chosen(read_training_windows(request), request.organisms)
     if all_of_one_split(windows, request.data or "the windows"):
         windows.splits, windows.split_names = None, ()
     names = windows.task_names
     relation, learnt = request.relation(request.similarity), request.learnt_relation()
     _relations.check_tree(relation or learnt, names)
-    kernel = None if relation is None else relation.build(names)
-    kernels = None if learnt is None else learnt.build(names)
     check_windows(windows, protocol)
-    features = PositionalKmers(request.features) if request.features else PositionalKmers()
+    features = _options.feature_map(request.features)
     features.n_features(windows.length)
-    settings = Settings(tol=request.tol, seed=request.seed)
-    site = site_in_dataset(request.data, windows.length, request.shift)
     return Comparison(
-        windows, protocol, features, settings, request.C, kernel, kernels, request.norm, site
+        windows,
+        protocol,
+        features,
+        Settings(tol=request.tol, seed=request.seed),
+        request.C,
+        kernel=None if relation is None else relation.build(names),
+        kernels=None if learnt is None else learnt.build(names),
+        norm=request.norm,
+        site=site_in_dataset(request.data, windows.length, request.shift),
     )
 
 
@@ -206,85 +245,9 @@ def _chosen(windows: Windows, organisms: tuple[str, ...] | None) -> Windows:
 
     from seqmtl._names import match_names
 
-    windows = windows[
-        np.isin(windows.task_ids, match_names(organisms, windows.task_names, "the data"))
-    ]
+    places = match_names(organisms, windows.task_names, "the data")
+    windows = windows[np.isin(windows.task_ids, places)]
     return windows.with_tasks(windows.tasks)
-
-
-def _results(comparison: Comparison, request: Compare) -> list[Result]:
-    """Return the results of all runs; those that are known are not repeated."""
-    from seqmtl._threads import n_threads, use_threads
-    from seqmtl.cluster import connect
-    from seqmtl.compare import FinishedRuns, run_comparison
-    from seqmtl.compare.results import read_results
-
-    digest = comparison.fingerprint()
-    partial = FinishedRuns(f"{request.json}.partial", digest)
-    jobs = [(split, method) for split in range(request.splits) for method in request.methods]
-    known = [*read_results(request.json, digest), *partial.load()]
-    done = {(run.split, run.method) for run in known}
-    others = done.difference(jobs)
-    if others:
-        raise SeqmtlError(
-            f"{request.json} has {len(others)} finished runs that are not asked for, such as "
-            f"{max(others)[1]} on split {max(others)[0]}, and would be lost; ask for these, too, "
-            "or name another --json"
-        )
-    with use_threads(min(n_threads(), comparison.most_at_once())), connect(request.dask) as workers:
-        todo = [job for job in jobs if job not in done]
-        show = _progress(request, todo, len(done), workers.n_threads())
-        return run_comparison(
-            comparison, jobs, partial, workers=workers, known=known, on_result=show
-        )
-
-
-def _progress(
-    request: Compare, todo: list[Job], n_known: int, n_workers: int
-) -> Callable[..., None]:
-    """Log the work to do; return a callback for each result."""
-    from seqmtl._progress import JobProgress
-
-    n_workers = max(1, min(n_workers, len(todo)))
-    if n_known:
-        logger.info("%d of %d runs are already finished", n_known, n_known + len(todo))
-    logger.info(
-        "starting %d runs (%d splits, %s), %d at a time",
-        len(todo),
-        request.splits,
-        ", ".join(request.methods),
-        n_workers,
-    )
-    progress = JobProgress([method for _, method in todo], n_workers)
-
-    def show(result: Result, *more: Any) -> None:
-        progress(f"split {result.split}", result.method, *more)
-
-    return show
-
-
-def _written(
-    comparison: Comparison, results: list[Result], request: Compare, drawn: tuple[str, ...]
-) -> dict[str, Any]:
-    """Write the document, the table and the figure, each atomically; return the document."""
-    from seqmtl.compare.figure import draw_comparison
-    from seqmtl.compare.protocol import count_split
-    from seqmtl.compare.results import FinishedRuns, make_document, to_markdown, to_tsv
-    from seqmtl.evaluation.figures import save_figure
-    from seqmtl.files.atomic import write_json, write_lines
-
-    digest = comparison.fingerprint()
-    settings = {"command": "compare", **request.fingerprint()}
-    sizes = count_split(comparison.windows, comparison.draw(0))
-    document = make_document(results, settings, sizes, digest, drawn)
-    write_json(request.json, document)
-    FinishedRuns(f"{request.json}.partial", digest).remove()
-    if request.table:
-        text = (to_tsv if request.table.endswith(".tsv") else to_markdown)(document)
-        write_lines(request.table, [text])
-    if request.plot:
-        save_figure(draw_comparison(document), request.plot)
-    return document
 
 
 compare = verb(Compare)

@@ -19,16 +19,14 @@ logger = logging.getLogger("seqmtl")
 class Dataset(_options.Threads):
     """Make labelled windows from genomes and annotations."""
 
-    config: str = required(is_positional=True, metavar="CONFIG", help="TOML file (see below)")
-    output: str = required("-o", metavar="DIR", role="how", help="folder to write")
+    config: str = required("TOML file (see below)", metavar="CONFIG", is_positional=True)
+    output: str = required("-o", "folder to write", metavar="DIR", role="how")
     signal: str | None = option(
+        "override the signal of CONFIG",
         choices=("donor", "acceptor", "tss", "start", "stop", "polya"),
-        help="override the signal of CONFIG",
     )
     json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
-    force: bool = option(
-        default=False, role="how", help="write into a folder that holds other files"
-    )
+    force: bool = option("write into a folder that holds other files", default=False, role="how")
     dask: str | None = _options.dask("process the organisms")
 
     def run(self) -> dict[str, Any]:

@@ -30,17 +30,17 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         "labelled windows", "a table of examples for train-table models"
     )
     acceptors: str | None = option(
-        is_positional=True,
+        "dataset of acceptors for a model of seqmtl pair; DATA is that of donors",
         metavar="ACCEPTORS",
-        help="dataset of acceptors for a model of seqmtl pair; DATA is that of donors",
+        is_positional=True,
     )
     json: str | None = _options.summary_file("write metrics as JSON; - for standard output")
     plot: str | None = _options.figure("ROC and PR curves")
     bootstrap: int = option(
+        "bootstrap resamples for the 95%% intervals; 0 for none",
+        metavar="N",
         kind=_kinds.count,
         default=200,
-        metavar="N",
-        help="bootstrap resamples for the 95%% intervals; 0 for none (default: 200)",
     )
     seed: int = _options.seed("seed of the bootstrap")
 

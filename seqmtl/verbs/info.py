@@ -15,7 +15,7 @@ class Info(Request):
     """Describe a model: its tasks, task kernel, features and training."""
 
     model: str = _options.model_file(_options.STARTER_OR_FILE)
-    json: bool = option(default=False, help="print JSON")
+    json: bool = option("print JSON", default=False)
 
     def run(self) -> dict[str, Any]:
         """Read the model.

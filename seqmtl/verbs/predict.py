@@ -27,7 +27,7 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         "windows to score (labels not needed)", "a table of examples for train-table models"
     )
     output: str | None = option(
-        "-o", metavar="TSV", role="how", help="scores (default: standard output)"
+        "-o", "scores (default: standard output)", metavar="TSV", role="how"
     )
 
     def run(self) -> dict[str, NDArray[Any]]:

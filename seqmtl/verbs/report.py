@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl._version import __version__
-from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.outputs import check_outputs
 from seqmtl.request import Request, option, required, verb
 
@@ -33,10 +31,10 @@ def _page(value: Any) -> str:
 class Report(Request):
     """Summarize a folder of results as one HTML page."""
 
-    folder: str = required(is_positional=True, metavar="DIR", help="folder of results")
-    output: str = required("-o", kind=_page, metavar="HTML", role="how", help="page to write")
-    title: str | None = option(help="heading (default: signals and organisms)")
-    tree: str | None = option(metavar="NEWICK|NAME", help="tree to draw next to the similarity")
+    folder: str = required("folder of results", metavar="DIR", is_positional=True)
+    output: str = required("-o", "page to write", metavar="HTML", kind=_page, role="how")
+    title: str | None = option("heading (default: signals and organisms)")
+    tree: str | None = option("tree to draw next to the similarity", metavar="NEWICK|NAME")
 
     def run(self) -> FolderContents:
         """Write the page.
@@ -47,8 +45,7 @@ class Report(Request):
             What is on the page, and what is not, see :mod:`seqmtl.report.folder`.
         """
         check_outputs(self.output)
-        if find_spec("matplotlib") is None:
-            raise SeqmtlError("the report needs matplotlib; pip install 'seqmtl[plots]'")
+        _kinds.require_matplotlib("the report")
         from seqmtl.report import write_folder_report
 
         contents = write_folder_report(

@@ -27,18 +27,18 @@ class Similarity(Relations):
     """Make the similarity of organisms from a tree, an alignment, distances, graphs or groups."""
 
     kind: str | None = option(
-        choices=KINDS,
+        "kind of similarity, see below (default: depends on the source)",
         metavar="KIND",
-        help="kind of similarity, see below (default: depends on the source)",
+        choices=KINDS,
     )
-    table: str | None = option(metavar="TSV", help="task kernel as written by -o")
+    table: str | None = option("task kernel as written by -o", metavar="TSV")
     organisms: tuple[str, ...] | None = option(
-        kind=_kinds.names_list,
+        "organisms, in this order and spelling (default: all)",
         metavar="A,B,...",
-        help="organisms, in this order and spelling (default: all)",
+        kind=_kinds.names_list,
     )
     output: str | None = option(
-        "-o", metavar="TSV", role="how", help="table to write (default: print a summary)"
+        "-o", "table to write (default: print a summary)", metavar="TSV", role="how"
     )
     plot: str | None = _options.figure("figure")
 
@@ -80,8 +80,7 @@ def _draw(kernel: TaskKernel, relation: KernelRequest, path: str) -> None:
     from seqmtl.evaluation.figures import save_figure
     from seqmtl.report.similarity_figure import draw_kernel
 
-    sources = relation.sources
-    tree = sources.read_tree(kernel.names) if sources.has_tree else None
+    tree = relation.read_tree(kernel.names) if relation.has_tree else None
     save_figure(draw_kernel(kernel, tree), path)
 
 

@@ -6,7 +6,6 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
-from seqmtl import _kinds
 from seqmtl.request import Request, option, required, verb
 from seqmtl.verbs import _options
 
@@ -17,36 +16,19 @@ logger = logging.getLogger("seqmtl")
 class Simulate(Request):
     """Simulate genomes related by a tree, with sites whose motifs drift, and write them."""
 
-    output: str = required("-o", metavar="DIR", role="how", help="folder to write")
-    tree: str | None = option(metavar="NEWICK", help="tree (default: six made-up organisms)")
+    output: str = required("-o", "folder to write", metavar="DIR", role="how")
+    tree: str | None = option("tree (default: six made-up organisms)", metavar="NEWICK")
     seed: int = _options.seed("random seed; same seed, same bytes")
     signal: str = option(
+        "signal whose sites the windows are centred on",
         choices=("acceptor", "donor", "tss"),
         default="acceptor",
-        help="signal whose sites the windows are centred on (default: acceptor)",
     )
-    windows: int = option(
-        kind=_kinds.positive_int,
-        default=1000,
-        metavar="N",
-        help="training windows per organism (default: 1000)",
-    )
-    window: int = option(
-        kind=_kinds.positive_int, default=200, metavar="BP", help="bases per window (default: 200)"
-    )
-    chromosomes: int = option(
-        kind=_kinds.positive_int,
-        default=3,
-        metavar="N",
-        help="chromosomes per organism; the last is the test set (default: 3)",
-    )
-    chromosome_length: int = option(
-        kind=_kinds.positive_int,
-        default=200_000,
-        metavar="BP",
-        help="bases per chromosome (default: 200000)",
-    )
-    no_windows: bool = option(default=False, help="write only genomes, sites and annotation")
+    windows: int = option("training windows per organism", default=1000)
+    window: int = option("bases per window", metavar="BP", default=200)
+    chromosomes: int = option("chromosomes per organism; the last is the test set", default=3)
+    chromosome_length: int = option("bases per chromosome", metavar="BP", default=200_000)
+    no_windows: bool = option("write only genomes, sites and annotation", default=False)
 
     def run(self) -> Any:
         """Simulate, and write the files.

@@ -2,85 +2,62 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl.exceptions import TrainingInterrupted, UsageError
-from seqmtl.files.outputs import check_outputs, write_json
+from seqmtl.files.outputs import check_outputs
 from seqmtl.request import option, verb
 from seqmtl.verbs import _options, _relations
-from seqmtl.verbs._train_stored import OnDisk, on_disk
 
 if TYPE_CHECKING:
-    from seqmtl.models.examples import Examples
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.models.selection import Space
     from seqmtl.models.site import Site
     from seqmtl.models.training import Settings
     from seqmtl.similarity.build import KernelRequest
 
-logger = logging.getLogger("seqmtl")
 
-_TABLES = (".csv", ".parquet", ".npz")
-
-
-def _of_model(what: str, *flags: str, **more: Any) -> Any:
-    return option(*flags, group="model", help=what, **more)
+_of_model = partial(option, group="model")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(OnDisk, _relations.TrainingRelations):
+class Train(_options.OnDisk, _relations.TrainingRelations):
     """Train one model for all organisms on windows."""
 
     data: str | None = _options.window_data("training windows")
     norm: float | None = option(
-        kind=_kinds.norm,
+        "p of the p-norm on --mkl weights: 1 sparse, inf uniform (default: 2)",
         metavar="P",
+        kind=_kinds.norm,
         group=_relations.GROUP,
-        help="p of the p-norm on --mkl weights: 1 sparse, inf uniform (default: 2)",
     )
     selection: str | None = _of_model(
         "auto: tune cost, trust and bin weights (default); none: train as given",
         choices=("auto", "none"),
     )
     features: str | None = _options.features_option("model")
-    C: float | None = _of_model(
-        "cost (default: tuned per organism; 1 without tuning)", "-C", kind=_kinds.positive_float
-    )
+    C: float | None = _of_model("-C", "cost (default: tuned per organism; 1 without tuning)")
     loss: str = _of_model(
-        "hinge, squared_hinge or logistic (default: hinge)",
+        "hinge, squared_hinge or logistic",
+        metavar="LOSS",
         choices=("hinge", "squared_hinge", "logistic"),
         default="hinge",
-        metavar="LOSS",
     )
     balanced: bool = _of_model("give both classes equal weight", default=False)
-    tol: float = _of_model(
-        "stop at this relative duality gap (default: 1e-3)",
-        kind=_kinds.positive_float,
-        default=1e-3,
-    )
-    max_epochs: int = _of_model(
-        "maximum number of epochs (default: 1000)",
-        kind=_kinds.positive_int,
-        default=1000,
-        metavar="N",
-    )
+    tol: float = _of_model("stop at this relative duality gap (default: 1e-3)", default=1e-3)
+    max_epochs: int = _of_model("maximum number of epochs", default=1000)
     dtype: str = _of_model(
         "weight type (default: float32; use float64 for gaps below 1e-6)",
+        metavar="TYPE",
         choices=("float32", "float64"),
         default="float32",
-        metavar="TYPE",
     )
-
-    @property
-    def is_tuned(self) -> bool:
-        """Whether hyperparameters are chosen by cross-validation."""
-        return self.selection != "none" and not self.mkl
 
     @property
     def is_on_disk(self) -> bool:
@@ -109,7 +86,7 @@ class Train(OnDisk, _relations.TrainingRelations):
         MultiTaskModel
             The model; ``training["converged"]`` tells whether it reached the tolerance.
         """
-        from seqmtl.verbs._windows import organisms_named
+        from seqmtl.verbs._examples import organisms_named
 
         check_outputs(self.output, self.json)
         relation = self.training_relation()
@@ -118,21 +95,24 @@ class Train(OnDisk, _relations.TrainingRelations):
         started = time.perf_counter()
         model, site, remove = _trained(self, relation)
         self._describe(model, site, time.perf_counter() - started)
-        model.save(self.output)
+        n = sum(task["n"] for task in model.training["tasks"].values())
+        told = (
+            f"{len(model.tasks)} organisms, {n} windows, relative duality gap "
+            f"{model.training['duality_gap']:.1e} after {model.training['n_epochs']} epochs"
+        )
+        self.finish(model, told, self.tol, "--max-epochs or --tol")
         remove()
-        write_json(self.json, {"schema_version": 1, **model.training})
-        self._tell(model)
         return model
 
     def _refuse_tables(self) -> None:
         """Refuse tables of examples, which are for train-table."""
-        from seqmtl.io import is_dataset, is_table_of_windows
+        from seqmtl.io import is_table_of_windows
         from seqmtl.verbs.train_table import METHODS
 
         data = self.data or ""
-        if not data.lower().removesuffix(".gz").endswith(_TABLES) or self.organism:
+        if not data.lower().removesuffix(".gz").endswith(".csv") or self.organism:
             return
-        if not is_table_of_windows(data) and not is_dataset(data):
+        if not is_table_of_windows(data) and not self.is_dataset:
             raise UsageError(
                 f"{data} looks like a table of examples; train on it with seqmtl train-table "
                 f"{data} --method {{{','.join(METHODS)}}}"
@@ -150,28 +130,6 @@ class Train(OnDisk, _relations.TrainingRelations):
             model.training["split"] = self.split
         model.training["seconds"] = round(seconds, 3)
 
-    def _tell(self, model: MultiTaskModel) -> None:
-        summary = model.training
-        logger.info(
-            "%s: %d organisms, %d windows, relative duality gap %.1e after %d epochs, %.1f s",
-            self.output, len(model.tasks), sum(task["n"] for task in summary["tasks"].values()),
-            summary["duality_gap"], summary["n_epochs"], summary["seconds"],
-        )  # fmt: skip
-        if not summary["converged"]:
-            logger.warning(
-                "not converged to the tolerance %g; raise --max-epochs or --tol", self.tol
-            )
-
-
-@contextmanager
-def _in_memory(request: Train) -> Iterator[tuple[Examples, None, None]]:
-    """Read the windows."""
-    from seqmtl.models.examples import Examples
-    from seqmtl.verbs._windows import read_for_training
-
-    windows = read_for_training(request, split=request.split)
-    yield Examples.of(windows.with_tasks(windows.tasks)), None, None
-
 
 def _trained(
     request: Train, relation: KernelRequest | None
@@ -185,20 +143,31 @@ def _trained(
     """
     from seqmtl._progress import SelectionProgress, TrainingProgress
     from seqmtl.models.checkpoint import Checkpoint
+    from seqmtl.models.examples import Examples
     from seqmtl.models.fit import train
     from seqmtl.models.site import site_in_dataset
+    from seqmtl.verbs._examples import read_training_windows
 
-    place: Callable[..., Any] = on_disk if request.is_on_disk else _in_memory
+    if request.is_on_disk:
+        from seqmtl.verbs._train_stored import on_disk
+
+        place: Any = on_disk(request)
+    else:
+        windows = read_training_windows(request)
+        place = nullcontext((Examples.of(windows.with_tasks(windows.tasks)), None, None))
     show, show_choice = TrainingProgress(request.tol), SelectionProgress()
-    with place(request) as (examples, disk, kept):
-        names, windows = examples.names, examples.data
-        kernel, features = request.task_kernel(relation, names), _features(request)
+    with place as (examples, disk, kept):
+        names, data = examples.names, examples.data
+        kernel, features = (
+            request.task_kernel(relation, names),
+            _options.feature_map(request.features),
+        )
         settings, space = _settings(request), _space(request, kernel, names)
-        site = site_in_dataset(request.data, windows.shape[1], request.shift)
+        site = site_in_dataset(request.data, data.shape[1], request.shift)
         if kept is None:
             choices = None if space is None else space.to_dict()
             path = f"{request.output}.checkpoint"
-            kept = Checkpoint(path, windows, features, kernel, settings, choices)
+            kept = Checkpoint(path, data, features, kernel, settings, choices)
 
         def on_epoch(state: Any, progress: Any) -> None:
             if disk or state.is_resumable:
@@ -228,12 +197,6 @@ def _trained(
     return model, site, kept.remove
 
 
-def _features(request: Train) -> Any:
-    from seqmtl.features.positional_kmers import PositionalKmers
-
-    return PositionalKmers() if request.features is None else PositionalKmers(request.features)
-
-
 def _settings(request: Train) -> Settings:
     from seqmtl.models.training import Settings
 
@@ -254,7 +217,7 @@ def _space(request: Train, kernel: Any, names: tuple[str, ...]) -> Space | None:
     from seqmtl.models.kernels import resolve_kernel
     from seqmtl.models.selection import COSTS, Space
 
-    if not request.is_tuned:
+    if request.selection == "none" or request.mkl:
         return None
     costs = COSTS if request.C is None else (request.C,)
     relation = None if kernel is None else resolve_kernel(kernel, names)

@@ -7,11 +7,12 @@ import math
 import time
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError, UsageError
-from seqmtl.files.outputs import check_outputs, write_json
+from seqmtl.files.outputs import check_outputs
 from seqmtl.request import option, options_of, required, verb
 from seqmtl.verbs import _options, _relations
 
@@ -67,12 +68,8 @@ def trade_offs(value: Any) -> tuple[float, ...]:
     return tuple(sorted({math.inf if p in infinite else _kinds.positive_float(p) for p in several}))
 
 
-def _of_tables(what: str, **more: Any) -> Any:
-    return option(group="tables", help=what, **more)
-
-
-def _of_model(what: str, *flags: str, **more: Any) -> Any:
-    return option(*flags, group="model", help=what, **more)
+_of_tables = partial(option, group="tables")
+_of_model = partial(option, group="model")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,12 +78,13 @@ class TrainTable(_options.TrainingRun, _options.TrainingRows, _relations.Trainin
 
     data: str | None = _options.window_data("training windows", "or a table (below)")
     method: str = required(
+        "kernel-svc: one base kernel times the task kernel; kernel-mkl: weighted products of "
+        "several base and task kernels; pareto, sparse-mkl, partial-mkl, individual-mkl: one "
+        "SVM per task, with kernel weights shared along the Pareto front, sparse and similar, "
+        "partly shared, or separate; minimax: linear, for the worst task; one-class: linear "
+        "novelty detection on numbers or on k-mers of windows (of two classes, it learns the "
+        "second)",
         choices=tuple(METHODS),
-        help="kernel-svc: one base kernel times the task kernel; kernel-mkl: weighted products of "
-        "several base and task kernels; pareto, sparse-mkl, partial-mkl, individual-mkl: one SVM "
-        "per task, with kernel weights shared along the Pareto front, sparse and similar, partly "
-        "shared, or separate; minimax: linear, for the worst task; one-class: linear novelty "
-        "detection on numbers or on k-mers of windows (of two classes, it learns the second)",
     )
     plot: str | None = _options.figure("pareto with several --p: draw the path over them")
     label_column: str | None = _of_tables(
@@ -96,65 +94,58 @@ class TrainTable(_options.TrainingRun, _options.TrainingRows, _relations.Trainin
     task_column: str | None = _of_tables("task column (default: task)", metavar="NAME")
     sequence: str | None = _of_tables("sequence column to learn from", metavar="NAME")
     standardize: bool | None = _of_tables(
-        "scale numeric columns to mean 0 and variance 1 over the training rows; the model stores "
-        "the scaling (default: yes)",
+        "scale numeric columns to mean 0 and variance 1 over the training rows; the model "
+        "stores the scaling (default: yes)",
         kind=_kinds.flag,
     )
     kernel: tuple[str, ...] = _of_model(
         "base kernel: linear, poly:2, rbf, rbf:0.5; for sequences wd:8, wd:8:2, spectrum:4, "
-        "mismatch:5:1, gapped:8:5; may be repeated, except with kernel-svc (default for numbers: "
-        "rbf with kernel-svc, else linear, poly and rbf)",
+        "mismatch:5:1, gapped:8:5; may be repeated, except with kernel-svc (default for "
+        "numbers: rbf with kernel-svc, else linear, poly and rbf)",
+        metavar="SPEC",
         kind=kernel,
         is_repeated=True,
-        default=(),
-        metavar="SPEC",
     )
     p: tuple[float, ...] | None = _of_model(
-        "pareto: trade-off; below 1 favours easy tasks, above 1 (up to inf) hard ones (default: "
-        "0.5); sparse-mkl: norm over kernels, at most 1 (default: 1). Of several values, "
+        "pareto: trade-off; below 1 favours easy tasks, above 1 (up to inf) hard ones (default:"
+        " 0.5); sparse-mkl: norm over kernels, at most 1 (default: 1). Of several values, "
         "cross-validation picks the best, as with --tune",
-        kind=trade_offs,
         metavar="P,...",
+        kind=trade_offs,
     )
     norm: float | None = _of_model(
         "p of the p-norm on the kernel weights: 1 sparse, inf uniform (default: 2; pareto and "
         "individual-mkl: 1.1); with minimax, on the losses (default: inf)",
-        kind=_kinds.norm,
         metavar="P",
+        kind=_kinds.norm,
     )
     share: float | None = _of_model(
         "partial-mkl: shared fraction of the kernel weights, 0 to 1 (default: 0.5); minimax: "
         "shared fraction of the task weights (default: shared low-dimensional subspace instead)",
-        kind=_kinds.finite_float,
         metavar="S",
+        kind=_kinds.finite_float,
     )
     q: float | None = _of_model(
-        "sparse-mkl: norm over tasks, 1 to 2 (default: 2)", kind=_kinds.finite_float, metavar="Q"
+        "sparse-mkl: norm over tasks, 1 to 2 (default: 2)", metavar="Q", kind=_kinds.finite_float
     )
     contamination: float = _of_model(
-        "one-class: fraction of each task's examples to call novelties (default: 0.1)",
+        "one-class: fraction of each task's examples to call novelties",
+        metavar="SHARE",
         kind=_kinds.finite_float,
         default=0.1,
-        metavar="SHARE",
     )
     features: str | None = _options.features_option("model")
-    C: float | None = _of_model("cost (default: 1; minimax: 100)", "-C", kind=_kinds.positive_float)
+    C: float | None = _of_model("-C", "cost (default: 1; minimax: 100)")
     tune: tuple[float, ...] | None = _of_model(
-        "choose one cost for all tasks by 3-fold cross-validation, by the mean AUROC over tasks, "
-        "or accuracy with more than two classes (replaces -C)",
-        kind=_kinds.positive_floats,
+        "choose one cost for all tasks by 3-fold cross-validation, by the mean AUROC over "
+        "tasks, or accuracy with more than two classes (replaces -C)",
         metavar="C,...",
+        kind=_kinds.positive_floats,
     )
     balanced: bool = _of_model("give both classes equal weight", default=False)
-    tol: float = _of_model(
-        "stop at this relative duality gap (default: 1e-3)",
-        kind=_kinds.positive_float,
-        default=1e-3,
-    )
+    tol: float = _of_model("stop at this relative duality gap (default: 1e-3)", default=1e-3)
     max_epochs: int | None = _of_model(
-        "maximum number of iterations (default: 1000; minimax: 10000)",
-        kind=_kinds.positive_int,
-        metavar="N",
+        "maximum number of iterations (default: 1000; minimax: 10000)"
     )
 
     def check(self) -> None:
@@ -194,30 +185,22 @@ class TrainTable(_options.TrainingRun, _options.TrainingRows, _relations.Trainin
             The model, or MultiTaskModel for novelties of windows; ``training["converged"]`` tells
             whether it reached the tolerance.
         """
-        from seqmtl.verbs._examples import read_for_training
-        from seqmtl.verbs._windows import organisms_named
+        from seqmtl.verbs._examples import organisms_named, read_training_examples
 
         check_outputs(self.output, self.json, self.plot)
         relation = self.training_relation()
         _relations.check_tree(relation, organisms_named(self))
         started = time.perf_counter()
-        examples = read_for_training(self, require_labels=not self.is_novelty)
+        examples = read_training_examples(self, require_labels=not self.is_novelty)
         model = _trained(self, relation, examples)
         model.training["seconds"] = round(time.perf_counter() - started, 3)
-        model.save(self.output)
-        write_json(self.json, {"schema_version": 1, **model.training})
-        self._tell(model)
+        told = (
+            f"{self.method}, {len(model.tasks)} tasks, {model.training['n']} examples, "
+            f"{model.training['n_support']} support vectors"
+        )
+        limits = "--max-epochs or --tol" if _takes(self.method, "max_epochs") else "--tol"
+        self.finish(model, told, self.tol, limits)
         return model
-
-    def _tell(self, model: KernelModel) -> None:
-        summary = model.training
-        logger.info(
-            "%s: %s, %d tasks, %d examples, %d support vectors, %.1f s", self.output, self.method,
-            len(model.tasks), summary["n"], summary["n_support"], summary["seconds"],
-        )  # fmt: skip
-        if not summary["converged"]:
-            limits = "--max-epochs or --tol" if _takes(self.method, "max_epochs") else "--tol"
-            logger.warning("not converged to the tolerance %g; raise %s", self.tol, limits)
 
 
 def _has(method: str, parameter: str) -> bool:

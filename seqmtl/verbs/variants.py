@@ -45,7 +45,7 @@ class Variants(_options.Relatives, _options.Threads):
         help="annotated variants: .vcf, .vcf.gz (bgzip; with .tbi if pysam is installed), or -",
     )
     distance: int | None = option(
-        kind=_kinds.count,
+        kind=_kinds.integer,
         metavar="N",
         help="consider sites up to N bases from the variant (default: all whose window it "
         "overlaps)",

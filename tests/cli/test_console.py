@@ -2,10 +2,12 @@
 
 import argparse
 import json
+import logging
 
 import numpy as np
 
 from seqmtl import _progress
+from seqmtl._messages import messages_from
 from seqmtl.cli._console import setup_logging
 
 
@@ -24,6 +26,8 @@ def test_progress_tells_share_speed_and_time_left(monkeypatch, capsys):
         "40 %, 10.0 Mb scanned, 0.5 Mb/s, about 30 s left",
         "60 %, 15.0 Mb scanned, 0.5 Mb/s, about 20 s left",
     ]
+    with messages_from(logging.WARNING):  # a command of the demo
+        assert _progress.ScanProgress(None)._quiet
     setup_logging(argparse.Namespace(quiet=True, log_json=True))
     _progress.ScanProgress(None)(5_000_000)
     assert capsys.readouterr().err == ""

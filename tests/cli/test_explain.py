@@ -202,6 +202,14 @@ def test_windows_of_the_wrong_kind_are_refused(model, data, tmp_path, capsys):
     assert (tmp_path / "out" / "contributions_fly.png").exists()
 
 
+def test_windows_of_an_organism_under_another_name_are_told(model, data, tmp_path, capsys):
+    renamed = tmp_path / "renamed.tsv"
+    renamed.write_text(data.read_text().replace("fly", "Fly"))
+    options = ["--organism", "fly", "--max-order", 1]
+    assert explain(model, renamed, *options, "-o", tmp_path / "out") == 0
+    assert "note: 'fly' is 'Fly' in the data" in capsys.readouterr().err
+
+
 def test_a_folder_that_cannot_be_written_is_refused_first(model, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert explain(model, "-o", tmp_path / "file") == 1

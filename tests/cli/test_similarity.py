@@ -9,9 +9,9 @@ from seqmtl.cli import similarity
 from seqmtl.exceptions import UsageError
 from seqmtl.io.dataset import HEADER, KIND
 from seqmtl.similarity import build
+from seqmtl.verbs._examples import organisms_named
 from seqmtl.verbs._options import TrainingRows
 from seqmtl.verbs._relations import KINDS, TrainingRelations
-from seqmtl.verbs._windows import organisms_named
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2)insects:1)root;"
 

@@ -356,6 +356,7 @@ def test_windows_of_dna(windows, train, tmp_path, seqmtl):
     assert_allclose(found["score"], expected.decision_function(new), atol=1e-5)
     assert found["task"].tolist() == new.tasks.tolist()
     assert "windows of 11 bases" in seqmtl(f"info {path}").out
+    assert seqmtl(f"evaluate {path} {windows} --bootstrap 0").out.startswith("task\tn\t")
     texts = [line.split("\t")[2] for line in windows.read_text().splitlines()[1:]]
     fasta.write_text("".join(f">w{i}\n{text}\n" for i, text in enumerate(texts)))
     with pytest.raises(SeqmtlError, match="do not name their organism"):

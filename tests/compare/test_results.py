@@ -91,10 +91,18 @@ def test_one_split_has_no_spread_and_what_is_drawn_is_told():
         assert told in to_markdown(make_document(RESULTS, {}, {}, "digest", drawn))
 
 
-def test_documents_of_another_version_are_no_documents(document):
+def test_results_of_another_version_are_refused_and_not_replaced(document, tmp_path):
+    path = tmp_path / "old.json"
     for version in (1, 3):
+        other = {**document, "schema_version": version}
         with pytest.raises(ValueError, match="schema_version must be 2"):
-            check_document({**document, "schema_version": version})
+            check_document(other)
+        path.write_text(json.dumps(other))
+        with pytest.raises(SeqmtlError, match=r"old\.json is of another seqmtl .*name another"):
+            read_results(str(path), "digest")
+    path.write_text('{"format": "seqmtl comparison, unfinished"}\n{"split": 0}\n')
+    with pytest.raises(SeqmtlError, match=r"old\.json is damaged \(a line of an earlier seqmtl"):
+        FinishedRuns(str(path), "digest").load()
 
 
 def test_tsv_has_a_row_per_organism_and_method(document):

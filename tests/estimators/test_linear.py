@@ -92,7 +92,7 @@ def test_clones_copies_and_parameters(kind):
     assert_array_equal(scores(again, X, tasks), scores(model, X, tasks))
     assert again.task_kernel_ == model.task_kernel_
     twin = clone(model)
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="instance is not fitted yet"):
         scores(twin, X, tasks)
     with pytest.raises(AttributeError, match="coef_ is available after fit"):
         _ = twin.coef_

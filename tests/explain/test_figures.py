@@ -16,7 +16,7 @@ from seqmtl.explain import (
     mutagenesis,
     poim,
 )
-from seqmtl.explain.logos import LETTER_COLOURS, draw_letters, extent
+from seqmtl.explain.figures import LETTER_COLOURS, draw_letters, extent
 from seqmtl.sequences import Windows
 from tests.explain.test_poim import make_model
 

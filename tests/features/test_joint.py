@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 
 from seqmtl import JointFeatures, KmerView, Spectrum, WeightedDegree
 from seqmtl.features._base import gram_matrix
-from seqmtl.features.definitions import features_from_dict
+from seqmtl.features.joint import features_from_dict
 from seqmtl.features.numeric import Numeric, NumericRows
 from seqmtl.sequences import Windows
 from seqmtl.solvers.dcd import Descent

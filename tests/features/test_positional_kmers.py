@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from seqmtl import KmerView, MultiTaskSVC, PositionalKmers, Spectrum, WeightedDegree
 from seqmtl.exceptions import MemoryLimitError
-from seqmtl.features.definitions import features_from_dict
+from seqmtl.features.joint import features_from_dict
 from seqmtl.features.kmer_views import format_views, parse_views
 from seqmtl.features.positional_kmers import DEFAULT_VIEWS
 from seqmtl.features.positional_rows import PositionalRows

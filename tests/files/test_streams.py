@@ -16,7 +16,7 @@ from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.files.resumable import Journal
 from seqmtl.files.streams import line_blocks, numbered_lines
 from seqmtl.files.whole import read_json, read_text, sha256_of
-from seqmtl.io._fasta_scanner import scan_fasta
+from seqmtl.io.fasta import scan_fasta
 
 LINES = st.lists(st.binary(max_size=12).map(lambda b: b.translate(None, b"\r\n\0")), max_size=20)
 PACK = {"plain": bytes, "gzip": gzip.compress, "bgzip": lambda text: bgzip(text) + BGZIP_END}

@@ -26,7 +26,8 @@ from seqmtl.models.stored_fit import Disk
 from seqmtl.models.stored_look import look
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
-from seqmtl.verbs._train_stored import Kept, OnDisk
+from seqmtl.verbs._options import OnDisk
+from seqmtl.verbs._train_stored import Kept
 from tests import mutations
 
 GIB = 1 << 30
@@ -295,7 +296,7 @@ def assert_damage_is_told(path, read):
 
 
 def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
-    from seqmtl.models import stored_look
+    from seqmtl.verbs import _train_stored
 
     output, asked = tmp_path / "m.seqmtl", []
     command = ["train", str(table), "-o", str(output), "--features", "wd:4", "--memory", "2G"]
@@ -308,7 +309,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
         return look(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(stored_look, "look", interrupt)
+        patch.setattr(_train_stored, "look", interrupt)
         assert main(command) == 130
     assert "repeat the command with --resume to continue" in capsys.readouterr().err
     folder = tmp_path / "m.seqmtl.windows"
@@ -339,7 +340,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
         return look(question, part, active, *rest)
 
     asked.clear()
-    monkeypatch.setattr(stored_look, "look", watch)
+    monkeypatch.setattr(_train_stored, "look", watch)
     assert main([*command, "--resume"]) == 0
     assert asked[0] == (n_active, True)  # it begins where the other was
     assert load_model(output).training["converged"]

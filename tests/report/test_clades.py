@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seqmtl.report.clades import collapse
+from seqmtl.report.similarity_figure import collapse
 from seqmtl.similarity import TaskKernel, read_tree
 
 TREE = "(((a:1,b:1)ab:1,(c:1,d:1):1)abcd:1,((e:1,f:1):1,g:2):1);"

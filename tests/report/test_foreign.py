@@ -171,3 +171,6 @@ def test_the_message_names_file_and_key(folder):
     path = str(folder / "scan.json")
     rule = "must be an integer from 0 to 9007199254740992, got 'many'"
     assert line == f"{path}: scans[0].n_bases {rule}"
+    (folder / "scan.json").write_text(json.dumps(_METRICS_OF_TASKS))
+    (line,) = read_folder(folder).left_out
+    assert line == f"{path}: an evaluation of windows, the page is about the regions of data sets"

@@ -9,8 +9,7 @@ from matplotlib.colors import to_rgba
 from seqmtl import TaskKernel
 from seqmtl.evaluation.figures import render
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.report.similarity_figure import draw_kernel
-from seqmtl.report.tree_layout import lay_out
+from seqmtl.report.similarity_figure import draw_kernel, lay_out
 from seqmtl.similarity import Tree, read_tree
 
 TREE = "((ape:1,man:2)primates:3,(fly:4,bee:5,ant:6)insects,yeast:0.5)root;"

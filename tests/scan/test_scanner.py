@@ -16,8 +16,8 @@ from seqmtl.files.bgzip import bgzip
 from seqmtl.io.genome import ContigPiece, open_pieces
 from seqmtl.scan import Scanner, SiteFinder, Track, lines, write_scan
 from seqmtl.scan.blocks import cut_blocks
+from seqmtl.scan.filters import ScanSummary
 from seqmtl.scan.formats import merge_values
-from seqmtl.scan.summary import ScanSummary
 from seqmtl.scan.writers import guess_format
 from seqmtl.sequences import decode, encode, reverse_complement
 from seqmtl.sequences.sites import Sites
@@ -155,18 +155,9 @@ class TestChunksAndThreads:
         scores = SCANNER.scan_contig(codes, strand)
         for chunk in [*range(1, 21), 138, 139, 140, 10_000]:
             with use_threads(1 + chunk % 4):
-                pieces = list(SCANNER.scan_chunks(codes, strand, chunk))
-            assert [first for first, _ in pieces] == list(range(0, scores.size, chunk))
-            assert all(part.size <= chunk for _, part in pieces)
-            joined = np.concatenate([part for _, part in pieces])
-            np.testing.assert_array_equal(joined, scores)
-        assert list(SCANNER.scan_chunks(codes[: LENGTH - 1], strand)) == []
-
-    def test_a_scan_can_be_left_early(self):
-        with use_threads(2):
-            chunks = SCANNER.scan_chunks(encode("ACGTT" * 100), "+", 7)
-            assert next(chunks)[0] == 0
-            chunks.close()
+                found = SCANNER.scan_contig(codes, strand, chunk)
+            np.testing.assert_array_equal(found, scores)
+        assert SCANNER.scan_contig(codes[: LENGTH - 1], strand).size == 0
 
 
 class TestArguments:
@@ -188,8 +179,8 @@ class TestArguments:
     def test_wrong_scans_are_refused(self):
         with pytest.raises(ValueError, match="strand must be"):
             SCANNER.scan_contig(encode("ACGT"), "both")
-        with pytest.raises(ValueError, match="chunk must be at least 1"):
-            list(SCANNER.scan_chunks(encode("ACGT"), "+", 0))
+        with pytest.raises(ValueError, match="chunk must be an integer of at least 1"):
+            SCANNER.scan_contig(encode("ACGT"), "+", 0)
         with pytest.raises(ValueError, match="strands must be one of both"):
             SiteFinder(SCANNER, strands="plus")
         for consensus in ("A", "AGG", "AN", "", "AG,", "AG GT"):
@@ -229,15 +220,6 @@ class TestSites:
         assert found == [row[:2] for row in expected]
         assert np.abs(sites["scores"] - [row[2] for row in expected]).max() <= 1e-4
         assert sum(block.counts.n_scored for block in blocks) == 2 * (200 - LENGTH + 1)
-
-    def test_threshold_and_strand(self):
-        piece = whole(make_contig(np.random.default_rng(22), 300))
-        everything = found_in(piece, SiteFinder(SCANNER))
-        for strands, is_reverse in (("+", False), ("-", True)):
-            some = found_in(piece, SiteFinder(SCANNER, strands=strands, threshold=0.3))
-            chosen = (everything.is_reverse == is_reverse) & (everything["scores"] >= 0.3)
-            np.testing.assert_array_equal(some.starts, everything.starts[chosen])
-            np.testing.assert_array_equal(some["scores"], everything["scores"][chosen])
 
     def test_default_site_is_the_middle_base(self):
         assert Scanner([np.zeros((7, 4))]).site_offset == 3

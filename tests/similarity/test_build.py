@@ -14,16 +14,15 @@ from seqmtl import TaskKernel
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
 from seqmtl.similarity import Distances, _newick, read_tree
 from seqmtl.similarity.build import KINDS, KernelRequest
-from seqmtl.similarity.linkage import linkage_tree
-from seqmtl.similarity.sources import Sources
+from seqmtl.similarity.distances import linkage_tree
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2,ant:2)insects:1)root;"
 NAMES = ("ape", "man", "fly", "bee", "ant")
 ROWS = {"ape": "AAAAAAAAAA", "man": "AAAAAAAAAC", "fly": "CCCCCCAAAA", "bee": "CCCCCCAATT"}
 
 
-def build(kind, sources, organisms=None, scales=None):
-    return KernelRequest(kind, sources, scales).build(organisms)
+def build(kind, organisms=None, scales=None, **source):
+    return KernelRequest(kind, scales, **source).build(organisms)
 
 
 @pytest.fixture
@@ -75,34 +74,26 @@ class TestLinkage:
 class TestTrees:
     @pytest.mark.parametrize("wanted", [None, ("bee", "Ape", "man")])
     def test_kinds_with_methods_of_their_own(self, wanted):
-        source = Sources(tree=TREE)
-        assert build("tree", source, wanted) == TaskKernel.from_newick(TREE, wanted)
-        assert build("hierarchical", source, wanted) == TaskKernel.hierarchical(TREE, wanted)
+        assert build("tree", wanted, tree=TREE) == TaskKernel.from_newick(TREE, wanted)
+        assert build("hierarchical", wanted, tree=TREE) == TaskKernel.hierarchical(TREE, wanted)
         smooth = TaskKernel.smooth(Distances.from_tree(TREE, wanted), [1, 2])
-        assert build("smooth", source, wanted, [1, 2]) == smooth
+        assert build("smooth", wanted, [1, 2], tree=TREE) == smooth
 
     def test_graph_joins_a_leaf_to_all_below_its_parent(self):
-        tree = "((ape,man)primates,fly)root;"
-        # fly is below the root, so it is joined to both
-        A = np.ones((3, 3)) - np.eye(3)
-        kernel = build("graph", Sources(tree=tree))
-        assert_allclose(kernel.matrix, _inverse(A))
         A = np.zeros((5, 5))
         A[:2, :2] = A[2:, 2:] = 1
         np.fill_diagonal(A, 0)
-        assert_allclose(build("graph", Sources(tree=TREE)).matrix, _inverse(A))
-        order = [4, 0, 2]
-        found = build("graph", Sources(tree=TREE), organisms=[NAMES[i] for i in order])
-        joined = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]])  # ape is below the root when cut
-        assert_allclose(found.matrix, _inverse(joined))
-
-    def test_graphical_is_the_graph_with_a_unit_diagonal(self):
-        K = build("graph", Sources(tree=TREE)).matrix
+        K = build("graph", tree=TREE).matrix
+        assert_allclose(K, _inverse(A))
         scale = np.sqrt(np.diagonal(K))
-        assert_allclose(build("graphical", Sources(tree=TREE)).matrix, K / np.outer(scale, scale))
+        assert_allclose(build("graphical", tree=TREE).matrix, K / np.outer(scale, scale))
+        joined = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]])  # fly is below the root: with all
+        assert_allclose(build("graph", tree="((ape,man)x,fly)root;").matrix, _inverse(joined))
+        cut = build("graph", ["ant", "ape", "fly"], tree=TREE)  # ape is below the root when cut
+        assert_allclose(cut.matrix, _inverse(joined))
 
     def test_multigraph_has_a_complete_graph_per_clade(self):
-        kernel = build("multigraph", Sources(tree=TREE), organisms=["fly", "man", "ape", "bee"])
+        kernel = build("multigraph", ["fly", "man", "ape", "bee"], tree=TREE)
         assert kernel.names == ("fly", "man", "ape", "bee")
         assert kernel.labels == ("root", "primates", "insects")
         clades = [[1, 1, 1, 1], [0, 1, 1, 0], [1, 0, 0, 1]]
@@ -113,14 +104,13 @@ class TestTrees:
 
     def test_clustering_takes_the_clades_as_groups(self):
         groups = {"root": NAMES, "primates": NAMES[:2], "insects": NAMES[2:]}
-        expected = TaskKernel.clustering(groups, NAMES)
-        assert build("clustering", Sources(tree=TREE)) == expected
+        assert build("clustering", tree=TREE) == TaskKernel.clustering(groups, NAMES)
 
     def test_a_single_organism_has_no_relatives(self):
         for kind in ("graph", "graphical", "multigraph", "clustering"):
             message = f"{kind} must have at least two organisms, got 1"
             with pytest.raises(InputFormatError, match=message):
-                build(kind, Sources(tree=TREE), ["ape"])
+                build(kind, ["ape"], tree=TREE)
 
     def test_taxonomy(self, write, tmp_path):
         write("1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tx\t|\n3\t|\t2\t|\tx\t|\n4\t|\t2\t|\tx\t|\n"
@@ -129,32 +119,40 @@ class TestTrees:
         form = "{}\t|\tname {}\t|\t\t|\tscientific name\t|\n"
         write("".join(form.format(*pair) for pair in names), "names.dmp")
         wanted = ["name e", "name c", "name d"]
-        found = build("hierarchical", Sources(taxonomy=tmp_path), organisms=wanted)
-        assert found.names == tuple(wanted)
-        assert found.labels == ("name root", "name two")
-        assert found.matrices[1].tolist() == [[0, 0, 0], [0, 2, 1], [0, 1, 2]]
-        assert build("union", Sources(taxonomy=tmp_path), organisms=wanted).names == tuple(wanted)
+        kernel = build("hierarchical", wanted, taxonomy=tmp_path)
+        assert kernel.names == build("union", wanted, taxonomy=tmp_path).names == tuple(wanted)
+        assert kernel.labels == ("name root", "name two")
+        assert kernel.matrices[1].tolist() == [[0, 0, 0], [0, 2, 1], [0, 1, 2]]
+        with pytest.raises(ValueError, match="organisms must be given with a taxonomy"):
+            KernelRequest("tree", taxonomy=tmp_path).read_tree()
 
     def test_memory_is_asked_for_before(self, monkeypatch):
         monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 100)
         with pytest.raises(MemoryLimitError, match="use fewer tasks"):
-            build("multigraph", Sources(tree=TREE))
+            build("multigraph", tree=TREE)
+
+    def test_a_tree_is_read_once(self, monkeypatch):
+        calls = []
+        parse = _newick.parse_tree
+        monkeypatch.setattr(_newick, "parse_tree", lambda *a: calls.append(1) or parse(*a))
+        request = KernelRequest("tree", tree=TREE)
+        assert_array_equal(request.read_tree().leaf_names, request.read_tree(NAMES).leaf_names)
+        assert len(calls) == 1
+        tree = read_tree(TREE)
+        assert KernelRequest("tree", tree=tree).read_tree() is tree
 
 
 class TestDistances:
     def test_alignment_equals_its_table(self, alignment, distances):
-        by_letters, by_table = Sources(alignment=alignment), Sources(distances=distances)
         for kind in ("smooth", "hierarchical", "tree", "multigraph", "graph", "clustering"):
-            a, b = build(kind, by_letters), build(kind, by_table)
+            a, b = build(kind, alignment=alignment), build(kind, distances=distances)
             assert (a.names, a.labels) == (b.names, b.labels)
             assert_allclose(a.matrices, b.matrices)
-        assert build(None, by_letters) == build("smooth", by_letters)
-        assert build("smooth", by_letters).n_kernels == 3
+        smooth = build("smooth", alignment=alignment)
+        assert (build(None, alignment=alignment), smooth.n_kernels) == (smooth, 3)
 
     def test_hierarchical_by_average_linkage(self, alignment):
-        kernel = build(
-            "hierarchical", Sources(alignment=alignment), organisms=["bee", "man", "fly", "ape"]
-        )
+        kernel = build("hierarchical", ["bee", "man", "fly", "ape"], alignment=alignment)
         assert kernel.names == ("bee", "man", "fly", "ape")
         groups = sorted(tuple(np.flatnonzero(np.diagonal(K))) for K in kernel.matrices)
         assert groups == [(0, 1, 2, 3), (0, 2), (1, 3)]
@@ -162,22 +160,20 @@ class TestDistances:
 
     def test_unknown_organism(self, alignment):
         with pytest.raises(UnknownTaskError, match="'wolf' is not in the distances from rrna"):
-            build("smooth", Sources(alignment=alignment), organisms=["wolf"])
+            build("smooth", ["wolf"], alignment=alignment)
 
 
 class TestGraphs:
     def test_one_graph(self, write):
-        path = write("ape\tman\t2\nfly\n", "a.tsv")
-        kernel = build(None, Sources(graph=[path]), organisms=["fly", "man", "ape"])
+        path, wanted = write("ape\tman\t2\nfly\n", "a.tsv"), ["fly", "man", "ape"]
         A = np.array([[0, 0, 0], [0, 0, 2], [0, 2, 0.0]])
-        assert kernel == TaskKernel.graph(A, ["fly", "man", "ape"])
-        assert build("graphical", Sources(graph=[path]), organisms=["fly", "man", "ape"]) == (
-            TaskKernel.graphical(A, 1.0, ["fly", "man", "ape"])
-        )
+        assert build(None, wanted, graph=[path]) == TaskKernel.graph(A, wanted)
+        expected = TaskKernel.graphical(A, 1.0, wanted)
+        assert build("graphical", wanted, graph=[path]) == expected
 
     def test_tasks_that_a_graph_lacks_are_alone_in_it(self, write):
         paths = [write("ape\tman\nfly\n", "a.tsv"), write("fly\tbee\t3\n", "b.tsv")]
-        kernel = build(None, Sources(graph=paths))
+        kernel = build(None, graph=paths)
         assert kernel.names == ("ape", "man", "fly", "bee")
         assert kernel.labels == ("a.tsv", "b.tsv")
         A = np.zeros((2, 4, 4))
@@ -186,66 +182,70 @@ class TestGraphs:
         assert_allclose(kernel.matrices, [_inverse(A[0]), _inverse(A[1])])
 
     def test_each_graph_has_its_own_spelling(self, write):
-        paths = [
-            write("Homo_sapiens\tMus_musculus\n", "a.tsv"),
-            write("h_sapiens\tmouse\nmouse\tfly\n", "b.tsv"),
-        ]
-        kernel = build("multigraph", Sources(graph=paths), organisms=["human", "Mus musculus"])
+        one = write("Homo_sapiens\tMus_musculus\n", "a.tsv")
+        other = write("h_sapiens\tmouse\nmouse\tfly\n", "b.tsv")
+        kernel = build("multigraph", ["human", "Mus musculus"], graph=[one, other])
         assert_allclose(kernel.matrices[0], kernel.matrices[1])
         assert kernel.matrices[0][0, 1] > 0
-
-    def test_two_spellings_in_two_graphs_are_no_two_tasks(self, write):
-        paths = [write("ape\tfruit_fly\n", "a.tsv"), write("ape\tFruit fly\n", "b.tsv")]
-        with pytest.raises(UnknownTaskError, match="'Fruit fly' is given twice"):
-            build(None, Sources(graph=paths))
 
     def test_files_of_one_name_are_numbered(self, write, tmp_path):
         (tmp_path / "sub").mkdir()
         paths = [write("a\tb\n", "g.tsv"), write("a\tb\n", "sub/g.tsv")]
-        assert build(None, Sources(graph=paths)).labels == ("graph 1", "graph 2")
+        assert build(None, graph=paths).labels == ("graph 1", "graph 2")
 
-    def test_a_task_of_no_graph(self, write):
-        with pytest.raises(
-            UnknownTaskError, match="'apple' is not in the graphs; did you mean 'ape'"
-        ):
-            build(None, Sources(graph=[write("ape\tman\n")]), organisms=["apple"])
+    def test_names_that_do_not_fit(self, write):
+        paths = [write("ape\tfruit_fly\n", "a.tsv"), write("ape\tFruit fly\n", "b.tsv")]
+        with pytest.raises(UnknownTaskError, match="'Fruit fly' is given twice"):
+            build(None, graph=paths)
+        with pytest.raises(UnknownTaskError, match="'appe' is not in the graphs; did you mean 'ap"):
+            build(None, ["appe"], graph=paths[:1])
+
+    @pytest.mark.parametrize(
+        "text", ["ape\tman\t1\nfly\tbee\t1e31", "ape\tman\t1e17\nman\tfly\t.5"]
+    )
+    def test_weights_of_no_common_size(self, write, text):
+        path = str(write(text, "g.tsv"))
+        with pytest.raises(InputFormatError, match="edge weights must be of similar size") as info:
+            build("graph", graph=[path])
+        assert info.value.path == path
 
 
 class TestOthers:
     def test_groups(self, write):
         path = write("ape\tprimates\nman\tprimates\t2\nfly\tinsects\n")
         groups = {"primates": {"ape": 1.0, "man": 2.0}, "insects": {"fly": 1.0}}
-        assert build(None, Sources(groups=path)) == TaskKernel.clustering(groups)
-        cut = build("clustering", Sources(groups=path), organisms=["fly", "ape"])
-        assert cut == TaskKernel.clustering(groups, ["fly", "ape"])
+        assert build(None, groups=path) == TaskKernel.clustering(groups)
+        cut = TaskKernel.clustering(groups, ["fly", "ape"])
+        assert build("clustering", ["fly", "ape"], groups=path) == cut
 
     def test_table(self, write):
         kernel = TaskKernel.hierarchical(TREE)
         path = write(kernel.to_tsv())
-        assert build(None, Sources(table=path)) == kernel
-        wanted = ["fly", "ape"]
-        assert build(None, Sources(table=path), organisms=wanted) == kernel.restrict(wanted)
+        assert build(None, table=path) == kernel
+        assert build(None, ["fly", "ape"], table=path) == kernel.restrict(["fly", "ape"])
 
     @pytest.mark.parametrize("kind", ["individual", "union", "easy"])
     def test_plain_kinds_take_names_from_anywhere(self, kind, write):
-        make = getattr(TaskKernel, kind)
-        assert build(kind, Sources(), organisms=["x", "y"]) == make(["x", "y"])
-        assert build(kind, Sources(tree=TREE)) == make(NAMES)
-        assert build(kind, Sources(tree=TREE), organisms=["bee", "man"]) == make(["bee", "man"])
-        assert build(kind, Sources(graph=[write("a\tb\n")])) == make(["a", "b"])
-        assert build(kind, Sources(groups=write("a\tb\n"))) == make(["a"])
+        make, path = getattr(TaskKernel, kind), write("a\tb\n")
+        assert build(kind, ["x", "y"]) == make(["x", "y"])
+        assert build(kind, tree=TREE) == make(NAMES)
+        assert build(kind, ["bee", "man"], tree=TREE) == make(["bee", "man"])
+        assert build(kind, graph=[path]) == make(["a", "b"])
+        assert build(kind, groups=path) == make(["a"])
         with pytest.raises(UnknownTaskError, match="task 'c' is not in the source"):
-            build(kind, Sources(graph=[write("a\tb\n")]), organisms=["c"])
+            build(kind, ["c"], graph=[path])
+        with pytest.raises(ValueError, match="organisms must be given if no source lists them"):
+            build(kind)
 
 
 class TestChoice:
     def test_default_follows_the_source(self):
-        for source, kind in [("tree", "tree"), ("alignment", "smooth"), ("distances", "smooth"),
-                             ("groups", "clustering"), ("table", "table")]:  # fmt: skip
-            assert KernelRequest(None, Sources(**{source: "file"})).kind == kind
-        assert KernelRequest(None, Sources(taxonomy="folder")).kind == "tree"
-        assert KernelRequest(None, Sources(graph=["a"])).kind == "graph"
-        assert KernelRequest(None, Sources(graph=["a", "b"])).kind == "multigraph"
+        kinds = {"tree": "tree", "taxonomy": "tree", "alignment": "smooth", "distances": "smooth",
+                 "groups": "clustering", "table": "table"}  # fmt: skip
+        for source, kind in kinds.items():
+            assert KernelRequest(None, **{source: "file"}).kind == kind
+        assert KernelRequest(None, graph=["a"]).kind == "graph"
+        assert KernelRequest(None, graph=["a", "b"]).kind == "multigraph"
 
     @pytest.mark.parametrize(
         ("kind", "sources", "message"),
@@ -260,53 +260,25 @@ class TestChoice:
             ("union", {"table": "t"}, "union must have at most one source of tree"),
             ("tree", {"table": "t"}, "one source of tree.* got table; give tree"),
             ("graph", {"graph": ["a", "b"]}, "graph must have one graph, got 2; multigraph takes"),
+            ("tree", {"tree": "t", "scales": (1.0,)}, "be given with smooth only, got tree"),
         ],
     )  # fmt: skip
     def test_wrong_combinations(self, kind, sources, message):
         with pytest.raises(ValueError, match=message):
-            KernelRequest(kind, Sources(**sources))
-
-    def test_scales_are_for_smooth(self):
-        with pytest.raises(ValueError, match="scales must be given with smooth only, got tree"):
-            KernelRequest("tree", Sources(tree="t"), scales=(1.0,))
-        assert KernelRequest("smooth", Sources(tree="t"), scales=(1.0,)).kind == "smooth"
+            KernelRequest(kind, **sources)
 
     def test_nothing_changes_afterwards(self):
-        request = KernelRequest("smooth", Sources(tree="t"), (1.0,))
+        request = KernelRequest("smooth", (1.0,), tree="t")
         with pytest.raises(AttributeError, match="cannot assign to field 'kind'"):
             request.kind = "tree"
 
     def test_organisms_that_no_source_lists(self):
-        assert KernelRequest("union", Sources()).needs_organisms
-        assert KernelRequest("tree", Sources(taxonomy="d")).needs_organisms
-        assert not KernelRequest("union", Sources(groups="g")).needs_organisms
-
-    def test_sources_ask_for_organisms_themselves(self):
-        with pytest.raises(ValueError, match="organisms must be given with a taxonomy"):
-            Sources(taxonomy="folder").read_tree()
-        with pytest.raises(ValueError, match="organisms must be given if no source lists them"):
-            Sources().names()
+        assert KernelRequest("union").needs_organisms
+        assert KernelRequest("tree", taxonomy="d").needs_organisms
+        assert not KernelRequest("union", groups="g").needs_organisms
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_kind_comes_from_a_tree(self, kind):
-        kernel = build(kind, Sources(tree="six_eukaryotes"))
+        kernel = build(kind, tree="six_eukaryotes")
         assert len(kernel) == 6
         assert (np.linalg.eigvalsh(kernel.matrix) > -1e-9).all()
-
-    def test_a_tree_is_read_once(self, monkeypatch):
-        calls = []
-        parse = _newick.parse_tree
-        monkeypatch.setattr(_newick, "parse_tree", lambda *a: calls.append(1) or parse(*a))
-        sources = Sources(tree=TREE)
-        assert_array_equal(sources.read_tree().leaf_names, sources.read_tree(NAMES).leaf_names)
-        assert len(calls) == 1
-        tree = read_tree(TREE)
-        assert Sources(tree=tree).read_tree() is tree
-
-
-@pytest.mark.parametrize("text", ["ape\tman\t1\nfly\tbee\t1e31", "ape\tman\t1e17\nman\tfly\t.5"])
-def test_a_graph_with_weights_of_no_common_size(write, text):
-    path = str(write(text, "g.tsv"))
-    with pytest.raises(InputFormatError, match="edge weights must be of similar size") as info:
-        build("graph", Sources(graph=[path]))
-    assert info.value.path == path

@@ -202,6 +202,9 @@ class TestNewick:
         assert again.labels == tree.labels
         assert_array_equal(again.parents, tree.parents)
 
+    def test_a_name_of_a_million_letters_takes_no_hours(self):
+        assert read_tree(f"(({'a' * 10**6}:1,b:1):1,c:2);").leaf_names == ("a" * 10**6, "b", "c")
+
     def test_lengths(self):
         tree = read_tree("(a:1.5e-2,b:.5,c:2,d:0):7;")
         assert_array_equal(tree.lengths, [math.nan, 0.015, 0.5, 2, 0])

@@ -249,7 +249,7 @@ def test_fewer_windows_are_a_subset(signal):
     train = [
         {(s, d, y) for s, d, y, held in zip(*columns, strict=True) if not held}
         for columns in (
-            (g.sites.start, g.sites.strand, g.sites.label, g.is_test())
+            (g.sites.starts, g.sites.is_reverse, g.sites["labels"], g.is_test())
             for g in (few.genomes[0], many.genomes[0])
         )
     ]
@@ -265,7 +265,7 @@ def test_fewer_windows_are_a_subset(signal):
 def motif_profile(simulation, index: int) -> np.ndarray:
     """Base frequencies around the true training sites of an organism."""
     genome = simulation.genomes[index]
-    windows = simulation.windows(genome)[genome.sites.label > 0, 40:115] & 0xDF
+    windows = simulation.windows(genome)[genome.sites["labels"] > 0, 40:115] & 0xDF
     return np.stack([np.mean(windows == ord(letter), axis=0) for letter in "ACGT"])
 
 
@@ -326,7 +326,7 @@ def test_a_true_acceptor_has_a_pyrimidine_tract():
     for genome in made.genomes:
         windows = made.windows(genome)[:, 83:95] & 0xDF
         is_y = np.isin(windows, [ord("C"), ord("T")]).mean(axis=1)
-        is_true = genome.sites.label > 0
+        is_true = genome.sites["labels"] > 0
         assert is_y[is_true].mean() > is_y[~is_true].mean() + 0.05
 
 
@@ -359,8 +359,8 @@ def test_windows_lie_inside_and_are_centred(seed, window, length, signal, n_wind
         if letters:
             middle = windows[:, window // 2 - 1 : window // 2 + 1] & 0xDF
             assert np.all(middle == np.frombuffer(letters, dtype=np.uint8))
-        first = np.minimum(genome.sites.start - window // 2, genome.sites.start)
-        last = genome.sites.start + window // 2 + 1
+        first = np.minimum(genome.sites.starts - window // 2, genome.sites.starts)
+        last = genome.sites.starts + window // 2 + 1
         chromosome = genome.contig_index()
         assert np.all(first >= genome.offsets[chromosome])
         assert np.all(last <= genome.offsets[chromosome + 1])

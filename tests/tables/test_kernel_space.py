@@ -21,9 +21,8 @@ from seqmtl.kernels import RBF, Linear
 from seqmtl.solvers.interior import minimise_in_box
 from seqmtl.solvers.norms import conjugate, dual_norm, minimise_on_ball, norm_of
 from seqmtl.tables import svm as svm_module
-from seqmtl.tables.descent import descend
+from seqmtl.tables.descent import descend, divergence, find_saddle, step_in_ball
 from seqmtl.tables.rules import MixedNorm, Partial, Separate, Shared, trade_off
-from seqmtl.tables.saddle import divergence, find_saddle, step_in_ball
 from seqmtl.tables.svm import Machine, best_intercept, solve_dual
 from tests.oracles import kernel_space as oracle
 

@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from seqmtl import MultiTaskKernelSVC, TaskKernel, Windows
 from seqmtl.kernels import Precomputed, SpectrumKernel
-from seqmtl.tables.kernel_svc import connected_tasks
+from seqmtl.tables.coupled import connected_tasks
 from seqmtl.tables.svm import violation
 from tests.oracles import kernel_space as oracle
 

@@ -571,12 +571,6 @@ class TestOtherTools:
         text = {"I": I, "II": II}[contig]
         return text[: pos - 1] + alt + text[pos - 1 + len(ref) :]
 
-    def test_bcf_is_told(self, pysam, run, many, tmp_path, told):
-        pysam.bcftools.view("-Ob", "-o", str(tmp_path / "in.bcf"), str(many), catch_stdout=False)
-        code, _ = run(tmp_path / "in.bcf")
-        assert code == 1
-        assert "the file is BCF" in told()
-
     def test_unsorted_variants_have_no_index(self, pysam, run, vcf_path, told):
         code, output = run(vcf_path, output="out.vcf.gz")
         assert code == 0

@@ -120,7 +120,7 @@ def test_a_verb_has_the_signature_and_the_documentation_of_its_options():
     assert count("x", limit="3")["limit"] == "3"
     text = inspect.getdoc(count)
     assert text.startswith("Count the bases of genomes.\n\nParameters\n----------\ndata : str")
-    assert "sort : {'up', 'down'}, optional\n    Order.\n" in text
+    assert "sort : {'up', 'down'}, optional\n    Order (default: up).\n" in text
     assert text.endswith("Returns\n-------\ndict\n    The options.")
     with pytest.raises(TypeError, match="unexpected keyword argument 'limits'"):
         count("x", limits="3")
@@ -135,7 +135,7 @@ def test_a_verb_has_the_signature_and_the_documentation_of_its_options():
         (_kinds.positive_floats, 2, (2.0,)),
         (_kinds.scales, [3, 1], (3.0, 1.0)),
         (_kinds.names_list, "a, b", ("a", "b")),
-        (_kinds.seed, "0", 0),
+        (_kinds.count, "0", 0),
         (_kinds.share, "0.5", 0.5),
         (_kinds.norm, "inf", float("inf")),
         (_kinds.dask_address, "local:2", "local:2"),
@@ -152,6 +152,7 @@ def test_kinds_read_texts_and_take_values(kind, value, found):
         (_kinds.positive_int, 1 << 62, "must be at most"),
         (_kinds.positive_int, True, "must be an integer of at least 1, got True"),
         (_kinds.positive_int, "1_000", "must be an integer"),
+        (_kinds.integer, "x", "must be an integer, got 'x'"),
         (_kinds.share, 1, "must be between 0 and 1, got 1"),
         (_kinds.memory, "0", "must be a size such as 500M or 4G, got '0'"),
         (_kinds.finite_float, "nan", "must be a finite number"),

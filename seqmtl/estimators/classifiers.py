@@ -1,0 +1,301 @@
+"""Multi-task SVMs as scikit-learn classifiers: with a given, a selected or a learnt task kernel."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.estimators._base import FeatureParameters, MultiTaskClassifier
+from seqmtl.features.joint import JointFeatures
+from seqmtl.models.examples import Examples
+from seqmtl.models.kernels import resolve_kernel
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.selection import COSTS, Space
+from seqmtl.models.training import Settings
+from seqmtl.solvers.dcd import Solution, State
+
+
+@dataclass(eq=False, repr=False)
+class MultiTaskSVC(FeatureParameters, MultiTaskClassifier):
+    """Support vector machine for several related tasks, for strings or numbers.
+
+    Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(y_i f_{t_i}(x_i)), where Q is the
+    inverse of the task kernel, by dual coordinate descent to a certified duality gap (Widmer,
+    Kloft, Goernitz, Raetsch 2012, eq. 8); where there are few features, second-order steps complete
+    it. With one task this is the linear SVM.
+
+    Parameters
+    ----------
+    features : FeatureDefinition, optional
+        Feature map. Default: ``PositionalKmers()`` for
+        :class:`~seqmtl.Windows`, the identity for matrices.
+    task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
+        Task kernel; an array is in the order of the sorted task names. Default:
+        K = (11' + 3 I) / 4.
+    C : float, default=1.0
+        Cost of errors.
+    loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
+        Loss.
+    class_weight : dict or "balanced", optional
+        Factors on C by class.
+    fit_intercept : bool, default=True
+        Append a constant feature, regularised and coupled like any other.
+    tol : float, default=1e-3
+        Relative duality gap at which training stops.
+    max_epochs : int, default=1000
+        Maximum number of epochs; a warning is given if it is reached.
+    dtype : {"float32", "float64"} or the NumPy type, optional
+        Type of the weights. Default: float32 for strings, float64 for numbers.
+    random_state : int or RandomState, default=0
+        Seed of the visiting order.
+    warm_start : bool, default=False
+        Start from the dual variables of the last fit; examples may be appended between fits.
+    from_relatives : bool, default=False
+        Predict tasks without training data from their relatives in the task kernel, instead of
+        raising an error.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (2,)
+        Class labels.
+    tasks_ : tuple of str
+        Tasks, sorted by name.
+    task_kernel_ : TaskKernel
+        Task kernel.
+    coef_ : ndarray, shape (n_tasks, n_features)
+        Weights.
+    intercept_ : ndarray, shape (n_tasks,)
+        Intercepts.
+    dual_coef_ : ndarray, shape (n,)
+        Dual variables alpha.
+    dual_gap_ : float
+        Relative duality gap.
+    n_iter_ : int
+        Number of epochs.
+    history_ : list of dict
+        Epoch, work, gap and number of active examples at every full check of the problem.
+    model_ : MultiTaskModel
+        The fitted model; ``model_.save(path)`` saves it.
+    n_features_in_ : int
+        Numbers, or bases, per example.
+
+    Examples
+    --------
+    >>> from seqmtl import MultiTaskSVC
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [0.2, 0.9], [0.8, 0.1]], [0, 1, 0, 1]
+    >>> MultiTaskSVC().fit(X, y, tasks=["a", "a", "b", "b"]).predict([[0.9, 0.2]], tasks=["b"])
+    array([1])
+    """
+
+    task_kernel: Any = None
+    C: float = 1.0
+    _: KW_ONLY
+    loss: str = "hinge"
+    class_weight: Any = None
+    fit_intercept: bool = True
+    warm_start: bool = False
+
+    def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
+        state = self._start(examples.y.size, settings.seed)
+        trained = self._train_model(examples, settings, task_kernel=self.task_kernel, state=state)
+        self._C = float(self.C)
+        return trained
+
+    def _start(self, n: int, seed: int) -> State | None:
+        """Scale the dual variables of the last fit to the new C; None starts from zero."""
+        last = getattr(self, "dual_coef_", None)
+        if not self.warm_start or last is None or last.size > n:
+            return None
+        alpha = np.zeros(n)
+        alpha[: last.size] = last * (self.C / self._C)
+        return State(alpha, np.arange(n), np.random.default_rng(seed))
+
+
+@dataclass(eq=False, repr=False)
+class MultiTaskClassifierCV(FeatureParameters, MultiTaskClassifier):
+    """Support vector machine for several tasks that selects by cross-validation what they share.
+
+    This is the default of ``seqmtl train``. For each task it selects the trust in its relatives,
+    between one SVM per task and one for all, and the cost. The hyperparameters are averages
+    weighted by held-out log-likelihood (see :mod:`seqmtl.models.selection`). A final
+    :class:`~seqmtl.MultiTaskSVC` is trained with them on all examples.
+
+    Parameters
+    ----------
+    features : FeatureDefinition, optional
+        Feature map; its ``variants()``, if any, are tried as well. Default:
+        ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
+    task_kernel : TaskKernel or array, optional
+        Relation of the tasks; an array is in the order of the sorted task names. It is tried
+        along with treating all tasks as alike, the default.
+    costs : sequence of float, default=(1.0, 3.0, 10.0)
+        Costs to choose from.
+    loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
+        Loss.
+    class_weight : dict or "balanced", optional
+        Factors on the cost by class.
+    fit_intercept : bool, default=True
+        Append a constant feature, regularised and coupled like any other.
+    tol : float, default=1e-3
+        Relative duality gap at which training stops.
+    max_epochs : int, default=1000
+        Maximum number of epochs; a warning is given if it is reached.
+    dtype : {"float32", "float64"} or the NumPy type, optional
+        Type of the weights. Default: float32 for strings, float64 for numbers.
+    random_state : int or RandomState, default=0
+        Seed of the folds and the visiting order.
+    from_relatives : bool, default=False
+        Predict tasks without training data from their relatives in the task kernel, instead of
+        raising an error.
+
+    Attributes
+    ----------
+    selection_ : dict
+        The selection: per task "trust", "C", and the "weights" of the trust values.
+    C_ : float
+        Overall cost; the diagonal of the task kernel holds the task costs relative to it.
+    classes_ : ndarray, shape (2,)
+        Class labels.
+    tasks_ : tuple of str
+        Tasks, sorted by name.
+    task_kernel_ : TaskKernel
+        The selected task kernel.
+    coef_ : ndarray, shape (n_tasks, n_features)
+        Weights.
+    intercept_ : ndarray, shape (n_tasks,)
+        Intercepts.
+    dual_coef_ : ndarray, shape (n,)
+        Dual variables alpha.
+    dual_gap_ : float
+        Relative duality gap.
+    n_iter_ : int
+        Number of epochs.
+    history_ : list of dict
+        Epoch, work, gap and number of active examples at every full check of the problem.
+    model_ : MultiTaskModel
+        The fitted model; ``model_.save(path)`` saves it.
+    n_features_in_ : int
+        Numbers, or bases, per example.
+
+    Examples
+    --------
+    >>> from seqmtl import MultiTaskClassifierCV
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [0.2, 0.9], [0.8, 0.1]] * 3, [0, 1, 0, 1] * 3
+    >>> svc = MultiTaskClassifierCV().fit(X, y, tasks=["a", "a", "b", "b"] * 3)
+    >>> svc.predict([[0.9, 0.2]], tasks=["b"])
+    array([1])
+    """
+
+    task_kernel: Any = None
+    costs: Any = COSTS
+    _: KW_ONLY
+    loss: str = "hinge"
+    class_weight: Any = None
+    fit_intercept: bool = True
+
+    C = 1.0  # until one is chosen
+
+    def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
+        names = examples.names
+        relation = None if self.task_kernel is None else resolve_kernel(self.task_kernel, names)
+        costs = tuple(sorted(float(cost) for cost in self.costs))
+        if not costs:
+            raise ValueError("costs must hold at least one cost to choose from, got none")
+        space = Space.of_sharing(names, relation, costs)
+        model, solution = self._train_model(examples, settings, space=space)
+        self.selection_: dict[str, Any] = model.training["selection"]
+        self.C_: float = model.training["settings"]["C"]
+        return model, solution
+
+
+@dataclass(eq=False, repr=False)
+class MultiTaskMKLClassifier(FeatureParameters, MultiTaskClassifier):
+    """Multi-task support vector machine with learnt task kernels, for strings or numbers.
+
+    Solves min over W, theta >= 0, ||theta||_p <= 1 of 1/2 sum_m ||W_m||^2_{Q_m} / theta_m +
+    sum_i C_i loss(y_i f_{t_i}(x_i)), where each m is a view of the features times a task kernel
+    (Widmer, Kloft, Sreedharan, Raetsch 2015, Problem 1, Algorithm 2), to a certified duality
+    gap. With one task this is p-norm multiple kernel learning.
+
+    Parameters
+    ----------
+    features : FeatureDefinition or list of FeatureDefinition, optional
+        Feature map, or a list of them, one per view. Default: ``PositionalKmers()`` for
+        :class:`~seqmtl.Windows`, the identity for matrices.
+    task_kernels : TaskKernel or list, optional
+        Similarities to choose from, each with one or more matrices, or "individual", "union",
+        "easy"; see :meth:`~seqmtl.TaskKernel.hierarchical`, :meth:`~seqmtl.TaskKernel.smooth`,
+        :meth:`~seqmtl.TaskKernel.multigraph`. Every view is combined with every matrix.
+        Default: 11' and I.
+    norm : float, default=2.0
+        p of the p-norm on the kernel weights, from 1 (sparse) to infinity (uniform).
+    C : float, default=1.0
+        Cost of errors.
+    loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
+        Loss.
+    class_weight : dict or "balanced", optional
+        Factors on C by class.
+    fit_intercept : bool, default=True
+        Append a constant feature to every view, regularised and coupled like any other.
+    tol : float, default=1e-3
+        Relative duality gap at which training stops.
+    max_epochs : int, default=1000
+        Maximum number of epochs; a warning is given if it is reached.
+    dtype : {"float32", "float64"} or the NumPy type, optional
+        Type of the weights. Default: float32 for strings, float64 for numbers.
+    random_state : int or RandomState, default=0
+        Seed of the visiting order.
+    from_relatives : bool, default=False
+        Predict tasks without training data from their relatives in the task kernels, instead of
+        raising an error.
+
+    Attributes
+    ----------
+    theta_ : ndarray, shape (n_views * n_kernels,)
+        Kernel weights, view by view; see `kernel_weights_`.
+    kernel_weights_ : list of dict
+        View, label, tasks and weight of every kernel.
+    task_kernel_ : TaskKernel
+        sum_m theta_m K_m of every view.
+    classes_, tasks_, coef_, intercept_, dual_coef_, dual_gap_, n_iter_, history_, model_, \
+n_features_in_
+        As in :class:`MultiTaskSVC`, but the gap is that of the problem with theta dualised.
+
+    Examples
+    --------
+    >>> from seqmtl import MultiTaskMKLClassifier
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [0.2, 0.9], [0.8, 0.1]], [0, 1, 0, 1]
+    >>> mkl = MultiTaskMKLClassifier(norm=2.0).fit(X, y, tasks=["a", "a", "b", "b"])
+    >>> [weight["label"] for weight in mkl.kernel_weights_]
+    ['union', 'individual']
+    """
+
+    task_kernels: Any = None
+    norm: float = 2.0
+    C: float = 1.0
+    _: KW_ONLY
+    loss: str = "hinge"
+    class_weight: Any = None
+    fit_intercept: bool = True
+
+    def _settings(self, X: Any, **options: Any) -> Settings:
+        if self.norm is None:
+            raise ValueError(
+                "norm must be a number from 1 to infinity, got None; for one fixed kernel use "
+                "MultiTaskSVC"
+            )
+        return super()._settings(X, norm=self.norm, **options)
+
+    def _features(self, X: Any) -> Any:
+        if isinstance(self.features, (list, tuple)):
+            return JointFeatures(list(self.features))
+        return super()._features(X)
+
+    def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
+        model, solution = self._train_model(examples, settings, task_kernel=self.task_kernels)
+        self.theta_: NDArray[np.float64] = solution.theta
+        self.kernel_weights_: list[dict[str, Any]] = model.training["mkl"]
+        return model, solution
