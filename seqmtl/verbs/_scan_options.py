@@ -14,14 +14,15 @@ _WHICH = "which sites"
 
 
 def format_name(value: Any) -> str:
-    """Take the name of a format."""
+    """Take the name of a format, in any case."""
     from seqmtl.scan.writers import FORMATS
 
+    name = str(value).lower()
     try:
-        check_choice("", value, FORMATS)
+        check_choice("", name if name in FORMATS else value, FORMATS)
     except ValueError as error:
         raise ValueError(str(error).lstrip()) from None
-    return str(value)
+    return name
 
 
 @dataclass(frozen=True, kw_only=True)
