@@ -231,7 +231,7 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
     source = os.fspath(path)
     try:
         values = tomllib.loads(read_bytes(source).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputFormatError(f"the file is not TOML: {error}", path=source) from error
     if signal is not None:
         check_choice("signal", signal, SIGNALS)
