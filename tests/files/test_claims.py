@@ -167,7 +167,10 @@ def test_a_command_waits_for_no_other_run(tmp_path, tree, hold, capsys):
     assert not output.exists()
 
 
-def test_a_report_is_a_page(tmp_path, capsys):
+def test_a_report_is_a_page_and_replaces_no_input(tmp_path, tree, capsys):
+    page = tree.rename(tmp_path / "tree.html")
+    assert main(["report", str(tmp_path), "--tree", str(page), "-o", str(page)]) == 1
+    assert f"would overwrite the input {page}" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         main(["report", str(tmp_path), "-o", str(tmp_path / "m.seqmtl")])
     assert "must end in .html or .htm" in capsys.readouterr().err
