@@ -16,8 +16,15 @@ from seqmtl._names import check_distinct, match_names
 from seqmtl._schema import either, mapping, record, text, whole, word
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.inputs import note_input
-from seqmtl.files.streams import Lines, PathLike, first_bytes, line_blocks, pop_header, readable
-from seqmtl.files.whole import read_json
+from seqmtl.files.streams import (
+    Lines,
+    PathLike,
+    first_bytes,
+    line_blocks,
+    pop_header,
+    read_json,
+    readable,
+)
 from seqmtl.io.columns import PlaceColumns, WindowColumns
 from seqmtl.io.fields import Fields, split_fields
 from seqmtl.io.genome import load_genomes

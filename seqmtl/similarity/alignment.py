@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.whole import read_text
+from seqmtl.files.streams import read_text
 from seqmtl.similarity.distances import Distances
 
 _BASES = (b"Aa", b"Cc", b"Gg", b"TtUu")

@@ -10,14 +10,13 @@ import pytest
 
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.atomic import atomic_folder, remove_unfinished
-from seqmtl.files.claims import claimed
+from seqmtl.files.atomic import atomic_folder, claimed, remove_unfinished
 from seqmtl.files.outputs import check_outputs, files_of_a_run
 
 HOLDER = """
 import sys
 from seqmtl.files.atomic import atomic_write
-from seqmtl.files.claims import claimed
+from seqmtl.files.atomic import claimed
 with {"claimed": claimed, "atomic_write": atomic_write}[sys.argv[2]](sys.argv[1]):
     print("held", flush=True)
     sys.stdin.readline()
