@@ -23,8 +23,15 @@ from seqmtl.dataset.true_sites import LeftOut, count_reasons
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import UNFINISHED, atomic_folder, write_json, write_lines
 from seqmtl.files.inputs import note_output
-from seqmtl.io.dataset import HEADER, KIND, MEMBERS, SUMMARY, is_dataset
-from seqmtl.io.dataset_regions import REGIONS_HEADER, SITES_HEADER
+from seqmtl.io.dataset import (
+    HEADER,
+    KIND,
+    MEMBERS,
+    REGIONS_HEADER,
+    SITES_HEADER,
+    SUMMARY,
+    is_dataset,
+)
 
 logger = logging.getLogger(__name__)
 
