@@ -15,7 +15,7 @@ from seqmtl._names import check_distinct
 from seqmtl._schema import Rule, either, flag, items, number, whole, word
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.inputs import note_input
-from seqmtl.files.whole import read_bytes
+from seqmtl.files.streams import read_bytes
 from seqmtl.io.fields import LONGEST_NAME
 from seqmtl.models.site import SIGNALS, Site
 
@@ -175,17 +175,19 @@ class OrganismConfig:
         """The file that has the sites."""
         return str(self.annotation or self.sites or self.junctions)
 
+    def _paths(self) -> dict[str, str]:
+        names = [key.name for key in fields(self) if key.metadata["kind"] == "file"]
+        return {name: path for name in names if (path := getattr(self, name)) is not None}
+
     @property
     def files(self) -> list[str]:
         """All files."""
-        files = (self.genome, self.annotation, self.sites, self.junctions, self.contig_names)
-        return [path for path in files if path is not None]
+        return [*self._paths().values()]
 
     def absolute(self) -> OrganismConfig:
         """Return the files by their full paths."""
-        names = [key.name for key in fields(self) if key.metadata["kind"] == "file"]
-        given = {name: path for name in names if (path := getattr(self, name)) is not None}
-        return replace(self, **{name: os.path.abspath(path) for name, path in given.items()})
+        full = {name: os.path.abspath(path) for name, path in self._paths().items()}
+        return replace(self, **full)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +231,7 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
     source = os.fspath(path)
     try:
         values = tomllib.loads(read_bytes(source).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputFormatError(f"the file is not TOML: {error}", path=source) from error
     if signal is not None:
         check_choice("signal", signal, SIGNALS)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.io.dataset_regions import SplitGenome
+from seqmtl.io.dataset import SplitGenome
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.pairs.chain import join_ends, margin_of
 from seqmtl.pairs.regions import SITE_LENGTH, PathLike

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.io.dataset import read_summary
-from seqmtl.io.dataset_regions import SplitGenome
+from seqmtl.io.dataset import SplitGenome, read_summary
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairLayer, check_ends
 from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,10 +141,6 @@ class BlockCounts:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for reason, n in other.removed.items():
             self.removed[reason] = self.removed.get(reason, 0) + n
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all counts as JSON values."""
-        return asdict(self)
 
 
 @dataclass

@@ -57,7 +57,7 @@ def in_gff(name: str) -> str:
 class BedSink(LineSink):
     """BED6 with one or two more columns, raw score and probability, 0-based half-open."""
 
-    preset = "bed"
+    suffixes, preset = (".bed",), "bed"
 
     def header(self) -> list[str]:
         """Return the header lines."""
@@ -90,7 +90,7 @@ class BedSink(LineSink):
 class GffSink(LineSink):
     """GFF3: 1-based closed intervals, the probability as score, the raw score as attribute."""
 
-    preset = "gff"
+    suffixes, preset = (".gff3", ".gff"), "gff"
 
     def header(self) -> list[str]:
         """Return the header lines."""
@@ -132,23 +132,22 @@ class HintSink(LineSink):
     sources.
     """
 
-    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
-        super().__init__(path, finder, track)
-        self._prior = self.require_prior("hints", HINT_TYPES)
+    suffixes = (".hints",)
+    what, signals = "hints", HINT_TYPES
 
     def header(self) -> list[str]:
         """Return comment lines."""
         return [
             describe(self.finder)[0],
             f"# hints for AUGUSTUS: {HINT_TYPES[self.finder.signal]} of probability > "
-            f"{self._prior:.4g}; 1-based, score: probability",
+            f"{self.prior:.4g}; 1-based, score: probability",
         ]
 
     def fields(self, block: Block, sites: Sites) -> Fields:
         """Return what the lines of a block are made of."""
         sites, signal = sites.in_order(), self.finder.signal
         p = self.finder.probability(sites["scores"])
-        sites, p = sites.take(p > self._prior), p[p > self._prior]
+        sites, p = sites.take(p > self.prior), p[p > self.prior]
         starts, length = sites.starts, self.finder.scanner.site_length
         if signal in ("donor", "acceptor"):  # the outermost base of the intron
             starts = starts + np.where(sites.is_reverse == (signal == "donor"), length - 1, 0)
@@ -202,7 +201,7 @@ class BedgraphSink(EdgeSink):
     If sites on both strands begin at a base, the value is the larger one.
     """
 
-    preset = "bed"
+    suffixes, preset = (".bedgraph", ".bg", ".bdg"), "bed"
 
     def header(self) -> list[str]:
         """Return the header lines."""
@@ -269,10 +268,8 @@ class SpliceScoreSink(EdgeSink):
     range -6 to 13, and stand for sites at -6 or below, which have no line.
     """
 
-    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
-        super().__init__(path, finder, track)
-        self._prior = self.require_prior("splice scores (spsc)", _LETTERS)
-        self._letter = _LETTERS[finder.signal]
+    suffixes, is_together = (".spsc", ".tsv"), True
+    what, signals = "splice scores (spsc)", _LETTERS
 
     def header(self) -> list[str]:
         """Return comment lines, which the aligners ignore because they have no tabs."""
@@ -280,15 +277,15 @@ class SpliceScoreSink(EdgeSink):
         return [
             what,
             f"{site}; {self.finder.signal}: bases before the junction, 2 log2 of the probability "
-            f"over a prior of {self._prior:.4g}",
+            f"over a prior of {self.prior:.4g}",
         ]
 
     def rows(self, sites: Sites) -> tuple[NDArray[Any], ...]:
         """Return offsets, strands and scores of junctions, by offset."""
-        scores = splice_scores(self.finder.probability(sites["scores"]), self._prior)
+        scores = splice_scores(self.finder.probability(sites["scores"]), self.prior)
         kept = np.flatnonzero(scores > LOWEST)  # few: sorting comes after
         sites, scores = sites.take(kept), scores[kept]
-        at_end = sites.is_reverse == (self._letter == b"D")
+        at_end = sites.is_reverse == (self.finder.signal == "donor")
         offsets = sites.starts + np.where(at_end, self.finder.scanner.site_length, 0)
         order = np.lexsort((sites.is_reverse, offsets))
         return offsets[order], sites.is_reverse[order], scores[order]
@@ -308,7 +305,9 @@ class SpliceScoreSink(EdgeSink):
         """Return what the lines of rows are made of."""
         offsets, is_reverse, scores = rows
         name = check_first_field(contig)
-        return tabbed(name, whole(offsets), strand(is_reverse), self._letter, whole(scores))
+        return tabbed(
+            name, whole(offsets), strand(is_reverse), _LETTERS[self.finder.signal], whole(scores)
+        )
 
 
 def splice_scores(probabilities: NDArray[np.float64], prior: float) -> NDArray[np.int64]:
@@ -331,7 +330,7 @@ class BigwigSink(Sink):
         If the lengths of the contigs are unknown.
     """
 
-    sides = ("sections", "zoom")
+    suffixes, sides = (".bw", ".bigwig"), ("sections", "zoom")
 
     def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
         super().__init__(path, finder, track)

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from seqmtl.evaluation.expected import BLOCKS
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.io.dataset import chosen_organisms, read_summary
-from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
+from seqmtl.io.dataset import SplitGenome, chosen_organisms, read_split_genome, read_summary
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site, site_of_model

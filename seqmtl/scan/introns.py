@@ -11,7 +11,7 @@ from seqmtl.io.rows import check_first_field
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.formats import in_gff
 from seqmtl.scan.lines import DECIMALS, Field, Fields, decimal, format_lines, strand, tabbed, whole
-from seqmtl.scan.sink import LineSink, Output, Streams, Track
+from seqmtl.scan.sink import LineSink, Streams, Track
 from seqmtl.sequences.sites import Sites
 
 _COLUMNS = (
@@ -36,12 +36,16 @@ class IntronSink(LineSink):
         Not used.
     """
 
+    is_together, preset = True, "bed"
+
     def __init__(self, path: str, finder: Any, track: Track) -> None:
         super().__init__(path, finder.finders[0], track)
         self._is_gff = path.lower().removesuffix(".gz").endswith((".gff3", ".gff"))
         self._top = finder.filters.top
-        if self._top is None:  # else they are not in the order of the genome
-            self.preset = "gff" if self._is_gff else "bed"
+        if self._is_gff:
+            self.preset = "gff"
+        if self._top is not None:  # they are not in the order of the genome
+            self.preset = ""
         least, layer = finder.filters.min_probability or 0.0, finder.layer
         self._what = (
             f"# seqmtl scan: introns of {layer.shortest} to {layer.longest} bases, "
@@ -69,7 +73,7 @@ class IntronSink(LineSink):
         text = b"".join(format_lines(self.fields(block, introns.take(best)))).decode()
         return list(map(list, zip(p[best].tolist(), text.splitlines(), strict=True)))
 
-    def join(self, prepared: Any, output: Output) -> None:
+    def join(self, prepared: Any, output: Any) -> None:
         """Write a block, or keep its introns if they may be among the best."""
         if self._top is None:
             super().join(prepared, output)
@@ -77,7 +81,7 @@ class IntronSink(LineSink):
         self._best = sorted(self._best + prepared, key=lambda row: -row[0])[: self._top]
         self.n_records = len(self._best)
 
-    def end(self, output: Output) -> None:
+    def end(self, output: Any) -> None:
         """Write the best introns."""
         if self._best:
             output.write(self.pack("".join(f"{line}\n" for _, line in self._best).encode()))

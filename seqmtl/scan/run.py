@@ -71,10 +71,11 @@ class Run:
         self, output: Output, sinks: Sequence[Sink], summary: ScanSummary, recovery: Recovery | None
     ) -> None:
         self._sinks, self._summary, self._recovery = sinks, summary, recovery
+        self._sides = {sink.path: sink.sides for sink in sinks}  # a file may have several sinks
         self._stream = cast(IO[bytes], output) if hasattr(output, "write") else None
         self.path = "the stream" if self._stream else os.fspath(cast(str, output))
         self._journal: Journal | None = None
-        self._files: dict[str, Any] = {}  # by path: a file may have several sinks
+        self._files: dict[str, Any] = {}
         self._n_done, self._is_whole, self._has_steps = 0, False, False
         self._last_step = time.monotonic()
 
@@ -87,45 +88,41 @@ class Run:
             If a file cannot be written, or the unfinished scan was a different one.
         """
         if self._stream is not None or is_special(self.path):
-            stream = OutputStream(self.path, self._stream)
-            self._files = {sink.path: stream for sink in self._sinks}
-        elif self._recovery is None:
-            self._open()
+            self._files = dict.fromkeys(self._sides, OutputStream(self.path, self._stream))
         else:
-            journal = Journal(partial_path(self.path, "journal"), self._recovery.fingerprint)
-            step = _last_step(journal) if self._recovery.resume else None
-            self._journal = journal  # from here on it belongs to this run
+            step = None if self._recovery is None else self._unfinished(self._recovery)
             if step is not None:
                 self._restore(step)
                 return self._n_done
-            self._start(journal, self._recovery.resume)
+            self._files = {path: PartialFile(path, own) for path, own in self._sides.items()}
         for sink in self._sinks:
             sink.begin(self._files[sink.path])
         return 0
 
-    def _open(self) -> None:
-        sides = {sink.path: sink.sides for sink in self._sinks}
-        self._files = {path: PartialFile(path, own) for path, own in sides.items()}
-
-    def _start(self, journal: Journal, is_resuming: bool) -> None:
+    def _unfinished(self, recovery: Recovery) -> Mapping[str, Any] | None:
+        """Return where to resume, or None after beginning a journal."""
+        journal = Journal(partial_path(self.path, "journal"), recovery.fingerprint)
+        step = _last_step(journal) if recovery.resume else None
+        self._journal = journal  # from here on it belongs to this run
+        if step is not None:
+            return step
         there_was = journal.exists()
         journal.start()
-        if is_resuming and there_was:
+        if recovery.resume and there_was:
             _log.info(
                 "%s: the unfinished scan had not saved anything yet; starting afresh", self.path
             )
-        elif is_resuming:
+        elif recovery.resume:
             _log.info("%s: there is no unfinished scan to resume; starting afresh", self.path)
         elif there_was:
             _log.warning("%s: overwriting an unfinished scan; --resume would resume it", self.path)
-        self._open()
+        return None
 
     def _restore(self, step: Mapping[str, Any]) -> None:
         self._n_done, self._is_whole, self._has_steps = step["n_done"], step["is_whole"], True
         for sink, state in zip(self._sinks, step["states"], strict=True):
             sink.restore(state)
-        sides = {sink.path: sink.sides for sink in self._sinks}
-        for (path, own), sizes in zip(sides.items(), step["sizes"], strict=True):
+        for (path, own), sizes in zip(self._sides.items(), step["sizes"], strict=True):
             if not self._is_whole or os.path.exists(partial_path(path)):
                 self._files[path] = PartialFile(path, own, sizes)
         self._summary.add(BlockCounts(**step["counts"]))
@@ -149,9 +146,7 @@ class Run:
             "is_whole": self._is_whole,
             "sizes": [file.sizes() for file in self._files.values()],
             "states": [sink.state() for sink in self._sinks],
-            "counts": BlockCounts(
-                **{name: getattr(self._summary, name) for name in vars(BlockCounts())}
-            ).to_dict(),
+            "counts": {name: getattr(self._summary, name) for name in _COUNTS},
         }
         self._journal.write(step)
         self._has_steps, self._last_step = True, time.monotonic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +39,6 @@ class Track(NamedTuple):
     strand: str = "both"
 
 
-class Output(Protocol):
-    """Destination of a sink."""
-
-    def write(self, data: bytes) -> None:
-        """Append bytes."""
-
-
 class Sink(ABC):
     """The sites of one signal in an output file of a scan.
 
@@ -62,20 +55,34 @@ class Sink(ABC):
     ----------
     n_records : int
         Number of lines or values so far, without the header.
+    suffixes : tuple of str
+        Suffixes of the names of files in this format, the usual one first.
+    is_together : bool
+        Whether the sites of all signals are in one file.
     sides : tuple of str
         Names of the side files used while writing.
     preset : str
         Kind of the index of the file in bgzip, see :func:`seqmtl.files.bgzip.write_index`; "" if
         there is none.
+    what : str
+        What messages call the content of a format that needs probabilities and their prior.
+    signals : mapping
+        Signals that such a format is for.
 
     Raises
     ------
     ValueError
         If the track's value is unknown, or there are no probabilities for it.
+    SeqmtlError
+        If the format is not for the signal, or needs a prior that is unknown.
     """
 
+    suffixes: tuple[str, ...] = ()
+    is_together = False
     sides: tuple[str, ...] = ()
     preset = ""
+    what = ""
+    signals: Mapping[str, Any] = {}
 
     def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
         check_choice("value", track.value, ("score", "probability"))
@@ -83,6 +90,7 @@ class Sink(ABC):
             raise ValueError("probabilities as values need log_odds; give the finder the function")
         self.path, self.finder, self.track = path, finder, track
         self.n_records = 0
+        self.prior = self._known_prior() if self.signals else 0.0
 
     @abstractmethod
     def begin(self, output: Any) -> None:
@@ -114,24 +122,18 @@ class Sink(ABC):
             return scores
         return self.finder.probability(scores).astype(np.float32)
 
-    def require_prior(self, what: str, signals: Mapping[str, Any]) -> float:
-        """Return the share of true sites behind the probabilities.
-
-        Raises
-        ------
-        SeqmtlError
-            If it is unknown, or the signal is none of `signals`.
-        """
+    def _known_prior(self) -> float:
+        """Return the share of true sites behind the probabilities."""
         signal, prior = self.finder.signal, self.finder.prior
-        if signal not in signals:
+        if signal not in self.signals:
             raise SeqmtlError(
-                f"{what} need a model of one of {', '.join(signals)}, but this one's signal is "
-                f"{signal!r}; choose another --format"
+                f"{self.what} need a model of one of {', '.join(self.signals)}, but this one's "
+                f"signal is {signal!r}; choose another --format"
             )
         if self.finder.log_odds is None or prior is None or not 0 < prior < 1:
             raise SeqmtlError(
-                f"{what} need probabilities and the share of true sites behind them; train or "
-                "calibrate the model with examples of both classes"
+                f"{self.what} need probabilities and the share of true sites behind them; train "
+                "or calibrate the model with examples of both classes"
             )
         return prior
 
@@ -147,7 +149,7 @@ class TextSink(Sink):
     def header(self) -> list[str]:
         """Return the header lines."""
 
-    def begin(self, output: Output) -> None:
+    def begin(self, output: Any) -> None:
         """Write the header."""
         output.write(self.pack("".join(f"{line}\n" for line in self.header()).encode()))
 
@@ -164,7 +166,7 @@ class LineSink(TextSink):
         texts = format_lines(self.fields(block, streams[self.finder.signal]))
         return [(text.count(b"\n"), self.pack(text)) for text in texts]
 
-    def join(self, prepared: Any, output: Output) -> None:
+    def join(self, prepared: Any, output: Any) -> None:
         """Write the lines of a block."""
         for n, text in prepared:
             output.write(text)
@@ -234,7 +236,7 @@ class EdgeSink(TextSink):
         texts = map(self.pack, format_lines(self.fields(name, between)))
         return Part(name, block.last, head, tail, between[0].size, b"".join(texts))
 
-    def join(self, prepared: Part, output: Output) -> None:
+    def join(self, prepared: Part, output: Any) -> None:
         """Write a block, after the rows that waited for it."""
         if prepared.contig != self._contig:
             self._flush(output, len(self._held))
@@ -245,7 +247,7 @@ class EdgeSink(TextSink):
         self.n_records += prepared.n
         self._held += prepared.tail
 
-    def end(self, output: Output) -> None:
+    def end(self, output: Any) -> None:
         """Write the last rows."""
         self._flush(output, len(self._held))
 
@@ -258,7 +260,7 @@ class EdgeSink(TextSink):
         super().restore(state)
         self._contig, self._held = state["contig"], [tuple(row) for row in state["held"]]
 
-    def _flush(self, output: Output, n: int) -> None:
+    def _flush(self, output: Any, n: int) -> None:
         """Write the first of the rows that wait."""
         if n:
             rows = [np.array(column) for column in zip(*self._held[:n], strict=True)]

@@ -17,8 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
-from seqmtl.io.dataset import chosen_organisms, read_dataset, read_summary
-from seqmtl.io.dataset_regions import SplitGenome, read_split_genome
+from seqmtl.io.dataset import (
+    SplitGenome,
+    chosen_organisms,
+    read_dataset,
+    read_split_genome,
+    read_summary,
+)
 from seqmtl.models.adaptation import settings_of
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train

@@ -29,26 +29,19 @@ from seqmtl.scan.introns import IntronSink
 from seqmtl.scan.run import Recovery, Run
 from seqmtl.scan.sink import Sink, Track
 
-_SINKS: dict[str, type[Sink]] = {
+#: What writes each format.
+SINKS: dict[str, type[Sink]] = {
     "bigwig": BigwigSink,
-    "bed": BedSink,
     "bedgraph": BedgraphSink,
+    "bed": BedSink,
     "gff3": GffSink,
     "spsc": SpliceScoreSink,
     "hints": HintSink,
+    "introns": IntronSink,
 }
+FORMATS = tuple(SINKS)
 #: Suffixes of every format that is known by them.
-SUFFIXES = {
-    "bigwig": (".bw", ".bigwig"),
-    "bedgraph": (".bedgraph", ".bg", ".bdg"),
-    "bed": (".bed",),
-    "gff3": (".gff3", ".gff"),
-    "spsc": (".spsc", ".tsv"),
-    "hints": (".hints",),
-}
-FORMATS = (*SUFFIXES, "introns")
-#: Formats with the sites of all signals in one file.
-_TOGETHER = ("spsc", "introns")
+SUFFIXES = {name: sink.suffixes for name, sink in SINKS.items() if sink.suffixes}
 
 _log = logging.getLogger(__name__)
 
@@ -181,7 +174,7 @@ def _files(
 ) -> Iterator[tuple[str, int, str]]:
     """Yield every file with the number of its signal and the strand; one may have two signals."""
     for number, signal in enumerate(signals):
-        is_own = len(signals) > 1 and file_format not in _TOGETHER
+        is_own = len(signals) > 1 and not SINKS[file_format].is_together
         path = inserted(output, signal) if is_own else output
         if file_format != "bigwig" or strands != "both":
             yield path, number, strands
@@ -206,7 +199,7 @@ def make_sinks(output: Output, file_format: str, finder: Finder, track: Track) -
         return [IntronSink(name, finder, track)]
     check_seekable(name, file_format, len(signals))
     return [
-        _SINKS[file_format](path, finder.finders[number], track._replace(strand=strand))
+        SINKS[file_format](path, finder.finders[number], track._replace(strand=strand))
         for path, number, strand in _files(name, file_format, finder.strands, signals)
     ]
 
@@ -220,7 +213,7 @@ def check_seekable(output: str, file_format: str, n_signals: int = 1) -> None:
         If it is a stream, but the format needs files, or is compressed twice.
     """
     is_stream = not output or is_special(output)
-    if is_stream and n_signals > 1 and file_format not in _TOGETHER:
+    if is_stream and n_signals > 1 and not SINKS[file_format].is_together:
         raise SeqmtlError(
             f"{file_format} has a file for donors and one for acceptors, so it cannot be written "
             "to standard output; name a file, or choose spsc or introns"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from seqmtl.simulate.background import EXON, INTERGENIC, INTRON
-from seqmtl.simulate.settings import MEAN_INTRONS
 
+MEAN_INTRONS = 5.0
 #: Bases of a gene's block before its first exon and after its last one.
 PROMOTER, TAIL = 80, 20
 #: Shortest gap between genes that may hold repeats or an N run.

@@ -17,16 +17,15 @@ from seqmtl.files.catalogue import STARTER, model_path
 from seqmtl.files.inputs import note_input, note_output
 from seqmtl.files.outputs import files_of_a_run
 from seqmtl.files.resumable import Journal, partial_path
-from seqmtl.files.whole import read_json, read_text, sha256_of
+from seqmtl.files.streams import read_json, read_text, sha256_of
 from seqmtl.models.saved import load_model
-from seqmtl.scan.writers import SUFFIXES
+from seqmtl.scan.writers import SINKS
 from seqmtl.verbs._scan_one import Plan, scan_one
 from seqmtl.verbs._scan_options import ScanOptions
 
 logger = logging.getLogger("seqmtl")
 
 _COLUMNS = ("genome", "organism", "like", "name", "model")
-_PACKED = ("bed", "bedgraph", "gff3", "introns")
 _ENDINGS = (".seqmtl", ".gz", ".bgz", ".fasta", ".fna", ".fas", ".fa")
 _OF_ONE = ("contigs", "regions", "json", "resume")
 
@@ -201,7 +200,7 @@ def _single(
     if is_named:
         name += f".{_stem(model.rpartition(':')[2])}"
     kind = request.format or "bed"
-    suffix = SUFFIXES.get(kind, (".bed",))[0] + (".gz" if kind in _PACKED else "")
+    suffix = (*SINKS[kind].suffixes, ".bed")[0] + (".gz" if SINKS[kind].preset else "")
     stem = os.path.join(os.path.abspath(request.output), name)
     changes: dict[str, Any] = {}
     if row["organism"] or row["like"]:

@@ -1,4 +1,7 @@
-"""Weighted-degree features against a kernel written with loops."""
+"""Weighted degrees against a kernel written with loops, spectra against counts of a dictionary."""
+
+from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -6,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from seqmtl import WeightedDegree
+from seqmtl import Spectrum, WeightedDegree
 from seqmtl.features.joint import features_from_dict
 from seqmtl.sequences import Windows
 from tests.oracles import wd
@@ -30,6 +33,21 @@ def test_exact_features_give_the_kernel(strings, degree, weighting):
     degree = min(degree, len(strings[0])) if weighting == "wd" else degree
     expected = wd.gram(strings, strings, features.degree, weighting)
     assert_allclose((X @ X.T).toarray(), expected, atol=1e-6)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.text("ACGTn", min_size=12, max_size=12), min_size=1, max_size=4), st.integers(1, 4)
+)
+def test_counts_equal_a_dictionary(strings, k):
+    X = Spectrum(k=k, begin=2, end=11).transform(strings).toarray()
+    n = 9 - k + 1
+    norm = np.sqrt(n + n * (n - 1) / 4**k)  # expected of random letters
+    kmers = ["".join(letters) for letters in product("ACGT", repeat=k)]
+    for row, string in zip(X, strings, strict=True):
+        region = string[2:11].upper()
+        counts = Counter(region[i : i + k] for i in range(len(region) - k + 1))
+        assert_allclose(row * norm, [counts[kmer] for kmer in kmers], atol=1e-5)
 
 
 def test_exact_index_is_the_documented_one():
@@ -76,26 +94,31 @@ def test_windows_of_n_only_have_no_features():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("features", "message"),
     [
-        ({"degree": 0}, "degree must be an integer from 1 to 20, got 0"),
-        ({"degree": 21}, "got 21"),
-        ({"weighting": "up"}, "weighting must be 'wd' or 'flat'"),
-        ({"hash_bits": 31}, "hash_bits must be from 1 to 30"),
+        (WeightedDegree(0), "degree must be an integer from 1 to 20, got 0"),
+        (WeightedDegree(21), "got 21"),
+        (WeightedDegree(weighting="up"), "weighting must be 'wd' or 'flat'"),
+        (WeightedDegree(hash_bits=31), "hash_bits must be from 1 to 30"),
+        (Spectrum(13), "k must be an integer from 1 to 12"),
+        (Spectrum(end=9), "the region must lie in"),
     ],
 )
-def test_parameters_out_of_range_are_refused(parameters, message):
+def test_parameters_out_of_range_are_refused(features, message):
     with pytest.raises(ValueError, match=message):
-        WeightedDegree(**parameters).transform(["ACGT"])
+        features.transform(["ACGT"])
 
 
-def test_long_windows_of_high_degree_are_hashed():
+def test_saved_maps_are_the_same_and_long_windows_of_high_degree_are_hashed():
     features = WeightedDegree(degree=20)
     assert features.n_features(141) == 1 << 22
     again = features_from_dict(features.to_dict(141))
     assert again.n_features(141) == 1 << 22
     exact = features_from_dict(WeightedDegree(degree=8).to_dict(141))
     assert exact.n_features(141) == 12_320_580
+    spectrum = Spectrum(k=4, begin=1)
+    again, strings = features_from_dict(spectrum.to_dict(10)), ["ACGTTACGNA", "CCCCCCCCCC"]
+    assert (again.transform(strings) != spectrum.transform(strings)).nnz == 0
 
 
 def test_parameters_can_be_read_and_set():

@@ -15,8 +15,7 @@ from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.files import streams as stream
 from seqmtl.io import fasta, load_genome, load_genomes, open_pieces
 from seqmtl.io.fasta import read_fasta_windows
-from seqmtl.io.genome import contig_lengths
-from seqmtl.io.indexed import index_is_current
+from seqmtl.io.genome import contig_lengths, index_is_current
 from seqmtl.sequences import Windows, concatenate, decode
 
 TEXT = ">I first\nACGT\nacgt\nNR\n>II\nGGG\n"
@@ -183,7 +182,7 @@ def test_an_index_saves_reading_contigs_that_are_not_asked_for(plain, size, keep
         assert decode(genome.codes) == "NNGGGATCNN"
 
 
-def test_a_broken_index_is_not_used(plain):
+def test_a_broken_index_is_not_used(plain, caplog):
     write_index(plain)
     index = plain.with_name(f"{plain.name}.fai")
     first, rest = index.read_text().split("\n", 1)
@@ -197,6 +196,7 @@ def test_a_broken_index_is_not_used(plain):
         index.write_text(content)
         assert not index_is_current(plain)
     assert contig_lengths(plain) == {"I": 10, "II": 6}
+    assert f"{index} does not match the current {plain} and is not used" in caplog.text
 
 
 CHANGES = {

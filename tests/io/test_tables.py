@@ -254,12 +254,6 @@ def test_bad_tables_are_refused_at_any_block_size(write, monkeypatch, content, m
         assert str(caught.value).startswith(place)
 
 
-def test_rows_of_other_splits_are_checked_too(write):
-    rows = [*SPLIT, ("fly", "7", "ACGTA", "test")]
-    with pytest.raises(InputFormatError, match="label must be"):
-        read_windows(write(table(rows, SPLIT_HEADER)), split="train")
-
-
 @pytest.mark.parametrize(
     ("name", "n", "length", "n_positive", "n_organisms"),
     [

@@ -251,6 +251,8 @@ def test_parameters_out_of_range_are_refused(make, message):
         (SpectrumKernel(2, alphabet="protein"), ["A C"], "of amino acids, got the letter ' ' in"),
         (SpectrumKernel(2), ["ACGT", "AC\u00dfT"], "got the letter 'ß' in row 1"),
         (SpectrumKernel(2), ["AC\u4e2dT"], "got the letter '中' in row 0"),
+        (SpectrumKernel(), "ACGT", "must be a list or an array of str, got 'ACGT'"),
+        (SpectrumKernel(alphabet="protein"), Windows.from_strings(["AC"]), "Windows hold DNA, got"),
         (
             WeightedDegreeKernel(2),
             ["ACG", "ACG", "AC"],
@@ -259,17 +261,9 @@ def test_parameters_out_of_range_are_refused(make, message):
     ],
 )
 def test_sequences_that_cannot_be_read_are_refused(kernel, X, message):
-    with pytest.raises(ValueError, match=message):
-        kernel(X)
-    with pytest.raises(ValueError, match=message):
-        kernel.diagonal(X)
-
-
-def test_what_is_no_list_of_dna_is_refused():
-    with pytest.raises(TypeError, match="must be a list or an array of str, got 'ACGT'"):
-        SpectrumKernel()("ACGT")
-    with pytest.raises(TypeError, match="Windows hold DNA, got alphabet='protein'"):
-        SpectrumKernel(alphabet="protein")(Windows.from_strings(["ACGT"]))
+    for compare in (kernel, kernel.diagonal):
+        with pytest.raises((ValueError, TypeError), match=message):
+            compare(X)
     with pytest.raises(ValueError, match="X and Z must be of equal length, got 4 and 3"):
         WeightedDegreeKernel()(["ACGT"], ["ACG"])
 

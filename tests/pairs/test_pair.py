@@ -14,8 +14,7 @@ from seqmtl import Windows
 from seqmtl.cli.main import main
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
-from seqmtl.io.dataset import read_dataset
-from seqmtl.io.dataset_regions import read_split_genome
+from seqmtl.io.dataset import read_dataset, read_split_genome
 from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
 from seqmtl.pairs import candidates, fit, fit_layer, score_paired

@@ -418,6 +418,7 @@ def test_an_unknown_format_names_the_formats(scan, capsys):
         scan("--format", "gff")
     known = ", ".join(FORMATS)
     assert f"--format: must be one of {known}, got 'gff'; did you mean" in capsys.readouterr().err
+    assert scan("--format", "BED").read_bytes() == scan(out="y.bed").read_bytes()
 
 
 def test_the_help_names_every_format_and_suffix(capsys):
