@@ -258,7 +258,7 @@ def test_bad_tables_are_refused_before_training(text, tmp_path, seqmtl):
         ("scan {data}/model.seqmtl {data}/genomes/ape.fa -o {tmp}/x.bed",
          "has 3 organisms; name one"),
         ("scan {data}/model.seqmtl {data}/genomes/ape.fa --organism cat -o {tmp}/x.bed",
-         "task 'cat' is not in the model"),
+         "task 'cat' is not in this model"),
         ("scan {data}/model.seqmtl {data}/tree.nwk --organism ape -o {tmp}/x.bed", "tree.nwk"),
     ],
 )  # fmt: skip
