@@ -175,17 +175,19 @@ class OrganismConfig:
         """The file that has the sites."""
         return str(self.annotation or self.sites or self.junctions)
 
+    def _paths(self) -> dict[str, str]:
+        names = [key.name for key in fields(self) if key.metadata["kind"] == "file"]
+        return {name: path for name in names if (path := getattr(self, name)) is not None}
+
     @property
     def files(self) -> list[str]:
         """All files."""
-        files = (self.genome, self.annotation, self.sites, self.junctions, self.contig_names)
-        return [path for path in files if path is not None]
+        return [*self._paths().values()]
 
     def absolute(self) -> OrganismConfig:
         """Return the files by their full paths."""
-        names = [key.name for key in fields(self) if key.metadata["kind"] == "file"]
-        given = {name: path for name in names if (path := getattr(self, name)) is not None}
-        return replace(self, **{name: os.path.abspath(path) for name, path in given.items()})
+        full = {name: os.path.abspath(path) for name, path in self._paths().items()}
+        return replace(self, **full)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)

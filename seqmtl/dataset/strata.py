@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.dataset.config import SPLITS, DecoyRules
-from seqmtl.dataset.motifs import word_codes
 from seqmtl.dataset.splits import Regions
-from seqmtl.dataset.true_sites import Finder, TrueSites
+from seqmtl.dataset.true_sites import Finder, TrueSites, word_codes
 from seqmtl.sequences.candidates import clean_windows, count_strata, draw, stretches
 from seqmtl.sequences.intervals import merge_intervals, paint, paint_values
 from seqmtl.sequences.sites import Sites

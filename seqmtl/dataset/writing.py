@@ -17,8 +17,7 @@ from seqmtl._version import __version__
 from seqmtl.cluster import Cluster, Here
 from seqmtl.dataset.build import Part, build_parts
 from seqmtl.dataset.config import SPLITS, Config
-from seqmtl.dataset.duplicates import find_duplicates
-from seqmtl.dataset.leakage import measure_leakage
+from seqmtl.dataset.duplicates import find_duplicates, measure_leakage
 from seqmtl.dataset.true_sites import LeftOut, count_reasons
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import UNFINISHED, atomic_folder, write_json, write_lines

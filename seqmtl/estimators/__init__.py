@@ -5,9 +5,8 @@ from seqmtl.estimators.classifiers import (
     MultiTaskMKLClassifier,
     MultiTaskSVC,
 )
-from seqmtl.estimators.multitask_one_class import MultiTaskOneClassSVM
-from seqmtl.estimators.multitask_svr import MultiTaskSVR
 from seqmtl.estimators.scoring import TaskScorer
+from seqmtl.estimators.without_classes import MultiTaskOneClassSVM, MultiTaskSVR
 
 __all__ = [
     "MultiTaskClassifierCV",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.evaluation._groups import group_by_task
 from seqmtl.evaluation.figures import (
     GREY,
     extremes,
@@ -19,7 +18,7 @@ from seqmtl.evaluation.figures import (
     plain_text,
     write_title,
 )
-from seqmtl.evaluation.metrics import AUPRC_TITLES, RankedScores
+from seqmtl.evaluation.metrics import AUPRC_TITLES, RankedScores, group_by_task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.evaluation._groups import (
+from seqmtl.evaluation.metrics import (
     check_labels,
     check_probabilities,
     check_scores,

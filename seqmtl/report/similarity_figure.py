@@ -337,26 +337,21 @@ def lay_out(tree: Tree) -> TreeLayout:
         children[tree.parents[i]].append(i)
     has_lengths = bool(np.isfinite(tree.lengths[1:]).any())
     x = _path_lengths(tree) if has_lengths else _levels(tree)
-    rows = _leaf_rows(children)
-    first, last, y = np.full(n, n), np.full(n, -1), np.zeros(n)
-    layout = TreeLayout([], [], [], [], [], has_lengths)
+    first, end = tree.leaf_ranges
+    y = first.astype(np.float64)  # of leaves, which have a row each
+    layout = TreeLayout(list(tree.leaf_names), x[tree.leaves].tolist(), [], [], [], has_lengths)
     for i in range(n - 1, -1, -1):
         below = children[i]
         if not below:
-            first[i] = last[i] = y[i] = rows[i]
             continue
-        first[i], last[i] = first[below[0]], last[below[-1]]
         y[i] = (y[below[0]] + y[below[-1]]) / 2
         layout.joints.append((x[i], y[below[0]], y[below[-1]]))
         layout.branches.extend((x[i], x[child], y[child]) for child in below)
         if tree.labels[i]:
             # between the rows of two children, where neither has a line
-            gaps = [last[child] + 0.5 for child in below[:-1]] or [y[i]]
+            gaps = [end[child] - 0.5 for child in below[:-1]] or [y[i]]
             gap = min(gaps, key=lambda value: abs(value - y[i]))
             layout.labels.append((x[i], float(gap), tree.labels[i]))
-    for i in sorted(rows, key=rows.__getitem__):
-        layout.leaves.append(tree.labels[i])
-        layout.tips.append(float(x[i]))
     return layout
 
 
@@ -375,15 +370,3 @@ def _levels(tree: Tree) -> NDArray[np.float64]:
     for i in range(len(tree) - 1, 0, -1):
         height[tree.parents[i]] = max(height[tree.parents[i]], height[i] + 1)
     return height[0] - height
-
-
-def _leaf_rows(children: list[list[int]]) -> dict[int, int]:
-    """Return the row of every leaf, so that the leaves of every node are contiguous."""
-    rows: dict[int, int] = {}
-    stack = [0]
-    while stack:
-        i = stack.pop()
-        if not children[i]:
-            rows[i] = len(rows)
-        stack.extend(reversed(children[i]))
-    return rows

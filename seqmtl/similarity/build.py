@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 from seqmtl._memory import require_memory
 from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import InputFormatError
-from seqmtl.similarity.alignment import read_alignment_distances
-from seqmtl.similarity.distances import Distances, linkage_tree
+from seqmtl.similarity.distances import Distances, linkage_tree, read_alignment_distances
 from seqmtl.similarity.graphs import read_graph
 from seqmtl.similarity.relation_tables import all_members, read_distances, read_groups
 from seqmtl.similarity.task_kernel import TaskKernel
@@ -92,7 +91,7 @@ class KernelRequest:
     taxonomy : path-like, optional
         Folder with an NCBI taxonomy dump.
     alignment : path-like, optional
-        Aligned sequences, see :func:`seqmtl.similarity.alignment.read_alignment_distances`.
+        Aligned sequences, see :func:`seqmtl.similarity.distances.read_alignment_distances`.
     distances : path-like, optional
         Table, see :func:`seqmtl.similarity.relation_tables.read_distances`.
     graph : sequence of path-like

@@ -92,11 +92,21 @@ class Tree:
         """Names of the leaves, in the order of `leaves`."""
         return tuple(self.labels[i] for i in self.leaves)
 
+    @functools.cached_property
+    def leaf_ranges(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First leaf below every node, and the end of these leaves, as indices to `leaves`."""
+        n = len(self.labels)
+        size = np.ones(n, dtype=np.int64)
+        for i in range(n - 1, 0, -1):
+            size[self.parents[i]] += size[i]
+        nodes = np.arange(n)
+        return np.searchsorted(self.leaves, nodes), np.searchsorted(self.leaves, nodes + size)
+
     def membership(self) -> NDArray[np.bool_]:
         """Tell which leaves are below each node (a leaf is below itself), (n_nodes, n_leaves)."""
         n_leaves = len(self.leaves)
         require_memory(len(self) * n_leaves, f"the clades of {self!r}", "prune the tree first")
-        first, end = self._ranges
+        first, end = self.leaf_ranges
         places = np.arange(n_leaves)
         return (first[:, None] <= places) & (places < end[:, None])
 
@@ -123,7 +133,7 @@ class Tree:
             raise ValueError("names must be at least one leaf of the tree, got none")
         new_name = dict(zip(self.leaves[places].tolist(), wanted, strict=True))
         counts = np.append(0, np.cumsum(np.isin(np.arange(len(self.leaves)), places)))
-        first, end = self._ranges
+        first, end = self.leaf_ranges
         kept = np.flatnonzero(counts[end] > counts[first])
         n_children = np.bincount(self.parents[kept[1:]], minlength=len(self))
         filled = self.filled_lengths()
@@ -154,7 +164,7 @@ class Tree:
         """
         T = len(self.leaves)
         require_memory(24.0 * T * T, f"distances between {T} leaves", "prune the tree first")
-        first, end = self._ranges
+        first, end = self.leaf_ranges
         depth = self.filled_lengths()
         shared = np.zeros((T, T))
         for i in range(1, len(depth)):  # with all leaves of preceding siblings
@@ -283,20 +293,10 @@ class Tree:
         return above >= 0
 
     @functools.cached_property
-    def _ranges(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """First leaf below every node, and the end of these leaves, as indices to `leaves`."""
-        n = len(self.labels)
-        size = np.ones(n, dtype=np.int64)
-        for i in range(n - 1, 0, -1):
-            size[self.parents[i]] += size[i]
-        nodes = np.arange(n)
-        return np.searchsorted(self.leaves, nodes), np.searchsorted(self.leaves, nodes + size)
-
-    @functools.cached_property
     def _node_names(self) -> tuple[str, ...]:
         leaf_names = self.leaf_names
         names: dict[str, None] = {}
-        for i, (label, first, end) in enumerate(zip(self.labels, *self._ranges, strict=True)):
+        for i, (label, first, end) in enumerate(zip(self.labels, *self.leaf_ranges, strict=True)):
             ends = f"({leaf_names[first]}..{leaf_names[end - 1]})"
             options = [label, f"{label} {ends}"] if label else [ends]
             name = next((option for option in options if option not in names), None)

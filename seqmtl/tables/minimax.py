@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,16 +73,6 @@ class MinimaxSolution(Solution):
     losses: NDArray[np.float64]
 
 
-class Regularizer(Protocol):
-    """The regulariser R."""
-
-    def proximal(self, M: NDArray[np.float64], sigma: float) -> tuple[NDArray[np.float64], float]:
-        """Return the B that minimises R(B) + sigma/2 ||B - M||^2, shape (d, T), and R(B)."""
-
-    def conjugate(self, V: NDArray[np.float64]) -> float:
-        """Return R*(V) = max over W of <V, W> - R(W)."""
-
-
 @dataclass(frozen=True)
 class KernelRegularizer:
     """R(W) = 1/2 tr(W K^-1 W') for a task kernel K, which may be singular."""
@@ -90,13 +80,16 @@ class KernelRegularizer:
     K: NDArray[np.float64]
 
     def proximal(self, M: NDArray[np.float64], sigma: float) -> tuple[NDArray[np.float64], float]:
-        """Return B = V K with V (K + I / sigma) = M, and R(B)."""
+        """Return the B that minimises R(B) + sigma/2 ||B - M||^2, shape (d, T), and R(B).
+
+        It is V K with V (K + I / sigma) = M.
+        """
         V = np.linalg.solve(self.K + np.eye(len(self.K)) / sigma, M.T).T
         B = V @ self.K
         return B, 0.5 * float((V * B).sum())
 
     def conjugate(self, V: NDArray[np.float64]) -> float:
-        """Return 1/2 tr(V K V')."""
+        """Return R*(V) = max over W of <V, W> - R(W): 1/2 tr(V K V')."""
         return 0.5 * float((V * (V @ self.K)).sum())
 
 
@@ -125,7 +118,7 @@ def solve_minimax(  # noqa: PLR0913
     y: NDArray[np.float64],
     tasks: NDArray[Any],
     share: NDArray[np.float64],
-    regularizer: Regularizer,
+    regularizer: KernelRegularizer | TraceRegularizer,
     *,
     C: float = 1.0,
     norm: float = np.inf,
@@ -144,7 +137,7 @@ def solve_minimax(  # noqa: PLR0913
         Task of each example; every task occurs.
     share : ndarray of float64, shape (n,)
         Share of each example in the mean loss of its task, 1 / n_t with equal weights.
-    regularizer : Regularizer
+    regularizer : KernelRegularizer or TraceRegularizer
         R.
     C : float
         Cost of the losses.
@@ -190,7 +183,7 @@ class _Alternation:
         starts: NDArray[np.int64],
         h: NDArray[np.float64],
         C: float,
-        regularizer: Regularizer,
+        regularizer: KernelRegularizer | TraceRegularizer,
         norm: float,
     ) -> None:
         (n, d), T = A.shape, starts.size - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -32,18 +33,13 @@ def split_pairs(
         Task of every row.
     """
     names, rows, signs, ids = [], [], [], []
-    for t, (a, b) in enumerate(pairs(classes.size)):
+    for t, (a, b) in enumerate(combinations(range(classes.size), 2)):
         names.append(f"{classes[a]} vs {classes[b]}")
         found = np.flatnonzero((y == classes[a]) | (y == classes[b]))
         rows.append(found)
         signs.append(np.where(y[found] == classes[b], 1.0, -1.0))
         ids.append(np.full(found.size, t, dtype=np.int16))
     return tuple(names), np.concatenate(rows), np.concatenate(signs), np.concatenate(ids)
-
-
-def pairs(n_classes: int) -> list[tuple[int, int]]:
-    """Return the pairs a < b of class numbers."""
-    return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
 
 
 def vote(scores: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
@@ -63,7 +59,7 @@ def vote(scores: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
     """
     votes = np.zeros((len(scores), n_classes))
     sums = np.zeros_like(votes)
-    for column, (a, b) in zip(scores.T, pairs(n_classes), strict=True):
+    for column, (a, b) in zip(scores.T, combinations(range(n_classes), 2), strict=True):
         votes[:, b] += column > 0
         votes[:, a] += column <= 0
         sums[:, b] += column

@@ -18,19 +18,19 @@ from seqmtl._version import __version__
 from seqmtl.evaluation.figures import save_figure
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.explain import (
+    Oligomer,
     Poim,
     contributions,
     differential,
     draw_contributions,
     draw_logo,
     draw_poim,
-    listings,
+    mean_kmers,
     mean_poim,
     mutagenesis,
     poim,
 )
-from seqmtl.explain.listings import Row
-from seqmtl.explain.poim import UNIFORM, check_background
+from seqmtl.explain.poim import UNIFORM, check_background, oligomer
 from seqmtl.files.atomic import atomic_folder, write_json, write_lines
 from seqmtl.files.names import safe_names
 from seqmtl.files.whole import read_json
@@ -51,6 +51,17 @@ logger = logging.getLogger("seqmtl")
 
 SUMMARY, KIND = "summary.json", "seqmtl explain"
 
+_OLIGOMERS = ("k", "position", "oligomer", "Q", "beyond_letters")
+#: Tables of all organisms, with their columns.
+_SHARED = {
+    "position_importance.tsv": (
+        "organism", "k", "position", "importance", "oligomer", "Q", "gain",
+    ),
+    "kmers.tsv": ("organism", "begin", "end", "k", "kmer", "weight", "beyond_letters"),
+    "contributions.tsv": (
+        "organism", "window", "score", "position", "letter", "contribution", "dA", "dC", "dG", "dT",
+    ),
+}  # fmt: skip
 _DRAWN = 3  # windows per figure
 _MEAN = " mean"  # over all organisms; cannot clash with a name
 _SITES = "sites.tsv"
@@ -58,6 +69,8 @@ _NUMBERS = (
     "alone", "paired", "partner_alone", "site", "partner", "length", "upstream", "downstream",
     "rivals",
 )  # fmt: skip
+Row = tuple[Any, ...]
+
 _COLUMNS = ("organism", "contig", "start", "end", "strand", "signal", *_NUMBERS, "introns")
 
 
@@ -120,20 +133,22 @@ class Explanation:
         self.model, self.folder, self.max_order, self.top = model, folder, max_order, top
         self.files: list[str] = []
         self._stem = safe_names([*model.tasks, _MEAN])
-        self._importance: list[Row] = []
-        self._kmers: list[Row] = []
-        self._contributions: list[Row] = []
+        self._shared: dict[str, list[Row]] = {name: [head] for name, head in _SHARED.items()}
         self._other: Poim | None = None  # the reference
 
     def importance(self, organism: str, background: list[float], reference: str | None) -> None:
         """Write the POIM and logo of an organism, and its difference from the reference."""
         options: Any = {"max_order": self.max_order, "background": background}
         found = poim(self.model, organism, **options)
-        name = self._stem[organism]
-        rows = listings.oligomer_rows(found, self.top)
-        self._table(f"poim_{name}.tsv", listings.OLIGOMERS, rows)
-        self._importance += listings.importance_rows(found)
-        self._kmers += listings.kmer_rows(found, self.top)
+        name, orders = self._stem[organism], range(1, self.max_order + 1)
+        best: Iterator[Oligomer] = (row for k in orders for row in found.top(k, self.top))
+        self._table(f"poim_{name}.tsv", chain([_OLIGOMERS], best))
+        self._shared["position_importance.tsv"] += _importance_rows(found)
+        for k in orders:
+            self._shared["kmers.tsv"] += (
+                (organism, begin, end, k, *values)
+                for begin, end, *values in mean_kmers(found, k, self.top)
+            )
         self._figure(f"poim_{name}", draw_poim(found))
         self._figure(f"logo_{name}", draw_logo(found))
         other = self._compared_with(organism, reference)
@@ -160,33 +175,26 @@ class Explanation:
         """Explain the n highest-scoring windows, and draw the first few."""
         scores = self.model.decision_function(windows, tasks=organism)
         best = np.argsort(-scores, kind="stable")[:n]
-        windows, scores = windows[best], scores[best]
+        windows, scores, site = windows[best], scores[best], self.model.site
         parts = contributions(self.model, windows, organism)
         changes = mutagenesis(self.model, windows, organism)
         codes, names = windows.matrix(), windows.names
-        self._contributions += listings.contribution_rows(
-            organism, names, scores, codes, parts, changes,
-            np.arange(windows.length) - self.model.site.offset,
-        )  # fmt: skip
+        for (i, j), code in np.ndenumerate(codes):
+            base = organism, names[i], scores[i], j - site.offset, "ACGTN"[code]
+            self._shared["contributions.tsv"].append((*base, parts[i, j], *changes[i, j]))
         shown = slice(min(_DRAWN, len(windows)))
         titles = [
             f"{organism}, window {name}: score {value:.2f}"
             for name, value in zip(names[shown], scores[shown], strict=True)
         ]
-        figure = draw_contributions(
-            codes[shown], parts[shown], changes[shown], titles, self.model.site
-        )
+        figure = draw_contributions(codes[shown], parts[shown], changes[shown], titles, site)
         self._figure(f"contributions_{self._stem[organism]}", figure)
 
     def finish(self, path: str, organisms: list[str], settings: dict[str, Any]) -> dict[str, Any]:
         """Write the shared tables and the summary, and return it."""
-        for name, header, rows in (
-            ("position_importance.tsv", listings.IMPORTANCE, self._importance),
-            ("kmers.tsv", listings.KMERS, self._kmers),
-            ("contributions.tsv", listings.CONTRIBUTIONS, self._contributions),
-        ):
-            if rows:
-                self._table(name, header, rows)
+        for name, rows in self._shared.items():
+            if len(rows) > 1:
+                self._table(name, rows)
         return _summary(
             self.folder,
             path,
@@ -198,14 +206,28 @@ class Explanation:
             settings=settings,
         )
 
-    def _table(self, name: str, header: Row, rows: Iterable[Row]) -> None:
-        write_lines(self.folder / name, listings.table_lines(chain([header], rows)))
+    def _table(self, name: str, rows: Iterable[Row]) -> None:
+        """Write tab-separated lines, with six digits of each number that is not whole."""
+        texts = (
+            (f"{value:.6g}" if isinstance(value, float) else str(value) for value in row)
+            for row in rows
+        )
+        write_lines(self.folder / name, ("\t".join(row) + "\n" for row in texts))
         self.files.append(name)
 
     def _figure(self, stem: str, figure: Figure) -> None:
         for suffix in ("png", "svg"):
             save_figure(figure, self.folder / f"{stem}.{suffix}")
             self.files.append(f"{stem}.{suffix}")
+
+
+def _importance_rows(found: Poim) -> Iterator[Row]:
+    """Yield the importance of every order and position, with the most important oligomer."""
+    importance, gain, positions = found.importance(), found.gain(), found.positions
+    for k, q in enumerate(found.Q, 1):
+        for j, code in enumerate(np.abs(q).argmax(axis=1).tolist()):
+            best = oligomer(code, k), q[j, code]
+            yield (found.label, k, positions[j], importance[k - 1, j], *best, gain[k - 1, j])
 
 
 def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:

@@ -16,31 +16,21 @@ from seqmtl import (
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.numeric import Numeric
 from seqmtl.models import fit
-from seqmtl.sequences import Windows
+from tests.estimators.examples import labelled, strings
 
 NAMES = np.array(["ape", "man", "fly"])
 TREE = "((ape:0.2,man:0.2)primates:0.8,fly:1.0)animals;"
 TIGHT = {"tol": 1e-8, "dtype": "float64"}
 
 
-def _strings(n=150, length=16, seed=0):
-    rng = np.random.default_rng(seed)
-    letters = rng.integers(0, 4, (n, length)).astype(np.uint8)
-    labels, tasks = np.where(rng.random(n) < 0.45, 1, -1), np.arange(n) % 3
-    for i in np.flatnonzero(labels > 0):
-        letters[i, 6:10] = np.where(rng.random(4) < 0.7, [0, 2, 1, tasks[i]], letters[i, 6:10])
-    return Windows(
-        letters.ravel(), np.arange(n) * length, length,
-        labels=labels, task_ids=tasks, task_names=tuple(NAMES),
-    )  # fmt: skip
+def _strings(n=150, seed=0):
+    windows = strings(n=n, length=16, seed=seed)
+    return windows.with_tasks(NAMES[np.arange(n) % 3].tolist())
 
 
-def _numbers(n=120, d=5, seed=0):
-    rng = np.random.default_rng(seed)
-    X, ids = rng.standard_normal((n, d)), np.arange(n) % 3
-    w = rng.standard_normal((d, 1)) + 0.7 * rng.standard_normal((d, 3))
-    y = np.where((X @ w)[np.arange(n), ids] + 0.5 * rng.standard_normal(n) > 0, "yes", "no")
-    return X, y, NAMES[ids]
+def _numbers(n=120):
+    X, y, tasks = labelled(n=n)
+    return X, np.array(["no", "yes"])[y], NAMES[np.unique(tasks, return_inverse=True)[1]]
 
 
 def _mkl(**options):

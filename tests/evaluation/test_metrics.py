@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import auc, average_precision_score, roc_auc_score
 
 from seqmtl.evaluation import calibration_error, evaluate
-from seqmtl.evaluation._groups import group_by_task
-from seqmtl.evaluation.metrics import RankedScores
+from seqmtl.evaluation.metrics import RankedScores, group_by_task
 
 
 def random_tasks(n_tasks=3, n=400, seed=0, tied=False):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from seqmtl.models.calibration import calibrate_tasks, find_copies, fit_sigmoid, span_share
+from seqmtl.models.calibration import find_copies, fit_sigmoid, span_share
 
 
 def _platt(scores, y, weight):
@@ -37,20 +37,6 @@ def test_separable_and_useless_scores_stay_finite():
     assert np.isfinite(b)
     a, b = fit_sigmoid(np.array([-1.0, -2.0, 1.0, 2.0]), y)
     assert a == 0.0
-
-
-def test_every_task_gets_its_own_sigmoid():
-    rng = np.random.default_rng(0)
-    tasks = np.repeat([0, 1], 400)
-    y = np.where(rng.random(800) < np.where(tasks == 0, 0.5, 0.05), 1, -1)
-    scores = y + rng.standard_normal(800)
-    coefficients = calibrate_tasks(scores, y, tasks, 2)
-    for t in (0, 1):
-        part = tasks == t
-        assert_allclose(coefficients[t], fit_sigmoid(scores[part], y[part]))
-        a, b = coefficients[t]
-        mean = (1 / (1 + np.exp(-(a * scores[part] + b)))).mean()
-        assert mean == pytest.approx((y[part] > 0).mean(), abs=0.02)
 
 
 def test_span_share_equals_least_squares_distances():

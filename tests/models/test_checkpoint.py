@@ -10,12 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import JointFeatures, Spectrum, TaskKernel, WeightedDegree
 from seqmtl.exceptions import ModelFileError, SeqmtlError
-from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.checkpoint import Checkpoint
 from seqmtl.models.fit import train_windows
 from seqmtl.models.training import Settings
 from seqmtl.solvers.dcd import initial_state
-from tests.models.cases import motif_windows
+from tests.models.cases import motif_windows, rewritten
 
 # hashed features have no quick kernel matrix: training takes epochs, not one joint move
 ONE_KERNEL = {
@@ -189,9 +188,7 @@ def test_a_damaged_checkpoint_is_refused(windows, path):
     ],
 )
 def test_a_hostile_checkpoint_is_refused(windows, path, name, array):
-    description, found = read_arrays(path)
-    found = {key: np.array(own) for key, own in found.items()}
-    write_arrays(path, description, {**found, name: array})
+    rewritten(path, path, **{name: array})
     message = rf"{name} must .*; the checkpoint is damaged .*; start afresh$"
     with pytest.raises(ModelFileError, match=message):
         _checkpoint(path, windows).load()
@@ -199,9 +196,7 @@ def test_a_hostile_checkpoint_is_refused(windows, path, name, array):
 
 @pytest.mark.parametrize("key", ["fingerprint", "random", "epoch", "work", "seconds"])
 def test_a_checkpoint_without_a_key_is_refused(windows, path, key):
-    description, arrays = read_arrays(path)
-    del description[key]
-    write_arrays(path, description, {name: np.array(array) for name, array in arrays.items()})
+    rewritten(path, path, without=[key])
     message = rf"{key} is missing; the checkpoint is damaged|belongs to other data"
     with pytest.raises(SeqmtlError, match=message):
         _checkpoint(path, windows).load()

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from seqmtl import MultiTaskModel, PositionalKmers, Spectrum, TaskKernel, WeightedDegree
 from seqmtl.exceptions import ModelFileError
 from seqmtl.features.joint import JointFeatures
-from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.files.model_file import read_arrays
 from seqmtl.models import stored_weights
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train, train_windows
@@ -18,7 +18,7 @@ from seqmtl.models.selection import Space
 from seqmtl.models.training import Settings
 from seqmtl.models.training_text import calibration_text, chosen_text, learnt_text, tasks_text
 from seqmtl.solvers.weights import TaskWeights
-from tests.models.cases import motif_windows
+from tests.models.cases import motif_windows, rewritten
 
 NAMES = [f"t{i}" for i in range(24)]
 
@@ -48,13 +48,6 @@ def model():
 def file(model, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "many.seqmtl"
     model.save(path)
-    return path
-
-
-def _rewritten(file, path, **changes):
-    """Return the file with arrays replaced, and its checksum made right."""
-    description, arrays = read_arrays(file)
-    write_arrays(path, description, arrays | changes)
     return path
 
 
@@ -121,7 +114,7 @@ def test_arrays_that_contradict_each_other(file, tmp_path):
         ("scale", lambda a: a * np.nan, "array scale must hold finite numbers"),
     ):
         array = np.array(read_arrays(file)[1][name])
-        path = _rewritten(file, tmp_path / "edited", **{name: change(array)})
+        path = rewritten(file, tmp_path / "edited", **{name: change(array)})
         with pytest.raises(ModelFileError, match=rf"edited: {message}.*; train again"):
             MultiTaskModel.load(path)
 
@@ -131,7 +124,7 @@ def test_columns_that_are_none(file, tmp_path):
     numbers = (np.zeros(3, np.float32), np.full(size, np.inf, np.float32))
     for column in (*(zlib.compress(own.tobytes()) for own in numbers), b"none"):
         n = arrays["ends"].size
-        path = _rewritten(
+        path = rewritten(
             file, tmp_path / "edited", columns=np.frombuffer(column * n, np.uint8),
             ends=np.arange(1, n + 1) * len(column), checks=np.full(n, zlib.crc32(column)),
         )  # fmt: skip

@@ -17,7 +17,6 @@ from seqmtl import (
 )
 from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.features.numeric import Numeric
-from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train, train_windows
 from seqmtl.models.kernels import (
@@ -30,6 +29,7 @@ from seqmtl.models.kernels import (
 )
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
+from tests.models.cases import motif_windows, rewritten
 
 NAMES = ("ape", "man", "fly")
 TREE = "((ape:0.2,man:0.2):0.8,(fly:1.0,bee:0.4):0.5);"
@@ -37,18 +37,8 @@ VIEWS = JointFeatures([WeightedDegree(degree=2), Spectrum(2, 0, 6), Spectrum(2, 
 TIGHT = Settings(C=0.7, tol=1e-8, dtype="float64", norm=1.5)
 
 
-def _windows(n=120, length=16, seed=0):
-    """Windows with a site AG at 6 and a motif behind it that differs by task."""
-    rng = np.random.default_rng(seed)
-    letters = rng.integers(0, 4, (n, length)).astype(np.uint8)
-    labels, tasks = np.where(rng.random(n) < 0.45, 1, -1), np.arange(n) % 3
-    letters[:, 6:8] = [0, 2]
-    for i in np.flatnonzero(labels > 0):
-        letters[i, 8:11] = np.where(rng.random(3) < 0.7, [2, 1, tasks[i]], letters[i, 8:11])
-    return Windows(
-        letters.ravel(), np.arange(n) * length, length,
-        labels=labels, task_ids=tasks, task_names=NAMES,
-    )  # fmt: skip
+def _windows(n=120, seed=0):
+    return motif_windows(n, NAMES, length=16, at=8, seed=seed)
 
 
 class TestResolve:
@@ -236,23 +226,11 @@ class TestSeveralViews:
                 m.decision_function(windows, name, from_relatives=True) for m in (again, model)
             ]
             assert_array_equal(*scores)
-        description, arrays = read_arrays(tmp_path / "m.seqmtl")
-        arrays = {name: np.array(array) for name, array in arrays.items()}
-        write_arrays(tmp_path / "bad", description, {**arrays, "K": arrays["K"][[0, 1, 2, 2]]})
+        K = model.kernel.matrices[[0, 1, 2, 2]]
+        rewritten(tmp_path / "m.seqmtl", tmp_path / "bad", K=K)
         message = r"array K must be float64 of shape \(3, 4, 4\), got .* \(4, 4, 4\)"
         with pytest.raises(ModelFileError, match=message):
             MultiTaskModel.load(tmp_path / "bad")
-
-    def test_nested_views_are_views_like_others(self):
-        windows = _windows()
-        nested = JointFeatures([VIEWS.views[0], JointFeatures(VIEWS.views[1:])])
-        found = [
-            train_windows(windows, features=f, task_kernel=["union", "easy"], settings=TIGHT)[0]
-            for f in (VIEWS, nested)
-        ]
-        assert_allclose(found[1].W, found[0].W, atol=1e-10)
-        assert found[1].kernel == found[0].kernel
-        assert found[1].training["mkl"] == found[0].training["mkl"]
 
     def test_a_view_that_adds_nothing_gets_no_weight_but_stays_in_the_model(self):
         windows = _windows()

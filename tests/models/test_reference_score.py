@@ -1,34 +1,22 @@
 """Scores and probabilities that a reader of the format computes from the bytes of a model file."""
 
-import json
 import math
-import struct
 
 import numpy as np
 import pytest
 
 from seqmtl.cli.main import main
+from tests import mutations
 
 MASK = (1 << 64) - 1
 
 
 def read_model(path):
-    """The description, and the arrays as lists, by the layout of the file."""
-    data = path.read_bytes()
-    (size,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + size])
-    description = json.loads(header.pop("__metadata__")["seqmtl"])
-    arrays = {}
-    for name, entry in header.items():
-        first, last = entry["data_offsets"]
-        letter = {"F32": "f", "F64": "d", "U8": "B", "I64": "q", "I32": "i"}[entry["dtype"]]
-        flat = [v for (v,) in struct.iter_unpack(f"<{letter}", data[8 + size :][first:last])]
-        width = entry["shape"][1] if len(entry["shape"]) > 1 else 1
-        rows = [flat[i : i + width] for i in range(0, len(flat), width)]
-        arrays[name] = rows if len(entry["shape"]) > 1 else flat
-    rows = arrays.get("rows", range(len(arrays["W"])))  # only those with a weight
-    arrays["W"] = dict(zip(rows, arrays["W"], strict=True))
-    return description, arrays
+    """The description, and the arrays as lists; of the weights, those of every row that has one."""
+    description, arrays = mutations.read(path.read_bytes())
+    arrays = {name: array.tolist() for name, array in arrays.items()}
+    rows = arrays.get("rows", range(len(arrays["W"])))
+    return description, arrays | {"W": dict(zip(rows, arrays["W"], strict=True))}
 
 
 def hashed(level, place, code, bits):

@@ -14,20 +14,12 @@ from seqmtl._threads import ahead, each_part, in_order, n_threads, stop_if_over,
 from seqmtl.models.fit import train_windows
 from seqmtl.models.selection import Space
 from seqmtl.models.training import Settings
-from seqmtl.sequences import Windows
+from tests.models.cases import motif_windows
 
 
 @pytest.fixture(scope="module")
 def windows():
-    rng = np.random.default_rng(3)
-    y = np.tile([1, -1, -1], 200)
-    rows = ["".join(rng.choice(list("ACGT"), 40, p=[0.4, 0.2, 0.2, 0.2])) for _ in y]
-    rows = [
-        row[:18] + ("AGGT" if label > 0 else "AG") + row[22:]
-        for row, label in zip(rows, y, strict=True)
-    ]
-    rows = [(row + "N" * 40)[:40] for row in rows]
-    return Windows.from_strings(rows, labels=y, tasks=np.repeat(["a", "b", "c"], 200))
+    return motif_windows(600, ("a", "b", "c"), length=40, at=18)
 
 
 @pytest.fixture(autouse=True)

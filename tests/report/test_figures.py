@@ -5,6 +5,7 @@ import pytest
 
 from seqmtl.compare.figure import draw_bars
 from seqmtl.evaluation import add_expected, evaluate
+from seqmtl.report._html import Markup, element, join, text
 from seqmtl.report.figures import draw_convergence
 from seqmtl.report.sections import _cells, results
 
@@ -27,7 +28,7 @@ def methods():
 
 
 def test_tables_mark_the_best_and_escape_names(methods):
-    text = results("all", methods)
+    page = results("all", methods)
     for name in NAMES:
         for metric in ("auroc", "auprc_genome"):
             entries = {m: r["tasks"][name] for m, r in methods.items()}
@@ -35,12 +36,12 @@ def test_tables_mark_the_best_and_escape_names(methods):
             for method, entry in entries.items():
                 low, high = entry[f"{metric}_interval"]
                 cell = f"{entry[metric]:.4f} ({low:.4f}-{high:.4f})"
-                assert f"<td>{f'<b>{cell}</b>' if method == best else cell}</td>" in text
-    assert text.count("<b>") == 2 * (len(NAMES) + 1)
-    assert "<script" not in text
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
-    assert "union &amp; all" in text
-    assert "&amp;amp;" not in text
+                assert f"<td>{f'<b>{cell}</b>' if method == best else cell}</td>" in page
+    assert page.count("<b>") == 2 * (len(NAMES) + 1)
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "union &amp; all" in page
+    assert "&amp;amp;" not in page
 
 
 def test_ties_are_all_bold_and_what_is_unknown_is_told(methods):
@@ -50,10 +51,10 @@ def test_ties_are_all_bold_and_what_is_unknown_is_told(methods):
         [1, 0, 1, 1], [1.0, 0.0, 1.0, 2.0], ["a", "a", "b", "b"], auprc="auprc_genome",
         n_bootstrap=0,
     )  # fmt: skip
-    text = results("all", {"multi-task": result})
-    assert text.count('<th scope="row">b</th><td>n/a</td>') == 2
-    assert "<b>" not in text
-    assert "bootstrap" not in text
+    page = results("all", {"multi-task": result})
+    assert page.count('<th scope="row">b</th><td>n/a</td>') == 2
+    assert "<b>" not in page
+    assert "bootstrap" not in page
 
 
 def test_bars_and_whiskers_are_the_results(methods):
@@ -76,3 +77,10 @@ def test_convergence_leaves_out_gaps_that_have_no_logarithm():
     assert line.get_ydata().tolist() == [1.0, 0.1]
     _, tolerance = draw_convergence({"run": history}, 0.01).axes[0].lines
     assert list(tolerance.get_ydata()) == [0.01, 0.01]
+
+
+def test_html_pieces():
+    assert text("<&>\"'") == "&lt;&amp;&gt;&quot;&#x27;"
+    assert text(Markup("<br>")) == "<br>"
+    assert join(["<", Markup("<br>")], "") == "&lt;<br>"
+    assert element("a", "x>", href='"#', class_="c") == '<a href="&quot;#" class="c">x&gt;</a>'

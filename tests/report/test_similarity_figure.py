@@ -9,10 +9,11 @@ from matplotlib.colors import to_rgba
 from seqmtl import TaskKernel
 from seqmtl.evaluation.figures import render
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.report.similarity_figure import draw_kernel, lay_out
+from seqmtl.report.similarity_figure import collapse, draw_kernel, lay_out
 from seqmtl.similarity import Tree, read_tree
 
 TREE = "((ape:1,man:2)primates:3,(fly:4,bee:5,ant:6)insects,yeast:0.5)root;"
+CLADES = "(((a:1,b:1)ab:1,(c:1,d:1):1)abcd:1,((e:1,f:1):1,g:2):1);"
 LONG = "Strongylocentrotus_purpuratus_with_a_name_of_more_than_fifty_letters"
 
 
@@ -196,3 +197,35 @@ class TestPicture:
     def test_a_tree_that_lacks_a_task(self):
         with pytest.raises(UnknownTaskError, match="task 'wolf' is not in the tree"):
             draw_kernel(TaskKernel.union(["ape", "wolf"]), read_tree(TREE))
+
+
+@pytest.mark.parametrize(
+    ("most", "members", "names"),
+    [
+        (1, ["abcdefg"], ["(a..g) (7)"]),
+        (2, ["abcd", "efg"], ["abcd (4)", "(e..g) (3)"]),
+        (3, ["ab", "cd", "efg"], ["ab (2)", "(c..d) (2)", "(e..g) (3)"]),
+        (5, ["a", "b", "cd", "ef", "g"], ["a", "b", "(c..d) (2)", "(e..f) (2)", "g"]),
+        (9, list("abcdefg"), list("abcdefg")),
+    ],
+)
+def test_clades_are_those_with_the_most_members_opened(most, members, names):
+    rng = np.random.default_rng(0)
+    A = rng.random((7, 7))
+    kernel = TaskKernel("gfedcba", A @ A.T)
+    found, tree = collapse(kernel, read_tree(CLADES), most)
+    assert sorted(found.names) == sorted(names)
+    assert sorted(tree.leaf_names) == sorted(names)
+    place = {name: i for i, name in enumerate("gfedcba")}
+    for s, one in zip(names, members, strict=True):
+        for t, other in zip(names, members, strict=True):
+            mean = np.mean([kernel.matrix[place[x], place[y]] for x in one for y in other])
+            i, j = found.names.index(s), found.names.index(t)
+            assert found.matrix[i, j] == pytest.approx(mean)
+
+
+def test_a_star_that_cannot_be_opened_is_one_clade():
+    names = [f"t{i}" for i in range(9)]
+    kernel = TaskKernel.union(names)
+    found, tree = collapse(kernel, read_tree("(" + ",".join(names) + ");"), 5)
+    assert found.names == tree.leaf_names == ("(t0..t8) (9)",)

@@ -90,46 +90,6 @@ def test_tasks_are_matched_by_name():
         K.restrict(["homo_sapien"])
 
 
-@pytest.mark.parametrize(
-    ("matrix", "message"),
-    [
-        (np.eye(3), "must be square with one row per task"),
-        ([[1, 0.5], [0.4, 1]], r"must be symmetric, got 0.5 for \(a, b\) and 0.4"),
-        ([[1, 2], [2, 1]], "positive semi-definite, got the eigenvalue -1"),
-        ([[1, np.nan], [np.nan, 1]], r"must be finite, got nan for \(a, b\)"),
-        ([[0, 0], [0, 1]], "positive diagonal, got 0 for 'a'"),
-        ([[1, 2], [2, -1]], "positive diagonal, got -1 for 'b'"),
-        (np.zeros((2, 2)), "positive diagonal, got 0 for 'a'"),
-        ([np.eye(2), np.zeros((2, 2))], "similarity 'K2' must have a positive diagonal"),
-        ([np.diag([1, 0]), np.diag([2, 0])], "similarity must have a positive diagonal, got 0 fo"),
-        ([np.eye(2), [[1, 2], [2, 1]]], "similarity 'K2' must be positive semi-definite"),
-        ([np.eye(2), [[1, 2], [1, 1]]], "similarity 'K2' must be symmetric"),
-        (np.zeros((0, 2, 2)), "at least one matrix, got none"),
-        (np.ones(2), r"must be square with one row per task \(2\), got shape \(2,\)"),
-    ],
-)
-def test_what_is_no_kernel_is_refused(matrix, message):
-    with pytest.raises(ValueError, match=message):
-        TaskKernel(["a", "b"], matrix, not_psd="refuse")
-
-
-@pytest.mark.parametrize(
-    ("tasks", "options", "message"),
-    [
-        (["a", "a"], {}, "must differ, got 'a' twice"),
-        (["a", " "], {}, "must not be empty"),
-        (["a", "b\tc"], {}, r"must not have tabs or line breaks, got 'b\\tc'"),
-        ([], {}, "must be at least one, got none"),
-        (["a", "b"], {"labels": ["x", "y"]}, r"one per matrix \(1\) and differ, got x, y"),
-        (["a", "b"], {"labels": ["x\n"]}, "without tabs and line breaks, got"),
-        (["a", "b"], {"not_psd": "clip"}, "not_psd must be project or refuse, got 'clip'"),
-    ],
-)
-def test_bad_names_and_labels_are_refused(tasks, options, message):
-    with pytest.raises(ValueError, match=message):
-        TaskKernel(tasks, np.eye(2), **options)
-
-
 def test_the_nearest_kernel_takes_the_place_of_none():
     K = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.9], [0.1, 0.9, 1.0]])
     lowest = np.linalg.eigvalsh(K)[0]
@@ -264,27 +224,6 @@ def test_groups_by_name():
     assert_allclose(easy.matrix, np.ones((3, 3)) + np.eye(3))
 
 
-@pytest.mark.parametrize(
-    ("groups", "options", "message"),
-    [
-        ({"a": ["x", "y"]}, {"names": ["x", "why"]}, "'why' is not in any of the groups; did"),
-        ({"a": ["x_1"]}, {"names": ["x 1", "X-1"]}, "'x_1' is ambiguous in the tasks of the gr"),
-        ({"a": ["human", "9606"]}, {"names": ["H. sapiens"]}, "'9606' is given twice"),
-        ({"a": "xy"}, {"names": ["x"]}, "must have lists of members, got 'xy' for 'a'"),
-        ({"a": ["x"]}, {"lam": -1}, "lam must be a finite number of at least 0, got -1"),
-        ({"a": ["x"]}, {"r": np.nan}, "r must be a finite number of at least 0, got nan"),
-        ({"a": ["x", "y"]}, {"lam": 0, "r": 0}, "lam must be positive if r is 0"),
-        ([[1, 0]], {"names": "xy", "lam": 0}, "or a task is in no group, got lam = 0 and r = 1"),
-        ([[1, 0]], {}, "names must be given with an array"),
-        ([[1, 0]], {"names": "xyz"}, r"one column per task \(3\), got shape \(1, 2\)"),
-        ([[1, -1]], {"names": "xy"}, "groups must not be negative, got -1"),
-    ],
-)
-def test_bad_groups(groups, options, message):
-    with pytest.raises(ValueError, match=message):
-        TaskKernel.clustering(groups, **options)
-
-
 @pytest.mark.parametrize(("rho", "rho0"), [(1.0, 1.0), (0.3, 2.5)])
 def test_hierarchical_is_the_pseudo_inverse_of_the_paper(rho, rho0):
     K = TaskKernel.hierarchical(HIERARCHY, rho=rho, rho0=rho0)
@@ -339,9 +278,52 @@ def test_smooth_of_what_is_no_tree_is_projected():
         TaskKernel.smooth(D, [100.0], names="abcde", not_psd="refuse")
 
 
-@pytest.mark.parametrize(
-    ("distances", "options", "message"),
-    [
+NO_GRAPHS = [
+    ([[0, 1], [2, 0]], r"adjacency must be symmetric, got 1 for \(a, b\) and 2"),
+    ([[0, -1], [-1, 0]], "adjacency must not be negative, got -1"),
+    ([[0, np.inf], [np.inf, 0]], "adjacency must be finite, got inf"),
+    (np.eye(3), r"adjacency must be square with one row per task \(2\)"),
+    (scipy.sparse.csr_array(np.eye(3)), "adjacency must be square with one row per task"),
+]
+REFUSED = {
+    lambda matrix: TaskKernel("ab", matrix, not_psd="refuse"): [
+        (np.eye(3), "must be square with one row per task"),
+        ([[1, 0.5], [0.4, 1]], r"must be symmetric, got 0.5 for \(a, b\) and 0.4"),
+        ([[1, 2], [2, 1]], "positive semi-definite, got the eigenvalue -1"),
+        ([[1, np.nan], [np.nan, 1]], r"must be finite, got nan for \(a, b\)"),
+        ([[0, 0], [0, 1]], "positive diagonal, got 0 for 'a'"),
+        ([[1, 2], [2, -1]], "positive diagonal, got -1 for 'b'"),
+        (np.zeros((2, 2)), "positive diagonal, got 0 for 'a'"),
+        ([np.eye(2), np.zeros((2, 2))], "similarity 'K2' must have a positive diagonal"),
+        ([np.diag([1, 0]), np.diag([2, 0])], "similarity must have a positive diagonal, got 0 fo"),
+        ([np.eye(2), [[1, 2], [2, 1]]], "similarity 'K2' must be positive semi-definite"),
+        ([np.eye(2), [[1, 2], [1, 1]]], "similarity 'K2' must be symmetric"),
+        (np.zeros((0, 2, 2)), "at least one matrix, got none"),
+        (np.ones(2), r"must be square with one row per task \(2\), got shape \(2,\)"),
+    ],
+    lambda tasks, options: TaskKernel(tasks, np.eye(2), **options): [
+        (["a", "a"], {}, "must differ, got 'a' twice"),
+        (["a", " "], {}, "must not be empty"),
+        (["a", "b\tc"], {}, r"must not have tabs or line breaks, got 'b\\tc'"),
+        ([], {}, "must be at least one, got none"),
+        (["a", "b"], {"labels": ["x", "y"]}, r"one per matrix \(1\) and differ, got x, y"),
+        (["a", "b"], {"labels": ["x\n"]}, "without tabs and line breaks, got"),
+        (["a", "b"], {"not_psd": "clip"}, "not_psd must be project or refuse, got 'clip'"),
+    ],
+    lambda groups, options: TaskKernel.clustering(groups, **options): [
+        ({"a": ["x", "y"]}, {"names": ["x", "why"]}, "'why' is not in any of the groups; did"),
+        ({"a": ["x_1"]}, {"names": ["x 1", "X-1"]}, "'x_1' is ambiguous in the tasks of the gr"),
+        ({"a": ["human", "9606"]}, {"names": ["H. sapiens"]}, "'9606' is given twice"),
+        ({"a": "xy"}, {"names": ["x"]}, "must have lists of members, got 'xy' for 'a'"),
+        ({"a": ["x"]}, {"lam": -1}, "lam must be a finite number of at least 0, got -1"),
+        ({"a": ["x"]}, {"r": np.nan}, "r must be a finite number of at least 0, got nan"),
+        ({"a": ["x", "y"]}, {"lam": 0, "r": 0}, "lam must be positive if r is 0"),
+        ([[1, 0]], {"names": "xy", "lam": 0}, "or a task is in no group, got lam = 0 and r = 1"),
+        ([[1, 0]], {}, "names must be given with an array"),
+        ([[1, 0]], {"names": "xyz"}, r"one column per task \(3\), got shape \(1, 2\)"),
+        ([[1, -1]], {"names": "xy"}, "groups must not be negative, got -1"),
+    ],
+    lambda distances, options: TaskKernel.smooth(distances, **options): [
         (D3, {}, "names must be given with an array"),
         (D3, {"names": "abc", "scales": [1, 0]}, "scales must be a finite number above 0, got 0"),
         (D3, {"names": "abc", "scales": [1, 1]}, "labels must be one per matrix"),
@@ -350,35 +332,17 @@ def test_smooth_of_what_is_no_tree_is_projected():
         (np.zeros((1, 1)), {"names": "a"}, "scales must be given if the median distance is 0"),
         (Distances("abc", D3), {"names": ["a", "x"]}, "'x' is not in the distances from distances"),
     ],
-)
-def test_smooth_refuses(distances, options, message):
-    with pytest.raises(ValueError, match=message):
-        TaskKernel.smooth(distances, **options)
-
-
-@pytest.mark.parametrize(
-    ("adjacency", "message"),
-    [
-        ([[0, 1], [2, 0]], r"adjacency must be symmetric, got 1 for \(a, b\) and 2"),
-        ([[0, -1], [-1, 0]], "adjacency must not be negative, got -1"),
-        ([[0, np.inf], [np.inf, 0]], "adjacency must be finite, got inf"),
-        (np.eye(3), r"adjacency must be square with one row per task \(2\)"),
-        (scipy.sparse.csr_array(np.eye(3)), "adjacency must be square with one row per task"),
+    lambda D: Distances("ab", D): [
+        (np.eye(2), "distances must be 0 on the diagonal, got 1 for 'a'; similarities are no"),
+        ([[0, -1], [-1, 0]], "distances must not be negative, got -1"),
+        ([[0, 1], [2, 0]], "distances must be symmetric"),
+        ([[0, np.nan], [np.nan, 0]], "distances must be finite"),
+        (np.zeros((3, 3)), "distances must be square"),
     ],
-)
-def test_what_is_no_graph_is_refused(adjacency, message):
-    for make in (
-        TaskKernel.graph,
-        lambda A, names: TaskKernel.graphical(A, 1.0, names),
-        lambda A, names: TaskKernel.multigraph([np.eye(2), A], names),
-    ):
-        with pytest.raises(ValueError, match=message):
-            make(adjacency, ["a", "b"])
-
-
-@pytest.mark.parametrize(
-    ("make", "arguments", "message"),
-    [
+    lambda A: TaskKernel.graph(A, "ab"): NO_GRAPHS,
+    lambda A: TaskKernel.graphical(A, 1.0, "ab"): NO_GRAPHS,
+    lambda A: TaskKernel.multigraph([np.eye(2), A], "ab"): NO_GRAPHS,
+    lambda make, arguments: make(*arguments): [
         (TaskKernel.graphical, (np.ones((2, 2)), [1, 0], "xy"), "a must be a .*above 0, got 0"),
         (TaskKernel.graphical, (np.ones((2, 2)), [1, 1, 1], "xy"), r"per task \(2\), got shape"),
         (TaskKernel.easy, ("xy", 2), "share must be a number from 0 to 1, got 2"),
@@ -389,8 +353,14 @@ def test_what_is_no_graph_is_refused(adjacency, message):
         (TaskKernel.hierarchical, (HIERARCHY, None, 1, np.inf), "rho0 must .* above 0, got inf"),
         (TaskKernel.hierarchical, (HIERARCHY, "az"), "'z' is not in the tree text"),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "message"),
+    [(make, case[:-1], case[-1]) for make, cases in REFUSED.items() for case in cases],
 )
-def test_bad_parameters(make, arguments, message):
+def test_what_is_refused(make, arguments, message):
     with pytest.raises(ValueError, match=message):
         make(*arguments)
 
@@ -462,20 +432,6 @@ class TestDistances:
             D.restrict(["x"])
         with pytest.raises(ValueError, match="read-only"):
             D.matrix[0, 1] = 1
-
-    @pytest.mark.parametrize(
-        ("matrix", "message"),
-        [
-            (np.eye(2), "distances must be 0 on the diagonal, got 1 for 'a'; similarities are no"),
-            ([[0, -1], [-1, 0]], "distances must not be negative, got -1"),
-            ([[0, 1], [2, 0]], "distances must be symmetric"),
-            ([[0, np.nan], [np.nan, 0]], "distances must be finite"),
-            (np.zeros((3, 3)), "distances must be square"),
-        ],
-    )
-    def test_what_is_none(self, matrix, message):
-        with pytest.raises(ValueError, match=message):
-            Distances(["a", "b"], matrix)
 
 
 def is_sum_over_nodes(kernel):

@@ -58,15 +58,6 @@ def test_strings_are_liblinear_on_explicit_features(loss, features):
     assert solution.primal == pytest.approx(case.primal(*case.by_liblinear()), rel=1e-6)
 
 
-def test_many_tasks_are_a_kernel_svm():
-    case = numbers(n=150, T=3, seed=4, bias=0.0)
-    solution, H = case.solve(tol=1e-10), case.hessian()
-    alpha, dual = case.dual()  # without the equality constraint of an SVC
-    assert solution.dual == pytest.approx(dual, rel=1e-7)
-    assert_allclose(H @ solution.alpha, solution.margins, atol=1e-8)
-    assert_allclose(H @ alpha, solution.margins, atol=1e-3)
-
-
 @pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
 def test_sparse_is_dense(loss):
     case = numbers(loss, n=200, d=12, T=3, C=0.3)

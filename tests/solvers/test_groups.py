@@ -12,10 +12,10 @@ from seqmtl.coupling import FEWEST, Coupling, Nodes
 from seqmtl.features.numeric import NumericRows
 from seqmtl.models.fit import train_windows
 from seqmtl.models.training import Settings
-from seqmtl.sequences import Windows
 from seqmtl.solvers.dcd import Descent
 from seqmtl.solvers.problem import Problem
 from seqmtl.solvers.weights import TaskWeights
+from tests.models.cases import motif_windows
 
 
 def _clades(tasks, split, rng):
@@ -117,13 +117,10 @@ def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeyp
     assert_allclose(y * scores, found["groups"].margins, atol=1e-10)
 
 
-def _windows(T=24, n=720, letters="ACGT"):
-    rng = np.random.default_rng(0)
-    texts = ["".join(rng.choice(list(letters), 24)) for _ in range(n)]
-    labels = np.where(rng.random(n) < 0.4, 1, -1)
-    texts = [t[:9] + "CCTAG" + t[14:] if y > 0 and i % 4 else t
-             for i, (t, y) in enumerate(zip(texts, labels, strict=True))]  # fmt: skip
-    return Windows.from_strings(texts, labels=labels, tasks=[f"t{i % T}" for i in range(n)])
+def _windows(share_of_n=0.0):
+    windows = motif_windows(720, [f"t{i}" for i in range(24)], length=24, at=9)
+    windows.codes[np.random.default_rng(0).random(windows.codes.size) < share_of_n] = 4
+    return windows
 
 
 def _newick(first, last, rng):
@@ -134,9 +131,9 @@ def _newick(first, last, rng):
 
 
 @pytest.mark.parametrize("hash_bits", [None, 9])
-@pytest.mark.parametrize("letters", ["ACGT", "ACGTACGTACGTN"])
-def test_windows_are_trained_as_with_the_plain_matrix(hash_bits, letters):
-    windows = _windows(letters=letters)
+@pytest.mark.parametrize("share_of_n", [0.0, 0.1])
+def test_windows_are_trained_as_with_the_plain_matrix(hash_bits, share_of_n):
+    windows = _windows(share_of_n)
     kernel = TaskKernel.from_newick(_newick(0, 24, np.random.default_rng(3)) + ";")
     options = {
         "features": PositionalKmers("wd:3,kmers:2-4/7=0.3", hash_bits=hash_bits),
@@ -158,7 +155,7 @@ def test_epochs_alone_reach_the_optimum(hash_bits, monkeypatch):
     from seqmtl.features.positional_rows import PositionalRows
 
     monkeypatch.setattr(PositionalRows, "gram_rows", 0)  # no kernel matrix
-    test_windows_are_trained_as_with_the_plain_matrix(hash_bits, "ACGTACGTACGTN")
+    test_windows_are_trained_as_with_the_plain_matrix(hash_bits, 0.1)
 
 
 @pytest.mark.parametrize("norm", [1.5, 2.0])

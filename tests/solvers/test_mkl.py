@@ -14,60 +14,45 @@ from seqmtl.features.joint import JointRows
 from seqmtl.features.numeric import NumericRows
 from seqmtl.solvers.dcd import Descent, State
 from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
-from seqmtl.solvers.problem import Problem
+from seqmtl.solvers.losses import REGRESSION_LOSSES
 from tests.oracles import mkl
+from tests.solvers import cases
+from tests.solvers.cases import EVERY_LOSS, K3
 
 NORMS = [1.0, 4 / 3, 2.0, np.inf]
-ALL_LOSSES = [*LOSSES, *REGRESSION_LOSSES]
-K3 = np.array([[1.0, 0.6, 0.1], [0.6, 1.5, 0.2], [0.1, 0.2, 0.8]])
 PAIR = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 0.0]])  # of a node without task 3
 RANK_ONE = np.outer([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
 KERNELS = np.array([np.ones((3, 3)), np.eye(3), PAIR, RANK_ONE, K3])
 
 
 @dataclass
-class Case:
-    """A small problem; `which` is the view of every kernel."""
+class Case(cases.Case):
+    """A small problem of views X and kernels K_1..K_M; `which` is the view of every kernel."""
 
-    X: tuple
-    y: np.ndarray
-    tasks: np.ndarray
-    matrices: np.ndarray
-    which: np.ndarray
-    norm: float
-    C: np.ndarray
-    loss: str
-    bias: float = 0.7
-    z: np.ndarray | None = None
-    epsilon: float = 0.0
+    which: np.ndarray | None = None
+    norm: float = 2.0
 
     @property
     def oracle(self):
         """The arguments of both brute-force objectives, without theta, alpha and W."""
-        n = self.y.size
-        views = [np.column_stack([X, np.full(n, self.bias)]) for X in self.X]
-        return (views, self.y, self.tasks, self.matrices, self.which, self.C, self.loss)
+        views = [np.column_stack([X, np.full(self.z.size, self.bias)]) for X in self.X]
+        return (views, self.y, self.tasks, self.K, self.which, self.C, self.loss)
 
     @property
     def regression(self):
-        return {"z": self.z, "epsilon": self.epsilon}
+        return {"z": self.z, "epsilon": self.epsilon} if self.is_regression else {}
 
     def problem(self, gram_rows=NumericRows.gram_rows):
         """The problem; kernel matrices are for so many rows (0: in epochs alone)."""
         rows = [NumericRows(X) for X in self.X]
         for view in rows:
             view.gram_rows = gram_rows
-        targets = np.zeros(0) if self.z is None else self.z
-        T = self.matrices.shape[1]
-        return Problem(
-            JointRows(rows) if len(rows) > 1 else rows[0], self.y, self.tasks, np.eye(T), self.C,
-            find_loss(self.loss, self.epsilon), self.bias, targets,
-        )  # fmt: skip
+        own = replace(self, rows=JointRows(rows) if len(rows) > 1 else rows[0], K=self.K[0])
+        return cases.Case.problem(own)
 
     def solver(self, in_epochs=False, gram_rows=NumericRows.gram_rows, **options):
         options = {"tol": 1e-9, "dtype": np.float64, "max_epochs": 20000} | options
-        kernels = KernelSet(self.matrices, self.which, self.norm)
+        kernels = KernelSet(self.K, self.which, self.norm)
         problem = self.problem(0 if in_epochs else gram_rows)
         return Descent(problem, kernels, **options)
 
@@ -83,13 +68,12 @@ class Case:
 
     def weights(self, solution):
         """W_m = theta_m V_g K_m, from the dual variables."""
-        views, matrices = self.oracle[0], self.matrices
         V = []
-        for X in views:
-            V.append(np.zeros((X.shape[1], matrices.shape[1])))
+        for X in self.oracle[0]:
+            V.append(np.zeros((X.shape[1], self.K.shape[1])))
             for x, t, amount in zip(X, self.tasks, solution.alpha * self.y, strict=True):
                 V[-1][:, t] += amount * x
-        kernels = zip(solution.theta, self.which, matrices, strict=True)
+        kernels = zip(solution.theta, self.which, self.K, strict=True)
         return [share * V[g] @ K for share, g, K in kernels]
 
 
@@ -103,19 +87,13 @@ def case(norm=2.0, loss="hinge", n_views=1, n=40, d=6, seed=0, C=None, matrices=
     w[:, T - 1] = rng.standard_normal(d)
     f = (X @ w)[np.arange(n), tasks] + 0.5 * rng.standard_normal(n)
     parts = (X,) if n_views == 1 else (X[:, : d // 2].copy(), X[:, d // 2 :].copy())
-    in_regression = loss in REGRESSION_LOSSES
+    C = rng.uniform(0.3, 3, n) if C is None else np.full(n, float(C))
+    is_regression = loss in REGRESSION_LOSSES
     return Case(
-        parts,
-        np.ones(n) if in_regression else np.sign(f),
-        tasks,
-        np.concatenate([matrices] * n_views),
-        np.repeat(np.arange(n_views), len(matrices)),
-        norm,
-        rng.uniform(0.3, 3, n) if C is None else np.full(n, float(C)),
-        loss,
-        z=f if in_regression else None,
-        epsilon=0.2 if in_regression else 0.0,
-    )
+        parts, f if is_regression else np.sign(f), tasks, np.concatenate([matrices] * n_views),
+        loss, C, bias=0.7, epsilon=0.2, which=np.repeat(np.arange(n_views), len(matrices)),
+        norm=norm,
+    )  # fmt: skip
 
 
 def size(theta, norm):
@@ -123,7 +101,7 @@ def size(theta, norm):
 
 
 @pytest.mark.parametrize("n_views", [1, 2])
-@pytest.mark.parametrize("loss", ALL_LOSSES)
+@pytest.mark.parametrize("loss", EVERY_LOSS)
 @pytest.mark.parametrize("norm", NORMS)
 def test_the_optimum_is_that_of_a_general_convex_solver(norm, loss, n_views):
     data = case(norm, loss, n_views)
@@ -138,7 +116,7 @@ def test_the_optimum_is_that_of_a_general_convex_solver(norm, loss, n_views):
 
 
 @pytest.mark.parametrize("n_views", [1, 2])
-@pytest.mark.parametrize("loss", ALL_LOSSES)
+@pytest.mark.parametrize("loss", EVERY_LOSS)
 @pytest.mark.parametrize("norm", [1.0, 2.0])
 def test_epochs_reach_the_optimum_of_the_kernel_matrices(norm, loss, n_views):
     data = case(norm, loss, n_views, d=12)
@@ -178,7 +156,7 @@ def test_one_task_is_mkl_over_groups_of_features(norm):
     groups = case(norm, "hinge", matrices=np.ones((1, 1, 1)), n=50, d=9)
     X = groups.X[0]
     groups.X = (X[:, :2].copy(), X[:, 2:5].copy(), csr_matrix(X[:, 5:]))
-    groups.matrices, groups.which, groups.bias = np.ones((3, 1, 1)), np.arange(3), 0.0
+    groups.K, groups.which, groups.bias = np.ones((3, 1, 1)), np.arange(3), 0.0
     solution = groups.solve(tol=1e-9)
     groups.X = (*groups.X[:2], X[:, 5:])
     assert solution.primal == pytest.approx(groups.optimum(), rel=1e-6)
@@ -193,21 +171,21 @@ def test_one_task_is_mkl_over_groups_of_features(norm):
 def _random_point(data, rng):
     """Feasible dual variables, kernel weights on the ball, and W_m in the range of K_m."""
     share = rng.random(data.y.size) * (rng.random(data.y.size) < 0.8)
-    signs = rng.choice([-1.0, 1.0], share.size) if data.z is not None else 1.0
+    signs = rng.choice([-1.0, 1.0], share.size) if data.is_regression else 1.0
     alpha = signs * share * data.C * (3.0 if data.loss.startswith("squared") else 1.0)
-    theta = rng.random(len(data.matrices)) * (rng.random(len(data.matrices)) < 0.8)
+    theta = rng.random(len(data.K)) * (rng.random(len(data.K)) < 0.8)
     if theta.any():
         theta /= size(theta, data.norm)
     W = [
         (share > 0) * rng.standard_normal((data.X[g].shape[1] + 1, len(K))) @ K
-        for share, g, K in zip(theta, data.which, data.matrices, strict=True)
+        for share, g, K in zip(theta, data.which, data.K, strict=True)
     ]
     return alpha, theta, W
 
 
 @settings(max_examples=60)
 @given(
-    st.integers(0, 10**6), st.sampled_from(ALL_LOSSES), st.sampled_from([*NORMS, 1.05, 30.0]),
+    st.integers(0, 10**6), st.sampled_from(EVERY_LOSS), st.sampled_from([*NORMS, 1.05, 30.0]),
     st.integers(1, 2),
 )  # fmt: skip
 def test_weak_duality_at_any_point(seed, loss, norm, n_views):
@@ -246,7 +224,7 @@ def test_the_theta_step_at_the_ends():
     assert kernels.step(theta, np.ones(3))[0] == 0.0
 
 
-@pytest.mark.parametrize("loss", ALL_LOSSES)
+@pytest.mark.parametrize("loss", EVERY_LOSS)
 @pytest.mark.parametrize("in_epochs", [False, True])
 def test_one_kernel_is_the_solver_with_a_fixed_kernel(loss, in_epochs):
     data = case(4 / 3, loss, matrices=K3[None], d=12)
@@ -260,7 +238,7 @@ def test_one_kernel_is_the_solver_with_a_fixed_kernel(loss, in_epochs):
     assert (solution.primal, solution.dual) == pytest.approx((primal, dual), rel=1e-9)
 
 
-@pytest.mark.parametrize("loss", ALL_LOSSES)
+@pytest.mark.parametrize("loss", EVERY_LOSS)
 @pytest.mark.parametrize("in_epochs", [False, True])
 def test_a_task_in_no_kernel_scores_nothing(loss, in_epochs):
     matrices = np.array([PAIR, np.diag([1.0, 0.0, 0.0])])
@@ -275,9 +253,8 @@ def test_a_task_in_no_kernel_scores_nothing(loss, in_epochs):
 def test_a_task_without_examples_borrows_from_its_relatives(in_epochs):
     data = case(2.0, n=60, d=12)
     kept = data.tasks != 0
-    data = replace(
-        data, X=(data.X[0][kept],), y=data.y[kept], tasks=data.tasks[kept], C=data.C[kept]
-    )
+    own = {name: getattr(data, name)[kept] for name in ("z", "tasks", "C")}
+    data = replace(data, X=(data.X[0][kept],), **own)
     solution = data.solve(tol=1e-6, in_epochs=in_epochs)
     assert solution.primal == pytest.approx(data.optimum(), rel=2e-6)
     assert np.abs(solution.W[:, 0]).max() > 0
@@ -290,7 +267,7 @@ def test_a_state_from_the_middle_continues_to_the_same_optimum(in_epochs, n_view
     solver, states = data.solver(tol=1e-6, in_epochs=in_epochs), []
     whole = solver.solve(lambda state, _: states.append(copy.deepcopy(state)))
     middle = states[len(states) // 2 - 1 if in_epochs else 0]
-    start = KernelSet(data.matrices, data.which, data.norm).start()
+    start = KernelSet(data.K, data.which, data.norm).start()
     if in_epochs:
         assert 0 < middle.epoch < whole.n_epochs
         assert np.abs(middle.theta - start).max() > 0.01

@@ -2,27 +2,17 @@
 
 import copy
 
-import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from seqmtl import PositionalKmers, TaskKernel
 from seqmtl.models.fit import train_windows
 from seqmtl.models.training import Settings
-from seqmtl.sequences import Windows
 from seqmtl.solvers import dcd
 from seqmtl.solvers.weights import TaskWeights
+from tests.models.cases import motif_windows
 
 TREE = "((ape:1,man:1):1,fly:2);"
-
-
-def _windows(n=1500):
-    rng = np.random.default_rng(0)
-    texts = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(n)]
-    labels = np.where(rng.random(n) < 0.5, 1, -1)
-    texts = [t[:9] + "CCTAG" + t[14:] if y > 0 and i % 9 == 0 else t for i, (t, y) in
-             enumerate(zip(texts, labels, strict=True))]  # fmt: skip
-    return Windows.from_strings(texts, labels=labels, tasks=["ape", "man", "fly"] * (n // 3))
 
 
 @pytest.mark.parametrize(
@@ -31,7 +21,7 @@ def _windows(n=1500):
 )
 def test_from_a_state_that_is_resumable(loss, dtype, norm, monkeypatch):
     monkeypatch.setattr(dcd, "_SAVE_AFTER", 1)
-    windows = _windows()
+    windows = motif_windows(1500, ("ape", "man", "fly"), length=30, at=9)
     kernel = TaskKernel.from_newick(TREE) if norm is None else TaskKernel.hierarchical(TREE)
     options = {
         "features": PositionalKmers("wd:3,kmers:2/inf"), "task_kernel": kernel,
@@ -43,9 +33,8 @@ def test_from_a_state_that_is_resumable(loss, dtype, norm, monkeypatch):
 @pytest.mark.parametrize(("norm", "n", "tol"), [(None, 1500, 1e-3), (2.0, 600, 2e-2)])
 def test_with_weights_in_groups(norm, n, tol, monkeypatch):
     monkeypatch.setattr(dcd, "_SAVE_AFTER", 1)
-    windows = _windows(n)
     names = [f"t{i}" for i in range(20)]
-    windows = windows.with_tasks([names[i % 20] for i in range(len(windows))])
+    windows = motif_windows(n, names, length=30, at=9)
     pairs = [f"({a}:1,{b}:2):1" for a, b in zip(names[::2], names[1::2], strict=True)]
     tree = f"({','.join(pairs)});"
     kernel = TaskKernel.from_newick(tree) if norm is None else TaskKernel.hierarchical(tree)

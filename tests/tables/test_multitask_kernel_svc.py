@@ -50,7 +50,7 @@ def ids(names):
 # -- Sheldon (2008) ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("K", ["individual", np.eye(3), np.diag([1.0, 1.0, 1.0])])
+@pytest.mark.parametrize("K", ["individual", np.eye(3)])
 def test_individual_tasks_are_machines_of_their_own(data, new, K):
     model = fit(data, K)
     X, tasks = new
@@ -238,13 +238,6 @@ def test_clones_and_pickles(data, new):
     given = MultiTaskKernelSVC("precomputed").fit(rbf(data.X, data.X), data.y, data.names)
     held = sum(part.nbytes for part in vars(given.model_).values() if isinstance(part, np.ndarray))
     assert len(pickle.dumps(given)) < held + 5000  # not the whole matrix
-
-
-def test_a_failed_fit_keeps_no_matrix():
-    model = MultiTaskKernelSVC("precomputed")
-    with pytest.raises(ValueError, match="only one class"):
-        model.fit(np.eye(30) + 1, np.ones(30))
-    assert "_given" not in vars(model)
 
 
 def test_dual_variables_are_those_of_the_model(data):
