@@ -51,22 +51,9 @@ if TYPE_CHECKING:
 
 #: What can be asked of seqmtl, as on the command line: a module of seqmtl.verbs for each.
 _VERBS = (
-    "adapt",
-    "calibrate",
-    "compare",
-    "dataset",
-    "evaluate",
-    "explain",
-    "pair",
-    "predict",
-    "report",
-    "scan",
-    "similarity",
-    "simulate",
-    "train",
-    "train_table",
-    "variants",
-)
+    "adapt calibrate compare dataset evaluate explain pair predict report scan similarity simulate "
+    "train train_table variants"
+).split()
 
 _NAMES = {
     "seqmtl._threads": "use_threads",

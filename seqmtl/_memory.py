@@ -6,7 +6,7 @@ import os
 import resource
 
 from seqmtl.exceptions import MemoryLimitError
-from seqmtl.files.whole import read_bytes
+from seqmtl.files.streams import read_bytes
 
 
 def available_memory() -> int:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 from numpy.typing import NDArray
 
 from seqmtl._checks import check_integer
-from seqmtl.files.whole import read_bytes
+from seqmtl.files.streams import read_bytes
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

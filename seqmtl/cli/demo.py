@@ -14,7 +14,7 @@ from seqmtl.cli._command import Command
 from seqmtl.cli._console import show
 from seqmtl.files.atomic import write_lines
 from seqmtl.files.outputs import replacing
-from seqmtl.files.whole import read_json, read_text
+from seqmtl.files.streams import read_json, read_text
 from seqmtl.request import Request, option
 from seqmtl.verbs import _options
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from typing import Any
 
 from seqmtl.cli._command import Command
 from seqmtl.cli._console import show
+from seqmtl.files.catalogue import model_path
 from seqmtl.files.outputs import write_json
-from seqmtl.verbs.info import Info
+from seqmtl.request import Request, option
+from seqmtl.verbs import _options
 
 _TEXT = """\
   seqmtl info splice.seqmtl
@@ -17,6 +21,29 @@ _TEXT = """\
 evidence of trust: the weight of each trust from 0 to 1 after seeing held-out labels, and
 log-likelihood: that of these labels with each set of features; see "Which relatives to trust" on
 the page Method of the documentation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Info(Request):
+    """Describe a model: its tasks, task kernel, features and training."""
+
+    model: str = _options.model_file(_options.STARTER_OR_FILE)
+    json: bool = option("print JSON", default=False)
+
+    def run(self) -> dict[str, Any]:
+        """Read the model.
+
+        Returns
+        -------
+        dict
+            The description, with its ``text``.
+        """
+        from seqmtl.models.saved import load_model
+
+        model = load_model(self.model)
+        size = os.path.getsize(model_path(self.model)) / 2**20
+        text = "\n".join([*model.text(f"{self.model} ({size:.1f} MiB)"), ""])
+        return {"schema_version": 1, "path": self.model, **model.describe(), "text": text}
 
 
 def _show(request: Info, description: dict[str, Any]) -> None:

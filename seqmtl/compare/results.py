@@ -16,7 +16,7 @@ from seqmtl.compare.protocol import PARTS
 from seqmtl.evaluation.tables import Column, tab_separated
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.resumable import Journal
-from seqmtl.files.whole import read_json
+from seqmtl.files.streams import read_json
 
 _FORMAT = "seqmtl comparison, unfinished"
 

@@ -15,7 +15,7 @@ from seqmtl._names import check_distinct
 from seqmtl._schema import Rule, either, flag, items, number, whole, word
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.inputs import note_input
-from seqmtl.files.whole import read_bytes
+from seqmtl.files.streams import read_bytes
 from seqmtl.io.fields import LONGEST_NAME
 from seqmtl.models.site import SIGNALS, Site
 
@@ -231,7 +231,7 @@ def read_config(path: str | os.PathLike[str], *, signal: str | None = None) -> C
     source = os.fspath(path)
     try:
         values = tomllib.loads(read_bytes(source).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputFormatError(f"the file is not TOML: {error}", path=source) from error
     if signal is not None:
         check_choice("signal", signal, SIGNALS)

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files import atomic
-from seqmtl.files.claims import claimed
+from seqmtl.files.atomic import claimed
 from seqmtl.files.inputs import FilesOfACommand, is_same_file, note_output, noting
 
 _CLAIMS: ContextVar[ExitStack] = ContextVar("claims")

@@ -1,4 +1,4 @@
-"""Read bytes and numbered lines of plain or gzip files in blocks of bounded size.
+"""Read plain or gzip files: in blocks of bounded size, as numbered lines, or small ones whole.
 
 What is held as a whole has a bound, so that a damaged or malicious file is refused before it fills
 the memory: a line, and a text that is not read line by line. Sequences are bounded by the memory.
@@ -6,19 +6,21 @@ the memory: a line, and a text that is not read line by line. Sequences are boun
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Any, cast
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.inputs import note_input
+from seqmtl.files.inputs import note_input, noting, open_input
 
 #: Decompressed bytes handled at a time.
 BLOCK_BYTES = 1 << 20
@@ -281,3 +283,80 @@ def _truncated(name: str) -> InputFormatError:
     return InputFormatError(
         "the gzip data end early: the file is truncated; download or write it again", path=name
     )
+
+
+def read_bytes(path: PathLike) -> bytes:
+    """Return the bytes of a file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    InputFormatError
+        If it has more than `LARGEST_TEXT` bytes.
+    """
+    with open_input(path) as stream:
+        return _join(iter(lambda: stream.read(BLOCK_BYTES), b""), LARGEST_TEXT, path)
+
+
+def read_text(path: PathLike, what: str, largest: int = LARGEST_TEXT) -> str:
+    """Return the text of a UTF-8 file, plain or gzip, without byte order mark.
+
+    Parameters
+    ----------
+    path : path-like
+        File.
+    what : str
+        What the file should be, for messages.
+    largest : int
+        Most bytes, decompressed.
+
+    Raises
+    ------
+    InputFormatError
+        If the file cannot be read, is not text, or is larger.
+    """
+    try:
+        return _join(byte_blocks(path), largest, path).decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        fault = error.message if isinstance(error, InputFormatError) else error
+        message = f"cannot be read as {what}: {fault}"
+        raise InputFormatError(message, path=os.fspath(path)) from error
+
+
+def _join(blocks: Iterable[bytes], most: int, path: PathLike) -> bytes:
+    content = bytearray()
+    for block in blocks:
+        content += block
+        if len(content) > most:
+            raise too_long("the text", most, path)
+    return bytes(content)
+
+
+def read_json(path: PathLike) -> Any:
+    """Return the contents of a JSON document, which may be one that the command replaces.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it is not JSON.
+    """
+    try:
+        with noting(None):
+            return json.loads(read_bytes(path).decode())
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def sha256_of(path: PathLike) -> str:
+    """Return the digest of a file, of any size.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    with open_input(path) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

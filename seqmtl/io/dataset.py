@@ -24,9 +24,9 @@ from seqmtl.files.streams import (
     line_blocks,
     numbered_lines,
     pop_header,
+    read_json,
     readable,
 )
-from seqmtl.files.whole import read_json
 from seqmtl.io.columns import PlaceColumns, WindowColumns
 from seqmtl.io.fields import Fields, split_fields
 from seqmtl.io.genome import load_genome, load_genomes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl.evaluation.figures import render
 from seqmtl.evaluation.tables import Column, cells
-from seqmtl.files.whole import read_text
+from seqmtl.files.streams import read_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

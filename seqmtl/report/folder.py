@@ -12,7 +12,7 @@ import numpy as np
 from seqmtl._schema import anything, either, items, mapping, number, record, text, whole
 from seqmtl.compare.results import check_document
 from seqmtl.exceptions import ModelFileError, SeqmtlError
-from seqmtl.files.whole import read_json
+from seqmtl.files.streams import read_json
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import PairedModel

@@ -14,7 +14,7 @@ from seqmtl.evaluation.metrics import RECALLS
 from seqmtl.evaluation.tables import Column, reliability_rows, threshold_rows
 from seqmtl.explain import poim
 from seqmtl.explain.figures import draw_logo, draw_poim
-from seqmtl.files.whole import read_bytes
+from seqmtl.files.streams import read_bytes
 from seqmtl.report._html import Markup, column_table, element, embed, join, picture, table
 from seqmtl.report.figures import draw_convergence
 from seqmtl.report.folder import Signal

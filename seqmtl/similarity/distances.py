@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl._names import match_names
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.whole import read_text
+from seqmtl.files.streams import read_text
 from seqmtl.similarity import checks
 from seqmtl.similarity.trees import Tree, TreeSource, prune_to
 

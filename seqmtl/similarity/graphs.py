@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.whole import read_text
+from seqmtl.files.streams import read_text
 from seqmtl.similarity.relation_tables import Pair, Place, drop_header, read_rows, symmetric
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from seqmtl._names import match_names
 from seqmtl.coupling import Nodes
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.whole import read_text
+from seqmtl.files.streams import read_text
 from seqmtl.similarity import checks, relation_tables
 
 _PSD_TOLERANCE = 1e-8

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
-from seqmtl.files.whole import read_text
+from seqmtl.files.streams import read_text
 from seqmtl.similarity.distances import Distances
 
 

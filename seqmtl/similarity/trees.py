@@ -17,7 +17,7 @@ from seqmtl._memory import require_memory
 from seqmtl._names import match_names
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files import catalogue
-from seqmtl.files.whole import read_text
+from seqmtl.files.streams import read_text
 from seqmtl.similarity import _newick
 
 if TYPE_CHECKING:

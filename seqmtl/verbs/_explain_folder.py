@@ -33,7 +33,7 @@ from seqmtl.explain import (
 from seqmtl.explain.poim import UNIFORM, check_background, oligomer
 from seqmtl.files.atomic import atomic_folder, write_json, write_lines
 from seqmtl.files.names import safe_names
-from seqmtl.files.whole import read_json
+from seqmtl.files.streams import read_json
 from seqmtl.io import load_genome, read_sites
 from seqmtl.models.base import is_known
 from seqmtl.models.model import MultiTaskModel

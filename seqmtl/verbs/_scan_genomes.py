@@ -17,7 +17,7 @@ from seqmtl.files.catalogue import STARTER, model_path
 from seqmtl.files.inputs import note_input, note_output
 from seqmtl.files.outputs import files_of_a_run
 from seqmtl.files.resumable import Journal, partial_path
-from seqmtl.files.whole import read_json, read_text, sha256_of
+from seqmtl.files.streams import read_json, read_text, sha256_of
 from seqmtl.models.saved import load_model
 from seqmtl.scan.writers import SINKS
 from seqmtl.verbs._scan_one import Plan, scan_one

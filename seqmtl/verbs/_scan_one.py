@@ -22,8 +22,7 @@ from seqmtl.files.catalogue import model_path
 from seqmtl.files.inputs import note_input
 from seqmtl.files.names import safe_names
 from seqmtl.files.outputs import binary_output, check_outputs, write_json
-from seqmtl.files.streams import numbered_lines, readable
-from seqmtl.files.whole import sha256_of
+from seqmtl.files.streams import numbered_lines, readable, sha256_of
 from seqmtl.io import open_pieces
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.rows import read_regions

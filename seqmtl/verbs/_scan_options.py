@@ -31,82 +31,75 @@ class ScanOptions(_options.Relatives, _options.Threads):
 
     model: str = _options.model_file(_options.STARTER_OR_FILE)
     genome: str | None = option(
-        is_positional=True, metavar="FASTA", help="genome: plain, gzip or bgzip; - for stdin"
+        "genome: plain, gzip or bgzip; - for stdin", metavar="FASTA", is_positional=True
     )
     more: tuple[str, ...] = option(
-        is_positional=True, is_repeated=True, default=(), help="further models, for --genomes"
+        "further models, for --genomes", is_positional=True, is_repeated=True, default=()
     )
-    output: str = required(
-        "-o", metavar="OUT", role="how", help="file to write; - for standard output"
-    )
+    output: str = required("-o", "file to write; - for standard output", metavar="OUT", role="how")
     genomes: str | None = option(
+        "scan the genomes of a table instead of FASTA (see below); OUT is then a folder",
         metavar="TABLE",
         role="how",
-        help="scan the genomes of a table instead of FASTA (see below); OUT is then a folder",
     )
     format: str | None = option(
-        kind=format_name,
-        metavar="FORMAT",
-        help="bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), "
-        "hints (for AUGUSTUS), or introns (of a model of seqmtl pair: BED12, or GFF3 if OUT ends "
-        "in .gff3); default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, "
+        "bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), hints "
+        "(for AUGUSTUS), or introns (of a model of seqmtl pair: BED12, or GFF3 if OUT ends in "
+        ".gff3); default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, "
         ".hints, text formats also .gz; none: BED",
+        metavar="FORMAT",
+        kind=format_name,
     )
     organism: str | None = option(
+        "organism whose model to use; all writes one file per organism (default: the only one)",
         metavar="NAME",
-        help="organism whose model to use; all writes one file per organism (default: the only "
-        "one)",
     )
     value: str | None = option(
+        "value in bedGraph and bigWig (default: the probability if the model is calibrated for "
+        "the organism or of seqmtl pair, else the raw score)",
         choices=("score", "probability"),
-        help="value in bedGraph and bigWig (default: the probability if the model is calibrated "
-        "for the organism or of seqmtl pair, else the raw score)",
     )
     consensus: str | None = option(
+        "report only sites with these letters, such as AG or GT,GC; any for every position "
+        "(default: the letters that all training windows share, if any)",
         metavar="LETTERS",
         group=_WHICH,
-        help="report only sites with these letters, such as AG or GT,GC; any for every position "
-        "(default: the letters that all training windows share, if any)",
     )
     strand: str = option(
+        "strands to scan (default: both; bigWig then writes OUT.plus.bw and OUT.minus.bw)",
         choices=("both", "+", "-"),
         default="both",
         group=_WHICH,
-        help="strands to scan (default: both; bigWig then writes OUT.plus.bw and OUT.minus.bw)",
     )
     contigs: str | None = option(
-        metavar="NAME,...", group=_WHICH, help="scan only these contigs; @FILE lists one per line"
+        "scan only these contigs; @FILE lists one per line", metavar="NAME,...", group=_WHICH
     )
     regions: str | None = option(
-        metavar="BED", group=_WHICH, help="report only sites whose interval starts in a region"
+        "report only sites whose interval starts in a region", metavar="BED", group=_WHICH
     )
     softmask: str = option(
+        "skip: omit sites that overlap lower-case letters (default: ignore case)",
         choices=("ignore", "skip"),
         default="ignore",
         group=_WHICH,
-        help="skip: omit sites that overlap lower-case letters (default: ignore case)",
     )
     threshold: float | None = option(
-        kind=_kinds.finite_float, metavar="X", group=_WHICH, help="minimum raw score"
+        "minimum raw score", metavar="X", kind=_kinds.finite_float, group=_WHICH
     )
     min_probability: float | None = option(
-        kind=_kinds.finite_float,
+        "minimum probability; calibrate the model first, as otherwise probabilities assume the "
+        "share of true sites among the training windows",
         metavar="P",
+        kind=_kinds.finite_float,
         group=_WHICH,
-        help="minimum probability; calibrate the model first, as otherwise probabilities assume "
-        "the share of true sites among the training windows",
     )
     top: int | None = option(
-        kind=_kinds.positive_int,
-        metavar="N",
+        "at most the N best sites per megabase of a contig, or part of one, over both strands; "
+        "with --format introns the N best of all, best first",
         group=_WHICH,
-        help="at most the N best sites per megabase of a contig, or part of one, over both "
-        "strands; with --format introns the N best of all, best first",
     )
     resume: bool = option(
-        default=False,
-        role="how",
-        help="resume an interrupted scan (same model, genome and options)",
+        "resume an interrupted scan (same model, genome and options)", default=False, role="how"
     )
     json: str | None = _options.summary_file("write a summary; - for standard output")
     dask: str | None = _options.dask("scan the genomes of --genomes, or parts of one,")

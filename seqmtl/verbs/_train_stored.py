@@ -18,7 +18,7 @@ from seqmtl.cluster import Piece, connect
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.files.atomic import files_not_of, remove_files, write_json
 from seqmtl.files.model_file import read_arrays, write_arrays
-from seqmtl.files.whole import read_json
+from seqmtl.files.streams import read_json
 from seqmtl.io import guess_format, read_dataset
 from seqmtl.io.dataset import WINDOWS, read_summary
 from seqmtl.io.window_store import PART, StoredPart, WindowStore, store_windows

@@ -29,31 +29,27 @@ class Calibrate(_options.LabelledRows, _options.Threads):
     data: str | None = _options.window_data(
         "labelled windows not used in training", "a table of examples for train-table models"
     )
-    output: str = required("-o", metavar="MODEL", role="how", help="model file")
+    output: str = required("-o", "model file", metavar="MODEL", role="how")
     split: str = option(
+        "split to use, if DATA is a dataset or has a split column; all for every row",
         default="valid",
-        help="split to use, if DATA is a dataset or has a split column; all for every row "
-        "(default: valid)",
     )
     folds: int = option(
-        kind=_kinds.positive_int,
+        "models trained without a part of the training regions of a dataset, to calibrate on "
+        "these, too; 1 for the validation regions only, as when the model is from other data",
         default=4,
-        metavar="N",
-        help="models trained without a part of the training regions of a dataset, to calibrate on "
-        "these, too; 1 for the validation regions only, as when the model is from other data "
-        "(default: 4)",
     )
     method: str = option(
+        "isotonic: isotonic regression; sigmoid: Platt scaling; auto: isotonic for organisms "
+        "with at least 200 true sites, else sigmoid",
         choices=("auto", "isotonic", "sigmoid"),
         default="auto",
-        help="isotonic: isotonic regression; sigmoid: Platt scaling; auto: isotonic for organisms "
-        "with at least 200 true sites, else sigmoid (default: auto)",
     )
     prevalence: float | None = option(
-        kind=_kinds.share,
-        metavar="SHARE",
-        help="share of true sites among the candidates to be scored (default: the genome's if DATA "
+        "share of true sites among the candidates to be scored (default: the genome's if DATA "
         "is a dataset, else that of the rows)",
+        metavar="SHARE",
+        kind=_kinds.share,
     )
     json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
     plot: str | None = _options.figure("reliability diagram, cross-fitted")

@@ -6,7 +6,6 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from seqmtl import _kinds
 from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
@@ -21,21 +20,20 @@ logger = logging.getLogger("seqmtl")
 class Pair(_options.Threads):
     """Pair a model of donors with one of acceptors: sites that see their partners."""
 
-    donor: str = required(is_positional=True, metavar="DONOR", help="model file of donors")
-    acceptor: str = required(is_positional=True, metavar="ACCEPTOR", help="model file of acceptors")
-    donors: str = required(is_positional=True, metavar="DONORS", help="dataset of donors")
-    acceptors: str = required(is_positional=True, metavar="ACCEPTORS", help="dataset of acceptors")
-    output: str = required("-o", metavar="MODEL", role="how", help="model file")
+    donor: str = required("model file of donors", metavar="DONOR", is_positional=True)
+    acceptor: str = required("model file of acceptors", metavar="ACCEPTOR", is_positional=True)
+    donors: str = required("dataset of donors", metavar="DONORS", is_positional=True)
+    acceptors: str = required("dataset of acceptors", metavar="ACCEPTORS", is_positional=True)
+    output: str = required("-o", "model file", metavar="MODEL", role="how")
     split: str = option(
+        "split to fit on; never train, whose sites the models know",
         choices=("valid", "test"),
         default="valid",
-        help="split to fit on; never train, whose sites the models know (default: valid)",
     )
     longest_intron: int | None = option(
-        kind=_kinds.positive_int,
+        "longest intron considered (default: for each organism 1.5 times the length that 99 %% "
+        "of its introns do not exceed, at most 50000)",
         metavar="BP",
-        help="longest intron considered (default: for each organism 1.5 times the length that "
-        "99 %% of its introns do not exceed, at most 50000)",
     )
     json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
 

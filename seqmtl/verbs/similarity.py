@@ -15,7 +15,6 @@ from seqmtl.verbs._relations import KINDS, Relations, check_tree
 
 if TYPE_CHECKING:
     from seqmtl.similarity import TaskKernel
-    from seqmtl.similarity.build import KernelRequest
 
 logger = logging.getLogger("seqmtl")
 
@@ -66,22 +65,17 @@ class Similarity(Relations):
         check_tree(relation, self.organisms or ())
         kernel = relation.build(self.organisms)
         if self.plot:
-            _draw(kernel, relation, self.plot)
+            from seqmtl.evaluation.figures import save_figure
+            from seqmtl.report.similarity_figure import draw_kernel
+
+            tree = relation.read_tree(kernel.names) if relation.has_tree else None
+            save_figure(draw_kernel(kernel, tree), self.plot)
         if self.output:
             write_lines(self.output, [kernel.to_tsv()])
             several = f"{kernel.n_kernels} kernels" if kernel.n_kernels > 1 else "a kernel"
             what = f"{several} of {len(kernel)} organisms from {kernel.source}"
             logger.info("%s: %s", self.output, what)
         return kernel
-
-
-def _draw(kernel: TaskKernel, relation: KernelRequest, path: str) -> None:
-    """Draw the kernel next to the tree it came from."""
-    from seqmtl.evaluation.figures import save_figure
-    from seqmtl.report.similarity_figure import draw_kernel
-
-    tree = relation.read_tree(kernel.names) if relation.has_tree else None
-    save_figure(draw_kernel(kernel, tree), path)
 
 
 similarity = verb(Similarity)

@@ -33,36 +33,32 @@ class Variants(_options.Relatives, _options.Threads):
     """Annotate variants (VCF) with gains and losses of sites."""
 
     model: str = _options.model_file()
-    vcf: str = required(metavar="VCF", help="variants: plain, gzip or bgzip; - for stdin")
-    fasta: str = required(metavar="FASTA", help="reference genome of the VCF: plain, gzip or bgzip")
+    vcf: str = required("variants: plain, gzip or bgzip; - for stdin", metavar="VCF")
+    fasta: str = required("reference genome of the VCF: plain, gzip or bgzip", metavar="FASTA")
     organism: str | None = option(
-        metavar="NAME", help="organism whose model to use (default: the only one)"
+        "organism whose model to use (default: the only one)", metavar="NAME"
     )
     output: str = required(
         "-o",
+        "annotated variants: .vcf, .vcf.gz (bgzip; with .tbi if pysam is installed), or -",
         metavar="VCF",
         role="how",
-        help="annotated variants: .vcf, .vcf.gz (bgzip; with .tbi if pysam is installed), or -",
     )
     distance: int | None = option(
-        kind=_kinds.integer,
+        "consider sites up to N bases from the variant (default: all whose window it overlaps)",
         metavar="N",
-        help="consider sites up to N bases from the variant (default: all whose window it "
-        "overlaps)",
+        kind=_kinds.integer,
     )
     threshold: float | None = option(
-        kind=_kinds.positive_float,
-        metavar="X",
-        help="annotate only alleles with a gain or loss of at least X (default: all)",
+        "annotate only alleles with a gain or loss of at least X (default: all)", metavar="X"
     )
     chrom_map: str | None = option(
-        metavar="TSV",
-        help="contig names: in the VCF, then in the FASTA (as for bcftools --rename-chrs)",
+        "contig names: in the VCF, then in the FASTA (as for bcftools --rename-chrs)", metavar="TSV"
     )
     tsv: str | None = option(
+        "also write the effects as a table (.gz: bgzip; - for standard output)",
         metavar="FILE",
         role="how",
-        help="also write the effects as a table (.gz: bgzip; - for standard output)",
     )
     json: str | None = _options.summary_file("write counts as JSON (- for standard output)")
     dask: str | None = _options.dask("score the variants")

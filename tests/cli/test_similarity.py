@@ -94,8 +94,6 @@ def test_unknown_organisms_get_near_matches(seqmtl):
     [
         ("", "give one of --tree, --taxonomy, .* or --kind individual with --organisms"),
         ("--kind graph", "graph must have one source of graph, tree.* got none; give graph"),
-        ("--kind smooth --graph g", "got graph; give tree"),
-        ("--tree t --groups g", "got tree and groups; give tree alone"),
         ("--tree t --scales 1", "scales must be given with smooth only, got tree"),
         ("--scales 1", "kind must be one of .* got None"),
         ("--kind union", "union does not list organisms; give --organisms"),

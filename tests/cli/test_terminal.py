@@ -82,7 +82,7 @@ def test_full_outputs_are_named(model, capsys):
 
 
 def test_numbers_of_threads_beyond_the_machine_are_refused(model, capsys):
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match="2"):
         main(["scan", str(model), "x.fa", "--threads", "9" * 30, "-o", "x.bed"])
     assert "argument --threads: must be at most" in capsys.readouterr().err
 

@@ -269,8 +269,6 @@ class TestResuming:
 BAD = {
     "nan.tsv": "name\tape\tman\tfly\nape\t0\tnan\t2\nman\tnan\t0\t2\nfly\t2\t2\t0\n",
     "other.nwk": "((ape,man),(bee,cat));",
-    "empty.graph": "",
-    "few.groups": "ape\tprimates\nman\tprimates\n",
 }
 
 
@@ -295,9 +293,6 @@ class TestBadInput:
             (["--mkl", "hierarchical", "--tree", "{data}/absent.nwk"], "absent.nwk"),
             (["--mkl", "smooth", "--distances", "{data}/nan.tsv"],
              "nan.tsv:2: distance must be a finite number from 0, got 'nan'; correct or remo"),
-            (["--mkl", "multigraph", "--graph", "{data}/one.tsv", "--graph",
-              "{data}/empty.graph"], "empty.graph: a graph must have at least one task, got none"),
-            (["--groups", "{data}/few.groups"], "task 'fly' is .*; it has 'ape', 'man'"),
             (["--mkl", "hierarchical", "--tree", TREE, "--organism", "ape"],
              "got 1 of .*; a single task has no relatives: use indiv"),
         ],
@@ -312,18 +307,10 @@ class TestBadInput:
         ("arguments", "message"),
         [
             (["--mkl", "hierarchical"], "must have one source of tree, .* got none; give tree"),
-            (["--mkl", "hierarchical", "--graph", "g"], "hierarchical must .* got graph; give"),
-            (["--mkl", "multigraph", "--groups", "g"], "multigraph must have .* got groups; giv"),
             (["--mkl", "tree", "--tree", TREE], "invalid choice: 'tree'"),
             (["--mkl", "smooth", "--similarity", "tree", "--tree", TREE], "give only one"),
-            (["--mkl", "smooth", "--tree", TREE, "--scales", "1,0"], "above 0, got 0"),
-            (["--mkl", "smooth", "--tree", TREE, "--distances", "d"], "got tree and distances"),
-            (["--mkl", "smooth", "--tree", TREE, "--norm", "0.5"], "from 1 to inf.*, got 0.5"),
             (["--selection", "auto", "--mkl", "smooth", "--tree", TREE],
              "--mkl learns the weights of several similarities at a fixed -C, but"),
-            (["--tune", "1,2"], "--tune is for tables: use seqmtl train-table DATA --method"),
-            (["--features", "wd"], "a view must be like wd:6 or kmers"),
-            (["--selection", "some"], "invalid choice: 'some'"),
             (["--norm", "2"], "--norm applies to the --mkl weights; give --mkl too"),
         ],
     )  # fmt: skip

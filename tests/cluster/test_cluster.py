@@ -270,7 +270,7 @@ def test_addresses(address):
 def test_what_is_no_address(address, capsys):
     with pytest.raises(ValueError, match="must be the address of a scheduler"):
         check_address(address)
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match="2"):
         main(["dataset", "splice.toml", "-o", "x", "--dask", address])
     assert "or local:N for N processes of this machine, got" in capsys.readouterr().err
 

@@ -71,6 +71,7 @@ BAD_CONFIGS = {
         config_text(organisms=("x", "y")).replace("s.x", "s.worm").replace("s.y", "s.6239")
     ),
     "the file is not TOML: Invalid value": "signal = ",
+    "the file is not TOML: maximum recursion": "signal = " + "[" * 9999,
 }
 
 

@@ -37,8 +37,8 @@ def test_the_file_appears_when_the_block_ends(tmp_path, monkeypatch):
         stream.flush()
         assert path.read_text(encoding="utf-8") == "whole é\n"
     assert path.read_bytes() == b"new"
-    for error in (RuntimeError(), KeyboardInterrupt()):
-        with pytest.raises(type(error)):
+    for error in (RuntimeError("own"), KeyboardInterrupt("own")):
+        with pytest.raises(type(error), match="own"):
             write_file(path, fail=error)
         assert path.read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["out.txt"]
@@ -127,12 +127,12 @@ def test_the_files_of_a_folder_appear_together_beside_others(tmp_path):
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, OSError])
 def test_a_failure_leaves_a_folder_as_it_was(tmp_path, error):
     folder = tmp_path / "out"
-    with pytest.raises(error):
-        fill(folder, "1", error())
+    with pytest.raises(error, match="own"):
+        fill(folder, "1", error("own"))
     assert not folder.exists()
     fill(folder, "1")
-    with pytest.raises(error):
-        fill(folder, "2", error())
+    with pytest.raises(error, match="own"):
+        fill(folder, "2", error("own"))
     assert contents(folder) == {"end": "1", "a": "1", "below/b": "1"}
 
 
@@ -149,7 +149,7 @@ def test_a_folder_whose_moves_are_stopped_lacks_its_last_file(tmp_path, monkeypa
     fill(folder, "1")
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", stopped)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt, match=r"^$"):
             fill(folder, "2")
     assert set(contents(folder)) == {"a", "below/b"}
     assert list(contents(folder).values()).count("2") == n_moved

@@ -10,14 +10,13 @@ import pytest
 
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.atomic import atomic_folder, remove_unfinished
-from seqmtl.files.claims import claimed
+from seqmtl.files.atomic import atomic_folder, claimed, remove_unfinished
 from seqmtl.files.outputs import check_outputs, files_of_a_run
 
 HOLDER = """
 import sys
 from seqmtl.files.atomic import atomic_write
-from seqmtl.files.claims import claimed
+from seqmtl.files.atomic import claimed
 with {"claimed": claimed, "atomic_write": atomic_write}[sys.argv[2]](sys.argv[1]):
     print("held", flush=True)
     sys.stdin.readline()
@@ -167,7 +166,10 @@ def test_a_command_waits_for_no_other_run(tmp_path, tree, hold, capsys):
     assert not output.exists()
 
 
-def test_a_report_is_a_page(tmp_path, capsys):
+def test_a_report_is_a_page_and_replaces_no_input(tmp_path, tree, capsys):
+    page = tree.rename(tmp_path / "tree.html")
+    assert main(["report", str(tmp_path), "--tree", str(page), "-o", str(page)]) == 1
+    assert f"would overwrite the input {page}" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         main(["report", str(tmp_path), "-o", str(tmp_path / "m.seqmtl")])
     assert "must end in .html or .htm" in capsys.readouterr().err

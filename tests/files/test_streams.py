@@ -14,8 +14,7 @@ from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files import streams
 from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.files.resumable import Journal
-from seqmtl.files.streams import line_blocks, numbered_lines
-from seqmtl.files.whole import read_json, read_text, sha256_of
+from seqmtl.files.streams import line_blocks, numbered_lines, read_json, read_text, sha256_of
 from seqmtl.io.fasta import scan_fasta
 
 LINES = st.lists(st.binary(max_size=12).map(lambda b: b.translate(None, b"\r\n\0")), max_size=20)

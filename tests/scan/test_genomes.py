@@ -12,7 +12,7 @@ import pytest
 
 from seqmtl.cli.main import main
 from seqmtl.files import resumable
-from seqmtl.files.claims import claimed
+from seqmtl.files.atomic import claimed
 from seqmtl.scan import SiteFinder, run
 from tests.scan.cases import make_genome, make_model
 
