@@ -84,10 +84,10 @@ class Disk:
         MemoryLimitError
             If there is no room for a useful number; the message says what is needed.
         """
-        if settings.loss == "logistic":
+        if not LOSSES[settings.loss].is_sparse:
             raise SeqmtlError(
-                "with the logistic loss no window has alpha = 0, so all must be in memory; take "
-                "another --loss, or leave out --memory and --dask"
+                f"with the {settings.loss} loss no window has alpha = 0, so all must be in memory; "
+                "take another --loss, or leave out --memory and --dask"
             )
         n, length = store.shape
         weights = 8 * 4 * features.n_features(length) * len(store.task_names)
@@ -276,8 +276,9 @@ class _Search:
 
     def _keep(self, n_new: int) -> NDArray[np.bool_]:
         """Tell which windows stay active: where there is little room, those close to the margin."""
-        alpha, margins = self.held.alpha, self.held.margins
-        beyond = np.where(alpha > 0.0, 1.0 - margins, margins - 1.0)
+        alpha, C = self.held.alpha, self._settings.costs(self.held.examples)
+        push = LOSSES[self._settings.loss].gradient(alpha, self.held.margins, C)
+        beyond = np.where(alpha > 0.0, -push, push)
         beyond[self._is_free()] = -np.inf
         wanted = (alpha > 0.0) | (beyond < BAND)
         n_wanted, n_kept = int(wanted.sum()), max(self._disk.most - n_new, 0)

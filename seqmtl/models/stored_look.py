@@ -150,14 +150,13 @@ def look(
     is_active = np.zeros(y.size, dtype=np.bool_)
     is_active[active - part.first] = True
     every, margins = np.where(np.unpackbits(bound, count=y.size), C, 0.0), y * scores
-    moves = np.where(every > 0.0, margins > 1.0 - BAND, margins < 1.0 + BAND)
-    short = np.flatnonzero(~is_active & moves)
+    loss = find_loss(settings.loss)
+    short = np.flatnonzero(~is_active & ~loss.idle(every, margins, C, BAND))
     if short.size > q.most:  # the worst alone would not stand for the rest
         short = np.sort(np.random.default_rng(part.first).permutation(short)[: q.most])
     new = Held(part.first + np.arange(y.size), windows, every, margins).take(short)
     binned = _binned(q, windows, scores, every, ~is_active)
     every[is_active] = alpha
-    loss = find_loss(settings.loss)
     problem = Problem(rows, y, ids, q.coupling, C, loss, settings.bias_scale)
     primal, dual = problem.objectives(every, margins)
     return Answer(primal, dual, new, *binned)

@@ -60,7 +60,7 @@ def _visit(i, residual, examples, alpha, keep, loss, band):
     band.
     """
     y, _, H, C, targets = examples
-    aim, is_signed, _, is_bounded, epsilon, _ = loss
+    aim, is_signed, diagonal, is_bounded, epsilon, _ = loss
     old = alpha[i]
     if targets.size > 0:
         residual -= targets[i]
@@ -68,7 +68,7 @@ def _visit(i, residual, examples, alpha, keep, loss, band):
     pull = aim - residual
     rests = new == 0.0 and (abs(pull) if is_signed else pull) - epsilon < -band
     if is_bounded and abs(new) == C[i]:
-        rests = rests or (pull if new > 0.0 else -pull) - epsilon > band
+        rests = rests or (pull if new > 0.0 else -pull) - diagonal - epsilon > band
     keep[i] = not rests
     alpha[i] = new
     return (new - old) * y[i]

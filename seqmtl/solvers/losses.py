@@ -54,17 +54,25 @@ class Loss:
         return not (self.is_squared or self.is_logistic)
 
     @property
+    def is_smooth(self) -> bool:
+        """Whether it has a derivative everywhere, as Newton's method needs."""
+        return self.is_squared or self.is_logistic
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether alpha_i = 0 with a margin to spare, so that few examples are active."""
+        return not self.is_logistic
+
+    @property
+    def curvature(self) -> float:
+        """Curvature of the negative dual term of alpha_i, times C_i."""
+        return 0.5 * self.is_squared
+
+    @property
     def for_loops(self) -> tuple[Any, ...]:
         """The loss as the compiled loops take it."""
-        diagonal = 0.5 * self.is_squared  # 1 / (2 C_i) is added to the curvature in alpha_i
-        return (
-            self.aim,
-            self.is_signed,
-            diagonal,
-            self.is_bounded,
-            float(self.epsilon),
-            self.is_logistic,
-        )
+        shape = self.aim, self.is_signed, self.curvature, self.is_bounded
+        return *shape, float(self.epsilon), self.is_logistic
 
     def shortfall(self, residuals: Array) -> Array:
         """Return by how much the residuals miss the aim, less epsilon, with signs."""
@@ -90,7 +98,7 @@ class Loss:
                 entropy[positive] -= part[positive] * np.log(part[positive])
             return C * entropy
         linear = self.aim * alpha - self.epsilon * np.abs(alpha)
-        return linear - alpha**2 / (4.0 * C) if self.is_squared else linear
+        return linear - self.curvature * alpha**2 / (2.0 * C)
 
     def gradient(self, alpha: Array, residuals: Array, C: Array) -> Array:
         """Return the gradient of the negative dual in every alpha_i.
@@ -101,7 +109,7 @@ class Loss:
         if self.is_logistic:
             inside = np.clip(alpha / C, 1e-300, 1.0 - 1e-16)
             return residuals + np.log(inside) - np.log1p(-inside)
-        slope = alpha / (2.0 * C) if self.is_squared else 0.0
+        slope = self.curvature * alpha / C
         return np.asarray(residuals - self.aim + self.epsilon * np.sign(alpha) + slope)
 
     def idle(self, alpha: Array, residuals: Array, C: Array, band: float) -> NDArray[np.bool_]:

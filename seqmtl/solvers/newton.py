@@ -3,7 +3,7 @@
 Where many examples share few weights, coordinate descent is slow. A step here solves the equations
 for all weights at once.
 
-The squared and logistic losses take Newton's method with line search on the primal; D_i is C_i
+The losses with a derivative take Newton's method with line search on the primal; D_i is C_i
 times the second derivative of the loss. The hinge and the epsilon-insensitive loss take interior
 points on the dual (:mod:`seqmtl.solvers.interior`), which end close to the bounds of alpha. Then
 proximal steps, maximising the dual minus sum_i (alpha_i - alpha_i')^2 / (2 s C_i), put every
@@ -190,7 +190,7 @@ def solve(few: FewWeights, start: Array, tol: float) -> Array:
     """
     p = few.problem
     loss = p.loss
-    if not loss.is_bounded:
+    if loss.is_smooth:
         return newton(few, start, lambda m: loss.response(p.residuals(m), p.C))
     cube = _Cube(few)
     aims = cube.unfold(loss.aim - p.residuals(np.zeros(p.C.size))) - loss.epsilon
@@ -261,7 +261,7 @@ class SecondOrder:
 
     def __init__(self, problem: Problem, step_work: float) -> None:
         self._problem, self._step_work = problem, step_work
-        n_steps = _INTERIOR_STEPS if problem.loss.is_bounded else _NEWTON_STEPS
+        n_steps = _NEWTON_STEPS if problem.loss.is_smooth else _INTERIOR_STEPS
         self.patience, self.work = n_steps * step_work, 0.0
 
     @classmethod

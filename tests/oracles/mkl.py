@@ -13,18 +13,11 @@ import cvxpy as cp
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from tests.oracles.svm import loss
+
 # CVXPY 1.8 can replace a power by a rational one that is near it; before, it took the exact one
 # for the powers of these tests
 _EXACT = {"approx": False} if "approx" in inspect.signature(cp.pnorm).parameters else {}
-
-
-def loss(name, u, epsilon):
-    """Loss of a margin, or of a residual f - z in regression."""
-    if name == "logistic":
-        return np.logaddexp(0, -u)
-    short = abs(u) - epsilon if name.endswith("insensitive") else 1 - u
-    missing = np.maximum(short, 0)
-    return missing**2 if name.startswith("squared") else missing
 
 
 def conjugate_term(name, alpha, C, epsilon):

@@ -14,7 +14,7 @@ from seqmtl.solvers.problem import Problem
 from tests.oracles import svm
 
 EVERY_LOSS = [*LOSSES, *REGRESSION_LOSSES]
-BY_LIBLINEAR = [loss for loss in EVERY_LOSS if loss != "logistic"]
+BY_LIBLINEAR = ["hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive"]
 K3 = np.array([[1.0, 0.6, 0.1], [0.6, 1.5, 0.2], [0.1, 0.2, 0.8]])
 
 
