@@ -6,9 +6,16 @@ from typing import Any
 
 from seqmtl.cli._command import Command
 from seqmtl.cli._console import show
+from seqmtl.similarity.kinds import ALL
 from seqmtl.verbs.similarity import Similarity
 
-_TEXT = """\
+_INDENT = "\n" + " " * 16
+_KINDS = "".join(
+    f"  {kind:<14}{entry.text.replace(chr(10), _INDENT)}\n"
+    for kind, entry in ALL.items()
+    if entry.text
+)
+_TEXT = f"""\
   seqmtl similarity --tree metazoa --organisms human,mouse,c_elegans,fruit_fly
   seqmtl similarity --tree tree.nwk --kind hierarchical -o K.tsv --plot K.png
   seqmtl similarity --alignment rrna.fasta --scales 0.05,0.2 -o K.tsv
@@ -16,16 +23,7 @@ _TEXT = """\
   seqmtl train windows.tsv.gz --similarity K.tsv -o splice.seqmtl
 
 kinds of similarity:
-  tree          length of the path shared from the root (default for --tree, --taxonomy)
-  hierarchical  one kernel per inner node of the tree
-  smooth        one kernel exp(-distance/scale) per scale (default for --alignment, --distances)
-  multigraph    one kernel per --graph (default for several); from a tree, one graph per inner
-                node, connecting all its leaves
-  graph         one --graph (default for one); from a tree, each leaf is connected to all leaves
-                below its parent
-  graphical     as graph, scaled to a diagonal of 1
-  clustering    --groups (default for it); from a tree, the leaves below each inner node
-  individual, union, easy    share nothing, everything, or half
+{_KINDS}  individual, union, easy    share nothing, everything, or half
 If a kind needs a tree, --alignment and --distances are turned into one by average linkage."""
 
 

@@ -67,25 +67,17 @@ class FeatureDefinition:
         X : Windows or list of str
             Windows of equal length.
         """
-        from scipy.sparse import csr_matrix, vstack
+        from scipy.sparse import vstack
 
         from seqmtl.sequences import Windows
 
         windows = X if isinstance(X, Windows) else Windows.from_strings(list(X))
         rows = self.bind(windows)
-        parts = []
-        for chosen in blocks_of(np.arange(rows.n_rows), rows.row_size):
-            block = rows.block(chosen, np.float32)
-            size, indptr = block.indptr[-1], block.indptr[:: len(rows.views)]
-            part = csr_matrix(
-                (block.values[:size], block.indices[:size], indptr),
-                shape=(chosen.size, rows.n_features),
-            )
-            part.sum_duplicates()
-            parts.append(part)
-        if not parts:
-            return csr_matrix((0, rows.n_features), dtype=np.float32)
-        return vstack(parts, format="csr")
+        every = np.arange(rows.n_rows)
+        parts = [sparse_rows(rows, p, np.float32) for p in blocks_of(every, rows.row_size)]
+        joined = vstack(parts or [sparse_rows(rows, every, np.float32)], format="csr")
+        joined.sum_duplicates()
+        return joined
 
     def at_site(self, offset: int) -> FeatureDefinition:
         """Return the map anchored at the site, whose first base is `offset` (0-based)."""
@@ -213,9 +205,14 @@ def gram_matrix(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[Any]:
     if G is not None:
         lower = np.tril(G)  # the upper triangle of G is not set
         return lower + np.tril(lower, -1).T
+    X = sparse_rows(rows, chosen, np.float64)
+    return (X @ X.T).toarray()
+
+
+def sparse_rows(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> Any:
+    """Return the features of the chosen rows as a CSR matrix, shape (m, n_features)."""
     from scipy.sparse import csr_matrix
 
-    indptr, indices, values, *_ = rows.block(chosen, np.float64)
+    indptr, indices, values, *_ = rows.block(chosen, dtype)
     size, indptr = indptr[-1], indptr[:: len(rows.views)]
-    X = csr_matrix((values[:size], indices[:size], indptr), (chosen.size, rows.n_features))
-    return (X @ X.T).toarray()
+    return csr_matrix((values[:size], indices[:size], indptr), (chosen.size, rows.n_features))

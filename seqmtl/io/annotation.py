@@ -134,14 +134,9 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
             path=source,
             line=line if first else None,
         )
-    logger.info(
-        "%s: %s, %d transcripts on %d contigs, %d left out",
-        source,
-        annotation.format,
-        len(annotation.transcripts),
-        len(annotation.contigs),
-        len(annotation.left_out),
-    )
+    left_out, text = len(annotation.left_out), "%s: %s, %d transcripts on %d contigs, %d left out"
+    counts = len(annotation.transcripts), len(annotation.contigs), left_out
+    logger.info(text, source, annotation.format, *counts)
     return annotation
 
 

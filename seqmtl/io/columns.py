@@ -170,10 +170,6 @@ class Places(NamedTuple):
     contig_lengths: NDArray[np.int64]
     is_reverse: NDArray[np.bool_]
 
-    def rows(self, chosen: NDArray[Any]) -> Places:
-        """Return a subset of the rows."""
-        return Places(*(column[chosen] for column in self))
-
 
 class PlaceColumns:
     """Parse contigs, positions and strands block by block.

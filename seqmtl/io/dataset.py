@@ -136,8 +136,20 @@ def read_summary(path: PathLike) -> dict[str, Any]:
 
 
 def folder_of(path: PathLike) -> str:
-    """Return the folder of a dataset, given the folder or its windows.tsv."""
+    """Return the folder of a dataset, given the folder or its windows.tsv.
+
+    Raises
+    ------
+    InputFormatError
+        If there is neither.
+    """
     path = os.fspath(path)
+    if not os.path.exists(path):
+        raise InputFormatError(
+            f"a dataset must be a folder of seqmtl dataset, or the {WINDOWS} in it, but there is "
+            "no such file; check its name",
+            path,
+        )
     return path if os.path.isdir(path) else os.path.dirname(path) or "."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,16 +153,14 @@ class _Reader:
         """Return the blocks of rows; the first line distinguishes BED from a table."""
         first, line, rest = pop_header(line_blocks(self.path), is_row)
         if not first:
-            raise InputFormatError(
-                "the file must hold sites, but it is empty; check how it was written",
-                path=self.source,
-            )
+            self._refuse("the file must hold sites, but it is empty; check how it was written")
         names = [name.strip() for name in readable(first).split("\t")]
         self.n_columns = len(names)
         has_number = any(name.isdigit() for name in names)
         self.is_bed = has_number or not {"contig", "position", "strand"} & set(names)
         if self.is_bed:
-            self._check_bed(first, line)
+            if self.n_columns < _BED_COLUMNS:
+                self._refuse_bed(first, line)
             self.columns = dict(_BED)
             rest = chain([Lines(first + b"\n" + bytes(PAD_BYTES), line)], rest)
         else:
@@ -172,19 +170,16 @@ class _Reader:
         self.places = PlaceColumns([self.genome], self.columns, start)
         return rest
 
-    def _check_bed(self, first: bytes, line: int) -> None:
-        if self.n_columns >= _BED_COLUMNS:
-            return
+    def _refuse(self, message: str, line: int | None = None) -> NoReturn:
+        raise InputFormatError(message, path=self.source, line=line)
+
+    def _refuse_bed(self, first: bytes, line: int) -> NoReturn:
         remedy = "add name, score and strand (+ or -)"
         if self.n_columns == 1:
             remedy = "separate columns by tabs; a table has a header with contig, position, strand"
         if first.startswith(b">"):
             remedy = "this looks like FASTA"
-        raise InputFormatError(
-            f"BED must have at least six columns, got {self.n_columns}; {remedy}",
-            path=self.source,
-            line=line,
-        )
+        self._refuse(f"BED must have at least six columns, got {self.n_columns}; {remedy}", line)
 
     def add(self, block: Lines) -> None:
         """Convert the sites of a block to windows."""
@@ -252,8 +247,14 @@ class _Reader:
     def result(self) -> SiteWindows:
         """Return the windows and the counts."""
         names = self.found.organisms
+        if not self.n_sites and self.n_skipped:
+            self._refuse(
+                f"organism must be one of the column's ({', '.join(names.names)}), "
+                f"got {self.organism!r}; choose one of them"
+            )
         if not self.n_sites:
-            self._refuse_nothing()
+            self._refuse("the table must have rows, but it has only a header; check how it was "
+                         "written")  # fmt: skip
         if self.organism is not None:
             match_names(self._own_names(), [self.organism], self.source)
         else:
@@ -266,36 +267,12 @@ class _Reader:
         labels = windows.labels
         if self.is_bed and (not self.scores_are_numbers or not (labels > 0).any()):
             labels[:] = 1
-        report = SiteReport(
-            self.n_sites,
-            self.n_padded,
-            self.n_dropped,
-            self.n_skipped,
-            int((labels > 0).sum()),
-            int((labels < 0).sum()),
-        )
+        by_label = int((labels > 0).sum()), int((labels < 0).sum())
+        others = self.n_padded, self.n_dropped, self.n_skipped
         logger.info(
             "%s: %d sites (%d true, %d decoys); %d windows padded with N, "
             "%d dropped at contig ends, %d of other organisms skipped",
-            self.source,
-            report.n_sites,
-            report.n_positive,
-            report.n_negative,
-            report.n_padded,
-            report.n_dropped,
-            report.n_skipped,
+            *(self.source, self.n_sites, *by_label, *others),
         )
-        windows.report = report
+        windows.report = SiteReport(self.n_sites, *others, *by_label)
         return windows
-
-    def _refuse_nothing(self) -> None:
-        if self.n_skipped:
-            raise InputFormatError(
-                f"organism must be one of the column's ({', '.join(self.found.organisms.names)}), "
-                f"got {self.organism!r}; choose one of them",
-                path=self.source,
-            )
-        raise InputFormatError(
-            "the table must have rows, but it has only a header; check how it was written",
-            path=self.source,
-        )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from seqmtl._names import match_names
 from seqmtl.coupling import Coupling, Nodes
 from seqmtl.similarity import TaskKernel
-from seqmtl.similarity.build import PLAIN
+from seqmtl.similarity.kinds import PLAIN
 from seqmtl.solvers.kernel_set import KernelSet
 
 #: Similarity of tasks by default: K = (11' + 3 I) / 4.
@@ -48,7 +48,8 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
                 f"task_kernel must be one of {', '.join(PLAIN)} or a TaskKernel, "
                 f"got {task_kernel!r}"
             )
-        return PLAIN[task_kernel](names)
+        kernel: TaskKernel = getattr(TaskKernel, task_kernel)(names)
+        return kernel
     if not isinstance(task_kernel, TaskKernel):
         return TaskKernel(names, task_kernel)
     found = match_names(names, task_kernel.names, f"the task kernel from {task_kernel.source}")

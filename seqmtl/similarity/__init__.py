@@ -1,7 +1,19 @@
-"""Task kernels, computed from relations between tasks."""
+"""Task kernels, computed from relations between tasks; names are imported on first use."""
 
-from seqmtl.similarity.distances import Distances
-from seqmtl.similarity.task_kernel import TaskKernel
-from seqmtl.similarity.trees import Tree, read_tree
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seqmtl.similarity.distances import Distances
+    from seqmtl.similarity.task_kernel import TaskKernel
+    from seqmtl.similarity.trees import Tree, read_tree
 
 __all__ = ["Distances", "TaskKernel", "Tree", "read_tree"]
+
+_HOME = {"Distances": "distances", "TaskKernel": "task_kernel"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'seqmtl.similarity' has no attribute {name!r}")
+    return getattr(import_module(f"seqmtl.similarity.{_HOME.get(name, 'trees')}"), name)

@@ -1,23 +1,4 @@
-"""Build a task kernel of a given kind from any suitable source.
-
-=============  ===================================================================================
-kind           K
-=============  ===================================================================================
-tree           shared path from the root
-hierarchical   one K_m per inner node of a tree
-smooth         one K_m = exp(-Dist / sigma_m) per scale
-multigraph     one K_m per graph; for a tree one per inner node, connecting all its leaves
-graph          one graph; for a tree each leaf is connected to all leaves below its parent
-graphical      the same graphs with a unit diagonal, a = 1
-clustering     groups; for a tree the leaves below each inner node
-individual     nothing shared; needs no source
-union          one model for all; needs no source
-easy           half shared; needs no source
-table          a precomputed kernel
-=============  ===================================================================================
-
-If a kind needs a tree, alignments and distances are converted by average linkage.
-"""
+"""Build a task kernel of a given kind (:mod:`seqmtl.similarity.kinds`) from any suitable source."""
 
 from __future__ import annotations
 
@@ -35,6 +16,7 @@ from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import InputFormatError
 from seqmtl.similarity.distances import Distances, linkage_tree, read_alignment_distances
 from seqmtl.similarity.graphs import read_graph
+from seqmtl.similarity.kinds import ALL, KINDS, SCALED
 from seqmtl.similarity.relation_tables import all_members, read_distances, read_groups
 from seqmtl.similarity.task_kernel import TaskKernel
 from seqmtl.similarity.taxonomy import read_ncbi_taxonomy
@@ -42,20 +24,6 @@ from seqmtl.similarity.trees import Tree, TreeSource, prune_to, read_tree
 
 FilePath: TypeAlias = "str | os.PathLike[str]"
 
-_TREES = ("tree", "taxonomy", "alignment", "distances")
-#: Kernels that need only the names of the tasks.
-PLAIN = {"individual": TaskKernel.individual, "union": TaskKernel.union, "easy": TaskKernel.easy}
-_FROM = {
-    "tree": _TREES,
-    "hierarchical": _TREES,
-    "smooth": _TREES,
-    "multigraph": ("graph", *_TREES),
-    "graph": ("graph", *_TREES),
-    "graphical": ("graph", *_TREES),
-    "clustering": ("groups", *_TREES),
-    **dict.fromkeys(PLAIN, (*_TREES, "graph", "groups")),
-    "table": ("table",),
-}
 #: Every source, with the kind that it gives by default.
 _DEFAULT = {
     "tree": "tree",
@@ -69,9 +37,6 @@ _DEFAULT = {
 
 _FEWER = "use fewer tasks"
 
-#: Kinds to ask for; "table" is the kind of a precomputed table.
-KINDS = tuple(kind for kind in _FROM if kind != "table")
-
 
 @dataclass(frozen=True, eq=False)
 class KernelRequest:
@@ -80,7 +45,7 @@ class KernelRequest:
     Parameters
     ----------
     kind : str or None
-        One of `KINDS`, see the table above. None chooses by source: tree for a tree or a
+        One of :data:`seqmtl.similarity.kinds.KINDS`. None chooses by source: tree for a tree or a
         taxonomy, smooth for an alignment or distances, graph for one graph, multigraph for
         several, clustering for groups. The attribute holds the choice.
     scales : tuple of float, optional
@@ -123,22 +88,24 @@ class KernelRequest:
         if kind is None and given:
             kind = "multigraph" if n_graphs > 1 and given[0] == "graph" else _DEFAULT[given[0]]
             object.__setattr__(self, "kind", kind)
-        if kind not in _FROM:
+        if kind not in ALL:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-        is_plain = kind in PLAIN
-        if len(given) > 1 or not {*given} <= {*_FROM[kind]} or not (given or is_plain):
-            usable = [source for source in given if source in _FROM[kind]]
+        possible, is_plain = ALL[kind].sources, ALL[kind].takes == "names"
+        if len(given) > 1 or not {*given} <= {*possible} or not (given or is_plain):
+            usable = [source for source in given if source in possible]
             raise ValueError(
-                f"{kind} must have {'at most ' * is_plain}one source of {', '.join(_FROM[kind])}, "
-                f"got {' and '.join(given) or 'none'}; give {(*usable, _FROM[kind][0])[0]}"
+                f"{kind} must have {'at most ' * is_plain}one source of {', '.join(possible)}, "
+                f"got {' and '.join(given) or 'none'}; give {(*usable, possible[0])[0]}"
                 f"{' alone' * (len(given) > 1)}"
             )
         if kind in ("graph", "graphical") and n_graphs > 1:
             raise ValueError(
                 f"{kind} must have one graph, got {n_graphs}; multigraph takes several"
             )
-        if self.scales is not None and kind != "smooth":
-            raise ValueError(f"scales must be given with smooth only, got {kind}; leave them out")
+        if self.scales is not None and kind not in SCALED:
+            raise ValueError(
+                f"scales must be given with {' or '.join(SCALED)} only, got {kind}; leave them out"
+            )
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -148,7 +115,7 @@ class KernelRequest:
     @property
     def has_tree(self) -> bool:
         """Tell whether there is a tree, or a source that converts to one."""
-        return not {*_TREES}.isdisjoint(self.given)
+        return not {"tree", "taxonomy", "alignment", "distances"}.isdisjoint(self.given)
 
     @property
     def needs_organisms(self) -> bool:
@@ -172,20 +139,19 @@ class KernelRequest:
         ValueError
             If the organisms are not given, but needed.
         """
-        kind, wanted = self.kind, None if organisms is None else tuple(organisms)
+        wanted, entry = None if organisms is None else tuple(organisms), ALL[str(self.kind)]
+        make = getattr(TaskKernel, entry.make)
         if self.table is not None:
-            kernel = TaskKernel.from_tsv(self.table)
+            kernel: TaskKernel = make(self.table)
             return kernel if wanted is None else kernel.restrict(wanted)
-        if kind in PLAIN:
-            return PLAIN[kind](self._names(wanted))
-        if kind == "smooth":
-            return TaskKernel.smooth(self._read_distances(wanted), self.scales)
-        if kind == "tree":
-            return TaskKernel.from_newick(self.read_tree(wanted), wanted)
-        if kind == "hierarchical":
-            return TaskKernel.hierarchical(self.read_tree(wanted), wanted)
-        if kind == "clustering" and self.groups is not None:
-            return TaskKernel.clustering(read_groups(self.groups), wanted)
+        if entry.takes == "names":
+            return make(self._names(wanted))
+        if entry.takes == "distances":
+            return make(self._read_distances(wanted), self.scales)
+        if entry.takes == "tree":
+            return make(self.read_tree(wanted), wanted)
+        if self.groups is not None:
+            return make(read_groups(self.groups), wanted)
         if self.graph:
             return self._of_graphs(*self._read_graphs(wanted))
         return self._of_clades(*prune_to(self.read_tree(wanted), wanted))

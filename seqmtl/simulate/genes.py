@@ -45,11 +45,6 @@ class Layout:
     exon_start: np.ndarray
     exon_end: np.ndarray
 
-    def tss(self) -> np.ndarray:
-        """Return the first transcribed base of every gene, in sense coordinates."""
-        first: np.ndarray = self.exon_start[self.first_exon[:-1]]
-        return first
-
     def introns(self) -> tuple[np.ndarray, np.ndarray]:
         """Return start and end of every intron, in sense coordinates, gene by gene."""
         inner = np.ones(self.exon_start.size, dtype=bool)
@@ -87,13 +82,6 @@ class Layout:
         first, last = self.first_exon[:-1], self.first_exon[1:] - 1
         start = np.minimum(self.exon_start[first], self.exon_start[last])
         return start, np.maximum(self.exon_end[first], self.exon_end[last])
-
-    def gaps(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return start and end of the gaps between blocks, before the first and after the last."""
-        return (
-            np.concatenate(([0], self.block_end)),
-            np.concatenate((self.block_start, [self.length])),
-        )
 
 
 def lay_out_genes(n_genes: int, length: int, margin: int, rng: np.random.Generator) -> Layout:
@@ -164,7 +152,8 @@ def fill_gaps(
     repeats, unknown : numpy.ndarray
         Positions to write in lower case, and positions of N, int64, sorted.
     """
-    starts, ends = layout.gaps()
+    starts = np.concatenate(([0], layout.block_end))
+    ends = np.concatenate((layout.block_start, [layout.length]))
     roomy = rng.permutation(np.flatnonzero(ends - starts >= _ROOMY_GAP))
     n_runs = min(3, roomy.size // 4)
     chosen = roomy[: n_runs + (roomy.size - n_runs) // 2]

@@ -269,7 +269,8 @@ def _make_chromosome(
     layout = lay_out_genes(n_genes, settings.chromosome_length, settings.margin, rng)
     codes = composition.generate(layout.regions(), rng)
     donors, acceptors = layout.introns()
-    places = {"donor": donors, "acceptor": acceptors, "tss": layout.tss()}
+    starts = layout.exon_start[layout.first_exon[:-1]]
+    places = {"donor": donors, "acceptor": acceptors, "tss": starts}
     first = Composition.N_TRAITS
     for name, model in MODELS.items():
         model.plant(codes, places[name], traits[first : first + model.n_traits], rng)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from seqmtl import _kinds
 from seqmtl.exceptions import UsageError
 from seqmtl.request import Request, option
+from seqmtl.similarity.kinds import KINDS, PLAIN, SCALED, SEVERAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,15 +17,7 @@ if TYPE_CHECKING:
     from seqmtl.similarity import TaskKernel
     from seqmtl.similarity.build import KernelRequest
 
-#: Same as in seqmtl.similarity.build, which would import numpy.
-KINDS = (
-    "tree", "hierarchical", "smooth", "multigraph", "graph", "graphical", "clustering",
-    "individual", "union", "easy",
-)  # fmt: skip
-
-PLAIN = ("individual", "union", "easy")
 LARGEST_TREE = "eukaryotes"
-MKL_KINDS = ("hierarchical", "smooth", "multigraph")
 
 GROUP = "relation between the organisms (one of)"
 
@@ -57,7 +50,7 @@ class Relations(Request):
     )
     groups: str | None = _source("lines of organism, group and an optional weight", metavar="TSV")
     scales: tuple[float, ...] | None = _source(
-        "scales of smooth (default: 1/4, 1 and 4 times the median distance)",
+        f"scales of {' and '.join(SCALED)} (default: 1/4, 1 and 4 times the median distance)",
         metavar="S,...",
         kind=_kinds.scales,
     )
@@ -68,7 +61,7 @@ class Relations(Request):
         Parameters
         ----------
         what : str or None
-            One of `KINDS`, or the path of a table.
+            One of :data:`seqmtl.similarity.kinds.KINDS`, or the path of a table.
 
         Raises
         ------
@@ -94,12 +87,12 @@ class TrainingRelations(Relations):
     """How training couples the organisms."""
 
     similarity: str | None = _source(
-        "individual, union, easy, another kind, or a table (default: the tree)", metavar="KIND|TSV"
+        f"{', '.join(PLAIN)}, another kind, or a table (default: the tree)", metavar="KIND|TSV"
     )
     mkl: str | None = _source(
-        "learn the weights of kernels: hierarchical, smooth or multigraph",
+        f"learn the weights of kernels: {', '.join(SEVERAL[:-1])} or {SEVERAL[-1]}",
         metavar="KIND",
-        choices=MKL_KINDS,
+        choices=SEVERAL,
     )
 
     def check(self) -> None:

@@ -11,6 +11,7 @@ from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
+from seqmtl.similarity.kinds import SEVERAL
 from seqmtl.verbs import _options, _relations
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
     )
     mkl: str = _of_methods(
         "kernels for mkl: one per clade, per distance scale, or per graph",
-        choices=_relations.MKL_KINDS,
+        choices=SEVERAL,
         default="hierarchical",
     )
     norm: float = _of_methods(

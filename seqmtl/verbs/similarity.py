@@ -10,8 +10,9 @@ from seqmtl import _kinds
 from seqmtl.exceptions import UsageError
 from seqmtl.files.outputs import check_outputs
 from seqmtl.request import option, verb
+from seqmtl.similarity.kinds import KINDS
 from seqmtl.verbs import _options
-from seqmtl.verbs._relations import KINDS, Relations, check_tree
+from seqmtl.verbs._relations import Relations, check_tree
 
 if TYPE_CHECKING:
     from seqmtl.similarity import TaskKernel

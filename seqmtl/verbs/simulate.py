@@ -27,7 +27,11 @@ class Simulate(Request):
     windows: int = option("training windows per organism", default=1000)
     window: int = option("bases per window", metavar="BP", default=200)
     chromosomes: int = option("chromosomes per organism; the last is the test set", default=3)
-    chromosome_length: int = option("bases per chromosome", metavar="BP", default=200_000)
+    chromosome_length: int = option(
+        "bases per chromosome; 1000 windows need about 40000 at least, of tss 185000",
+        metavar="BP",
+        default=200_000,
+    )
     no_windows: bool = option("write only genomes, sites and annotation", default=False)
 
     def run(self) -> Any:

@@ -13,6 +13,7 @@ from seqmtl import _kinds
 from seqmtl.exceptions import TrainingInterrupted, UsageError
 from seqmtl.files.outputs import check_outputs
 from seqmtl.request import option, verb
+from seqmtl.similarity.kinds import PLAIN
 from seqmtl.verbs import _options, _relations
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ def _space(request: Train, kernel: Any, names: tuple[str, ...]) -> Space | None:
         return None
     costs = COSTS if request.C is None else (request.C,)
     relation = None if kernel is None else resolve_kernel(kernel, names)
-    if request.similarity in _relations.PLAIN and relation is not None:
+    if request.similarity in PLAIN and relation is not None:
         return Space.of_cost(relation, costs)
     return Space.of_sharing(names, relation, costs)
 

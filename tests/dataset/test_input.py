@@ -197,6 +197,8 @@ def test_errors_of_a_dataset(dataset):
         InputFormatError, match=r"no windows of split 'dev'.*the splits test, train"
     ):
         read_dataset(dataset, split="dev")
+    with pytest.raises(InputFormatError, match=r"absent: .* but there is no such file; check its"):
+        read_dataset("absent")
     genome = dataset.parent / "x.fa"
     moved = genome.rename(dataset.parent / "moved.fa")
     with pytest.raises(SeqmtlError, match=r"genome of x must be at .*x.fa, but there is no such"):

@@ -13,8 +13,9 @@ from scipy.spatial.distance import squareform
 from seqmtl import TaskKernel
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
 from seqmtl.similarity import Distances, _newick, read_tree
-from seqmtl.similarity.build import KINDS, KernelRequest
+from seqmtl.similarity.build import KernelRequest
 from seqmtl.similarity.distances import linkage_tree
+from seqmtl.similarity.kinds import KINDS
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2,ant:2)insects:1)root;"
 NAMES = ("ape", "man", "fly", "bee", "ant")
