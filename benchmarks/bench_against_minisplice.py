@@ -29,8 +29,8 @@ from _common import describe, make_parser, resample
 from seqmtl import MultiTaskModel, read_annotation
 from seqmtl.evaluation import evaluate
 from seqmtl.io.dataset import read_split_genome
+from seqmtl.scan.finder import finder_of
 from seqmtl.scan.held_out import find_candidates
-from seqmtl.scan.organism import finder_of
 
 
 def main() -> None:

@@ -176,7 +176,7 @@ def load_once(arguments: argparse.Namespace) -> None:
 
     from seqmtl.models.saved import load_model
     from seqmtl.scan import SiteFinder, write_scan
-    from seqmtl.scan.organism import scanner_of
+    from seqmtl.scan.finder import scanner_of
 
     genomes = [list(SimulatedGenome().pieces(n)) for n in (10_000, round(1e6 * arguments.scan))]
     started, before = time.process_time(), peak_mib()

@@ -16,8 +16,8 @@ from seqmtl.dataset import read_config, write_dataset
 from seqmtl.explain import poim
 from seqmtl.io import load_genome
 from seqmtl.models.site import Site
+from seqmtl.scan.finder import finder_of
 from seqmtl.scan.held_out import score_held_out
-from seqmtl.scan.organism import finder_of
 from seqmtl.simulate import simulate, write_simulation
 from seqmtl.variants import score_variants
 

@@ -11,8 +11,7 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.models.paired import PairedModel
 from seqmtl.pairs.chain import Posteriors, join_ends, margin_of, run_chain, to_log_odds
 from seqmtl.scan.filters import BlockCounts, SiteFilters
-from seqmtl.scan.finder import Found, SiteFinder
-from seqmtl.scan.organism import finder_of
+from seqmtl.scan.finder import Found, SiteFinder, finder_of
 from seqmtl.sequences.sites import Sites
 
 _BLOCK = 1_000_000  # site starts found at a time; more where introns, and so margins, are long

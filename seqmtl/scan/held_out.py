@@ -21,8 +21,7 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.site import Site, site_of_model
 from seqmtl.scan.filters import BlockCounts
-from seqmtl.scan.finder import SiteFinder
-from seqmtl.scan.organism import finder_of
+from seqmtl.scan.finder import SiteFinder, finder_of
 from seqmtl.sequences.candidates import clean_windows
 from seqmtl.sequences.sites import Sites, has_word
 
@@ -165,7 +164,7 @@ def candidate_finder(
     Parameters
     ----------
     model, organism, from_relatives
-        See :func:`seqmtl.scan.organism.scanner_of`.
+        See :func:`seqmtl.scan.finder.scanner_of`.
     path : path-like
         The dataset.
 

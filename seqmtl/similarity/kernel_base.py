@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,6 +72,11 @@ class NamedKernels:
         return mine == its and np.array_equal(self.matrices, other.matrices)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for array in (self.matrix, self.matrices):  # the arrays of a copy are writable
+            array.setflags(write=False)
 
     @property
     def n_kernels(self) -> int:

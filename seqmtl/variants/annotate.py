@@ -113,14 +113,14 @@ class Annotator:
         self.threshold = threshold
         self.texts = texts_of(scorer)
 
-    def annotate(self, batch: VcfBatch, *, with_table: bool) -> Annotated:
-        """Return the annotated lines of a batch and, if requested, those of the table."""
+    def annotate(self, batch: VcfBatch, output: Output, table: Output | None) -> Annotated:
+        """Return what a batch adds to the outputs of :func:`annotate_vcf`."""
         alleles, kept = self._alleles(batch)
         every = [own.lists() for own in self.scorer.by_signal(self.genome, kept.alleles())]
         summary = AnnotationSummary(n_records=len(batch.rows), n_alleles=len(alleles))
         entries: list[list[list[str]]] = [[[] for _ in self.texts] for _ in batch.rows]
         reasons: list[list[str]] = [[] for _ in batch.rows]
-        table: list[str] = []
+        rows: list[str] = []
         for record, alt, i, reason in alleles:
             row, position = batch.rows[record], batch.positions[record]
             if reason:
@@ -133,15 +133,16 @@ class Annotator:
                 summary.n_reported += 1
                 for text, effects, own in zip(self.texts, every, entries[record], strict=True):
                     own.append(text.entry(alt, effects, i, position))
-                    if with_table:
-                        table.append(text.line(row, alt, effects, i, position))
+                    if table is not None:
+                        rows.append(text.line(row, alt, effects, i, position))
         summary.n_without_alleles = len(batch.rows) - len({allele.record for allele in alleles})
         lines = []
         for row, of_signals, why in zip(batch.rows, entries, reasons, strict=True):
             parts = (text.info(own, why) for text, own in zip(self.texts, of_signals, strict=True))
             lines.append(add_info(row, b";".join(filter(None, parts))))
-        rows = "".join(table).encode("utf-8", "surrogateescape")
-        return Annotated(b"".join(lines), rows, summary)
+        lines_of_table = "".join(rows).encode("utf-8", "surrogateescape")
+        packed = packer(table)(lines_of_table) if table is not None else b""
+        return Annotated(packer(output)(b"".join(lines)), packed, summary)
 
     def _alleles(self, batch: VcfBatch) -> tuple[list[_Allele], AlleleList]:
         """Check the alleles of all records, and collect those that can be scored."""
@@ -158,15 +159,6 @@ class Annotator:
                 reason = refused or kept.add(contig, position - 1, row[REF], alt)
                 found.append(_Allele(number, alt, place, reason))
         return found, kept
-
-
-def annotate_batch(
-    annotator: Annotator, output: Output, table: Output | None, batch: VcfBatch
-) -> Annotated:
-    """Return what some records add to the outputs of :func:`annotate_vcf`."""
-    done = annotator.annotate(batch, with_table=table is not None)
-    rows = b"" if table is None else packer(table)(done.table)
-    return Annotated(packer(output)(done.lines), rows, done.summary)
 
 
 def annotate_vcf(
@@ -195,7 +187,7 @@ def annotate_vcf(
     command : str
         Command line to record in the header.
     run_batches : callable, optional
-        Yields for batches, in order, what :func:`annotate_batch` returns. Default: here.
+        Yields for batches, in order, what :meth:`Annotator.annotate` returns. Default: here.
 
     Raises
     ------
@@ -211,8 +203,7 @@ def annotate_vcf(
     columns = (*TABLE, *(INTRONS if annotator.scorer.sees_introns else ()))
 
     def run_here(batches: Iterator[VcfBatch]) -> Iterator[Annotated]:
-        work = partial(annotate_batch, annotator, output, table)
-        return in_order(work, batches)
+        return in_order(partial(annotator.annotate, output=output, table=table), batches)
 
     batches = _watch_order(reader.batches(annotator.scorer.n_records), summary)
     with ExitStack() as stack:

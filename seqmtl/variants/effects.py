@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.scan.organism import finder_of
+from seqmtl.scan.finder import finder_of
 from seqmtl.sequences import Genome
 from seqmtl.sequences.sites import has_word
 from seqmtl.variants._allele_kernels import fill_haplotypes

@@ -32,7 +32,7 @@ from seqmtl.models.saved import load_model
 from seqmtl.models.site import Site
 from seqmtl.pairs import PairedFinder
 from seqmtl.scan import Recovery, ScanSummary, SiteFilters, Track, write_scan
-from seqmtl.scan.organism import finder_of
+from seqmtl.scan.finder import finder_of
 from seqmtl.scan.writers import check_seekable, guess_format, inserted, output_paths
 from seqmtl.sequences.genome import unknown_contig
 from seqmtl.verbs._scan_options import ScanOptions

@@ -184,7 +184,7 @@ class _Recipe(NamedTuple):
 def _run_there(
     cluster: Cluster, annotator: Annotator, request: Variants, batches: Iterator[VcfBatch]
 ) -> Iterator[Any]:
-    """Yield what :func:`seqmtl.variants.annotate.annotate_batch` returns on the workers."""
+    """Yield what :meth:`seqmtl.variants.Annotator.annotate` returns on the workers."""
     from seqmtl.cluster import Piece
     from seqmtl.files.catalogue import model_path
 
@@ -205,11 +205,9 @@ def _run_there(
 
 def annotate_there(recipe: _Recipe, batch: VcfBatch) -> Any:
     """Annotate some records on a worker."""
-    from seqmtl.variants.annotate import annotate_batch
-
     with _OPENING:
         annotator = _annotator_of(recipe)
-    return annotate_batch(annotator, recipe.request.output, recipe.request.tsv, batch)
+    return annotator.annotate(batch, recipe.request.output, recipe.request.tsv)
 
 
 @lru_cache(maxsize=1)

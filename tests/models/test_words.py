@@ -16,8 +16,8 @@ from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.probability_curve import cross_fitted, fit_curve, fit_words
 from seqmtl.models.site import Site
+from seqmtl.scan.finder import scanner_of
 from seqmtl.scan.held_out import score_held_out
-from seqmtl.scan.organism import scanner_of
 from seqmtl.sequences import Windows, encode
 from tests.oracles.annotation import reverse_complement
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from seqmtl.io.genome import load_genome
 from seqmtl.pairs import join_ends, run_chain
-from seqmtl.scan.organism import scanner_of
+from seqmtl.scan.finder import scanner_of
 from seqmtl.sequences import reverse_complement
 from seqmtl.sequences.sites import Sites
 

@@ -9,8 +9,8 @@ from seqmtl import JointFeatures, MultiTaskModel, PositionalKmers, TaskKernel, W
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features.weighted_degree import Spectrum
 from seqmtl.models.site import Site
-from seqmtl.scan import organism
-from seqmtl.scan.organism import scanner_of
+from seqmtl.scan import finder
+from seqmtl.scan.finder import scanner_of
 from seqmtl.scan.score_tables import PRECISION
 from seqmtl.sequences import Windows, encode
 from tests.scan.cases import flip, make_contig
@@ -68,7 +68,7 @@ def test_windows_scored_without_tables(monkeypatch, name, strand):
     model = with_words(model) if name == "words" else model
     codes = encode(make_contig(np.random.default_rng(3), 300, 0.2))
     tables = scanner_of(model, "fly")
-    monkeypatch.setattr(organism, "MOST_BYTES", 0)
+    monkeypatch.setattr(finder, "MOST_BYTES", 0)
     scanner = scanner_of(model, "fly")
     scores = scanner.scan_contig(codes, strand)
     np.testing.assert_allclose(scores, tables.scan_contig(codes, strand), atol=2 * PRECISION)

@@ -413,7 +413,7 @@ class TestSeveral:
         assert self.K != TaskKernel(self.K.names, 2 * self.K.matrices, labels=self.K.labels)
         assert self.K != TaskKernel(self.K.names, self.K.matrices)
         assert self.K != "K"
-        for array in (self.K.matrix, self.K.matrices):
+        for array in (self.K.matrix, self.K.matrices, again.matrix, again.matrices):
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 2
         with pytest.raises(AttributeError, match="cannot assign to field"):
