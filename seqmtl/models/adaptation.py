@@ -25,7 +25,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,15 @@ class Adapted:
     evidence: dict[float, float]
 
 
+class _Candidate(NamedTuple):
+    """A direction of the prior, by number, the trust in it, and the cost."""
+
+    direction: int
+    trust: float
+    C: float
+    prior: float
+
+
 def check_labels(y: NDArray[Any], name: str) -> None:
     """Check that there are enough labels of both classes.
 
@@ -126,24 +135,29 @@ def learn(
     folds = CrossValidation(examples.take(rows), features, settings, scales=scales)
     check_labels(folds.y, examples.names[0])
     directions, offsets = _given(folds, scores[rows], weights)
-    candidates = [(d, x, C) for x in TRUSTS for d in range(2 if x else 1) for C in COSTS]
-    prior = [TRUSTS[x] / (2 if x else 1) for _, x, _ in candidates]
+    candidates = [
+        _Candidate(direction, trust, C, prior / n_directions)
+        for trust, prior in TRUSTS.items()
+        for n_directions in [2 if trust else 1]
+        for direction in range(n_directions)
+        for C in COSTS
+    ]
     K = np.ones((1, 1))
-    fits = [folds.fit(K, C, [x * own[d] for own in offsets]) for d, x, C in candidates]
-    found = np.array([[fit.values.sum()] for fit in fits])
-    share = weigh(found, prior, _SHARPNESS)[:, 0]
-    part = share / np.maximum([fit.scores.std() for fit in fits], 1e-12)
-    part /= part.sum()
-    trusts = np.array([x for _, x, _ in candidates])
-    a = (part * trusts) @ np.array([directions[d] for d, *_ in candidates])
+    fits = [folds.fit(K, c.C, [c.trust * own[c.direction] for own in offsets]) for c in candidates]
+    log_likelihoods = np.array([[fit.values.sum()] for fit in fits])
+    posterior = weigh(log_likelihoods, [c.prior for c in candidates], _SHARPNESS)[:, 0]
+    mixture = posterior / np.maximum([fit.scores.std() for fit in fits], 1e-12)
+    mixture /= mixture.sum()
+    trusts = np.array([c.trust for c in candidates])
+    a = (mixture * trusts) @ np.array([directions[c.direction] for c in candidates])
     if rows.size == n:
         amounts = np.zeros(n)  # of copies, the first has that of all
-        amounts[folds.rows] = folds.y * (part @ np.array([fit.alpha for fit in fits]))
+        amounts[folds.rows] = folds.y * (mixture @ np.array([fit.alpha for fit in fits]))
     else:
-        C = float(np.exp(share @ np.log([C for *_, C in candidates])))
+        C = float(np.exp(posterior @ np.log([c.C for c in candidates])))
         amounts = _descend(examples, scores @ a, replace(settings, C=C), features, scales)
-    held_out = (part @ np.array([fit.scores for fit in fits]))[folds.copy_of]
-    evidence = {x: float(share[trusts == x].sum()) for x in TRUSTS}
+    held_out = (mixture @ np.array([fit.scores for fit in fits]))[folds.copy_of]
+    evidence = {trust: float(posterior[trusts == trust].sum()) for trust in TRUSTS}
     return Adapted(a, amounts, rows, held_out, evidence)
 
 

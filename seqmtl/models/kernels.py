@@ -79,23 +79,27 @@ def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:
         return resolve_kernel(task_kernels, names)
     if not task_kernels:
         raise ValueError("task_kernels must hold at least one task kernel, got none")
-    found = [resolve_kernel(kernel, names) for kernel in task_kernels]
-    if len(found) == 1:
-        return found[0]
-    same = len({frozenset(kernel.names) for kernel in found}) == 1
-    found = [kernel.restrict(found[0].names if same else names) for kernel in found]
+    kernels = [resolve_kernel(kernel, names) for kernel in task_kernels]
+    return _joined(kernels, names) if len(kernels) > 1 else kernels[0]
+
+
+def _joined(kernels: list[TaskKernel], names: tuple[str, ...]) -> TaskKernel:
+    """Return one kernel with the matrices of all; each has the tasks of the data first."""
+    first = kernels[0]
+    is_same = len({frozenset(kernel.names) for kernel in kernels}) == 1
+    kernels = [kernel.restrict(first.names if is_same else names) for kernel in kernels]
     labels = [
         label if kernel.n_kernels > 1 else kernel.source
-        for kernel in found
+        for kernel in kernels
         for label in kernel.labels
     ]
-    parts = [(kernel.nodes, kernel.n_kernels) for kernel in found if kernel.nodes is not None]
+    parts = [(kernel.nodes, kernel.n_kernels) for kernel in kernels if kernel.nodes is not None]
     return TaskKernel(
-        found[0].names,
-        np.concatenate([kernel.matrices for kernel in found]),
-        " + ".join(kernel.source for kernel in found),
+        kernels[0].names,
+        np.concatenate([kernel.matrices for kernel in kernels]),
+        " + ".join(kernel.source for kernel in kernels),
         labels=_distinct(labels),
-        nodes=Nodes.join(parts) if len(parts) == len(found) else None,
+        nodes=Nodes.join(parts) if len(parts) == len(kernels) else None,
     )
 
 
