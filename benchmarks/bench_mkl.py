@@ -63,7 +63,7 @@ def train_once(arguments: argparse.Namespace) -> None:
 
     from seqmtl import TaskKernel, WeightedDegree
     from seqmtl.models.examples import Examples
-    from seqmtl.models.kernels import kernel_set
+    from seqmtl.models.kernels import couple
     from seqmtl.models.training import Settings, solve
 
     windows = read(arguments)
@@ -72,7 +72,7 @@ def train_once(arguments: argparse.Namespace) -> None:
     distances = np.linalg.norm(points[:, None] - points, axis=2)
     kernel = TaskKernel.smooth(distances, np.geomspace(0.1, 10.0, M), windows.task_names)
     is_mkl = arguments.case == "mkl"
-    K = kernel_set(kernel, T, 1, 2.0)
+    K = couple(kernel, T, 1, 2.0)
     norm = 2.0 if is_mkl else None
     rows = WeightedDegree(degree=arguments.degree).bind(windows)
     examples, peak_read = Examples.of(windows), peak_mib()
