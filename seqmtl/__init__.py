@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -50,10 +51,7 @@ if TYPE_CHECKING:
     from seqmtl.verbs.simulate import simulate as simulate
 
 #: What can be asked of seqmtl, as on the command line: a module of seqmtl.verbs for each.
-_VERBS = (
-    "adapt calibrate compare dataset evaluate explain pair predict report scan similarity simulate "
-    "train train_table variants"
-).split()
+_VERBS = [path.stem for path in Path(__file__).with_name("verbs").glob("[a-z]*.py")]
 
 _NAMES = {
     "seqmtl._threads": "use_threads",
