@@ -68,7 +68,7 @@ class Demo(Request):
         words = [word.format(self.output, self.seed) for word in step.split()]
         command_line = shlex.join(["seqmtl", *words])
         _show_command(command_line)
-        args = import_module("seqmtl.cli.main").build_parser().parse_args(words)
+        args = import_module("seqmtl.cli.main").build_parser(words).parse_args(words)
         with messages_from(logging.WARNING):
             args.of.request_of(args, command_line)()
 

@@ -60,8 +60,8 @@ examples:
 exit codes: 0 success, 1 bad data, 2 usage error, 3 not converged, 130 interrupted"""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Build the parser of all commands."""
+def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Build the parser of all commands, or of the one that the words begin with."""
     parser = argparse.ArgumentParser(
         prog="seqmtl",
         description=_DESCRIPTION,
@@ -70,7 +70,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"seqmtl {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in _COMMANDS.split():
+    names = _COMMANDS.split()
+    asked = [name for name in names if name.replace("_", "-") in words[:1]]
+    for name in asked or names:
         import_module(f"seqmtl.cli.{name}").COMMAND.add_to(subparsers)
     return parser
 
@@ -89,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         Exit code.
     """
     words = sys.argv[1:] if argv is None else argv
-    parser = build_parser()
+    parser = build_parser(words)
     odd = [word for word in words if re.search("[\ud800-\udfff]", word)]
     if odd:
         parser.error(f"{odd[0]!a} is not UTF-8, as models and summaries are; rename the file")

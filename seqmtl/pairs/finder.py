@@ -80,10 +80,11 @@ class PairedFinder:
         least = (self.filters.min_probability or 0.0) if self._with_introns else None
         sites, found = self.weigh(piece, first - self.margin, last + self.margin, least)
         counts = BlockCounts()
-        inside = sites.take(self._is_asked_for(sites, first, last))
+        asked = self._is_asked_for(sites, first, last)
+        of_ends = asked & sites["is_donor"], asked & ~sites["is_donor"]
         streams = {
-            own.signal: self._reported(piece, inside.take(inside["is_donor"] == is_donor), counts)
-            for own, is_donor in zip(self.finders, (True, False), strict=True)
+            own.signal: self._reported(piece, sites, of_end, counts)
+            for own, of_end in zip(self.finders, of_ends, strict=True)
         }
         if self._with_introns:
             introns = _introns(sites, found, piece.start)
@@ -129,9 +130,13 @@ class PairedFinder:
         posteriors = run_chain(sites, self.layer, min_probability)
         return sites.adding(log_p=posteriors.sites), posteriors
 
-    def _reported(self, piece: ContigPiece, sites: Sites, counts: BlockCounts) -> Sites:
-        """Return the sites of a signal that pass the filters, with their log-odds."""
-        sites = sites.take(np.argsort(sites.is_reverse, kind="stable"))
+    def _reported(
+        self, piece: ContigPiece, sites: Sites, asked: NDArray[np.bool_], counts: BlockCounts
+    ) -> Sites:
+        """Return the sites asked for that pass the filters, plus before minus, as log-odds."""
+        is_reverse, rows = sites.is_reverse, np.flatnonzero(asked)
+        rows = np.concatenate([rows[~is_reverse[rows]], rows[is_reverse[rows]]])
+        sites = Sites(sites.starts[rows], is_reverse[rows], {"log_p": sites["log_p"][rows]})
         counts.n_scored += len(sites)
         counts.n_candidates += len(sites)
         for reason, passes in self.filters.of_places.items():
