@@ -89,7 +89,10 @@ def descend(block, rows, examples, state, groups, K, bias_scale, loss, band):
     alpha, weights, bias, keep = state
     group, column, scale, kernels, begins, widths, starts, strides = groups
     n_views, T = K.shape[:2]
-    pattern = np.zeros(4 * strides.max(), weights.dtype)
+    widest = 0
+    for stride in strides:  # strides.max() would load scipy
+        widest = max(widest, stride)
+    pattern = np.zeros(4 * widest, weights.dtype)
     end = indptr[rows.size * n_views] - 1
     for r in range(rows.size):
         i = rows[r]
