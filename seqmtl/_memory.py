@@ -17,11 +17,11 @@ def available_memory() -> int:
         fields = dict(line.split(":", 1) for line in lines)
         total = int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
-        pass
+        pass  # no Linux: the physical memory stands
     try:
         total = min(total, int(read_bytes("/sys/fs/cgroup/memory.max")))
     except (OSError, ValueError):
-        pass
+        pass  # no control group, or one without a limit ("max")
     most = resource.getrlimit(resource.RLIMIT_AS)[0]  # of ulimit -v, and some batch systems
     if most != resource.RLIM_INFINITY:
         used = int(read_bytes("/proc/self/statm").split()[0]) * os.sysconf("SC_PAGE_SIZE")

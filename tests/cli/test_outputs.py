@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shlex
 
 import pytest
 
+from seqmtl import MultiTaskModel
 from seqmtl.cli.main import main
 from seqmtl.simulate import simulate, write_simulation
 
@@ -106,6 +108,10 @@ def test_a_model_may_be_calibrated_in_place_and_an_organism_may_be_called_as_a_f
         seqmtl(f"calibrate m.seqmtl {made}/don --split valid -o m.seqmtl")
         seqmtl(f"adapt m.seqmtl {made}/few.tsv --organism bee --like ape -o m.seqmtl")
         seqmtl(f"scan m.seqmtl {made}/genomes/ape.fa --organism ape -o ape --json ape.json")
+        assert MultiTaskModel.load("m.seqmtl").tasks == ("ape", "man", "bee")
+        (scan,) = json.loads((tmp_path / "ape.json").read_text())["scans"]
+        assert scan["organism"] == "ape"
+    assert (made / "m.seqmtl").read_bytes() != (tmp_path / "m.seqmtl").read_bytes()
 
 
 def test_names_that_are_not_utf8_are_refused_before_the_work(made, seqmtl):

@@ -196,7 +196,7 @@ def test_description_round_trip(kernel):
     assert kernel_from_dict(json.loads(json.dumps(kernel.to_dict()))) == kernel
     assert clone(kernel, safe=False) == copy.deepcopy(kernel) == kernel
     assert Standardized(kernel).is_psd is kernel.is_psd
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(FrozenInstanceError, match="gamma"):
         kernel.gamma = 2.0
 
 

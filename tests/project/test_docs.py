@@ -132,7 +132,7 @@ def test_a_tutorial_that_fails_says_where(tmp_path):
         list(tutorial_pages.run_blocks("```sh\nseqmtl trian\necho on\n```", tmp_path))
     with pytest.raises(RuntimeError, match="exit code 3"):
         list(tutorial_pages.run_blocks("```sh\n(exit 3) | cat\n```", tmp_path))
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError, match="division"):
         list(tutorial_pages.run_blocks("```python\n1 / 0\n```", tmp_path))
 
 

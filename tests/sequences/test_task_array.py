@@ -42,7 +42,7 @@ def test_rows_and_tasks_are_cut_alike():
     assert TaskArray(["ACG", "TT"], "ab")[1].X.tolist() == ["TT"]
     with pytest.raises(ValueError, match=r"tasks must have one entry per example \(10\), got 9"):
         TaskArray(X, tasks[1:])
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="10 is out of bounds"):
         array[10]
     assert repr(array) == "TaskArray(10 examples of 2 tasks)"
 
