@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import refuse
 from seqmtl._names import match_names
-from seqmtl._schema import mapping, number, record, text, whole, word
+from seqmtl._schema import anything, mapping, number, record, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.models.base import FORMAT, Model, damaged, format_version
@@ -42,11 +42,12 @@ _FACTS = {
     "n_coding": whole(),
     "n_sites": whole(),
 }
+_LATER = {"ceiling": number(above=0, most=1)}  # files of before 0.2 lack it
 _HEADER = record(
     {
         "seqmtl_version": text,
-        "training": record({}, {"command": text, "split": word}),
-        "layer": mapping(record(_FACTS), 1),
+        "training": record({}, {"command": text, "split": word, "unlabelled": mapping(anything)}),
+        "layer": mapping(record(_FACTS, _LATER), 1),
         **{end: mapping(lambda name, value: None, 1) for end in ENDS},
     }
 )
@@ -76,6 +77,8 @@ class PairLayer(NamedTuple):
     n_introns, n_coding, n_sites : int
         Annotated introns behind the lengths, coding bases behind the content, and true sites behind
         the other values.
+    ceiling : float
+        Highest probability claimed: posteriors are multiplied by it.
     """
 
     scale: float
@@ -89,6 +92,7 @@ class PairLayer(NamedTuple):
     n_introns: int = 0
     n_coding: int = 0
     n_sites: int = 0
+    ceiling: float = 1.0
 
     @property
     def longest(self) -> int:
@@ -103,7 +107,8 @@ class PairedModel(Model):
     Attributes
     ----------
     donor, acceptor : MultiTaskModel
-        Models of the sites, of the same organisms.
+        Models of the sites, of the same organisms; others may be in their task kernels alone, and
+        are scored from their relatives.
     layer : dict of str to PairLayer
         Layer of every organism.
     training : dict
@@ -130,7 +135,7 @@ class PairedModel(Model):
 
     def __post_init__(self) -> None:
         check_ends(self.donor, self.acceptor)
-        self.tasks = self.donor.tasks
+        self.tasks = _organisms(self.donor, self.acceptor, self.layer)
         self.curves: dict[str, ProbabilityCurve] = {}
 
     @property
@@ -189,7 +194,7 @@ class PairedModel(Model):
     def layer_facts(self) -> dict[str, dict[str, Any]]:
         """Return the layers without their arrays."""
         return {
-            name: {fact: getattr(layer, fact) for fact in _FACTS}
+            name: {fact: getattr(layer, fact) for fact in (*_FACTS, *_LATER)}
             for name, layer in self.layer.items()
         }
 
@@ -246,10 +251,9 @@ class PairedModel(Model):
         try:
             cls._check(description, arrays)
             donor, acceptor = (cls._end(end, path, description, arrays) for end in ENDS)
-            tasks, facts = donor.tasks, description["layer"]
-            if {*facts} != {*tasks}:
-                refuse("layer", f"that of {', '.join(tasks)}", list(facts))
-            layer = _unpack_layer({name: facts[name] for name in tasks}, arrays)
+            facts = description["layer"]
+            order = _organisms(donor, acceptor, facts)
+            layer = _unpack_layer({name: facts[name] for name in order}, arrays)
             return cls(donor, acceptor, layer, dict(description["training"]))
         except ModelFileError:
             raise
@@ -268,6 +272,23 @@ class PairedModel(Model):
         names = [name for name in arrays if name.startswith(f"{end}.")]
         own = {name.removeprefix(f"{end}."): arrays[name] for name in names}
         return MultiTaskModel.rebuild(path, header, own)
+
+
+def _organisms(
+    donor: MultiTaskModel, acceptor: MultiTaskModel, layer: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Return the organisms of a layer: those of the site models, then those without labels.
+
+    Raises
+    ------
+    ValueError
+        If it lacks one of the site models, or has one that their task kernels lack.
+    """
+    others = sorted(set(layer) - set(donor.tasks))
+    known = set(donor.kernel.names) & set(acceptor.kernel.names)
+    if not {*donor.tasks} <= {*layer} or not {*others} <= known:
+        refuse("layer", f"that of {', '.join(donor.tasks)}", list(layer))
+    return (*donor.tasks, *others)
 
 
 def check_ends(donor: MultiTaskModel, acceptor: MultiTaskModel) -> None:
@@ -297,6 +318,6 @@ def _unpack_layer(
     for (name, own), coding in zip(facts.items(), arrays["coding"], strict=True):
         end = at + own["longest"] - own["shortest"] + 1
         introns, at = np.array(arrays["introns"][at:end]), end
-        known = {fact: own[fact] for fact in _FACTS if fact != "longest"}
+        known = {fact: value for fact, value in own.items() if fact != "longest"}
         layer[name] = PairLayer(**known, introns=introns, coding=np.array(coding))
     return layer

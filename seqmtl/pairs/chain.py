@@ -197,7 +197,7 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
         values = np.log((before * after).sum(axis=1)) + units + after_units - total
     introns, listed = np.empty((0, 2), dtype=np.int64), np.empty(0)
     if min_probability is not None:
-        floor = np.log(min_probability)
+        floor = np.log(min_probability / layer.ceiling)
         likely = np.flatnonzero(values >= floor - _ROUNDING)  # as probable as any of their introns
         own = np.where(is_end[likely], after_units[likely], units[likely] - total)
         given = (
@@ -208,7 +208,8 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
         introns, listed = np.empty((m, 2), dtype=np.int64), np.empty(m)
         list_introns(*given, introns, listed)
         introns = likely[introns]
-    return Posteriors(_log_p(values), introns, _log_p(listed))
+    highest = np.log(layer.ceiling)
+    return Posteriors(_log_p(values + highest), introns, _log_p(listed + highest))
 
 
 def to_log_odds(log_p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -63,7 +63,10 @@ class PairedFinder:
         self.strands, self._with_introns = strands, introns
         self.layer = model.layer_of(organism)
         ends = (model.donor, model.acceptor)
-        self._ends = [finder_of(own, own.match(organism)) for own in ends]
+        name = model.match(organism)
+        self._ends = [
+            finder_of(own, name, from_relatives=name not in model.donor.tasks) for own in ends
+        ]
         self.finders = tuple(map(_of_posteriors, self._ends))
         self.site_lengths = [own.scanner.site_length for own in self._ends]
         windows = [own.length for own in self._ends]

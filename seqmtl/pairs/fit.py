@@ -23,8 +23,9 @@ from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
-# log of the scale, both shifts, log weight of a switch, scale of the coding content
-_START = np.array([-0.1, -2.5, 5.0, -7.0, 0.45])
+#: Values of the layer to start from: log of the scale, both shifts, log weight of a switch, scale
+#: of the coding content.
+START = np.array([-0.1, -2.5, 5.0, -7.0, 0.45])
 _BOUNDS = [(np.log(0.05), np.log(5.0)), (-25.0, 25.0), (-25.0, 25.0), (-14.0, -1.0), (0.0, 2.0)]
 _SPREAD = np.array([0.2, 1.0, 1.0, 1.0, 0.3])  # of organisms around the shared values
 _LEVELLED = 100.0  # true sites from which an organism counts about as much as any other
@@ -203,7 +204,7 @@ def _fit(tasks: Mapping[str, _Task]) -> dict[str, NDArray[np.float64]]:
             loss(values, task) * (_LEVELLED / (_LEVELLED + task.n_sites) if len(used) > 1 else 1.0)
             for task in used
         ]
-        return sum(losses) + prior(values, _START, 5 * _SPREAD)
+        return sum(losses) + prior(values, START, 5 * _SPREAD)
 
     def own_loss(values: NDArray[np.float64], task: _Task) -> float:
         return loss(values, task) + prior(values, shared, _SPREAD)
@@ -212,7 +213,7 @@ def _fit(tasks: Mapping[str, _Task]) -> dict[str, NDArray[np.float64]]:
         options = {"eps": 1e-3, "ftol": 1e-5, "maxiter": 50}
         return minimize(loss, start, method="L-BFGS-B", bounds=_BOUNDS, options=options).x
 
-    shared = best(shared_loss, _START)
+    shared = best(shared_loss, START)
     found = dict.fromkeys(tasks, shared)
     for name, task in tasks.items() if len(used) > 1 else ():
         if task.n_sites:

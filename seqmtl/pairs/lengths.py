@@ -8,12 +8,13 @@ the overlapping introns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.models.paired import PairLayer
 from seqmtl.pairs.regions import KnownSites
 
 _FEWEST_BASES = 4  # of an intron: its two sites
@@ -90,14 +91,54 @@ def length_tables(
     for t, name in enumerate(lengths):
         trust = 1.0 if counts[t] == counts.sum() else counts[t] / (counts[t] + _ENOUGH)
         density = trust * own[t] + (1 - trust) * (shares[t] @ own)
-        cumulative = np.cumsum(density) / density.sum()
-        shortest = max(_FEWEST_BASES, int(grid[np.searchsorted(cumulative, 0.001)]) // 2)
-        end = longest or int(_REACH * grid[np.searchsorted(cumulative, 0.99)])
-        end = max(shortest, min(end, edge))
-        kept, tail = density[shortest - 1 : end], 1.0 / grid[shortest - 1 : end]
-        mixed = (1 - _TAIL) * kept / kept.sum() + _TAIL * tail / tail.sum()
-        tables[name] = LengthTable(shortest, np.log(mixed))
+        tables[name] = _cut(density, longest)
     return tables
+
+
+def relatives_density(
+    layers: Sequence[PairLayer], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the density of the lengths 1, 2, ... of relatives' introns, which sums to 1.
+
+    Parameters
+    ----------
+    layers : sequence of PairLayer
+        Layers of T organisms.
+    weights : ndarray of float64, shape (T,)
+        How much each counts; those with few introns count less.
+    """
+    counts = np.array([layer.n_introns for layer in layers], dtype=np.float64)
+    density = np.zeros(max(layer.longest for layer in layers))
+    for layer, share in zip(layers, weights * counts / (counts + _ENOUGH), strict=True):
+        density[layer.shortest - 1 : layer.longest] += share * np.exp(layer.introns)
+    return np.asarray(density / density.sum())
+
+
+def mixed_table(lengths: NDArray[np.int64], prior: NDArray[np.float64]) -> LengthTable:
+    """Estimate the length distribution of an organism from its introns and a prior.
+
+    Parameters
+    ----------
+    lengths : ndarray of int64
+        Lengths of its introns; n of them have the weight n / (n + 50).
+    prior : ndarray of float64
+        Density of the lengths 1, 2, ..., such as that of :func:`relatives_density`.
+    """
+    own = _smoothed(lengths[lengths <= prior.size], np.arange(1, prior.size + 1))
+    trust = lengths.size / (lengths.size + _ENOUGH)
+    return _cut(trust * own + (1 - trust) * prior, None)
+
+
+def _cut(density: NDArray[np.float64], longest: int | None) -> LengthTable:
+    """Return the lengths to consider, of a density of 1, 2, ... bases."""
+    cumulative = np.cumsum(density) / density.sum()
+    grid = np.arange(1, density.size + 1)
+    shortest = max(_FEWEST_BASES, int(grid[np.searchsorted(cumulative, 0.001)]) // 2)
+    end = longest or int(_REACH * grid[np.searchsorted(cumulative, 0.99)])
+    end = max(shortest, min(end, density.size))
+    kept, tail = density[shortest - 1 : end], 1.0 / grid[shortest - 1 : end]
+    mixed = (1 - _TAIL) * kept / kept.sum() + _TAIL * tail / tail.sum()
+    return LengthTable(shortest, np.log(mixed))
 
 
 def _smoothed(lengths: NDArray[np.int64], grid: NDArray[np.int64]) -> NDArray[np.float64]:

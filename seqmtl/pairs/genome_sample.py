@@ -1,0 +1,195 @@
+"""Stretches of a genome without annotation, in two halves, and the candidates in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._threads import in_order
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.streams import PathLike
+from seqmtl.io.genome import ContigPiece, contig_lengths, open_pieces
+from seqmtl.models.paired import PairLayer
+from seqmtl.pairs.chain import Posteriors, join_ends, run_chain
+from seqmtl.pairs.regions import SITE_LENGTH
+from seqmtl.scan.filters import BlockCounts
+from seqmtl.scan.finder import SiteFinder
+from seqmtl.sequences.alphabet import OTHER
+from seqmtl.sequences.sites import Sites
+
+#: Bases looked at of a genome: more cost time and memory, and give no more sites than are used.
+MOST_BASES = 20_000_000
+#: Parts of a genome, each scored by models of the others.
+FOLDS = 2
+_LONGEST = 1_000_000  # bases of a stretch
+_SHORTEST = 50_000  # unless the contig is shorter,
+_FEWEST = 16  # and of a genome that gives fewer stretches than these
+_LEAST_CONTIG = 600  # bases
+
+#: The two finders of a fold, of donors and of acceptors.
+Ends = tuple[SiteFinder, SiteFinder]
+
+
+class GenomeSample(NamedTuple):
+    """Stretches of a genome in one buffer, with letters N between them.
+
+    Attributes
+    ----------
+    codes : ndarray of uint8
+        The buffer.
+    bounds : ndarray of int64, shape (n, 2)
+        First base of each stretch in the buffer, and the base after its last one.
+    fold : ndarray of int64, shape (n,)
+        0 or 1: neighbours are in different halves, which have about the same number of bases.
+    n_bases : int
+        Bases of the whole genome.
+    """
+
+    codes: NDArray[np.uint8]
+    bounds: NDArray[np.int64]
+    fold: NDArray[np.int64]
+    n_bases: int
+
+    @property
+    def size(self) -> int:
+        """Bases of the stretches."""
+        return int((self.bounds[:, 1] - self.bounds[:, 0]).sum())
+
+    def stretch(self, k: int) -> NDArray[np.uint8]:
+        """Return the letters of a stretch."""
+        begin, end = self.bounds[k].tolist()
+        return self.codes[begin:end]
+
+    def backwards(self) -> GenomeSample:
+        """Return the same stretches read from behind, a genome without a gene.
+
+        They have the composition, the repeats and the GTs and AGs of a genome, but letters are
+        not complemented, so that no gene is on either strand.
+        """
+        bounds = self.codes.size - self.bounds[:, ::-1]
+        return self._replace(codes=np.ascontiguousarray(self.codes[::-1]), bounds=bounds)
+
+
+def sample_genome(path: PathLike, padding: int, most: int = MOST_BASES) -> GenomeSample:
+    """Read stretches of a genome, evenly spaced, or all of a small one.
+
+    Parameters
+    ----------
+    path : path-like
+        FASTA, plain, gzip or bgzip; it is read twice.
+    padding : int
+        Letters N between the stretches.
+    most : int, default 20,000,000
+        Bases to read, about.
+
+    Raises
+    ------
+    InputFormatError
+        If the file is not FASTA.
+    SeqmtlError
+        If no contig has 600 bases.
+    """
+    lengths = {
+        name: size for name, size in contig_lengths(path).items() if size >= _LEAST_CONTIG
+    }  # fmt: skip
+    if not lengths:
+        raise SeqmtlError(
+            f"{path}: no contig has the {_LEAST_CONTIG} bases that pairs of sites need; score "
+            "single sites with a model of seqmtl train"
+        )
+    total = sum(lengths.values())
+    size = int(np.clip(total // _FEWEST, _SHORTEST, _LONGEST))
+    n_parts = {name: max(1, round(own / size)) for name, own in lengths.items()}
+    n, share = sum(n_parts.values()), min(1.0, most / total)
+    # the k-th of all parts is taken if the count of those to take rises there
+    taken = np.diff(np.floor(np.arange(n + 1) * share + 0.5)) > 0
+    edges, at = {}, 0
+    for name, parts in n_parts.items():
+        cuts = np.linspace(0, lengths[name], parts + 1).astype(np.int64)
+        rows = np.column_stack([cuts[:-1], cuts[1:]])
+        edges[name] = rows[taken[at : at + parts]]
+        at += parts
+    return _copied(path, edges, padding, total)
+
+
+def _copied(
+    path: PathLike, edges: dict[str, NDArray[np.int64]], padding: int, total: int
+) -> GenomeSample:
+    """Copy parts of the contigs into one buffer."""
+    sizes = np.concatenate([rows[:, 1] - rows[:, 0] for rows in edges.values()])
+    ends = np.cumsum(sizes + padding)
+    bounds = np.column_stack([ends - sizes, ends])
+    codes = np.full(int(ends[-1]) + padding, OTHER, dtype=np.uint8)
+    first = dict(zip(edges, np.cumsum([0, *map(len, edges.values())]).tolist(), strict=False))
+    wanted = frozenset(name for name, rows in edges.items() if len(rows))
+    for piece in open_pieces(path, size=1 << 22, only=wanted):
+        for k, (begin, end) in enumerate(edges[piece.name].tolist() if piece.codes.size else ()):
+            low, high = max(begin, piece.start), min(end, piece.start + piece.codes.size)
+            if low < high:
+                to = int(bounds[first[piece.name] + k, 0]) - begin
+                codes[to + low : to + high] = piece.codes[low - piece.start : high - piece.start]
+    fold, load = np.zeros(sizes.size, dtype=np.int64), [0] * FOLDS
+    for k in np.argsort(-sizes, kind="stable").tolist():
+        fold[k] = load.index(min(load))
+        load[fold[k]] += int(sizes[k])
+    return GenomeSample(codes, bounds, fold, total)
+
+
+class Candidates(NamedTuple):
+    """The candidates of every stretch: donors and acceptors with their ``log_odds``."""
+
+    sample: GenomeSample
+    ends: list[tuple[Sites, Sites]]
+
+    def weigh(
+        self, layers: Sequence[PairLayer], min_probability: float | None = None
+    ) -> list[tuple[Sites, Posteriors]]:
+        """Run the chain over every stretch, with the layer of its fold.
+
+        Returns
+        -------
+        list of (Sites, Posteriors)
+            By stretch. Sites have ``is_donor`` and ``places``, which count from the first base of
+            the stretch; their starts count from that of the buffer.
+        """
+
+        def one(k: int) -> tuple[Sites, Posteriors]:
+            layer, origin = layers[self.sample.fold[k]], int(self.sample.bounds[k, 0])
+            codes = self.sample.stretch(k)
+            sites = join_ends(self.ends[k], (SITE_LENGTH,) * 2, codes, layer.coding, origin)
+            found = run_chain(sites, layer, min_probability)
+            kept = {name: sites[name] for name in ("is_donor", "places")}
+            return Sites(sites.starts, sites.is_reverse, kept), found
+
+        return list(in_order(one, range(len(self.ends))))
+
+
+def find_candidates(sample: GenomeSample, ends: Sequence[Ends]) -> Candidates:
+    """Score the candidates of every stretch by the models of its fold.
+
+    Windows that reach beyond a stretch see N there. Candidates are all pairs of letters of the
+    models' sites.
+    """
+
+    def one(k: int) -> tuple[Sites, Sites]:
+        donor, acceptor = (_scored(sample, k, end) for end in ends[sample.fold[k]])
+        return donor, acceptor
+
+    return Candidates(sample, list(in_order(one, range(len(sample.bounds)))))
+
+
+def _scored(sample: GenomeSample, k: int, end: SiteFinder) -> Sites:
+    """Return the candidates of a signal in a stretch."""
+    begin, last = sample.bounds[k].tolist()
+    reach = end.length
+    piece = ContigPiece("", begin - reach, sample.codes[begin - reach : last + reach], True)
+    found = end.find_sites(piece, begin, last - SITE_LENGTH + 1, BlockCounts())
+    assert end.log_odds is not None
+    return Sites(
+        found.starts,
+        found.is_reverse,
+        {"log_odds": end.log_odds(found["scores"].astype(np.float64)).astype(np.float32)},
+    )

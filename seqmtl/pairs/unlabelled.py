@@ -1,0 +1,380 @@
+"""A paired model for an organism of which nothing but the genome is known.
+
+=====  ==================================================================================
+a_t    how much relative t counts, by the place in the tree: :mod:`seqmtl.models.relatives`
+pi_e   share of true sites among the candidates of end e (donors, acceptors)
+s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
+=====  ==================================================================================
+
+At first (:func:`place_pair`) the site models are means of the relatives', lengths of introns are
+theirs, in their shares, coding content is that of the open reading frames of the genome itself, and
+the five values of the layer are those that all organisms are near. The chain takes
+``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at .003 and becomes the mean posterior.
+
+Then (:func:`self_train`) come rounds. Candidates of high posterior are sites, candidates that the
+chain all but excludes are decoys; both site models are adapted to them, always from the models of
+the relatives, so that these remain the prior. Each fold of the genome is scored by the models that
+are adapted on the other fold. Lengths are those of the introns called, mixed with the relatives',
+and content has the exons beside them. Rounds end when the expected number of sites settles, or
+when introns appear in the genome read backwards, where there are none. (Self-training of gene
+finders: Lomsadze et al., 2005; of decoys as a control: Elias and Gygi, 2007.)
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._messages import messages_from
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.paired import ENDS, PairedModel, PairLayer
+from seqmtl.models.relatives import place
+from seqmtl.pairs.chain import Posteriors
+from seqmtl.pairs.coding import Content, Stretch, coding_content
+from seqmtl.pairs.fit import START
+from seqmtl.pairs import genome_sample
+from seqmtl.pairs.genome_sample import Candidates, Ends, GenomeSample, find_candidates
+from seqmtl.pairs.lengths import LengthTable, mixed_table, relatives_density
+from seqmtl.pairs.regions import SITE_LENGTH
+from seqmtl.scan.finder import finder_of
+from seqmtl.sequences.sites import Sites
+from seqmtl.sequences.windows import Windows
+
+logger = logging.getLogger(__name__)
+
+_RARE = 0.003  # share of true sites to start from
+_SETTLED = np.log(1.15)  # change of the logarithm of the shares
+_REPEATS = 3
+_SITE = 0.7  # least posterior of a candidate that is taken for a site,
+_DECOY = 0.01  # and the largest of a decoy
+_DECOYS = 10  # for every site
+_MOST_SITES = 5_000
+_LIKELY = 0.5
+_SURE = 0.9  # posterior of a call
+_FEWEST = 50  # calls to train on,
+_FEWEST_PER_MB = 5.0  # or so many in a million bases
+_BACKWARDS = 0.05  # most introns in the genome read backwards, for each expected forwards
+_STEADY = 0.1  # change of the expected number of sites at which rounds end
+#: Highest probability claimed without labels: calls of organisms left out were right this often.
+CEILING = 0.97
+
+
+class Round(NamedTuple):
+    """What one round found.
+
+    Attributes
+    ----------
+    expected : tuple of float
+        Sums of the posteriors of donors and of acceptors in the sample.
+    sure : tuple of int
+        Donors and acceptors with a posterior of .9 or more.
+    kept : float
+        Share of the sure sites of the round before that still have a posterior of .5.
+    backwards : float
+        Introns expected in the sample read backwards, for each expected forwards.
+    shortest, middle, longest : int
+        Bases of the introns considered, and of the median one called.
+    moved : float
+        Size of the change of the site models' weights, for that of the relatives' weights.
+    """
+
+    expected: tuple[float, float]
+    sure: tuple[int, int]
+    kept: float
+    backwards: float
+    shortest: int
+    middle: int
+    longest: int
+    moved: float
+
+
+@dataclass(frozen=True)
+class _State:
+    """What is known of an organism without labels.
+
+    `ends` are the site models of both halves, `assumed` the logit of pi' of each, and `content`
+    and `lengths` are from the whole sample.
+    """
+
+    ends: Sequence[tuple[MultiTaskModel, MultiTaskModel]]
+    assumed: Sequence[tuple[float, float]]
+    content: Content
+    lengths: LengthTable
+    n_introns: int = 0
+    n_sites: int = 0
+    shares: tuple[float, float] = (_RARE, _RARE)
+
+    def layers(self, ceiling: float = 1.0) -> list[PairLayer]:
+        """Return the layer above the site models of each fold."""
+        scale = float(np.exp(START[0]))
+        offsets = [
+            sum(0.5 * _logit(p) - own for p, own in zip(self.shares, assumed, strict=True))
+            for assumed in self.assumed
+        ]
+        return [
+            PairLayer(
+                scale, float(START[1] + scale * offset), float(START[2] + scale * offset),
+                float(START[3]), float(START[4]), self.lengths.shortest, self.lengths.introns,
+                self.content.table, self.n_introns, self.content.n_bases, self.n_sites, ceiling,
+            )
+            for offset in offsets
+        ]  # fmt: skip
+
+
+Weighed = list[tuple[Sites, Posteriors]]
+
+
+def _logit(p: float) -> float:
+    return float(np.log(p / (1 - p)))
+
+
+class Unlabelled:
+    """An organism without labels, placed among the organisms of a paired model.
+
+    Parameters
+    ----------
+    model : PairedModel
+        Paired model, without the organism.
+    name : str
+        The organism.
+    sample : GenomeSample
+        Stretches of its genome.
+    like, tree : optional
+        See :func:`seqmtl.models.relatives.place`.
+
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (T,)
+        How much each organism of the model counts.
+    """
+
+    def __init__(
+        self,
+        model: PairedModel,
+        name: str,
+        sample: GenomeSample,
+        *,
+        like: str | None = None,
+        tree: Any = None,
+    ) -> None:
+        self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
+        self.weights = place(model.donor.kernel, model.tasks, name, like=like, tree=tree).weights
+        own = model.donor, model.acceptor
+        self._placed = tuple(end.adapt(name, like=like, tree=tree) for end in own)
+        shares = [np.array([end.prevalence(task) for task in end.tasks]) for end in own]
+        assumed = tuple(float(self.weights @ np.log(p / (1 - p))) for p in shares)
+        layers = [model.layer[task] for task in model.donor.tasks]
+        self._prior = relatives_density(layers, self.weights)
+        nothing = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))] * 2
+        content = coding_content(
+            [Stretch(sample.stretch(k), nothing) for k in range(len(sample.bounds))]
+        )
+        lengths = mixed_table(np.zeros(0, dtype=np.int64), self._prior)
+        self.state = _State(
+            [self._placed] * genome_sample.FOLDS, [assumed] * genome_sample.FOLDS, content, lengths
+        )
+        self._candidates = self._found(sample)
+        self.weighed = self._settle()
+        self.rounds = [self._told(None)]
+
+    def _found(self, sample: GenomeSample) -> Candidates:
+        """Return the candidates, scored by the site models of the state."""
+        ends: list[Ends] = []
+        for pair in self.state.ends:
+            own = [
+                finder_of(end, self.name, from_relatives=self.name not in end.tasks) for end in pair
+            ]
+            ends.append((own[0], own[1]))
+        return find_candidates(sample, ends)
+
+    def _settle(self) -> Weighed:
+        """Run the chain until the shares of true sites settle."""
+        for _ in range(_REPEATS):
+            weighed = self._candidates.weigh(self.state.layers(), _SITE)
+            before, n = self.state.shares, np.zeros(2)
+            for sites, _found in weighed:
+                n += np.bincount(~sites["is_donor"], minlength=2)
+            now = np.maximum(np.array(_expected(weighed)) / np.maximum(n, 1), 1e-6)
+            self.state = replace(self.state, shares=(float(now[0]), float(now[1])))
+            if np.abs(np.log(now / before)).max() < _SETTLED:
+                break
+        return weighed
+
+    def _told(self, before: Weighed | None, moved: float = 0.0) -> Round:
+        """Return what the round found."""
+        sure = _sure(self.weighed)
+        kept = 1.0
+        if before is not None:
+            old = np.concatenate([np.exp(found.sites) >= _SURE for _, found in before])
+            new = np.concatenate([np.exp(found.sites) >= 0.5 for _, found in self.weighed])
+            kept = float(new[old].mean()) if old.any() else 1.0
+        expected = _expected(self.weighed)
+        lengths, table = _lengths(self.weighed), self.state.lengths
+        return Round(
+            expected, sure, kept, self._backwards() / max(_likely(self.weighed), 1e-9), table.shortest,
+            int(np.median(lengths)) if lengths.size else 0,
+            table.shortest + table.introns.size - 1, moved,
+        )  # fmt: skip
+
+    def _backwards(self) -> float:
+        """Return the sites expected in the sample read backwards."""
+        return _likely(self._found(self.sample.backwards()).weigh(self.state.layers()))
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are calls enough to train on."""
+        least = min(_FEWEST, _FEWEST_PER_MB * self.sample.size / 1e6)
+        return min(self.rounds[-1].sure) >= max(least, 4)
+
+    def train(self, most: int, tell: Callable[[Round], None]) -> None:
+        """Train the site models on what was found, in rounds, at most so many."""
+        for _ in range(most):
+            before, old = self.weighed, (self.state, self._candidates)
+            models = [self._adapted(fold) for fold in range(genome_sample.FOLDS)]
+            moved = float(
+                np.mean([self._moved(end, k) for ends, _ in models for k, end in enumerate(ends)])
+            )
+            lengths = _lengths(before)
+            self.state = replace(
+                self.state,
+                ends=[ends for ends, _ in models], assumed=[own for _, own in models],
+                lengths=mixed_table(lengths, self._prior), n_introns=lengths.size,
+                content=coding_content(self._exons(before)), n_sites=sum(_sure(before)),
+            )  # fmt: skip
+            self._candidates = self._found(self.sample)
+            self.weighed = self._settle()
+            found = self._told(before, moved)
+            if found.backwards > _BACKWARDS:
+                self.state, self._candidates = old
+                self.weighed = before
+                logger.info(
+                    "rounds end: of the next, %.0f %% as many introns were found in the genome "
+                    "read backwards, where there are none", 100 * found.backwards,
+                )  # fmt: skip
+                return
+            self.rounds.append(found)
+            tell(found)
+            change = sum(found.expected) / sum(self.rounds[-2].expected) - 1
+            if abs(change) < _STEADY:
+                return
+
+    def _exons(self, weighed: Weighed) -> list[Stretch]:
+        """Return the stretches with the sites called on either strand."""
+        stretches = []
+        for k, (sites, found) in enumerate(weighed):
+            called = sites.take(np.exp(found.sites) >= _SITE)
+            codes, strands = self.sample.stretch(k), []
+            for is_reverse in (False, True):
+                own = called.take(called.is_reverse == is_reverse)
+                places = codes.size - own["places"] if is_reverse else own["places"]
+                order = np.lexsort([own["is_donor"], places])
+                strands.append((places[order], own["is_donor"][order]))
+            stretches.append(Stretch(codes, strands))
+        return stretches
+
+    def _adapted(
+        self, fold: int | None
+    ) -> tuple[tuple[MultiTaskModel, MultiTaskModel], tuple[float, float]]:
+        """Return the relatives' site models adapted to what was found outside a fold, and pi'."""
+        ends, assumed = [], []
+        for model, end in zip((self.model.donor, self.model.acceptor), ENDS, strict=True):
+            windows, share = self._examples(model, end, fold)
+            with messages_from(logging.WARNING):
+                ends.append(
+                    model.adapt(
+                        self.name, windows, like=self.like, tree=self.tree, prevalence=share
+                    )
+                )
+            assumed.append(_logit(share))
+        return (ends[0], ends[1]), (assumed[0], assumed[1])
+
+    def _examples(self, model: MultiTaskModel, end: str, fold: int | None) -> tuple[Windows, float]:
+        """Return sites and decoys outside a fold as windows, and the share of sites."""
+        rng = np.random.default_rng(0)
+        found: list[list[Sites]] = [[], []]
+        for k, (sites, posteriors) in enumerate(self.weighed):
+            if self.sample.fold[k] == fold:
+                continue
+            is_end = sites["is_donor"] == (end == ENDS[0])
+            p = np.exp(posteriors.sites)
+            found[0].append(sites.take(is_end & (p >= _SITE)))
+            found[1].append(sites.take(is_end & (p < _DECOY)))
+        true, decoys = (Sites.join(own) for own in found)
+        n_true, n_decoys = len(true), len(decoys)
+        true = true.take(_some(n_true, _MOST_SITES, rng))
+        decoys = decoys.take(_some(n_decoys, _DECOYS * len(true), rng))
+        labels = np.repeat(np.array([1, -1], dtype=np.int8), [len(true), len(decoys)])
+        weights = np.repeat([1.0, n_decoys / max(len(decoys), 1)], [len(true), len(decoys)])
+        every, site = Sites.join([true, decoys]), model.site
+        before = np.where(every.is_reverse, model.length - site.offset - SITE_LENGTH, site.offset)
+        windows = Windows(
+            self.sample.codes, every.starts - before, model.length, is_reverse=every.is_reverse,
+            labels=labels, task_names=(self.name,), weights=weights,
+        )  # fmt: skip
+        return windows, n_true / (n_true + n_decoys)
+
+    def _moved(self, end: MultiTaskModel, k: int) -> float:
+        """Return how far the weights of a site model are from those of the relatives."""
+        own, _ = end.weights([self.name])
+        start, _ = self._placed[k].weights([self.name], from_relatives=True)
+        return float(np.linalg.norm(own - start) / np.linalg.norm(start))
+
+    def paired(self) -> PairedModel:
+        """Return the paired model with the organism."""
+        if self.state.ends[0] is self._placed:
+            ends, layer = self._placed, self.state.layers(CEILING)[0]
+        else:
+            ends, assumed = self._adapted(None)
+            layer = replace(self.state, assumed=[assumed]).layers(CEILING)[0]
+        facts = {"rounds": [_listed(own) for own in self.rounds], "bases": self.sample.size}
+        known = dict(self.model.training.get("unlabelled", {}))
+        return PairedModel(
+            *ends, {**self.model.layer, self.name: layer},
+            {**self.model.training, "unlabelled": {**known, self.name: facts}},
+        )  # fmt: skip
+
+
+def _listed(found: Round) -> dict[str, Any]:
+    return {
+        name: [*map(float, value)] if isinstance(value, tuple) else value
+        for name, value in found._asdict().items()
+    }
+
+
+def _some(n: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return rows, at most so many."""
+    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+
+
+def _expected(weighed: Weighed) -> tuple[float, float]:
+    """Return the expected number of donors and of acceptors."""
+    sums = np.zeros(2)
+    for sites, found in weighed:
+        sums += np.bincount(~sites["is_donor"], np.exp(found.sites), minlength=2)
+    return float(sums[0]), float(sums[1])
+
+
+def _likely(weighed: Weighed) -> float:
+    """Return the expected number of true sites among those more likely than not."""
+    every = np.concatenate([np.exp(found.sites) for _, found in weighed])
+    return float(every[every >= _LIKELY].sum())
+
+
+def _sure(weighed: Weighed) -> tuple[int, int]:
+    """Return the number of donors and of acceptors that are called."""
+    n = np.zeros(2, dtype=np.int64)
+    for sites, found in weighed:
+        n += np.bincount(~sites["is_donor"][np.exp(found.sites) >= _SURE], minlength=2)
+    return int(n[0]), int(n[1])
+
+
+def _lengths(weighed: Weighed) -> NDArray[np.int64]:
+    """Return the lengths of the introns called."""
+    return np.concatenate(
+        [np.diff(sites["places"][found.introns], axis=1)[:, 0] for sites, found in weighed]
+    )
