@@ -1,4 +1,4 @@
-"""Stretches of a genome without annotation, in two halves, and the candidates in them."""
+"""Stretches of a genome without annotation, in two folds, and the candidates in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from seqmtl.sequences.sites import Sites
 MOST_BASES = 20_000_000
 #: Parts of a genome, each scored by models of the others.
 FOLDS = 2
-_LONGEST = 1_000_000  # bases of a stretch
+_LONGEST = 500_000  # bases of a stretch
 _SHORTEST = 50_000  # unless the contig is shorter,
 _FEWEST = 16  # and of a genome that gives fewer stretches than these
 _LEAST_CONTIG = 600  # bases
@@ -43,7 +43,7 @@ class GenomeSample(NamedTuple):
     bounds : ndarray of int64, shape (n, 2)
         First base of each stretch in the buffer, and the base after its last one.
     fold : ndarray of int64, shape (n,)
-        0 or 1: neighbours are in different halves, which have about the same number of bases.
+        0 or 1: the folds have about the same number of bases.
     n_bases : int
         Bases of the whole genome.
     """

@@ -11,13 +11,17 @@ theirs, in their shares, coding content is that of the open reading frames of th
 the five values of the layer are those that all organisms are near. The chain takes
 ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at .003 and becomes the mean posterior.
 
-Then (:func:`self_train`) come rounds. Candidates of high posterior are sites, candidates that the
-chain all but excludes are decoys; both site models are adapted to them, always from the models of
-the relatives, so that these remain the prior. Each fold of the genome is scored by the models that
-are adapted on the other fold. Lengths are those of the introns called, mixed with the relatives',
-and content has the exons beside them. Rounds end when the expected number of sites settles, or
-when introns appear in the genome read backwards, where there are none. (Self-training of gene
-finders: Lomsadze et al., 2005; of decoys as a control: Elias and Gygi, 2007.)
+Then (:meth:`Unlabelled.train`) come rounds. Labels are drawn: a candidate of posterior p, of .3 or
+more, is a site with probability p, and otherwise a decoy, as are all others. Both site models are
+adapted to them, always from the models of the relatives, so that these remain the prior. (Without
+those in between, sites and decoys look too easy to tell apart, and probabilities become too bold.)
+Each fold of the genome is scored by the models that are adapted on the others. Lengths are those of
+the introns called, mixed with the relatives', and content has the exons beside them.
+
+The genome read backwards has its composition, but no gene: what is found there tells how many of
+the introns are false. Rounds end when the expected number of introns, less those backwards, ceases
+to grow. (Self-training of gene finders: Lomsadze et al., 2005; decoys as a control: Elias and Gygi,
+2007; labels drawn from posteriors: stochastic EM, Celeux and Diebolt, 1985.)
 """
 
 from __future__ import annotations
@@ -37,8 +41,7 @@ from seqmtl.models.relatives import place
 from seqmtl.pairs.chain import Posteriors
 from seqmtl.pairs.coding import Content, Stretch, coding_content
 from seqmtl.pairs.fit import START
-from seqmtl.pairs import genome_sample
-from seqmtl.pairs.genome_sample import Candidates, Ends, GenomeSample, find_candidates
+from seqmtl.pairs.genome_sample import FOLDS, Candidates, Ends, GenomeSample, find_candidates
 from seqmtl.pairs.lengths import LengthTable, mixed_table, relatives_density
 from seqmtl.pairs.regions import SITE_LENGTH
 from seqmtl.scan.finder import finder_of
@@ -50,16 +53,14 @@ logger = logging.getLogger(__name__)
 _RARE = 0.003  # share of true sites to start from
 _SETTLED = np.log(1.15)  # change of the logarithm of the shares
 _REPEATS = 3
-_SITE = 0.7  # least posterior of a candidate that is taken for a site,
-_DECOY = 0.01  # and the largest of a decoy
+_SITE = 0.3  # least posterior of a candidate that may be taken for a site
 _DECOYS = 10  # for every site
 _MOST_SITES = 5_000
 _LIKELY = 0.5
 _SURE = 0.9  # posterior of a call
 _FEWEST = 50  # calls to train on,
 _FEWEST_PER_MB = 5.0  # or so many in a million bases
-_BACKWARDS = 0.05  # most introns in the genome read backwards, for each expected forwards
-_STEADY = 0.1  # change of the expected number of sites at which rounds end
+_GAIN = 0.01  # least growth of the expected number of sites, less those backwards, in a round
 #: Highest probability claimed without labels: calls of organisms left out were right this often.
 CEILING = 0.97
 
@@ -91,6 +92,11 @@ class Round(NamedTuple):
     middle: int
     longest: int
     moved: float
+
+    @property
+    def net(self) -> float:
+        """Expected number of sites, less those that are there by chance."""
+        return sum(self.expected) * (1 - self.backwards)
 
 
 @dataclass(frozen=True)
@@ -165,9 +171,13 @@ class Unlabelled:
         self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
         self.weights = place(model.donor.kernel, model.tasks, name, like=like, tree=tree).weights
         own = model.donor, model.acceptor
-        self._placed = tuple(end.adapt(name, like=like, tree=tree) for end in own)
+        self._placed = (
+            model.donor.adapt(name, like=like, tree=tree),
+            model.acceptor.adapt(name, like=like, tree=tree),
+        )
         shares = [np.array([end.prevalence(task) for task in end.tasks]) for end in own]
-        assumed = tuple(float(self.weights @ np.log(p / (1 - p))) for p in shares)
+        logits = [float(self.weights @ np.log(p / (1 - p))) for p in shares]
+        assumed = (logits[0], logits[1])
         layers = [model.layer[task] for task in model.donor.tasks]
         self._prior = relatives_density(layers, self.weights)
         nothing = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))] * 2
@@ -175,9 +185,7 @@ class Unlabelled:
             [Stretch(sample.stretch(k), nothing) for k in range(len(sample.bounds))]
         )
         lengths = mixed_table(np.zeros(0, dtype=np.int64), self._prior)
-        self.state = _State(
-            [self._placed] * genome_sample.FOLDS, [assumed] * genome_sample.FOLDS, content, lengths
-        )
+        self.state = _State([self._placed] * FOLDS, [assumed] * FOLDS, content, lengths)
         self._candidates = self._found(sample)
         self.weighed = self._settle()
         self.rounds = [self._told(None)]
@@ -195,7 +203,7 @@ class Unlabelled:
     def _settle(self) -> Weighed:
         """Run the chain until the shares of true sites settle."""
         for _ in range(_REPEATS):
-            weighed = self._candidates.weigh(self.state.layers(), _SITE)
+            weighed = self._candidates.weigh(self.state.layers(), _LIKELY)
             before, n = self.state.shares, np.zeros(2)
             for sites, _found in weighed:
                 n += np.bincount(~sites["is_donor"], minlength=2)
@@ -215,8 +223,9 @@ class Unlabelled:
             kept = float(new[old].mean()) if old.any() else 1.0
         expected = _expected(self.weighed)
         lengths, table = _lengths(self.weighed), self.state.lengths
+        backwards = self._backwards() / max(_likely(self.weighed), 1e-9)
         return Round(
-            expected, sure, kept, self._backwards() / max(_likely(self.weighed), 1e-9), table.shortest,
+            expected, sure, kept, min(backwards, 1.0), table.shortest,
             int(np.median(lengths)) if lengths.size else 0,
             table.shortest + table.introns.size - 1, moved,
         )  # fmt: skip
@@ -235,7 +244,7 @@ class Unlabelled:
         """Train the site models on what was found, in rounds, at most so many."""
         for _ in range(most):
             before, old = self.weighed, (self.state, self._candidates)
-            models = [self._adapted(fold) for fold in range(genome_sample.FOLDS)]
+            models = [self._adapted(fold) for fold in range(FOLDS)]
             moved = float(
                 np.mean([self._moved(end, k) for ends, _ in models for k, end in enumerate(ends)])
             )
@@ -248,26 +257,21 @@ class Unlabelled:
             )  # fmt: skip
             self._candidates = self._found(self.sample)
             self.weighed = self._settle()
-            found = self._told(before, moved)
-            if found.backwards > _BACKWARDS:
-                self.state, self._candidates = old
-                self.weighed = before
-                logger.info(
-                    "rounds end: of the next, %.0f %% as many introns were found in the genome "
-                    "read backwards, where there are none", 100 * found.backwards,
-                )  # fmt: skip
+            found = self._told(before, float(moved))
+            gain = found.net / self.rounds[-1].net - 1
+            if gain < 0:
+                self.state, self._candidates, self.weighed = *old, before
                 return
             self.rounds.append(found)
             tell(found)
-            change = sum(found.expected) / sum(self.rounds[-2].expected) - 1
-            if abs(change) < _STEADY:
+            if gain < _GAIN:
                 return
 
     def _exons(self, weighed: Weighed) -> list[Stretch]:
         """Return the stretches with the sites called on either strand."""
         stretches = []
         for k, (sites, found) in enumerate(weighed):
-            called = sites.take(np.exp(found.sites) >= _SITE)
+            called = sites.take(np.exp(found.sites) >= _LIKELY)
             codes, strands = self.sample.stretch(k), []
             for is_reverse in (False, True):
                 own = called.take(called.is_reverse == is_reverse)
@@ -302,8 +306,9 @@ class Unlabelled:
                 continue
             is_end = sites["is_donor"] == (end == ENDS[0])
             p = np.exp(posteriors.sites)
-            found[0].append(sites.take(is_end & (p >= _SITE)))
-            found[1].append(sites.take(is_end & (p < _DECOY)))
+            is_site = (p >= _SITE) & (rng.random(p.size) < p)
+            found[0].append(sites.take(is_end & is_site))
+            found[1].append(sites.take(is_end & ~is_site))
         true, decoys = (Sites.join(own) for own in found)
         n_true, n_decoys = len(true), len(decoys)
         true = true.take(_some(n_true, _MOST_SITES, rng))
