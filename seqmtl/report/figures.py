@@ -99,9 +99,9 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
     """
     lengths = {"longest considered": "longest", "median called": "middle", "shortest": "shortest"}
     panels: dict[str, dict[str, list[float]]] = {
-        "Sites expected": {
-            name: [found["expected"][k] for found in rounds]
-            for k, name in enumerate(("donors", "acceptors"))
+        "Donors and acceptors": {
+            "expected": [sum(found["expected"]) for found in rounds],
+            "of probability .9 or more": [sum(found["sure"]) for found in rounds],
         },
         "Introns (bases)": {
             name: [found[key] for found in rounds] for name, key in lengths.items()
