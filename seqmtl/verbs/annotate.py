@@ -65,7 +65,7 @@ class Annotate(_options.Threads):
         if not os.path.isfile(self.genome):
             raise SeqmtlError(f"{self.genome}: no such file; give the genome as a file")
         make_folder(self._path("scans"))
-        check_outputs(self._path("summary.json"), self._path("report.html"))
+        check_outputs(self._path("summary.json"))
         model, name = self._adapted()
         scans = []
         for output, (file_format, least) in _SCANS.items():
