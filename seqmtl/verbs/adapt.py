@@ -150,7 +150,7 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
             from seqmtl.report.figures import draw_rounds
 
             save_figure(draw_rounds(facts["rounds"]), self.plot)
-        logger.info("%s: %s, %d rounds", self.output, name, len(own.rounds) - 1)
+        logger.info("%s: %s, %d round(s)", self.output, name, len(own.rounds) - 1)
         return adapted
 
     def _read(self, model: MultiTaskModel) -> Windows:

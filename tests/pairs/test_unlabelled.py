@@ -1,13 +1,14 @@
 """Rounds of self-training: they find what is there, and nothing where there is nothing."""
 
+import itertools
+
 import numpy as np
 import pytest
 
-from seqmtl.io.genome import load_genome
 from seqmtl.models.saved import load_model
 from seqmtl.pairs.genome_sample import sample_genome
 from seqmtl.pairs.unlabelled import Unlabelled
-from tests.oracles.pairs import whole_contig
+from tests.oracles.pairs import open_contigs, whole_contig
 
 PADDING = 61
 
@@ -22,19 +23,19 @@ def _true_sites(path):
     found = set()
     for (contig, strand, _), own in exons.items():
         own.sort()
-        for (_, before), (after, _) in zip(own[:-1], own[1:], strict=True):
+        for (_, before), (after, _) in itertools.pairwise(own):
             found |= {(contig, before, strand), (contig, after - 2, strand)}
     return found
 
 
 def _calls(model, path, least):
     """Return the sites of probability `least` or more of organism c."""
-    genome = load_genome(path)
-    found = set()
-    for name in genome.names:
-        own, _ = whole_contig(model, "c", genome.contig(name))
-        found |= {(name, *place) for (_, *place), p in own.items() if p >= least}
-    return found
+    return {
+        (name, *place)
+        for name, codes in open_contigs(path)
+        for (_, *place), p in whole_contig(model, "c", codes)[0].items()
+        if p >= least
+    }
 
 
 def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):

@@ -14,7 +14,8 @@ def _genome(new):
 
 
 def _introns(path):
-    return [line for line in path.read_text().splitlines() if not line.startswith("#")]
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [line for line in text.decode().splitlines() if not line.startswith("#")]
 
 
 @pytest.fixture
@@ -69,9 +70,9 @@ def test_a_table_of_genomes_places_each_by_its_own(scan, new, tmp_path, seqmtl):
     (tmp_path / "table.tsv").write_text("\n".join(rows) + "\n")
     command = f"scan {new}/pair.seqmtl --genomes {tmp_path}/table.tsv --format introns"
     seqmtl(f"{command} -o {tmp_path}/scans")
-    assert _introns(tmp_path / "scans/one.bed") == scan("--organism c --like auto")[0]
-    assert len(_introns(tmp_path / "scans/two.bed")) < 30
-    assert _introns(tmp_path / "scans/three.bed") == scan("--organism a")[0]
+    assert _introns(tmp_path / "scans/one.bed.gz") == scan("--organism c --like auto")[0]
+    assert len(_introns(tmp_path / "scans/two.bed.gz")) < 30
+    assert _introns(tmp_path / "scans/three.bed.gz") == scan("--organism a")[0]
     assert "3 of 3 scans are complete" in seqmtl(f"{command} -o {tmp_path}/scans").err
 
 
@@ -88,7 +89,8 @@ def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):
     shown = seqmtl(f"adapt {new}/pair.seqmtl {options} --plot {tmp_path}/rounds.svg -o {model}").err
     rounds = json.loads(summary.read_text())["rounds"]
     assert len(rounds) > 1
-    assert shown.count(" 100% ") == 1
+    assert f"{len(rounds) - 1} round(s)" in shown
+    assert shown.count("note:     0 ") == 1
     assert "c: no labels, 240,000 bases of its genome" in seqmtl(f"info {model}").out
     assert sum(line[:5] == "    1" for line in seqmtl(f"info {model}").out.splitlines()) == 1
     assert (tmp_path / "rounds.svg").stat().st_size > 1000
