@@ -39,7 +39,7 @@ logger = logging.getLogger("seqmtl")
 
 _COMMANDS = (
     "simulate similarity dataset train train_table calibrate adapt pair predict evaluate compare "
-    "scan variants explain report info demo"
+    "scan annotate variants explain report info demo"
 )
 
 _DESCRIPTION = """\

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import refuse
 from seqmtl._names import match_names
-from seqmtl._schema import anything, mapping, number, record, text, whole, word
+from seqmtl._schema import items, mapping, number, record, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.models.base import FORMAT, Model, damaged, format_version
@@ -43,10 +43,27 @@ _FACTS = {
     "n_sites": whole(),
 }
 _LATER = {"ceiling": number(above=0, most=1)}  # files of before 0.2 lack it
+_TWO = items(number(least=0), 2, most=2)
+#: What a file says of a round of self-training, see :class:`seqmtl.pairs.unlabelled.Round`.
+_ROUND = {
+    "expected": _TWO,
+    "sure": _TWO,
+    "kept": number(least=0),
+    "backwards": number(least=0),
+    "shortest": whole(),
+    "middle": whole(),
+    "longest": whole(),
+    "moved": number(least=0),
+}
+_UNLABELLED = record({"rounds": items(record(_ROUND), 1), "bases": whole()})
+#: The heading of the lines of :func:`round_line`.
+ROUNDS = "round    donors  acceptors   sure (p >= .9)  kept  backwards  moved  introns (bases)"
 _HEADER = record(
     {
         "seqmtl_version": text,
-        "training": record({}, {"command": text, "split": word, "unlabelled": mapping(anything)}),
+        "training": record(
+            {}, {"command": text, "split": word, "unlabelled": mapping(_UNLABELLED)}
+        ),
         "layer": mapping(record(_FACTS, _LATER), 1),
         **{end: mapping(lambda name, value: None, 1) for end in ENDS},
     }
@@ -187,6 +204,9 @@ class PairedModel(Model):
                 f"{layer.coding_shift:.2f}, content {layer.coding_scale:.2f}, switch "
                 f"{layer.switch:.2f} ({layer.n_sites:,} held-out sites)"
             )
+        for name, facts in self.training.get("unlabelled", {}).items():
+            lines += ["", f"{name}: no labels, {facts['bases']:,} bases of its genome", ROUNDS]
+            lines += [round_line(k, own) for k, own in enumerate(facts["rounds"])]
         for end in ENDS:
             lines += ["", *getattr(self, end).text(f"the {end}s of {file}")]
         return lines
@@ -272,6 +292,16 @@ class PairedModel(Model):
         names = [name for name in arrays if name.startswith(f"{end}.")]
         own = {name.removeprefix(f"{end}."): arrays[name] for name in names}
         return MultiTaskModel.rebuild(path, header, own)
+
+
+def round_line(number: int, found: Mapping[str, Any]) -> str:
+    """Return a line about a round of self-training; 0 is that before the first."""
+    sure = "{:,.0f}, {:,.0f}".format(*found["sure"])
+    return (
+        f"{number:>5} {found['expected'][0]:>9,.0f} {found['expected'][1]:>10,.0f} {sure:>16} "
+        f"{found['kept']:>5.0%} {found['backwards']:>10.1%} {found['moved']:>6.2f}  "
+        f"{found['shortest']:,}-{found['middle']:,}-{found['longest']:,}"
+    )
 
 
 def _organisms(

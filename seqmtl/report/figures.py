@@ -89,6 +89,38 @@ def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
     return figure
 
 
+def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
+    """Draw the expected sites, and the lengths of introns, by round of self-training.
+
+    Parameters
+    ----------
+    rounds : sequence of mapping
+        ``training["unlabelled"][NAME]["rounds"]`` of a paired model.
+    """
+    lengths = {"longest considered": "longest", "median called": "middle", "shortest": "shortest"}
+    panels: dict[str, dict[str, list[float]]] = {
+        "Donors and acceptors": {
+            "expected": [sum(found["expected"]) for found in rounds],
+            "of probability .9 or more": [sum(found["sure"]) for found in rounds],
+        },
+        "Introns (bases)": {
+            name: [found[key] for found in rounds] for name, key in lengths.items()
+        },
+    }
+    with figure_style():
+        figure = new_figure(9.0, 3.2)
+        for axes, (title, lines) in zip(figure.subplots(1, 2), panels.items(), strict=True):
+            for index, (name, values) in enumerate(lines.items()):
+                axes.plot(values, marker="o", markersize=4, label=name, **line_look(index))
+            axes.set(xlabel="Round (0: the relatives alone)", ylabel=title)
+            axes.set_xticks(range(len(rounds)))
+            axes.grid(color="#eeeeee")
+            axes.legend()
+        figure.axes[0].set_ylim(0, None)
+        figure.axes[1].set_yscale("log")
+    return figure
+
+
 def training_windows(document: Mapping[str, Any]) -> float:
     """Return the mean number of training windows per organism in a comparison."""
     return float(np.mean([parts["train"]["n"] for parts in document["sizes"].values()]))

@@ -218,7 +218,7 @@ def read_folder(folder: str | os.PathLike[str], tree: Tree | None = None) -> Fol
         _add_model(contents, path)
     for path in (path for path in paths if path.endswith(".json")):
         _add_json(contents, path)
-    if not contents.signals:
+    if not contents.signals and not contents.paired:
         raise SeqmtlError(
             f"{folder}: neither a data set nor a model (*.seqmtl) in it; make them with "
             "seqmtl dataset and seqmtl train -o FOLDER/NAME.seqmtl"

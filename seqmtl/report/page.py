@@ -20,7 +20,7 @@ from seqmtl.report._html import (
     render_sections,
     table,
 )
-from seqmtl.report.figures import draw_learning_curves, training_windows
+from seqmtl.report.figures import draw_learning_curves, draw_rounds, training_windows
 from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, Signal, read_folder
 from seqmtl.report.sections import OF_A_SIGNAL, reliability, results
 from seqmtl.similarity.trees import read_tree
@@ -86,6 +86,8 @@ def write_folder_report(
 def _title(contents: FolderContents) -> str:
     """Name the signals and their organisms."""
     signals = contents.signals.values()
+    if not signals:
+        return f"Introns by {_listed([f'{name}.seqmtl' for name in contents.paired])}"
     organisms = list(dict.fromkeys(name for signal in signals for name in signal.organisms))
     few = _listed(organisms) if len(organisms) <= _FEW else f"{len(organisms)} organisms"
     return _capital(f"{_listed([signal.text for signal in signals])} of {few}")
@@ -170,8 +172,14 @@ def _pairs(contents: FolderContents) -> Markup:
             shown = {way: methods[way] for way in WAYS}
             parts += [element("p", element("b", sites)), results(over, shown)]
             parts.append(reliability(methods["paired"]["tasks"]))
-    if contents.paired and not parts:
+    unlabelled = {
+        f"{name}: {organism}": facts
+        for name, model in contents.paired.items()
+        for organism, facts in model.training.get("unlabelled", {}).items()
+    }
+    if contents.paired and not parts and not unlabelled:
         parts.append(element("p", _NOT_EVALUATED))
+    parts += [_rounds(name, facts) for name, facts in unlabelled.items()]
     columns = [
         Column("Model", "name"),
         Column("Introns", "n_introns", ","),
@@ -190,6 +198,38 @@ def _pairs(contents: FolderContents) -> Markup:
         "considered (bases), coding bases, and held-out true sites"
     )
     return join([*parts, column_table(columns, rows, caption)])
+
+
+def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
+    """Return the rounds of self-training of an organism without labels."""
+    columns = [
+        Column("Round", "round"),
+        Column("Donors expected", ("expected", 0), ",.0f"),
+        Column("Acceptors expected", ("expected", 1), ",.0f"),
+        Column("Donors, p at least .9", ("sure", 0), ",.0f"),
+        Column("Acceptors, p at least .9", ("sure", 1), ",.0f"),
+        Column("Kept", "kept", ".0%"),
+        Column("Backwards", "backwards", ".1%"),
+        Column("Shortest", "shortest", ","),
+        Column("Median", "middle", ","),
+        Column("Longest", "longest", ","),
+        Column("Moved", "moved", ".2f"),
+    ]
+    rows = [{"round": k, **found} for k, found in enumerate(facts["rounds"])]
+    caption = (
+        f"{name}, without labels: what was found in {facts['bases']:,} bases of its genome; by the "
+        "relatives alone (round 0), and after each round of learning from what was found. Kept: "
+        "share of the sites of p at least .9 of the round before that still have .5. Backwards: "
+        "introns found in the genome read backwards, where there are none, for each found "
+        "forwards. Shortest, median and longest intron in bases. Moved: change of the site "
+        "models' weights, as a share"
+    )
+    shown = picture(
+        draw_rounds(facts["rounds"]),
+        "Sites found, and lengths of introns, by round",
+        f"{name}: donors and acceptors, and the lengths of introns, by round.",
+    )
+    return join([column_table(columns, rows, caption), shown])
 
 
 def _comparisons(contents: FolderContents) -> Markup:

@@ -255,7 +255,7 @@ class Relatives(Request):
     )
     like: str | None = option(
         "score an organism that the model lacks from its relatives, in the place of this "
-        "organism, genus, clade or taxid of the model or of --tree",
+        "organism, genus, clade or taxid of the model or of --tree; auto: all count the same",
         metavar="NAME",
     )
     tree: str | None = option(

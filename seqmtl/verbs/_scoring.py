@@ -6,6 +6,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any, cast
 
+from seqmtl._messages import messages_from
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
@@ -13,21 +14,27 @@ if TYPE_CHECKING:
 
     from seqmtl.models.base import Model
     from seqmtl.models.model import MultiTaskModel
+    from seqmtl.pairs.unlabelled import Unlabelled
     from seqmtl.scan.held_out import HeldOut
 
 logger = logging.getLogger("seqmtl")
 
 
-def in_place(model: Any, request: Any) -> tuple[Any, Any]:
+#: The name of ``--like`` for which all organisms of the model count the same.
+AUTO = "auto"
+
+
+def in_place(model: Any, request: Any, *, has_genome: bool = False) -> tuple[Any, Any]:
     """Return the model with the organism of ``--like``, and the request that scores it.
 
     It is called by ``--organism``, or else by the name of ``--like``. Without ``--organism``, an
-    organism that the model was trained on is scored by its own weights.
+    organism that the model was trained on is scored by its own weights. A paired model is returned
+    as it is, if the request `has_genome`: :func:`place_unlabelled` then adds the organism.
 
     Raises
     ------
     SeqmtlError
-        If the model is not one of weights, or `--organism` is all.
+        If the model has no place for it, or `--organism` is all.
     UnknownTaskError
         If no organism or clade has the name; the message lists near matches.
     """
@@ -38,14 +45,66 @@ def in_place(model: Any, request: Any) -> tuple[Any, Any]:
         if request.tree is not None:
             raise SeqmtlError("--tree is for --like; name the organism to look up, or leave it out")
         return model, request
-    if model.structure != "weights":
+    is_paired = model.structure == "pairs"
+    if is_paired and not has_genome:
+        raise SeqmtlError(
+            "--like with a model of seqmtl pair is for seqmtl scan and adapt, which look at the "
+            "genome; add the organism with seqmtl adapt, and leave --like out"
+        )
+    if not is_paired and model.structure != "weights":
         raise SeqmtlError("--like is for models of seqmtl train; leave it out")
     if organism == "all" and "all" not in model.tasks:
         raise SeqmtlError("--like places one organism; name it with --organism, or leave that out")
     if organism is None and is_known(like, model.tasks):
         return model, request.changed(organism=model.match(like))
-    request = request.changed(organism=organism or like, from_relatives=True)
-    return model.adapt(request.organism, like=like, tree=request.tree), request
+    request = request.changed(organism=organism or like, from_relatives=not is_paired)
+    if is_paired:
+        check_new(model, request.organism, like, request.tree)
+        return model, request
+    own = relatives(like, request.tree)
+    return model.adapt(request.organism, **own), request
+
+
+def relatives(like: str | None, tree: str | None) -> dict[str, str | None]:
+    """Return the arguments of ``model.adapt`` that place an organism.
+
+    Raises
+    ------
+    SeqmtlError
+        If a tree is given that is not used.
+    """
+    if like == AUTO and tree is not None:
+        raise SeqmtlError(f"--like {AUTO} uses no tree; leave --tree out, or name a relative")
+    return {"like": None if like == AUTO else like, "tree": tree}
+
+
+def check_new(model: Any, name: str, like: str | None, tree: str | None) -> None:
+    """Check that a paired model has a place for a new organism, and tell which.
+
+    Raises
+    ------
+    SeqmtlError
+        If the model has the organism.
+    UnknownTaskError
+        If no organism or clade has the name; the message lists near matches.
+    """
+    from seqmtl.models.base import is_known
+
+    if is_known(name, model.tasks):
+        raise SeqmtlError(f"organism {name!r} is in the model already; give it another name")
+    model.donor.adapt(name, **relatives(like, tree))
+
+
+def place_unlabelled(
+    model: Any, name: str, genome: str, like: str | None, tree: str | None
+) -> Unlabelled:
+    """Place an organism that :func:`check_new` has told of in a paired model, by its genome."""
+    from seqmtl.pairs.genome_sample import sample_genome
+    from seqmtl.pairs.unlabelled import Unlabelled
+
+    sample = sample_genome(genome, max(model.donor.length, model.acceptor.length))
+    with messages_from(logging.ERROR):
+        return Unlabelled(model, name, sample, **relatives(like, tree))
 
 
 def tell_known(

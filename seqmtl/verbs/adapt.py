@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.outputs import check_outputs, replacing, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
+from seqmtl.verbs._scoring import check_new, place_unlabelled, relatives
 
 if TYPE_CHECKING:
     from seqmtl.models.model import MultiTaskModel
+    from seqmtl.models.paired import PairedModel
+    from seqmtl.pairs.unlabelled import Round
     from seqmtl.sequences import Windows
 
 logger = logging.getLogger("seqmtl")
@@ -24,13 +28,13 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
     """Add an organism to a trained model, from few labels or none."""
 
     model: str = _options.model_file(
-        "model file of seqmtl train, starter:donor or starter:acceptor"
+        "model file of seqmtl train or pair, starter:donor or starter:acceptor"
     )
     data: str | None = _options.window_data("labelled windows of the organism, cut as the model's")
     organism: str = required("the new organism", metavar="NAME")
     like: str | None = option(
         "organism of the model, or organism, taxid or clade of the tree, in whose place it is "
-        "(default: its own name)",
+        "(default: its own name); auto: all organisms of the model count the same",
         metavar="NAME",
     )
     tree: str | None = option(
@@ -46,25 +50,37 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         kind=_kinds.share,
     )
     decoys: float = _options.decoys()
+    plot: str | None = _options.figure(
+        "of a model of seqmtl pair: expected sites and lengths of introns by round"
+    )
+    rounds: int = 10
 
-    def run(self) -> MultiTaskModel:
+    def run(self) -> MultiTaskModel | PairedModel:
         """Adapt the model, and write it.
 
         Returns
         -------
-        MultiTaskModel
+        MultiTaskModel or PairedModel
             The model with the organism.
         """
-        from seqmtl.models.model import MultiTaskModel
+        from seqmtl.models.paired import PairedModel
+        from seqmtl.models.saved import load_model
 
-        check_outputs(self.output, self.json)
+        check_outputs(self.output, self.json, self.plot)
         with replacing(self.output, self.model):
-            model = MultiTaskModel.load(self.model)
+            model = load_model(self.model, only=("weights", "pairs"))
+        if isinstance(model, PairedModel):
+            return self._of_pairs(model)
+        if self.plot:
+            raise SeqmtlError("--plot is for a model of seqmtl pair; leave it out")
+        return self._of_windows(cast("MultiTaskModel", model))
+
+    def _of_windows(self, model: MultiTaskModel) -> MultiTaskModel:
         name, windows = self.organism, None
         if self.data or self.genome or self.sites:
             windows = self._read(model)
         adapted = model.adapt(
-            name, windows, like=self.like, tree=self.tree,
+            name, windows, **relatives(self.like, self.tree),
             prevalence=None if windows is None else self._prevalence(),
         )  # fmt: skip
         if windows is not None:
@@ -78,6 +94,63 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
             logger.info("%s: %s, %d windows", self.output, name, len(windows))
         entry = adapted.training.get("adapted", {}).get(name, {})
         write_json(self.json, {"schema_version": 1, "organism": name, **entry})
+        return adapted
+
+    def _of_pairs(self, model: PairedModel) -> PairedModel:
+        """Add an organism to a paired model by rounds of self-training on its genome.
+
+        Raises
+        ------
+        SeqmtlError
+            If there are labels, there is not one genome of the organism, or the model has it.
+        """
+        from seqmtl._names import match_names
+        from seqmtl.models.paired import ROUNDS, round_line
+
+        given = {"DATA": self.data, "--sites": self.sites, "--prevalence": self.prevalence}
+        for what in (what for what, value in given.items() if value):
+            raise SeqmtlError(
+                f"{what} is for models of seqmtl train: a model of seqmtl pair learns from the "
+                "genome alone; leave it out"
+            )
+        name = self.organism
+        if len(self.genome) != 1:
+            raise SeqmtlError(
+                f"a model of seqmtl pair needs the genome of the organism; give --genome "
+                f"{name}=FASTA, once"
+            )
+        ((of, genome),) = self.genome
+        match_names([name], [of], "--genome")
+        if self.plot:
+            _kinds.require_matplotlib("--plot")
+        check_new(model, name, self.like, self.tree)
+        own = place_unlabelled(model, name, genome, self.like, self.tree)
+        logger.info("%s", ROUNDS)
+        told = itertools.count()
+
+        def tell(found: Round) -> None:
+            fields = found._asdict()
+            logger.info("%s", round_line(next(told), fields), extra={"fields": fields})
+
+        tell(own.rounds[0])
+        if own.is_enough:
+            own.train(self.rounds, tell)
+        else:
+            logger.warning(
+                "%s: %d donors and %d acceptors with a probability of .9 are too few to learn "
+                "from: the genome has hardly any introns, or is unlike the relatives; the model is "
+                "that of the relatives, with no rounds", name, *own.rounds[0].sure,
+            )  # fmt: skip
+        adapted = own.paired()
+        adapted.save(self.output)
+        facts = adapted.training["unlabelled"][name]
+        write_json(self.json, {"schema_version": 1, "organism": name, **facts})
+        if self.plot:
+            from seqmtl.evaluation.figures import save_figure
+            from seqmtl.report.figures import draw_rounds
+
+            save_figure(draw_rounds(facts["rounds"]), self.plot)
+        logger.info("%s: %s, %d round(s)", self.output, name, len(own.rounds) - 1)
         return adapted
 
     def _read(self, model: MultiTaskModel) -> Windows:

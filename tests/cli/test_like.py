@@ -80,6 +80,7 @@ def test_like_an_organism_of_the_model_is_that_organism(scan):
         ("--organism fly --tree metazoa", "--tree is for --like"),
         ("--like bee --tree nowhere.nwk", "nowhere.nwk"),
         ("--like bee --organism fly", "in the model already"),
+        ("--like auto --tree metazoa", "--like auto uses no tree"),
         ("", "the model has 5 organisms; name one"),
     ],
 )
@@ -197,11 +198,17 @@ def test_a_taxonomy_dump_places_organisms_in_every_command(dump, genome, vcf, wr
         assert found[0] == found[1] != [], command
 
 
-@pytest.mark.parametrize("structure", ["pairs", "kernels"])
-def test_models_that_cannot_be_adapted_refuse_it(structure):
+@pytest.mark.parametrize(
+    ("structure", "message"),
+    [
+        ("pairs", "--like with a model of seqmtl pair is for seqmtl scan and adapt"),
+        ("kernels", "--like is for models of seqmtl train; leave it out"),
+    ],
+)
+def test_models_that_cannot_be_adapted_refuse_it(structure, message):
     model = SimpleNamespace(structure=structure)
     request = SimpleNamespace(like="bee", tree=None, organism=None)
-    with pytest.raises(SeqmtlError, match="--like is for models of seqmtl train; leave it out"):
+    with pytest.raises(SeqmtlError, match=message):
         in_place(model, request)
 
 

@@ -1,0 +1,163 @@
+"""Find the introns of a genome without labels, from the genome to a page."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from seqmtl import _kinds
+from seqmtl._version import __version__
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.atomic import make_folder
+from seqmtl.files.outputs import check_outputs, write_json
+from seqmtl.request import option, required, verb
+from seqmtl.verbs import _options
+
+logger = logging.getLogger("seqmtl")
+
+_MODEL = "starter:splice"
+#: The outputs besides the model, with their formats and least probabilities.
+_SCANS = {
+    "introns.gff3": ("introns", 0.1),
+    "introns.bed": ("introns", 0.1),
+    "sites.bed.gz": ("bed", 0.1),
+    "sites.bw": ("bigwig", None),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Annotate(_options.Threads):
+    """Find the introns of a genome without labels: adapt, scan, and write a page."""
+
+    genome: str = required("genome: plain, gzip or bgzip", metavar="FASTA", is_positional=True)
+    like: str = required(
+        "a relative: organism, genus, clade or taxid of the model or of --tree; auto: all "
+        "organisms of the model count the same",
+        metavar="NAME",
+    )
+    output: str = required("-o", "folder to write", metavar="FOLDER", role="how")
+    model: str = option(f"model file of seqmtl pair (default: {_MODEL})", default=_MODEL)
+    organism: str | None = option("name of the organism (default: that of --like)", metavar="NAME")
+    tree: str | None = option(
+        "where --like is looked up: Newick or Nexus file, shipped tree, or folder of an NCBI "
+        "taxonomy dump (default: what the model knows, then eukaryotes)",
+        metavar="FILE|NAME",
+    )
+    rounds: int = option("most rounds of learning from the genome", default=10)
+
+    def run(self) -> dict[str, Any]:
+        """Adapt the model, scan the genome, and write the page.
+
+        What is there of the same files and options is not made again.
+
+        Returns
+        -------
+        dict
+            The summary, as FOLDER/summary.json has it.
+        """
+        from seqmtl.verbs._scan_genomes import scan_genome
+        from seqmtl.verbs._scan_one import Plan
+
+        _kinds.require_matplotlib("the report")
+        if not os.path.isfile(self.genome):
+            raise SeqmtlError(f"{self.genome}: no such file; give the genome as a file")
+        make_folder(self._path("scans"))
+        check_outputs(self._path("summary.json"))
+        model, name = self._adapted()
+        scans = []
+        for output, (file_format, least) in _SCANS.items():
+            request = self._scan(name, output, file_format, least)
+            fingerprint = json.loads(json.dumps(Plan(request, model).fingerprint(name)))
+            found = scan_genome(request, fingerprint)
+            if isinstance(found, str):
+                raise SeqmtlError(found)
+            logger.info("%s: %s", self.output, ", ".join(map(os.path.basename, found["files"])))
+            scans.append(found)
+        return self._summed_up(model, name, scans)
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self.output, name)
+
+    def _adapted(self) -> tuple[Any, str]:
+        """Return the paired model with the organism, and its name there; it is made if need be."""
+        from seqmtl.files.catalogue import model_path
+        from seqmtl.files.streams import read_json, sha256_of
+        from seqmtl.models.base import is_known
+        from seqmtl.models.saved import load_model
+        from seqmtl.verbs.adapt import Adapt
+
+        path, facts = self._path("model.seqmtl"), self._path("model.json")
+        tree = self.tree if self.tree and os.path.isfile(self.tree) else None
+        genome = os.stat(self.genome)
+        inputs = {
+            "seqmtl_version": __version__,
+            "model file": sha256_of(model_path(self.model)),
+            "tree file": tree and sha256_of(tree),
+            "genome file": [genome.st_size, genome.st_mtime_ns],
+            **self.fingerprint("model"),
+        }
+        try:
+            known = read_json(facts)
+            is_there = known["inputs"] == inputs and known["sha256"] == sha256_of(path)
+        except (OSError, ValueError, KeyError, TypeError):
+            is_there = False
+        name = self.organism or self.like
+        if not is_there:
+            given = load_model(self.model, only=("pairs",))
+            if self.organism is None and is_known(name, given.tasks):
+                logger.info(
+                    "%s is an organism of the model, which is used as it is; to adapt it to "
+                    "another genome, name that with --organism", given.match(name),
+                )  # fmt: skip
+                check_outputs(path, facts)
+                given.save(path)
+            else:
+                Adapt(
+                    model=self.model, genome=((name, self.genome),), organism=name, like=self.like,
+                    tree=self.tree, output=path, rounds=self.rounds,
+                ).run()  # fmt: skip
+            write_json(facts, {"schema_version": 1, "inputs": inputs, "sha256": sha256_of(path)})
+        else:
+            logger.info("%s is there, of the same files and options", path)
+        model = load_model(path)
+        return model, model.match(name)
+
+    def _scan(self, name: str, output: str, file_format: str, least: float | None) -> Any:
+        """Return the request of a scan."""
+        from seqmtl.verbs._scan_options import ScanOptions
+
+        return ScanOptions(
+            model=self._path("model.seqmtl"), genome=self.genome, organism=name,
+            output=self._path(output), format=file_format, min_probability=least,
+            json=self._path(f"scans/{output}.json"), threads=self.threads,
+        )  # fmt: skip
+
+    def _summed_up(self, model: Any, name: str, scans: list[dict[str, Any]]) -> dict[str, Any]:
+        """Write the summary and the page; return the summary."""
+        from seqmtl.verbs.report import Report
+
+        own = model.training.get("unlabelled", {}).get(name, {})
+        summary = {
+            "schema_version": 1,
+            "command": "annotate",
+            "seqmtl_version": __version__,
+            "organism": name,
+            "genome": self.genome,
+            "model": self.model,
+            **own,
+            "introns": scans[0]["n_records"],
+            "scans": scans,
+        }
+        write_json(self._path("summary.json"), summary)
+        Report(
+            folder=self.output, output=self._path("report.html"), title=f"Introns of {name}",
+            command_line=self.command,
+        ).run()  # fmt: skip
+        logger.info("%s: %s, %d introns", self.output, name, summary["introns"])
+        return summary
+
+
+annotate = verb(Annotate)

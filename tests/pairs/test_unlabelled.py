@@ -1,0 +1,62 @@
+"""Rounds of self-training: they find what is there, and nothing where there is nothing."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from seqmtl.models.saved import load_model
+from seqmtl.pairs.genome_sample import sample_genome
+from seqmtl.pairs.unlabelled import Unlabelled
+from tests.oracles.pairs import open_contigs, whole_contig
+
+PADDING = 61
+
+
+def _true_sites(path):
+    """Return {(contig, start, strand)} of the first base of donors and of acceptors."""
+    exons = {}
+    for row in (line.split("\t") for line in path.read_text().splitlines()):
+        if len(row) > 2 and row[2] == "exon":
+            place = row[0], row[6], row[8].partition("Parent=")[2]
+            exons.setdefault(place, []).append((int(row[3]) - 1, int(row[4])))
+    found = set()
+    for (contig, strand, _), own in exons.items():
+        own.sort()
+        for (_, before), (after, _) in itertools.pairwise(own):
+            found |= {(contig, before, strand), (contig, after - 2, strand)}
+    return found
+
+
+def _calls(model, path, least):
+    """Return the sites of probability `least` or more of organism c."""
+    return {
+        (name, *place)
+        for name, codes in open_contigs(path)
+        for (_, *place), p in whole_contig(model, "c", codes)[0].items()
+        if p >= least
+    }
+
+
+def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
+    path = new / "sim/genomes/c.fa"
+    own = Unlabelled(load_model(new / "pair.seqmtl"), "c", sample_genome(path, PADDING))
+    assert own.is_enough
+    true, told = _true_sites(new / "sim/annotation/c.gff3"), []
+    before = _calls(own.paired(), path, 0.9)
+    own.train(3, told.append)
+    after = _calls(own.paired(), path, 0.9)
+    assert len(after & true) > 1.05 * len(before & true) > 0.4 * len(true)
+    assert len(after & true) > 0.9 * len(after)
+    assert own.rounds[1:] == told != []
+    assert own.rounds[-1].backwards < 0.05
+    assert abs(sum(own.rounds[-1].expected) / len(true) - 1) < 0.2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_introns_are_made_up_in_a_genome_without_any(new, write, seed):
+    letters = np.random.default_rng(seed).choice(list("ACGT"), 300_000, p=[0.3, 0.2, 0.2, 0.3])
+    path = write(f">r\n{''.join(letters)}\n", "r.fa")
+    own = Unlabelled(load_model(new / "pair.seqmtl"), "c", sample_genome(path, PADDING))
+    assert sum(own.rounds[0].sure) <= 3
+    assert not own.is_enough

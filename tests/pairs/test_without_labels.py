@@ -1,0 +1,180 @@
+"""``scan --like``, ``adapt --genome`` and ``annotate``: a genome, and no labels."""
+
+import gzip
+import json
+
+import pytest
+
+from seqmtl.models.saved import load_model
+from tests.cli.conftest import seqmtl as seqmtl  # a fixture
+
+
+def _genome(new):
+    return new / "sim/genomes/c.fa"
+
+
+def _introns(path):
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [line for line in text.decode().splitlines() if not line.startswith("#")]
+
+
+@pytest.fixture
+def scan(new, tmp_path, seqmtl):
+    """Return a function that scans for introns, and returns their lines, and messages."""
+
+    def run(options, genome=None, code=0):
+        out = tmp_path / "x.bed"
+        command = f"scan {new}/pair.seqmtl {genome or _genome(new)} --format introns -o {out}"
+        messages = seqmtl(f"{command} {options}", code).err
+        return _introns(out) if code == 0 else [], messages
+
+    return run
+
+
+def test_a_scan_places_an_organism_by_its_genome(scan):
+    found, messages = scan("--organism c --like auto")
+    assert len(found) > 100
+    assert "c: scored as the mean of all" in messages
+    assert "donors and 351 acceptors expected in the 0.2 million bases looked at; the" in messages
+    assert "median intron called has 119 bases" in messages
+    assert scan("--like '(a:1,b:1,c:1);'", code=1)[1]
+    in_tree = scan("--like c --tree '((a:1,b:1):1,c:2);'")[0]
+    assert len(in_tree) > 100
+
+
+def test_like_an_organism_of_the_model_is_its_layer_unless_another_is_named(scan):
+    assert scan("--like a")[0] == scan("--organism a")[0]
+    found, messages = scan("--organism c --like a")
+    assert "c: scored as the place of a" in messages
+    assert found != scan("--like a")[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "genome", "message"),
+    [
+        ("--organism b --like a", None, "organism 'b' is in the model already"),
+        ("--like zzz", None, "'zzz' is neither an organism of the model"),
+        ("--like auto --tree '(a:1,b:1);'", None, "--like auto uses no tree"),
+        ("--like auto", "-", "cannot come from standard input; give it as a file"),
+        ("--like auto --organism all", None, "--like places one organism"),
+        ("--like auto", "nowhere.fa", "nowhere.fa: No such file"),
+    ],
+)
+def test_a_scan_refuses(scan, options, genome, message):
+    assert message in scan(options, genome, code=1)[1]
+
+
+def test_a_table_of_genomes_places_each_by_its_own(scan, new, tmp_path, seqmtl):
+    rows = ["genome\torganism\tlike\tname", f"{_genome(new)}\tc\tauto\tone"]
+    rows += [f"{new}/random.fa\td\ta\ttwo", f"{_genome(new)}\t\ta\tthree"]
+    (tmp_path / "table.tsv").write_text("\n".join(rows) + "\n")
+    command = f"scan {new}/pair.seqmtl --genomes {tmp_path}/table.tsv --format introns"
+    seqmtl(f"{command} -o {tmp_path}/scans")
+    assert _introns(tmp_path / "scans/one.bed.gz") == scan("--organism c --like auto")[0]
+    assert len(_introns(tmp_path / "scans/two.bed.gz")) < 30
+    assert _introns(tmp_path / "scans/three.bed.gz") == scan("--organism a")[0]
+    assert "3 of 3 scans are complete" in seqmtl(f"{command} -o {tmp_path}/scans").err
+
+
+def test_windows_are_not_for_like_with_pairs(new, tmp_path, seqmtl):
+    (tmp_path / "v.vcf").write_text("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n")
+    options = f"--vcf {tmp_path}/v.vcf --fasta {_genome(new)} --like auto -o {tmp_path}/o.vcf"
+    shown = seqmtl(f"variants {new}/pair.seqmtl {options}", 1).err
+    assert "--like with a model of seqmtl pair is for seqmtl scan and adapt" in shown
+
+
+def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):
+    model, summary = tmp_path / "c.seqmtl", tmp_path / "c.json"
+    options = f"--genome c={_genome(new)} --organism c --like auto --json {summary}"
+    shown = seqmtl(f"adapt {new}/pair.seqmtl {options} --plot {tmp_path}/rounds.svg -o {model}").err
+    rounds = json.loads(summary.read_text())["rounds"]
+    assert len(rounds) > 1
+    assert f"{len(rounds) - 1} round(s)" in shown
+    assert shown.count("note:     0 ") == 1
+    assert "c: no labels, 240,000 bases of its genome" in seqmtl(f"info {model}").out
+    assert sum(line[:5] == "    1" for line in seqmtl(f"info {model}").out.splitlines()) == 1
+    assert (tmp_path / "rounds.svg").stat().st_size > 1000
+    assert load_model(model).training["unlabelled"]["c"]["rounds"] == rounds
+    again = seqmtl(f"adapt {model} {options} -o {tmp_path}/again.seqmtl", 1).err
+    assert "organism 'c' is in the model already" in again
+    seqmtl(f"scan {model} {_genome(new)} --organism c --format introns -o {tmp_path}/c.bed")
+    assert len(_introns(tmp_path / "c.bed")) > 150
+
+
+def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqmtl):
+    options = f"--genome r={new}/random.fa --organism r -o {tmp_path}/r.seqmtl"
+    shown = seqmtl(f"adapt {new}/pair.seqmtl {options}").err
+    assert "too few to learn from: the genome has hardly any introns, or is unlike the" in shown
+    assert len(load_model(tmp_path / "r.seqmtl").training["unlabelled"]["r"]["rounds"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("", "give --genome c=FASTA, once"),
+        ("--genome c={0} --genome d={0}", "give --genome c=FASTA, once"),
+        ("{1}/donors", "DATA is for models of seqmtl train"),
+        ("--genome c={0} --sites c={0}", "--sites is for models of seqmtl train"),
+        ("--genome c={0} --prevalence .1", "--prevalence is for models of seqmtl train"),
+        ("--genome d={0}", "'c' is not in --genome"),
+        ("--genome c={0} --like zzz", "'zzz' is neither an organism of the model"),
+    ],
+)
+def test_adapt_refuses(new, tmp_path, seqmtl, options, message):
+    options = options.format(_genome(new), new)
+    command = f"adapt {new}/pair.seqmtl {options} --organism c -o {tmp_path}/c.seqmtl"
+    assert message in seqmtl(command, 1).err
+    assert not (tmp_path / "c.seqmtl").exists()
+    data = f"adapt {new}/donor --organism c --plot {tmp_path}/x.svg -o {tmp_path}/c.seqmtl"
+    assert "--plot is for a model of seqmtl pair" in seqmtl(data, 1).err
+
+
+def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
+    out = tmp_path / "c"
+    command = f"annotate {_genome(new)} --like auto --organism c --model {new}/pair.seqmtl -o {out}"
+    seqmtl(f"{command} --rounds 2")
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["organism"] == "c"
+    assert 1 < len(summary["rounds"]) <= 3
+    introns = _introns(out / "introns.bed")
+    assert len(introns) == len(_introns(out / "introns.gff3")) == summary["introns"] > 150
+    for signal in ("donor", "acceptor"):
+        with gzip.open(out / f"sites.{signal}.bed.gz", "rt") as file:
+            assert sum(1 for line in file if line[0] != "#") > 150
+        assert (out / f"sites.{signal}.plus.bw").stat().st_size > 1000
+    page = (out / "report.html").read_text()
+    assert "<h1>Introns of c</h1>" in page
+    assert "after each round of learning from what was found" in page
+    made = {path: path.stat().st_mtime_ns for path in out.iterdir() if path.is_file()}
+    assert "is there, of the same files and options" in seqmtl(f"{command} --rounds 2").err
+    changed = {path.name for path, time in made.items() if path.stat().st_mtime_ns != time}
+    assert changed == {"summary.json", "report.html"}
+    (out / "introns.bed").unlink()  # as if interrupted
+    seqmtl(f"{command} --rounds 2")
+    assert _introns(out / "introns.bed") == introns
+    assert "is there" not in seqmtl(f"{command} --rounds 1").err
+    assert len(load_model(out / "model.seqmtl").training["unlabelled"]["c"]["rounds"]) == 2
+    seqmtl(f"report {out} -o {tmp_path}/page.html")
+    assert "Introns by model.seqmtl" in (tmp_path / "page.html").read_text()
+
+
+def test_annotate_with_an_organism_of_the_model_has_no_rounds(new, tmp_path, seqmtl, scan):
+    options = f"--like a --model {new}/pair.seqmtl -o {tmp_path}/a"
+    shown = seqmtl(f"annotate {_genome(new)} {options}").err
+    assert "a is an organism of the model, which is used as it is" in shown
+    summary = json.loads((tmp_path / "a/summary.json").read_text())
+    assert "rounds" not in summary
+    assert _introns(tmp_path / "a/introns.bed") == scan("--organism a")[0]
+
+
+@pytest.mark.parametrize(
+    ("genome", "options", "message"),
+    [
+        ("nowhere.fa", "--model {0}/pair.seqmtl", "nowhere.fa: no such file"),
+        ("{0}/random.fa", "--model {0}/donor", "pairs"),
+        ("{0}/random.fa", "--model {0}/pair.seqmtl --organism a", "in the model already"),
+    ],
+)
+def test_annotate_refuses(new, tmp_path, seqmtl, genome, options, message):
+    command = f"annotate {genome} --like b {options} -o {tmp_path}/x".format(new)
+    assert message in seqmtl(command, 1).err
