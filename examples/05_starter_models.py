@@ -1,24 +1,30 @@
-"""Make the starter models that ship with the package, starter:donor and starter:acceptor.
+"""Make the starter models that ship with the package: starter:donor, starter:acceptor, starter:splice.
 
     python examples/05_starter_models.py DATA starter
 
 DATA holds the windows and genomes that seqmtl/starter/README.md names. The same data, versions and
-kind of processor give the same bytes. Prints the tables of that page.
+kind of processor give the same bytes. Prints the tables of that page. `--signals splice` pairs the
+donor.seqmtl and acceptor.seqmtl that are in the folder.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from seqmtl import MultiTaskClassifierCV, MultiTaskModel, TaskKernel, Windows, read_windows
+from seqmtl import MultiTaskClassifierCV, MultiTaskModel, TaskKernel, Windows, dataset, read_windows
 from seqmtl.evaluation import evaluate
+from seqmtl.files.catalogue import model_path
+from seqmtl.files.model_file import write_arrays
+from seqmtl.models.paired import ENDS, PairedModel
 from seqmtl.models.relatives import place
+from seqmtl.pairs import fit_layer
 
 TREE = "six_eukaryotes"
 WINDOWS = {
@@ -33,20 +39,37 @@ GENOMES = {
     "p_falciparum": ("genome_pfalciparum/Pf3D7_chr01-12.fasta.gz", "genome_pfalciparum"),
     "s_cerevisiae": ("genome_scerevisiae/S_cerevisiae.fasta.gz", "genome_scerevisiae"),
 }
+#: Genome and annotation, from which the paired model learns introns and coding sequence.
+ANNOTATED = {
+    "a_thaliana": ("genomes_1pct/a_thaliana.1pct.fa.gz", "genomes_1pct/a_thaliana.1pct.gff3.gz"),
+    "c_elegans": ("genomes_1pct/c_elegans.1pct.fa.gz", "genomes_1pct/c_elegans.1pct.gff3.gz"),
+    "d_melanogaster": ("genomes_1pct/dm6.small.fa.gz", "genomes_1pct/dm6.small.gtf.gz"),
+    "p_falciparum": (
+        "genome_pfalciparum/Pf3D7_chr01-12.fasta.gz",
+        "genome_pfalciparum/Pf3D7_chr01-12.gff3.gz",
+    ),
+    "s_cerevisiae": (
+        "genome_scerevisiae/S_cerevisiae.fasta.gz",
+        "genome_scerevisiae/S_cerevisiae.gff3.gz",
+    ),
+}
 BOTH_STRANDS = {"donor": ("GT", "AC"), "acceptor": ("AG", "CT")}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Make both models."""
+    """Make the models of both signals, and the paired one."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="folder of the data")
     parser.add_argument("output", type=Path, help="folder of the models")
-    parser.add_argument("--signals", nargs="+", default=list(WINDOWS), choices=list(WINDOWS))
+    signals = [*WINDOWS, "splice"]
+    parser.add_argument("--signals", nargs="+", default=signals, choices=signals)
     parser.add_argument("--without", choices=list(GENOMES), help="leave it out, to test on it")
     args = parser.parse_args(arguments)
     for signal in args.signals:
-        model = make(args.data, signal, args.without)
-        model.save(args.output / f"{signal}.seqmtl")
+        if signal == "splice":
+            save_paired(pair(args.data, args.output, args.without), args.output)
+        else:
+            make(args.data, signal, args.without).save(args.output / f"{signal}.seqmtl")
 
 
 def make(data: Path, signal: str, without: str | None = None) -> MultiTaskModel:
@@ -75,6 +98,36 @@ def make(data: Path, signal: str, without: str | None = None) -> MultiTaskModel:
     for name, entry in model.training["left_out"].items():
         print(f"{signal:9} {name:15} left out: {entry}")
     return model
+
+
+def pair(data: Path, folder: Path, without: str | None = None) -> PairedModel:
+    """Pair the models of a folder, with datasets of the annotated genomes."""
+    donor, acceptor = (MultiTaskModel.load(folder / f"{end}.seqmtl") for end in ENDS)
+    names = [name for name in ANNOTATED if name != without]
+    with tempfile.TemporaryDirectory() as scratch:
+        config = Path(scratch) / "genomes.toml"
+        for name in names:
+            genome, annotation = (str((data / path).resolve()) for path in ANNOTATED[name])
+            with config.open("a") as stream:
+                print(f"[organisms.{name}]\n{genome = }\n{annotation = }", file=stream)
+        datasets = [f"{scratch}/{end}" for end in ENDS]
+        for end, output in zip(ENDS, datasets, strict=True):
+            dataset(config, signal=end, output=output)
+        layer = fit_layer(donor, acceptor, *datasets, split="valid")
+    for name, own in layer.items():
+        told = f"{own.n_introns} introns of {own.shortest} to {own.longest}, {own.n_sites} sites"
+        print(f"splice    {name:15} {told}", flush=True)
+    return PairedModel(donor, acceptor, layer, {"split": "valid"})
+
+
+def save_paired(model: PairedModel, folder: Path) -> None:
+    """Write the paired model; it names its parts instead where they are the shipped ones."""
+    header, arrays = model.contents()
+    shipped = [Path(model_path(f"starter:{end}")).read_bytes() for end in ENDS]
+    if [(folder / f"{end}.seqmtl").read_bytes() for end in ENDS] == shipped:
+        header |= {end: {"starter": end} for end in ENDS}
+        arrays = {name: array for name, array in arrays.items() if "." not in name}
+    write_arrays(folder / "splice.seqmtl", header, arrays)
 
 
 def fit(windows: Windows) -> MultiTaskModel:

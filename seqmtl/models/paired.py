@@ -14,6 +14,7 @@ from seqmtl._names import match_names
 from seqmtl._schema import items, mapping, number, record, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.files.catalogue import STARTER
 from seqmtl.models.base import FORMAT, Model, damaged, format_version
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.probability_curve import ProbabilityCurve
@@ -284,9 +285,11 @@ class PairedModel(Model):
     def _end(
         end: str, path: str, description: dict[str, Any], arrays: dict[str, NDArray[Any]]
     ) -> MultiTaskModel:
-        """Rebuild the model of one end."""
+        """Rebuild the model of one end; the shipped file names those that ship beside it."""
         with part(end):
             header = dict(description[end])
+            if isinstance(shipped := header.get("starter"), str):
+                return MultiTaskModel.load(f"{STARTER}{shipped}")
             if header.get("model") != MultiTaskModel.structure:
                 refuse("model", repr(MultiTaskModel.structure), header.get("model"))
         names = [name for name in arrays if name.startswith(f"{end}.")]
