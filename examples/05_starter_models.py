@@ -1,4 +1,4 @@
-"""Make the starter models that ship with the package: starter:donor, starter:acceptor, starter:splice.
+"""Make the starter models that ship with the package: those of both signals, and of pairs.
 
     python examples/05_starter_models.py DATA starter
 

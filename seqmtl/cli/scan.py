@@ -13,7 +13,7 @@ _TEXT = """\
   seqmtl scan splice.seqmtl worm.fa --organism worm -o worm.bw     # worm.plus.bw, worm.minus.bw
   seqmtl scan splice.seqmtl worm.fa.gz --organism worm --min-probability 0.5 -o sites.gff3
   seqmtl scan splice.seqmtl worm.fa --organism all --top 500 -o ag.bed.gz    # ag.NAME.bed.gz each
-  seqmtl scan pair.seqmtl worm.fa --organism worm --format introns -o introns.bed
+  seqmtl scan starter:splice worm.fa.gz --organism c_elegans --format introns -o introns.bed
   seqmtl scan donor.seqmtl worm.fa --organism worm --min-probability 0.1 -o donor.hints
   seqmtl scan donor.seqmtl acceptor.seqmtl --genomes genomes.tsv --dask local:4 -o scans
   seqmtl scan donor.seqmtl worm.fa --organism worm -o donor.spsc

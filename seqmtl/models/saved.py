@@ -23,7 +23,7 @@ def load_model(path: str | os.PathLike[str], only: Sequence[str] = ()) -> Model:
     ----------
     path : str or path-like
         Model file, or the name of a model shipped with the package: ``"starter:donor"``,
-        ``"starter:acceptor"``.
+        ``"starter:acceptor"``, or ``"starter:splice"``, which pairs both.
     only : sequence of str, default=()
         Structures that are accepted: ``"weights"``, ``"kernels"``, ``"pairs"``. Default: all.
 
@@ -41,6 +41,8 @@ def load_model(path: str | os.PathLike[str], only: Sequence[str] = ()) -> Model:
     >>> from seqmtl import load_model
     >>> load_model("starter:donor").site.letters
     'GT'
+    >>> load_model("starter:splice").layer_of("c_elegans").shortest
+    10
     """
     path = os.fspath(path)
     description, arrays = read_model_file(path, only)

@@ -25,7 +25,7 @@ def model_file(what: str = "model file") -> Any:
     return required(what, metavar="MODEL", is_positional=True)
 
 
-STARTER_OR_FILE = "model file, starter:donor or starter:acceptor"
+STARTER_OR_FILE = "model file, starter:donor, starter:acceptor or starter:splice (both, paired)"
 
 
 def window_data(what: str, tables: str = "") -> Any:

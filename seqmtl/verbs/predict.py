@@ -22,7 +22,7 @@ logger = logging.getLogger("seqmtl")
 class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
     """Score windows or examples with a model."""
 
-    model: str = _options.model_file(_options.STARTER_OR_FILE)
+    model: str = _options.model_file("model file, starter:donor or starter:acceptor")
     data: str | None = _options.window_data(
         "windows to score (labels not needed)", "a table of examples for train-table models"
     )

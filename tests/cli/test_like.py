@@ -89,7 +89,9 @@ def test_bad_input(scan, options, message):
 
 
 def test_the_names_of_shipped_models_are_known_and_no_output(scan, tmp_path, monkeypatch, seqmtl):
-    message = "starter:tss.*no shipped model; they are starter:acceptor, starter:donor"
+    message = (
+        "starter:tss.*no shipped model; they are starter:acceptor, starter:donor, starter:splice"
+    )
     assert re.search(message, scan("", "starter:tss", code=1)[1])
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "few.tsv", windows_of("man", 60, 5))

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import zipfile
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from seqmtl import Windows, load_model, read_windows
 from seqmtl.cli.main import main
+from seqmtl.exceptions import ModelFileError
+from seqmtl.files.model_file import read_arrays, write_arrays
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "seqmtl" / "starter"
@@ -49,6 +52,37 @@ def test_a_starter_model_is_small_and_complete(signal):
     assert set(model.curves) == set(ORGANISMS)
     assert not re.search(r"/", str(model.training["sources"]))  # names, no machine's paths
     assert set(model.training["left_out"]) == {*ORGANISMS, "h_sapiens"}
+
+
+def test_the_paired_starter_model_is_of_the_other_two(tmp_path):
+    assert (FOLDER / "splice.seqmtl").stat().st_size < 2**20
+    model = load_model("starter:splice")
+    assert model.tasks == tuple(model.layer) == ORGANISMS
+    assert model.training == {"split": "valid"}
+    for signal in SIGNALS:
+        own, site_model = getattr(model, signal), load_model(f"starter:{signal}")
+        assert np.array_equal(own.bias, site_model.bias)
+        assert own.training == site_model.training
+    model.save(tmp_path / "whole.seqmtl")  # which holds its parts
+    assert load_model(tmp_path / "whole.seqmtl").layer_facts() == model.layer_facts()
+    header, arrays = read_arrays(FOLDER / "splice.seqmtl")
+    write_arrays(tmp_path / "bad.seqmtl", header | {"donor": {"starter": "tss"}}, arrays)
+    with pytest.raises(ModelFileError, match=r"starter:tss.*is no shipped model"):
+        load_model(tmp_path / "bad.seqmtl")
+
+
+def test_the_paired_starter_model_finds_an_intron(tmp_path):
+    rng = np.random.default_rng(1)
+    codons = [c for c in map("".join, product("ACGT", repeat=3)) if c not in ("TAA", "TAG", "TGA")]
+    exons = ["".join(rng.choice(codons, 100)) for _ in range(2)]
+    inside = "".join(rng.choice(list("ACTT"), 60))
+    text = f"{exons[0]}CAGGTAAGTT{inside}TTTTTTTTTCAG{exons[1]}"
+    (tmp_path / "genome.fa").write_text(f">c\n{text}\n")
+    out = tmp_path / "introns.bed"
+    words = ["scan", "starter:splice", tmp_path / "genome.fa", "--organism", "c_elegans"]
+    assert main([*map(str, words), "--format", "introns", "-o", str(out), "-q"]) == 0
+    rows = [line.split("\t") for line in out.read_text().splitlines() if line[0] != "#"]
+    assert ["c", "303", str(303 + 7 + 60 + 12), "+"] in [[*row[:3], row[5]] for row in rows]
 
 
 @pytest.mark.parametrize(
