@@ -21,7 +21,7 @@ from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites
 
 #: Bases looked at of a genome: more cost time and memory, and give no more sites than are used.
-MOST_BASES = 20_000_000
+MOST_BASES = 12_000_000
 #: Parts of a genome, each scored by models of the others.
 FOLDS = 2
 _LONGEST = 500_000  # bases of a stretch
@@ -82,7 +82,7 @@ def sample_genome(path: PathLike, padding: int, most: int = MOST_BASES) -> Genom
         FASTA, plain, gzip or bgzip; it is read twice.
     padding : int
         Letters N between the stretches.
-    most : int, default 20,000,000
+    most : int, default 12,000,000
         Bases to read, about.
 
     Raises

@@ -52,11 +52,13 @@ logger = logging.getLogger(__name__)
 
 _RARE = 0.003  # share of true sites to start from
 _SETTLED = np.log(1.15)  # change of the logarithm of the shares
-_REPEATS = 3
+_REPEATS = 10
+_LEAST = 1e-3  # share of the introns found that is taken for real
 _SITE = 0.3  # least posterior of a candidate that may be taken for a site
 _DECOYS = 4  # for every site
 _MOST_SITES = 4_000
 _LIKELY = 0.5
+_NEAR = 8  # bases on either side of a site by which copies of a repeat are told
 _SURE = 0.9  # posterior of a call
 _FEWEST = 50  # calls to train on,
 _FEWEST_PER_MB = 5.0  # or so many in a million bases
@@ -238,7 +240,10 @@ class Unlabelled:
     def is_enough(self) -> bool:
         """Whether there are calls enough to train on."""
         least = min(_FEWEST, _FEWEST_PER_MB * self.sample.size / 1e6)
-        return min(self.rounds[-1].sure) >= max(least, 4)
+        sure = Sites.join(sites.take(np.exp(found.sites) >= _SURE) for sites, found in self.weighed)
+        sure = sure.take(_first_copies(self.sample.codes, sure))
+        n_donors = int(sure["is_donor"].sum())
+        return min(n_donors, len(sure) - n_donors) >= max(least, 4)
 
     def train(self, most: int, tell: Callable[[Round], None]) -> None:
         """Train the site models on what was found, in rounds, at most so many."""
@@ -311,7 +316,8 @@ class Unlabelled:
             found[1].append(sites.take(is_end & ~is_site))
         true, decoys = (Sites.join(own) for own in found)
         n_true, n_decoys = len(true), len(decoys)
-        true = true.take(_some(n_true, _MOST_SITES, rng))
+        true = true.take(_first_copies(self.sample.codes, true))
+        true = true.take(_some(len(true), _MOST_SITES, rng))
         decoys = decoys.take(_some(n_decoys, _DECOYS * len(true), rng))
         labels = np.repeat(np.array([1, -1], dtype=np.int8), [len(true), len(decoys)])
         weights = np.repeat([1.0, n_decoys / max(len(decoys), 1)], [len(true), len(decoys)])
@@ -331,11 +337,13 @@ class Unlabelled:
 
     def paired(self) -> PairedModel:
         """Return the paired model with the organism."""
-        if self.state.ends[0] is self._placed:
-            ends, layer = self._placed, self.state.layers(CEILING)[0]
-        else:
+        ends, assumed = self._placed, self.state.assumed[0]
+        if self.state.ends[0] is not ends:
             ends, assumed = self._adapted(None)
-            layer = replace(self.state, assumed=[assumed]).layers(CEILING)[0]
+        real = max(1 - self.rounds[-1].backwards, _LEAST)  # the others are there by chance
+        donors, acceptors = self.state.shares
+        shares = donors * real, acceptors * real
+        layer = replace(self.state, assumed=[assumed], shares=shares).layers(CEILING)[0]
         facts = {"rounds": [_listed(own) for own in self.rounds], "bases": self.sample.size}
         known = dict(self.model.training.get("unlabelled", {}))
         return PairedModel(
@@ -349,6 +357,12 @@ def _listed(found: Round) -> dict[str, Any]:
         name: [*map(float, value)] if isinstance(value, tuple) else value
         for name, value in found._asdict().items()
     }
+
+
+def _first_copies(codes: NDArray[np.uint8], sites: Sites) -> NDArray[np.int64]:
+    """Return the rows of sites whose surroundings no site before has: a repeat counts once."""
+    near = codes[sites.starts[:, np.newaxis] + np.arange(-_NEAR, SITE_LENGTH + _NEAR)]
+    return np.sort(np.unique(near, axis=0, return_index=True)[1])
 
 
 def _some(n: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:

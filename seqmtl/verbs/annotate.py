@@ -22,7 +22,6 @@ _MODEL = "starter:splice"
 #: The outputs besides the model, with their formats and least probabilities.
 _SCANS = {
     "introns.gff3": ("introns", 0.1),
-    "introns.bed": ("introns", 0.1),
     "sites.bed.gz": ("bed", 0.1),
     "sites.bw": ("bigwig", None),
 }
@@ -40,7 +39,11 @@ class Annotate(_options.Threads):
     )
     output: str = required("-o", "folder to write", metavar="FOLDER", role="how")
     model: str = option(f"model file of seqmtl pair (default: {_MODEL})", default=_MODEL)
-    organism: str | None = option("name of the organism (default: that of --like)", metavar="NAME")
+    organism: str | None = option(
+        "name of the organism (default: that of the file); one of the model is scored by it as "
+        "it is",
+        metavar="NAME",
+    )
     tree: str | None = option(
         "where --like is looked up: Newick or Nexus file, shipped tree, or folder of an NCBI "
         "taxonomy dump (default: what the model knows, then eukaryotes)",
@@ -104,13 +107,13 @@ class Annotate(_options.Threads):
             is_there = known["inputs"] == inputs and known["sha256"] == sha256_of(path)
         except (OSError, ValueError, KeyError, TypeError):
             is_there = False
-        name = self.organism or self.like
+        name = self.organism or os.path.basename(self.genome).partition(".")[0]
         if not is_there:
             given = load_model(self.model, only=("pairs",))
-            if self.organism is None and is_known(name, given.tasks):
+            if is_known(name, given.tasks):
                 logger.info(
-                    "%s is an organism of the model, which is used as it is; to adapt it to "
-                    "another genome, name that with --organism", given.match(name),
+                    "%s is an organism of the model, which is used as it is; for another "
+                    "organism, give another name with --organism", given.match(name),
                 )  # fmt: skip
                 check_outputs(path, facts)
                 given.save(path)

@@ -38,11 +38,12 @@ def whole_contig(model, organism, codes, least=0.05):
         columns = []
         for strand in "+-":
             letters = codes if strand == "+" else reverse_complement(codes)
-            scores = scanner_of(own, organism).scan_contig(letters)
+            placed = organism not in own.tasks
+            scores = scanner_of(own, organism, from_relatives=placed).scan_contig(letters)
             starts = np.arange(scores.size) + own.site.offset
             is_word = (letters[starts] == word[0]) & (letters[starts + 1] == word[1])
             starts = starts[is_word] if strand == "+" else codes.size - 2 - starts[is_word]
-            log_odds = own.log_odds(scores[is_word].astype(float), organism)
+            log_odds = own.log_odds_of(organism)(scores[is_word].astype(float))
             columns.append((starts, np.full(starts.size, strand == "-"), log_odds))
         found.append(ends(*map(np.concatenate, zip(*columns, strict=True))))
     joined = join_ends(found, (2, 2), codes, layer.coding)
