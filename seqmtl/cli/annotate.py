@@ -11,18 +11,18 @@ _TEXT = """\
   seqmtl annotate alga.fa --like auto --organism alga --model pair.seqmtl -o alga
 
 Nothing but the genome and a relative is needed. The model of the relatives finds introns, learns
-from those that it is sure of, and finds more, in rounds (seqmtl adapt PAIR --genome). FOLDER gets
+from what it found, and finds more, in rounds (seqmtl adapt PAIR --genome). FOLDER gets
 
   report.html            the rounds, expected numbers and lengths of introns; open it in a browser
-  introns.gff3, .bed     introns of probability .1 or more
+  introns.gff3           introns of probability .1 or more
   sites.donor.bed.gz     donors and acceptors of probability .1 or more, each in a file
   sites.donor.plus.bw    probabilities of all candidates, each signal and strand in a file
   model.seqmtl           the adapted model, for seqmtl scan, variants and explain
   summary.json           the rounds, and the numbers of what was written
 
 Of organisms left out of the training, .93 to .99 of the calls of probability .9 or more were right.
-A warning tells if there is too little to learn from. If --like names an organism of the model and
-there is no --organism, the model is used as it is. Repeat the command to go on after an
+A warning tells if there is too little to learn from. If --organism is one of the model, it is
+scored as it is, without learning. Repeat the command to go on after an
 interruption: what is complete, of the same files and options, is not done again."""
 
 COMMAND = Command(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl.io.dataset import SplitGenome
 from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.paired import name_in
 from seqmtl.pairs.chain import join_ends, margin_of
 from seqmtl.pairs.regions import SITE_LENGTH, PathLike
 from seqmtl.scan.finder import SiteFinder
@@ -70,10 +71,10 @@ def end_finders(
     models, paths : sequence, two
         Models of the sites, and their datasets.
     organism : str
-        Organism of the models.
+        Organism of the models; one that they lack is scored from its relatives.
     """
     return [
-        candidate_finder(model, path, model.match(organism))
+        candidate_finder(model, path, **name_in(model, organism))
         for model, path in zip(models, paths, strict=True)
     ]
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.paired import ENDS, PairedModel, PairLayer
+from seqmtl.models.paired import ENDS, PairedModel, PairLayer, name_in
 from seqmtl.models.relatives import place
 from seqmtl.pairs.chain import Posteriors
 from seqmtl.pairs.coding import Content, Stretch, coding_content
@@ -196,9 +196,7 @@ class Unlabelled:
         """Return the candidates, scored by the site models of the state."""
         ends: list[Ends] = []
         for pair in self.state.ends:
-            own = [
-                finder_of(end, self.name, from_relatives=self.name not in end.tasks) for end in pair
-            ]
+            own = [finder_of(end, **name_in(end, self.name)) for end in pair]
             ends.append((own[0], own[1]))
         return find_candidates(sample, ends)
 

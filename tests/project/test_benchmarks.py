@@ -288,7 +288,8 @@ def numeric(folder):
     return printed + run("numeric", "--n", 300, "--tol", 1e-3, "--loss", "epsilon_insensitive")
 
 
-def paired(folder):
+def _pair(folder):
+    """Return files of a paired model and of its ends, and of a genome with its annotation."""
     tree, sim = "(a:0.1,b:0.1);", folder / "sim"
     options = ["--chromosomes", 4, "--chromosome-length", 40_000, "--no-windows"]
     seqmtl("simulate", "-o", sim, "--tree", tree, *options)
@@ -303,8 +304,23 @@ def paired(folder):
         seqmtl("calibrate", folder / signal, data, "-o", folder / signal)
     models = [folder / name for name in ("splice", *names)]
     seqmtl("pair", *models[1:], *names.values(), "-o", models[0])
-    genome = sim / "genomes" / "a.fa"
+    return models, sim / "genomes" / "a.fa", sim / "annotation" / "a.gff3"
+
+
+def paired(folder):
+    models, genome, _ = _pair(folder)
     return run("paired", *models, genome, "--organism", "a", "--megabases", 0.1)
+
+
+def unlabelled(folder):
+    models, genome, annotation = _pair(folder)
+    text = f'window = 61\n[organisms.z]\ngenome = "{genome}"\nannotation = "{annotation}"\n'
+    (folder / "z.toml").write_text(text)
+    truth = [folder / "z_donors", folder / "z_acceptors"]
+    for signal, data in zip(("donor", "acceptor"), truth, strict=True):
+        seqmtl("dataset", folder / "z.toml", "--signal", signal, "-o", data)
+    options = ["--organism", "z", "--like", "a", "--rounds", 1]
+    return run("unlabelled", models[0], genome, *truth, *options)
 
 
 def scan(folder):
@@ -408,6 +424,10 @@ FIGURES = {
             for what in ("paired", "donors", "acceptors")
         ),
         r"^2 threads  paired over both alone, CPU: \d\.\d\d$",
+    ],
+    unlabelled: [
+        r"^round 0: expected \d+ \d+  sure \d+ \d+ .* s$",
+        r"^placed   donor     AUPRC [01]\.\d{4}  expected \d+ of \d+  calls \d+: right",
     ],
     scan: [
         r"0\.04 Mb, both strands, AG, to BED: [\d,]+ records",
