@@ -197,15 +197,17 @@ class PairedModel(Model):
         """Return a readable summary of the model, line by line; `file` is the name to show."""
         lines = [f"paired model   {file}", "donors and acceptors, seen together"]
         width = max(len(name) for name in self.tasks)
+        called = self.training.get("unlabelled", {})
         for name, layer in self.layer.items():
             lines.append(
                 f"  {name:<{width}}  introns of {layer.shortest} to {layer.longest:,} bases "
-                f"({layer.n_introns:,} annotated), {layer.n_coding:,} coding bases, scale "
-                f"{layer.scale:.2f}, shift {layer.shift:.2f}, in coding sequence "
-                f"{layer.coding_shift:.2f}, content {layer.coding_scale:.2f}, switch "
-                f"{layer.switch:.2f} ({layer.n_sites:,} held-out sites)"
+                f"({layer.n_introns:,} {'called' if name in called else 'annotated'}), "
+                f"{layer.n_coding:,} coding bases, scale {layer.scale:.2f}, shift "
+                f"{layer.shift:.2f}, in coding sequence {layer.coding_shift:.2f}, content "
+                f"{layer.coding_scale:.2f}, switch {layer.switch:.2f} "
+                f"({layer.n_sites:,} held-out sites)"
             )
-        for name, facts in self.training.get("unlabelled", {}).items():
+        for name, facts in called.items():
             lines += ["", f"{name}: no labels, {facts['bases']:,} bases of its genome", ROUNDS]
             lines += [round_line(k, own) for k, own in enumerate(facts["rounds"])]
         for end in ENDS:

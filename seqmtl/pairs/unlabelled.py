@@ -61,7 +61,8 @@ _LIKELY = 0.5
 _NEAR = 8  # bases on either side of a site by which copies of a repeat are told
 _SURE = 0.9  # posterior of a call
 _FEWEST = 50  # calls to train on,
-_FEWEST_PER_MB = 5.0  # or so many in a million bases
+_FEWEST_PER_MB = 5.0  # or so many in a million bases,
+_LEAST_SITES = 4  # and never fewer than these, outside each fold
 _GAIN = 0.01  # least growth of the expected number of sites, less those backwards, in a round
 #: Highest probability claimed without labels: calls of organisms left out were right this often.
 CEILING = 0.97
@@ -105,8 +106,8 @@ class Round(NamedTuple):
 class _State:
     """What is known of an organism without labels.
 
-    `ends` are the site models of both halves, `assumed` the logit of pi' of each, and `content`
-    and `lengths` are from the whole sample.
+    `ends` are the site models of the folds, `assumed` the logits of pi' of each, and `content` and
+    `lengths` are from the whole sample.
     """
 
     ends: Sequence[tuple[MultiTaskModel, MultiTaskModel]]
@@ -114,7 +115,6 @@ class _State:
     content: Content
     lengths: LengthTable
     n_introns: int = 0
-    n_sites: int = 0
     shares: tuple[float, float] = (_RARE, _RARE)
 
     def layers(self, ceiling: float = 1.0) -> list[PairLayer]:
@@ -128,7 +128,7 @@ class _State:
             PairLayer(
                 scale, float(START[1] + scale * offset), float(START[2] + scale * offset),
                 float(START[3]), float(START[4]), self.lengths.shortest, self.lengths.introns,
-                self.content.table, self.n_introns, self.content.n_bases, self.n_sites, ceiling,
+                self.content.table, self.n_introns, self.content.n_bases, 0, ceiling,
             )
             for offset in offsets
         ]  # fmt: skip
@@ -171,16 +171,23 @@ class Unlabelled:
         tree: Any = None,
     ) -> None:
         self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
-        self.weights = place(model.donor.kernel, model.tasks, name, like=like, tree=tree).weights
-        own = model.donor, model.acceptor
+        tasks = model.donor.tasks
+        self.weights = place(model.donor.kernel, tasks, name, like=like, tree=tree).weights
         self._placed = (
             model.donor.adapt(name, like=like, tree=tree),
             model.acceptor.adapt(name, like=like, tree=tree),
         )
-        shares = [np.array([end.prevalence(task) for task in end.tasks]) for end in own]
-        logits = [float(self.weights @ np.log(p / (1 - p))) for p in shares]
-        assumed = (logits[0], logits[1])
-        layers = [model.layer[task] for task in model.donor.tasks]
+        assumed = (
+            sum(
+                a * _logit(model.donor.prevalence(t))
+                for a, t in zip(self.weights, tasks, strict=True)
+            ),
+            sum(
+                a * _logit(model.acceptor.prevalence(t))
+                for a, t in zip(self.weights, tasks, strict=True)
+            ),
+        )
+        layers = [model.layer[task] for task in tasks]
         self._prior = relatives_density(layers, self.weights)
         nothing = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))] * 2
         content = coding_content(
@@ -237,15 +244,22 @@ class Unlabelled:
     @property
     def is_enough(self) -> bool:
         """Whether there are calls enough to train on."""
-        least = min(_FEWEST, _FEWEST_PER_MB * self.sample.size / 1e6)
-        sure = Sites.join(sites.take(np.exp(found.sites) >= _SURE) for sites, found in self.weighed)
-        sure = sure.take(_first_copies(self.sample.codes, sure))
-        n_donors = int(sure["is_donor"].sum())
-        return min(n_donors, len(sure) - n_donors) >= max(least, 4)
+        least = max(min(_FEWEST, _FEWEST_PER_MB * self.sample.size / 1e6) / FOLDS, _LEAST_SITES)
+        for fold in range(FOLDS):
+            sure = Sites.join(
+                sites.take((np.exp(found.sites) >= _SURE) & (own != fold))
+                for (sites, found), own in zip(self.weighed, self.sample.fold, strict=True)
+            )
+            sure = sure.take(_first_copies(self.sample.codes, sure))
+            if min(np.bincount(sure["is_donor"], minlength=2)) < least:
+                return False
+        return True
 
     def train(self, most: int, tell: Callable[[Round], None]) -> None:
         """Train the site models on what was found, in rounds, at most so many."""
         for _ in range(most):
+            if not self.is_enough:
+                return
             before, old = self.weighed, (self.state, self._candidates)
             models = [self._adapted(fold) for fold in range(FOLDS)]
             moved = float(
@@ -256,7 +270,7 @@ class Unlabelled:
                 self.state,
                 ends=[ends for ends, _ in models], assumed=[own for _, own in models],
                 lengths=mixed_table(lengths, self._prior), n_introns=lengths.size,
-                content=coding_content(self._exons(before)), n_sites=sum(_sure(before)),
+                content=coding_content(self._exons(before)),
             )  # fmt: skip
             self._candidates = self._found(self.sample)
             self.weighed = self._settle()
@@ -264,6 +278,10 @@ class Unlabelled:
             gain = found.net / self.rounds[-1].net - 1
             if gain < 0:
                 self.state, self._candidates, self.weighed = *old, before
+                logger.info(
+                    "%s: another round finds fewer introns, or more of them in the genome read "
+                    "backwards, and is left out", self.name,
+                )  # fmt: skip
                 return
             self.rounds.append(found)
             tell(found)
