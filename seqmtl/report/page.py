@@ -204,30 +204,24 @@ def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
     """Return the rounds of self-training of an organism without labels."""
     columns = [
         Column("Round", "round"),
-        Column("Donors expected", ("expected", 0), ",.0f"),
-        Column("Acceptors expected", ("expected", 1), ",.0f"),
-        Column("Donors, p at least .9", ("sure", 0), ",.0f"),
-        Column("Acceptors, p at least .9", ("sure", 1), ",.0f"),
+        Column("Donors", ("expected", 0), ",.0f"),
+        Column("Acceptors", ("expected", 1), ",.0f"),
+        Column("Sure donors", ("sure", 0), ",.0f"),
+        Column("Sure acceptors", ("sure", 1), ",.0f"),
         Column("Kept", "kept", ".0%"),
         Column("Backwards", "backwards", ".1%"),
-        Column("Shortest", "shortest", ","),
-        Column("Median", "middle", ","),
-        Column("Longest", "longest", ","),
         Column("Moved", "moved", ".2f"),
     ]
     rows = [{"round": k, **found} for k, found in enumerate(facts["rounds"])]
-    caption = (
-        f"{name}, without labels: what was found in {facts['bases']:,} bases of its genome; by the "
-        "relatives alone (round 0), and after each round of learning from what was found. Kept: "
-        "share of the sites of p at least .9 of the round before that still have .5. Backwards: "
-        "introns found in the genome read backwards, where there are none, for each found "
-        "forwards. Shortest, median and longest intron in bases. Moved: change of the site "
-        "models' weights, as a share"
-    )
+    caption = f"{name}, without labels: sites found in {facts['bases']:,} bases of its genome"
     shown = picture(
         draw_rounds(facts["rounds"]),
         "Sites found, and lengths of introns, by round",
-        f"{name}: donors and acceptors, and the lengths of introns, by round.",
+        f"{name}: donors and acceptors, and the lengths of introns, by the relatives alone (round "
+        "0), and after each round of learning from what was found. In the table: expected numbers; "
+        "sure: of probability .9 or more; kept: share of those of the round before that still have "
+        ".5; backwards: introns found in the genome read backwards, where there are none, for each "
+        "found forwards; moved: change of the site models' weights, as a share.",
     )
     return join([column_table(columns, rows, caption), shown])
 
