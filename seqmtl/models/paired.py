@@ -43,7 +43,7 @@ _FACTS = {
     "n_coding": whole(),
     "n_sites": whole(),
 }
-_LATER = {"ceiling": number(above=0, most=1)}  # files of before 0.2 lack it
+_LATER = {"ceiling": number(above=0, most=1)}  # the first files lack it
 _TWO = items(number(least=0), 2, most=2)
 #: What a file says of a round of self-training, see :class:`seqmtl.pairs.unlabelled.Round`.
 _ROUND = {

@@ -6,7 +6,7 @@ pi_e   share of true sites among the candidates of end e (donors, acceptors)
 s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
 =====  ==================================================================================
 
-At first (:func:`place_pair`) the site models are means of the relatives', lengths of introns are
+At first the site models are means of the relatives', lengths of introns are
 theirs, in their shares, coding content is that of the open reading frames of the genome itself, and
 the five values of the layer are those that all organisms are near. The chain takes
 ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at .003 and becomes the mean posterior.
@@ -50,17 +50,17 @@ from seqmtl.sequences.windows import Windows
 
 logger = logging.getLogger(__name__)
 
-_RARE = 0.003  # share of true sites to start from
-_SETTLED = np.log(1.15)  # change of the logarithm of the shares
-_REPEATS = 10
+_RARE = 0.003  # share of true sites to start from; from .0003 it ends at the same
+_SETTLED = np.log(1.15)  # change of the logarithm of the shares,
+_REPEATS = 10  # or so many runs of the chain: a genome without introns takes more than 3
 _LEAST = 1e-3  # share of the introns found that is taken for real
 _SITE = 0.3  # least posterior of a candidate that may be taken for a site
-_DECOYS = 4  # for every site
-_MOST_SITES = 4_000
-_LIKELY = 0.5
+_DECOYS = 4  # for every site; 10 give the same AUPRC in three times the time
+_MOST_SITES = 4_000  # of each signal: more cost time and memory
+_LIKELY = 0.5  # least posterior of an intron, or of a site beside an exon, that is called
 _NEAR = 8  # bases on either side of a site by which copies of a repeat are told
 _SURE = 0.9  # posterior of a call
-_FEWEST = 50  # calls to train on,
+_FEWEST = 50  # calls to train on; yeast has 5, genomes that gain from it 33 or more,
 _FEWEST_PER_MB = 5.0  # or so many in a million bases,
 _LEAST_SITES = 4  # and never fewer than these, outside each fold
 _GAIN = 0.01  # least growth of the expected number of sites, less those backwards, in a round
@@ -177,16 +177,7 @@ class Unlabelled:
             model.donor.adapt(name, like=like, tree=tree),
             model.acceptor.adapt(name, like=like, tree=tree),
         )
-        assumed = (
-            sum(
-                a * _logit(model.donor.prevalence(t))
-                for a, t in zip(self.weights, tasks, strict=True)
-            ),
-            sum(
-                a * _logit(model.acceptor.prevalence(t))
-                for a, t in zip(self.weights, tasks, strict=True)
-            ),
-        )
+        assumed = self._mean_logit(model.donor), self._mean_logit(model.acceptor)
         layers = [model.layer[task] for task in tasks]
         self._prior = relatives_density(layers, self.weights)
         nothing = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))] * 2
@@ -198,6 +189,11 @@ class Unlabelled:
         self._candidates = self._found(sample)
         self.weighed = self._settle()
         self.rounds = [self._told(None)]
+
+    def _mean_logit(self, end: MultiTaskModel) -> float:
+        """Return the mean logit of the shares that the relatives' probabilities assume."""
+        logits = [_logit(end.prevalence(task)) for task in self.model.donor.tasks]
+        return float(self.weights @ np.array(logits))
 
     def _found(self, sample: GenomeSample) -> Candidates:
         """Return the candidates, scored by the site models of the state."""
@@ -226,7 +222,7 @@ class Unlabelled:
         kept = 1.0
         if before is not None:
             old = np.concatenate([np.exp(found.sites) >= _SURE for _, found in before])
-            new = np.concatenate([np.exp(found.sites) >= 0.5 for _, found in self.weighed])
+            new = np.concatenate([np.exp(found.sites) >= _LIKELY for _, found in self.weighed])
             kept = float(new[old].mean()) if old.any() else 1.0
         expected = _expected(self.weighed)
         lengths, table = _lengths(self.weighed), self.state.lengths
@@ -262,9 +258,7 @@ class Unlabelled:
                 return
             before, old = self.weighed, (self.state, self._candidates)
             models = [self._adapted(fold) for fold in range(FOLDS)]
-            moved = float(
-                np.mean([self._moved(end, k) for ends, _ in models for k, end in enumerate(ends)])
-            )
+            moved = [self._moved(end, k) for ends, _ in models for k, end in enumerate(ends)]
             lengths = _lengths(before)
             self.state = replace(
                 self.state,
@@ -274,9 +268,9 @@ class Unlabelled:
             )  # fmt: skip
             self._candidates = self._found(self.sample)
             self.weighed = self._settle()
-            found = self._told(before, float(moved))
-            gain = found.net / self.rounds[-1].net - 1
-            if gain < 0:
+            found = self._told(before, float(np.mean(moved)))
+            last = self.rounds[-1].net
+            if found.net < last:
                 self.state, self._candidates, self.weighed = *old, before
                 logger.info(
                     "%s: another round finds fewer introns, or more of them in the genome read "
@@ -285,7 +279,7 @@ class Unlabelled:
                 return
             self.rounds.append(found)
             tell(found)
-            if gain < _GAIN:
+            if found.net < (1 + _GAIN) * last:
                 return
 
     def _exons(self, weighed: Weighed) -> list[Stretch]:
@@ -336,12 +330,11 @@ class Unlabelled:
         true = true.take(_some(len(true), _MOST_SITES, rng))
         decoys = decoys.take(_some(n_decoys, _DECOYS * len(true), rng))
         labels = np.repeat(np.array([1, -1], dtype=np.int8), [len(true), len(decoys)])
-        weights = np.repeat([1.0, n_decoys / max(len(decoys), 1)], [len(true), len(decoys)])
         every, site = Sites.join([true, decoys]), model.site
         before = np.where(every.is_reverse, model.length - site.offset - SITE_LENGTH, site.offset)
         windows = Windows(
             self.sample.codes, every.starts - before, model.length, is_reverse=every.is_reverse,
-            labels=labels, task_names=(self.name,), weights=weights,
+            labels=labels, task_names=(self.name,),
         )  # fmt: skip
         return windows, n_true / (n_true + n_decoys)
 

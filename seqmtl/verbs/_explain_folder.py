@@ -313,7 +313,7 @@ def _rows(model: PairedModel, request: Any) -> Iterator[tuple[str, ...]]:
     """Yield the lines of the table, in the order of the files."""
     for organism, fasta, path in genomes_with_sites(request):
         finder = PairedFinder(model, organism)
-        shares = [own.prevalence(own.match(organism)) for own in (model.donor, model.acceptor)]
+        shares = [own.prevalence(organism) for own in (model.donor, model.acceptor)]
         length = finder.finders[0].scanner.site_length
         genome = load_genome(fasta, padding=length)
         sites = read_sites(path, genome, window=length, organism=organism, require_labels=False)

@@ -61,15 +61,23 @@ class Annotate(_options.Threads):
         dict
             The summary, as FOLDER/summary.json has it.
         """
+        from seqmtl.models.base import is_known
+        from seqmtl.models.saved import load_model
         from seqmtl.verbs._scan_genomes import scan_genome
         from seqmtl.verbs._scan_one import Plan
+        from seqmtl.verbs._scoring import check_new
 
         _kinds.require_matplotlib("the report")
         if not os.path.isfile(self.genome):
             raise SeqmtlError(f"{self.genome}: no such file; give the genome as a file")
+        given = load_model(self.model, only=("pairs",))
+        name = self.organism or os.path.basename(self.genome).partition(".")[0]
+        if not is_known(name, given.tasks):
+            check_new(given, name, self.like, self.tree)
         make_folder(self._path("scans"))
         check_outputs(self._path("summary.json"))
-        model, name = self._adapted()
+        model = self._adapted(given, name)
+        name = model.match(name)
         scans = []
         for output, (file_format, least) in _SCANS.items():
             request = self._scan(name, output, file_format, least)
@@ -84,8 +92,8 @@ class Annotate(_options.Threads):
     def _path(self, name: str) -> str:
         return os.path.join(self.output, name)
 
-    def _adapted(self) -> tuple[Any, str]:
-        """Return the paired model with the organism, and its name there; it is made if need be."""
+    def _adapted(self, given: Any, name: str) -> Any:
+        """Return the paired model with the organism; it is made if need be."""
         from seqmtl.files.catalogue import model_path
         from seqmtl.files.streams import read_json, sha256_of
         from seqmtl.models.base import is_known
@@ -107,9 +115,7 @@ class Annotate(_options.Threads):
             is_there = known["inputs"] == inputs and known["sha256"] == sha256_of(path)
         except (OSError, ValueError, KeyError, TypeError):
             is_there = False
-        name = self.organism or os.path.basename(self.genome).partition(".")[0]
         if not is_there:
-            given = load_model(self.model, only=("pairs",))
             if is_known(name, given.tasks):
                 logger.info(
                     "%s is an organism of the model, which is used as it is; for another "
@@ -125,8 +131,7 @@ class Annotate(_options.Threads):
             write_json(facts, {"schema_version": 1, "inputs": inputs, "sha256": sha256_of(path)})
         else:
             logger.info("%s is there, of the same files and options", path)
-        model = load_model(path)
-        return model, model.match(name)
+        return load_model(path)
 
     def _scan(self, name: str, output: str, file_format: str, least: float | None) -> Any:
         """Return the request of a scan."""
