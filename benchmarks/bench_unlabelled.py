@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> None:
     tell(own.rounds[0])
     _show("placed", own.paired(), data, args.organism)
     if own.is_enough:
-        own.train(args.rounds, tell)
+        own.train(tell, args.rounds)
         _show("trained", own.paired(), data, args.organism)
 
 

@@ -56,7 +56,9 @@ _ROUND = {
     "longest": whole(),
     "moved": number(least=0),
 }
-_UNLABELLED = record({"rounds": items(record(_ROUND), 1), "bases": whole()})
+_UNLABELLED = record(
+    {"rounds": items(record(_ROUND), 1), "bases": whole()}, {"known": items(whole(), 2, most=2)}
+)
 #: The heading of the lines of :func:`round_line`.
 ROUNDS = "round    donors  acceptors   sure (p >= .9)  kept  backwards  moved  introns (bases)"
 _HEADER = record(
@@ -208,7 +210,10 @@ class PairedModel(Model):
                 f"({layer.n_sites:,} held-out sites)"
             )
         for name, facts in called.items():
-            lines += ["", f"{name}: no labels, {facts['bases']:,} bases of its genome", ROUNDS]
+            n_known = facts.get("known", [0, 0])
+            labels = "{:,} donors, {:,} acceptors known".format(*n_known)
+            labels = labels if any(n_known) else "no labels"
+            lines += ["", f"{name}: {labels}, {facts['bases']:,} bases of its genome", ROUNDS]
             lines += [round_line(k, own) for k, own in enumerate(facts["rounds"])]
         for end in ENDS:
             lines += ["", *getattr(self, end).text(f"the {end}s of {file}")]

@@ -44,14 +44,14 @@ class GenomeSample(NamedTuple):
         First base of each stretch in the buffer, and the base after its last one.
     fold : ndarray of int64, shape (n,)
         0 or 1: the folds have about the same number of bases.
-    n_bases : int
-        Bases of the whole genome.
+    origins : list of (str, int)
+        Contig of each stretch, and its 0-based first base there.
     """
 
     codes: NDArray[np.uint8]
     bounds: NDArray[np.int64]
     fold: NDArray[np.int64]
-    n_bases: int
+    origins: list[tuple[str, int]]
 
     @property
     def size(self) -> int:
@@ -112,12 +112,10 @@ def sample_genome(path: PathLike, padding: int, most: int = MOST_BASES) -> Genom
         rows = np.column_stack([cuts[:-1], cuts[1:]])
         edges[name] = rows[taken[at : at + parts]]
         at += parts
-    return _copied(path, edges, padding, total)
+    return _copied(path, edges, padding)
 
 
-def _copied(
-    path: PathLike, edges: dict[str, NDArray[np.int64]], padding: int, total: int
-) -> GenomeSample:
+def _copied(path: PathLike, edges: dict[str, NDArray[np.int64]], padding: int) -> GenomeSample:
     """Copy parts of the contigs into one buffer."""
     sizes = np.concatenate([rows[:, 1] - rows[:, 0] for rows in edges.values()])
     ends = np.cumsum(sizes + padding)
@@ -135,7 +133,8 @@ def _copied(
     for k in np.argsort(-sizes, kind="stable").tolist():
         fold[k] = load.index(min(load))
         load[fold[k]] += int(sizes[k])
-    return GenomeSample(codes, bounds, fold, total)
+    origins = [(name, begin) for name, rows in edges.items() for begin in rows[:, 0].tolist()]
+    return GenomeSample(codes, bounds, fold, origins)
 
 
 class Candidates(NamedTuple):

@@ -20,8 +20,9 @@ the introns called, mixed with the relatives', and content has the exons beside 
 
 The genome read backwards has its composition, but no gene: what is found there tells how many of
 the introns are false. Rounds end when the expected number of introns, less those backwards, ceases
-to grow. (Self-training of gene finders: Lomsadze et al., 2005; decoys as a control: Elias and Gygi,
-2007; labels drawn from posteriors: stochastic EM, Celeux and Diebolt, 1985.)
+to grow. Introns that are known, of reads or proteins, are sites in every round.
+(Self-training of gene finders: Lomsadze et al., 2005; decoys as a control: Elias and Gygi, 2007;
+labels drawn from posteriors: stochastic EM, Celeux and Diebolt, 1985.)
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
+from seqmtl.dataset.known_introns import KnownIntrons
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairedModel, PairLayer, name_in
 from seqmtl.models.relatives import place
@@ -46,7 +48,7 @@ from seqmtl.pairs.lengths import LengthTable, mixed_table, relatives_density
 from seqmtl.pairs.regions import SITE_LENGTH
 from seqmtl.scan.finder import finder_of
 from seqmtl.sequences.sites import Sites
-from seqmtl.sequences.windows import Windows
+from seqmtl.sequences.windows import Windows, concatenate
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +58,8 @@ _REPEATS = 10  # or so many runs of the chain: a genome without introns takes mo
 _LEAST = 1e-3  # share of the introns found that is taken for real
 _SITE = 0.3  # least posterior of a candidate that may be taken for a site
 _DECOYS = 4  # for every site; 10 give the same AUPRC in three times the time
+_FEWEST_ALONE = 30  # sites of each signal to learn from them alone; of yeast, 10 are too few
+_DECOYS_ALONE = 2_000  # beside known sites alone: 40 to 400 give .02 to .05 less AUPRC
 _MOST_SITES = 4_000  # of each signal: more cost time and memory
 _LIKELY = 0.5  # least posterior of an intron, or of a site beside an exon, that is called
 _NEAR = 8  # bases on either side of a site by which copies of a repeat are told
@@ -63,6 +67,7 @@ _SURE = 0.9  # posterior of a call
 _FEWEST = 50  # calls to train on; yeast has 5, genomes that gain from it 33 or more,
 _FEWEST_PER_MB = 5.0  # or so many in a million bases,
 _LEAST_SITES = 4  # and never fewer than these, outside each fold
+_MOST_ROUNDS = 10
 _GAIN = 0.01  # least growth of the expected number of sites, less those backwards, in a round
 #: Highest probability claimed without labels: calls of organisms left out were right this often.
 CEILING = 0.97
@@ -152,6 +157,8 @@ class Unlabelled:
         The organism.
     sample : GenomeSample
         Stretches of its genome.
+    known : KnownIntrons, optional
+        Introns known to be true.
     like, tree : optional
         See :func:`seqmtl.models.relatives.place`.
 
@@ -167,10 +174,13 @@ class Unlabelled:
         name: str,
         sample: GenomeSample,
         *,
+        known: KnownIntrons | None = None,
         like: str | None = None,
         tree: Any = None,
     ) -> None:
         self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
+        self.known = known
+        self._is_known, self._is_alone = _rows_known(known, sample), False
         tasks = model.donor.tasks
         self.weights = place(model.donor.kernel, tasks, name, like=like, tree=tree).weights
         self._placed = (
@@ -184,7 +194,7 @@ class Unlabelled:
         content = coding_content(
             [Stretch(sample.stretch(k), nothing) for k in range(len(sample.bounds))]
         )
-        lengths = mixed_table(np.zeros(0, dtype=np.int64), self._prior)
+        lengths = mixed_table(self._lengths([]), self._prior)
         self.state = _State([self._placed] * FOLDS, [assumed] * FOLDS, content, lengths)
         self._candidates = self._found(sample)
         self.weighed = self._settle()
@@ -214,7 +224,17 @@ class Unlabelled:
             self.state = replace(self.state, shares=(float(now[0]), float(now[1])))
             if np.abs(np.log(now / before)).max() < _SETTLED:
                 break
-        return weighed
+        if self.known is None:
+            return weighed
+        return [
+            (sites, found._replace(sites=np.where(self._is_known(sites), 0.0, found.sites)))
+            for sites, found in weighed
+        ]
+
+    def _lengths(self, weighed: Weighed) -> NDArray[np.int64]:
+        """Return the lengths of the introns called, and of those known."""
+        called = _lengths(weighed)
+        return called if self.known is None else np.concatenate([called, self.known.lengths])
 
     def _told(self, before: Weighed | None, moved: float = 0.0) -> Round:
         """Return what the round found."""
@@ -239,11 +259,11 @@ class Unlabelled:
 
     @property
     def is_enough(self) -> bool:
-        """Whether there are calls enough to train on."""
+        """Whether there are calls enough to train on, beside what is known."""
         least = max(min(_FEWEST, _FEWEST_PER_MB * self.sample.size / 1e6) / FOLDS, _LEAST_SITES)
         for fold in range(FOLDS):
             sure = Sites.join(
-                sites.take((np.exp(found.sites) >= _SURE) & (own != fold))
+                sites.take((np.exp(found.sites) >= _SURE) & (own != fold) & ~self._is_known(sites))
                 for (sites, found), own in zip(self.weighed, self.sample.fold, strict=True)
             )
             sure = sure.take(_first_copies(self.sample.codes, sure))
@@ -251,15 +271,25 @@ class Unlabelled:
                 return False
         return True
 
-    def train(self, most: int, tell: Callable[[Round], None]) -> None:
-        """Train the site models on what was found, in rounds, at most so many."""
-        for _ in range(most):
-            if not self.is_enough:
+    @property
+    def is_enough_known(self) -> bool:
+        """Whether so much is known that it can be learnt from alone."""
+        known = self.known
+        return known is not None and min(len(known.donors), len(known.acceptors)) >= _FEWEST_ALONE
+
+    def train(self, tell: Callable[[Round], None], most: int = _MOST_ROUNDS) -> None:
+        """Train the site models on what was found, in rounds, at most so many.
+
+        With too few calls there are none, or one if enough introns are known, of these alone.
+        """
+        self._is_alone = self.is_enough_known and not self.is_enough
+        for _ in range(1 if self._is_alone else most):
+            if not (self._is_alone or self.is_enough):
                 return
             before, old = self.weighed, (self.state, self._candidates)
             models = [self._adapted(fold) for fold in range(FOLDS)]
             moved = [self._moved(end, k) for ends, _ in models for k, end in enumerate(ends)]
-            lengths = _lengths(before)
+            lengths = self._lengths(before)
             self.state = replace(
                 self.state,
                 ends=[ends for ends, _ in models], assumed=[own for _, own in models],
@@ -270,7 +300,7 @@ class Unlabelled:
             self.weighed = self._settle()
             found = self._told(before, float(np.mean(moved)))
             last = self.rounds[-1].net
-            if found.net < last:
+            if found.net < last and not self._is_alone:
                 self.state, self._candidates, self.weighed = *old, before
                 logger.info(
                     "%s: another round finds fewer introns, or more of them in the genome read "
@@ -316,27 +346,51 @@ class Unlabelled:
         """Return sites and decoys outside a fold as windows, and the share of sites."""
         rng = np.random.default_rng(0)
         found: list[list[Sites]] = [[], []]
+        n_known = 0
         for k, (sites, posteriors) in enumerate(self.weighed):
             if self.sample.fold[k] == fold:
                 continue
             is_end = sites["is_donor"] == (end == ENDS[0])
             p = np.exp(posteriors.sites)
-            is_site = (p >= _SITE) & (rng.random(p.size) < p)
-            found[0].append(sites.take(is_end & is_site))
-            found[1].append(sites.take(is_end & ~is_site))
+            is_site = (p >= _SITE) & (rng.random(p.size) < p) & (not self._is_alone)
+            is_known = self._is_known(sites)
+            n_known += int((is_end & is_known).sum())
+            found[0].append(sites.take(is_end & is_site & ~is_known))
+            found[1].append(sites.take(is_end & ~is_site & ~is_known))
         true, decoys = (Sites.join(own) for own in found)
-        n_true, n_decoys = len(true), len(decoys)
+        n_true, n_decoys = len(true) + n_known, len(decoys)
         true = true.take(_first_copies(self.sample.codes, true))
         true = true.take(_some(len(true), _MOST_SITES, rng))
-        decoys = decoys.take(_some(n_decoys, _DECOYS * len(true), rng))
+        known = self._known_windows(model, end, rng)
+        n_taken = len(true) + sum(map(len, known))
+        n_wanted = _DECOYS_ALONE if self._is_alone else _DECOYS * n_taken
+        decoys = decoys.take(_some(n_decoys, n_wanted, rng))
         labels = np.repeat(np.array([1, -1], dtype=np.int8), [len(true), len(decoys)])
-        every, site = Sites.join([true, decoys]), model.site
-        before = np.where(every.is_reverse, model.length - site.offset - SITE_LENGTH, site.offset)
-        windows = Windows(
-            self.sample.codes, every.starts - before, model.length, is_reverse=every.is_reverse,
-            labels=labels, task_names=(self.name,),
+        drawn = self._windows(self.sample.codes, Sites.join([true, decoys]), labels, model)
+        return concatenate([drawn, *known]), max(n_true, 1) / (max(n_true, 1) + n_decoys)
+
+    def _known_windows(
+        self, model: MultiTaskModel, end: str, rng: np.random.Generator
+    ) -> list[Windows]:
+        """Return the windows of sites that are known, if any are."""
+        if self.known is None:
+            return []
+        sites = self.known.donors if end == ENDS[0] else self.known.acceptors
+        sites = sites.take(_some(len(sites), _MOST_SITES, rng))
+        labels = np.ones(len(sites), dtype=np.int8)
+        return [self._windows(self.known.genome.codes, sites, labels, model)]
+
+    def _windows(
+        self, codes: NDArray[np.uint8], sites: Sites, labels: NDArray[np.int8],
+        model: MultiTaskModel,
+    ) -> Windows:  # fmt: skip
+        """Return the windows of sites, as a site model takes them."""
+        behind = model.length - model.site.offset - SITE_LENGTH
+        starts = sites.starts - np.where(sites.is_reverse, behind, model.site.offset)
+        return Windows(
+            codes, starts, model.length, is_reverse=sites.is_reverse, labels=labels,
+            task_names=(self.name,),
         )  # fmt: skip
-        return windows, n_true / (n_true + n_decoys)
 
     def _moved(self, end: MultiTaskModel, k: int) -> float:
         """Return how far the weights of a site model are from those of the relatives."""
@@ -353,7 +407,10 @@ class Unlabelled:
         donors, acceptors = self.state.shares
         shares = donors * real, acceptors * real
         layer = replace(self.state, assumed=[assumed], shares=shares).layers(CEILING)[0]
-        facts = {"rounds": [_listed(own) for own in self.rounds], "bases": self.sample.size}
+        facts = {
+            "rounds": [_listed(own) for own in self.rounds], "bases": self.sample.size,
+            "known": [len(self.known.donors), len(self.known.acceptors)] if self.known else [0, 0],
+        }  # fmt: skip
         known = dict(self.model.training.get("unlabelled", {}))
         return PairedModel(
             *ends, {**self.model.layer, self.name: layer},
@@ -366,6 +423,28 @@ def _listed(found: Round) -> dict[str, Any]:
         name: [*map(float, value)] if isinstance(value, tuple) else value
         for name, value in found._asdict().items()
     }
+
+
+def _rows_known(
+    known: KnownIntrons | None, sample: GenomeSample
+) -> Callable[[Sites], NDArray[np.bool_]]:
+    """Return a function that tells which sites of the sample are known to be true."""
+    if known is None:
+        return lambda sites: np.zeros(len(sites), dtype=np.bool_)
+    keys, genome = [], known.genome
+    for is_donor, sites in ((True, known.donors), (False, known.acceptors)):
+        for (name, begin), (first, last) in zip(
+            sample.origins, sample.bounds.tolist(), strict=True
+        ):
+            starts = sites.starts - int(genome.starts[genome.index(name)]) - begin + first
+            inside = (starts >= first) & (starts < last)
+            keys.append(_keys(starts[inside], sites.is_reverse[inside], is_donor))
+    every = np.concatenate(keys)
+    return lambda sites: np.isin(_keys(sites.starts, sites.is_reverse, sites["is_donor"]), every)
+
+
+def _keys(starts: NDArray[np.int64], is_reverse: Any, is_donor: Any) -> NDArray[np.int64]:
+    return starts * 4 + np.asarray(is_reverse) * 2 + np.asarray(is_donor)
 
 
 def _first_copies(codes: NDArray[np.uint8], sites: Sites) -> NDArray[np.int64]:
@@ -403,6 +482,5 @@ def _sure(weighed: Weighed) -> tuple[int, int]:
 
 def _lengths(weighed: Weighed) -> NDArray[np.int64]:
     """Return the lengths of the introns called."""
-    return np.concatenate(
-        [np.diff(sites["places"][found.introns], axis=1)[:, 0] for sites, found in weighed]
-    )
+    own = [np.diff(sites["places"][found.introns], axis=1)[:, 0] for sites, found in weighed]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *own])

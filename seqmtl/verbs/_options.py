@@ -48,6 +48,15 @@ def figure(what: str) -> Any:
     return option(about, kind=_kinds.figure, metavar="FILE", role="how")
 
 
+def known_introns() -> Any:
+    """Return the option --introns."""
+    return option(
+        "introns known of the genome, of reads, proteins or a few genes: GFF3 or GTF of genes, "
+        "BED12, STAR's SJ.out.tab, or BED6 of introns",
+        metavar="FILE",
+    )
+
+
 def dask(what: str) -> Any:
     """Return the option --dask; `what` names the pieces of work."""
     about = f"{what} on dask workers: tcp://HOST:PORT, FILE.json or local:N"

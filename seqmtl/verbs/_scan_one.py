@@ -127,8 +127,8 @@ class Plan:
         found = own.rounds[-1]
         logger.info(
             "%s: %.0f donors and %.0f acceptors expected in the %.1f million bases looked at; the "
-            "median intron called has %d bases; of organisms left out, .91 to .99 of the calls of "
-            "probability .9 or more were right", request.organism, *found.expected,
+            "median intron called has %d bases; seqmtl annotate learns from it, and finds more",
+            request.organism, *found.expected,
             own.sample.size / 1e6, found.middle,
         )  # fmt: skip
         return own.paired()

@@ -96,15 +96,24 @@ def check_new(model: Any, name: str, like: str | None, tree: str | None) -> None
 
 
 def place_unlabelled(
-    model: Any, name: str, genome: str, like: str | None, tree: str | None
-) -> Unlabelled:
+    model: Any, name: str, genome: str, like: str | None, tree: str | None,
+    introns: str | None = None,
+) -> Unlabelled:  # fmt: skip
     """Place an organism that :func:`check_new` has told of in a paired model, by its genome."""
+    from seqmtl.dataset.known_introns import read_known_introns
     from seqmtl.pairs.genome_sample import sample_genome
     from seqmtl.pairs.unlabelled import Unlabelled
 
+    known = None
+    if introns is not None:
+        known = read_known_introns(introns, name, genome, (model.donor, model.acceptor))
+        logger.info(
+            "%s: %d donors and %d acceptors are known", name, len(known.donors),
+            len(known.acceptors),
+        )  # fmt: skip
     sample = sample_genome(genome, max(model.donor.length, model.acceptor.length))
     with messages_from(logging.ERROR):
-        return Unlabelled(model, name, sample, **relatives(like, tree))
+        return Unlabelled(model, name, sample, known=known, **relatives(like, tree))
 
 
 def tell_known(

@@ -53,7 +53,7 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
     plot: str | None = _options.figure(
         "of a model of seqmtl pair: expected sites and lengths of introns by round"
     )
-    rounds: int = 10
+    introns: str | None = _options.known_introns()
 
     def run(self) -> MultiTaskModel | PairedModel:
         """Adapt the model, and write it.
@@ -71,8 +71,8 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
             model = load_model(self.model, only=("weights", "pairs"))
         if isinstance(model, PairedModel):
             return self._of_pairs(model)
-        if self.plot:
-            raise SeqmtlError("--plot is for a model of seqmtl pair; leave it out")
+        for what in (what for what in ("plot", "introns") if getattr(self, what)):
+            raise SeqmtlError(f"--{what} is for a model of seqmtl pair; leave it out")
         return self._of_windows(cast("MultiTaskModel", model))
 
     def _of_windows(self, model: MultiTaskModel) -> MultiTaskModel:
@@ -111,7 +111,7 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         for what in (what for what, value in given.items() if value):
             raise SeqmtlError(
                 f"{what} is for models of seqmtl train: a model of seqmtl pair learns from the "
-                "genome alone; leave it out"
+                "genome, and from --introns; leave it out"
             )
         name = self.organism
         if len(self.genome) != 1:
@@ -124,7 +124,7 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         if self.plot:
             _kinds.require_matplotlib("--plot")
         check_new(model, name, self.like, self.tree)
-        own = place_unlabelled(model, name, genome, self.like, self.tree)
+        own = place_unlabelled(model, name, genome, self.like, self.tree, self.introns)
         logger.info("%s", ROUNDS)
         told = itertools.count()
 
@@ -133,14 +133,15 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
             logger.info("%s", round_line(next(told), fields), extra={"fields": fields})
 
         tell(own.rounds[0])
-        if own.is_enough:
-            own.train(self.rounds, tell)
-        else:
+        if not own.is_enough:
             logger.warning(
                 "%s: %d donors and %d acceptors with a probability of .9 are too few to learn "
                 "from: the genome has hardly any introns, or is unlike the relatives; the model is "
-                "that of the relatives, with no rounds", name, *own.rounds[0].sure,
+                "that of the relatives, %s", name, *own.rounds[0].sure,
+                "adapted to the introns that are known" if own.is_enough_known
+                else "with no rounds; give 30 or more introns that are known (--introns)",
             )  # fmt: skip
+        own.train(tell)
         adapted = own.paired()
         adapted.save(self.output)
         facts = adapted.training["unlabelled"][name]

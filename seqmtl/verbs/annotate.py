@@ -49,7 +49,7 @@ class Annotate(_options.Threads):
         "taxonomy dump (default: what the model knows, then eukaryotes)",
         metavar="FILE|NAME",
     )
-    rounds: int = option("most rounds of learning from the genome", default=10)
+    introns: str | None = _options.known_introns()
 
     def run(self) -> dict[str, Any]:
         """Adapt the model, scan the genome, and write the page.
@@ -68,12 +68,18 @@ class Annotate(_options.Threads):
         from seqmtl.verbs._scoring import check_new
 
         _kinds.require_matplotlib("the report")
-        if not os.path.isfile(self.genome):
-            raise SeqmtlError(f"{self.genome}: no such file; give the genome as a file")
+        for path, what in ((self.genome, "genome"), (self.introns, "introns")):
+            if path is not None and not os.path.isfile(path):
+                raise SeqmtlError(f"{path}: no such file; give the {what} as a file")
         given = load_model(self.model, only=("pairs",))
         name = self.organism or os.path.basename(self.genome).partition(".")[0]
         if not is_known(name, given.tasks):
             check_new(given, name, self.like, self.tree)
+        elif self.introns:
+            raise SeqmtlError(
+                f"{given.match(name)} is an organism of the model, which has learnt its introns; "
+                "leave --introns out, or give another name with --organism"
+            )
         make_folder(self._path("scans"))
         check_outputs(self._path("summary.json"))
         model = self._adapted(given, name)
@@ -107,6 +113,7 @@ class Annotate(_options.Threads):
             "seqmtl_version": __version__,
             "model file": sha256_of(model_path(self.model)),
             "tree file": tree and sha256_of(tree),
+            "file of introns": self.introns and sha256_of(self.introns),
             "genome file": [genome.st_size, genome.st_mtime_ns],
             **self.fingerprint("model"),
         }
@@ -126,7 +133,7 @@ class Annotate(_options.Threads):
             else:
                 Adapt(
                     model=self.model, genome=((name, self.genome),), organism=name, like=self.like,
-                    tree=self.tree, output=path, rounds=self.rounds,
+                    tree=self.tree, output=path, introns=self.introns,
                 ).run()  # fmt: skip
             write_json(facts, {"schema_version": 1, "inputs": inputs, "sha256": sha256_of(path)})
         else:

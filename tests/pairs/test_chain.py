@@ -190,3 +190,16 @@ def test_a_chromosome_of_candidates_stays_finite(level, content):
     # each intron has one start and one end
     is_end = sites["is_end"]
     assert np.exp(log_p[~is_end]).sum() == pytest.approx(np.exp(log_p[is_end]).sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_ceiling_multiplies_every_posterior(seed):
+    rng = np.random.default_rng(seed)
+    layer, sites = _layer(rng), _sites(rng, 60, 16, spread=3)
+    free = run_chain(sites, layer, 0.01)
+    capped = run_chain(sites, layer._replace(ceiling=0.8), 0.8 * 0.01)
+    assert_allclose(np.exp(capped.sites), 0.8 * np.exp(free.sites), atol=1e-300)
+    assert_array_equal(capped.introns, free.introns)
+    assert_allclose(np.exp(capped.intron_values), 0.8 * np.exp(free.intron_values))
+    p = np.exp(run_chain(sites, layer._replace(ceiling=0.8), 0.3).intron_values)
+    assert p.size == (0.8 * np.exp(free.intron_values) >= 0.3).sum()

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from seqmtl.pairs.lengths import annotated_lengths, length_tables
+from seqmtl.models.paired import PairLayer
+from seqmtl.pairs.lengths import annotated_lengths, length_tables, mixed_table, relatives_density
 from seqmtl.pairs.regions import KnownSites
 
 ONE = np.ones((1, 1))
@@ -103,3 +104,34 @@ def test_the_default_of_the_longest_intron_is_bounded():
     assert np.exp(table.introns[40_000 - table.shortest :]).sum() < 0.01  # no heap at the bound
     far = length_tables({"x": np.array([70_000, 80_000])}, ONE)["x"]
     assert far.shortest + far.introns.size - 1 >= 70_000
+
+
+def _layer(shortest, density, n_introns):
+    coding = np.zeros((3, 4096), dtype=np.float32)
+    introns = np.log(np.asarray(density))
+    return PairLayer(1, 0, 0, 0, 1, shortest, introns, coding, n_introns)
+
+
+def test_relatives_count_by_weight_and_by_their_introns():
+    # with 50 introns a relative counts half; of the lengths 2 to 5
+    layers = [_layer(3, [0.5, 0.5], 50), _layer(4, [0.25, 0.75], 150), _layer(2, [1.0], 0)]
+    found = relatives_density(layers, np.array([0.6, 0.2, 0.2]))
+    shares = 0.6 * 0.5, 0.2 * 0.75
+    expected = np.array([0, 0, 0.5, 0.5, 0]) * shares[0]
+    expected += np.array([0, 0, 0, 0.25, 0.75]) * shares[1]
+    assert_allclose(found, expected / sum(shares))
+
+
+def test_a_genome_of_its_own_replaces_the_prior_by_its_number_of_introns():
+    prior = np.zeros(2000)
+    prior[999:1100] = 1 / 101
+    rng = np.random.default_rng(0)
+
+    def share(n):  # of introns of up to 500 bases
+        table = mixed_table(rng.integers(90, 110, n), prior)
+        p = np.exp(table.introns)
+        return p[: 501 - table.shortest].sum() / p.sum()
+
+    assert share(0) < 0.1
+    assert share(50) == pytest.approx(0.5, abs=0.1)
+    assert share(950) > 0.9

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from seqmtl.dataset.known_introns import read_known_introns
 from seqmtl.models.saved import load_model
 from seqmtl.pairs.genome_sample import sample_genome
 from seqmtl.pairs.unlabelled import Unlabelled
@@ -44,7 +45,7 @@ def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
     assert own.is_enough
     true, told = _true_sites(new / "sim/annotation/c.gff3"), []
     before = _calls(own.paired(), path, 0.9)
-    own.train(3, told.append)
+    own.train(told.append, 3)
     after = _calls(own.paired(), path, 0.9)
     assert len(after & true) > 1.05 * len(before & true) > 0.4 * len(true)
     assert len(after & true) > 0.9 * len(after)
@@ -60,3 +61,21 @@ def test_no_introns_are_made_up_in_a_genome_without_any(new, write, seed):
     own = Unlabelled(load_model(new / "pair.seqmtl"), "c", sample_genome(path, PADDING))
     assert sum(own.rounds[0].sure) <= 3
     assert not own.is_enough
+
+
+@pytest.mark.parametrize(("n", "n_rounds"), [(29, 0), (30, 1)])
+def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, write, n, n_rounds):
+    letters = np.random.default_rng(0).choice(list("ACGT"), 300_000)
+    begins = np.arange(1_000, 1_000 + 1_000 * n, 1_000)
+    for letter, place in zip("GTAG", (0, 1, 98, 99), strict=True):
+        letters[begins + place] = letter
+    path = write(f">r\n{''.join(letters)}\n", "r.fa")
+    bed = write("".join(f"r\t{begin}\t{begin + 100}\ti\t1\t+\n" for begin in begins), "i.bed")
+    model = load_model(new / "pair.seqmtl")
+    known = read_known_introns(str(bed), "c", str(path), (model.donor, model.acceptor))
+    own = Unlabelled(model, "c", sample_genome(path, PADDING), known=known)
+    assert not own.is_enough
+    told = []
+    own.train(told.append)
+    assert len(told) == n_rounds
+    assert own.paired().training["unlabelled"]["c"]["known"] == [n, n]

@@ -99,7 +99,15 @@ def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):
     again = seqmtl(f"adapt {model} {options} -o {tmp_path}/again.seqmtl", 1).err
     assert "organism 'c' is in the model already" in again
     seqmtl(f"scan {model} {_genome(new)} --organism c --format introns -o {tmp_path}/c.bed")
-    assert len(_introns(tmp_path / "c.bed")) > 150
+    introns = _introns(tmp_path / "c.bed")
+    assert len(introns) > 150
+    contig, start, _, _, _, strand, *_ = introns[0].split("\t")
+    (tmp_path / "one.bed").write_text(f"{contig}\t{start}\t{int(start) + 2}\tx\t1\t{strand}\n")
+    options = f"--genome c={_genome(new)} --sites c={tmp_path}/one.bed -o {tmp_path}/explained"
+    seqmtl(f"explain {model} {options}")
+    rows = (tmp_path / "explained/sites.tsv").read_text().splitlines()
+    assert len(rows) == 2
+    assert rows[1].startswith("c\t" + contig)
 
 
 def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqmtl):
@@ -126,17 +134,18 @@ def test_adapt_refuses(new, tmp_path, seqmtl, options, message):
     command = f"adapt {new}/pair.seqmtl {options} --organism c -o {tmp_path}/c.seqmtl"
     assert message in seqmtl(command, 1).err
     assert not (tmp_path / "c.seqmtl").exists()
-    data = f"adapt {new}/donor --organism c --plot {tmp_path}/x.svg -o {tmp_path}/c.seqmtl"
-    assert "--plot is for a model of seqmtl pair" in seqmtl(data, 1).err
+    for option in ("--plot x.svg", "--introns x.bed"):
+        data = f"adapt {new}/donor --organism c {option} -o {tmp_path}/c.seqmtl"
+        assert f"{option.split()[0]} is for a model of seqmtl pair" in seqmtl(data, 1).err
 
 
 def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     out = tmp_path / "c"
     command = f"annotate {_genome(new)} --like auto --organism c --model {new}/pair.seqmtl -o {out}"
-    seqmtl(f"{command} --rounds 2")
+    seqmtl(command)
     summary = json.loads((out / "summary.json").read_text())
     assert summary["organism"] == "c"
-    assert 1 < len(summary["rounds"]) <= 3
+    assert 1 < len(summary["rounds"]) <= 11
     introns = _introns(out / "introns.gff3")
     assert len(introns) == summary["introns"] > 150
     for signal in ("donor", "acceptor"):
@@ -147,14 +156,18 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     assert "<h1>Introns of c</h1>" in page
     assert "after each round of learning from what was found" in page
     made = {path: path.stat().st_mtime_ns for path in out.iterdir() if path.is_file()}
-    assert "is there, of the same files and options" in seqmtl(f"{command} --rounds 2").err
+    assert "is there, of the same files and options" in seqmtl(command).err
     changed = {path.name for path, time in made.items() if path.stat().st_mtime_ns != time}
     assert changed == {"summary.json", "report.html"}
     (out / "introns.gff3").unlink()  # as if interrupted
-    seqmtl(f"{command} --rounds 2")
+    seqmtl(command)
     assert _introns(out / "introns.gff3") == introns
-    assert "is there" not in seqmtl(f"{command} --rounds 1").err
-    assert len(load_model(out / "model.seqmtl").training["unlabelled"]["c"]["rounds"]) == 2
+    known = f"{command} --introns {new}/sim/annotation/c.gff3"
+    shown = seqmtl(known).err
+    assert "is there" not in shown
+    assert "donors and" in shown
+    assert "acceptors are known" in shown
+    assert min(load_model(out / "model.seqmtl").training["unlabelled"]["c"]["known"]) > 150
     seqmtl(f"report {out} -o {tmp_path}/page.html")
     assert "Introns by model.seqmtl" in (tmp_path / "page.html").read_text()
 
@@ -173,8 +186,12 @@ def test_annotate_with_an_organism_of_the_model_has_no_rounds(new, tmp_path, seq
     [
         ("nowhere.fa", "--model {0}/pair.seqmtl", "nowhere.fa: no such file"),
         ("{0}/random.fa", "--model {0}/donor", "pairs"),
+        ("{0}/random.fa", "--model {0}/pair.seqmtl --like zzz", "'zzz' is neither"),
+        ("{0}/random.fa", "--model {0}/pair.seqmtl --introns no.bed", "no.bed"),
+        ("{0}/random.fa", "--model {0}/pair.seqmtl --organism a --introns {0}/random.fa", "leave"),
     ],
 )
-def test_annotate_refuses(new, tmp_path, seqmtl, genome, options, message):
+def test_annotate_refuses_and_leaves_no_folder(new, tmp_path, seqmtl, genome, options, message):
     command = f"annotate {genome} --like b {options} -o {tmp_path}/x".format(new)
     assert message in seqmtl(command, 1).err
+    assert not (tmp_path / "x").exists()

@@ -1,0 +1,86 @@
+"""Introns known of a genome, from each format, in a genome written by hand."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from seqmtl.dataset.known_introns import read_known_introns
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.models.site import Site
+
+SITE = {"donor": Site(8, 2, "GT", "donor"), "acceptor": Site(8, 2, "AG", "acceptor")}
+INTRONS = [(100, 150, "+"), (300, 380, "-"), (600, 640, "+")]
+
+
+@pytest.fixture
+def genome(write):
+    letters = np.random.default_rng(0).choice(list("CT"), 1000)
+    for start, end, strand in INTRONS:
+        letters[start : start + 2] = list("GT" if strand == "+" else "CT")
+        letters[end - 2 : end] = list("AG" if strand == "+" else "AC")
+    return write(f">x\n{'T' * 500}\n>chr\n{''.join(letters)}\n", "g.fa")
+
+
+def _bed6():
+    return "".join(f"chr\t{s}\t{e}\tr\t1\t{strand}\n" for s, e, strand in INTRONS)
+
+
+def _bed12():
+    return "".join(
+        f"chr\t{s - 20}\t{e + 20}\tr\t1\t{strand}\t{s}\t{s}\t0\t2\t20,20\t0,{e - s + 20}\n"
+        for s, e, strand in INTRONS
+    )
+
+
+def _star():
+    return "".join(
+        f"chr\t{s + 1}\t{e}\t{1 + (strand == '-')}\t0\t0\t1\t0\t9\n" for s, e, strand in INTRONS
+    )
+
+
+def _gff():
+    text = "##gff-version 3\n"
+    for k, (s, e, strand) in enumerate(INTRONS):
+        tail = f"\t.\t{strand}\t.\t"
+        text += f"chr\tx\tmRNA\t{s - 49}\t{e + 50}{tail}ID=t{k}\n"
+        text += f"chr\tx\texon\t{s - 49}\t{s}{tail}Parent=t{k}\n"
+        text += f"chr\tx\texon\t{e + 1}\t{e + 50}{tail}Parent=t{k}\n"
+    return text
+
+
+def _read(path, genome):
+    models = [SimpleNamespace(length=20, site=site) for site in SITE.values()]
+    return read_known_introns(str(path), "o", str(genome), models)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("i.bed", _bed6), ("i.bed", _bed12), ("SJ.out.tab", _star), ("i.gff3", _gff)],
+)
+def test_every_format_gives_the_same_sites(write, genome, name, text):
+    known = _read(write(text(), name), genome)
+    first = int(known.genome.starts[known.genome.index("chr")])
+    found = [
+        sorted(zip((sites.starts - first).tolist(), sites.is_reverse.tolist(), strict=True))
+        for sites in (known.donors, known.acceptors)
+    ]
+    assert found == [
+        [(100, False), (378, True), (600, False)],
+        [(148, False), (300, True), (638, False)],
+    ]
+    assert sorted(known.lengths.tolist()) == [40, 50, 80]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("chr\t100\t150\tr\t1\t+\n", "at least 2 donors"),
+        ("chr9\t100\t150\tr\t1\t+\n", "chr9"),
+    ],
+)
+def test_too_few_introns_or_another_genome_is_refused(write, genome, text, message):
+    with pytest.raises(SeqmtlError) as error:
+        _read(write(text, "i.bed"), genome)
+    assert message in str(error.value)
+    assert "i.bed" in str(error.value)
