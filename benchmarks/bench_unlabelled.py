@@ -8,18 +8,29 @@ splits are the truth. Every GT and AG of both strands counts, sites that the dat
 not. Prints for each round, and for the model that is written, by signal: average precision, sum of
 the probabilities and number of true sites, calls of .9 or more, how many of them are right and how
 many claim to be, and seconds.
+
+    python benchmarks/bench_unlabelled.py ... --known 10 30 100 --annotation GFF3
+
+Also draws so many introns of the annotation, in regions of the split train, and gives them as
+known: once without rounds (alone), once with. Scores are then those of the other splits.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
+import tempfile
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from seqmtl import load_model
+from seqmtl.dataset.known_introns import read_known_introns
 from seqmtl.evaluation.metrics import RankedScores
+from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import read_split_genome
 from seqmtl.models.paired import ENDS
 from seqmtl.pairs import score_paired
@@ -38,37 +49,90 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--like", help="default: its own name in the tree")
     parser.add_argument("--tree", default="eukaryotes")
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--known", type=int, nargs="*", default=[])
+    parser.add_argument("--annotation", help="GFF3 or GTF to draw the known introns from")
+    parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args(arguments)
-    started, data = time.perf_counter(), (args.donors, args.acceptors)
+    data = (args.donors, args.acceptors)
     model: Any = load_model(args.model, only=("pairs",))
-    padding = max(model.donor.length, model.acceptor.length)
-    own = Unlabelled(
-        model, args.organism, sample_genome(args.genome, padding), like=args.like, tree=args.tree
+    sample = sample_genome(args.genome, max(model.donor.length, model.acceptor.length))
+    rows = _introns(args) if args.known else []
+    splits = ("valid", "test") if args.known else (None,)
+
+    for n in (0, *args.known):
+        known = None
+        if n:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder, "known.bed")
+                path.write_text("".join(rows[:n]))
+                both = model.donor, model.acceptor
+                known = read_known_introns(str(path), args.organism, args.genome, both)
+        for kind in (_Alone, Unlabelled) if n else (Unlabelled,):
+            started = time.perf_counter()
+            own = kind(model, args.organism, sample, known=known, like=args.like, tree=args.tree)
+            what = f"{n} known" if n else "placed"
+            if not n:
+                _tell(own.rounds[0])
+                _show(what, own.paired(), data, args.organism, splits)
+            own.train(_tell, args.rounds)
+            if len(own.rounds) > 1:
+                what = f"{what}, {len(own.rounds) - 1} round(s)" if n else "trained"
+                _show(what, own.paired(), data, args.organism, splits)
+            print(f"{time.perf_counter() - started:.0f} s", flush=True)
+
+
+class _Alone(Unlabelled):
+    """Learns from what is known alone, however much is found."""
+
+    @property
+    def is_enough(self) -> bool:
+        return False
+
+
+def _introns(args: argparse.Namespace) -> list[str]:
+    """Return the introns in regions of the split train as rows of BED, in an order by chance."""
+    held = read_split_genome(args.donors, args.organism, "train")
+    starts, regions = held.genome.starts, []
+    for begin, end in held.regions.tolist():
+        k = int(np.searchsorted(starts, begin, "right")) - 1
+        regions.append((held.genome.names[k], begin - int(starts[k]), end - int(starts[k])))
+    found = {
+        f"{own.contig}\t{start}\t{end}\tintron\t1\t{'-' if own.is_reverse else '+'}\n"
+        for own in read_annotation(args.annotation).transcripts
+        for start, end in own.introns
+        if any(name == own.contig and a <= start and end <= b for name, a, b in regions)
+    }
+    rows = sorted(found)
+    random.Random(args.seed).shuffle(rows)
+    return rows
+
+
+def _tell(found: Round) -> None:
+    """Print what a round found."""
+    print(
+        f"expected {found.expected[0]:.0f} {found.expected[1]:.0f}  sure {found.sure[0]} "
+        f"{found.sure[1]}  backwards {found.backwards:.3f}  introns {found.shortest}-"
+        f"{found.middle}-{found.longest}",
+        flush=True,
     )
 
-    def tell(found: Round) -> None:
-        seconds = time.perf_counter() - started
-        print(
-            f"round {len(own.rounds) - 1}: expected {found.expected[0]:.0f} {found.expected[1]:.0f}"
-            f"  sure {found.sure[0]} {found.sure[1]}  backwards {found.backwards:.3f}"
-            f"  introns {found.shortest}-{found.middle}-{found.longest}  {seconds:.0f} s",
-            flush=True,
-        )
 
-    tell(own.rounds[0])
-    _show("placed", own.paired(), data, args.organism)
-    if own.is_enough:
-        own.train(tell, args.rounds)
-        _show("trained", own.paired(), data, args.organism)
-
-
-def _show(what: str, model: Any, data: tuple[str, str], organism: str) -> None:
-    """Print the figures of a model on every candidate of the datasets."""
-    scores = score_paired(model, *data, split=None, organism=organism)
+def _show(
+    what: str, model: Any, data: tuple[str, str], organism: str, splits: Sequence[str | None]
+) -> None:
+    """Print the figures of a model on every candidate of splits of the datasets."""
+    scores = [score_paired(model, *data, split=own, organism=organism) for own in splits]
     for end, path in zip(ENDS, data, strict=True):
-        is_true, n = scores[end].labels > 0, read_split_genome(path, organism).is_true.sum()
-        p = 1 / (1 + np.exp(-scores[end].paired))
-        calls, precision = p >= 0.9, RankedScores(is_true, scores[end].paired).metrics()[1]
+        n = 0
+        for split in splits:
+            held = read_split_genome(path, organism, split)
+            sites = held.sites[held.is_true]
+            row = np.searchsorted(held.regions[:, 0], sites, "right") - 1
+            n += int(((row >= 0) & (sites < held.regions[row, 1])).sum())
+        is_true = np.concatenate([own[end].labels > 0 for own in scores])
+        log_odds = np.concatenate([own[end].paired for own in scores])
+        p = 1 / (1 + np.exp(-log_odds))
+        calls, precision = p >= 0.9, RankedScores(is_true, log_odds).metrics()[1]
         right, claimed = (own[calls].sum() / max(calls.sum(), 1) for own in (is_true, p))
         print(
             f"{what:8} {end:9} AUPRC {precision * is_true.sum() / n:.4f}  expected {p.sum():.0f} "

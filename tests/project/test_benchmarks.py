@@ -320,6 +320,7 @@ def unlabelled(folder):
     for signal, data in zip(("donor", "acceptor"), truth, strict=True):
         seqmtl("dataset", folder / "z.toml", "--signal", signal, "-o", data)
     options = ["--organism", "z", "--like", "a", "--rounds", 1]
+    options += ["--known", 40, "--annotation", annotation]
     return run("unlabelled", models[0], genome, *truth, *options)
 
 
@@ -426,8 +427,9 @@ FIGURES = {
         r"^2 threads  paired over both alone, CPU: \d\.\d\d$",
     ],
     unlabelled: [
-        r"^round 0: expected \d+ \d+  sure \d+ \d+ .* s$",
+        r"^expected \d+ \d+  sure \d+ \d+ .* introns \d+-\d+-\d+$",
         r"^placed   donor     AUPRC [01]\.\d{4}  expected \d+ of \d+  calls \d+: right",
+        r"^40 known, 1 round\(s\) acceptor  AUPRC [01]\.\d{4}",
     ],
     scan: [
         r"0\.04 Mb, both strands, AG, to BED: [\d,]+ records",
