@@ -79,9 +79,17 @@ class FeatureDefinition:
         joined.sum_duplicates()
         return joined
 
-    def at_site(self, offset: int) -> FeatureDefinition:
-        """Return the map anchored at the site, whose first base is `offset` (0-based)."""
-        return self
+    def placed(self, offset: int, n_tasks: int) -> FeatureDefinition:
+        """Return the map for training: anchored at the site, its memory shared by the tasks.
+
+        The first base of the site is `offset` (0-based). A map with an anchor keeps it.
+        """
+        params = self.get_params()
+        if "anchor" in params and params["anchor"] is None:
+            params["anchor"] = offset
+        if "max_memory" in params:
+            params["max_memory"] /= n_tasks
+        return type(self)(**params)
 
     def variants(self) -> list[Any]:
         """Return this map, and reweighted ones among which selection may choose."""

@@ -13,4 +13,5 @@ FEATURES is a list of views with commas between them:
   kmers:K1-K2/W        the K1-mers to K2-mers in bins of W positions (inf: up- and downstream)
   ...@BEGIN..END       only k-mers that start there, relative to the site (0-based, half-open)
   ...=WEIGHT           weight in the kernel, per length of k-mers; of wd in all (default: 1)
+  hash:B               hash the k-mers of all views to 2**B weights per organism, B from 1 to 30
 The default is {DEFAULT_VIEWS}"""

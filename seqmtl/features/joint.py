@@ -66,9 +66,9 @@ class JointFeatures(FeatureDefinition):
             )
         return joint
 
-    def at_site(self, offset: int) -> JointFeatures:
-        """Return the maps anchored at the site, whose first base is `offset` (0-based)."""
-        return JointFeatures([view.at_site(offset) for view in self.views])
+    def placed(self, offset: int, n_tasks: int) -> JointFeatures:
+        """Return the maps for training."""
+        return JointFeatures([view.placed(offset, n_tasks) for view in self.views])
 
     def n_features(self, length: int) -> int:
         """Return the number of features of examples of `length` bases or numbers."""

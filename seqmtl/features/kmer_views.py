@@ -241,6 +241,17 @@ def format_view(view: KmerView) -> str:
     return f"kmers:{lengths}{width}{region}{weight}"
 
 
+def split_hash(text: str) -> tuple[str, int | None]:
+    """Split a list of views from the bits of ``hash:B``, if it has such an item."""
+    parts = [part.strip() for part in text.split(",")]
+    bits = [part.removeprefix("hash:") for part in parts if part.startswith("hash:")]
+    if not bits:
+        return text, None
+    if len(bits) > 1 or not bits[0].isdecimal():
+        raise ValueError(f"the features {text!r} must have one item like hash:18, or none")
+    return ",".join(part for part in parts if not part.startswith("hash:")), int(bits[0])
+
+
 def parse_views(text: str) -> tuple[KmerView, ...]:
     """Parse a list of views.
 

@@ -17,6 +17,7 @@ from seqmtl.features.kmer_views import (
     format_views,
     lay_out,
     parse_views,
+    split_hash,
     table_levels,
 )
 from seqmtl.features.positional_rows import PositionalRows
@@ -40,10 +41,11 @@ class PositionalKmers(FeatureDefinition):
         First base of the site in the window, 0-based, where bins begin. Default: in training
         the consensus of nearly all windows (GT, AG, ...), else the middle.
     hash_bits : int, optional
-        Hash into 2**hash_bits features, 1 to 30. Default: exact indices if the weights of one
-        task fit into `max_memory`, else 22 bits.
+        Hash into 2**hash_bits features, 1 to 30; ``"hash:18"`` among the views says the same.
+        Default: exact indices if the weights of all tasks fit into `max_memory`, or no more than
+        2**22 belong to a task; else 22 bits.
     max_memory : float, default=1.0
-        Limit in GiB on the float32 weights of one task with exact indices.
+        Limit in GiB on the float32 weights of all tasks with exact indices.
 
     Notes
     -----
@@ -61,12 +63,14 @@ class PositionalKmers(FeatureDefinition):
     the k-mer, A, C, G, T = 0 to 3, first letter most significant. The hashed index is the
     splitmix64 finaliser of ``(code + slot * 0x9E3779B97F4A7C15) ^ (slot << 40)``, slot = 65536 *
     level + bin, modulo 2**64, truncated to the lowest hash_bits bits. The hash is part of the
-    model format.
+    model format. K-mers that share a hashed index share a weight. There are no signs, so that the
+    kernel exceeds the exact one, in expectation, by the product of the sums of both rows over
+    2**hash_bits: nearly a constant, which the bias absorbs.
 
     References
     ----------
     Sonnenburg, Franc (2010), COFFIN; Raetsch, Sonnenburg (2004), weighted degrees; Meinicke et al.
-    (2004), oligo kernel; Leslie, Eskin, Noble (2002), spectra.
+    (2004), oligo kernel; Leslie, Eskin, Noble (2002), spectra; Weinberger et al. (2009), hashing.
 
     Examples
     --------
@@ -94,17 +98,13 @@ class PositionalKmers(FeatureDefinition):
         views = self.views
         if views is None:
             views = "wd:5" if 0 < length < _SHORT else DEFAULT_VIEWS
-        return parse_views(views) if isinstance(views, str) else tuple(views)
+        return parse_views(split_hash(views)[0]) if isinstance(views, str) else tuple(views)
 
     def __str__(self) -> str:
         views = self.kmer_views(0)
-        return format_views([v._replace(weight=float(f"{v.weight:.3g}")) for v in views])
-
-    def at_site(self, offset: int) -> PositionalKmers:
-        """Return the map anchored at this base of the window, unless it has an anchor already."""
-        if self.anchor is not None:
-            return self
-        return type(self)(**{**self.get_params(), "anchor": offset})
+        short = format_views([v._replace(weight=float(f"{v.weight:.3g}")) for v in views])
+        bits = self._given_bits()
+        return short if bits is None else f"{short},hash:{bits}"
 
     def layout(self, length: int) -> Layout:
         """Lay the views out in windows of `length` bases.
@@ -114,8 +114,7 @@ class PositionalKmers(FeatureDefinition):
         ValueError
             If a parameter is out of range, or a view does not fit.
         """
-        if self.hash_bits is not None and not 1 <= self.hash_bits <= 30:
-            raise ValueError(f"hash_bits must be from 1 to 30, got {self.hash_bits}")
+        self._given_bits()
         return lay_out(self.kmer_views(length), length, self.resolved_anchor(length))
 
     def resolved_anchor(self, length: int) -> int:
@@ -144,12 +143,22 @@ class PositionalKmers(FeatureDefinition):
         """Return the hash bits for windows of `length` bases, 0 for exact indices."""
         return self._bits(self.layout(length))
 
+    def _given_bits(self) -> int | None:
+        views = getattr(self, "views", None)
+        bits = split_hash(views)[1] if isinstance(views, str) else None
+        if bits is not None and self.hash_bits not in (None, bits):
+            raise ValueError(f"give the hash bits once, got {bits} and {self.hash_bits}")
+        bits = self.hash_bits if bits is None else bits
+        if bits is not None and not 1 <= bits <= 30:
+            raise ValueError(f"hash_bits must be from 1 to 30, got {bits}")
+        return None if bits is None else int(bits)
+
     def _bits(self, layout: Layout) -> int:
-        if self.hash_bits is not None:
-            return int(self.hash_bits)
-        n_exact = layout.n_features
+        given, n_exact = self._given_bits(), layout.n_features
+        if given is not None:
+            return given
         fits = n_exact * 4 <= self.max_memory * 2**30 and n_exact < 2**31
-        return 0 if fits else _HASH_BITS
+        return 0 if fits or n_exact <= 1 << _HASH_BITS else _HASH_BITS
 
     def n_features(self, length: int) -> int:
         """Return the number of features of windows of `length` bases."""
@@ -233,7 +242,8 @@ class PositionalKmers(FeatureDefinition):
             for view, kind in zip(views, _kinds(views), strict=True)
             if factors.get(kind) != 0.0
         ]
-        return PositionalKmers(format_views(scaled), self.anchor, self.hash_bits, self.max_memory)
+        bits = self._given_bits()
+        return PositionalKmers(format_views(scaled), self.anchor, bits, self.max_memory)
 
     def parts(self, length: int) -> list[tuple[float, PositionalKmers]]:
         """Return weighted maps whose kernels sum to the kernel of this map.
@@ -254,7 +264,8 @@ class PositionalKmers(FeatureDefinition):
         found = []
         for share, group in zip(squares / squares.sum(), groups, strict=True):
             alike = [v._replace(weight=round(v.weight / group[0].weight, 9)) for v in group]
-            found.append((float(share), PositionalKmers(format_views(alike), anchor)))
+            part = PositionalKmers(format_views(alike), anchor, max_memory=self.max_memory)
+            found.append((float(share), part))
         return found
 
     def to_dict(self, length: int) -> dict[str, Any]:

@@ -54,10 +54,6 @@ class WeightedDegree(PositionalKmers):
             return (KmerView(1, self.degree, weight=1.0 / self.degree),)
         return (KmerView(1, self.degree, decays=True),)
 
-    def at_site(self, offset: int) -> WeightedDegree:
-        """Return the map itself, which needs no anchor."""
-        return self
-
 
 class Spectrum(PositionalKmers):
     """Counts of the k-mers of a region of the window.
@@ -85,10 +81,6 @@ class Spectrum(PositionalKmers):
 
     def __str__(self) -> str:
         return repr(self)  # its view depends on the window
-
-    def at_site(self, offset: int) -> Spectrum:
-        """Return the map itself, whose only bin is the region."""
-        return self
 
     def resolved_anchor(self, length: int) -> int:
         """Return the start of the only bin."""

@@ -206,11 +206,12 @@ def find_anchor(windows: Windows | WindowStore, y: NDArray[Any], site: Site) -> 
 
 
 def place_features(features: Any, examples: Examples, site: Site | None) -> tuple[Any, Site | None]:
-    """Return the features anchored at the site of windows, and the site; None for numbers."""
+    """Return the features for training on windows, and the site; None for numbers."""
     if not isinstance(examples.data, Windows | WindowStore):
         return features, site
     site = site or find_site(examples.data)
-    return features.at_site(find_anchor(examples.data, examples.y, site)), site
+    offset = find_anchor(examples.data, examples.y, site)
+    return features.placed(offset, len(examples.names)), site
 
 
 def _site_of(summary: Mapping[str, Any]) -> Site:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
+from seqmtl._checks import check_integer
 from seqmtl.features.grammar import GRAMMAR
 from seqmtl.files.outputs import write_json
 from seqmtl.request import Request, option, required
@@ -70,27 +71,40 @@ def seed(what: str, default: int = 0) -> Any:
 
 def features(value: Any) -> str:
     """Take a list of k-mer features."""
-    from seqmtl.features.kmer_views import parse_views
+    from seqmtl.features.positional_kmers import PositionalKmers
 
     words = _kinds.text(value)
     try:
-        parse_views(words)
+        str(PositionalKmers(words))
     except ValueError as error:
         raise ValueError(f"{error}\n{GRAMMAR}") from error
     return words
 
 
-def feature_map(words: str | None) -> PositionalKmers:
+def hash_bits(value: Any) -> int:
+    """Take a number of bits."""
+    bits = _kinds.positive_int(value)
+    check_integer("", bits, 1, 30)
+    return bits
+
+
+def feature_map(words: str | None, bits: int | None) -> PositionalKmers:
     """Return the features that are asked for, or the default."""
     from seqmtl.features.positional_kmers import PositionalKmers
 
-    return PositionalKmers() if words is None else PositionalKmers(words)
+    return PositionalKmers(words, hash_bits=bits)
 
 
 def features_option(group: str) -> Any:
     """Return the option --features."""
     about = "k-mer features, such as wd:8 (see --features help)"
     return option(about, kind=features, metavar="FEATURES", group=group, manual=GRAMMAR)
+
+
+def hash_bits_option(group: str) -> Any:
+    """Return the option --hash-bits."""
+    about = "hash the features to 2**B weights per organism (default: exact; 22 above 1 GiB)"
+    return option(about, kind=hash_bits, metavar="B", group=group)
 
 
 @dataclass(frozen=True, kw_only=True)

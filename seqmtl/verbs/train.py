@@ -43,6 +43,7 @@ class Train(_options.OnDisk, _relations.TrainingRelations):
         choices=("auto", "none"),
     )
     features: str | None = _options.features_option("model")
+    hash_bits: int | None = _options.hash_bits_option("model")
     C: float | None = _of_model("-C", "cost (default: tuned per organism; 1 without tuning)")
     loss: str = _of_model(
         "hinge, squared_hinge or logistic",
@@ -161,7 +162,7 @@ def _trained(
         names, data = examples.names, examples.data
         kernel, features = (
             request.task_kernel(relation, names),
-            _options.feature_map(request.features),
+            _options.feature_map(request.features, request.hash_bits),
         )
         settings, space = _settings(request), _space(request, kernel, names)
         site = site_in_dataset(request.data, data.shape[1], request.shift)

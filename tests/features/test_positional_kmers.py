@@ -278,3 +278,47 @@ def test_kernels_of_the_parts_add_up_for_every_variant():
             total = total + share * P @ P.T
         assert_allclose(total, X @ X.T, atol=1e-6)
     assert len(known) == 4
+
+
+def test_text_gives_the_hash_bits():
+    named, given = (
+        PositionalKmers("wd:4, hash:7,kmers:2/3"),
+        PositionalKmers("wd:4,kmers:2/3", None, 7),
+    )
+    strings = _strings(3, 5, 20, "ACGT")
+    assert_allclose(named.transform(strings).toarray(), given.transform(strings).toarray())
+    assert named.n_features(20) == 2**7
+    assert str(named) == str(given) == "wd:4,kmers:2/3,hash:7"
+    assert {map_.n_features(20) for map_ in named.variants()} == {2**7}
+
+
+@pytest.mark.parametrize(
+    ("text", "bits", "message"),
+    [
+        ("wd:4,hash:7,hash:8", None, "one item like hash:18"),
+        ("wd:4,hash:", None, "one item like hash:18"),
+        ("wd:4,hash:31", None, "hash_bits must be from 1 to 30, got 31"),
+        ("wd:4,hash:7", 8, "give the hash bits once, got 7 and 8"),
+    ],
+)
+def test_hash_bits_that_cannot_be(text, bits, message):
+    with pytest.raises(ValueError, match=message):
+        PositionalKmers(text, hash_bits=bits).n_features(20)
+
+
+def test_exact_indices_need_memory_for_all_tasks():
+    # 4**10 * 4/3 weights at 141 positions, near enough, of 4 bytes: .75 GB per task.
+    def bits(text, n_tasks):
+        return PositionalKmers(text).placed(60, n_tasks).to_dict(141)["hash_bits"]
+
+    assert (bits("wd:10", 1), bits("wd:10", 2)) == (0, 22)
+    assert bits("wd:7", 1000) == 0  # fewer weights than if they were hashed
+
+
+def test_expected_kernel_of_hashed_features():
+    """The bias that the notes state, against kernels counted by hand; means over random strings."""
+    strings = _strings(5, 60, 30, "ACGT")
+    rows = {b: PositionalKmers("wd:3", hash_bits=b).transform(strings).toarray() for b in (8, None)}
+    excess = rows[8] @ rows[8].T - rows[None] @ rows[None].T
+    sums = rows[None].sum(axis=1)
+    assert_allclose(excess.mean(), np.outer(sums, sums).mean() / 2**8, rtol=0.15)

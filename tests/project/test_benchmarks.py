@@ -114,7 +114,7 @@ def few_processes(monkeypatch, request):
     monkeypatch.setattr(subprocess, "run", run_here)
 
 
-def features(folder):
+def _planted(folder):
     rng = np.random.default_rng(0)
     rows = ["organism\tlabel\tsplit\tsequence"]
     for n in range(240):
@@ -123,8 +123,16 @@ def features(folder):
         split = "test" if n // 6 % 2 else "train"
         rows.append(f"{('bee', 'ant')[n % 2]}\t{label}\t{split}\t{''.join(bases)}")
     (folder / "windows.tsv").write_text("\n".join(rows) + "\n")
+    return folder / "windows.tsv"
+
+
+def features(folder):
     options = ["--sizes", 20, "--draws", 2, "--maps", "default", "exact", "--crop", 5, 45]
-    return run("features", folder / "windows.tsv", *options)
+    return run("features", _planted(folder), *options)
+
+
+def hashing(folder):
+    return run("hashing", _planted(folder), "--features", "wd:3", "--bits", 6, 0)
 
 
 def adapt(folder):
@@ -393,6 +401,10 @@ FIGURES = {
         r"^scan, the scheduler killed and the command repeated: 1 of 1 as undisturbed; \d of 4 ",
     ],
     junctions: [rf"^{way}(\t[01]\.\d{{4}}){{3}}\t" for way in ("annotation", "errors", "reads")],
+    hashing: [
+        r"^\| 6 \| [01]\.\d{4} \| [-+]0\.\d{4} ± 0\.\d{4} \| \d+\.\d \| \d+ \| 0 \|$",
+        r"^\| exact \| [01]\.\d{4} \| \+0\.0000 ± 0\.0000 \|",
+    ],
     label_errors: [r"^0(\t1\.0000 0\.0000){4}$", r"^0\.2(\t[01]\.\d{4} 0\.\d{4}){4}$"],
     large: [r"^ +200 +4\.0 .*\d$"],
     many_tasks: [

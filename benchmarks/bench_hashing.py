@@ -1,0 +1,56 @@
+"""Accuracy, memory and time of hashed features by the number of bits.
+
+    python benchmarks/bench_hashing.py DATA [--features wd:8] [--bits 12 14 16 18 20 22 0]
+        [--options "--selection none -C 1"]
+
+DATA is a table of windows with a split column, or the folder of a dataset. For every number of bits
+(0: exact indices) one `seqmtl train` and one `seqmtl evaluate` of the test windows run as whole
+processes on one thread. Prints the mean AUPRC (windows) over organisms, its mean difference from
+the last row, paired by organism, with its standard error over organisms; CPU seconds and peak
+memory of training; and the size of the model.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from _common import make_parser, measure
+
+
+def main() -> None:
+    """Print the table."""
+    parser = make_parser(__doc__)
+    parser.add_argument("data")
+    parser.add_argument("--features", default="wd:8")
+    parser.add_argument("--bits", type=int, nargs="+", default=[12, 14, 16, 18, 20, 22, 0])
+    parser.add_argument("--options", default="--selection none -C 1", help="of seqmtl train")
+    arguments = parser.parse_args()
+    seqmtl, rows = [sys.executable, "-m", "seqmtl"], []
+    with tempfile.TemporaryDirectory() as folder:
+        model, metrics = Path(folder) / "model.seqmtl", Path(folder) / "metrics.json"
+        for bits in arguments.bits:
+            hashed = ["--hash-bits", str(bits)] if bits else []
+            cpu, _, mb = measure(
+                [*seqmtl, "train", arguments.data, "--features", arguments.features, *hashed,
+                 *arguments.options.split(), "--threads", "1", "-o", str(model)]
+            )  # fmt: skip
+            measure([*seqmtl, "evaluate", str(model), arguments.data, "--json", str(metrics)])
+            tasks = json.loads(metrics.read_text())["tasks"]
+            auprc = np.array([own["auprc_windows"] for own in tasks.values()])
+            rows.append((bits, auprc, cpu, mb, model.stat().st_size / 1e6))
+    print("| bits | AUPRC | difference | CPU s | peak MB | model MB |\n|---|---|---|---|---|---|")
+    for bits, auprc, cpu, mb, size in rows:
+        change = auprc - rows[-1][1]
+        error = change.std(ddof=1) / np.sqrt(change.size) if change.size > 1 else np.nan
+        print(
+            f"| {bits or 'exact'} | {auprc.mean():.4f} | {change.mean():+.4f} ± {error:.4f} "
+            f"| {cpu:.1f} | {mb:.0f} | {size:.0f} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
