@@ -94,6 +94,12 @@ class OneScreen(argparse.RawDescriptionHelpFormatter):
         """Return the text."""
         return re.sub(r"\n\n(?=\S)", "\n", super().format_help())
 
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        metavar = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {metavar}"  # as Python 3.13 does
+
 
 def add_option(parser: Any, option: Option) -> None:
     """Add an option to a parser or a group; what is not given is left to the request."""

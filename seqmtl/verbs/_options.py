@@ -103,7 +103,7 @@ def features_option(group: str) -> Any:
 
 def hash_bits_option(group: str) -> Any:
     """Return the option --hash-bits."""
-    about = "hash the features to 2**B weights per organism (default: exact; 22 above 1 GiB)"
+    about = "hash features to 2**B weights each (default: exact; 22 above 1 GiB)"
     return option(about, kind=hash_bits, metavar="B", group=group)
 
 
