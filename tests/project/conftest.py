@@ -1,4 +1,4 @@
-"""The scripts of the papers as modules."""
+"""The scripts of the papers, and the extensions of the site, as modules."""
 
 import importlib
 import sys
@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-PAPER = Path(__file__).resolve().parents[2] / "examples" / "paper"
+ROOT = Path(__file__).resolve().parents[2]
+PAPER = ROOT / "examples" / "paper"
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))  # what the site generates is tested
 
 
 @pytest.fixture(scope="session")
