@@ -57,9 +57,7 @@ def find_checks() -> Iterator[Check]:
 def table() -> str:
     """Return the table in Markdown."""
     rows = ["| paper | equation | what is checked | test |", "|---|---|---|---|"]
-    checks = sorted(
-        find_checks(), key=lambda check: (check.paper[-4:], min(check.equations | {99}))
-    )
+    checks = sorted(find_checks(), key=lambda c: (PAPERS.index(c.paper), min(c.equations | {99})))
     return "\n".join([*rows, *(f"| {p} | {e} | {w} | `{t}` |" for p, e, w, t in checks)])
 
 

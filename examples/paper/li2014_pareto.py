@@ -32,7 +32,7 @@ from typing import NamedTuple
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the jobs use the cores
 
 import numpy as np
-from _common import Options, kept
+from _shared import Options, kept
 from joblib import Parallel, delayed
 from li2014_tables import DATASETS, FRACTIONS, METHODS, draw, write_tables
 from sklearn.exceptions import ConvergenceWarning

@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import Options, kept, with_spread
+from _shared import Options, kept, with_spread
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata

@@ -55,7 +55,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from _common import Options
+from _shared import Options
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits

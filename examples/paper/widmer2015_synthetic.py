@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import Options, kept, with_spread
+from _shared import Options, kept, with_spread
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -150,7 +150,8 @@ def report(runs: list[dict[str, dict[str, Any]]]) -> str:
     lines += ["", f"{'difference':28}{'AUROC':>17}{'  seeds > 0':>12}"]
     names = list(auroc)
     pairs = [("union", "individual"), ("vanilla MTL", "union")]
-    for name, other in [*pairs, *((name, "vanilla MTL") for name in names[3:])]:
+    pairs += [(name, other) for name in names[3:] for other in ("vanilla MTL", "union")]
+    for name, other in pairs:
         change = auroc[name] - auroc[other]
         text = f"{name} - {other}"
         lines.append(f"{text:28}{interval(change):>17}{(change > 0).sum():9}/{len(runs)}")

@@ -22,7 +22,7 @@ from tests.oracles import svm
 
 @pytest.fixture(scope="module")
 def common(paper_script):
-    return paper_script("_common")
+    return paper_script("_shared")
 
 
 def test_needs_are_checked_before_any_work(common, tmp_path, capsys, monkeypatch):
