@@ -322,10 +322,7 @@ def run(arguments: argparse.Namespace) -> dict[str, dict[int, dict[str, Any]]]:
             path = arguments.out / f"{name}_{n}.json"
             if not path.exists():
                 print(f"{TITLES[name]}: {n:,} examples", flush=True)
-            part = whole.take(n)
-            found[name][n] = kept(
-                path, lambda p=part: measure(p, arguments.limit, arguments.repeats)
-            )
+            found[name][n] = kept(path, lambda w=whole, n=n: measure(w.take(n), *limits))
     return found
 
 
