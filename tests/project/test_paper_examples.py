@@ -244,6 +244,17 @@ def months(paper_script):
     return paper_script("sheldon2008_months")
 
 
+def test_common_days_are_in_one_part(months, hours_file):
+    hours = months.load(hours_file)._replace(has_common_days=True)
+    hours = hours._replace(y=np.where(hours.X[:, 0] > 0, 1, -1))
+    split = months.draw_split(hours, 20, 0)
+    days = [set(hours.day[part]) for part in split]
+    assert sum(map(len, days)) == len(set().union(*days)) == 16
+    for part in split:
+        for month in range(4):
+            assert set(hours.y[part[hours.month[part] == month]]) == {-1, 1}
+
+
 @pytest.fixture
 def hours_file(tmp_path):
     """Four months of 16 days; whether it rains depends on the first feature and on the day."""
