@@ -60,7 +60,8 @@ def table() -> str:
     rows = ["| paper | equation | what is checked | test |", "|---|---|---|---|"]
     checks = sorted(find_checks(), key=lambda c: (PAPERS.index(c.paper), min(c.equations | {99})))
     for paper, place, what, test in checks:
-        rows.append(f"| {paper} | {place} | {MARKS.sub(r'\\\g<0>', what)} | `{test}` |")
+        shown = MARKS.sub(lambda mark: "\\" + mark[0], what)
+        rows.append(f"| {paper} | {place} | {shown} | `{test}` |")
     return "\n".join(rows)
 
 
