@@ -85,7 +85,7 @@ def write_scan(
         another suffix. A name in ``.gz`` is compressed in blocks (bgzip), which every gzip reader
         accepts and tabix can index. See :func:`output_paths` for formats of several files.
     pieces : iterable of ContigPiece
-        Contigs, whole or in consecutive pieces, which may overlap.
+        Contigs, whole or in consecutive pieces.
     finder : SiteFinder or PairedFinder
         What to score and report.
     file_format : str, optional
