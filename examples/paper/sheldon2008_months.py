@@ -21,8 +21,8 @@ and edges, and `has_common_days` if the tasks are hours of the same days, which 
 
 As in the paper, C is chosen from 1e-1, 10, 1e3, 1e5 and gamma from 1e-3, 1e-1, 10, 1e3; --full uses
 the larger grid of Figures 2 and 3, 1e-3, 1e-2 .. 1e5 for both. Every finished repeat is a file in
---out, so an interrupted run can be resumed. The defaults take about 17 minutes on one core, --full
-five to seven times as long.
+--out, so an interrupted run can be resumed. The defaults take 20 to 30 minutes on one core,
+--full five to seven times as long.
 
 Prints the tables and writes figure.png into --out: the paper's Figure 2, at the largest size, and
 Figure 3, next to the same on test hours. Results: docs/papers.md.
