@@ -18,6 +18,7 @@ _MOST_NAMES = int(np.iinfo(np.int16).max)
 _MOST_CONTIGS = 1 << 31
 
 _LABELS = {"1": 1, "+1": 1, "-1": -1, "0": 0}
+LABEL_RULE = "label must be 1, -1 or 0"
 
 _DTYPES = {
     "starts": np.int64,
@@ -51,31 +52,39 @@ class LabelColumn:
         InputFormatError
             If a label is not 1, +1, -1 or 0, or the file has both -1 and 0.
         """
-        texts, first, rows = np.unique(
-            fields.bytes_of(column, "label"), return_index=True, return_inverse=True
-        )
-        signs = np.empty(texts.size, dtype=np.int8)
-        for k in np.argsort(first).tolist():
-            signs[k] = self.parse_text(readable(texts[k]), int(fields.lines[first[k]]))
-        return signs[rows]
+        begins, lengths = fields.begins(column), fields.lengths(column)
+        first, second = fields.text[begins], fields.text[begins + 1]
+        is_long = (lengths == 2) & (second == ord("1"))
+        is_one = ((lengths == 1) & (first == ord("1"))) | (is_long & (first == ord("+")))
+        is_minus = is_long & (first == ord("-"))
+        is_zero = (lengths == 1) & (first == ord("0"))
+        is_bad = ~(is_one | is_minus | is_zero)
+        fields.refuse_first(is_bad, column, LABEL_RULE, "correct the field")
+        for value, mask in ((-1, is_minus), (0, is_zero)):
+            if mask.any():
+                self._see(value, int(fields.lines[mask.argmax()]))
+        return np.where(is_one, 1, -1).astype(np.int8)
 
     def parse_text(self, text: str, line: int) -> int:
         """Return +1 or -1 for one label."""
         if text not in _LABELS:
-            message = f"label must be 1, -1 or 0, got {text!r}; correct it"
+            message = f"{LABEL_RULE}, got {text!r}; correct it"
             raise InputFormatError(message, path=self.source, line=line)
-        if (value := _LABELS[text]) == 1:
-            return 1
+        if _LABELS[text] <= 0:
+            self._see(_LABELS[text], line)
+        return 1 if _LABELS[text] == 1 else -1
+
+    def _see(self, value: int, line: int) -> None:
         self._first_line.setdefault(value, line)
         if len(self._first_line) == 2:
-            (earlier, first), (later, second) = self._first_line.items()
+            by_line = sorted(self._first_line.items(), key=lambda item: item[1])
+            (earlier, first), (later, second) = by_line
             raise InputFormatError(
                 f"labels must be 1 and -1, or 1 and 0, but this file has {earlier} on line {first} "
                 f"and {later} on line {second}; use one of them for negatives",
                 path=self.source,
                 line=second,
             )
-        return -1
 
 
 class NameTable:
