@@ -26,6 +26,8 @@ _POLISH_BYTES = 64 << 20  # limit on the kernel matrix of a polish, or the size 
 _ENTRY_COST = 0.1  # cost of reading a kernel matrix entry, in gathered weights
 _PRECISE = 1e-4  # tolerance below which many epochs justify larger kernel matrices
 _SAVE_AFTER = 10  # epochs, and passes of work, between states from which a run can be resumed
+_WEIGHING = 0.5  # factor by which the gap falls between two looks at theta
+_THETA_SHARE = 0.01  # of the gap, that is worth a theta step
 _POLISH_SHARE = 0.2  # share of the tolerated gap that may remain among the polished examples
 
 
@@ -192,11 +194,11 @@ class Descent:
         self._has_drifted = False  # whether the weights have accumulated rounding errors
         self._is_fresh = False  # whether the last margins are still valid
         self._joint = None
-        self._fallen_to = np.inf  # primal objective at the last theta step
+        self._weighed_at = np.inf  # gap at the last theta, when that of theta was computed
+        self._of_theta = 0.0  # gap of theta then
         self._patience = problem.rows.scoring_cost  # visits between looks, in epochs
         self._polish_rows = self._most_rows(dtype)
         if kernels is not None:
-            self._patience = max(self._patience, 1.0)
             self._polish_rows = int(self._polish_rows / np.sqrt(2.0))  # a matrix more per view
         is_first_order = is_first_order or kernels is not None
         self._second_order = None if is_first_order else SecondOrder.of(problem, self.state.work)
@@ -394,10 +396,9 @@ class Descent:
     def _weigh(self) -> None:
         """Take a theta step, unless theta is updated together with alpha."""
         assert self.kernels is not None
-        is_due = self.now.primal < self._fallen_to or self._is_behind
+        is_due = self._of_theta > _THETA_SHARE * (self.now.primal - self.now.dual)
         if self._covers_support() or not is_due:
             return
-        self._fallen_to = self.now.primal
         theta = self.kernels.step(self.state.theta, self._q)
         if np.array_equal(theta, self.state.theta):
             return
@@ -422,9 +423,9 @@ class Descent:
         self.state.active = self._choose_active()
         self.now = replace(self.now, n_active=self.state.active.size)
         self.state.history.append(self.now)
-        if self.kernels is not None and not self._is_over:  # the last look is returned
-            self._weigh()
         if self._weights.is_virtual:
+            if not self._is_over:  # the last look is returned
+                self._weigh()
             self._sum_weights()
 
     def _look(self) -> None:
@@ -440,16 +441,21 @@ class Descent:
         if p.loss.is_signed:
             self._band = _BAND * float(np.abs(p.residuals(margins)).mean())
         if self.kernels is not None:
-            grams = self._weights.fill_virtual(state.alpha * p.y, self._tasks)
-            self._q = self.kernels.energies(grams)
-            half_q = 0.5 * float((state.alpha * margins).sum())
-            of_alpha = primal - dual
-            dual += half_q - 0.5 * self.kernels.dual_norm(self._q)
-            self._is_behind = primal - dual >= 2.0 * of_alpha  # whether theta is, not alpha
+            if self._is_weighing(primal - dual, primal):
+                grams = self._weights.fill_virtual(state.alpha * p.y, self._tasks)
+                self._q, self._weighed_at = self.kernels.energies(grams), primal - dual
+                half_q = 0.5 * float((state.alpha * margins).sum())
+                self._of_theta = 0.5 * self.kernels.dual_norm(self._q) - half_q
+            dual -= self._of_theta
         gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)  # below 0 by rounding
         self._is_fresh = True
         self.now = Progress(state.epoch, state.work, state.active.size, primal, dual, gap, 0.0)
         self.now = self._progress()
+
+    def _is_weighing(self, gap: float, primal: float) -> bool:
+        """Tell whether to compute what theta adds to this gap: at its halvings and at the end."""
+        is_last = gap <= self.tol * abs(primal) or self.state.epoch >= self.max_epochs
+        return is_last or gap <= _WEIGHING * self._weighed_at
 
     def _progress(self) -> Progress:
         """Return the objectives of the last look with the present counts."""
