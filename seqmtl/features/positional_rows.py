@@ -74,9 +74,12 @@ class TableRows(Rows):
         n_in_tables = self._width * self.windows.length
         return self.span <= _LARGEST_SPAN and n * self.row_size > factor * n_in_tables
 
+    def _step(self, dtype: Any) -> int:
+        """Return the number of positions whose tables are in memory at a time."""
+        return max(1, _BYTES // (self._width * np.dtype(dtype).itemsize))
+
     def _ranges(self, dtype: Any) -> list[tuple[int, int]]:
-        step = max(1, _BYTES // (self._width * np.dtype(dtype).itemsize))
-        L = self.windows.length
+        L, step = self.windows.length, self._step(dtype)
         return [(first, min(first + step, L)) for first in range(0, L, step)]
 
     def scores(
@@ -109,7 +112,7 @@ class TableRows(Rows):
         """Add the scores of windows with a column of W, for groups of both."""
         from seqmtl.features._kmer_kernels import add_prefixes, place_weights, score_folded
 
-        ranges, starts = self._ranges(W.dtype), self._starts
+        ranges, starts, W = self._ranges(W.dtype), self._starts, np.ascontiguousarray(W)
         n_parts = n_threads() // gcd(n_threads(), len(groups))
         jobs = [(column, part) for column, own in groups for part in np.array_split(own, n_parts)]
 
@@ -177,7 +180,10 @@ class PositionalRows(TableRows):
         self.layout = layout
         self.n_features = 1 << hash_bits if hash_bits else layout.n_features
         self._norms: NDArray[np.float64] | None = None
-        self.scoring_cost = 0.1 if self.score_faster(self.n_rows) else 0.5
+        n_letters = 1 + (self.span - 1) // self._step(np.float32)  # read at each position
+        self.scoring_cost = 0.5
+        if self.score_faster(self.n_rows):
+            self.scoring_cost = min(0.1 * n_letters, 0.5)
 
     def squared_norms(self) -> NDArray[np.float64]:
         """Return the squared norm of every row, shape (n_rows,)."""
