@@ -35,6 +35,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from _shared import Options
+
 from seqmtl import read_windows
 from seqmtl._names import match_names
 from seqmtl.cli.main import main as seqmtl
@@ -191,9 +193,7 @@ def draw(found: Table, path: Path) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Options(__doc__, QUICK, ("scales", "features", "C", "seed"))
     parser.add_argument("data", help="labelled windows")
     parser.add_argument("--alignment", required=True, help="aligned ribosomal RNA, FASTA")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300, 1000])
@@ -205,18 +205,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("-C", default="0.1,1,10", help="costs (0.1,1,10)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="tiny, to see the outputs")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write to")
-    args = parser.parse_args(argv)
-    try:
-        with figure_style():
-            pass
-    except ImportError as error:
-        sys.exit(str(error))
-    if args.quick:
-        vars(args).update(QUICK)
+    args = parser.start(argv, lambda given: [Path(given.data), Path(given.alignment)])
     names = organisms(args.data, args.alignment)
-    args.out.mkdir(parents=True, exist_ok=True)
     found = compare(names, args)
     write_tables(found, args.out)
     draw(found, args.out / "curves.png")
