@@ -1,9 +1,10 @@
-"""Multi-task MKL on transcription starts, beside fixed similarities, individual and union models.
+r"""Multi-task MKL on transcription starts, beside fixed similarities, individual and union models.
 
 Section 4.3 and Figure 4 of Widmer, Kloft, Sreedharan, Raetsch (2015), on your windows, at several
 training sizes:
 
-    python examples/paper/widmer2015_learning_curves.py tss.tsv.gz --alignment rrna.fasta --out curves
+    python examples/paper/widmer2015_learning_curves.py tss.tsv.gz --alignment rrna.fasta \
+        --out curves
 
 All organisms with a sequence in the alignment are used. As published: task kernels
 exp(-distance / scale) of Hamming distances of ribosomal RNA at scales 0.1, 7.55 and 15, p = 2,
@@ -116,9 +117,7 @@ def shown(values: Sequence[float], sign: str = "") -> tuple[str, str]:
 
 def differences(row: dict[str, list[float]]) -> dict[str, list[float]]:
     """Return MKL minus every other method, split by split."""
-    return {
-        m: [a - b for a, b in zip(row[MKL], row[m], strict=True)] for m in METHODS if m != MKL
-    }
+    return {m: [a - b for a, b in zip(row[MKL], row[m], strict=True)] for m in METHODS if m != MKL}
 
 
 def best(table: dict[str, dict[str, list[float]]], methods: Sequence[str]) -> list[str]:

@@ -204,7 +204,9 @@ class CrossValidation:
         from seqmtl.solvers._dcd_kernels import couple_into
 
         H = np.empty_like(self._grams[0])
-        for g, (G, own) in enumerate(zip(self._grams, K.reshape(-1, self._T, self._T), strict=True)):
+        for g, (G, own) in enumerate(
+            zip(self._grams, K.reshape(-1, self._T, self._T), strict=True)
+        ):
             couple_into(G, self.y, self.ids, np.ascontiguousarray(own), g > 0, H)
         return H
 

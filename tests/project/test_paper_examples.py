@@ -176,7 +176,9 @@ def test_learning_curves_of_a_tiny_dataset(paper_script, tmp_path, capsys):
     assert {row["method"] for row in rows} == set(script.METHODS)
     document = json.loads((out / "20.smooth.json").read_text())
     values = document["methods"]["mkl"]["tasks"]["rabbit"]["auroc"]
-    found = [r for r in rows if (r["windows"], r["organism"], r["method"]) == ("20", "rabbit", "MKL")]
+    found = [
+        r for r in rows if (r["windows"], r["organism"], r["method"]) == ("20", "rabbit", "MKL")
+    ]
     assert found[0]["mean"] == f"{np.mean(values):.4f}"
     assert found[0]["sd"] == f"{np.std(values, ddof=1):.4f}"
 
