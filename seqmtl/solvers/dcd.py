@@ -130,9 +130,10 @@ class Descent:
 
     A *look* scores all examples, which gives the exact duality gap, and selects a new active set:
     every example that is not at a bound with a margin to spare. A look is taken as soon as the
-    epochs since the last one have cost as much as a look does. Kernel weights that are not updated
-    with alpha take a step after a look, if the primal objective has decreased since their last
-    one or more of the gap is due to theta than to alpha (Algorithm 2 of Widmer et al. 2015).
+    epochs since the last one have cost as much as a look does. Where theta is learnt, looks at
+    which the gap at a fixed theta has halved, or is within the tolerance, compute its gap, too;
+    other looks add the last one. Kernel weights that are not updated with alpha then take a step
+    if their part of the gap is worth it (Algorithm 2 of Widmer et al. 2015: after every epoch).
 
     From time to time the solver starts afresh from its own state. A run that is resumed from there
     therefore takes the same steps as one without interruption, to the last bit.
@@ -194,8 +195,7 @@ class Descent:
         self._has_drifted = False  # whether the weights have accumulated rounding errors
         self._is_fresh = False  # whether the last margins are still valid
         self._joint = None
-        self._weighed_at = np.inf  # gap at the last theta, when that of theta was computed
-        self._of_theta = 0.0  # gap of theta then
+        self._weighed_at, self._of_theta = np.inf, 0.0  # gaps when that of theta was computed
         self._patience = problem.rows.scoring_cost  # visits between looks, in epochs
         self._polish_rows = self._most_rows(dtype)
         if kernels is not None:
@@ -239,7 +239,7 @@ class Descent:
             self._look()
         else:
             self._assess(np.zeros(state.alpha.size))
-        if self.kernels is not None:
+        if self._weights.is_virtual:
             self._sum_weights()
         since_look = 0.0
         while not self._is_over:
@@ -265,10 +265,7 @@ class Descent:
         return self.now.gap <= self.tol or self.state.epoch >= self.max_epochs
 
     def _is_savable(self) -> bool:
-        """Tell whether it is time to start afresh from the state.
-
-        Not so before second-order steps, as the work tells whether they were taken.
-        """
+        """Tell whether to start afresh; not before second-order steps, which the work tells of."""
         epoch, work = self._save_at
         is_late = self.state.epoch >= epoch and self.state.work >= work
         return is_late and not (self._second_order and self._second_order.is_due(self.state.work))
@@ -397,13 +394,11 @@ class Descent:
         """Take a theta step, unless theta is updated together with alpha."""
         assert self.kernels is not None
         is_due = self._of_theta > _THETA_SHARE * (self.now.primal - self.now.dual)
-        if self._covers_support() or not is_due:
-            return
-        theta = self.kernels.step(self.state.theta, self._q)
-        if np.array_equal(theta, self.state.theta):
-            return
-        self._set_theta(theta)
-        self._is_fresh = False
+        theta = self.kernels.step(self.state.theta, self._q) if is_due else self.state.theta
+        is_kept = self._is_over or self._covers_support()  # the last look is returned
+        if not is_kept and not np.array_equal(theta, self.state.theta):
+            self._set_theta(theta)
+            self._is_fresh = False
 
     def _set_theta(self, theta: NDArray[np.float64]) -> None:
         """Set the task kernels to those weighted by theta, if they are not fixed."""
@@ -424,8 +419,7 @@ class Descent:
         self.now = replace(self.now, n_active=self.state.active.size)
         self.state.history.append(self.now)
         if self._weights.is_virtual:
-            if not self._is_over:  # the last look is returned
-                self._weigh()
+            self._weigh()
             self._sum_weights()
 
     def _look(self) -> None:
@@ -441,7 +435,8 @@ class Descent:
         if p.loss.is_signed:
             self._band = _BAND * float(np.abs(p.residuals(margins)).mean())
         if self.kernels is not None:
-            if self._is_weighing(primal - dual, primal):
+            least = max(self.tol * abs(primal), _WEIGHING * self._weighed_at)
+            if primal - dual <= least or state.epoch >= self.max_epochs:
                 grams = self._weights.fill_virtual(state.alpha * p.y, self._tasks)
                 self._q, self._weighed_at = self.kernels.energies(grams), primal - dual
                 half_q = 0.5 * float((state.alpha * margins).sum())
@@ -451,11 +446,6 @@ class Descent:
         self._is_fresh = True
         self.now = Progress(state.epoch, state.work, state.active.size, primal, dual, gap, 0.0)
         self.now = self._progress()
-
-    def _is_weighing(self, gap: float, primal: float) -> bool:
-        """Tell whether to compute what theta adds to this gap: at its halvings and at the end."""
-        is_last = gap <= self.tol * abs(primal) or self.state.epoch >= self.max_epochs
-        return is_last or gap <= _WEIGHING * self._weighed_at
 
     def _progress(self) -> Progress:
         """Return the objectives of the last look with the present counts."""
@@ -487,10 +477,9 @@ class Descent:
 
         The solution's weights are recomputed from alpha, so the gap must hold for these.
         """
-        if not self._has_drifted:
-            return False
-        self._sum_weights()
-        return True
+        if had_drifted := self._has_drifted:
+            self._sum_weights()
+        return had_drifted
 
     def _sum_weights(self) -> None:
         """Set the weights to those of alpha and theta; where theta is learnt, a look leaves V."""
