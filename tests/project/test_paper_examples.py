@@ -123,27 +123,64 @@ def test_the_experiment_runs(synthetic, tmp_path, capsys, monkeypatch, options):
     assert (tmp_path / "new" / "figure.png").read_bytes()[1:4] == b"PNG"
 
 
-def test_learning_curves_by_hand(paper_script, tmp_path, capsys):
+def test_learning_curves_by_hand(paper_script, tmp_path):
     curves_of = paper_script("widmer2015_learning_curves")
-    values = {"individual": (0.6, 0.8), "union": (0.5, 0.5), "mkl": (0.7, 0.6)}
+    row = {m: [0.5, 0.7] for m in curves_of.METHODS} | {"MKL": [0.6, 0.7], "tree": [0.9, 0.9]}
+    other = row | {"union": [0.8, 0.8]}
+    found = {100: {"ape": row, "fly": other, "mean": row}}
+    assert curves_of.averages([[0.2, 0.4], [0.4, 0.8]]) == pytest.approx([0.3, 0.6])
+    assert curves_of.shown([0.5, 0.7]) == ("0.6000", "0.1414")
+    assert curves_of.shown([0.5], "+") == ("+0.5000", "NA")
+    assert curves_of.differences(row)["fixed"] == pytest.approx([0.1, 0.0])
+    assert curves_of.best(found[100], curves_of.PUBLISHED) == ["ape"]
+    assert curves_of.best(found[100], curves_of.METHODS) == []
+    curves_of.write_tables(found, tmp_path)
+    with open(tmp_path / "differences.tsv", encoding="utf-8") as stream:
+        rows = list(csv.reader(stream, delimiter="\t"))
+    assert rows[0] == ["windows", "organism", "MKL_minus", "splits", "mean", "sd"]
+    assert ["100", "fly", "union", "2", "-0.1500", "0.0707"] in rows
+    text = curves_of.report({100: {"ape": {m: own[:1] for m, own in row.items()}, "mean": row}})
+    assert "0.6000 NA" in text
+    assert "MKL is the best of the paper's methods in 1 of 1 organisms" in text
+    assert "tree -0.2500 0.0707" in text
 
-    def at(shift):
-        found = {m: {"auprc": [v + shift for v in pair]} for m, pair in values.items()}
-        return {method: {"tasks": {"ape": own, "fly": own}} for method, own in found.items()}
 
-    curves = curves_of.collect({100: at(0.0), 300: at(0.1)}, "auprc")
-    assert_allclose(curves["mkl", "ape"], [[0.7, 0.6], [0.8, 0.7]])
-    assert_allclose(curves["mkl", "mean"], curves["mkl", "fly"])
-    curves_of.write_table(curves, [100, 300], tmp_path / "curves.tsv")
-    lines = (tmp_path / "curves.tsv").read_text().splitlines()
-    rows = list(csv.reader(lines, delimiter="\t"))
-    assert rows[0] == ["organism", "method", "100", "100_sd", "300", "300_sd"]
-    assert ["ape", "individual", "0.7000", "0.1000", "0.8000", "0.1000"] in rows
-    curves_of.draw(curves, [100, 300], "auprc", tmp_path / "curves.png")
-    assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
-    curves_of.judge(curves, [100, 300])
-    line = capsys.readouterr().out.splitlines()[0]
-    assert line.split() == ["ape", "100", "-0.0500", "+-", "0.1500", "WORSE", "than", "individual"]
+def test_learning_curves_of_a_tiny_dataset(paper_script, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    letters, names = np.array(list("ACGT")), ["Apis_mellifera", "D. simulans", "rabbit"]
+    lines, start = ["organism\tlabel\tsequence"], rng.choice(letters, 60)
+    for name in [*names, "unaligned"]:
+        for i in range(60):
+            window = rng.choice(letters, 20)
+            window[8:12] = list("TATA") if i % 2 else window[8:12]
+            lines.append(f"{name}\t{1 if i % 2 else -1}\t{''.join(window)}")
+    (tmp_path / "tss.tsv").write_text("\n".join(lines) + "\n")
+    aligned = []
+    for k, name in enumerate(names):
+        own = start.copy()
+        own[: 6 * k] = rng.choice(letters, 6 * k)
+        aligned.append(f">{name.replace(' ', '_')}\n{''.join(own)}\n")
+    (tmp_path / "rrna.fa").write_text("".join(aligned))
+    out, script = tmp_path / "out", paper_script("widmer2015_learning_curves")
+    command = [str(tmp_path / "tss.tsv"), "--alignment", str(tmp_path / "rrna.fa"), "--quick"]
+    for _ in range(2):  # the second time nothing is left to do
+        script.main([*command, "--out", str(out)])
+        text = capsys.readouterr().out
+        assert "unaligned is not in" in text
+        assert "MKL is the best of all methods in" in text
+        assert "nan" not in text
+    assert (out / "curves.png").read_bytes()[:4] == b"\x89PNG"
+    with open(out / "auroc.tsv", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    assert {row["organism"] for row in rows} == {*names, "mean"}
+    assert {row["method"] for row in rows} == set(script.METHODS)
+    document = json.loads((out / "20.smooth.json").read_text())
+    values = document["methods"]["mkl"]["tasks"]["rabbit"]["auroc"]
+    found = [
+        r for r in rows if (r["windows"], r["organism"], r["method"]) == ("20", "rabbit", "MKL")
+    ]
+    assert found[0]["mean"] == f"{np.mean(values):.4f}"
+    assert found[0]["sd"] == f"{np.std(values, ddof=1):.4f}"
 
 
 @pytest.fixture(scope="module")
