@@ -31,6 +31,7 @@ and cow. The times of their MTK are not in that file.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
 import sys
@@ -152,21 +153,20 @@ def run(arguments: argparse.Namespace) -> dict[str, dict[str, dict[int, dict[str
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     sizes = QUICK if arguments.quick else {"real": REAL, "simulated": tuple(PAPER_SECONDS)}
     found: dict[str, dict[str, dict[int, dict[str, Any]]]] = {}
-    for source, method in ((s, m) for s in sizes for m in METHODS):
-        if source == "simulated" and method == "mtk":
-            continue
-        here = arguments.data if source == "real" else source
-        done = known.setdefault(f"{source} {method} {arguments.tol:g}", {})
-        own = found.setdefault(source, {}).setdefault(method, {})
-        for n in sizes[source]:
+    for source, numbers in sizes.items():
+        methods = [method for method in METHODS if (source, method) != ("simulated", "mtk")]
+        curves = found[source] = {method: {} for method in methods}
+        for n, method in itertools.product(numbers, methods):
+            done = known.setdefault(f"{source} {method} {arguments.tol:g}", {})
+            if any("ended" in own for own in curves[method].values()):
+                continue
             if str(n) not in done:
                 print(f"{METHODS[method]}: {n:,} {source} windows", flush=True)
+                here = arguments.data if source == "real" else source
                 done[str(n)] = measure(here, method, n, arguments)
                 with atomic_write(path) as stream:
                     json.dump(known, stream, indent=1)
-            own[n] = done[str(n)]
-            if "ended" in own[n]:
-                break
+            curves[method][n] = done[str(n)]
     return found
 
 

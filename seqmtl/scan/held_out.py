@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,10 +146,10 @@ def score_regions(
     """Score every candidate in regions of organisms of a dataset; see :func:`score_held_out`."""
     names: list[str] = []
     columns: list[tuple[NDArray[np.int64], ...]] = []
+    find = partial(candidate_finder, model, path, from_relatives=from_relatives)
     for name, held in regions:
         names.append(name)
-        finder = candidate_finder(model, path, name, from_relatives=from_relatives)
-        columns.append(_count(name, finder, held, model.site))
+        columns.append(_count(name, find(name), held, model.site))  # tables of one at a time
     labels, words, blocks, levels, counts = map(np.concatenate, zip(*columns, strict=True))
     tasks = np.repeat(np.array(names), [part[0].size for part in columns])
     known_words = words.astype(np.int8) if len(model.site.words) > 1 else None

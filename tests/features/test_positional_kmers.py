@@ -316,9 +316,11 @@ def test_exact_indices_need_memory_for_all_tasks():
 
 
 def test_expected_kernel_of_hashed_features():
-    """The bias that the notes state, against kernels counted by hand; means over random strings."""
+    """The bias and the deviation that the notes state, over pairs of random strings."""
     strings = _strings(5, 60, 30, "ACGT")
     rows = {b: PositionalKmers("wd:3", hash_bits=b).transform(strings).toarray() for b in (8, None)}
     excess = rows[8] @ rows[8].T - rows[None] @ rows[None].T
     sums = rows[None].sum(axis=1)
     assert_allclose(excess.mean(), np.outer(sums, sums).mean() / 2**8, rtol=0.15)
+    pairs = excess[np.triu_indices(60, 1)]
+    assert_allclose(pairs.std(), 2.0 ** (-8 / 2), rtol=0.15)

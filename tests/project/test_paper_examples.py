@@ -3,6 +3,7 @@
 import csv
 import importlib.util
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
@@ -19,7 +21,7 @@ from sklearn.svm import SVC
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from seqmtl import MultiTaskKernelSVC, TaskKernel
-from tests.oracles import svm
+from tests.oracles import svm, wd
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "paper"
 
@@ -206,6 +208,79 @@ def test_solver_times_run_and_are_resumed(times, tmp_path, capsys, monkeypatch):
 def test_a_run_ends_at_its_limit(times):
     watch = times.follow(_sample(times), 1e-12, 0.0)
     assert len(watch.seconds) == 1
+
+
+@pytest.fixture(scope="module")
+def sites():
+    return _load("widmer2012_splice_sites")
+
+
+@pytest.fixture
+def acceptors(tmp_path):
+    """A table of windows of three organisms, with a motif after AG at true sites."""
+    rng, rows = np.random.default_rng(0), ["organism\tlabel\tsplit\tsequence"]
+    for n in range(150):
+        letters, is_true = rng.choice(list("ACGT"), 20), n % 4 == 0
+        letters[8:10] = list("AG")
+        letters[10:13] = list("TCC") if is_true else letters[10:13]
+        split = "test" if n % 5 == 4 else "train"
+        rows.append(f"{'abc'[n % 3]}\t{1 if is_true else -1}\t{split}\t{''.join(letters)}")
+    path = tmp_path / "acceptors.tsv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_multitask_kernel_of_sites_is_that_of_the_oracle(sites, acceptors):
+    windows = sites.windows_of(str(acceptors), 30)
+    assert set(windows.sequences()) < set(sites.windows_of(str(acceptors), 60).sequences())
+    ids, texts = windows.task_ids, windows.sequences()
+    K = np.linalg.inv(4.0 * np.eye(3) - np.ones((3, 3)))
+    G = sites.multitask_matrix(windows)
+    assert_allclose(G[:-2, :-2], K[np.ix_(ids, ids)] * wd.gram(texts, texts, 8))
+    assert_allclose(G[-2:], np.eye(32)[-2:] / 30 - np.eye(32)[[-1, -2]] / 30)
+
+
+def test_both_solvers_of_sites_reach_the_same_objective(sites, acceptors, monkeypatch):
+    monkeypatch.setattr(sites, "TOLERANCES", (1e-1, 1e-6))
+    windows = sites.windows_of(str(acceptors), 60)
+    kernel, descent = sites.fit_kernel(windows, 1e-4), sites.descend(windows, "wd:8", 1e-4)
+    assert max(kernel["gap"], descent["gap"]) <= 1e-4
+    assert kernel["primal"] == pytest.approx(descent["primal"], rel=2e-4)
+    y, ids = windows.labels.astype(float), windows.task_ids
+    H = np.outer(y, y) * sites.multitask_matrix(windows)[:-2, :-2]
+    best = minimize(
+        lambda a: 0.5 * a @ H @ a - a.sum(), np.zeros(60), jac=lambda a: H @ a - 1.0,
+        bounds=[(0.0, 1.0)] * 60, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-10},
+    )  # fmt: skip
+    assert ids.max() == 2
+    assert descent["primal"] == pytest.approx(-best.fun, rel=2e-4)
+
+
+def test_times_of_sites_run_and_are_resumed(sites, acceptors, tmp_path, capsys, monkeypatch):
+    def alone(script, data, once, source, method, n, *rest, limit):
+        if limit < 1 and method == "mtk":
+            raise subprocess.TimeoutExpired(script, limit)
+        return sites.train_once(source, method, n, rest[-1])
+
+    monkeypatch.setattr(sites, "run_alone", alone)
+    monkeypatch.setattr(sites, "QUICK", {"real": (30, 60), "simulated": (80,)})
+    arguments = [str(acceptors), "--quick", "--tol", "0.01", "--out", str(tmp_path / "out")]
+    sites.main(arguments)
+    first = capsys.readouterr().out
+    assert "MTK, wd:8: 60 real windows" in first
+    assert "| 80 | simulated |" in first
+    assert "Objective of DCD, hashed, over that of MTK at 60" in first
+    for name, magic in (("png", b"\x89PNG"), ("svg", b"<?xml")):
+        assert (tmp_path / "out" / f"figure.{name}").read_bytes().startswith(magic)
+    sites.main(arguments)
+    assert "real windows" not in capsys.readouterr().out
+    sites.main([*arguments[:-1], str(tmp_path / "few"), "--limit", "0.5"])
+    assert "time: 0 s" in capsys.readouterr().out
+    sites.main([*arguments[:-1], str(tmp_path / "small"), "--memory", "1e-6"])
+    assert "memory: 0 GiB" in capsys.readouterr().out
+    monkeypatch.setattr("seqmtl._kinds.find_spec", lambda name: None)
+    with pytest.raises(ValueError, match="the figure needs matplotlib"):
+        sites.main(arguments)
 
 
 @pytest.fixture(scope="module")
