@@ -64,13 +64,22 @@ WINDOW = 200  # bases of simulated windows, as in the paper
 GIB = 2.0**30
 
 
+def sample(windows: Windows, n: int) -> Windows:
+    """Return about n random windows, in the shares of tasks and classes, but two of each."""
+    order = np.random.default_rng(0).permutation(len(windows))
+    groups = 2 * windows.task_ids[order] + (windows.labels[order] > 0)
+    rows = []
+    for group in np.unique(groups):
+        own = order[groups == group]
+        rows.append(own[: max(round(n * own.size / order.size), 2)])
+    return windows[np.sort(np.concatenate(rows))]
+
+
 def windows_of(source: str, n: int) -> Windows:
-    """Return n simulated windows, or n random ones of the training rows of a table."""
+    """Return n simulated windows, or a sample of the training rows of a table."""
     if source == "simulated":
         return simulate_windows(n, 4, WINDOW)
-    windows = read_windows(source, split="train")
-    rows = np.random.default_rng(0).permutation(len(windows))[:n]
-    return windows[np.sort(rows)]
+    return sample(read_windows(source, split="train"), n)
 
 
 def task_kernel(windows: Windows) -> TaskKernel:
@@ -126,8 +135,7 @@ def fit_kernel(windows: Windows, tol: float) -> dict[str, float]:
 def train_once(source: str, method: str, n: int, tol: float) -> dict[str, Any]:
     """Train one method at one size, once its compiled loops are loaded; return what it took."""
     windows = windows_of(source, n)
-    rows = np.sort(np.random.default_rng(1).permutation(len(windows))[:300])
-    for part in (windows[rows], windows):
+    for part in (sample(windows, 300), windows):
         if method == "mtk":
             found = fit_kernel(part, tol)
         else:

@@ -233,11 +233,14 @@ def acceptors(tmp_path):
 def test_multitask_kernel_of_sites_is_that_of_the_oracle(sites, acceptors):
     windows = sites.windows_of(str(acceptors), 30)
     assert set(windows.sequences()) < set(sites.windows_of(str(acceptors), 60).sequences())
-    ids, texts = windows.task_ids, windows.sequences()
+    ids, texts, n = windows.task_ids, windows.sequences(), len(windows)
+    sizes = np.bincount(2 * ids + (windows.labels > 0))
+    assert_array_equal(sizes, [8, 2, 8, 2, 8, 2])  # of 30, a quarter are true, or two
     K = np.linalg.inv(4.0 * np.eye(3) - np.ones((3, 3)))
     G = sites.multitask_matrix(windows)
-    assert_allclose(G[:-2, :-2], K[np.ix_(ids, ids)] * wd.gram(texts, texts, 8))
-    assert_allclose(G[-2:], np.eye(32)[-2:] / 30 - np.eye(32)[[-1, -2]] / 30)
+    assert_allclose(G[:n, :n], K[np.ix_(ids, ids)] * wd.gram(texts, texts, 8))
+    anchors = np.eye(n + 2)[n:]
+    assert_allclose(G[n:], (anchors - anchors[::-1]) / n)
 
 
 def test_both_solvers_of_sites_reach_the_same_objective(sites, acceptors, monkeypatch):
@@ -249,8 +252,8 @@ def test_both_solvers_of_sites_reach_the_same_objective(sites, acceptors, monkey
     y, ids = windows.labels.astype(float), windows.task_ids
     H = np.outer(y, y) * sites.multitask_matrix(windows)[:-2, :-2]
     best = minimize(
-        lambda a: 0.5 * a @ H @ a - a.sum(), np.zeros(60), jac=lambda a: H @ a - 1.0,
-        bounds=[(0.0, 1.0)] * 60, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-10},
+        lambda a: 0.5 * a @ H @ a - a.sum(), np.zeros(y.size), jac=lambda a: H @ a - 1.0,
+        bounds=[(0.0, 1.0)] * y.size, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-10},
     )  # fmt: skip
     assert ids.max() == 2
     assert descent["primal"] == pytest.approx(-best.fun, rel=2e-4)
@@ -274,6 +277,7 @@ def test_times_of_sites_run_and_are_resumed(sites, acceptors, tmp_path, capsys, 
         assert (tmp_path / "out" / f"figure.{name}").read_bytes().startswith(magic)
     sites.main(arguments)
     assert "real windows" not in capsys.readouterr().out
+    monkeypatch.setattr(sites, "QUICK", {"real": (30,)})
     sites.main([*arguments[:-1], str(tmp_path / "few"), "--limit", "0.5"])
     assert "time: 0 s" in capsys.readouterr().out
     sites.main([*arguments[:-1], str(tmp_path / "small"), "--memory", "1e-6"])
