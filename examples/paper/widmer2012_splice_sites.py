@@ -41,15 +41,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _shared import Options
 
 from seqmtl import PositionalKmers, TaskKernel, Windows, read_windows
-from seqmtl._kinds import require_matplotlib
-from seqmtl.files.atomic import atomic_write
+from seqmtl.evaluation.figures import GREY, PALETTE, figure_style, new_figure, save_figure
+from seqmtl.files.atomic import write_json
 from seqmtl.kernels import WeightedDegreeKernel
 from seqmtl.models.fit import train_windows
 from seqmtl.models.training import Settings
 
-sys.path += [str(Path(__file__).parent), str(Path(__file__).resolve().parents[2] / "benchmarks")]
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 from _common import peak_mib, run_alone
 from bench_large import PAPER_SECONDS, simulate_windows
@@ -57,8 +58,8 @@ from widmer2012_solver_times import fit_libsvm
 
 FEATURES = {"hashed": "wd:8,hash:22", "default": None}
 METHODS = {"hashed": "DCD, wd:8 hashed", "default": "DCD, default features", "mtk": "MTK, wd:8"}
-REAL = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 63_920, 125_000, 250_000)
-QUICK = {"real": (500, 1_000, 2_000, 4_000), "simulated": (4_000, 16_000)}
+REAL = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 63_920, 125_000, 250_000]
+QUICK = {"real": [500, 1_000, 2_000, 4_000], "simulated": [4_000, 16_000]}
 TOLERANCES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # of libsvm
 WINDOW = 200  # bases of simulated windows, as in the paper
 GIB = 2.0**30
@@ -148,9 +149,10 @@ def measure(source: str, method: str, n: int, arguments: argparse.Namespace) -> 
     needed = 12.0 * (n + 2.0) ** 2 / GIB
     if method == "mtk" and needed > arguments.memory:
         return {"ended": f"memory: {needed:.0f} GiB"}
-    once = ("--once", source, method, n, "--tol", arguments.tol)
     try:
-        return run_alone(__file__, arguments.data, *once, limit=arguments.limit)
+        return run_alone(
+            __file__, "--once", source, method, n, arguments.tol, limit=arguments.limit
+        )
     except subprocess.TimeoutExpired:
         return {"ended": f"time: {arguments.limit:.0f} s"}
 
@@ -159,21 +161,20 @@ def run(arguments: argparse.Namespace) -> dict[str, dict[str, dict[int, dict[str
     """Measure what the results lack; return them by source, method and size."""
     path = arguments.out / "results.json"
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    sizes = QUICK if arguments.quick else {"real": REAL, "simulated": tuple(PAPER_SECONDS)}
+    sizes = {"real": arguments.real, "simulated": arguments.simulated}
     found: dict[str, dict[str, dict[int, dict[str, Any]]]] = {}
     for source, numbers in sizes.items():
         methods = [method for method in METHODS if (source, method) != ("simulated", "mtk")]
         curves = found[source] = {method: {} for method in methods}
         for n, method in itertools.product(numbers, methods):
-            done = known.setdefault(f"{source} {method} {arguments.tol:g}", {})
+            done = known.setdefault(f"{source} {method}", {})
             if any("ended" in own for own in curves[method].values()):
                 continue
             if str(n) not in done:
                 print(f"{METHODS[method]}: {n:,} {source} windows", flush=True)
                 here = arguments.data if source == "real" else source
                 done[str(n)] = measure(here, method, n, arguments)
-                with atomic_write(path) as stream:
-                    json.dump(known, stream, indent=1)
+                write_json(path, known)
             curves[method][n] = done[str(n)]
     return found
 
@@ -204,8 +205,6 @@ def report(found: dict[str, dict[str, dict[int, dict[str, Any]]]]) -> str:
 
 def draw(found: dict[str, dict[str, dict[int, dict[str, Any]]]], folder: Path) -> None:
     """Draw CPU seconds by the number of windows: real solid, simulated dashed."""
-    from seqmtl.evaluation.figures import GREY, PALETTE, figure_style, new_figure, save_figure
-
     with figure_style():
         figure = new_figure(7.2, 5.0)
         axes = figure.subplots()
@@ -229,25 +228,20 @@ def draw(found: dict[str, dict[str, dict[int, dict[str, Any]]]], folder: Path) -
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    argv = sys.argv[1:] if argv is None else argv
+    if argv and argv[0] == "--once":
+        source, method, n, tol = argv[1:]
+        print(json.dumps(train_once(source, method, int(n), float(tol))))
+        return
+    parser = Options(__doc__, QUICK, ("data", "tol"))
     parser.add_argument("data", help="table of windows with a split column")
-    parser.add_argument("--out", type=Path, help="folder to write to")
-    parser.add_argument("--quick", action="store_true", help="small sizes: two minutes")
+    sizes = {"type": int, "nargs": "*"}
+    parser.add_argument("--real", **sizes, default=REAL, help="numbers of real windows")
+    parser.add_argument("--simulated", **sizes, default=[*PAPER_SECONDS], help="and of simulated")
     parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap (1e-3)")
     parser.add_argument("--limit", type=float, default=1800.0, help="seconds of a process (1800)")
     parser.add_argument("--memory", type=float, default=13.0, help="GiB of the MTK (13)")
-    parser.add_argument("--once", nargs=3, help=argparse.SUPPRESS)
-    arguments = parser.parse_args(argv)
-    if arguments.once:
-        source, method, n = arguments.once
-        print(json.dumps(train_once(source, method, int(n), arguments.tol)))
-        return
-    require_matplotlib("the figure")
-    if arguments.out is None:
-        parser.error("--out is needed")
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    arguments = parser.start(argv, lambda given: [Path(given.data)])
     found = run(arguments)
     print(report(found))
     draw(found, arguments.out)

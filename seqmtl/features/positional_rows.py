@@ -16,12 +16,13 @@ A[prefix] = E + sum of A[k-mer] over the four, and
     sum of F over the four = c (A[prefix] - E) + 4 c' A[prefix]
 
 gives A[prefix] from F and E. E is stored after the weights of F, with a quarter as many entries,
-and only windows with N use it.
+and only windows with N use it. The plain weights are root(c) A[k-mer] and root(c') A[prefix].
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from math import gcd
 from typing import Any
 
@@ -144,7 +145,7 @@ class TableRows(Rows):
         rest = [rows[:0]]
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
-            if self.sum_faster(chosen.size):
+            if self.sum_faster(chosen.size // min(W.shape[1], 2)):  # one column is faster by rows
                 own = chosen[self._fits_tables[chosen]]
                 chosen = chosen[~self._fits_tables[chosen]]
                 for ends, table in self._sums(own, amount):
@@ -251,6 +252,29 @@ class PositionalTree(TableRows):
         if n:
             fill_slots_with_n(*self._where, rows, with_n, span, slots, self.n_weights, block)
         return block
+
+    def plain(self, V: NDArray[Any], first: int, last: int) -> NDArray[np.float64]:
+        """Return the plain weights, those of prefixes after those of k-mers."""
+        if first >= self.n_weights:
+            return np.zeros((0, V.shape[1]))
+        last = min(last, self.n_weights)
+        own, below = self._shares[first // 4 : last // 4, :, None].swapaxes(0, 1)
+        F = V[first:last].astype(np.float64).reshape(own.shape[0], 4, -1)
+        A = F.sum(axis=1)
+        if self.n_features > self.n_weights:
+            A += own * V[self.n_weights + first // 4 : self.n_weights + last // 4]
+        A /= own + 4.0 * below
+        kmers = (F - (below * A)[:, None]) / np.sqrt(own)[:, None]
+        return np.concatenate([kmers.reshape(-1, V.shape[1]), np.sqrt(below) * A])
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float64]:
+        """The weights in the kernel of every four k-mers and of their prefix, c and c'."""
+        _, depth, base, _, shares = self.slots
+        every = np.ones((self.n_weights // 4, 2))
+        for first, n, own in zip(base // 4, 4 ** (depth - 1), shares, strict=True):
+            every[first : first + n] = own
+        return every
 
 
 def _are_clean(windows: Windows) -> NDArray[np.bool_]:
