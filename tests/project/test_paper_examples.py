@@ -308,7 +308,7 @@ def test_times_of_sites_run_and_are_resumed(sites, acceptors, tmp_path, capsys, 
     assert "Objective of DCD, hashed, over that of MTK at 60" in told[0]
     for name, magic in (("png", b"\x89PNG"), ("svg", b"<?xml")):
         assert (out / f"figure.{name}").read_bytes().startswith(magic)
-    monkeypatch.delattr(sites, "run_alone")
+    monkeypatch.setattr(sites, "run_alone", None)
     sites.main([*arguments, "--simulated", "80"])
     assert told[1] == told[0]
     monkeypatch.setattr(sites, "run_alone", alone)
