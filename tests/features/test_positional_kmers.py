@@ -326,3 +326,13 @@ def test_expected_kernel_of_hashed_features():
     assert_allclose(excess.mean(), np.outer(sums, sums).mean() / 2**8, rtol=0.15)
     pairs = excess[np.triu_indices(60, 1)]
     assert_allclose(pairs.std(), 2.0 ** (-8 / 2), rtol=0.15)
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "cost"), [("wd:6", 30_000, 0.1), ("wd:8", 30_000, 0.4), ("wd:8", 3_000, 0.5)]
+)
+def test_looks_cost_what_their_tables_cost(text, n, cost):
+    """Tables of 8-mers are so large that seven letters are read again for every two positions."""
+    windows = Windows(np.zeros(141, np.uint8), np.zeros(n, np.int64), 141)
+    for bits in (None, 12):
+        assert PositionalKmers(text, 60, bits).bind(windows).scoring_cost == pytest.approx(cost)
