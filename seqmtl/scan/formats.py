@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -85,6 +87,22 @@ class BedSink(LineSink):
         heights = np.rint(1000 * p).astype(np.int64)
         columns += [whole(heights), strand(sites.is_reverse), decimal(scores), *shown]
         return tabbed(*columns)
+
+
+class LikelyBedSink(BedSink):
+    """BED of the sites that are likely enough, where the finder reports all."""
+
+    def __init__(self, path: str, finder: SiteFinder, track: Track, least: float) -> None:
+        own = copy.copy(finder)
+        own.filters = replace(finder.filters, min_probability=least)
+        super().__init__(path, own, track)
+        self._least = least
+
+    def prepare(self, block: Block, streams: Streams) -> Any:
+        """Format the lines of a block."""
+        sites = streams[self.finder.signal]
+        passing = self.finder.probability(sites["scores"]) >= self._least
+        return super().prepare(block, {self.finder.signal: sites.take(passing)})
 
 
 class GffSink(LineSink):
