@@ -43,6 +43,7 @@ from seqmtl.models.paired import ENDS, PairedModel, PairLayer, name_in
 from seqmtl.models.relatives import place
 from seqmtl.pairs.chain import Posteriors
 from seqmtl.pairs.coding import Content, Stretch, coding_content
+from seqmtl.pairs.doubts import RIGHT, find_doubts
 from seqmtl.pairs.fit import START
 from seqmtl.pairs.genome_sample import FOLDS, Candidates, Ends, GenomeSample, find_candidates
 from seqmtl.pairs.lengths import LengthTable, mixed_table, relatives_density
@@ -442,6 +443,10 @@ class Unlabelled:
         layer = replace(self.state, shares=shares).layer(CEILING)
         facts = {
             "rounds": [_listed(own) for own in self.rounds], "bases": self.sample.size,
+            "doubts": find_doubts(
+                self.sample, self.rounds[-1], self._prior, sum(self.rounds[-1].sure) > 0
+            ),
+            "right": [*RIGHT[len(self.rounds) > 1 and not self._is_alone]],
             "known": [len(self.known.donors), len(self.known.acceptors)] if self.known else [0, 0],
         }  # fmt: skip
         known = dict(self.model.training.get("unlabelled", {}))

@@ -36,7 +36,7 @@ from seqmtl.scan.finder import finder_of
 from seqmtl.scan.writers import check_seekable, guess_format, inserted, output_paths
 from seqmtl.sequences.genome import unknown_contig
 from seqmtl.verbs._scan_options import ScanOptions
-from seqmtl.verbs._scoring import in_place, place_unlabelled
+from seqmtl.verbs._scoring import in_place, place_unlabelled, tell_doubts
 
 logger = logging.getLogger("seqmtl")
 
@@ -125,14 +125,16 @@ class Plan:
         own = place_unlabelled(
             self.model, str(request.organism), str(request.genome), request.like, request.tree
         )
-        found = own.rounds[-1]
+        last = own.rounds[-1]
         logger.info(
             "%s: %.0f donors and %.0f acceptors expected in the %.1f million bases looked at; the "
             "median intron called has %d bases; seqmtl annotate learns from it, and finds more",
-            request.organism, *found.expected,
-            own.sample.size / 1e6, found.middle,
+            request.organism, *last.expected,
+            own.sample.size / 1e6, last.middle,
         )  # fmt: skip
-        return own.paired()
+        found, name = own.paired(), str(request.organism)
+        tell_doubts(name, found.training["unlabelled"][name])
+        return found
 
     def _check_paired(self) -> None:
         request = self.request
