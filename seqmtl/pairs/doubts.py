@@ -57,12 +57,12 @@ def find_doubts(
         not _GC[0] <= gc <= _GC[1],
         f"{gc:.0%} of its bases are G or C, {_GC[0]:.0%} to {_GC[1]:.0%} in the genomes tested",
     )
-    if stops := stops_that_code(_stretches(sample)):
-        tell(
-            True,
-            f"{' and '.join(stops)} seem to code for amino acids, as in another genetic code, but "
-            "coding content is that of the standard one",
-        )
+    stops = stops_that_code(_stretches(sample))
+    tell(
+        bool(stops),
+        f"genes seem to read through {' and '.join(stops)}, as in another genetic code, but coding "
+        "content is that of the standard one",
+    )
     if not has_calls:
         return found
     middle, moved, backwards, kept = last.middle, last.moved, last.backwards, last.kept

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -93,9 +91,7 @@ class LikelyBedSink(BedSink):
     """BED of the sites that are likely enough, where the finder reports all."""
 
     def __init__(self, path: str, finder: SiteFinder, track: Track, least: float) -> None:
-        own = copy.copy(finder)
-        own.filters = replace(finder.filters, min_probability=least)
-        super().__init__(path, own, track)
+        super().__init__(path, finder, track)
         self._least = least
 
     def prepare(self, block: Block, streams: Streams) -> Any:
