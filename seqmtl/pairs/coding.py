@@ -120,7 +120,7 @@ def shared_content(contents: Sequence[Content], relatedness: NDArray[np.float64]
         Task kernel.
     """
     tables = np.stack([own.table for own in contents])
-    has_own = tables.any(axis=(1, 2))
+    has_own = np.array([own.table.any() for own in contents])
     n = np.array([own.n_bases for own in contents]) * has_own
     means = np.tensordot(borrowed(n / (n + _ENOUGH), relatedness), tables, 1).astype(np.float32)
     return [
