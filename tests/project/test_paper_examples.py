@@ -2,11 +2,13 @@
 
 import csv
 import json
+import subprocess
 
 import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
 from scipy.stats import t as student
 from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.metrics.pairwise import rbf_kernel
@@ -17,7 +19,7 @@ from sklearn.svm import SVC
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from seqmtl import MultiTaskKernelSVC, TaskKernel
-from tests.oracles import svm
+from tests.oracles import svm, wd
 
 
 @pytest.fixture(scope="module")
@@ -248,9 +250,9 @@ def test_solver_times_run_and_are_resumed(times, tmp_path, capsys, monkeypatch):
     times.main(arguments)
     first = capsys.readouterr().out
     assert "Landmine: 120 examples" in first
-    results = json.loads((out / "results.json").read_text(encoding="utf-8"))
-    assert {name: list(sizes) for name, sizes in results.items()} == {
-        name: ["60", "120"] for name in times.TITLES
+    results = {
+        name: {n: json.loads((out / f"{name}_{n}.json").read_text()) for n in ("60", "120")}
+        for name in times.TITLES
     }
     for sizes in results.values():
         for both in sizes.values():
@@ -277,8 +279,98 @@ def test_a_run_ends_at_its_limit(times):
 
 
 @pytest.fixture(scope="module")
+def sites(paper_script):
+    return paper_script("widmer2012_splice_sites")
+
+
+@pytest.fixture
+def acceptors(tmp_path):
+    """A table of windows of three organisms, with a motif after AG at true sites."""
+    rng, rows = np.random.default_rng(0), ["organism\tlabel\tsplit\tsequence"]
+    for n in range(150):
+        letters, is_true = rng.choice(list("ACGT"), 20), n % 4 == 0
+        letters[8:10] = list("AG")
+        letters[10:13] = list("TCC") if is_true else letters[10:13]
+        split = "test" if n % 5 == 4 else "train"
+        rows.append(f"{'abc'[n % 3]}\t{1 if is_true else -1}\t{split}\t{''.join(letters)}")
+    path = tmp_path / "acceptors.tsv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_multitask_kernel_of_sites_is_that_of_the_oracle(sites, acceptors):
+    """Widmer 2012, eq. 3: the kernel of examples times that of their tasks, for strings."""
+    windows = sites.windows_of(str(acceptors), 30)
+    assert set(windows.sequences()) < set(sites.windows_of(str(acceptors), 60).sequences())
+    ids, texts, n = windows.task_ids, windows.sequences(), len(windows)
+    sizes = np.bincount(2 * ids + (windows.labels > 0))
+    assert_array_equal(sizes, [8, 2, 8, 2, 8, 2])  # of 30, a quarter are true, or two
+    K = np.linalg.inv(4.0 * np.eye(3) - np.ones((3, 3)))
+    G = sites.multitask_matrix(windows)
+    assert_allclose(G[:n, :n], K[np.ix_(ids, ids)] * wd.gram(texts, texts, 8))
+    anchors = np.eye(n + 2)[n:]
+    assert_allclose(G[n:], (anchors - anchors[::-1]) / n)
+
+
+def test_both_solvers_of_sites_reach_the_same_objective(sites, acceptors, monkeypatch):
+    monkeypatch.setattr(sites, "TOLERANCES", (1e-1, 1e-6))
+    windows = sites.windows_of(str(acceptors), 60)
+    kernel, descent = sites.fit_kernel(windows, 1e-4), sites.descend(windows, "wd:8", 1e-4)
+    assert max(kernel["gap"], descent["gap"]) <= 1e-4
+    assert kernel["primal"] == pytest.approx(descent["primal"], rel=2e-4)
+    y, ids = windows.labels.astype(float), windows.task_ids
+    H = np.outer(y, y) * sites.multitask_matrix(windows)[:-2, :-2]
+    best = minimize(
+        lambda a: 0.5 * a @ H @ a - a.sum(), np.zeros(y.size), jac=lambda a: H @ a - 1.0,
+        bounds=[(0.0, 1.0)] * y.size, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-10},
+    )  # fmt: skip
+    assert ids.max() == 2
+    assert descent["primal"] == pytest.approx(-best.fun, rel=2e-4)
+
+
+def test_times_of_sites_run_and_are_resumed(sites, acceptors, tmp_path, capsys, monkeypatch):
+    def alone(script, once, *arguments, limit):
+        if limit < 1 and arguments[1] == "mtk":
+            raise subprocess.TimeoutExpired(script, limit)
+        sites.main([once, *map(str, arguments)])
+        return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+    monkeypatch.setattr(sites, "run_alone", alone)
+    tell = sites.report
+    monkeypatch.setattr(sites, "report", lambda found: told.append(tell(found)) or "")
+    told, out = [], tmp_path / "out"
+    arguments = [str(acceptors), "--tol", "0.01", "--out", str(out), "--real", "30", "60"]
+    sites.main([*arguments, "--simulated", "80"])
+    assert "| 80 | simulated |" in told[0]
+    assert "Objective of DCD, hashed, over that of MTK at 60" in told[0]
+    for name, magic in (("png", b"\x89PNG"), ("svg", b"<?xml")):
+        assert (out / f"figure.{name}").read_bytes().startswith(magic)
+    monkeypatch.setattr(sites, "run_alone", None)
+    sites.main([*arguments, "--simulated", "80"])
+    assert told[1] == told[0]
+    monkeypatch.setattr(sites, "run_alone", alone)
+    (out / "results.json").unlink()
+    sites.main([*arguments, "--simulated", "--limit", "0.5"])
+    assert "time: 0 s" in told[2]
+    (out / "results.json").unlink()
+    sites.main([*arguments, "--simulated", "--memory", "1e-6"])
+    assert "memory: 0 GiB" in told[3]
+
+
+@pytest.fixture(scope="module")
 def months(paper_script):
     return paper_script("sheldon2008_months")
+
+
+def test_common_days_are_in_one_part(months, hours_file):
+    hours = months.load(hours_file)._replace(has_common_days=True)
+    hours = hours._replace(y=np.where(hours.X[:, 0] > 0, 1, -1))
+    split = months.draw_split(hours, 20, 0)
+    days = [set(hours.day[part]) for part in split]
+    assert sum(map(len, days)) == len(set().union(*days)) == 16
+    for part in split:
+        for month in range(4):
+            assert set(hours.y[part[hours.month[part] == month]]) == {-1, 1}
 
 
 @pytest.fixture
