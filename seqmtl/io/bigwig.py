@@ -239,13 +239,15 @@ def _summarise(
     bins = starts // ZOOM_BASES
     heads = np.flatnonzero(np.diff(bins, prepend=-1))
     double = values.astype(np.float64)
-    of_one = {"n": np.ones_like(double), "squares": double * double}
     records = np.empty(heads.size, dtype=ZOOM_DTYPE)
     records["contig"] = contig
     records["start"] = bins[heads] * ZOOM_BASES
     records["end"] = np.minimum((bins[heads] + 1) * ZOOM_BASES, length)
-    for name, merge in _MERGED.items():
-        records[name] = merge.reduceat(of_one.get(name, double), heads)
+    records["n"] = np.diff(heads, append=starts.size)
+    records["lowest"] = np.minimum.reduceat(values, heads)
+    records["highest"] = np.maximum.reduceat(values, heads)
+    records["total"] = np.add.reduceat(double, heads)
+    records["squares"] = np.add.reduceat(double * double, heads)
     return records
 
 
