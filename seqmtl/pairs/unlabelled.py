@@ -120,12 +120,12 @@ class Round(NamedTuple):
 class _State:
     """What is known of an organism without labels.
 
-    `ends` are the site models of the folds, `whole` make those of the whole sample, `assumed` are
-    the logits of pi', and `content` and `lengths` are from the whole sample.
+    `ends` are the site models of the folds, `whole` their means, `assumed` are the logits of
+    pi', and `content` and `lengths` are from the whole sample.
     """
 
     ends: Sequence[tuple[MultiTaskModel, MultiTaskModel]]
-    whole: Sequence[Callable[[], MultiTaskModel]]
+    whole: tuple[MultiTaskModel, MultiTaskModel]
     assumed: tuple[float, float]
     content: Content
     lengths: LengthTable
@@ -146,10 +146,10 @@ class _State:
 
 
 class _Learnt(NamedTuple):
-    """Site models of an end: of the folds, what makes that of the whole sample, and its pi'."""
+    """Site models of an end: of the folds, their mean, and the logit of their pi'."""
 
     folds: list[MultiTaskModel]
-    whole: Callable[[], MultiTaskModel]
+    whole: MultiTaskModel
     assumed: float
 
 
@@ -214,8 +214,7 @@ class Unlabelled:
             [Stretch(sample.stretch(k), nothing) for k in range(len(sample.bounds))]
         )
         lengths = mixed_table(self._lengths([]), self._prior)
-        whole = [lambda own=own: own for own in self._placed]
-        self.state = _State([self._placed] * FOLDS, whole, assumed, content, lengths)
+        self.state = _State([self._placed] * FOLDS, self._placed, assumed, content, lengths)
         self._candidates = self._found(sample)
         self.weighed = self._settle()
         self.rounds = [self._told(None)]
@@ -370,30 +369,23 @@ class Unlabelled:
         if self._is_alone:
             where: dict[str, Any] = {"like": self.like, "tree": self.tree}
             own = model.adapt(self.name, windows, **where, prevalence=share)
-            return _Learnt([own] * FOLDS, lambda: own, _logit(share))
+            return _Learnt([own] * FOLDS, own, _logit(share))
         n_rounds, n = len(self.rounds), len(windows)
         if n_rounds in _TUNED:
             rows = _some(n, _MOST_TUNED, np.random.default_rng(0))
             self._tuned[number] = tune(model, self._place, self.name, windows[rows])
         tuned = self._tuned[number]
-        models, held = [], np.zeros(n)
+        parts, held = [np.flatnonzero(folds != fold) for fold in range(FOLDS)], np.zeros(n)
+        models = learn_again(model, self._place, self.name, windows, tuned, parts)
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
-            others = windows[np.flatnonzero(folds != fold)]
-            models.append(learn_again(model, self._place, self.name, others, tuned))
-            held[rows] = models[-1].decision_function(windows[rows], [self.name] * rows.size)
+            held[rows] = models[fold].decision_function(windows[rows], [self.name] * rows.size)
         drawn = np.flatnonzero(folds >= 0)
         words = model.site.word_of(windows[drawn]) if len(model.site.words) > 1 else None
-
-        def calibrated(own: MultiTaskModel) -> MultiTaskModel:
+        for own in models:
             labels = windows.labels[drawn]
             own.calibrate(self.name, held[drawn], labels, None, "auto", share, words)
-            return own
-
-        def whole() -> MultiTaskModel:
-            return calibrated(learn_again(model, self._place, self.name, windows, tuned))
-
-        return _Learnt(list(map(calibrated, models)), whole, _logit(share))
+        return _Learnt(models[:FOLDS], models[FOLDS], _logit(share))
 
     def _examples(
         self, model: MultiTaskModel, end: str
@@ -456,7 +448,6 @@ class Unlabelled:
 
     def paired(self) -> PairedModel:
         """Return the paired model with the organism."""
-        ends = [whole() for whole in self.state.whole]
         real = max(1 - self.rounds[-1].backwards, _LEAST)  # the others are there by chance
         donors, acceptors = self.state.shares
         shares = donors * real, acceptors * real
@@ -471,7 +462,7 @@ class Unlabelled:
         }  # fmt: skip
         known = dict(self.model.training.get("unlabelled", {}))
         return PairedModel(
-            ends[0], ends[1], {**self.model.layer, self.name: layer},
+            *self.state.whole, {**self.model.layer, self.name: layer},
             {**self.model.training, "unlabelled": {**known, self.name: facts}},
         )  # fmt: skip
 

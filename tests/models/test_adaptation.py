@@ -115,9 +115,14 @@ class TestProblem:
         placed = place(model.kernel, model.tasks, "man")
         tuned = adaptation.tune(model, placed, "man", windows)
         assert (tuned.C, tuned.evidence) == (pytest.approx(1.0), {0.5: 1.0})
-        again = adaptation.learn_again(model, placed, "man", windows, tuned)
-        scores = [m.decision_function(windows, "man") for m in (again, model.adapt("man", windows))]
-        assert_allclose(*scores, atol=0.1)  # both to their tolerance
+        half = np.arange(len(windows) // 2)
+        parts = [np.arange(len(windows)), half]
+        models = adaptation.learn_again(model, placed, "man", windows, tuned, parts)
+        both, few, mean = (own.decision_function(windows, "man") for own in models)
+        adapted = model.adapt("man", windows).decision_function(windows, "man")
+        assert_allclose(both, adapted, atol=0.1)  # both to their tolerance
+        assert np.abs(few - both).max() > 0.2
+        assert_allclose(mean, (both + few) / 2, atol=1e-4)
 
 
 class TestRelatives:
