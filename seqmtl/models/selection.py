@@ -107,7 +107,8 @@ class Space:
     ) -> Space:
         """Return the default space: a relation, if given, and all tasks alike."""
         every = names if relation is None else relation.names
-        relations = {} if relation is None else {relation.source: _unit_diagonal(relation)}
+        given = {} if relation is None else alternatives(relation)
+        relations = {name: _unit_diagonal(kernel) for name, kernel in given.items()}
         relations["all alike"] = TaskKernel.union(every)
         if len(names) > 1:
             return cls(relations, costs=costs)
@@ -115,8 +116,8 @@ class Space:
 
     @classmethod
     def of_cost(cls, kernel: TaskKernel, costs: tuple[float, ...] = COSTS) -> Space:
-        """Return the space of one task kernel at several costs."""
-        return cls({kernel.source: kernel}, {1.0: 1.0}, costs)
+        """Return the space of one task kernel, or of alternatives, at several costs."""
+        return cls(alternatives(kernel), {1.0: 1.0}, costs)
 
     @property
     def is_shared(self) -> bool:
@@ -141,6 +142,19 @@ class Space:
         """Return the search space as JSON values."""
         relations = {name: kernel.to_tsv() for name, kernel in self.relations.items()}
         return {"relations": relations, "trusts": [*self.trusts.items()], "costs": self.costs}
+
+
+def alternatives(kernel: TaskKernel) -> dict[str, TaskKernel]:
+    """Return relations to choose from: each K_m if all of them have all tasks, else their mean."""
+    every = np.arange(len(kernel))
+    if kernel.n_kernels == 1 or (np.einsum("mtt->mt", kernel.matrices) == 0.0).any():
+        return {kernel.source: kernel}
+    found = {}
+    for m, label in enumerate(kernel.labels):
+        nodes = kernel.nodes and kernel.nodes.take(every, [m])
+        source = f"{kernel.source}, {label}"
+        found[source] = TaskKernel(kernel.names, kernel.matrices[m], source, nodes=nodes)
+    return found
 
 
 def _unit_diagonal(kernel: TaskKernel) -> TaskKernel:

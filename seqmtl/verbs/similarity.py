@@ -10,7 +10,7 @@ from seqmtl import _kinds
 from seqmtl.exceptions import UsageError
 from seqmtl.files.outputs import check_outputs
 from seqmtl.request import option, verb
-from seqmtl.similarity.kinds import KINDS
+from seqmtl.similarity.kinds import MANUAL, any_kind
 from seqmtl.verbs import _options
 from seqmtl.verbs._relations import Relations, check_tree
 
@@ -29,7 +29,8 @@ class Similarity(Relations):
     kind: str | None = option(
         "kind of similarity, see below (default: depends on the source)",
         metavar="KIND",
-        choices=KINDS,
+        kind=any_kind,
+        manual=MANUAL,
     )
     table: str | None = option("task kernel as written by -o", metavar="TSV")
     organisms: tuple[str, ...] | None = option(

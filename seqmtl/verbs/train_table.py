@@ -140,7 +140,8 @@ class TrainTable(_options.TrainingRun, _options.TrainingRows, _relations.Trainin
     C: float | None = _of_model("-C", "cost (default: 1; minimax: 100)")
     tune: tuple[float, ...] | None = _of_model(
         "choose one cost for all tasks by 3-fold cross-validation, by the mean AUROC over "
-        "tasks, or accuracy with more than two classes (replaces -C)",
+        "tasks, or accuracy with more than two classes (replaces -C); so is one of several "
+        "--similarity kernels",
         metavar="C,...",
         kind=_kinds.positive_floats,
     )
@@ -375,11 +376,15 @@ def _chosen(
     """Set open hyperparameters to the best in cross-validation; return all grid points."""
     import numpy as np
 
+    from seqmtl.models.selection import alternatives
     from seqmtl.tables.grid import grid_scores
 
     grid: dict[str, Any] = {"C": request.tune} if request.tune else {}
     if len(request.p or ()) > 1:
         grid["p"] = request.p
+    kernel = getattr(estimator, "task_kernel", None)
+    if kernel is not None and len(kernels := alternatives(kernel)) > 1:
+        grid["task_kernel"] = [*kernels.values()]
     if not grid:
         return []
     n_points, n_done = math.prod(map(len, grid.values())), 0

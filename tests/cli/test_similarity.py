@@ -3,7 +3,9 @@
 import json
 import re
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from seqmtl import TaskKernel
 from seqmtl.cli import similarity
@@ -100,7 +102,8 @@ def test_unknown_organisms_get_near_matches(seqmtl):
         ("--kind union", "union does not list organisms; give --organisms"),
         ("--taxonomy folder", "tree does not list organisms; give --organisms"),
         ("--kind tree --table K", "argument --table: not allowed with argument --kind"),
-        ("--kind cousins", "argument --kind: invalid choice: 'cousins'"),
+        ("--kind cousins", "argument --kind: must be one of tree, hier.*, got 'cousins'"),
+        ("--kind graph:x", "argument --kind: must have numbers after graph:, got 'graph:x'"),
         ("--tree t --organisms a,,b", "must be comma-separated names, got 'a,,b'"),
         ("--tree t --scales 1,-2", "argument --scales: must be .* above 0, got -2"),
         ("--tree t --scales 1,x", "argument --scales: must be .* above 0, got 'x'"),
@@ -111,6 +114,18 @@ def test_wrong_usage(seqmtl, options, message):
     found = seqmtl(f"similarity {options}", 2).err.splitlines()[-1]
     assert found.startswith("seqmtl similarity: error: ")
     assert all(part in found for part in message.split(".*")), found
+
+
+def test_kinds_take_numbers(write, tmp_path, seqmtl):
+    graph, out = write("a\tb\nb\tc\t2\n"), tmp_path / "K.tsv"
+    A = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
+    seqmtl(f"similarity --graph {graph} --kind graphical:0.25 -o {out} -q")
+    expected = TaskKernel.graphical(A, 0.25, "abc")
+    assert_allclose(TaskKernel.from_tsv(out).matrix, expected.matrix)
+    shown = seqmtl(f"similarity --graph {graph} --kind graph:0,2").out
+    assert "mean of 2 kernels, from graph" in shown
+    assert "kernels: a=0, a=2" in shown
+    assert "graphical:A" in seqmtl("train --similarity help").out
 
 
 def test_many_organisms_are_drawn_as_clades_if_there_are_any(write, tmp_path, seqmtl):

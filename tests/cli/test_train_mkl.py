@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl import MultiTaskMKLClassifier, MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree
+from seqmtl import (
+    MultiTaskMKLClassifier,
+    MultiTaskModel,
+    MultiTaskSVC,
+    PositionalKmers,
+    TaskKernel,
+    WeightedDegree,
+)
 from seqmtl.cli.main import main
 from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.io import read_windows
@@ -27,7 +34,7 @@ FILES = {
     "alignment.fa": ">ape\nACGTACGTAC\n>man\nACGTACGTAG\n>fly\nTCGAACGTTT\n",
     "one.tsv": "ape\tman\t1\nman\tfly\t0.5\n",
     "two.tsv": "ape\tfly\t2\n",
-    "groups.tsv": "ape\tprimates\nman\tprimates\nape\tall\nman\tall\nfly\tall\n",
+    "groups.tsv": "ape\tprimates\nman\tprimates\nprimates\tall\nfly\tall\n",
     "kernel.tsv": "name\tfly\tape\tman\nfly\t1\t.2\t.3\nape\t.2\t1\t.7\nman\t.3\t.7\t1\n",
 }
 
@@ -93,6 +100,26 @@ class TestLearntSimilarity:
         assert (theta**1.5).sum() == pytest.approx(1.0)
         assert model.training["settings"]["norm"] == 1.5
 
+    def test_views_times_similarities(self, train, data):
+        """Widmer 2015, Problem 1: every view of the features times every task kernel."""
+        code, model = train(
+            "--features", "wd:2 + kmers:3/inf", "--tree", "{data}/tree.nwk", "--mkl",
+            "hierarchical", "--norm", "1.5", "--tol", "1e-7", "--dtype", "float64", "-C", "0.5",
+        )  # fmt: skip
+        assert code == 0
+        windows = read_windows(data / "windows.tsv")
+        views = [PositionalKmers("wd:2"), PositionalKmers("kmers:3/inf")]
+        mkl = MultiTaskMKLClassifier(
+            views, TaskKernel.hierarchical(TREE, NAMES), norm=1.5, C=0.5, tol=1e-7, dtype="float64"
+        ).fit(windows)
+        assert_allclose(model.decision_function(windows), mkl.decision_function(windows), atol=1e-6)
+        weights = [entry["weight"] for entry in model.training["mkl"]]
+        assert_allclose(weights, mkl.theta_, rtol=1e-6)
+        found = [(entry["view"], entry["label"]) for entry in model.training["mkl"]]
+        names = ("wd:2", "kmers:3/inf")
+        assert found == [(view, label) for view in names for label in ("animals", "primates")]
+        assert model.kernel.labels == names
+
     @pytest.mark.parametrize(
         ("arguments", "kernel"),
         [
@@ -109,6 +136,11 @@ class TestLearntSimilarity:
             (["--mkl", "multigraph", "--graph", "{data}/one.tsv", "--graph", "{data}/two.tsv"],
              TaskKernel.multigraph([[[0, 1, 0], [1, 0, 0.5], [0, 0.5, 0]],
                                     [[0, 0, 2], [0, 0, 0], [2, 0, 0]]], NAMES)),
+            (["--mkl", "graphical:0.5,2", "--graph", "{data}/one.tsv"],
+             TaskKernel.join([TaskKernel.graphical([[0, 1, 0], [1, 0, .5], [0, .5, 0]], a, NAMES)
+                              for a in (0.5, 2.0)], "graphical", "ab")),
+            (["--mkl", "hierarchical", "--groups", "{data}/groups.tsv"],
+             TaskKernel.hierarchical({"primates": NAMES[:2], "all": NAMES})),
             (["--mkl", "hierarchical", "--distances", "{data}/distances.tsv"],
              TaskKernel.hierarchical("((ape,man),fly);", NAMES)),
         ],
@@ -128,6 +160,8 @@ class TestLearntSimilarity:
             (["--similarity", "{data}/kernel.tsv"], NAMES,
              [[1, 0.7, 0.2], [0.7, 1, 0.3], [0.2, 0.3, 1]]),
             (["--similarity", "union"], NAMES, np.ones((3, 3))),
+            (["--similarity", "graph:0", "--graph", "{data}/one.tsv"], NAMES,
+             np.linalg.pinv([[1, -1, 0], [-1, 1.5, -0.5], [0, -0.5, 0.5]])),
             ([], NAMES, (np.ones((3, 3)) + 3 * np.eye(3)) / 4),
             (["--tree", "{data}/tree.nwk"], (*NAMES, "bee"), None),
         ],
@@ -141,7 +175,7 @@ class TestLearntSimilarity:
             K = model.kernel.matrix
             assert K[0, 1] > K[0, 2] > 0
         else:
-            assert_allclose(model.kernel.matrix, matrix)
+            assert_allclose(model.kernel.matrix, matrix, atol=1e-12)
         windows = read_windows(data / "windows.tsv")
         svc = MultiTaskSVC(WeightedDegree(degree=2), model.kernel).fit(windows)
         assert model.training["primal"] == pytest.approx(
@@ -307,7 +341,7 @@ class TestBadInput:
         ("arguments", "message"),
         [
             (["--mkl", "hierarchical"], "must have one source of tree, .* got none; give tree"),
-            (["--mkl", "tree", "--tree", TREE], "invalid choice: 'tree'"),
+            (["--mkl", "tree", "--tree", TREE], "--mkl: must be one of hierarchical, smooth"),
             (["--mkl", "smooth", "--similarity", "tree", "--tree", TREE], "give only one"),
             (["--selection", "auto", "--mkl", "smooth", "--tree", TREE],
              "--mkl learns the weights of several similarities at a fixed -C, but"),

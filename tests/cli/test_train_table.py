@@ -113,6 +113,30 @@ def train(tmp_path):
     )
 
 
+def test_one_of_several_similarities_is_chosen_with_the_cost(train, table, tmp_path, seqmtl):
+    """Sheldon 2008, section 3: C and the a of eq. 5 are chosen by cross-validation."""
+    graph = write(tmp_path / "graph.tsv", {"liver": ["liver"], "brain": ["brain"]}, "\t")
+    numbers = (0.01, 1.0, 100.0)
+    options = {"similarity": "graphical:0.01,1,100", "graph": graph, "kernel": "linear"}
+    model = train(table, "kernel-svc", tune="0.1,1", **options)
+    kernels = [TaskKernel.graphical([[0, 1], [1, 0]], a, ("liver", "brain")) for a in numbers]
+    scores = [
+        grid_scores(MultiTaskKernelSVC(KERNELS[0], task_kernel=kernel), {"C": [0.1, 1.0]},
+                    DATA.X[DATA.train], DATA.label[DATA.train], DATA.task[DATA.train])
+        for kernel in kernels
+    ]  # fmt: skip
+    found = {
+        (point["C"], point["task_kernel"]): point["score"] for point in model.training["selection"]
+    }
+    for a, points in zip(numbers, scores, strict=True):
+        for point in points:
+            own = found[point.settings["C"], f"graphical, a={a:g}"]
+            assert own == pytest.approx(point.score, abs=1e-9)
+    best = max(found, key=found.get)
+    assert model.training["task_kernel"] == best[1]
+    assert best[1] in seqmtl(f"info {tmp_path / 'm'}").out
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_methods_are_their_estimators(method, table, train, tmp_path, seqmtl):
     options, estimator = METHODS[method]
