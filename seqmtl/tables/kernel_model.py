@@ -113,6 +113,8 @@ class KernelModel(Model):
             bias, calibration = bias - calibration[:, 0], np.zeros_like(calibration)
         else:
             classes = tuple(estimator.classes_.tolist())
+        learnt = getattr(estimator, "kernel_weights_", [])
+        weights = [{"label": each["label"], "weight": each["weight"]} for each in learnt]
         return cls(
             kernels=(Linear(),),
             examples=W,
@@ -124,7 +126,7 @@ class KernelModel(Model):
             calibration=calibration,
             tasks=estimator.tasks_,
             classes=classes,
-            training={"C": float(estimator.C)},
+            training={"C": float(estimator.C)} | ({"mkl": weights} if weights else {}),
             kind=kind,
         )
 

@@ -46,7 +46,7 @@ _TAKEN_AS = {
     **dict.fromkeys((*_RELATIONS, "scales"), ("task_kernel", "task_kernels")),
     **dict.fromkeys(("kernel", "sequence"), ("kernel", "kernels")),
     **dict.fromkeys(("tune", "balanced"), ("class_weight",)),
-    "mkl": ("task_kernels",),
+    "mkl": ("task_kernels", "contamination"),
     "max_epochs": ("max_epochs", "max_iter"),
 }
 _FOLDS = 3
@@ -162,11 +162,13 @@ class TrainTable(_options.TrainingRun, _options.TrainingRows, _relations.Trainin
             raise UsageError(f"{flag} is an option of {takers}; {self.method} does not take it")
         is_one_point = self.plot and len(self.p or ()) < 2
         is_several = len(self.kernel) > 1 and not _has(self.method, "kernels")
+        is_fixed = self.norm and self.is_novelty and not self.mkl
         is_raw, is_unread = self.standardize and self.is_novelty, self.sequence and not self.kernel
         for is_so, message in (
             (self.plot and self.method != "pareto", "--plot is an option of pareto"),
             (is_one_point, "--plot draws the path over several values of --p; give them"),
             (is_several, f"{self.method} takes one --kernel; use kernel-mkl for several"),
+            (is_fixed, "--norm applies to the --mkl weights; give --mkl too"),
             (is_raw, "one-class separates raw numbers from zero; drop --standardize"),
             (self.standardize and self.sequence, "--standardize applies to numbers, not sequences"),
             (is_unread, "--sequence needs a string --kernel, such as spectrum:4"),
@@ -297,7 +299,8 @@ def _estimator(request: TrainTable, relation: KernelRequest | None, examples: Ex
         "task_kernel": _task_kernel(request, relation, examples),
         "max_epochs": request.max_epochs,
         "max_iter": request.max_epochs,
-        **{name: getattr(request, name) for name in ("q", "norm", "share", "contamination")},
+        "norm": request.norm or (2.0 if request.mkl else None),
+        **{name: getattr(request, name) for name in ("q", "share", "contamination")},
     }
     settings["task_kernels"] = settings["task_kernel"]
     if _takes(request.method, "kernel"):

@@ -428,6 +428,24 @@ def test_novelties_of_a_table(train, tmp_path, seqmtl):
         train(new, "one-class")
 
 
+def test_novelties_learn_the_weights_of_similarities(train, tmp_path, seqmtl):
+    rng = np.random.default_rng(0)
+    X, task = rng.normal([4.0, 1.0], 0.4, (60, 2)).round(6), np.array(["a", "b", "c"] * 20)
+    known = write(tmp_path / "k.csv", {"task": task, "x": X[:, 0], "z": X[:, 1]})
+    model = train(known, "one-class", tree="((a,b)ab,c)root;", mkl="hierarchical", C=0.1)
+    kernels = TaskKernel.hierarchical("((a,b)ab,c)root;")
+    expected = MultiTaskOneClassSVM(task_kernel=kernels, norm=2.0, C=0.1).fit(X, tasks=task)
+    found = predict(tmp_path / "m", known)
+    assert_allclose(found["score"], expected.decision_function(X, task), atol=1e-5)
+    described = [(entry["label"], entry["weight"]) for entry in model.training["mkl"]]
+    assert described == [(e["label"], e["weight"]) for e in expected.kernel_weights_]
+    text = seqmtl(f"info {tmp_path / 'm'}").out
+    assert "learnt weights" in text
+    assert "linear x ab" in text
+    with pytest.raises(UsageError, match="--norm applies to the --mkl weights; give --mkl too"):
+        train(known, "one-class", norm=2)
+
+
 def test_novelties_of_windows(windows, train, tmp_path):
     train(windows, "one-class", features="wd:4", similarity="union")
     known, new = (read_windows(windows, split=s) for s in ("train", "test"))
