@@ -15,6 +15,7 @@ _TEXT = f"""\
   seqmtl similarity --alignment rrna.fasta --scales 0.05,0.2 -o K.tsv
   seqmtl similarity --graph a.graphml --graph b.tsv --kind multigraph -o K.tsv
   seqmtl train windows.tsv.gz --similarity K.tsv -o splice.seqmtl
+  seqmtl similarity splice.seqmtl --tree tree.nwk --plot learnt.png
 
 {MANUAL}"""
 

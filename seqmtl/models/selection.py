@@ -108,7 +108,7 @@ class Space:
         """Return the default space: a relation, if given, and all tasks alike."""
         every = names if relation is None else relation.names
         given = {} if relation is None else alternatives(relation)
-        relations = {name: _unit_diagonal(kernel) for name, kernel in given.items()}
+        relations = {name: kernel.scaled() for name, kernel in given.items()}
         relations["all alike"] = TaskKernel.union(every)
         if len(names) > 1:
             return cls(relations, costs=costs)
@@ -155,13 +155,6 @@ def alternatives(kernel: TaskKernel) -> dict[str, TaskKernel]:
         source = f"{kernel.source}, {label}"
         found[source] = TaskKernel(kernel.names, kernel.matrices[m], source, nodes=nodes)
     return found
-
-
-def _unit_diagonal(kernel: TaskKernel) -> TaskKernel:
-    own = np.sqrt(np.diagonal(kernel.matrix))
-    nodes = kernel.nodes and kernel.nodes.scaled(1.0 / own)
-    K = kernel.matrix / np.outer(own, own)
-    return TaskKernel(kernel.names, K, kernel.source, nodes=nodes)
 
 
 def select(

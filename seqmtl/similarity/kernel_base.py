@@ -133,6 +133,13 @@ class NamedKernels:
         nodes = self.nodes and self.nodes.take(order, left)
         return type(self)(wanted, cut[left], self.source, labels=labels, nodes=nodes)
 
+    def scaled(self) -> Self:
+        """Return the mean of the K_m, scaled to a unit diagonal."""
+        own = np.sqrt(np.diagonal(self.matrix))
+        shares = np.full(self.n_kernels, 1.0 / self.n_kernels)
+        nodes = self.nodes and self.nodes.combine(shares).scaled(1.0 / own)
+        return type(self)(self.names, self.matrix / np.outer(own, own), self.source, nodes=nodes)
+
     @classmethod
     def join(cls, kernels: Sequence[Self], source: str, labels: Iterable[str]) -> Self:
         """Return one kernel with the matrices of all, which are of the same tasks."""

@@ -93,6 +93,8 @@ class TestTrust:
         assert chosen.report["relations"]["graphical, a=0.01"] > 0.8
         assert chosen.kernel.matrix[0, 2] > 5 * abs(chosen.kernel.matrix[0, 1])
         clades = TaskKernel.hierarchical("((ape,man),fly);")
+        relation = Space.of_sharing(NAMES, clades).relations[clades.source]
+        assert_allclose(relation.nodes.matrices(), [relation.matrix])
         assert [*Space.of_cost(clades).relations] == [clades.source]
         tree = TaskKernel.from_newick("((ape,man),fly);")
         own = selection.alternatives(TaskKernel.join([tree, tree], "twice", "ab"))["twice, b"]
