@@ -74,8 +74,7 @@ class Similarity(Relations):
             from seqmtl.evaluation.figures import save_figure
             from seqmtl.report.similarity_figure import draw_kernel
 
-            has_tree = relation is not None and relation.has_tree
-            tree = relation.read_tree(kernel.names) if has_tree else None
+            tree = relation.read_tree(kernel.names) if relation and relation.has_tree else None
             save_figure(draw_kernel(kernel, tree, others), self.plot)
         if self.output:
             write_lines(self.output, [kernel.to_tsv()])
