@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.metrics import r2_score
 from sklearn.preprocessing import StandardScaler
 
 from seqmtl import (
@@ -16,6 +17,7 @@ from seqmtl import (
     MultiTaskKernelSVC,
     MultiTaskOneClassSVM,
     MultiTaskSVC,
+    MultiTaskSVR,
     ParetoMKLClassifier,
     PartiallySharedMKLClassifier,
     PositionalKmers,
@@ -444,6 +446,49 @@ def test_novelties_learn_the_weights_of_similarities(train, tmp_path, seqmtl):
     assert "linear x ab" in text
     with pytest.raises(UsageError, match="--norm applies to the --mkl weights; give --mkl too"):
         train(known, "one-class", norm=2)
+
+
+def test_regression(train, tmp_path, seqmtl):
+    """Widmer 2012, eq. 8 with the loss of regression: numbers far from 0, and of unlike scales."""
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.normal(size=(90, 2)) * [1.0, 100.0], np.full(90, 0.1)].round(6)
+    task = np.array(["a", "b", "c"] * 30)
+    y = (50 + X @ [2.0, 0.01, 0.0] + np.where(task == "c", -X[:, 0], 0.0)).round(6)
+    known = write(
+        tmp_path / "k.csv", {"task": task, "label": y, **dict(zip("xyz", X.T, strict=True))}
+    )
+    model = train(known, "svr", C=3, epsilon=0.05, tol=1e-6)
+    Z = StandardScaler().fit_transform(X)
+    expected = MultiTaskSVR(C=3, epsilon=0.05, tol=1e-6).fit(Z, y - y.mean(), task)
+    scores = expected.predict(Z, task) + y.mean()
+    found = predict(tmp_path / "m", known)
+    assert list(found) == ["name", "task", "score"]
+    assert_allclose(found["score"], scores, rtol=1e-6)
+    metrics = evaluate(tmp_path / "m", known)
+    for name in "abc":
+        own = metrics["tasks"][name]
+        assert own["r2"] == pytest.approx(r2_score(y[task == name], scores[task == name]))
+        error = np.abs(y - scores)[task == name].mean()
+        assert (own["n"], own["absolute_error"]) == (30, pytest.approx(error, rel=1e-4))
+    assert metrics["mean"]["r2"] == pytest.approx(
+        np.mean([v["r2"] for v in metrics["tasks"].values()])
+    )
+    assert seqmtl(f"evaluate {tmp_path / 'm'} {known}").out.startswith(
+        "task\tn\tr2\tabsolute_error"
+    )
+    assert "none: regression" in seqmtl(f"info {tmp_path / 'm'}").out
+    assert (
+        "got 0 classes"
+        in seqmtl(f"evaluate {tmp_path / 'm'} {known} --plot {tmp_path}/x.png", 1).err
+    )
+    assert model.training["epsilon"] == "0.05"
+    learnt = train(known, "svr", tree="((a,b)ab,c)root;", mkl="hierarchical").training["mkl"]
+    assert [entry["label"] for entry in learnt] == ["root", "ab"]
+    write(tmp_path / "names.csv", {"task": task, "label": task, "x": X[:, 0]})
+    with pytest.raises(
+        SeqmtlError, match="svr learns numbers in the label column of a table, got n"
+    ):
+        train(tmp_path / "names.csv", "svr")
 
 
 def test_novelties_of_windows(windows, train, tmp_path):
