@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from seqmtl.kernels import short_name
 from seqmtl.models.training_text import calibration_text
 from seqmtl.similarity.tree_text import draw_tree_text
-
-if TYPE_CHECKING:
-    from seqmtl.tables.kernel_model import KernelModel
 
 _SHOWN = (
     "C",
@@ -30,8 +27,8 @@ _OF_TASKS = {"objectives": "objective", "losses": "loss", "weights": "trade-off 
 _ALIKE = 1e-6  # relative to the largest weight: below, tasks are shown as having the same weights
 
 
-def kernel_text(model: KernelModel, file: str) -> list[str]:
-    """Return the summary, line by line; `file` is the name to show."""
+def kernel_text(model: Any, file: str) -> list[str]:
+    """Return the summary of a KernelModel, line by line; `file` is the name to show."""
     training = model.training
     settings = ", ".join(f"{name}={training[name]}" for name in _SHOWN if name in training)
     return [
@@ -56,7 +53,7 @@ def _wrapped(title: str, text: str) -> list[str]:
     )  # fmt: skip
 
 
-def _examples(model: KernelModel) -> str:
+def _examples(model: Any) -> str:
     """Describe the type of the examples."""
     if model.inputs == "windows":
         return f"windows of {model.length} bases"
@@ -75,7 +72,7 @@ def _solution(training: dict[str, Any]) -> list[str]:
     return [f"solution       {text}{stopped}"] if known else []
 
 
-def _tasks(model: KernelModel) -> list[str]:
+def _tasks(model: Any) -> list[str]:
     """List what is known of every task, in columns."""
     training, lines = model.training, []
     support = np.bincount(model.task_ids, minlength=len(model.tasks))
@@ -96,7 +93,7 @@ def _tasks(model: KernelModel) -> list[str]:
     ]
 
 
-def _weights(model: KernelModel) -> list[str]:
+def _weights(model: Any) -> list[str]:
     """Draw the learnt kernel weights, per task if they differ."""
     training = model.training
     if "mkl" in training:
