@@ -16,7 +16,7 @@ from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairLayer, check_ends
 from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
 from seqmtl.pairs.chain import run_chain
-from seqmtl.pairs.coding import Content, coding_content
+from seqmtl.pairs.coding import Content, coding_content, shared_content
 from seqmtl.pairs.lengths import LengthTable, annotated_lengths, length_tables
 from seqmtl.pairs.regions import PathLike, known_sites, read_both, shared_organisms, stretches
 from seqmtl.sequences.sites import Sites
@@ -111,16 +111,23 @@ def fit_layer(
         for task in donor.tasks
     }
     T = len(donor.tasks)
+    relatedness = donor.kernel.matrix[:T, :T]
     try:
-        tables = length_tables(lengths, donor.kernel.matrix[:T, :T], longest)
+        tables = length_tables(lengths, relatedness, longest)
     except ValueError as error:
         raise SeqmtlError(f"{donors} and {acceptors}: {error}") from error
+    contents = [
+        coding_content(stretches(*read_both(donors, acceptors, order[task], "train")))
+        for task in donor.tasks
+    ]
     tasks = {
         task: _read_task(
             (donor, acceptor), (donors, acceptors), task, order[task], split, lengths[task],
-            tables[task],
+            tables[task], content,
         )
-        for task in donor.tasks
+        for task, content in zip(
+            donor.tasks, shared_content(contents, relatedness), strict=True
+        )
     }  # fmt: skip
     if not any(task.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
@@ -136,10 +143,10 @@ def _read_task(
     split: str,
     lengths: NDArray[np.int64],
     table: LengthTable,
+    content: Content,
 ) -> _Task:
     """Return what the layer of an organism, called `name` in the datasets, is fitted to."""
     train = read_both(*paths, name, "train")
-    content = coding_content(stretches(*train))
     longest = table.shortest + table.introns.size - 1
     if (n_longer := int((lengths > longest).sum())) > _MANY * lengths.size:
         logger.warning(

@@ -63,6 +63,12 @@ class GenomeSample(NamedTuple):
         begin, end = self.bounds[k].tolist()
         return self.codes[begin:end]
 
+    def part(self, most: float) -> GenomeSample:
+        """Return evenly spaced stretches, of so many bases or few more."""
+        rows = np.arange(0, len(self.bounds), max(1, int(self.size / most)))
+        origins = [self.origins[k] for k in rows]
+        return self._replace(bounds=self.bounds[rows], fold=self.fold[rows], origins=origins)
+
     def backwards(self) -> GenomeSample:
         """Return the same stretches read from behind, a genome without a gene.
 
@@ -144,9 +150,9 @@ class Candidates(NamedTuple):
     ends: list[tuple[Sites, Sites]]
 
     def weigh(
-        self, layers: Sequence[PairLayer], min_probability: float | None = None
+        self, layer: PairLayer, min_probability: float | None = None
     ) -> list[tuple[Sites, Posteriors]]:
-        """Run the chain over every stretch, with the layer of its fold.
+        """Run the chain over every stretch.
 
         Returns
         -------
@@ -156,8 +162,7 @@ class Candidates(NamedTuple):
         """
 
         def one(k: int) -> tuple[Sites, Posteriors]:
-            layer, origin = layers[self.sample.fold[k]], int(self.sample.bounds[k, 0])
-            codes = self.sample.stretch(k)
+            codes, origin = self.sample.stretch(k), int(self.sample.bounds[k, 0])
             sites = join_ends(self.ends[k], (SITE_LENGTH,) * 2, codes, layer.coding, origin)
             found = run_chain(sites, layer, min_probability)
             kept = {name: sites[name] for name in ("is_donor", "places")}

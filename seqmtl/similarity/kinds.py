@@ -173,12 +173,6 @@ def parse_kind(words: str | None) -> tuple[str, tuple[float, ...]]:
     return kind, tuple(dict.fromkeys(values))
 
 
-def any_kind(value: Any) -> str:
-    """Take a kind."""
-    parse_kind(str(value))
-    return str(value)
-
-
 def learnable(value: Any) -> str:
     """Take a kind with several kernels, or with several numbers."""
     kind, numbers = parse_kind(str(value))

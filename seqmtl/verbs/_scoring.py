@@ -10,7 +10,7 @@ from seqmtl._messages import messages_from
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from seqmtl.models.base import Model
     from seqmtl.models.model import MultiTaskModel
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seqmtl")
 
 
-#: The name of ``--like`` for which all organisms of the model count the same.
+#: The name of ``--like`` for which no tree tells how much the organisms of the model count.
 AUTO = "auto"
 
 
@@ -113,7 +113,22 @@ def place_unlabelled(
         )  # fmt: skip
     sample = sample_genome(genome, max(model.donor.length, model.acceptor.length))
     with messages_from(logging.ERROR):
-        return Unlabelled(model, name, sample, known=known, **relatives(like, tree))
+        own = Unlabelled(model, name, sample, known=known, **relatives(like, tree))
+    if like == AUTO:
+        counts = dict(zip(model.donor.tasks, own.weights, strict=True))
+        told = ", ".join(f"{task} {a:.2f}" for task, a in counts.items())
+        logger.info("%s: relatives count by what each finds in the genome: %s", name, told)
+    return own
+
+
+def tell_doubts(name: str, facts: Mapping[str, Any]) -> None:
+    """Tell how many calls in a genome without labels may be right, and what speaks against them."""
+    from seqmtl.models.paired import expectation
+
+    for line in expectation(facts):
+        logger.info("%s: %s", name, line)
+    for doubt in facts["doubts"]:
+        logger.warning("%s: %s; look at calls before you trust them", name, doubt)
 
 
 def tell_known(

@@ -12,7 +12,7 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.outputs import check_outputs, replacing, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
-from seqmtl.verbs._scoring import check_new, place_unlabelled, relatives
+from seqmtl.verbs._scoring import check_new, place_unlabelled, relatives, tell_doubts
 
 if TYPE_CHECKING:
     from seqmtl.models.model import MultiTaskModel
@@ -34,7 +34,8 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
     organism: str = required("the new organism", metavar="NAME")
     like: str | None = option(
         "organism of the model, or organism, taxid or clade of the tree, in whose place it is "
-        "(default: its own name); auto: all organisms of the model count the same",
+        "(default: its own name); auto: all organisms of the model count the same, or, of a "
+        "model of seqmtl pair, by what each finds in the genome",
         metavar="NAME",
     )
     tree: str | None = option(
@@ -145,6 +146,7 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         adapted = own.paired()
         adapted.save(self.output)
         facts = adapted.training["unlabelled"][name]
+        tell_doubts(name, facts)
         write_json(self.json, {"schema_version": 1, "organism": name, **facts})
         if self.plot:
             from seqmtl.evaluation.figures import save_figure
