@@ -170,18 +170,7 @@ class KernelClassifier(TaskClassifier):
         members = [np.array(group) for group in groups]
         rows = [np.flatnonzero(np.isin(ids, group)) for group in members]
         machines: list[Any] = []
-        is_large = compared is None and all(kernel.is_psd for kernel in resolved)
-        try:
-            require_matrices(len(resolved), *(part.size for part in rows))
-            is_large = False
-        except MemoryLimitError:
-            if not is_large:
-                raise
-            logger.warning(
-                "%d kernel matrices of %d examples do not fit into memory: only those of support "
-                "vectors are kept, which is slower",
-                len(resolved), y.size,
-            )  # fmt: skip
+        is_large = _is_large(resolved, [part.size for part in rows], compared is not None)
         for group, part in zip(members, rows, strict=True):
             own = (
                 y[part],
@@ -322,6 +311,28 @@ def resolve_all(kernels: Any, examples: Examples) -> tuple[BaseKernel, ...]:
     if not found:
         raise ValueError("kernels must hold at least one kernel, got none")
     return tuple(kernel.resolve(examples.data, examples.weight) for kernel in found)
+
+
+def _is_large(kernels: Sequence[BaseKernel], sizes: list[int], must_fit: bool) -> bool:
+    """Tell whether the kernel matrices do not fit into memory, and log it.
+
+    Raises
+    ------
+    MemoryLimitError
+        If they do not, and are given or must be checked as a whole.
+    """
+    try:
+        require_matrices(len(kernels), *sizes)
+    except MemoryLimitError:
+        if must_fit or not all(kernel.is_psd for kernel in kernels):
+            raise
+        logger.warning(
+            "%d kernel matrices of %d examples do not fit into memory: only those of support "
+            "vectors are kept, which is slower",
+            len(kernels), sum(sizes),
+        )  # fmt: skip
+        return True
+    return False
 
 
 def kernel_matrix(kernel: BaseKernel, X: Any, Z: Any = None) -> Array:
