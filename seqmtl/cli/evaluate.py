@@ -40,7 +40,7 @@ def _show(request: Evaluate, metrics: dict[str, Any]) -> None:
     if request.json == "-":
         return
     if "signals" not in metrics:
-        is_of_tables = {"auprc", "accuracy"}.intersection(metrics.get("mean", ()))
+        is_of_tables = {"auprc", "accuracy", "r2"}.intersection(metrics.get("mean", ()))
         column = "task" if is_of_tables else "organism"
         tables = [metrics_table(metrics, column)]
         details = [reliability_table(metrics.get("tasks", {}))]

@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from seqmtl._names import check_distinct
+from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train
@@ -161,6 +162,9 @@ class MultiTaskEstimator(ExampleReader):
         self.dual_coef_ = solution.alpha
         self.dual_gap_, self.n_iter_ = solution.gap, solution.n_epochs
         self.history_ = self.model_.training["history"]
+        if settings.norm is not None:
+            self.theta_: NDArray[np.float64] = solution.theta
+            self.kernel_weights_: list[dict[str, Any]] = self.model_.training["mkl"]
         if not solution.converged:
             warnings.warn(
                 f"stopped after {solution.n_epochs} epochs at a relative duality gap of "
@@ -178,6 +182,8 @@ class MultiTaskEstimator(ExampleReader):
         return train(examples, features=self._features(examples.data), settings=settings, **options)
 
     def _features(self, X: Any) -> Any:
+        if isinstance(self.features, (list, tuple)):
+            return JointFeatures(list(self.features))
         if self.features is None and not isinstance(X, Windows):
             return Numeric()
         return self.features

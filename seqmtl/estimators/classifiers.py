@@ -6,10 +6,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from seqmtl.estimators._base import FeatureParameters, MultiTaskClassifier
-from seqmtl.features.joint import JointFeatures
 from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.model import MultiTaskModel
@@ -289,13 +287,5 @@ n_features_in_
             )
         return super()._settings(X, norm=self.norm, **options)
 
-    def _features(self, X: Any) -> Any:
-        if isinstance(self.features, (list, tuple)):
-            return JointFeatures(list(self.features))
-        return super()._features(X)
-
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        model, solution = self._train_model(examples, settings, task_kernel=self.task_kernels)
-        self.theta_: NDArray[np.float64] = solution.theta
-        self.kernel_weights_: list[dict[str, Any]] = model.training["mkl"]
-        return model, solution
+        return self._train_model(examples, settings, task_kernel=self.task_kernels)

@@ -27,18 +27,22 @@ class MultiTaskSVR(FeatureParameters, RegressorMixin, MultiTaskEstimator):
 
     Parameters
     ----------
-    features : FeatureDefinition, optional
-        Feature map. Default: ``PositionalKmers()`` for
+    features : FeatureDefinition or list of FeatureDefinition, optional
+        Feature map, or a list of them, one per view. Default: ``PositionalKmers()`` for
         :class:`~seqmtl.Windows`, the identity for matrices.
-    task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
-        Task kernel; an array is in the order of the sorted task names. Default:
-        K = (11' + 3 I) / 4.
+    task_kernel : TaskKernel, {"individual", "union", "easy"}, array, or list of these, optional
+        Task kernel; an array is in the order of the sorted task names. Of several matrices the
+        mean is taken, unless `norm` is given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
     C : float, default=1.0
         Cost of errors.
     epsilon : float, default=0.1
         Error without cost, in units of y.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         Loss.
+    norm : float, optional
+        p of the p-norm on kernel weights, from 1 (sparse) to infinity (uniform), which are then
+        learnt: of every view times every matrix of the task kernels (Widmer, Kloft, Sreedharan,
+        Raetsch 2015, Problem 1, for this loss). Default: none are learnt.
     fit_intercept : bool, default=True
         Append a constant feature, regularised and coupled like any other; centre targets that
         are far from 0.
@@ -72,6 +76,8 @@ class MultiTaskSVR(FeatureParameters, RegressorMixin, MultiTaskEstimator):
         Number of epochs.
     history_ : list of dict
         Epoch, work, gap and number of active examples at every full check of the problem.
+    theta_, kernel_weights_
+        With `norm`, kernel weights as in :class:`MultiTaskMKLClassifier`.
     model_ : MultiTaskModel
         The fitted model; ``model_.save(path)`` saves it.
     n_features_in_ : int
@@ -91,6 +97,7 @@ class MultiTaskSVR(FeatureParameters, RegressorMixin, MultiTaskEstimator):
     _: KW_ONLY
     epsilon: float = 0.1
     loss: str = "epsilon_insensitive"
+    norm: float | None = None
     fit_intercept: bool = True
 
     def fit(
@@ -125,6 +132,7 @@ class MultiTaskSVR(FeatureParameters, RegressorMixin, MultiTaskEstimator):
             kind="regression",
             loss=self.loss,
             epsilon=self.epsilon,
+            norm=self.norm,
             fit_intercept=self.fit_intercept,
         )
         self._fit(self._gather(X, y, tasks, sample_weight), settings)
@@ -170,16 +178,18 @@ class MultiTaskOneClassSVM(FeatureParameters, OutlierMixin, MultiTaskEstimator):
 
     Parameters
     ----------
-    features : FeatureDefinition, optional
-        Feature map. Default: ``PositionalKmers()`` for
+    features : FeatureDefinition or list of FeatureDefinition, optional
+        Feature map, or a list of them, one per view. Default: ``PositionalKmers()`` for
         :class:`~seqmtl.Windows`, the identity for matrices.
-    task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
-        Task kernel; an array is in the order of the sorted task names. Default:
-        K = (11' + 3 I) / 4.
+    task_kernel : TaskKernel, {"individual", "union", "easy"}, array, or list of these, optional
+        Task kernel; an array is in the order of the sorted task names. Of several matrices the
+        mean is taken, unless `norm` is given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
     C : float, default=1.0
         Cost of a training example with f < 1. With smaller C more examples contribute, in the
         limit all equally: f is then proportional to the mean similarity to them. With the
         default string features, which have norm 1, C >= 1 leaves no training example below 1.
+    norm : float, optional
+        p of the p-norm on kernel weights, which are then learnt; see :class:`MultiTaskSVR`.
     contamination : float, default=0.1
         Share of the training examples of each task to be classified as outliers, in (0, 0.5].
     tol : float, default=1e-3
@@ -214,6 +224,8 @@ class MultiTaskOneClassSVM(FeatureParameters, OutlierMixin, MultiTaskEstimator):
         Number of epochs.
     history_ : list of dict
         Epoch, work, gap and number of active examples at every full check of the problem.
+    theta_, kernel_weights_
+        With `norm`, kernel weights as in :class:`MultiTaskMKLClassifier`.
     model_ : MultiTaskModel
         The fitted model; ``model_.save(path)`` saves it.
     n_features_in_ : int
@@ -242,6 +254,7 @@ class MultiTaskOneClassSVM(FeatureParameters, OutlierMixin, MultiTaskEstimator):
     task_kernel: Any = None
     C: float = 1.0
     _: KW_ONLY
+    norm: float | None = None
     contamination: float = 0.1
 
     def fit(self, X: Any, y: Any = None, tasks: Any = None) -> MultiTaskOneClassSVM:
@@ -271,7 +284,8 @@ class MultiTaskOneClassSVM(FeatureParameters, OutlierMixin, MultiTaskEstimator):
         X, tasks = split_tasks(X, tasks)
         X = self._check_X(X, reset=True)
         examples = self._gather(X, np.ones(X.shape[0]), tasks, None)
-        self._fit(examples, self._settings(X, kind="novelty", fit_intercept=False))
+        settings = self._settings(X, kind="novelty", norm=self.norm, fit_intercept=False)
+        self._fit(examples, settings)
         scores = self.model_.decision_function(X, [examples.names[t] for t in examples.ids])
         for t, calibration in enumerate(self.model_.calibration):
             calibration[0] = np.quantile(scores[examples.ids == t], share)

@@ -4,6 +4,7 @@ from seqmtl.evaluation.curves import draw_curves, draw_reliability
 from seqmtl.evaluation.expected import add_expected, calibration_error, expected_sites
 from seqmtl.evaluation.metrics import evaluate
 from seqmtl.evaluation.tables import metrics_table, reliability_table, thresholds_table
+from seqmtl.evaluation.targets import evaluate_targets
 
 __all__ = [
     "add_expected",
@@ -11,6 +12,7 @@ __all__ = [
     "draw_curves",
     "draw_reliability",
     "evaluate",
+    "evaluate_targets",
     "expected_sites",
     "metrics_table",
     "reliability_table",

@@ -78,6 +78,8 @@ def metrics_table(metrics: Mapping[str, Any], column: str = "organism", **labels
 
 def _metric_columns(mean: Mapping[str, Any], task: Mapping[str, Any]) -> list[Column]:
     """Return the columns of metrics that the mean or a task has."""
+    if "r2" in mean:
+        return [Column("n", "n"), *(Column(key, key, ".4f") for key in ("r2", "absolute_error"))]
     auprc = next(key for key in AUPRC_TITLES if key in mean)
     columns = [Column("n", "n"), Column("positive", "n_positive")]
     for metric in ("auroc", auprc):

@@ -14,4 +14,6 @@ FEATURES is a list of views with commas between them:
   ...@BEGIN..END       only k-mers that start there, relative to the site (0-based, half-open)
   ...=WEIGHT           weight in the kernel, per length of k-mers; of wd in all (default: 1)
   hash:B               hash the k-mers of all views to 2**B weights per organism, B from 1 to 30
+Lists with + between them have a kernel each, such as wd:5+kmers:3-5/25: --mkl learns the weight of
+each of them times each similarity; else they count alike.
 The default is {DEFAULT_VIEWS}"""

@@ -143,6 +143,8 @@ class Model:
     ) -> dict[str, Any]:
         """Compare scores with labels; see :func:`seqmtl.evaluation.evaluate`.
 
+        In regression :func:`seqmtl.evaluation.evaluate_targets`, without options.
+
         Parameters
         ----------
         labels : ndarray, shape (n,)
@@ -154,8 +156,10 @@ class Model:
         **options
             Passed on: counts, auprc, n_bootstrap, seed.
         """
-        from seqmtl.evaluation import evaluate
+        from seqmtl.evaluation import evaluate, evaluate_targets
 
+        if self.kind == "regression":
+            return evaluate_targets(labels, scores, tasks)
         return evaluate(labels, scores, tasks, **options)
 
     def signs(self, labels: NDArray[Any]) -> NDArray[Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import match_names
-from seqmtl.coupling import Coupling, Nodes
+from seqmtl.coupling import Coupling
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.kinds import PLAIN
 from seqmtl.solvers.kernel_set import KernelSet
@@ -93,14 +93,8 @@ def _joined(kernels: list[TaskKernel], names: tuple[str, ...]) -> TaskKernel:
         for kernel in kernels
         for label in kernel.labels
     ]
-    parts = [(kernel.nodes, kernel.n_kernels) for kernel in kernels if kernel.nodes is not None]
-    return TaskKernel(
-        kernels[0].names,
-        np.concatenate([kernel.matrices for kernel in kernels]),
-        " + ".join(kernel.source for kernel in kernels),
-        labels=_distinct(labels),
-        nodes=Nodes.join(parts) if len(parts) == len(kernels) else None,
-    )
+    source = " + ".join(kernel.source for kernel in kernels)
+    return TaskKernel.join(kernels, source, _distinct(labels))
 
 
 def couple(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = None) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import refuse
+from seqmtl._memory import require_memory
 from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.joint import features_from_dict
@@ -257,6 +258,25 @@ class MultiTaskModel(Model):
         for columns, K in self.views():
             _mix(self.W[columns], self._mixing(names, K), W[columns])
         return W, self.bias @ A
+
+    def weight_similarity(self) -> TaskKernel:
+        """Return the cosine of the weights of every two tasks, without their intercepts.
+
+        Raises
+        ------
+        MemoryLimitError
+            If the weights of many tasks do not fit into memory.
+        """
+        (n, T), size = self.W.shape, self.W.dtype.itemsize
+        require_memory(float(n) * T * size, f"the weights of {T} tasks", "ask for fewer features")
+        W, G = self.weights(self.tasks)[0], np.zeros((T, T))
+        for first in range(0, n, 1 << 18):
+            slab = W[first : first + (1 << 18)].astype(np.float64)
+            G += slab.T @ slab
+        own = np.sqrt(np.maximum(np.diagonal(G), 1e-300))
+        K = G / np.outer(own, own)
+        np.fill_diagonal(K, 1.0)
+        return TaskKernel(self.tasks, K, "weights of the model")
 
     def word_biases(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Return what is added to the scores of each consensus word, shape (len(names), n + 1).

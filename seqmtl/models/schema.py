@@ -112,7 +112,7 @@ _TRAINING = {
         {},
         {
             **_SHARED,
-            **dict.fromkeys(("C", "p", "q", "norm", "share"), _scalar),
+            **dict.fromkeys(("C", "p", "q", "norm", "share", "epsilon"), _scalar),
             **dict.fromkeys(("method", "regularizer", "task_kernel"), text),
             **dict.fromkeys(("n", "n_support", "n_iter"), whole()),
             **dict.fromkeys(("objective", "gap"), number()),
@@ -165,9 +165,7 @@ _OWN: dict[str, dict[str, Rule]] = {
     "kernels": {
         "kernels": items(_kernel, 1),
         "examples": choice("windows", "numbers", "sequences"),
-        "classes": items(
-            either((bool,), flag, either((int,), _integer, _scalar)), 2, distinct=True
-        ),
+        "classes": items(either((bool,), flag, either((int,), _integer, _scalar)), distinct=True),
         "feature_names": items(text),
     },
 }
@@ -247,6 +245,8 @@ def _check_site(header: Mapping[str, Any]) -> None:
 def _check_kernels(header: Mapping[str, Any]) -> None:
     T, M, k = (len(header[key]) for key in ("tasks", "kernels", "classes"))
     classes, training = header["classes"], header["training"]
+    if (k == 0) != (header["kind"] == "regression") or k == 1:
+        refuse("classes", "two or more, or none in regression", classes)
     if len({type(name) for name in classes}) > 1 or classes != sorted(classes):
         refuse("classes", "of one type and sorted", classes)
     if k > 2 and k * (k - 1) // 2 != T:

@@ -106,7 +106,8 @@ class Space:
     ) -> Space:
         """Return the default space: a relation, if given, and all tasks alike."""
         every = names if relation is None else relation.names
-        relations = {} if relation is None else {relation.source: _unit_diagonal(relation)}
+        given = {} if relation is None else alternatives(relation)
+        relations = {name: kernel.scaled() for name, kernel in given.items()}
         relations["all alike"] = TaskKernel.union(every)
         if len(names) > 1:
             return cls(relations, costs=costs)
@@ -114,8 +115,8 @@ class Space:
 
     @classmethod
     def of_cost(cls, kernel: TaskKernel, costs: tuple[float, ...] = COSTS) -> Space:
-        """Return the space of one task kernel at several costs."""
-        return cls({kernel.source: kernel}, {1.0: 1.0}, costs)
+        """Return the space of one task kernel, or of alternatives, at several costs."""
+        return cls(alternatives(kernel), {1.0: 1.0}, costs)
 
     @property
     def is_shared(self) -> bool:
@@ -142,11 +143,17 @@ class Space:
         return {"relations": relations, "trusts": [*self.trusts.items()], "costs": self.costs}
 
 
-def _unit_diagonal(kernel: TaskKernel) -> TaskKernel:
-    own = np.sqrt(np.diagonal(kernel.matrix))
-    nodes = kernel.nodes and kernel.nodes.scaled(1.0 / own)
-    K = kernel.matrix / np.outer(own, own)
-    return TaskKernel(kernel.names, K, kernel.source, nodes=nodes)
+def alternatives(kernel: TaskKernel) -> dict[str, TaskKernel]:
+    """Return relations to choose from: each K_m if all of them have all tasks, else their mean."""
+    every = np.arange(len(kernel))
+    if kernel.n_kernels == 1 or (np.einsum("mtt->mt", kernel.matrices) == 0.0).any():
+        return {kernel.source: kernel}
+    found = {}
+    for m, label in enumerate(kernel.labels):
+        nodes = kernel.nodes and kernel.nodes.take(every, [m])
+        source = f"{kernel.source}, {label}"
+        found[source] = TaskKernel(kernel.names, kernel.matrices[m], source, nodes=nodes)
+    return found
 
 
 def select(

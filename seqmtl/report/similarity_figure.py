@@ -34,7 +34,9 @@ _LONGEST = 1000
 _INK, _GREY, _FAINT = "#333333", "#777777", "#aaaaaa"
 
 
-def draw_kernel(kernel: TaskKernel, tree: Tree | None = None) -> Figure:
+def draw_kernel(
+    kernel: TaskKernel, tree: Tree | None = None, others: TaskKernel | None = None
+) -> Figure:
     """Draw a task kernel beside a tree of its tasks.
 
     Parameters
@@ -45,6 +47,9 @@ def draw_kernel(kernel: TaskKernel, tree: Tree | None = None) -> Figure:
     tree : Tree, optional
         Tree with all tasks among its leaves, in whose order rows are drawn. Default: average
         linkage of 1 - K[s, t] / sqrt(K[s, s] K[t, t]).
+    others : TaskKernel, optional
+        Kernels of the same tasks to draw small below it, to compare it with; it holds cosines
+        then. Default: its own K_m, if several.
 
     Raises
     ------
@@ -58,22 +63,26 @@ def draw_kernel(kernel: TaskKernel, tree: Tree | None = None) -> Figure:
     if len(kernel) > _MOST_ROWS:
         clades, of_clades = collapse(kernel, tree, _CLADES)
         if len(clades) > 1:  # else the tree has no clades
+            others = others and collapse(others, tree, _CLADES)[0]
             kernel, tree = clades, of_clades
             what += f" in {len(kernel)} clades (means)"
     with figure_style():
-        return _Sheet(kernel, tree, what).draw()
+        return _Sheet(kernel, tree, what, others).draw()
 
 
 class _Sheet:
     """The layout in inches from the upper left corner, and the drawing."""
 
-    def __init__(self, kernel: TaskKernel, tree: Tree, what: str) -> None:
+    def __init__(
+        self, kernel: TaskKernel, tree: Tree, what: str, others: TaskKernel | None
+    ) -> None:
         self.kernel, self.tree, self.layout = kernel, tree, lay_out(tree)
+        self.small = kernel if others is None else others
         self.what = what
         order = [kernel.names.index(name) for name in self.layout.leaves]
         self.matrix = kernel.matrix[np.ix_(order, order)]
-        self.panels = kernel.matrices[:_MOST_PANELS, order][:, :, order]
-        if kernel.n_kernels == 1:
+        self.panels = self.small.matrices[:_MOST_PANELS, order][:, :, order]
+        if self.small is kernel and kernel.n_kernels == 1:
             self.panels = self.panels[:0]
         T = len(order)
         self.cell = max(min(0.42, 9.0 / T), 0.075, 1.3 / T)
@@ -170,7 +179,8 @@ class _Sheet:
         axes.set_xticks(places, self.names, **(rotation if self.slanted else {"rotation": 90}))
         axes.tick_params(length=0, labelsize=self.font)
         M = self.kernel.n_kernels
-        axes.set_title(f"Mean of {M} kernels" if M > 1 else "K")
+        is_compared = self.small is not self.kernel
+        axes.set_title("Cosines" if is_compared else f"Mean of {M} kernels" if M > 1 else "K")
         if len(self.names) <= _MOST_NUMBERS:
             _write_numbers(axes, self.matrix, image)
         self._draw_bar(image, self.bar_left, top, min(self.side, 2.6))
@@ -184,7 +194,7 @@ class _Sheet:
     def _arrange_panels(self) -> tuple[list[list[str]], list[tuple[list[int], float]]]:
         """Return the lines of every title, and the panels and height of every row."""
         columns = max(int((self.bar_left - _MARGIN) / _PITCH), 1)
-        titles = [_wrap(label, _PANEL + 0.1, _SMALL) for label in self.kernel.labels]
+        titles = [_wrap(label, _PANEL + 0.1, _SMALL) for label in self.small.labels]
         rows = []
         for first in range(0, len(self.panels), columns):
             members = list(range(first, min(first + columns, len(self.panels))))
@@ -195,8 +205,10 @@ class _Sheet:
     def _draw_panels(
         self, top: float, titles: list[list[str]], rows: list[tuple[list[int], float]]
     ) -> None:
-        n, M = len(self.panels), self.kernel.n_kernels
+        n, M = len(self.panels), self.small.n_kernels
         heading = f"{n} kernels" if n == M else f"The first {n} of {M} kernels"
+        if self.small is not self.kernel:
+            heading = "Beside it (r: correlation over all pairs)"
         self._text(_MARGIN, top, [heading], 10.5, weight="bold")
         top += _HEADING
         for row, (members, height) in enumerate(rows):

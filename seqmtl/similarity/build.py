@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from seqmtl._names import NameIndex, match_names
 from seqmtl.exceptions import InputFormatError
 from seqmtl.similarity.distances import Distances, linkage_tree, read_alignment_distances
 from seqmtl.similarity.graphs import read_graph
-from seqmtl.similarity.kinds import ALL, KINDS, SCALED
+from seqmtl.similarity.kinds import ALL, SCALED, Kind, parse_kind
 from seqmtl.similarity.relation_tables import all_members, read_distances, read_groups
 from seqmtl.similarity.task_kernel import TaskKernel
 from seqmtl.similarity.taxonomy import read_ncbi_taxonomy
@@ -45,9 +45,9 @@ class KernelRequest:
     Parameters
     ----------
     kind : str or None
-        One of :data:`seqmtl.similarity.kinds.KINDS`. None chooses by source: tree for a tree or a
-        taxonomy, smooth for an alignment or distances, graph for one graph, multigraph for
-        several, clustering for groups. The attribute holds the choice.
+        See :func:`seqmtl.similarity.kinds.parse_kind`. None chooses by source: tree for a tree or
+        a taxonomy, smooth for an alignment or distances, graph for one graph, multigraph for
+        several, clustering for groups. The attribute holds the choice, without numbers.
     scales : tuple of float, optional
         For the kind smooth, see :meth:`seqmtl.similarity.TaskKernel.smooth`.
     tree : Tree, str or path-like, optional
@@ -66,6 +66,11 @@ class KernelRequest:
     table : path-like, optional
         Precomputed kernel, see :meth:`seqmtl.similarity.TaskKernel.from_tsv`.
 
+    Attributes
+    ----------
+    numbers : tuple of float
+        Numbers of the kind; several give a kernel each.
+
     Raises
     ------
     ValueError
@@ -81,15 +86,20 @@ class KernelRequest:
     graph: Sequence[FilePath] = ()
     groups: FilePath | None = None
     table: FilePath | None = None
+    numbers: tuple[float, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         given, kind = self.given, self.kind
         n_graphs = len(self.graph)
         if kind is None and given:
             kind = "multigraph" if n_graphs > 1 and given[0] == "graph" else _DEFAULT[given[0]]
-            object.__setattr__(self, "kind", kind)
-        if kind not in ALL:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+        if kind != "table":
+            try:
+                kind, numbers = parse_kind(kind)
+            except ValueError as error:
+                raise ValueError(f"kind {error}") from None
+            object.__setattr__(self, "numbers", numbers)
+        object.__setattr__(self, "kind", kind)
         possible, is_plain = ALL[kind].sources, ALL[kind].takes == "names"
         if len(given) > 1 or not {*given} <= {*possible} or not (given or is_plain):
             usable = [source for source in given if source in possible]
@@ -140,21 +150,45 @@ class KernelRequest:
             If the organisms are not given, but needed.
         """
         wanted, entry = None if organisms is None else tuple(organisms), ALL[str(self.kind)]
-        make = getattr(TaskKernel, entry.make)
         if self.table is not None:
-            kernel: TaskKernel = make(self.table)
+            kernel = TaskKernel.from_tsv(self.table)
             return kernel if wanted is None else kernel.restrict(wanted)
+        first: Any
+        of: dict[str, Any] = {"names": wanted}
         if entry.takes == "names":
-            return make(self._names(wanted))
-        if entry.takes == "distances":
-            return make(self._read_distances(wanted), self.scales)
-        if entry.takes == "tree":
-            return make(self.read_tree(wanted), wanted)
-        if self.groups is not None:
-            return make(read_groups(self.groups), wanted)
-        if self.graph:
-            return self._of_graphs(*self._read_graphs(wanted))
-        return self._of_clades(*prune_to(self.read_tree(wanted), wanted))
+            first, of = self._names(wanted), {}
+        elif entry.takes == "distances":
+            first, of = self._read_distances(wanted), {"scales": self.scales}
+        elif self.groups is not None:
+            first = read_groups(self.groups)
+        elif entry.takes == "tree":
+            first = self.read_tree(wanted)
+        else:
+            first, of = self._read_graphs(wanted) if self.graph else self._clades(wanted)
+        return self._made(entry, first, of)
+
+    def _made(self, entry: Kind, first: Any, of: dict[str, Any]) -> TaskKernel:
+        """Return the kernel, or one with several matrices, those of every number."""
+        make, parameter = getattr(TaskKernel, entry.make), entry.parameter
+        try:
+            if parameter is None:
+                return make(first, **of)
+            numbers = self.numbers or (parameter.default,)
+            made = [make(first, **of, **{parameter.name: number}) for number in numbers]
+        except np.linalg.LinAlgError as error:
+            raise InputFormatError(
+                "edge weights must be of similar size, got some that differ by many orders of "
+                "magnitude; scale them",
+                path=", ".join(map(str, self.graph)),
+            ) from error
+        if len(made) == 1:
+            return made[0]
+        labels = [
+            f"{f'{label}, ' * (kernel.n_kernels > 1)}{parameter.name}={number:g}"
+            for kernel, number in zip(made, numbers, strict=True)
+            for label in kernel.labels
+        ]
+        return TaskKernel.join(made, str(self.kind), labels)
 
     def read_tree(self, organisms: Iterable[str] | None = None) -> Tree:
         """Return the tree of some organisms, by default all of the source.
@@ -185,8 +219,8 @@ class KernelRequest:
 
     def _read_graphs(
         self, organisms: tuple[str, ...] | None
-    ) -> tuple[tuple[str, ...], list[NDArray[np.float64]]]:
-        """Return the tasks and all graphs on them; a task that a graph lacks has no edges in it."""
+    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
+        """Return the graph or graphs, and the tasks; one that a graph lacks has no edges in it."""
         graphs = [read_graph(path) for path in self.graph]
         known = _distinct(graphs)
         names = known if organisms is None else organisms
@@ -199,7 +233,10 @@ class KernelRequest:
             adjacency[np.ix_(tasks, tasks)] = weights[np.ix_(here, here)]
             missing -= {names[t] for t in tasks}
         match_names([name for name in names if name in missing], known, "the graphs")
-        return names, list(A)
+        if self.kind != "multigraph":
+            return A[0], {"names": names}
+        files = [os.path.basename(path) for path in self.graph]
+        return A, {"names": names, "labels": files if len({*files}) == len(files) else None}
 
     def _names(self, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
         """Return the given organisms, by default all of the source."""
@@ -228,32 +265,9 @@ class KernelRequest:
         assert self.distances is not None
         return read_distances(self.distances)
 
-    def _of_graphs(
-        self,
-        names: tuple[str, ...],
-        adjacencies: list[NDArray[np.float64]],
-        labels: list[str] | None = None,
-    ) -> TaskKernel:
-        files = self.graph
-        if files and len({*map(os.path.basename, files)}) == len(files):
-            labels = [os.path.basename(path) for path in files]
-        try:
-            if self.kind == "graph":
-                return TaskKernel.graph(adjacencies[0], names)
-            if self.kind == "graphical":
-                return TaskKernel.graphical(adjacencies[0], 1.0, names)
-            return TaskKernel.multigraph(adjacencies, names, labels)
-        except np.linalg.LinAlgError as error:
-            raise InputFormatError(
-                "edge weights must be of similar size, got some that differ by many orders of "
-                "magnitude; scale them",
-                path=", ".join(map(str, files)),
-            ) from error
-
-    def _of_clades(
-        self, tree: Tree, names: tuple[str, ...], order: NDArray[np.int64]
-    ) -> TaskKernel:
-        """Return the kernel of the clades of a tree, as groups or graphs."""
+    def _clades(self, wanted: tuple[str, ...] | None) -> tuple[Any, dict[str, Any]]:
+        """Return the clades of a tree, as groups or graphs, and the names of their organisms."""
+        tree, names, order = prune_to(self.read_tree(wanted), wanted)
         T = len(names)
         if T < 2:
             message = f"{self.kind} must have at least two organisms, got {T}"
@@ -261,13 +275,13 @@ class KernelRequest:
         below = tree.membership()[:, order]
         clades = np.setdiff1d(np.arange(len(tree)), tree.leaves)
         if self.kind == "clustering":
-            return TaskKernel.clustering(below[clades], names)
+            return below[clades], {"names": names}
         if self.kind != "multigraph":
             joined = below[tree.parents[tree.leaves[order]]]
-            return self._of_graphs(names, [(joined | joined.T).astype(np.float64)])
+            return (joined | joined.T).astype(np.float64), {"names": names}
         require_memory(16.0 * clades.size * T * T, f"{clades.size} graphs of {T} tasks", _FEWER)
         graphs = [np.outer(below[i], below[i]).astype(np.float64) for i in clades]
-        return self._of_graphs(names, graphs, [tree.node_name(i) for i in clades])
+        return graphs, {"names": names, "labels": [tree.node_name(i) for i in clades]}
 
 
 def _distinct(graphs: Sequence[tuple[tuple[str, ...], NDArray[np.float64]]]) -> tuple[str, ...]:

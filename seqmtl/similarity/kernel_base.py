@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -54,7 +54,8 @@ class NamedKernels:
         if not (np.diagonal(mean) > 0).all():
             t = int(np.argmin(np.diagonal(mean)))
             raise ValueError(
-                f"similarity must have a positive diagonal, got {mean[t, t]:g} for {names[t]!r}"
+                f"similarity must have a positive diagonal, got {mean[t, t]:g} for {names[t]!r}; "
+                "leave the task out, or add the kernel individual"
             )
         self.__dict__.update(
             names=names,
@@ -131,6 +132,25 @@ class NamedKernels:
         labels = [self.labels[m] for m in left]
         nodes = self.nodes and self.nodes.take(order, left)
         return type(self)(wanted, cut[left], self.source, labels=labels, nodes=nodes)
+
+    def scaled(self) -> Self:
+        """Return the mean of the K_m, scaled to a unit diagonal."""
+        own = np.sqrt(np.diagonal(self.matrix))
+        shares = np.full(self.n_kernels, 1.0 / self.n_kernels)
+        nodes = self.nodes and self.nodes.combine(shares).scaled(1.0 / own)
+        return type(self)(self.names, self.matrix / np.outer(own, own), self.source, nodes=nodes)
+
+    @classmethod
+    def join(cls, kernels: Sequence[Self], source: str, labels: Iterable[str]) -> Self:
+        """Return one kernel with the matrices of all, which are of the same tasks."""
+        parts = [(kernel.nodes, kernel.n_kernels) for kernel in kernels if kernel.nodes is not None]
+        return cls(
+            kernels[0].names,
+            np.concatenate([kernel.matrices for kernel in kernels]),
+            source,
+            labels=labels,
+            nodes=Nodes.join(parts) if len(parts) == len(kernels) else None,
+        )
 
     def combine(self, theta: ArrayLike) -> Self:
         """Return the single kernel sum_m theta_m K_m.

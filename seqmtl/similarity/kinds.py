@@ -5,11 +5,35 @@ A new kind is a method of :class:`seqmtl.similarity.TaskKernel` and an entry her
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
+
+from seqmtl._checks import check_number
 
 _TREES = ("tree", "taxonomy", "alignment", "distances")
 _GRAPHS = ("graph", *_TREES)
 _ANY = (*_TREES, "graph", "groups")
+
+
+class Parameter(NamedTuple):
+    """A number after a kind, as in graph:0.5; several give a kernel each.
+
+    Attributes
+    ----------
+    name : str
+        What the method of TaskKernel calls it.
+    default : float
+        Value if it is not given.
+    least : float, optional
+        Smallest value. Default: above 0.
+    most : float
+        Largest value.
+    """
+
+    name: str
+    default: float
+    least: float | None = 0.0
+    most: float = math.inf
 
 
 class Kind(NamedTuple):
@@ -29,6 +53,8 @@ class Kind(NamedTuple):
         Description for users; lines after the first are indented.
     has_several : bool
         Whether there are several kernels, whose weights can be learnt.
+    parameter : Parameter, optional
+        Number that it takes.
     """
 
     make: str
@@ -36,17 +62,26 @@ class Kind(NamedTuple):
     sources: tuple[str, ...]
     text: str = ""
     has_several: bool = False
+    parameter: Parameter | None = None
 
+
+_A = Parameter("a", 1.0)
 
 ALL = {
     "tree": Kind(
         "from_newick",
         "tree",
         _TREES,
-        "length of the path shared from the root (default for --tree, --taxonomy)",
+        "length of the path shared from the root (default for --tree, --taxonomy); B:\n"
+        "similarity across the root",
+        parameter=Parameter("base", 0.25, most=1.0),
     ),
     "hierarchical": Kind(
-        "hierarchical", "tree", _TREES, "one kernel per inner node of the tree", has_several=True
+        "hierarchical",
+        "tree",
+        (*_TREES, "groups"),
+        "one kernel per inner node of the tree, or per group of --groups",
+        has_several=True,
     ),
     "smooth": Kind(
         "smooth",
@@ -62,24 +97,41 @@ ALL = {
         "one kernel per --graph (default for several); from a tree, one graph per inner\n"
         "node, connecting all its leaves",
         has_several=True,
+        parameter=_A,
     ),
     "graph": Kind(
         "graph",
         "graph",
         _GRAPHS,
-        "one --graph (default for one); from a tree, each leaf is connected to all leaves\n"
-        "below its parent",
+        "(A I + L)^-1 of one --graph (default for one); from a tree, each leaf is connected\n"
+        "to all leaves below its parent. A = 0: the pseudo-inverse of L, which leaves out\n"
+        "what all connected tasks have in common",
+        parameter=_A,
     ),
-    "graphical": Kind("graphical", "graph", _GRAPHS, "as graph, scaled to a diagonal of 1"),
+    "graphical": Kind(
+        "graphical",
+        "graph",
+        _GRAPHS,
+        "as graph, scaled to a diagonal of 1; near A = 0 all is shared",
+        parameter=Parameter("a", 1.0, least=None),
+    ),
     "clustering": Kind(
         "clustering",
         "groups",
         ("groups", *_TREES),
-        "--groups (default for it); from a tree, the leaves below each inner node",
+        "--groups (default for it); from a tree, the leaves below each inner node; L:\n"
+        "weight of each task by itself",
+        parameter=Parameter("lam", 1.0),
     ),
-    "individual": Kind("individual", "names", _ANY),
-    "union": Kind("union", "names", _ANY),
-    "easy": Kind("easy", "names", _ANY),
+    "individual": Kind("individual", "names", _ANY, "share nothing"),
+    "union": Kind("union", "names", _ANY, "share everything"),
+    "easy": Kind(
+        "easy",
+        "names",
+        _ANY,
+        "share a part",
+        parameter=Parameter("share", 0.5, most=1.0),
+    ),
     "table": Kind("from_tsv", "table", ("table",)),
 }
 #: Kinds to ask for; "table" is the kind of a precomputed table.
@@ -90,3 +142,61 @@ PLAIN = tuple(kind for kind, entry in ALL.items() if entry.takes == "names")
 SCALED = tuple(kind for kind, entry in ALL.items() if entry.takes == "distances")
 #: Kinds with several kernels.
 SEVERAL = tuple(kind for kind, entry in ALL.items() if entry.has_several)
+
+
+def parse_kind(words: str | None) -> tuple[str, tuple[float, ...]]:
+    """Return a kind and its numbers, if any: ("graph", (0.5, 2.0)) for graph:0.5,2.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind, or it takes no such number; the message goes on after the name
+        of what has the value.
+    """
+    kind, colon, numbers = (words or "").partition(":")
+    if kind not in KINDS:
+        raise ValueError(f"must be one of {', '.join(KINDS)}, got {words!r}")
+    parameter = ALL[kind].parameter
+    if not colon:
+        return kind, ()
+    if parameter is None:
+        raise ValueError(f"must be {kind} without a number, got {words!r}")
+    try:
+        values = tuple(float(number) for number in numbers.split(","))
+    except ValueError:
+        raise ValueError(f"must have numbers after {kind}:, got {words!r}") from None
+    for value in values:
+        try:
+            check_number("", value, least=parameter.least, most=parameter.most)
+        except ValueError as error:
+            raise ValueError(f"{error} in {words!r}") from None
+    return kind, tuple(dict.fromkeys(values))
+
+
+def learnable(value: Any) -> str:
+    """Take a kind with several kernels, or with several numbers."""
+    kind, numbers = parse_kind(str(value))
+    if kind not in SEVERAL and len(numbers) < 2:
+        raise ValueError(
+            f"must be one of {', '.join(SEVERAL)}, or a kind with several numbers such as "
+            f"graphical:0.1,1,10, got {value!r}"
+        )
+    return str(value)
+
+
+def _line(kind: str, entry: Kind) -> str:
+    of = entry.parameter
+    shown = f"{kind}:{of.name[0].upper()}" if of else kind
+    text = entry.text.replace("\n", "\n" + " " * 16)
+    return f"  {shown:<14}{text}{f' (default: {of.default:g})' if of else ''}\n"
+
+
+#: Explains the kinds to users of the command line.
+MANUAL = (
+    "kinds of similarity:\n"
+    + "".join(_line(kind, ALL[kind]) for kind in KINDS)
+    + """\
+Several numbers, as in graphical:0.1,1,10, give a kernel each: train and compare choose by held-out
+labels, --mkl learns weights. If a kind needs a tree, --alignment and --distances are turned into
+one by average linkage."""
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -254,7 +255,9 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     """Read which organisms belong to which groups.
 
     Every line is ``organism<TAB>group`` or ``organism<TAB>group<TAB>weight``. An organism may be
-    in several groups. A first line ``organism<TAB>group`` is a header.
+    in several groups. A group may be in others, as the terms of an ontology are: its organisms are
+    then in these, too, at the product of the weights, the largest over all ways. A first line
+    ``organism<TAB>group`` is a header.
 
     Parameters
     ----------
@@ -264,13 +267,13 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     Returns
     -------
     dict of str to dict of str to float
-        Members of every group with their weights (default 1), in the order of the file.
+        Organisms of every group with their weights (default 1), groups in the order of the file.
 
     Raises
     ------
     InputFormatError
-        If a line has no group, a membership is repeated, or a weight is not a positive number;
-        the message gives file and line.
+        If a line has no group, a membership is repeated, a weight is not a positive number, or a
+        group is in itself; the message gives file and line, or the groups.
     """
     groups: dict[str, dict[str, float]] = {}
     for i, (place, fields) in enumerate(read_rows(path, "a table of groups")):
@@ -290,7 +293,31 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
         groups[group][organism] = weight
     if not groups:
         Place(os.fspath(path)).refuse("is not a table of groups: it has no rows")
-    return groups
+    try:
+        return _opened(groups)
+    except CycleError as error:
+        around = " in ".join(error.args[1][::-1])
+        Place(os.fspath(path)).refuse(f"no group may be in itself, got {around}; remove a line")
+
+
+def _opened(groups: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """Return the groups with the members of those in them in their place.
+
+    Raises
+    ------
+    CycleError
+        If a group is in itself.
+    """
+    inner = {
+        label: [name for name in members if name in groups] for label, members in groups.items()
+    }
+    opened: dict[str, dict[str, float]] = {}
+    for label in TopologicalSorter(inner).static_order():
+        own = opened[label] = {}
+        for name, weight in groups[label].items():
+            for member, share in opened.get(name, {name: 1.0}).items():
+                own[member] = max(own.get(member, 0.0), weight * share)
+    return {label: opened[label] for label in groups}
 
 
 def all_members(groups: Mapping[str, Iterable[str]]) -> tuple[str, ...]:

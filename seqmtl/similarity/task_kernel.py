@@ -14,6 +14,7 @@ from seqmtl.coupling import Nodes
 from seqmtl.exceptions import InputFormatError
 from seqmtl.similarity import checks
 from seqmtl.similarity.distances import Distances
+from seqmtl.similarity.graphs import components
 from seqmtl.similarity.kernel_base import NamedKernels
 from seqmtl.similarity.relation_tables import all_members, membership
 from seqmtl.similarity.trees import TreeSource, prune_to
@@ -104,19 +105,29 @@ class TaskKernel(NamedKernels):
         return cls(names, nodes.matrices(), source, labels=labels, nodes=nodes)
 
     @classmethod
-    def graph(cls, adjacency: Any, names: Iterable[str]) -> Self:
-        """Return K = (I + L)^-1, L = D - A the graph Laplacian (Widmer et al. 2012, eq. 8, 11).
+    def graph(cls, adjacency: Any, names: Iterable[str], a: float = 1.0) -> Self:
+        """Return K = (a I + L)^-1, L = D - A the graph Laplacian (Widmer et al. 2012, eq. 8, 11).
 
         Parameters
         ----------
         adjacency : array_like or SciPy sparse, shape (T, T)
             A, symmetric, non-negative; the diagonal is ignored. The graph may have several
-            components, and tasks without edges, whose K is 1 on the diagonal and 0 elsewhere.
+            components, and tasks without edges, whose K is 1/a on the diagonal and 0 elsewhere.
         names : iterable of str
             Task names.
+        a : float, default=1.0
+            Weight of the norm of every task. 0 gives the pseudo-inverse of L (Widmer et al. 2015,
+            2.6.1, eq. 19), which is singular: the weights of a component sum to 0, so its tasks
+            share what differs between them and lack what they have in common. As `a` tends to 0,
+            K grows without bound in that direction instead.
+
+        Raises
+        ------
+        ValueError
+            If A is not an adjacency matrix, `a` is negative, or it is 0 and a task has no edge.
         """
         names = tuple(names)
-        return cls(names, _graph(adjacency, names), "graph")
+        return cls(names, _graph(adjacency, names, a), _named("graph", a))
 
     @classmethod
     def graphical(cls, adjacency: Any, a: ArrayLike, names: Iterable[str]) -> Self:
@@ -214,24 +225,26 @@ class TaskKernel(NamedKernels):
     @classmethod
     def hierarchical(
         cls,
-        tree: TreeSource,
+        tree: TreeSource | Mapping[str, Iterable[str]],
         names: Iterable[str] | None = None,
         rho: float = 1.0,
         rho0: float = 1.0,
     ) -> Self:
-        """Return one K_m per inner node of a tree: I/rho + 11'/rho0 on its leaves, zero elsewhere.
+        """Return one K_m per inner node of a tree, or per group: I/rho + 11'/rho0 on its tasks.
 
-        Every clade is a group with its own weight (Widmer et al. 2015, 2.6.2). Branch lengths are
-        ignored. Nodes with one child do not form a group.
+        Elsewhere K_m is zero, so every clade or group has its own weight (Widmer et al. 2015,
+        2.6.2). K_m is the pseudo-inverse of G of :meth:`clustering` for one group.
 
         Parameters
         ----------
-        tree : Tree, str or path-like
-            See :func:`seqmtl.similarity.trees.read_tree`.
+        tree : Tree, str, path-like or mapping of str to iterable of str
+            See :func:`seqmtl.similarity.trees.read_tree`; branch lengths are ignored, and nodes
+            with one child do not form a group. Or groups as :meth:`clustering` takes them, such as
+            the terms of an ontology; of groups with the same tasks the first is used.
         names : iterable of str, optional
-            Leaves to include, at least two, in this order. Default: all leaves.
+            Tasks to include, at least two, in this order. Default: all.
         rho : float, default=1.0
-            Weight of the distance of a task from the centre of the group.
+            Weight of the distance of a task from the centre of the group, times its weight there.
         rho0 : float, default=1.0
             Weight of the centre.
 
@@ -240,29 +253,36 @@ class TaskKernel(NamedKernels):
         InputFormatError
             If the tree cannot be read.
         UnknownTaskError
-            If a name is not a leaf; the message lists near matches.
+            If a name is not a leaf, or in no group; the message lists near matches.
         """
         rho, rho0 = checks.positive(rho, "rho"), checks.positive(rho0, "rho0")
-        tree, wanted, order = prune_to(tree, names)
-        if len(wanted) < 2:
+        if isinstance(tree, Mapping):
+            wanted = checks.check_names(all_members(tree) if names is None else names)
+            R, source = membership(tree, wanted), f"{len(tree)} groups"
+            kept = np.unique(R, axis=0, return_index=True)[1]
+            kept = np.sort(kept[R[kept].any(axis=1)])
+            R, labels = R[kept], [[*tree][c] for c in kept]
+        else:
+            tree, wanted, order = prune_to(tree, names)
+            inner = np.setdiff1d(np.arange(len(tree)), tree.leaves)
+            R, source = tree.membership()[np.ix_(inner, order)].astype(np.float64), tree.source
+            labels = [tree.node_name(i) for i in inner]
+        M, T = len(R), len(wanted)
+        if T < 2:
             raise ValueError(
-                f"names must be at least two leaves of the tree, got {len(wanted)} of "
-                f"{tree.source}; a single task has no relatives: use individual"
+                f"names must be at least two tasks, got {T} of {source}; a single task has no "
+                "relatives: use individual"
             )
-        inner = np.setdiff1d(np.arange(len(tree)), tree.leaves)
-        M, T = len(inner), len(wanted)
         require_memory(16.0 * M * T * T, f"{M} kernels of {T} tasks", "use fewer tasks")
-        members = tree.membership()[np.ix_(inner, order)]
-        m, t = np.nonzero(members)  # a node for every pair of a clade and a task in it
+        m, t = np.nonzero(R)  # a node for every pair of a group and a task in it
         alone = np.zeros((T, m.size))
         alone[t, np.arange(m.size)] = 1.0
         nodes = Nodes(
-            np.concatenate([members.T.astype(np.float64), alone], axis=1),
-            np.repeat([1.0 / rho0, 1.0 / rho], [M, m.size]),
+            np.concatenate([(R > 0.0).T.astype(np.float64), alone], axis=1),
+            np.concatenate([np.full(M, 1.0 / rho0), 1.0 / (rho * R[m, t])]),
             np.concatenate([np.arange(M), m]),
         )
-        labels = [tree.node_name(i) for i in inner]
-        return cls._of_nodes(wanted, nodes, f"hierarchical({tree.source})", labels)
+        return cls._of_nodes(wanted, nodes, f"hierarchical({source})", labels)
 
     @classmethod
     def smooth(
@@ -316,9 +336,13 @@ class TaskKernel(NamedKernels):
 
     @classmethod
     def multigraph(
-        cls, adjacencies: Iterable[Any], names: Iterable[str], labels: Iterable[str] | None = None
+        cls,
+        adjacencies: Iterable[Any],
+        names: Iterable[str],
+        labels: Iterable[str] | None = None,
+        a: float = 1.0,
     ) -> Self:
-        """Return K_m = (I + L_m)^-1 for several graphs of the tasks (Widmer et al. 2015, 2.6.1).
+        """Return K_m = (a I + L_m)^-1 for several graphs of the tasks (Widmer et al. 2015, 2.6.1).
 
         Parameters
         ----------
@@ -328,11 +352,14 @@ class TaskKernel(NamedKernels):
             Task names.
         labels : iterable of str, optional
             Names of the graphs. Default: graph 1, graph 2, ...
+        a : float, default=1.0
+            Weight of the norm of every task; 0 gives pseudo-inverses, see :meth:`graph`.
         """
         names = tuple(names)
-        K = [_graph(A, names) for A in adjacencies]
+        K = [_graph(A, names, a) for A in adjacencies]
         labels = [f"graph {m + 1}" for m in range(len(K))] if labels is None else labels
-        return cls(names, np.array(K).reshape(-1, len(names), len(names)), "graphs", labels=labels)
+        stack = np.array(K).reshape(-1, len(names), len(names))
+        return cls(names, stack, _named("graphs", a), labels=labels)
 
     @classmethod
     def from_newick(
@@ -387,9 +414,18 @@ def _given(names: Iterable[str] | None) -> tuple[str, ...]:
     return checks.check_names(names)
 
 
-def _graph(adjacency: Any, names: tuple[str, ...]) -> NDArray[np.float64]:
-    """Return (I + L)^-1."""
-    return _inverse(checks.as_adjacency(adjacency, names), np.ones(len(names)))
+def _named(source: str, a: float) -> str:
+    return source if a == 1.0 else f"{source}(a={a:g})"
+
+
+def _graph(adjacency: Any, names: tuple[str, ...], a: float) -> NDArray[np.float64]:
+    """Return (a I + L)^-1, or the pseudo-inverse of L for a = 0."""
+    A = checks.as_adjacency(adjacency, names)
+    if checks.positive(a, "a", or_zero=True):
+        return _inverse(A, np.full(len(names), a))
+    group = components(A)
+    P = (group[:, None] == group) / np.bincount(group)[group]  # projects on the null space of L
+    return _inverse(A - P, np.ones(len(names))) - P  # of L + P, which is invertible
 
 
 def _inverse(A: NDArray[np.float64], a: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,8 +15,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from seqmtl._checks import check_integer, check_number
-from seqmtl._memory import require_memory
 from seqmtl.estimators._base import TaskClassifier
+from seqmtl.exceptions import MemoryLimitError
 from seqmtl.kernels import BaseKernel, check_psd, make_kernel
 from seqmtl.models.calibration import calibrate_tasks, find_copies
 from seqmtl.models.examples import Examples
@@ -26,7 +27,10 @@ from seqmtl.sequences.task_array import split_tasks
 from seqmtl.tables.descent import KernelSolution, descend
 from seqmtl.tables.kernel_model import KernelModel
 from seqmtl.tables.rules import WeightRule
-from seqmtl.tables.svm import Machine, best_intercept, solve_dual
+from seqmtl.tables.svm import Machine
+from seqmtl.tables.working_set import LargeMachine, require_matrices
+
+logger = logging.getLogger(__name__)
 
 Array = NDArray[np.float64]
 
@@ -44,8 +48,8 @@ class Prepared(NamedTuple):
         Base kernels with their parameters.
     groups : list of ndarray of int64
         Tasks of each SVM.
-    machines : list of Machine
-        One SVM for each group of tasks.
+    machines : list of Machine, or of LargeMachine
+        One SVM for each group of tasks; large ones if their matrices do not fit into memory.
     constant : float
         What was added to the base kernels, as a constant feature.
     """
@@ -54,7 +58,7 @@ class Prepared(NamedTuple):
     sources: NDArray[np.int64]
     kernels: tuple[BaseKernel, ...]
     groups: list[NDArray[np.int64]]
-    machines: list[Machine]
+    machines: list[Any]
     constant: float
 
     def rows(self, number: int) -> NDArray[np.int64]:
@@ -165,23 +169,24 @@ class KernelClassifier(TaskClassifier):
         C = self._costs(examples)
         members = [np.array(group) for group in groups]
         rows = [np.flatnonzero(np.isin(ids, group)) for group in members]
-        require_matrices(len(resolved), *(part.size for part in rows))
-        machines = []
+        machines: list[Any] = []
+        is_large = _is_large(resolved, [part.size for part in rows], compared is not None)
         for group, part in zip(members, rows, strict=True):
+            own = (
+                y[part],
+                C[part],
+                np.searchsorted(group, ids[part]),
+                products[:, group][:, :, group],
+            )
+            if is_large:
+                machines.append(LargeMachine(resolved, X[part], *own, has_intercept, constant))
+                continue
             first = X[part] if compared is None else compared[part]
             grams = [
                 kernel_matrix(k, first, None if compared is None else X[part]) for k in resolved
             ]
-            machines.append(
-                Machine(
-                    np.array(grams) + constant if constant else np.array(grams),
-                    y[part],
-                    C[part],
-                    np.searchsorted(group, ids[part]),
-                    products[:, group][:, :, group],
-                    has_intercept,
-                )
-            )
+            stack = np.array(grams) + constant if constant else np.array(grams)
+            machines.append(Machine(stack, *own, has_intercept))
         sources = np.arange(y.size) if sources is None else sources
         return Prepared(examples, sources, resolved, members, machines, constant)
 
@@ -308,6 +313,28 @@ def resolve_all(kernels: Any, examples: Examples) -> tuple[BaseKernel, ...]:
     return tuple(kernel.resolve(examples.data, examples.weight) for kernel in found)
 
 
+def _is_large(kernels: Sequence[BaseKernel], sizes: list[int], must_fit: bool) -> bool:
+    """Tell whether the kernel matrices do not fit into memory, and log it.
+
+    Raises
+    ------
+    MemoryLimitError
+        If they do not, and are given or must be checked as a whole.
+    """
+    try:
+        require_matrices(len(kernels), *sizes)
+    except MemoryLimitError:
+        if must_fit or not all(kernel.is_psd for kernel in kernels):
+            raise
+        logger.warning(
+            "%d kernel matrices of %d examples do not fit into memory: only those of support "
+            "vectors are kept, which is slower",
+            len(kernels), sum(sizes),
+        )  # fmt: skip
+        return True
+    return False
+
+
 def kernel_matrix(kernel: BaseKernel, X: Any, Z: Any = None) -> Array:
     """Return the kernel matrix of examples, shape (n, n).
 
@@ -322,7 +349,9 @@ def kernel_matrix(kernel: BaseKernel, X: Any, Z: Any = None) -> Array:
     return H
 
 
-def held_out_scores(machine: Machine, theta: Array, scores: Array, tol: float) -> Array:
+def held_out_scores(
+    machine: Machine | LargeMachine, theta: Array, scores: Array, tol: float
+) -> Array:
     """Return cross-validated scores of the examples of an SVM.
 
     Folds are stratified by task and class, and copies of an example share a fold. An example that
@@ -330,7 +359,7 @@ def held_out_scores(machine: Machine, theta: Array, scores: Array, tol: float) -
 
     Parameters
     ----------
-    machine : Machine
+    machine : Machine or LargeMachine
         The SVM, with n examples.
     theta : ndarray of float64, shape (M,)
         Kernel weights.
@@ -339,33 +368,16 @@ def held_out_scores(machine: Machine, theta: Array, scores: Array, tol: float) -
     tol : float
         Tolerance on violations of the optimality conditions.
     """
-    H, y, C, has_intercept = machine.matrix(theta), machine.y, machine.C, machine.has_intercept
-    copy_of = find_copies(scores, np.diagonal(H), y)
+    y, (diagonal, score_apart) = machine.y, machine.apart(theta, tol)
+    copy_of = find_copies(scores, diagonal, y)
     one_of_each = np.unique(copy_of, return_index=True)[1]
     tasks = machine.tasks[one_of_each]
     folds = draw_folds(y[one_of_each], tasks, np.random.default_rng(0))[copy_of]
     held_out = scores.copy()
     for fold in range(int(folds.max()) + 1):
         held, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        G = H[np.ix_(kept, kept)]
-        alpha = solve_dual(G, y[kept], C[kept], tol, has_intercept=has_intercept)
-        amounts = alpha * y[kept]
-        bias = best_intercept(G @ amounts, y[kept], C[kept]) if has_intercept else 0.0
-        held_out[held] = H[np.ix_(held, kept)] @ amounts + bias
+        held_out[held] = score_apart(kept, held)
     return held_out
-
-
-def require_matrices(n_kernels: int, *sizes: int) -> None:
-    """Check that kernel matrices of the given sizes fit into memory.
-
-    Raises
-    ------
-    MemoryLimitError
-        If they do not.
-    """
-    entries = float(n_kernels) * sum(n * n for n in sizes) + 2.0 * max(sizes) ** 2
-    what = f"{n_kernels} x {len(sizes)} kernel matrices of up to {max(sizes):,} examples"
-    require_memory(8.0 * entries, what, "train on fewer examples")
 
 
 def _is_text(X: Any) -> bool:

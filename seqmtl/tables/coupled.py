@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial
 from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import resolve_kernel, resolve_kernels, used_kernels
+from seqmtl.similarity.graphs import components
 from seqmtl.tables.classifier import KernelClassifier, MKLClassifier, Prepared
 from seqmtl.tables.descent import KernelSolution, Look, Step, descend
 from seqmtl.tables.rules import Shared
@@ -156,10 +157,8 @@ class MultiTaskKernelSVC(KernelClassifier):
 
 def connected_tasks(K: Array) -> list[NDArray[np.int64]]:
     """Return the groups of tasks that K connects, directly or indirectly."""
-    from scipy.sparse.csgraph import connected_components
-
-    n_groups, group = connected_components(K != 0.0, directed=False)
-    return [np.flatnonzero(group == number) for number in range(n_groups)]
+    group = components(K)
+    return [np.flatnonzero(group == number) for number in range(group.max() + 1)]
 
 
 _FEW = 500  # examples up to which training to rounding takes a tenth of a second

@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
+from seqmtl._checks import is_finite_number
 from seqmtl.estimators.scoring import TaskScorer
 from seqmtl.sequences.task_array import split_tasks
+from seqmtl.similarity import TaskKernel
 
 
 class GridPoint(NamedTuple):
@@ -32,12 +34,19 @@ class GridPoint(NamedTuple):
 
     def __str__(self) -> str:
         """Return the settings."""
-        return ", ".join(f"{name} = {value:g}" for name, value in self.settings.items())
+        return ", ".join(f"{name} = {_shown(value)}" for name, value in self.settings.items())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the point as JSON values."""
-        settings = {k: "inf" if math.isinf(v) else float(v) for k, v in self.settings.items()}
+        settings = {
+            name: float(value) if is_finite_number(value) else _shown(value)
+            for name, value in self.settings.items()
+        }
         return settings | {"score": self.score if math.isfinite(self.score) else None}
+
+
+def _shown(value: Any) -> str:
+    return value.source if isinstance(value, TaskKernel) else f"{value:g}"
 
 
 def grid_scores(  # noqa: PLR0913

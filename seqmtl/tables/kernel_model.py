@@ -10,7 +10,6 @@ has kernel weights of its own.
 from __future__ import annotations
 
 import itertools
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -21,21 +20,17 @@ from numpy.typing import NDArray
 from seqmtl._checks import refuse
 from seqmtl._names import match_names
 from seqmtl.exceptions import SeqmtlError, UnknownTaskError
-from seqmtl.kernels import BaseKernel, Linear, Standardized, kernel_from_dict, short_name
+from seqmtl.kernels import BaseKernel, Linear, Standardized, kernel_from_dict
 from seqmtl.models.base import Model
 from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, part
-from seqmtl.models.training_text import calibration_text
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
-from seqmtl.similarity.tree_text import draw_tree_text
+from seqmtl.tables.kernel_text import kernel_text
 from seqmtl.tables.one_vs_one import vote
 
 _CHUNK = 1 << 22  # kernel values at a time
-_SHOWN = ("C", "p", "q", "norm", "share", "regularizer", "tol", "balanced", "task_kernel")
-_OF_TASKS = {"objectives": "objective", "losses": "loss", "weights": "trade-off weight"}
-_ALIKE = 1e-6  # relative to the largest weight: below, tasks are shown as having the same weights
 
 
 @dataclass
@@ -61,7 +56,7 @@ class KernelModel(Model):
     tasks : tuple of str
         Names of the tasks.
     classes : tuple
-        Classes. With more than two, the tasks are pairs of classes.
+        Classes; none in regression. With more than two, the tasks are pairs of classes.
     feature_names : tuple of str
         Names of the input features, if known.
     """
@@ -102,7 +97,8 @@ class KernelModel(Model):
         scale : Standardized, optional
             How the numbers were scaled before.
         classes : tuple
-            Classes of novelties and of what is known; those of a classifier are its own.
+            Classes of novelties and of what is known; those of a classifier are its own, and a
+            regressor has none.
         """
         W, bias = np.array(estimator.coef_, dtype=np.float64), estimator.intercept_.copy()
         if scale is not None:
@@ -111,8 +107,10 @@ class KernelModel(Model):
         T, kind, calibration = len(W), estimator.model_.kind, estimator.model_.calibration
         if kind == "novelty":
             bias, calibration = bias - calibration[:, 0], np.zeros_like(calibration)
-        else:
+        elif kind == "classification":
             classes = tuple(estimator.classes_.tolist())
+        of = getattr(estimator, "kernel_weights_", ())
+        weights = [{"label": each["label"], "weight": each["weight"]} for each in of]
         return cls(
             kernels=(Linear(),),
             examples=W,
@@ -124,7 +122,7 @@ class KernelModel(Model):
             calibration=calibration,
             tasks=estimator.tasks_,
             classes=classes,
-            training={"C": float(estimator.C)},
+            training={"C": float(estimator.C)} | ({"mkl": weights} if weights else {}),
             kind=kind,
         )
 
@@ -201,9 +199,11 @@ class KernelModel(Model):
         The parameters are those of :meth:`decision_function`.
         """
         data, tasks = split_tasks(data, tasks)
-        if tasks is None and len(self.classes) == 2:
+        if tasks is None and len(self.classes) <= 2:
             tasks = self._carried_tasks(data)
         scores = self.decision_function(data, tasks, from_relatives=from_relatives)
+        if self.kind == "regression":
+            return {"task": np.full(len(scores), tasks, dtype=object), "score": scores}
         classes = np.array(self.classes, dtype=object)[self.choose(scores)]
         if scores.ndim == 2:
             votes = zip(self.classes, scores.T, strict=True)
@@ -218,6 +218,8 @@ class KernelModel(Model):
         self, labels: NDArray[Any], scores: NDArray[np.float64], tasks: Any, **options: Any
     ) -> dict[str, Any]:
         """Compare scores with labels, including accuracy; with several classes accuracy only."""
+        if self.kind == "regression":
+            return super().evaluate(labels, scores, tasks)
         is_right = self.choose(scores) == labels
         if scores.ndim == 2:
             classes = [(str(c), is_right[labels == i]) for i, c in enumerate(self.classes)]
@@ -237,6 +239,8 @@ class KernelModel(Model):
         SeqmtlError
             If a label is not one of the classes.
         """
+        if self.kind == "regression":
+            return labels
         number = {name: i for i, name in enumerate(self.classes)}
         given = labels.tolist()
         strange = next((label for label in given if label not in number), None)
@@ -248,7 +252,9 @@ class KernelModel(Model):
         return np.array([number[label] for label in given], dtype=np.int64)
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:
-        """Predict the class of every example; parameters as in :meth:`decision_function`."""
+        """Predict the class, or the number in regression; parameters as `decision_function`."""
+        if self.kind == "regression":
+            return self.decision_function(X, tasks)
         return np.asarray(self.classes)[self.choose(self.decision_function(X, tasks), tasks)]
 
     def choose(self, scores: NDArray[np.float64], tasks: Any = None) -> NDArray[np.int64]:
@@ -310,21 +316,7 @@ class KernelModel(Model):
 
     def text(self, file: str) -> list[str]:
         """Return a readable summary of the model, line by line; `file` is the name to show."""
-        training = self.training
-        settings = ", ".join(f"{name}={training[name]}" for name in _SHOWN if name in training)
-        return [
-            f"model          {file}, {training.get('method', 'kernels')}",
-            *_wrapped("examples", _examples(self)),
-            *_wrapped("classes", ", ".join(map(str, self.classes))),
-            *_wrapped("kernels", "; ".join(short_name(kernel) for kernel in self.kernels)),
-            f"support        {training.get('n_support', len(self.amounts)):,} vectors"
-            + (f" of {training['n']:,} examples" if "n" in training else ""),
-            f"settings       {settings}",
-            *_solution(training),
-            *_tasks(self),
-            *_weights(self),
-            *calibration_text(training),
-        ]
+        return kernel_text(self, file)
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays = _pack_examples(self.inputs, self.examples) | {
@@ -418,76 +410,3 @@ def _unpack_examples(kind: str, arrays: dict[str, NDArray[Any]]) -> Any:
     if kind == "windows" and set(letters) - set("ACGTN"):
         raise ValueError("array letters must hold letters of DNA")
     return Windows.from_strings(texts) if kind == "windows" else np.array(texts)
-
-
-def _wrapped(title: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        text, 100, initial_indent=f"{title:<15}", subsequent_indent=" " * 15,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
-
-
-def _examples(model: KernelModel) -> str:
-    """Describe the type of the examples."""
-    if model.inputs == "windows":
-        return f"windows of {model.length} bases"
-    names = ", ".join(model.feature_names)
-    if model.inputs == "sequences":
-        return f"sequences{f' of the column {names}' if names else ''}"
-    scaled = any(kernel.is_standardized for kernel in model.kernels)
-    return f"{model.length} numbers{', standardized' * scaled}{f': {names}' if names else ''}"
-
-
-def _solution(training: dict[str, Any]) -> list[str]:
-    """Describe the solution: objective, duality gap, epochs."""
-    known = [(name, training[name]) for name in ("objective", "gap", "n_iter") if name in training]
-    stopped = "" if training.get("converged", True) else " (stopped before the tolerance)"
-    text = ", ".join(f"{name} {value:.6g}" for name, value in known)
-    return [f"solution       {text}{stopped}"] if known else []
-
-
-def _tasks(model: KernelModel) -> list[str]:
-    """List what is known of every task, in columns."""
-    training, lines = model.training, []
-    support = np.bincount(model.task_ids, minlength=len(model.tasks))
-    counts = training.get("tasks", {})
-    values = {"n": "examples", "n_positive": f"of {model.classes[1]}"}
-    known = [key for key in values if all(key in counts.get(name, {}) for name in model.tasks)]
-    for t, name in enumerate(model.tasks):
-        row = {} if "losses" in training else {"support": f"{support[t]:,}"}
-        row |= {values[key]: f"{counts[name][key]:,}" for key in known}
-        row |= {
-            title: f"{training[key][t]:.4g}" for key, title in _OF_TASKS.items() if key in training
-        }
-        lines += [["tasks", *row]] * (t == 0) + [[name, *row.values()]]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])])
-        for name, *cells in lines
-    ]
-
-
-def _weights(model: KernelModel) -> list[str]:
-    """Draw the learnt kernel weights, per task if they differ."""
-    training = model.training
-    if "mkl" in training:
-        learnt = training["mkl"]
-        names = np.repeat([short_name(k) for k in model.kernels], len(learnt) // len(model.kernels))
-        labels = [f"{n} x {entry['label']}" for n, entry in zip(names, learnt, strict=True)]
-        return _bars("learnt weights", labels, [entry["weight"] for entry in learnt])
-    if "theta" not in training:
-        return []
-    theta = np.array(training["theta"])
-    kernels = [short_name(kernel) for kernel in model.kernels]
-    if np.ptp(theta, axis=0).max() <= _ALIKE * theta.max():
-        return _bars("learnt weights, in all tasks", kernels, theta[0].tolist())
-    lines = _bars("learnt weights, mean of the tasks", kernels, theta.mean(axis=0).tolist())
-    width = max(map(len, model.tasks))
-    rows = [f"  {name:<{width}}  " + " ".join(f"{v:.3f}" for v in row)
-            for name, row in zip(model.tasks, theta, strict=True)]  # fmt: skip
-    return [*lines, "learnt weights of every task, in the same order", *rows]
-
-
-def _bars(title: str, labels: list[str], weights: list[float]) -> list[str]:
-    text = draw_tree_text(labels, [()] * len(labels), weights)
-    return [title, *(f"  {line}" for line in text.splitlines())]

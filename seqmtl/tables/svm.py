@@ -17,6 +17,7 @@ Source: Li, Georgiopoulos, Anagnostopoulos (2014), eq. 2, in the notation of Wid
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -132,6 +133,18 @@ class Machine:
         half_q = 0.5 * float(theta @ q)
         primal, dual = half_q + float(losses.sum()), float(alpha.sum()) - half_q
         return SVMSolution(alpha, f + bias, bias, primal, dual, q)
+
+    def apart(self, theta: Array, tol: float) -> tuple[Array, Callable[..., Array]]:
+        """Return the diagonal of the kernel, and what trains on some examples and scores others."""
+        H = self.matrix(theta)
+
+        def scores(kept: NDArray[np.int64], held: NDArray[np.int64]) -> Array:
+            G, y, C = H[np.ix_(kept, kept)], self.y[kept], self.C[kept]
+            amounts = y * solve_dual(G, y, C, tol, has_intercept=self.has_intercept)
+            bias = best_intercept(G @ amounts, y, C) if self.has_intercept else 0.0
+            return np.asarray(H[np.ix_(held, kept)] @ amounts + bias)
+
+        return np.diagonal(H), scores
 
 
 def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool = True) -> Array:

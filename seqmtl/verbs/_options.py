@@ -16,7 +16,7 @@ from seqmtl.files.outputs import write_json
 from seqmtl.request import Request, option, required
 
 if TYPE_CHECKING:
-    from seqmtl.features.positional_kmers import PositionalKmers
+    from seqmtl.features._base import FeatureDefinition
 
 logger = logging.getLogger("seqmtl")
 
@@ -71,11 +71,9 @@ def seed(what: str, default: int = 0) -> Any:
 
 def features(value: Any) -> str:
     """Take a list of k-mer features."""
-    from seqmtl.features.positional_kmers import PositionalKmers
-
     words = _kinds.text(value)
     try:
-        str(PositionalKmers(words))
+        str(feature_map(words, None))
     except ValueError as error:
         raise ValueError(f"{error}\n{GRAMMAR}") from error
     return words
@@ -88,11 +86,14 @@ def hash_bits(value: Any) -> int:
     return bits
 
 
-def feature_map(words: str | None, bits: int | None) -> PositionalKmers:
+def feature_map(words: str | None, bits: int | None) -> FeatureDefinition:
     """Return the features that are asked for, or the default."""
+    from seqmtl.features.joint import JointFeatures
     from seqmtl.features.positional_kmers import PositionalKmers
 
-    return PositionalKmers(words, hash_bits=bits)
+    parts = [None] if words is None else words.split("+")
+    maps = [PositionalKmers(part and part.strip(), hash_bits=bits) for part in parts]
+    return JointFeatures(maps) if len(maps) > 1 else maps[0]
 
 
 def features_option(group: str) -> Any:

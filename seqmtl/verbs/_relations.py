@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from seqmtl import _kinds
 from seqmtl.exceptions import UsageError
 from seqmtl.request import Request, option
-from seqmtl.similarity.kinds import KINDS, PLAIN, SCALED, SEVERAL
+from seqmtl.similarity.kinds import KINDS, MANUAL, PLAIN, SCALED, SEVERAL, learnable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +48,9 @@ class Relations(Request):
         metavar="FILE",
         is_repeated=True,
     )
-    groups: str | None = _source("lines of organism, group and an optional weight", metavar="TSV")
+    groups: str | None = _source(
+        "lines of organism or group, its group, optional weight", metavar="TSV"
+    )
     scales: tuple[float, ...] | None = _source(
         f"scales of {' and '.join(SCALED)} (default: 1/4, 1 and 4 times the median distance)",
         metavar="S,...",
@@ -61,7 +63,7 @@ class Relations(Request):
         Parameters
         ----------
         what : str or None
-            One of :data:`seqmtl.similarity.kinds.KINDS`, or the path of a table.
+            See :func:`seqmtl.similarity.kinds.parse_kind`; or the path of a table.
 
         Raises
         ------
@@ -70,7 +72,8 @@ class Relations(Request):
         """
         from seqmtl.similarity.build import KernelRequest
 
-        kind, table = (what, None) if what in KINDS else (None, what)
+        is_kind = what is not None and what.partition(":")[0] in KINDS
+        kind, table = (what, None) if is_kind else (None, what)
         sources = (
             self.tree, self.taxonomy, self.alignment, self.distances, self.graph, self.groups, table
         )  # fmt: skip
@@ -87,12 +90,15 @@ class TrainingRelations(Relations):
     """How training couples the organisms."""
 
     similarity: str | None = _source(
-        f"{', '.join(PLAIN)}, another kind, or a table (default: the tree)", metavar="KIND|TSV"
+        f"{PLAIN[0]}, {PLAIN[1]}, ... (see --similarity help) or table (default: tree)",
+        metavar="KIND|TSV",
+        manual=MANUAL,
     )
     mkl: str | None = _source(
         f"learn the weights of kernels: {', '.join(SEVERAL[:-1])} or {SEVERAL[-1]}",
         metavar="KIND",
-        choices=SEVERAL,
+        kind=learnable,
+        manual=MANUAL,
     )
 
     def check(self) -> None:

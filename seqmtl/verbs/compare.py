@@ -11,7 +11,7 @@ from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
-from seqmtl.similarity.kinds import SCALED, SEVERAL
+from seqmtl.similarity.kinds import MANUAL, SCALED, learnable
 from seqmtl.verbs import _options, _relations
 
 if TYPE_CHECKING:
@@ -64,14 +64,17 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
         default="individual,union,mtl,mkl,default",
     )
     similarity: str | None = _of_methods(
-        "similarity for mtl: a kind (see seqmtl similarity --help) or a table (default: the "
-        "default kind of the source)",
+        "similarity for mtl: a kind (see --similarity help) or a table (default: the default "
+        "kind of the source)",
         metavar="KIND|TSV",
+        manual=MANUAL,
     )
     mkl: str | None = _of_methods(
         "kernels for mkl: one per clade, per distance scale, or per graph (default: hierarchical, "
         "with --scales smooth)",
-        choices=SEVERAL,
+        metavar="KIND",
+        kind=learnable,
+        manual=MANUAL,
     )
     norm: float = _of_methods(
         "p of the p-norm on the kernel weights of mkl", metavar="P", kind=_kinds.norm, default=2.0

@@ -23,7 +23,10 @@ _FIGURES = "these figures are"
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
-    """Measure AUROC and AUPRC of a model per organism or task, with confidence intervals."""
+    """Measure AUROC and AUPRC of a model per organism or task, with confidence intervals.
+
+    Of a regression it measures R^2 and the mean absolute error.
+    """
 
     model: str = _options.model_file()
     data: str | None = _options.window_data(
@@ -57,7 +60,7 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
 
         check_outputs(self.json, self.plot)
         model, request = in_place(load_model(self.model), self)
-        if self.plot and len(model.classes) > 2:
+        if self.plot and len(model.classes) != 2:
             raise SeqmtlError(
                 f"--plot needs a two-class model, got {len(model.classes)} classes; leave it out"
             )

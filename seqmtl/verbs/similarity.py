@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl.exceptions import UsageError
 from seqmtl.files.outputs import check_outputs
 from seqmtl.request import option, verb
+from seqmtl.similarity.kinds import MANUAL
 from seqmtl.verbs import _options
 from seqmtl.verbs._relations import Relations, check_tree
 
 if TYPE_CHECKING:
     from seqmtl.similarity import TaskKernel
+    from seqmtl.similarity.build import KernelRequest
 
 logger = logging.getLogger("seqmtl")
 
@@ -23,11 +25,20 @@ _SOURCES = "--tree, --taxonomy, --alignment, --distances, --graph, --groups"
 
 @dataclass(frozen=True, kw_only=True)
 class Similarity(Relations):
-    """Make the similarity of organisms from a tree, an alignment, distances, graphs or groups."""
+    """Make the similarity of organisms from a tree, an alignment, distances, graphs or groups.
 
+    Of a model, it is the cosine of the weights that it has learnt for every two organisms.
+    """
+
+    model: str | None = option(
+        "model of seqmtl train: how alike its weights are, beside its K and the source below",
+        metavar="MODEL",
+        is_positional=True,
+    )
     similarity: str | None = option(
         "kind, see below, or task kernel as written by -o (default: depends on the source)",
         metavar="KIND|TSV",
+        manual=MANUAL,
     )
     organisms: tuple[str, ...] | None = option(
         "organisms, in this order and spelling (default: all)",
@@ -51,6 +62,22 @@ class Similarity(Relations):
 
         check_outputs(self.output, self.plot)
         relation = self.relation(self.similarity)
+        kernel, others = self._of_model(relation) if self.model else (self._given(relation), None)
+        if self.plot:
+            from seqmtl.evaluation.figures import save_figure
+            from seqmtl.report.similarity_figure import draw_kernel
+
+            tree = relation.read_tree(kernel.names) if relation and relation.has_tree else None
+            save_figure(draw_kernel(kernel, tree, others), self.plot)
+        if self.output:
+            write_lines(self.output, [kernel.to_tsv()])
+            several = f"{kernel.n_kernels} kernels" if kernel.n_kernels > 1 else "a kernel"
+            what = f"{several} of {len(kernel)} organisms from {kernel.source}"
+            logger.info("%s: %s", self.output, what)
+        return kernel
+
+    def _given(self, relation: KernelRequest | None) -> TaskKernel:
+        """Return the kernel of a source."""
         if relation is None:
             raise UsageError(
                 f"give one of {_SOURCES}, or --similarity TSV or individual with --organisms"
@@ -58,19 +85,30 @@ class Similarity(Relations):
         if relation.needs_organisms and self.organisms is None:
             raise UsageError(f"{relation.kind} does not list organisms; give --organisms")
         check_tree(relation, self.organisms or ())
-        kernel = relation.build(self.organisms)
-        if self.plot:
-            from seqmtl.evaluation.figures import save_figure
-            from seqmtl.report.similarity_figure import draw_kernel
+        return relation.build(self.organisms)
 
-            tree = relation.read_tree(kernel.names) if relation.has_tree else None
-            save_figure(draw_kernel(kernel, tree), self.plot)
-        if self.output:
-            write_lines(self.output, [kernel.to_tsv()])
-            several = f"{kernel.n_kernels} kernels" if kernel.n_kernels > 1 else "a kernel"
-            what = f"{several} of {len(kernel)} organisms from {kernel.source}"
-            logger.info("%s: %s", self.output, what)
-        return kernel
+    def _of_model(self, relation: KernelRequest | None) -> tuple[TaskKernel, TaskKernel]:
+        """Return how alike the weights of a model are, and the kernels to compare this with."""
+        import numpy as np
+
+        from seqmtl.models.saved import load_model
+        from seqmtl.similarity import TaskKernel
+
+        model: Any = load_model(str(self.model), only=("weights",))
+        weights = model.weight_similarity().restrict(self.organisms or model.tasks)
+        kernels = [model.kernel.restrict(weights.names).scaled()]
+        labels = ["K of the model"]
+        if relation is not None:
+            check_tree(relation, weights.names)
+            kernels.append(relation.build(weights.names).scaled())
+            labels.append(kernels[-1].source)
+        pairs = np.triu_indices(len(weights), 1)
+        for m, kernel in enumerate(kernels):
+            both = [each.matrix[pairs] for each in (weights, kernel)]
+            if all(np.ptp(values) > 0.0 for values in both if values.size > 1) and both[0].size > 1:
+                labels[m] += f", r = {np.corrcoef(both)[0, 1]:.2f}"
+        logger.info("%s", "; ".join(labels))
+        return weights, TaskKernel.join(kernels, "model", labels)
 
 
 similarity = verb(Similarity)

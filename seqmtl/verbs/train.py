@@ -155,7 +155,7 @@ def _trained(
             request.task_kernel(relation, names),
             _options.feature_map(request.features, request.hash_bits),
         )
-        settings, space = _settings(request), _space(request, kernel, names)
+        settings, space = _settings(request), _space(request, relation, kernel, names)
         site = site_in_dataset(request.data, data.shape[1], request.shift)
         if kept is None:
             choices = None if space is None else space.to_dict()
@@ -218,7 +218,9 @@ def _settings(request: Train) -> Settings:
     )
 
 
-def _space(request: Train, kernel: Any, names: tuple[str, ...]) -> Space | None:
+def _space(
+    request: Train, asked: KernelRequest | None, kernel: Any, names: tuple[str, ...]
+) -> Space | None:
     """Return the hyperparameters to tune, if any; those set by the user stay fixed."""
     from seqmtl.models.kernels import resolve_kernel
     from seqmtl.models.selection import COSTS, Space
@@ -227,7 +229,7 @@ def _space(request: Train, kernel: Any, names: tuple[str, ...]) -> Space | None:
         return None
     costs = COSTS if request.C is None else (request.C,)
     relation = None if kernel is None else resolve_kernel(kernel, names)
-    if request.similarity in PLAIN and relation is not None:
+    if asked is not None and asked.kind in PLAIN and relation is not None:
         return Space.of_cost(relation, costs)
     return Space.of_sharing(names, relation, costs)
 

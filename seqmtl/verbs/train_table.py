@@ -35,9 +35,10 @@ METHODS = {
     "sparse-mkl": "SparseMKLClassifier",
     "minimax": "MinimaxClassifier",
     "one-class": "MultiTaskOneClassSVM",
+    "svr": "MultiTaskSVR",
 }
 
-_PARAMETERS = ("p", "q", "norm", "share", "contamination", "features")
+_PARAMETERS = ("p", "q", "norm", "share", "contamination", "epsilon", "features")
 _RELATIONS = ("similarity", "tree", "taxonomy", "alignment", "distances", "graph", "groups")
 #: Options that only some methods take, with the parameters of their classes that say so.
 _TAKEN_AS = {
@@ -46,7 +47,7 @@ _TAKEN_AS = {
     **dict.fromkeys((*_RELATIONS, "scales"), ("task_kernel", "task_kernels")),
     **dict.fromkeys(("kernel", "sequence"), ("kernel", "kernels")),
     **dict.fromkeys(("tune", "balanced"), ("class_weight",)),
-    "mkl": ("task_kernels",),
+    "mkl": ("task_kernels", "contamination", "epsilon"),
     "max_epochs": ("max_epochs", "max_iter"),
 }
 _FOLDS = 3
@@ -84,7 +85,7 @@ class TrainTable(_options.TrainingRun, _options.TrainingRows, _relations.Trainin
         "SVM per task, with kernel weights shared along the Pareto front, sparse and similar, "
         "partly shared, or separate; minimax: linear, for the worst task; one-class: linear "
         "novelty detection on numbers or on k-mers of windows (of two classes, it learns the "
-        "second)",
+        "second); svr: linear regression on numbers, of the numbers in the label column",
         choices=tuple(METHODS),
     )
     plot: str | None = _options.figure("pareto with several --p: draw the path over them")
@@ -135,12 +136,19 @@ class TrainTable(_options.TrainingRun, _options.TrainingRows, _relations.Trainin
         kind=_kinds.finite_float,
         default=0.1,
     )
+    epsilon: float = _of_model(
+        "svr: error without cost, in units of the label",
+        metavar="E",
+        kind=_kinds.finite_float,
+        default=0.1,
+    )
     features: str | None = _options.features_option("model")
     hash_bits: int | None = _options.hash_bits_option("model")
     C: float | None = _of_model("-C", "cost (default: 1; minimax: 100)")
     tune: tuple[float, ...] | None = _of_model(
         "choose one cost for all tasks by 3-fold cross-validation, by the mean AUROC over "
-        "tasks, or accuracy with more than two classes (replaces -C)",
+        "tasks, or accuracy with more than two classes (replaces -C); so is one of several "
+        "--similarity kernels",
         metavar="C,...",
         kind=_kinds.positive_floats,
     )
@@ -161,11 +169,13 @@ class TrainTable(_options.TrainingRun, _options.TrainingRows, _relations.Trainin
             raise UsageError(f"{flag} is an option of {takers}; {self.method} does not take it")
         is_one_point = self.plot and len(self.p or ()) < 2
         is_several = len(self.kernel) > 1 and not _has(self.method, "kernels")
+        is_fixed = self.norm and not (self.mkl or self.has_classes)
         is_raw, is_unread = self.standardize and self.is_novelty, self.sequence and not self.kernel
         for is_so, message in (
             (self.plot and self.method != "pareto", "--plot is an option of pareto"),
             (is_one_point, "--plot draws the path over several values of --p; give them"),
             (is_several, f"{self.method} takes one --kernel; use kernel-mkl for several"),
+            (is_fixed, "--norm applies to the --mkl weights; give --mkl too"),
             (is_raw, "one-class separates raw numbers from zero; drop --standardize"),
             (self.standardize and self.sequence, "--standardize applies to numbers, not sequences"),
             (is_unread, "--sequence needs a string --kernel, such as spectrum:4"),
@@ -177,6 +187,11 @@ class TrainTable(_options.TrainingRun, _options.TrainingRows, _relations.Trainin
     def is_novelty(self) -> bool:
         """Whether it learns one class."""
         return _has(self.method, "contamination")
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether it learns to tell classes apart."""
+        return not (self.is_novelty or _has(self.method, "epsilon"))
 
     def run(self) -> KernelModel:
         """Train, and write the model.
@@ -221,58 +236,41 @@ def _trained(request: TrainTable, relation: KernelRequest | None, examples: Exam
     """Return the model, trained and described."""
     from seqmtl.kernels import Linear, Standardized
     from seqmtl.tables.kernel_model import KernelModel
+    from seqmtl.verbs._table_labels import check_classes, of_one_class, of_targets
 
-    classes, scale, weight = (-1, 1), None, None
+    classes: tuple[Any, ...] = (-1, 1)
+    scale = weight = None
     points: list[GridPoint] = []
     if request.is_novelty:
-        examples, classes = _of_one_class(examples)
+        examples, classes = of_one_class(examples)
+    elif not request.has_classes:
+        examples, classes = of_targets(examples), ()
     estimator = _estimator(request, relation, examples)
-    if not request.is_novelty:
-        _check_classes(estimator, examples, request.method)
+    if request.has_classes:
+        check_classes(estimator, examples, request.method)
     if request.balanced:
         from sklearn.utils import compute_sample_weight
 
         weight = compute_sample_weight("balanced", examples.y)
-    if request.method == "minimax" and request.standardize is not False:
+    if request.method in ("minimax", "svr") and request.standardize is not False:
         scale = Standardized(Linear()).resolve(examples.X, weight)
         examples = examples._replace(X=scale.transform(examples.X))
-    if not request.is_novelty:
+    if request.has_classes:
         points = _chosen(request, estimator, examples, weight)
+    centre = 0.0 if classes else float(examples.y.mean())  # the intercept is regularised
+    if not classes:
+        examples = examples._replace(y=examples.y - centre)
     estimator, converged = _fitted(request, estimator, examples, weight)
     model = estimator.model_
     if model.structure == "weights" and model.inputs == "numbers":
         model = KernelModel.of_linear(estimator, scale, classes)
+        model.bias += centre
     model.feature_names, model.shift = examples.feature_names, request.shift
     model.training |= _summary(request, model, estimator, examples)
     model.training["converged"] = converged
-    if not request.is_novelty:
+    if request.has_classes:
         model.training["selection"] = [point.to_dict() for point in points]
     return model
-
-
-def _of_one_class(examples: Examples) -> tuple[Examples, tuple[Any, ...]]:
-    """Return the examples of the class to learn (the second of two), and both classes.
-
-    Raises
-    ------
-    SeqmtlError
-        If there are more than two classes.
-    """
-    import numpy as np
-
-    known = (-1, 1) if examples.y is None else tuple(np.unique(examples.y).tolist())
-    if len(known) > 2:
-        raise SeqmtlError(f"labels must have one or two classes, got {len(known)}")
-    if examples.y is None or len(known) < 2:
-        return examples._replace(y=None), (-1, 1)
-    rows = np.flatnonzero(examples.y == known[1])
-    logger.info(
-        "training on the %d examples of %s; leaving out the %d of %s",
-        rows.size, known[1], len(examples.names) - rows.size, known[0],
-    )  # fmt: skip
-    tasks = None if examples.tasks is None else examples.tasks[rows]
-    X, names = examples.X[rows], examples.names[rows]
-    return examples._replace(X=X, y=None, tasks=tasks, names=names), known
 
 
 def _estimator(request: TrainTable, relation: KernelRequest | None, examples: Examples) -> Any:
@@ -296,7 +294,8 @@ def _estimator(request: TrainTable, relation: KernelRequest | None, examples: Ex
         "task_kernel": _task_kernel(request, relation, examples),
         "max_epochs": request.max_epochs,
         "max_iter": request.max_epochs,
-        **{name: getattr(request, name) for name in ("q", "norm", "share", "contamination")},
+        "norm": request.norm or (2.0 if request.mkl else None),
+        **{name: getattr(request, name) for name in ("q", "share", "contamination", "epsilon")},
     }
     settings["task_kernels"] = settings["task_kernel"]
     if _takes(request.method, "kernel"):
@@ -346,40 +345,21 @@ def _task_kernel(request: TrainTable, relation: KernelRequest | None, examples: 
     return None
 
 
-def _check_classes(estimator: Any, examples: Examples, method: str) -> None:
-    import numpy as np
-    from sklearn.utils import get_tags
-
-    y, n_classes = examples.y, np.unique(examples.y).size
-    if y.dtype.kind == "f":
-        first = y[(y % 1 != 0) | (np.abs(y) >= 2.0**53)][0]
-        raise SeqmtlError(
-            f"labels must be names or integers below 2**53, got {first}; name the column of "
-            "classes with --label-column"
-        )
-    if n_classes > 2 and examples.tasks is not None:
-        raise SeqmtlError(
-            f"labels must have two classes if there are tasks, got {n_classes}; for more classes, "
-            "use a table without a task column"
-        )
-    if n_classes > 2 and not get_tags(estimator).classifier_tags.multi_class:
-        raise SeqmtlError(
-            f"labels must have two classes with {method}, got {n_classes}; use pareto or "
-            "another method with one SVM per task, which train one-vs-one"
-        )
-
-
 def _chosen(
     request: TrainTable, estimator: Any, examples: Examples, weight: Any
 ) -> list[GridPoint]:
     """Set open hyperparameters to the best in cross-validation; return all grid points."""
     import numpy as np
 
+    from seqmtl.models.selection import alternatives
     from seqmtl.tables.grid import grid_scores
 
     grid: dict[str, Any] = {"C": request.tune} if request.tune else {}
     if len(request.p or ()) > 1:
         grid["p"] = request.p
+    kernel = getattr(estimator, "task_kernel", None)
+    if kernel is not None and len(kernels := alternatives(kernel)) > 1:
+        grid["task_kernel"] = [*kernels.values()]
     if not grid:
         return []
     n_points, n_done = math.prod(map(len, grid.values())), 0
@@ -447,7 +427,11 @@ def _summary(
         "method": request.method,
         "n": len(examples.names),
         "n_support": int((estimator.dual_coef_ != 0).sum()),
-        **({} if y is None else {"classes": {str(c): int((y == c).sum()) for c in model.classes}}),
+        **(
+            {}
+            if y is None or not model.classes
+            else {"classes": {str(c): int((y == c).sum()) for c in model.classes}}
+        ),
         "tol": request.tol,
         "balanced": request.balanced,
         "sources": request.sources,
@@ -457,7 +441,7 @@ def _summary(
         for name in model.tasks:
             is_own = examples.tasks == name
             summary["tasks"][name] = {"n": int(is_own.sum())}
-            if y is not None:
+            if y is not None and model.classes:
                 n_positive = int((is_own & (y == model.classes[1])).sum())
                 summary["tasks"][name]["n_positive"] = n_positive
     if examples.feature_names:
@@ -468,7 +452,7 @@ def _summary(
     settings = estimator.get_params(deep=False)
     chosen = {
         name: str(settings[name])
-        for name in ("p", "q", "norm", "share", "regularizer")
+        for name in ("p", "q", "norm", "share", "regularizer", "epsilon")
         if name in settings and name not in model.training
     }
     return summary | chosen | estimator.results()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from seqmtl import TaskKernel
+from seqmtl import MultiTaskKernelSVC, MultiTaskSVC, TaskKernel
 from seqmtl.cli import similarity
 from seqmtl.exceptions import UsageError
 from seqmtl.io.dataset import HEADER, KIND
@@ -102,6 +102,7 @@ def test_unknown_organisms_get_near_matches(seqmtl):
         ("--similarity union", "union does not list organisms; give --organisms"),
         ("--taxonomy folder", "tree does not list organisms; give --organisms"),
         ("--tree t --similarity K.tsv", "tree must have one source .* got tree and table"),
+        ("--graph g --similarity graph:x", "kind must have numbers after graph:, got 'graph:x'"),
         ("--tree t --organisms a,,b", "must be comma-separated names, got 'a,,b'"),
         ("--tree t --scales 1,-2", "argument --scales: must be .* above 0, got -2"),
         ("--tree t --scales 1,x", "argument --scales: must be .* above 0, got 'x'"),
@@ -112,6 +113,43 @@ def test_wrong_usage(seqmtl, options, message):
     found = seqmtl(f"similarity {options}", 2).err.splitlines()[-1]
     assert found.startswith("seqmtl similarity: error: ")
     assert all(part in found for part in message.split(".*")), found
+
+
+def test_kinds_take_numbers(write, tmp_path, seqmtl):
+    graph, out = write("a\tb\nb\tc\t2\n"), tmp_path / "K.tsv"
+    A = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
+    seqmtl(f"similarity --graph {graph} --similarity graphical:0.25 -o {out} -q")
+    expected = TaskKernel.graphical(A, 0.25, "abc")
+    assert_allclose(TaskKernel.from_tsv(out).matrix, expected.matrix)
+    shown = seqmtl(f"similarity --graph {graph} --similarity graph:0,2").out
+    assert "mean of 2 kernels, from graph" in shown
+    assert "kernels: a=0, a=2" in shown
+    assert "graphical:A" in seqmtl("train --similarity help").out
+
+
+def test_what_a_model_has_learnt(write, tmp_path, seqmtl):
+    """Widmer 2015, section 6.1: the similarity that is learnt beside the one that is given."""
+    rng, out, plot = np.random.default_rng(0), tmp_path / "K.tsv", tmp_path / "K.svg"
+    names, tree = ["ape", "man", "fly"], write("((ape:1,man:1)primates:2,fly:3)animals;", "t.nwk")
+    X, tasks = rng.normal(size=(60, 4)), np.array(names * 20)
+    y = X @ [1, 1, 0, 0] + np.where(tasks == "fly", X[:, 2], X[:, 3]) > 0
+    svc = MultiTaskSVC(task_kernel="easy").fit(X, y, tasks)
+    svc.model_.save(tmp_path / "m")
+    command = f"similarity {tmp_path / 'm'} --organisms ape,man,fly --tree {tree}"
+    shown = seqmtl(f"{command} -o {out} --plot {plot}").err
+    W = {name: w / np.linalg.norm(w) for name, w in zip(svc.tasks_, svc.coef_, strict=True)}
+    cosines = np.array([[W[s] @ W[t] for t in names] for s in names])
+    found = TaskKernel.from_tsv(out)
+    assert found.names == tuple(names)
+    assert_allclose(found.matrix, cosines, atol=1e-7)
+    pairs = np.triu_indices(3, 1)
+    of_tree = TaskKernel.from_newick(tree, names).matrix
+    r = np.corrcoef(cosines[pairs], of_tree[pairs])[0, 1]
+    assert f"K of the model; tree(t.nwk), r = {r:.2f}" in shown  # easy: all pairs are alike
+    assert f"tree(t.nwk), r = {r:.2f}" in plot.read_text()
+    assert "3 tasks from weights of the model" in seqmtl(f"similarity {tmp_path / 'm'}").out
+    MultiTaskKernelSVC().fit(X, y, tasks).model_.save(tmp_path / "k")
+    assert "kernels" in seqmtl(f"similarity {tmp_path / 'k'}", 1).err
 
 
 def test_many_organisms_are_drawn_as_clades_if_there_are_any(write, tmp_path, seqmtl):

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl import MultiTaskMKLClassifier, MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree
+from seqmtl import (
+    MultiTaskMKLClassifier,
+    MultiTaskModel,
+    MultiTaskSVC,
+    PositionalKmers,
+    TaskKernel,
+    WeightedDegree,
+)
 from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.io import read_windows
 from seqmtl.models import checkpoint as checkpoints
@@ -20,7 +27,8 @@ TREE = "((ape:0.2,man:0.2)primates:0.8,(fly:1.0,bee:0.5):0.1)animals;"
 NAMES = ("ape", "man", "fly")
 FILES = {
     "tree.nwk": TREE,
-    "groups.tsv": "ape\tprimates\nman\tprimates\nape\tall\nman\tall\nfly\tall\n",
+    "one.tsv": "ape\tman\t1\nman\tfly\t0.5\n",
+    "groups.tsv": "ape\tprimates\nman\tprimates\nprimates\tall\nfly\tall\n",
     "kernel.tsv": "name\tfly\tape\tman\nfly\t1\t.2\t.3\nape\t.2\t1\t.7\nman\t.3\t.7\t1\n",
 }
 
@@ -83,6 +91,32 @@ class TestLearntSimilarity:
         assert (theta**1.5).sum() == pytest.approx(1.0)
         assert model.training["settings"]["norm"] == 1.5
 
+    def test_views_times_similarities(self, train, data):
+        """Widmer 2015, Problem 1: every view of the features times every task kernel."""
+        model, _ = train(
+            "--features 'wd:2 + kmers:3/inf' --groups {data}/groups.tsv --mkl hierarchical "
+            "--norm 1.5 --tol 1e-7 --dtype float64 -C 0.5"
+        )
+        windows = read_windows(data / "windows.tsv")
+        views = [PositionalKmers("wd:2"), PositionalKmers("kmers:3/inf")]
+        groups = TaskKernel.hierarchical({"primates": NAMES[:2], "all": NAMES})
+        mkl = MultiTaskMKLClassifier(views, groups, norm=1.5, C=0.5, tol=1e-7, dtype="float64").fit(
+            windows
+        )
+        assert_allclose(model.decision_function(windows), mkl.decision_function(windows), atol=1e-6)
+        weights = [entry["weight"] for entry in model.training["mkl"]]
+        assert_allclose(weights, mkl.theta_, rtol=1e-6)
+        found = [(entry["view"], entry["label"]) for entry in model.training["mkl"]]
+        names = ("wd:2", "kmers:3/inf")
+        assert found == [(view, label) for view in names for label in ("primates", "all")]
+        assert model.kernel.labels == names
+
+    def test_several_numbers_of_a_kind_are_kernels_to_weight(self, train):
+        model, _ = train("--mkl graphical:0.5,2 --graph {data}/one.tsv --norm inf")
+        A = [[0, 1, 0], [1, 0, 0.5], [0, 0.5, 0]]
+        expected = sum(TaskKernel.graphical(A, a, NAMES).matrix for a in (0.5, 2.0))
+        assert_allclose(model.kernel.matrix, expected)
+
     @pytest.mark.parametrize(
         ("options", "names", "matrix"),
         [
@@ -90,6 +124,8 @@ class TestLearntSimilarity:
             ("--similarity {data}/kernel.tsv", NAMES,
              [[1, 0.7, 0.2], [0.7, 1, 0.3], [0.2, 0.3, 1]]),
             ("--similarity union", NAMES, np.ones((3, 3))),
+            ("--similarity graph:0 --graph {data}/one.tsv", NAMES,
+             np.linalg.pinv([[1, -1, 0], [-1, 1.5, -0.5], [0, -0.5, 0.5]])),
             ("", NAMES, (np.ones((3, 3)) + 3 * np.eye(3)) / 4),
             ("--tree {data}/tree.nwk", (*NAMES, "bee"), None),
         ],
@@ -102,7 +138,7 @@ class TestLearntSimilarity:
             K = model.kernel.matrix
             assert K[0, 1] > K[0, 2] > 0
         else:
-            assert_allclose(model.kernel.matrix, matrix)
+            assert_allclose(model.kernel.matrix, matrix, atol=1e-12)
         windows = read_windows(data / "windows.tsv")
         svc = MultiTaskSVC(WeightedDegree(degree=2), model.kernel).fit(windows)
         assert model.training["primal"] == pytest.approx(
@@ -239,7 +275,7 @@ class TestBadInput:
             (1, "--mkl hierarchical --tree '{tree}' --organism ape",
              "got 1 of .*; a single task has no relatives: use indiv"),
             (2, "--mkl hierarchical", "must have one source of tree, .* got none; give tree"),
-            (2, "--mkl tree --tree '{tree}'", "invalid choice: 'tree'"),
+            (2, "--mkl tree --tree '{tree}'", "--mkl: must be one of hierarchical, smooth"),
             (2, "--mkl smooth --similarity tree --tree '{tree}'", "give only one"),
             (2, "--selection auto --mkl smooth --tree '{tree}'",
              "--mkl learns the weights of several similarities at a fixed -C, but"),

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.metrics import r2_score
 from sklearn.preprocessing import StandardScaler
 
 from seqmtl import (
@@ -16,6 +17,7 @@ from seqmtl import (
     MultiTaskKernelSVC,
     MultiTaskOneClassSVM,
     MultiTaskSVC,
+    MultiTaskSVR,
     ParetoMKLClassifier,
     PartiallySharedMKLClassifier,
     PositionalKmers,
@@ -111,6 +113,30 @@ def train(tmp_path):
     return lambda data, method, **options: train_table(
         data, method=method, output=tmp_path / "m", **options
     )
+
+
+def test_one_of_several_similarities_is_chosen_with_the_cost(train, table, tmp_path, seqmtl):
+    """Sheldon 2008, section 3: C and the a of eq. 5 are chosen by cross-validation."""
+    graph = write(tmp_path / "graph.tsv", {"liver": ["liver"], "brain": ["brain"]}, "\t")
+    numbers = (0.01, 1.0, 100.0)
+    options = {"similarity": "graphical:0.01,1,100", "graph": graph, "kernel": "linear"}
+    model = train(table, "kernel-svc", tune="0.1,1", **options)
+    kernels = [TaskKernel.graphical([[0, 1], [1, 0]], a, ("liver", "brain")) for a in numbers]
+    scores = [
+        grid_scores(MultiTaskKernelSVC(KERNELS[0], task_kernel=kernel), {"C": [0.1, 1.0]},
+                    DATA.X[DATA.train], DATA.label[DATA.train], DATA.task[DATA.train])
+        for kernel in kernels
+    ]  # fmt: skip
+    found = {
+        (point["C"], point["task_kernel"]): point["score"] for point in model.training["selection"]
+    }
+    for a, points in zip(numbers, scores, strict=True):
+        for point in points:
+            own = found[point.settings["C"], f"graphical, a={a:g}"]
+            assert own == pytest.approx(point.score, abs=1e-9)
+    best = max(found, key=found.get)
+    assert model.training["task_kernel"] == best[1]
+    assert best[1] in seqmtl(f"info {tmp_path / 'm'}").out
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -402,6 +428,67 @@ def test_novelties_of_a_table(train, tmp_path, seqmtl):
     write(new, columns | {"label": np.where(np.arange(80) < 70, label, "strange")})
     with pytest.raises(SeqmtlError, match="labels must have one or two classes, got 3"):
         train(new, "one-class")
+
+
+def test_novelties_learn_the_weights_of_similarities(train, tmp_path, seqmtl):
+    rng = np.random.default_rng(0)
+    X, task = rng.normal([4.0, 1.0], 0.4, (60, 2)).round(6), np.array(["a", "b", "c"] * 20)
+    known = write(tmp_path / "k.csv", {"task": task, "x": X[:, 0], "z": X[:, 1]})
+    model = train(known, "one-class", tree="((a,b)ab,c)root;", mkl="hierarchical", C=0.1)
+    kernels = TaskKernel.hierarchical("((a,b)ab,c)root;")
+    expected = MultiTaskOneClassSVM(task_kernel=kernels, norm=2.0, C=0.1).fit(X, tasks=task)
+    found = predict(tmp_path / "m", known)
+    assert_allclose(found["score"], expected.decision_function(X, task), atol=1e-5)
+    described = [(entry["label"], entry["weight"]) for entry in model.training["mkl"]]
+    assert described == [(e["label"], e["weight"]) for e in expected.kernel_weights_]
+    text = seqmtl(f"info {tmp_path / 'm'}").out
+    assert "learnt weights" in text
+    assert "linear x ab" in text
+    with pytest.raises(UsageError, match="--norm applies to the --mkl weights; give --mkl too"):
+        train(known, "one-class", norm=2)
+
+
+def test_regression(train, tmp_path, seqmtl):
+    """Widmer 2012, eq. 8 with the loss of regression: numbers far from 0, and of unlike scales."""
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.normal(size=(90, 2)) * [1.0, 100.0], np.full(90, 0.1)].round(6)
+    task = np.array(["a", "b", "c"] * 30)
+    y = (50 + X @ [2.0, 0.01, 0.0] + np.where(task == "c", -X[:, 0], 0.0)).round(6)
+    known = write(
+        tmp_path / "k.csv", {"task": task, "label": y, **dict(zip("xyz", X.T, strict=True))}
+    )
+    model = train(known, "svr", C=3, epsilon=0.05, tol=1e-6)
+    Z = StandardScaler().fit_transform(X)
+    expected = MultiTaskSVR(C=3, epsilon=0.05, tol=1e-6).fit(Z, y - y.mean(), task)
+    scores = expected.predict(Z, task) + y.mean()
+    found = predict(tmp_path / "m", known)
+    assert list(found) == ["name", "task", "score"]
+    assert_allclose(found["score"], scores, rtol=1e-6)
+    metrics = evaluate(tmp_path / "m", known)
+    for name in "abc":
+        own = metrics["tasks"][name]
+        assert own["r2"] == pytest.approx(r2_score(y[task == name], scores[task == name]))
+        error = np.abs(y - scores)[task == name].mean()
+        assert (own["n"], own["absolute_error"]) == (30, pytest.approx(error, rel=1e-4))
+    assert metrics["mean"]["r2"] == pytest.approx(
+        np.mean([v["r2"] for v in metrics["tasks"].values()])
+    )
+    assert seqmtl(f"evaluate {tmp_path / 'm'} {known}").out.startswith(
+        "task\tn\tr2\tabsolute_error"
+    )
+    assert "none: regression" in seqmtl(f"info {tmp_path / 'm'}").out
+    assert (
+        "got 0 classes"
+        in seqmtl(f"evaluate {tmp_path / 'm'} {known} --plot {tmp_path}/x.png", 1).err
+    )
+    assert model.training["epsilon"] == "0.05"
+    learnt = train(known, "svr", tree="((a,b)ab,c)root;", mkl="hierarchical").training["mkl"]
+    assert [entry["label"] for entry in learnt] == ["root", "ab"]
+    write(tmp_path / "names.csv", {"task": task, "label": task, "x": X[:, 0]})
+    with pytest.raises(
+        SeqmtlError, match="svr learns numbers in the label column of a table, got n"
+    ):
+        train(tmp_path / "names.csv", "svr")
 
 
 def test_novelties_of_windows(windows, train, tmp_path):

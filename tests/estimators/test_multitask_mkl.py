@@ -8,7 +8,9 @@ from seqmtl import (
     JointFeatures,
     MultiTaskMKLClassifier,
     MultiTaskModel,
+    MultiTaskOneClassSVM,
     MultiTaskSVC,
+    MultiTaskSVR,
     Spectrum,
     TaskKernel,
     WeightedDegree,
@@ -17,6 +19,7 @@ from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.numeric import Numeric
 from seqmtl.models import fit
 from tests.estimators.examples import labelled, strings
+from tests.oracles import mkl as oracle
 
 NAMES = np.array(["ape", "man", "fly"])
 TREE = "((ape:0.2,man:0.2)primates:0.8,fly:1.0)animals;"
@@ -213,3 +216,42 @@ class TestBadInput:
         monkeypatch.undo()
         long = TaskKernel.hierarchical("((ape,man),(fly,(bee,cat)));")
         assert _mkl(task_kernels=long).fit(windows).task_kernel_.names[3:] == ("bee", "cat")
+
+
+class TestOtherLosses:
+    """Widmer 2015, Problem 1 and 3 for losses without classes, against CVXPY."""
+
+    @pytest.mark.parametrize("norm", [1.0, 1.5, np.inf])
+    @pytest.mark.parametrize(
+        "loss", ["epsilon_insensitive", "squared_epsilon_insensitive", "one class"]
+    )
+    def test_it_is_the_optimum(self, loss, norm, tmp_path):
+        windows, z = strings(n=60, length=12), np.random.default_rng(1).normal(size=60)
+        tasks = np.array(windows.tasks)
+        options = {"features": [WeightedDegree(degree=2), Spectrum(2)], "C": 0.3, "norm": norm}
+        kernels = ["union", TaskKernel.graph(np.ones((3, 3)), np.unique(tasks))]
+        if loss == "one class":
+            model = MultiTaskOneClassSVM(task_kernel=kernels, **options, **TIGHT).fit(windows)
+            name, targets = "hinge", {}
+        else:
+            options |= {"loss": loss, "task_kernel": kernels}
+            model = MultiTaskSVR(**options, **TIGHT).fit(windows, z)
+            name, targets = loss, {"z": z, "epsilon": 0.1}
+        views = [view.transform(windows).toarray() for view in model.model_.features.views]
+        constant = float(loss != "one class")
+        grams = [X @ X.T + constant for X in views]
+        ids = np.unique(tasks, return_inverse=True)[1]
+        matrices = [np.ones((3, 3)), kernels[1].matrix] * 2
+        best = oracle.solve_dual(
+            grams, np.ones(60), ids, matrices, [0, 0, 1, 1], np.full(60, 0.3), name, norm,
+            **targets,
+        )  # fmt: skip
+        assert model.dual_gap_ <= 1e-8
+        assert model.model_.training["primal"] == pytest.approx(best, rel=1e-6)
+        assert [entry["label"] for entry in model.kernel_weights_] == ["union", "graph"] * 2
+        assert_array_equal(model.theta_, [entry["weight"] for entry in model.kernel_weights_])
+        if np.isfinite(norm):
+            assert (model.theta_**norm).sum() == pytest.approx(1.0)
+        model.model_.save(tmp_path / "m")
+        found = MultiTaskModel.load(tmp_path / "m").decision_function(windows)
+        assert_allclose(found, model.model_.decision_function(windows), atol=1e-12)

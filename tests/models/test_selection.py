@@ -78,6 +78,28 @@ class TestTrust:
         assert sum(parts.values()) == pytest.approx(1.0)
         assert chosen.kernel.matrix[0, 2] > 5 * abs(chosen.kernel.matrix[0, 1])
 
+    def test_several_kernels_of_all_tasks_are_alternatives(self):
+        """Sheldon 2008, section 3: the a of eq. 5 is chosen by held-out labels."""
+        edge = [[0, 0, 1], [0, 0, 0], [1, 0, 0]]  # ape and man
+        kernels = [TaskKernel.graphical(edge, a, NAMES) for a in (0.01, 100.0)]
+        several = TaskKernel.join(kernels, "graphical", ["a=0.01", "a=100"])
+        space = Space.of_sharing(NAMES, several)
+        assert [*space.relations] == ["graphical, a=0.01", "graphical, a=100", "all alike"]
+        parts = _select(_examples(360, ODD), space).report["relations"]
+        assert parts["graphical, a=0.01"] > 0.8
+        costs = Space.of_cost(several)
+        assert [*costs.relations] == ["graphical, a=0.01", "graphical, a=100"]
+        chosen = _select(_examples(360, ODD), costs)
+        assert chosen.report["relations"]["graphical, a=0.01"] > 0.8
+        assert chosen.kernel.matrix[0, 2] > 5 * abs(chosen.kernel.matrix[0, 1])
+        clades = TaskKernel.hierarchical("((ape,man),fly);")
+        relation = Space.of_sharing(NAMES, clades).relations[clades.source]
+        assert_allclose(relation.nodes.matrices(), [relation.matrix])
+        assert [*Space.of_cost(clades).relations] == [clades.source]
+        tree = TaskKernel.from_newick("((ape,man),fly);")
+        own = selection.alternatives(TaskKernel.join([tree, tree], "twice", "ab"))["twice, b"]
+        assert_allclose(own.nodes.matrices()[0], tree.matrix)
+
     def test_a_relation_without_a_part_is_told(self, caplog, monkeypatch):
         monkeypatch.setattr(selection, "_NEGLIGIBLE", 0.5)
         caplog.set_level(logging.INFO)

@@ -278,6 +278,42 @@ class TestChoice:
         assert KernelRequest("tree", taxonomy="d").needs_organisms
         assert not KernelRequest("union", groups="g").needs_organisms
 
+    def test_a_number_after_the_kind(self, write):
+        A, names = np.array([[0, 2, 0], [2, 0, 0], [0, 0, 0.0]]), ("ape", "man", "fly")
+        graph = [write("ape\tman\t2\nfly\n", "a.tsv")]
+        assert build("graphical:0.25", graph=graph) == TaskKernel.graphical(A, 0.25, names)
+        assert build("graph:3", graph=graph) == TaskKernel.graph(A, names, 3.0)
+        assert build("easy:0.25", names) == TaskKernel.easy(names, 0.25)
+        assert build("tree:0", tree=TREE) == TaskKernel.from_newick(TREE, base=0)
+        clades = {"all": NAMES, "primates": NAMES[:2], "insects": NAMES[2:]}
+        of_clades = TaskKernel.clustering(clades, NAMES, lam=0.5)
+        assert build("clustering:0.5", tree=TREE) == of_clades
+        several = build("multigraph:0,2", graph=[*graph, write("man\tfly\n", "b.tsv")])
+        labels = [f"{name}, a={a}" for a in (0, 2) for name in ("a.tsv", "b.tsv")]
+        assert several.labels == tuple(labels)
+        assert_allclose(several.matrices[2], TaskKernel.graph(A, names, 2.0).matrix)
+
+    def test_several_numbers_are_several_kernels_with_their_nodes(self):
+        kernel = build("tree:0,0.5", tree=TREE)
+        assert kernel.labels == ("base=0", "base=0.5")
+        assert_allclose(kernel.nodes.matrices(), kernel.matrices)
+        for base, K in zip([0, 0.5], kernel.matrices, strict=True):
+            assert_allclose(K, TaskKernel.from_newick(TREE, base=base).matrix)
+
+    @pytest.mark.parametrize(
+        ("kind", "message"),
+        [
+            ("graphical:0", "kind must be a finite number above 0, got 0.0 in 'graphical:0'"),
+            ("graph:-1", "kind must be a finite number of at least 0, got -1.0 in 'graph:-1'"),
+            ("tree:2", "kind must be a number from 0 to 1, got 2.0 in 'tree:2'"),
+            ("graph:1,x", "kind must have numbers after graph:, got 'graph:1,x'"),
+            ("smooth:1", "kind must be smooth without a number, got 'smooth:1'"),
+        ],
+    )
+    def test_wrong_numbers(self, kind, message):
+        with pytest.raises(ValueError, match=message):
+            KernelRequest(kind, tree="t")
+
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_kind_comes_from_a_tree(self, kind):
         kernel = build(kind, tree="six_eukaryotes")

@@ -1,10 +1,12 @@
 """Files of relations: graphs, alignments, distances and groups, and the refusal of others."""
 
 import gzip
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
@@ -185,6 +187,34 @@ def test_small_tables(write):
     assert read_distances(write("\ta\na\t0\n")).names == ("a",)
 
 
+@settings(max_examples=30)
+@given(st.integers(2, 9), st.integers(0, 2**32 - 1))
+def test_groups_in_groups(T, seed):
+    """Widmer 2015, section 2.6.2: the tasks of a node of a DAG are all below it, here by powers."""
+    rng = np.random.default_rng(seed)
+    A = np.tril(rng.random((T, T)) < 0.4, -1)  # of parents (rows) by children (columns)
+    A[1:][~A[1:].any(axis=1), 0] = True  # only the first is an organism
+    organisms = ~A.any(axis=1)
+    below = np.linalg.matrix_power(A.astype(int) + np.eye(T, dtype=int), T) > 0
+    order = rng.permutation(np.argwhere(A))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "dag.tsv")
+        path.write_text("".join(f"n{child}\tn{parent}\n" for parent, child in order))
+        groups = read_groups(path)
+    assert set(groups) == {f"n{i}" for i in np.flatnonzero(A.any(axis=1))}
+    for label, members in groups.items():
+        expected = {f"n{i}" for i in np.flatnonzero(below[int(label[1:])] & organisms)}
+        assert set(members) == expected
+        assert set(members.values()) == {1.0}
+
+
+def test_weights_of_groups_in_groups(write):
+    path = write("fly\tx\t2\nbee\tx\nx\ty\t0.5\nfly\ty\t3\nx\tz\nant\tz\t4\ny\tz\n")
+    groups = read_groups(path)
+    assert groups["y"] == {"fly": 3.0, "bee": 0.5}
+    assert groups["z"] == {"fly": 3.0, "bee": 1.0, "ant": 4.0}
+
+
 def test_groups_make_a_task_kernel_with_their_weights(write):
     groups = read_groups(write("fly\tx\t2\nbee\tx\nbee\ty\t0.5\nworm\ty\n"))
     K = TaskKernel.clustering(groups, ["bee", "fly", "worm"])
@@ -265,6 +295,7 @@ REFUSED = {
     read_groups: [
         ("", None, "is not a table of groups"),
         ("organism\tgroup\n", None, "is not a table of groups"),
+        ("a\tx\nx\ty\ny\tz\nz\tx\n", None, "no group may be in itself, got (x|y|z) in .*; rem"),
         ("fly insects\n", 1, "must be organism, group and optionally a weight, got 1 fields"),
         ("fly\t\n", 1, "must be organism, group"),
         ("a\tb\t1\tc\n", 1, "got 4 fields"),

@@ -171,6 +171,25 @@ def test_graphs(A, a, random):
         assert_array_equal(np.diagonal(K), 1)
 
 
+@settings(max_examples=50)
+@given(adjacencies(), st.floats(0.01, 10))
+def test_graphs_of_any_weight_of_the_norm(A, a):
+    """Widmer 2015, eq. 19: the pseudo-inverse of L stands for its inverse."""
+    alone, T = ~(A - np.diag(np.diag(A))).any(axis=0), len(A)
+    K = TaskKernel.graph(A, names(T), a)
+    assert_allclose(K.matrix, np.linalg.inv(a * np.eye(T) + laplacian(A)), atol=1e-8)
+    if alone.any():
+        with pytest.raises(ValueError, match="must have a positive diagonal, got 0 for"):
+            TaskKernel.graph(A, names(T), 0)
+    else:
+        K = TaskKernel.graph(A, names(T), 0)
+        assert K.source == "graph(a=0)"
+        assert_allclose(K.matrix, np.linalg.pinv(laplacian(A), 1e-9), atol=1e-8)
+    if not alone.all():
+        several = TaskKernel.multigraph([A, np.ones((T, T))], names(T), a=0.0)
+        assert_allclose(several.matrices[0], np.linalg.pinv(laplacian(A), 1e-9), atol=1e-8)
+
+
 def test_graphical_between_union_and_independence():
     """Sheldon 2008, 2.3: graphical kernels tend to union and to individual tasks."""
     A = np.zeros((5, 5))
@@ -241,6 +260,23 @@ def test_hierarchical_is_the_pseudo_inverse_of_the_paper(rho, rho0):
         G = cluster_q([r], 0.0, rho0)
         assert_allclose(matrix, np.linalg.pinv(G, hermitian=True), atol=1e-12)
     assert_allclose(K.matrix, np.mean(list(K.matrices), axis=0))
+
+
+@pytest.mark.parametrize(("rho", "rho0"), [(1.0, 1.0), (0.3, 2.5)])
+def test_overlapping_groups_have_a_kernel_each(rho, rho0):
+    """Widmer 2015, section 2.6.2 on eq. 13-15: K_m is the pseudo-inverse of G of one cluster."""
+    groups = {"x": {"a": 1.0, "b": 2.0}, "y": {"b": 0.5, "c": 1.0, "d": 1.0}, "z": {"d": 3.0}}
+    same = groups | {"again": groups["x"], "none": {"e": 1.0}}
+    K = TaskKernel.hierarchical(same, ["d", "a", "b", "c"], rho, rho0)
+    assert (K.names, K.labels) == (tuple("dabc"), ("x", "y", "z"))
+    for matrix, weights in zip(K.matrices, groups.values(), strict=True):
+        G = cluster_q([[rho * weights.get(name, 0.0) for name in K.names]], 0.0, rho0)
+        assert_allclose(matrix, np.linalg.pinv(G), atol=1e-12)
+    assert_allclose(K.nodes.matrices(), K.matrices, atol=1e-12)
+    clades = {"all": "abcdefg", "abc": "abc", "ab": "ab", "def": "def", "(e..f)": "ef"}
+    of_tree = TaskKernel.hierarchical(HIERARCHY, None, rho, rho0)
+    of_groups = {label: list(members) for label, members in clades.items()}
+    assert TaskKernel.hierarchical(of_groups, None, rho, rho0) == of_tree
 
 
 def test_hierarchical_of_some_leaves():
@@ -355,7 +391,7 @@ REFUSED = {
         (TaskKernel.easy, ("xy", 2), "share must be a number from 0 to 1, got 2"),
         (TaskKernel.from_newick, (TREE, None, -1), "base must be a number from 0 to 1, got -1"),
         (TaskKernel.multigraph, ([], "xy"), "at least one matrix"),
-        (TaskKernel.hierarchical, (HIERARCHY, "a"), r"two leaves of .* 1 of .*; a single task"),
+        (TaskKernel.hierarchical, (HIERARCHY, "a"), r"two tasks, got 1 of .*; a single task"),
         (TaskKernel.hierarchical, (HIERARCHY, None, 0), "rho must be a finite number above 0, go"),
         (TaskKernel.hierarchical, (HIERARCHY, None, 1, np.inf), "rho0 must .* above 0, got inf"),
         (TaskKernel.hierarchical, (HIERARCHY, "az"), "'z' is not in the tree text"),
@@ -469,3 +505,11 @@ def test_kernels_of_trees_are_sums_over_nodes():
         is_sum_over_nodes(joined)
     assert TaskKernel.graph(np.ones((3, 3)), "abc").nodes is None
     assert resolve_kernels([kernel, np.eye(3)], tuple(some)).nodes is None
+
+
+def test_scaled_to_a_unit_diagonal():
+    K = TaskKernel.hierarchical(HIERARCHY)
+    own = np.sqrt(np.diag(K.matrix))
+    scaled = K.scaled()
+    assert_allclose(scaled.matrix, K.matrix / np.outer(own, own))
+    assert_allclose(scaled.nodes.matrices()[0], scaled.matrix)

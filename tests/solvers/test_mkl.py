@@ -3,6 +3,7 @@
 import copy
 from dataclasses import dataclass, replace
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -114,6 +115,34 @@ def test_the_optimum_is_that_of_a_general_convex_solver(norm, loss, n_views):
     assert solution.primal == pytest.approx(value, rel=1e-9)
     assert (solution.theta >= 0).all()
     assert size(solution.theta, norm) <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("norm", [1.0, 1.5, 3.0, np.inf])
+@pytest.mark.parametrize("of", ["features", "tasks"])
+def test_weights_of_kernels_are_the_norm_of_the_weights(norm, of):
+    """Widmer 2012, Table 1: the regulariser 1/2 ||w||_r^2 is --norm p with r = 2 p / (p + 1).
+
+    Its parts are what has a kernel of its own: here single features, or single tasks.
+    """
+    r = 2.0 if np.isinf(norm) else 2.0 * norm / (norm + 1.0)
+    data = replace(case(norm, "hinge", n=50, d=4), bias=0.0)
+    X = data.X[0]
+    if of == "features":  # a view each, of a single task
+        columns = tuple(X[:, [j]].copy() for j in range(4))
+        data = replace(
+            data, X=columns, tasks=0 * data.tasks, K=np.ones((4, 1, 1)), which=np.arange(4)
+        )
+    else:  # Q_m is 1 for the norm of one task
+        own = np.einsum("ms,mt->mst", np.eye(3), np.eye(3))
+        data = replace(data, K=own, which=np.zeros(3, dtype=int))
+    W = cp.Variable((data.K.shape[1], 4))
+    f = cp.sum(cp.multiply(X, W[data.tasks]), axis=1)
+    sizes = W[0] if of == "features" else cp.norm(W, axis=1)
+    regulariser = 0.5 * cp.square(cp.pnorm(sizes, r))
+    loss = data.C @ cp.pos(1 - cp.multiply(data.z, f))
+    problem = cp.Problem(cp.Minimize(regulariser + loss))
+    problem.solve(solver="CLARABEL")
+    assert data.solve().primal == pytest.approx(problem.value, rel=1e-6)
 
 
 @pytest.mark.parametrize("n_views", [1, 2])

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -132,3 +133,29 @@ def test_hierarchical_kernels_of_learnt_weights_are_a_kernel_svm(norm):
     H = K[np.ix_(case.tasks, case.tasks)] * (case.X @ case.X.T + 1)
     assert solution.gap <= 1e-8
     assert solution.primal == pytest.approx(kernel_svm(H, case.z, 2.0)[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_pseudo_inverse_of_a_laplacian(loss):
+    """Widmer 2015, eq. 18 and 19: with K = L^+ the differences cost, and there is no common part.
+
+    The primal over the range of K: the weights of connected tasks sum to zero.
+    """
+    A = EDGES + np.outer([0, 0, 0, 1], [0, 0, 0.5, 0]) + np.outer([0, 0, 1, 0], [0, 0, 0, 0.5])
+    case = related(TaskKernel.graph(A, NAMES, 0), loss)
+    solution = case.solve(tol=1e-9)
+    W, X = cp.Variable((4, 8)), np.column_stack([case.X, np.ones(160)])
+    margins = cp.multiply(case.z, cp.sum(cp.multiply(X, W[case.tasks]), axis=1))
+    errors = cp.pos(1 - margins)
+    errors = errors if loss == "hinge" else errors**2
+    edges = [(s, t) for s in range(4) for t in range(s) if A[s, t]]
+    cost = sum(A[s, t] * cp.sum_squares(W[s] - W[t]) for s, t in edges)
+    problem = cp.Problem(
+        cp.Minimize(0.5 * cost + case.C * cp.sum(errors)), [cp.sum(W, axis=0) == 0]
+    )
+    problem.solve(solver="CLARABEL")
+    assert solution.gap <= 1e-9
+    assert solution.primal == pytest.approx(problem.value, rel=1e-6)
+    found = np.vstack([solution.W, solution.bias])
+    assert_allclose(found, W.value.T, atol=2e-3)
+    assert_allclose(found.sum(axis=1), 0.0, atol=1e-12)

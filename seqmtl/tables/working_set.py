@@ -1,0 +1,149 @@
+"""An SVM whose kernel matrix does not fit into memory: only that of its support vectors is kept.
+
+The SVM is trained on a working set. All examples are then scored, with kernel values that are
+computed in blocks and forgotten. Those that violate their margin most join the working set, and
+those with alpha = 0 leave it, until none violates it. As alpha is 0 outside, the solution is that
+of all examples (chunking; Osuna, Freund, Girosi 1997). The memory is that of the square of the
+number of support vectors.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._memory import require_memory
+from seqmtl.kernels import BaseKernel
+from seqmtl.tables.svm import Array, Machine, SVMSolution, best_intercept
+
+logger = logging.getLogger(__name__)
+
+_FIRST = 2000  # examples of the first working set, and the fewest that may join it
+_MOST_ROUNDS = 100
+_BLOCK = 1 << 22  # kernel values at a time
+
+
+def require_matrices(n_kernels: int, *sizes: int) -> None:
+    """Check that kernel matrices of the given sizes fit into memory.
+
+    Raises
+    ------
+    MemoryLimitError
+        If they do not.
+    """
+    entries = float(n_kernels) * sum(n * n for n in sizes) + 2.0 * max(sizes) ** 2
+    what = f"{n_kernels} x {len(sizes)} kernel matrices of up to {max(sizes):,} examples"
+    require_memory(8.0 * entries, what, "train on fewer examples")
+
+
+@dataclass(frozen=True, eq=False)
+class LargeMachine:
+    """An SVM to be trained as :class:`~seqmtl.tables.svm.Machine` is, from its examples.
+
+    Attributes
+    ----------
+    kernels : sequence of BaseKernel
+        Base kernels, G of them.
+    X : ndarray or Windows, shape (n, ...)
+        Examples.
+    y, C, tasks, products, has_intercept
+        See :class:`~seqmtl.tables.svm.Machine`.
+    constant : float
+        Added to the base kernels.
+    """
+
+    kernels: Sequence[BaseKernel]
+    X: Any
+    y: Array
+    C: Array
+    tasks: NDArray[Any]
+    products: Array
+    has_intercept: bool = True
+    constant: float = 0.0
+
+    @property
+    def n_kernels(self) -> int:
+        """M = G K."""
+        return len(self.kernels) * len(self.products)
+
+    def couple(self, theta: Array) -> Array:
+        """Return sum_k theta_gk K_k for every base kernel, shape (G, T, T)."""
+        return np.tensordot(theta.reshape(len(self.kernels), -1), self.products, 1)
+
+    def solve(self, theta: Array, tol: float) -> SVMSolution:
+        """Train with the kernel sum_m theta_m k_m; theta has shape (M,)."""
+        n, work = self.y.size, self._first
+        for _ in range(_MOST_ROUNDS):
+            svm = self._matrices_of(work).solve(theta, tol)
+            alpha = np.zeros(n)
+            alpha[work] = svm.alpha
+            f = self._scores(theta, self, np.arange(n), alpha)
+            short = 1.0 - self.y * (f + svm.bias)
+            short[work] = 0.0
+            late = np.flatnonzero(short > tol)
+            if not late.size:
+                break
+            support = work[svm.alpha > 0.0]
+            worst = late[np.argsort(-short[late])[: max(support.size, _FIRST)]]
+            work = np.union1d(support, worst)
+            logger.info("%d support vectors, %d margins violated", support.size, late.size)
+        bias = best_intercept(f, self.y, self.C) if self.has_intercept else 0.0
+        losses = self.C * np.maximum(0.0, 1.0 - self.y * (f + bias))
+        half_q = 0.5 * float(theta @ svm.q)
+        primal, dual = half_q + float(losses.sum()), float(alpha.sum()) - half_q
+        return SVMSolution(alpha, f + bias, bias, primal, dual, svm.q)
+
+    def apart(self, theta: Array, tol: float) -> tuple[Array, Callable[..., Array]]:
+        """Return the diagonal of the kernel, and what trains on some examples and scores others."""
+        own = self.couple(theta)[:, self.tasks, self.tasks]
+        diagonals = [kernel.diagonal(self.X) + self.constant for kernel in self.kernels]
+
+        def scores(kept: NDArray[np.int64], held: NDArray[np.int64]) -> Array:
+            rest = self._only(kept)
+            svm = rest.solve(theta, tol)
+            return self._scores(theta, rest, held, svm.alpha) + svm.bias
+
+        return np.einsum("gi,gi->i", own, np.array(diagonals)), scores
+
+    def _only(self, rows: NDArray[np.int64]) -> LargeMachine:
+        own = self.X[rows], self.y[rows], self.C[rows], self.tasks[rows]
+        return LargeMachine(self.kernels, *own, self.products, self.has_intercept, self.constant)
+
+    def _matrices_of(self, rows: NDArray[np.int64]) -> Machine:
+        """Return the SVM on some examples, with their kernel matrices."""
+        require_matrices(len(self.kernels), rows.size)
+        grams = np.array([kernel(self.X[rows]) for kernel in self.kernels]) + self.constant
+        own = self.y[rows], self.C[rows], self.tasks[rows]
+        return Machine(grams, *own, self.products, self.has_intercept)
+
+    @cached_property
+    def _first(self) -> NDArray[np.int64]:
+        """Return a sample of both classes, of every task."""
+        order = np.random.default_rng(0).permutation(self.y.size)
+        groups = [
+            order[(self.tasks[order] == t) & (self.y[order] == sign)]
+            for t in np.unique(self.tasks) for sign in (-1.0, 1.0)
+        ]  # fmt: skip
+        share = min(1.0, _FIRST / self.y.size)
+        return np.sort(np.concatenate([own[: int(np.ceil(share * own.size))] for own in groups]))
+
+    def _scores(
+        self, theta: Array, trained: LargeMachine, rows: NDArray[np.int64], alpha: Array
+    ) -> Array:
+        """Return f of some examples, without intercept, by the alpha of a trained machine."""
+        support, f = np.flatnonzero(alpha), np.zeros(rows.size)
+        Z, amounts = trained.X[support], (alpha * trained.y)[support]
+        coupled = self.couple(theta)[:, :, trained.tasks[support]]
+        step = max(1, _BLOCK // max(1, support.size))
+        for first in range(0, rows.size, step):
+            part = rows[first : first + step]
+            for A, kernel in zip(coupled, self.kernels, strict=True):
+                values = kernel(self.X[part], Z) + self.constant
+                f[first : first + step] += (A[self.tasks[part]] * values) @ amounts
+        return f
