@@ -20,8 +20,8 @@ and libsvm's cache of it (12 n^2 bytes) exceed --memory, or the process takes --
 
 Times are CPU seconds of one thread, from the windows in memory to the solution; each process has
 loaded its compiled loops before. Resumes: what OUT/results.json has is not measured again. Also
-writes OUT/figure.png and .svg, and prints the table. The default takes about an hour and up to 13
-GiB; --quick takes sizes that end within two minutes.
+writes OUT/figure.png and .svg, and prints the table. The default takes up to 13 GiB; --quick takes
+sizes that end within two minutes.
 
 The published seconds are those of `results/learning_curve_splicing.pickle` in the authors' code
 (github.com/cwidmer/mtl_dcd_ecml), for DCD to eps 1e-3 on their splice sites of fly, mouse, human
