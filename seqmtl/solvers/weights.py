@@ -149,8 +149,6 @@ class GroupedWeights:
                     part, column = own[columns[own] == c], np.zeros((len(table), 1), table.dtype)
                     view.rows.accumulate(part, own_amount, 0 * columns, np.ones((1, 1)), column)
                     table[:, c] += column[:, 0]
-        if is_virtual:
-            return
         sums = np.bincount(tasks[rows], amount[rows], minlength=self.bias.size)
         self.bias += self._bias_scale * (self.groups.K.sum(axis=0) @ sums)
 
