@@ -6,8 +6,8 @@ outside coding sequence, too. Neither introns nor coding sequence overlap. The w
 the product
 
 - over its introns, of ``exp(scale (s_d + s_a) + shift) g(length)``, where s are the log-odds of the
-  two sites, g is the density of intron lengths, and the shift is that of introns outside or inside
-  coding sequence,
+  two sites, g is the density of intron lengths, which is geometric from some length on, and the
+  shift is that of introns outside or inside coding sequence,
 - over its coding bases, of ``exp(coding_scale c)``, where c is the content of the base in the frame
   (see :mod:`seqmtl.pairs.coding`),
 - over the beginnings and ends of coding sequence, of ``exp(switch)``.
@@ -34,9 +34,10 @@ from seqmtl.sequences.sites import Sites
 _CERTAIN = -1e-12  # log of the largest probability
 _STRONGEST = 150.0  # log of the largest weight of a site, or of coding between two
 _HOPELESS = -700.0  # log of the smallest probability
+_LISTED = 1e-6  # least probability of introns that are listed
 _ROUNDING = 1e-6  # of logarithms of sums over parses, at most
-_LEAST_MARGIN = 10_000  # bases
-_MARGIN = 4  # longest introns
+_LEAST_MARGIN, _MOST_MARGIN = 10_000, 200_000  # bases
+_MARGIN = 4  # introns
 
 
 class Posteriors(NamedTuple):
@@ -98,6 +99,8 @@ class IntronWeights(NamedTuple):
         Weight of a beginning or an end of coding sequence, per base.
     shift, coding_shift : float
         Factors of introns outside and inside coding sequence.
+    decay : float
+        Fall of the logarithm of the weight per base beyond the last length; 0: no longer introns.
     """
 
     introns: NDArray[np.float64]
@@ -105,17 +108,12 @@ class IntronWeights(NamedTuple):
     switch: float
     shift: float
     coding_shift: float
+    decay: float
 
 
-def margin_of(longest: int) -> int:
-    """Return the bases beyond which what is there has next to no effect on a site.
-
-    Parameters
-    ----------
-    longest : int
-        Bases of the longest intron considered.
-    """
-    return max(_LEAST_MARGIN, _MARGIN * longest)
+def margin_of(layer: PairLayer) -> int:
+    """Return the bases beyond which what is there has next to no effect on a site."""
+    return min(max(_LEAST_MARGIN, _MARGIN * layer.span), _MOST_MARGIN)
 
 
 def join_ends(
@@ -166,7 +164,7 @@ def join_ends(
 def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = None) -> Posteriors:
     """Return the posterior probabilities of sites, and of introns on request.
 
-    Time is linear in the number of sites times that of the partners within the longest intron.
+    Time is linear in the number of sites times that of the partners within the table of lengths.
 
     Parameters
     ----------
@@ -175,8 +173,10 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
     layer : PairLayer
         What :mod:`seqmtl.pairs.chain` weighs parses by.
     min_probability : float, optional
-        List the introns of at least this posterior probability. Default: none.
+        List the introns of at least this posterior probability, and of .000001. Default: none.
     """
+    kept = promising(sites, layer.least)
+    n_all, sites = len(sites), keep_sites(sites, kept)
     n, places, is_end = len(sites), sites["places"], sites["is_end"]
     log_weights = _bounded(layer.scale * sites["log_odds"], _STRONGEST)
     content = np.exp(_bounded(layer.coding_scale * sites["content"], _STRONGEST))
@@ -187,7 +187,8 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
     turned = forward._replace(places=-places, is_end=~is_end, content=after_content)
     logs = np.array([layer.switch, layer.shift, layer.coding_shift], dtype=np.float64)
     introns = np.exp(np.float64(layer.introns))
-    known = IntronWeights(introns, layer.shortest, *np.exp(logs).tolist())
+    switch, shift, coding_shift = np.exp(logs).tolist()
+    known = IntronWeights(introns, layer.shortest, switch, shift, coding_shift, float(layer.decay))
     before, after, units, after_units = np.empty((n, 4)), np.empty((n, 4)), np.empty(n), np.empty(n)
     space = np.empty((2, n), dtype=np.int64), np.empty((2, n, 4))
     total = sum_parses(forward, known, before, units, *space)
@@ -197,7 +198,7 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
         values = np.log((before * after).sum(axis=1)) + units + after_units - total
     introns, listed = np.empty((0, 2), dtype=np.int64), np.empty(0)
     if min_probability is not None:
-        floor = np.log(min_probability / layer.ceiling)
+        floor = np.log(max(min_probability, _LISTED) / layer.ceiling)
         likely = np.flatnonzero(values >= floor - _ROUNDING)  # as probable as any of their introns
         own = np.where(is_end[likely], after_units[likely], units[likely] - total)
         given = (
@@ -207,9 +208,24 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
         m = list_introns(*given, introns, listed)
         introns, listed = np.empty((m, 2), dtype=np.int64), np.empty(m)
         list_introns(*given, introns, listed)
-        introns = likely[introns]
-    highest = np.log(layer.ceiling)
-    return Posteriors(_log_p(values + highest), introns, _log_p(listed + highest))
+        introns = kept[likely[introns]]
+    highest, log_p = np.log(layer.ceiling), np.full(n_all, _HOPELESS)
+    log_p[kept] = _log_p(values + highest)
+    return Posteriors(log_p, introns, _log_p(listed + highest))
+
+
+def promising(sites: Sites, least: tuple[float, float]) -> NDArray[np.int64]:
+    """Return the rows of the sites whose log-odds reach the least of their kind."""
+    is_donor = sites["is_end"] == sites.is_reverse
+    return np.flatnonzero(sites["log_odds"] >= np.where(is_donor, *least))
+
+
+def keep_sites(sites: Sites, rows: NDArray[np.int64]) -> Sites:
+    """Return some of the sites of :func:`join_ends`, with the coding content between these."""
+    if rows.size == len(sites):
+        return sites
+    content = np.diff(sites["content"].cumsum(axis=0)[rows], axis=0, prepend=0.0)
+    return sites.take(rows).adding(content=content)
 
 
 def to_log_odds(log_p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from seqmtl.io.dataset import SplitGenome, read_summary
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairLayer, check_ends
 from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
-from seqmtl.pairs.chain import run_chain
+from seqmtl.pairs.chain import keep_sites, margin_of, promising, run_chain
 from seqmtl.pairs.coding import Content, coding_content
 from seqmtl.pairs.lengths import LengthTable, annotated_lengths, length_tables
 from seqmtl.pairs.regions import PathLike, known_sites, read_both, shared_organisms, stretches
@@ -33,7 +33,7 @@ _ENOUGH = 1_500  # true sites of an organism; no more are fitted to,
 _PIECES = 8  # nor more than so many pieces,
 _SOME = 200  # if these have so many true sites
 _LOWEST = -30.0  # log posterior of a true site
-_MANY = 0.01  # share of introns too long to be considered
+_LOST = 0.005  # share of the expected true sites among the candidates that parses leave out
 
 
 class _Task(NamedTuple):
@@ -49,6 +49,7 @@ class _Task(NamedTuple):
     n_introns: int
     n_sites: int
     denser: float
+    least: tuple[float, float]
 
     def layer(self, values: NDArray[np.float64]) -> PairLayer:
         """Return the layer with these values."""
@@ -57,7 +58,7 @@ class _Task(NamedTuple):
         return PairLayer(
             scale, shift, coding_shift, float(values[3]), float(values[4]), self.lengths.shortest,
             self.lengths.introns, self.content.table, self.n_introns, self.content.n_bases,
-            self.n_sites,
+            self.n_sites, 1.0, self.lengths.decay, self.least,
         )  # fmt: skip
 
 
@@ -68,7 +69,6 @@ def fit_layer(
     acceptors: PathLike,
     *,
     split: str = "valid",
-    longest: int | None = None,
 ) -> dict[str, PairLayer]:
     """Fit the layer of every organism: lengths, scales and shifts.
 
@@ -90,8 +90,6 @@ def fit_layer(
         Their datasets.
     split : {"valid", "test", "train"}
         Regions to fit on. Scores on the training regions are too good, and so would be the layer.
-    longest : int, optional
-        Bases of the longest intron considered, see :func:`seqmtl.pairs.lengths.length_tables`.
 
     Raises
     ------
@@ -112,7 +110,7 @@ def fit_layer(
     }
     T = len(donor.tasks)
     try:
-        tables = length_tables(lengths, donor.kernel.matrix[:T, :T], longest)
+        tables = length_tables(lengths, donor.kernel.matrix[:T, :T])
     except ValueError as error:
         raise SeqmtlError(f"{donors} and {acceptors}: {error}") from error
     tasks = {
@@ -140,16 +138,11 @@ def _read_task(
     """Return what the layer of an organism, called `name` in the datasets, is fitted to."""
     train = read_both(*paths, name, "train")
     content = coding_content(stretches(*train))
-    longest = table.shortest + table.introns.size - 1
-    if (n_longer := int((lengths > longest).sum())) > _MANY * lengths.size:
-        logger.warning(
-            "%s: %d of %d annotated introns are longer than the %d bases considered; "
-            "--longest-intron finds these, in more time", task, n_longer, lengths.size, longest,
-        )  # fmt: skip
+    probe = PairLayer(1, 0, 0, 0, 0, *table[:2], content.table, decay=table.decay)
     held = read_both(*paths, name, split)
     finders = end_finders(models, paths, task)
     pieces: list[Sites] = []
-    n_sites, n_bases, bounds = 0, 0, cut_regions(held[0], longest)
+    n_sites, n_bases, bounds = 0, 0, cut_regions(held[0], margin_of(probe))
     for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
         pieces.append(find_piece(finders, held, bounds[k], content.table))
         n_bases += bounds[k].last - bounds[k].first
@@ -163,7 +156,22 @@ def _read_task(
     )  # fmt: skip
     density = np.sum([_count_sites(own) for own in (train, held)], axis=0)
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
-    return _Task(pieces, table, content, offset, lengths.size, n_sites, denser)
+    least = _least(pieces)
+    pieces = [keep_sites(piece, promising(piece, least)) for piece in pieces]
+    return _Task(pieces, table, content, offset, lengths.size, n_sites, denser, least)
+
+
+def _least(pieces: Sequence[Sites]) -> tuple[float, float]:
+    """Return the log-odds of donors and acceptors below which hardly a true site is expected."""
+    found = []
+    for is_donor in (True, False):
+        logs = np.sort(
+            np.concatenate([own["log_odds"][own["is_donor"] == is_donor] for own in pieces])
+        )
+        below = np.cumsum(1 / (1 + np.exp(-logs)))
+        row = int(np.searchsorted(below, _LOST * below[-1])) if logs.size else 0
+        found.append(float(logs[row]) if row else -1e9)
+    return found[0], found[1]
 
 
 def _count_sites(held: tuple[SplitGenome, SplitGenome]) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from seqmtl.models.paired import ENDS, PairedModel
 from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
-from seqmtl.pairs.chain import run_chain, to_log_odds
+from seqmtl.pairs.chain import margin_of, run_chain, to_log_odds
 from seqmtl.pairs.regions import PathLike, read_both, shared_organisms
 from seqmtl.scan.held_out import block_edges
 from seqmtl.sequences.sites import Sites
@@ -84,7 +84,7 @@ def score_paired(
         finders = end_finders((model.donor, model.acceptor), (donors, acceptors), task)
         layer, held = model.layer_of(task), read_both(donors, acceptors, name, split)
         edges = block_edges(held[0].regions)
-        for bounds in cut_regions(held[0], layer.longest):
+        for bounds in cut_regions(held[0], margin_of(layer)):
             piece = find_piece(finders, held, bounds, layer.coding)
             blocks = np.searchsorted(edges, bounds.begin + piece["places"], "right")
             log_p = run_chain(piece, layer).sites
