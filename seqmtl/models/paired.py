@@ -48,7 +48,10 @@ _LATER = {
     "ceiling": number(above=0, most=1),
     "decay": number(least=0),
     "least": items(number(), 2, most=2),
+    "exon_shift": number(),
 }
+#: Lengths of exons that a table has, from 0.
+EXON_LENGTHS = 600
 _SPAN = 0.995  # share of introns
 _TWO = items(number(least=0), 2, most=2)
 #: What a file says of a round of self-training, see :class:`seqmtl.pairs.unlabelled.Round`.
@@ -108,6 +111,10 @@ class PairLayer(NamedTuple):
         By how much the log density of longer introns falls with each base; 0 if there are none.
     least : tuple of float, two
         Least log-odds of a donor and of an acceptor that parses may take.
+    exons : ndarray of float64, shape (600,) or (0,)
+        Density of the lengths of exons between two introns, of 0, 1, ... bases, if it counts.
+    exon_shift : float
+        Log weight of this density.
     """
 
     scale: float
@@ -124,6 +131,8 @@ class PairLayer(NamedTuple):
     ceiling: float = 1.0
     decay: float = 0.0
     least: tuple[float, float] = (-1e9, -1e9)
+    exons: NDArray[np.float64] = np.zeros(0)
+    exon_shift: float = 0.0
 
     @property
     def longest(self) -> int:
@@ -271,6 +280,8 @@ class PairedModel(Model):
             "introns": np.concatenate([layer.introns for layer in every]),
             "coding": np.stack([layer.coding for layer in every]),
         }
+        if any(layer.exons.size for layer in every):
+            arrays["exons"] = np.stack([_padded(layer.exons) for layer in every])
         for end in ENDS:
             header[end], own = getattr(self, end).contents()
             arrays |= {f"{end}.{name}": array for name, array in own.items()}
@@ -291,6 +302,8 @@ class PairedModel(Model):
             "coding": ("float32", (len(layer), *CODING_SHAPE)),
         }
         own = {name: array for name, array in arrays.items() if "." not in name}
+        if "exons" in own:
+            forms["exons"] = ("float64", (len(layer), EXON_LENGTHS))
         check_arrays(own, forms)
         for name in arrays.keys() - own.keys():
             if name.partition(".")[0] not in ENDS:
@@ -389,14 +402,21 @@ def check_ends(donor: MultiTaskModel, acceptor: MultiTaskModel) -> None:
     match_names(donor.tasks, acceptor.tasks, "the model of acceptors")
 
 
+def _padded(exons: NDArray[np.float64]) -> NDArray[np.float64]:
+    return exons if exons.size else np.zeros(EXON_LENGTHS)
+
+
 def _unpack_layer(
     facts: Mapping[str, Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]]
 ) -> dict[str, PairLayer]:
     layer, at = {}, 0
-    for (name, own), coding in zip(facts.items(), arrays["coding"], strict=True):
+    every = arrays.get("exons", np.zeros((len(facts), 0)))
+    for (name, own), coding, exons in zip(facts.items(), arrays["coding"], every, strict=True):
         end = at + own["longest"] - own["shortest"] + 1
         introns, at = np.array(arrays["introns"][at:end]), end
         known = {fact: value for fact, value in own.items() if fact != "longest"}
         known |= {"least": tuple(own["least"])} if "least" in own else {}
-        layer[name] = PairLayer(**known, introns=introns, coding=np.array(coding))
+        layer[name] = PairLayer(
+            **known, introns=introns, coding=np.array(coding), exons=np.array(exons)
+        )
     return layer

@@ -25,7 +25,7 @@ def move_on(outside, coding, content, switch):
 
 
 @njit
-def rescale(divisor, coding, far, first, n_starts, opened):
+def rescale(divisor, coding, far, first, n_starts, opened, first_end, n_ends, closed):
     """Divide the sums over parses by a number."""
     for r in range(6):
         coding[r] /= divisor
@@ -35,6 +35,9 @@ def rescale(divisor, coding, far, first, n_starts, opened):
         for i in range(first[t], n_starts[t]):
             for q in range(4):
                 opened[t, i, q] /= divisor
+        for i in range(first_end[t], n_ends[t]):
+            for q in range(4):
+                closed[t, i, q] /= divisor
 
 
 @njit
@@ -81,7 +84,26 @@ def close_introns(place, shortest, introns, starts, opened, first, last, far, we
 
 
 @njit
-def sum_parses(sites, lengths, known, units, starts, opened):
+def sum_exons(place, path, exons, ends, paths, closed, first, last, sums):
+    """Sum the parses whose last intron closes at one of the ends first..last-1, times its exon.
+
+    ``exons[length]`` is the weight of an exon from an end to `place`, `path` and `paths` the
+    logarithms of the weights of coding up to there, in the frames of the strand.
+    """
+    for q in range(4):
+        sums[q] = 0.0
+    for i in range(first, last):
+        h = exons[place - ends[i]]
+        if h > 0.0:
+            sums[0] += h * closed[i, 0]
+            for r in range(3):
+                if closed[i, 1 + r] > 0.0:
+                    coded = np.exp(min(path[r] - paths[i, r], 700.0))
+                    sums[1 + r] += h * closed[i, 1 + r] * coded
+
+
+@njit
+def sum_parses(sites, lengths, known, units, starts, opened, ends, paths, closed):
     """Sum the weights of all parses of a contig up to each of its sites, by place.
 
     There are seven states between introns: outside coding sequence, or coding on strand t in frame
@@ -90,22 +112,25 @@ def sum_parses(sites, lengths, known, units, starts, opened):
     ``(phases[k] - r) % 3``; `phases` are places modulo 3 on the forward strand. It weighs
     ``weights[start] * weights[end] * introns[length - shortest]``, where each base beyond the last
     of `introns` multiplies by ``exp(-decay)`` (0: there are none so long), and `shift` outside,
-    `coding_shift` in coding sequence. `switch` is the weight of a beginning and of an end of coding
-    sequence, per base; ``content[k, 3 t + r]`` is that of coding since the site before, see
-    :func:`move_on`. `sites` and `lengths` are :class:`seqmtl.pairs.chain.SiteColumns` and
-    :class:`seqmtl.pairs.chain.IntronWeights`.
+    `coding_shift` in coding sequence. Two introns that follow each other in one state also weigh
+    ``1 + exons[length]``, of the length between them. `switch` is the weight of a beginning and of
+    an end of coding sequence, per base; ``content[k, 3 t + r]`` is that of coding since the site before, see
+    :func:`move_on`, and ``sums[k]`` the sum of its logarithms up to there. `sites` and `lengths`
+    are :class:`seqmtl.pairs.chain.SiteColumns` and :class:`seqmtl.pairs.chain.ChainWeights`.
 
     ``known[k]`` becomes, of a start, the sum over the parses before it that are outside, or in each
     phase; of an end, that over the parses whose last intron it closes. The sums are multiples of
     ``exp(units[k])``; those that underflow are negligible. The function returns the log of the sum
-    over all parses. `starts` (2 x n) and `opened` (2 x n x 4) are space.
+    over all parses. `starts`, `ends` (2 x n), `opened`, `closed` (2 x n x 4) and `paths`
+    (2 x n x 3) are space.
     """
-    places, phases, strands, is_end, weights, content = sites
-    introns, shortest, switch, shift, coding_shift, decay = lengths
-    outside, unit, coding = 1.0, 0.0, np.ones(6)
+    places, phases, strands, is_end, weights, content, sums = sites
+    introns, shortest, switch, shift, coding_shift, decay, exons = lengths
+    outside, unit, coding, exon = 1.0, 0.0, np.ones(6), np.zeros(4)
     far, passed = np.zeros((2, 4)), np.zeros(2, dtype=np.int64)
-    heads = np.zeros((3, 2), dtype=np.int64)
+    heads = np.zeros((5, 2), dtype=np.int64)
     first, last, n_starts = heads[0], heads[1], heads[2]  # starts in reach of the next end
+    first_end, n_ends = heads[3], heads[4]  # ends in reach of the next start
     if places.size:
         passed[0] = passed[1] = places[0]
     for k in range(places.size):
@@ -119,7 +144,7 @@ def sum_parses(sites, lengths, known, units, starts, opened):
         if highest > _LARGE or highest < 1.0 / _LARGE:
             unit += np.log(highest)
             outside /= highest
-            rescale(highest, coding, far, first, n_starts, opened)
+            rescale(highest, coding, far, first, n_starts, opened, first_end, n_ends, closed)
         units[k] = unit
         if is_end[k]:
             first[t] = go_far(
@@ -133,17 +158,29 @@ def sum_parses(sites, lengths, known, units, starts, opened):
                 place, shortest, introns, starts[t], opened[t], first[t], last[t], far[t],
                 weights[k], known[k],
             )  # fmt: skip
+            i = n_ends[t]
+            ends[t, i], closed[t, i, 0] = place, known[k, 0]
             outside += known[k, 0]
             for c in range(3):
-                coding[3 * t + (phase - c) % 3] += known[k, 1 + c]
+                r = (phase - c) % 3
+                coding[3 * t + r] += known[k, 1 + c]
+                closed[t, i, 1 + r] = known[k, 1 + c]
+                paths[t, i, r] = sums[k, 3 * t + r]
+            n_ends[t] += 1
         else:
+            while first_end[t] < n_ends[t] and place - ends[t, first_end[t]] >= exons.size:
+                first_end[t] += 1
+            path = sums[k, 3 * t : 3 * t + 3]
+            sum_exons(
+                place, path, exons, ends[t], paths[t], closed[t], first_end[t], n_ends[t], exon
+            )
             i, weight = n_starts[t], weights[k]
-            known[k, 0] = outside
-            opened[t, i, 0] = outside * weight * shift
+            known[k, 0] = outside + exon[0]
+            opened[t, i, 0] = known[k, 0] * weight * shift
             for c in range(3):
-                inside = coding[3 * t + (phase - c) % 3]
-                known[k, 1 + c] = inside
-                opened[t, i, 1 + c] = inside * weight * coding_shift
+                r = (phase - c) % 3
+                known[k, 1 + c] = coding[3 * t + r] + exon[1 + r]
+                opened[t, i, 1 + c] = known[k, 1 + c] * weight * coding_shift
             starts[t, i] = place
             n_starts[t] += 1
     total = outside
@@ -161,8 +198,8 @@ def list_introns(sites, lengths, before, after, values, floor, found, found_valu
     ones are written to the rows of `found` (start, end) and to `found_values`, as many as there is
     space for.
     """
-    places, _, strands, is_end, _, _ = sites
-    introns, shortest, _, shift, coding_shift, decay = lengths
+    places, _, strands, is_end, _, _, _ = sites
+    introns, shortest, _, shift, coding_shift, decay, _ = lengths
     n, n_starts = 0, np.zeros(2, dtype=np.int64)
     starts = np.zeros((2, places.size), dtype=np.int64)
     for k in range(places.size):

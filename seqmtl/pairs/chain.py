@@ -10,7 +10,9 @@ the product
   shift is that of introns outside or inside coding sequence,
 - over its coding bases, of ``exp(coding_scale c)``, where c is the content of the base in the frame
   (see :mod:`seqmtl.pairs.coding`),
-- over the beginnings and ends of coding sequence, of ``exp(switch)``.
+- over the beginnings and ends of coding sequence, of ``exp(switch)``,
+- over the exons, of ``1 + exp(exon_shift) h(length)``, where h is the density of the lengths of
+  exons, and an exon is what lies between two introns, if all of it codes, or none.
 
 The posterior probability of a site is the share of the parses with an intron that begins or ends
 there, by weight. Coding sequence begins or ends at most once between two candidates, and then half
@@ -71,6 +73,8 @@ class SiteColumns(NamedTuple):
         Weight of each.
     content : ndarray of float64, shape (n, 6)
         Weight of coding since the site before.
+    sums : ndarray of float64, shape (n, 6)
+        Logarithm of the weight of coding since the first site.
     """
 
     places: NDArray[np.int64]
@@ -79,6 +83,7 @@ class SiteColumns(NamedTuple):
     is_end: NDArray[np.bool_]
     weights: NDArray[np.float64]
     content: NDArray[np.float64]
+    sums: NDArray[np.float64]
 
     def part(self, rows: slice | NDArray[np.int64]) -> SiteColumns:
         """Return some of the sites."""
@@ -86,7 +91,7 @@ class SiteColumns(NamedTuple):
         return SiteColumns(*columns)
 
 
-class IntronWeights(NamedTuple):
+class ChainWeights(NamedTuple):
     """What introns and coding sequence weigh, see :class:`seqmtl.models.paired.PairLayer`.
 
     Attributes
@@ -101,6 +106,8 @@ class IntronWeights(NamedTuple):
         Factors of introns outside and inside coding sequence.
     decay : float
         Fall of the logarithm of the weight per base beyond the last length; 0: no longer introns.
+    exons : ndarray of float64, shape (m,)
+        Weights of exons of 0, 1, ... bases.
     """
 
     introns: NDArray[np.float64]
@@ -109,6 +116,7 @@ class IntronWeights(NamedTuple):
     shift: float
     coding_shift: float
     decay: float
+    exons: NDArray[np.float64]
 
 
 def margin_of(layer: PairLayer) -> int:
@@ -179,20 +187,36 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
     n_all, sites = len(sites), keep_sites(sites, kept)
     n, places, is_end = len(sites), sites["places"], sites["is_end"]
     log_weights = _bounded(layer.scale * sites["log_odds"], _STRONGEST)
-    content = np.exp(_bounded(layer.coding_scale * sites["content"], _STRONGEST))
+    coded = _bounded(layer.coding_scale * sites["content"], _STRONGEST)
     strands = sites.is_reverse.astype(np.int64)
-    forward = SiteColumns(places, places % 3, strands, is_end, np.exp(log_weights), content)
-    after_content = np.ones_like(content)  # read from the other side, it belongs to the site before
-    after_content[:-1] = content[1:]
-    turned = forward._replace(places=-places, is_end=~is_end, content=after_content)
-    logs = np.array([layer.switch, layer.shift, layer.coding_shift], dtype=np.float64)
-    introns = np.exp(np.float64(layer.introns))
-    switch, shift, coding_shift = np.exp(logs).tolist()
-    known = IntronWeights(introns, layer.shortest, switch, shift, coding_shift, float(layer.decay))
+    forward = SiteColumns(
+        places,
+        places % 3,
+        strands,
+        is_end,
+        np.exp(log_weights),
+        np.exp(coded),
+        coded.cumsum(axis=0),
+    )
+    # read from the other side, content belongs to the site before, and sums fall
+    after_content = np.concatenate([forward.content[1:], np.ones((min(n, 1), 6))])
+    turned = forward._replace(
+        places=-places, is_end=~is_end, content=after_content, sums=-forward.sums
+    )
+    logs = np.array([layer.switch, layer.shift, layer.coding_shift, layer.exon_shift])
+    switch, shift, coding_shift, exon_shift = np.exp(np.float64(logs)).tolist()
+    known = ChainWeights(
+        np.exp(np.float64(layer.introns)), layer.shortest, switch, shift, coding_shift,
+        float(layer.decay), exon_shift * layer.exons,
+    )  # fmt: skip
     before, after, units, after_units = np.empty((n, 4)), np.empty((n, 4)), np.empty(n), np.empty(n)
-    space = np.empty((2, n), dtype=np.int64), np.empty((2, n, 4))
-    total = sum_parses(forward, known, before, units, *space)
-    sum_parses(turned.part(slice(None, None, -1)), known, after, after_units, *space)
+    of_starts, of_ends = (
+        (np.empty((2, n), dtype=np.int64), *(np.empty((2, n, m)) for m in sizes))
+        for sizes in ((4,), (3, 4))
+    )
+    total = sum_parses(forward, known, before, units, *of_starts, *of_ends)
+    backward = turned.part(slice(None, None, -1))
+    sum_parses(backward, known, after, after_units, *of_starts, *of_ends)
     after, after_units = after[::-1], after_units[::-1]
     with np.errstate(divide="ignore"):
         values = np.log((before * after).sum(axis=1)) + units + after_units - total

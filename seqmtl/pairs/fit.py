@@ -17,17 +17,20 @@ from seqmtl.models.paired import ENDS, PairLayer, check_ends
 from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
 from seqmtl.pairs.chain import keep_sites, margin_of, promising, run_chain
 from seqmtl.pairs.coding import Content, coding_content
-from seqmtl.pairs.lengths import LengthTable, annotated_lengths, length_tables
+from seqmtl.pairs.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.pairs.regions import PathLike, known_sites, read_both, shared_organisms, stretches
 from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
 #: Values of the layer to start from: log of the scale, both shifts, log weight of a switch, scale
-#: of the coding content.
-START = np.array([-0.1, -2.5, 5.0, -7.0, 0.45])
-_BOUNDS = [(np.log(0.05), np.log(5.0)), (-25.0, 25.0), (-25.0, 25.0), (-14.0, -1.0), (0.0, 2.0)]
-_SPREAD = np.array([0.2, 1.0, 1.0, 1.0, 0.3])  # of organisms around the shared values
+#: of the coding content, shift of exons.
+START = np.array([-0.1, -2.5, 5.0, -7.0, 0.45, 5.0])
+_BOUNDS = [
+    (np.log(0.05), np.log(5.0)), (-25.0, 25.0), (-25.0, 25.0), (-14.0, -1.0), (0.0, 2.0),
+    (-10.0, 15.0),
+]  # fmt: skip
+_SPREAD = np.array([0.2, 1.0, 1.0, 1.0, 0.3, 1.0])  # of organisms around the shared values
 _LEVELLED = 100.0  # true sites from which an organism counts about as much as any other
 _ENOUGH = 1_500  # true sites of an organism; no more are fitted to,
 _PIECES = 8  # nor more than so many pieces,
@@ -50,6 +53,7 @@ class _Task(NamedTuple):
     n_sites: int
     denser: float
     least: tuple[float, float]
+    exons: NDArray[np.float64]
 
     def layer(self, values: NDArray[np.float64]) -> PairLayer:
         """Return the layer with these values."""
@@ -58,7 +62,8 @@ class _Task(NamedTuple):
         return PairLayer(
             scale, shift, coding_shift, float(values[3]), float(values[4]), self.lengths.shortest,
             self.lengths.introns, self.content.table, self.n_introns, self.content.n_bases,
-            self.n_sites, 1.0, self.lengths.decay, self.least,
+            self.n_sites, 1.0, self.lengths.decay, self.least, self.exons,
+            float(values[5]),
         )  # fmt: skip
 
 
@@ -104,19 +109,24 @@ def fit_layer(
         raise SeqmtlError(
             f"the datasets must have the organisms of the models, but lack {', '.join(missing)}"
         )
-    lengths = {
-        task: annotated_lengths(known_sites(*read_both(donors, acceptors, order[task], "train")))
+    strands = {
+        task: list(known_sites(*read_both(donors, acceptors, order[task], "train")))
         for task in donor.tasks
     }
+    lengths = {task: annotated_lengths(own) for task, own in strands.items()}
     T = len(donor.tasks)
+    related = donor.kernel.matrix[:T, :T]
+    exons = exon_densities(
+        {task: annotated_lengths(own, of_exons=True) for task, own in strands.items()}, related
+    )
     try:
-        tables = length_tables(lengths, donor.kernel.matrix[:T, :T])
+        tables = length_tables(lengths, related)
     except ValueError as error:
         raise SeqmtlError(f"{donors} and {acceptors}: {error}") from error
     tasks = {
         task: _read_task(
             (donor, acceptor), (donors, acceptors), task, order[task], split, lengths[task],
-            tables[task],
+            tables[task], exons[task],
         )
         for task in donor.tasks
     }  # fmt: skip
@@ -134,6 +144,7 @@ def _read_task(
     split: str,
     lengths: NDArray[np.int64],
     table: LengthTable,
+    exons: NDArray[np.float64],
 ) -> _Task:
     """Return what the layer of an organism, called `name` in the datasets, is fitted to."""
     train = read_both(*paths, name, "train")
@@ -158,7 +169,7 @@ def _read_task(
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
     least = _least(pieces)
     pieces = [keep_sites(piece, promising(piece, least)) for piece in pieces]
-    return _Task(pieces, table, content, offset, lengths.size, n_sites, denser, least)
+    return _Task(pieces, table, content, offset, lengths.size, n_sites, denser, least, exons)
 
 
 def _least(pieces: Sequence[Sites]) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.paired import PairLayer
+from seqmtl.models.paired import EXON_LENGTHS, PairLayer
 from seqmtl.pairs.regions import KnownSites
 
 _FEWEST_BASES = 4  # of an intron: its two sites
@@ -24,6 +24,7 @@ _REACH = 1.5  # the longest intron in a table, in units of the 99 % quantile
 _TABLE = 4_000  # bases of the longest one in any table, since time grows with it
 _BEYOND = 0.002  # least share of the introns that are longer
 _LONGEST = 100_000  # bases; longer ones count as this
+_SHORTEST_EXON = 20  # bases
 _STEPS = 64  # grid points per factor e of length
 
 
@@ -35,14 +36,16 @@ class LengthTable(NamedTuple):
     decay: float
 
 
-def annotated_lengths(strands: Iterable[KnownSites]) -> NDArray[np.int64]:
-    """Return the lengths from true donors to the true acceptors that follow them."""
+def annotated_lengths(
+    strands: Iterable[KnownSites], *, of_exons: bool = False
+) -> NDArray[np.int64]:
+    """Return the lengths from true donors to the true acceptors that follow them, or conversely."""
     found = [np.zeros(0, dtype=np.int64)]
     for sites in strands:
         lengths = np.diff(sites.places)
-        is_intron = sites.is_donor[:-1] & ~sites.is_donor[1:]
-        is_intron &= sites.is_true[:-1] & sites.is_true[1:]
-        found.append(lengths[is_intron & (lengths >= _FEWEST_BASES)])
+        is_own = (sites.is_donor[:-1] != of_exons) & (sites.is_donor[1:] == of_exons)
+        is_own &= sites.is_true[:-1] & sites.is_true[1:]
+        found.append(lengths[is_own & (lengths >= _FEWEST_BASES)])
     return np.concatenate(found)
 
 
@@ -77,16 +80,46 @@ def length_tables(
         )
     edge = min(_LONGEST, 2 * int(every.max()))
     grid = np.arange(1, edge + 1)
-    seen = [np.minimum(found, edge) for found in lengths.values()]
-    own = np.array([_smoothed(found, grid) for found in seen])
-    counts = np.array([found.size for found in seen], dtype=np.float64)
+    seen = {name: np.minimum(found, edge) for name, found in lengths.items()}
+    return {name: _cut(own) for name, own in _pooled(seen, relatedness, grid).items()}
+
+
+def exon_densities(
+    lengths: Mapping[str, NDArray[np.int64]], relatedness: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
+    """Estimate the densities of exon lengths of 0 to 599 bases, with those of relatives.
+
+    Those of fewer than 20 bases are left out. Where no organism has any, densities are empty.
+
+    Parameters
+    ----------
+    lengths, relatedness
+        As :func:`length_tables` takes them, of exons.
+    """
+    seen = {
+        name: found[(found >= _SHORTEST_EXON) & (found < EXON_LENGTHS)]
+        for name, found in lengths.items()
+    }
+    if not any(found.size for found in seen.values()):
+        return {name: np.zeros(0) for name in lengths}
+    densities = _pooled(seen, relatedness, np.arange(1, EXON_LENGTHS))
+    for name, own in densities.items():
+        own[: _SHORTEST_EXON - 1] = 0.0
+        densities[name] = np.append(0.0, own / own.sum())
+    return densities
+
+
+def _pooled(
+    lengths: Mapping[str, NDArray[np.int64]],
+    relatedness: NDArray[np.float64],
+    grid: NDArray[np.int64],
+) -> dict[str, NDArray[np.float64]]:
+    """Return the density of every organism, mixed with that of its relatives."""
+    own = np.array([_smoothed(found, grid) for found in lengths.values()])
+    counts = np.array([found.size for found in lengths.values()], dtype=np.float64)
     shares = _borrowed(counts, relatedness)
-    tables = {}
-    for t, name in enumerate(lengths):
-        trust = 1.0 if counts[t] == counts.sum() else counts[t] / (counts[t] + _ENOUGH)
-        density = trust * own[t] + (1 - trust) * (shares[t] @ own)
-        tables[name] = _cut(density)
-    return tables
+    trust = np.where(counts == counts.sum(), 1.0, counts / (counts + _ENOUGH))[:, np.newaxis]
+    return dict(zip(lengths, trust * own + (1 - trust) * (shares @ own), strict=True))
 
 
 def relatives_density(

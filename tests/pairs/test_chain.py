@@ -23,6 +23,14 @@ def _layer(rng, shortest=3, n_lengths=12, **options):
     return PairLayer(**(values | options))
 
 
+def _exons(rng, n):
+    """Weights of exons of 0 to n - 1 bases, some of them 0."""
+    return {
+        "exons": rng.dirichlet(np.ones(n)) * (rng.random(n) < 0.7),
+        "exon_shift": 2.5,
+    }
+
+
 def _sites(rng, length, n, spread=1.5):
     """Random sites of both strands; some at the same place."""
     places = np.sort(rng.integers(0, length, n))
@@ -50,7 +58,12 @@ def _case(sites, layer):
             return float(np.exp(layer.introns[-1] - layer.decay * (k - n + 1)))
         return float(np.exp(layer.introns[k])) if 0 <= k < n else 0.0
 
+    def exon(length):
+        known = length < layer.exons.size
+        return float(layer.exons[length] * np.exp(layer.exon_shift)) if known else 0.0
+
     return {
+        "exon": exon,
         "places": sites["places"].tolist(),
         "strands": sites.is_reverse.astype(int).tolist(),
         "is_end": sites["is_end"].tolist(),
@@ -67,6 +80,7 @@ def _case(sites, layer):
 def test_posteriors_are_the_shares_of_all_parses(seed):
     rng = np.random.default_rng(seed)
     options = {"n_lengths": 5, "decay": 0.2} if seed % 3 else {}
+    options |= _exons(rng, 12) if seed % 4 else {}
     sites, layer = _sites(rng, (14, 25)[seed % 2], 8), _layer(rng, **options)
     total, shares, introns = 0.0, np.zeros(8), {}
     for weight, parse in all_parses(_case(sites, layer)):
@@ -87,6 +101,7 @@ def test_a_longer_contig_equals_the_quadratic_recursion():
     """A site's posterior is the derivative of the log of the sum by the log of its weight."""
     rng = np.random.default_rng(5)
     sites, layer = _sites(rng, 600, 60), _layer(rng, n_lengths=30, decay=0.01)
+    layer = layer._replace(**_exons(rng, 40))
     found = np.exp(run_chain(sites, layer).sites)
     step, case = 1e-4, _case(sites, layer)
     for k in range(60):
@@ -180,7 +195,7 @@ def test_both_strands_read_the_same():
 def test_a_chromosome_of_candidates_stays_finite(level, content):
     rng = np.random.default_rng(2)
     n = 200_000
-    layer = _layer(rng, n_lengths=40, decay=0.02)
+    layer = _layer(rng, n_lengths=40, decay=0.02, **_exons(rng, 40))
     places = np.sort(rng.choice(4 * n, n, replace=False))
     sites = joined(
         places, rng.random(n) < 0.5, rng.random(n) < 0.5, rng.normal(level, 3.0, n),
