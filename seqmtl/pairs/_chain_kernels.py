@@ -114,8 +114,8 @@ def sum_parses(sites, lengths, known, units, starts, opened, ends, paths, closed
     of `introns` multiplies by ``exp(-decay)`` (0: there are none so long), and `shift` outside,
     `coding_shift` in coding sequence. Two introns that follow each other in one state also weigh
     ``1 + exons[length]``, of the length between them. `switch` is the weight of a beginning and of
-    an end of coding sequence, per base; ``content[k, 3 t + r]`` is that of coding since the site before, see
-    :func:`move_on`, and ``sums[k]`` the sum of its logarithms up to there. `sites` and `lengths`
+    an end of coding sequence, per base; ``content[k, 3 t + r]`` is that of coding since the site
+    before, see :func:`move_on`, and ``sums[k]`` the sum of its logarithms. `sites` and `lengths`
     are :class:`seqmtl.pairs.chain.SiteColumns` and :class:`seqmtl.pairs.chain.ChainWeights`.
 
     ``known[k]`` becomes, of a start, the sum over the parses before it that are outside, or in each

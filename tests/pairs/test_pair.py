@@ -358,3 +358,49 @@ def test_the_layer_holds_at_the_density_of_all_regions_known(case, monkeypatch):
     assert 0.0 < change < np.log(2)
     assert other.coding_shift - layer.coding_shift == pytest.approx(change)
     assert other.scale == pytest.approx(layer.scale)
+
+
+def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, capsys):
+    """Labels in it are neither true nor false, and all posteriors are as without the mask."""
+    (tmp_path / "a.bed").write_text("chr1\t5000\t15000\n")
+    text = (case / "sim/dataset.toml").read_text().replace('"genomes/', f'"{case}/sim/genomes/')
+    text = text.replace('"annotation/', f'"{case}/sim/annotation/')
+    rows = text.split("\n")
+    at = next(k for k, row in enumerate(rows) if row.startswith("annotation"))
+    rows.insert(at, f'mask = "{tmp_path}/a.bed"')
+    (tmp_path / "a.toml").write_text("\n".join(rows))
+    for signal in SIGNALS:
+        data = tmp_path / f"{signal}s"
+        assert _run("dataset", tmp_path / "a.toml", "--signal", signal, "-o", data) == 0
+    model, pieces = load_model(case / "splice"), []
+    for folder in (case, tmp_path):
+        paths = [folder / f"{signal}s" for signal in SIGNALS]
+        held, finders = (
+            read_both(*paths, "a", "test"),
+            end_finders((model.donor, model.acceptor), paths, "a"),
+        )
+        (bounds,) = cut_regions(held[0], 10_000)
+        pieces.append(find_piece(finders, held, bounds, model.layer_of("a").coding))
+    first, second = pieces
+    assert_array_equal(first["log_odds"], second["log_odds"])
+    starts = first.starts - held[0].regions[0, 0]
+    masked = (starts >= 5000) & (starts < 15000)
+    assert_array_equal(second["labels"], np.where(masked, 0, first["labels"]))
+    assert (first["labels"][masked] > 0).sum() > 3
+    is_donor = second["is_donor"]
+    for model, data, n, n_masked in (
+        ("donor", ["donors"], is_donor & (second["labels"] != 0), masked & is_donor),
+        ("splice", ["donors", "acceptors"], second["labels"] != 0, masked),
+    ):
+        command = ["evaluate", case / model, *(tmp_path / own for own in data), "--organism", "a"]
+        command += ["--bootstrap", "0", "--json", tmp_path / "x.json"]
+        assert main([*map(str, command)]) == 0
+        err = capsys.readouterr().err
+        assert f"{n_masked.sum()} candidates in masked regions are neither true nor false" in err
+        found = json.loads((tmp_path / "x.json").read_text())
+        tasks = (
+            [found["tasks"]]
+            if model == "donor"
+            else [found["signals"][signal]["paired"]["tasks"] for signal in SIGNALS]
+        )
+        assert sum(own["a"]["n"] for own in tasks) == n.sum()
