@@ -25,8 +25,11 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
     )
 
 
-def run_alone(script: str, *arguments: object) -> dict[str, Any]:
-    """Run a script in a separate process, on one thread; return the JSON it prints."""
+def run_alone(script: str, *arguments: object, limit: float | None = None) -> dict[str, Any]:
+    """Run a script in a separate process, on one thread; return the JSON it prints.
+
+    Raises TimeoutExpired after `limit` seconds.
+    """
     one_thread = dict.fromkeys(
         ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
     )
@@ -35,6 +38,7 @@ def run_alone(script: str, *arguments: object) -> dict[str, Any]:
         stdout=subprocess.PIPE,
         text=True,
         check=True,
+        timeout=limit,
         env={**os.environ, **one_thread},
     )
     result: dict[str, Any] = json.loads(answer.stdout)

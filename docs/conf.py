@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "numpydoc",
     "myst_parser",
+    "paper_equations",
     "reference_pages",
     "tutorial_pages",
 ]

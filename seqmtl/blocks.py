@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+_AT_A_TIME = 1 << 14  # rows of V; of trees, whole groups of four weights
+
 
 class RowBlock(NamedTuple):
     """A few hundred sparse rows, computed on the fly and discarded after use.
@@ -95,17 +97,17 @@ class Rows:
         """Add ``amount[i] K[tasks[i], :]`` times row i to W, for i in rows."""
         raise NotImplementedError
 
-    def virtual_gram(
-        self,
-        rows: NDArray[np.int64],
-        amount: NDArray[np.float64],
-        tasks: NDArray[Any],
-        n_tasks: int,
-    ) -> NDArray[np.float64]:
-        """Return V'V, shape (T, T), v_t = sum of amount[i] phi(x_i) over the rows of task t."""
-        V = np.zeros((self.n_features, n_tasks))
-        self.accumulate(rows, amount, tasks, np.eye(n_tasks), V)
-        return np.asarray(V.T @ V)
+    def products(self, V: NDArray[Any]) -> NDArray[np.float64]:
+        """Return V'V, shape (T, T), for sums V of rows as :meth:`accumulate` adds them, K = I."""
+        total = np.zeros((V.shape[1], V.shape[1]))
+        for first in range(0, len(V), _AT_A_TIME):
+            part = self.plain(V, first, min(first + _AT_A_TIME, len(V)))
+            total += part.T @ part
+        return total
+
+    def plain(self, V: NDArray[Any], first: int, last: int) -> NDArray[np.float64]:
+        """Return V from `first` to `last`; of trees, weights with the same products."""
+        return V[first:last].astype(np.float64)
 
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:
         """Return the kernel matrix of the given rows, shape (m, m); lower triangle only.

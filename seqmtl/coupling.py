@@ -123,12 +123,16 @@ class Coupling:
         Column of every task in its group.
     scale : ndarray of float64, shape (T, L)
         Factor on this column.
+    paths : tuple of (ndarray of int64, shape (j,), ndarray of float64, shape (w, j))
+        Of every group: the nodes that it covers, and their values on its columns, P with
+        K_g = P diag(l) P'. A node is in one group. Empty if no nodes are known.
     """
 
     kernels: tuple[Array, ...]
     group: NDArray[np.int64]
     column: NDArray[np.int64]
     scale: Array
+    paths: tuple[tuple[NDArray[np.int64], Array], ...] = ()
 
     @classmethod
     def of(cls, K: Array, nodes: Nodes | None = None, lengths: Array | None = None) -> Coupling:
@@ -154,6 +158,24 @@ class Coupling:
             coupling = several if n_written <= _WORTH * T**2 else coupling
         coupling.__dict__["K"] = K
         return coupling
+
+    def weighted(self, lengths: Array) -> Coupling:
+        """Return the same groups of the nodes with other lengths, shape (G, J)."""
+        kernels = tuple(_along(P, lengths[:, own]) for own, P in self.paths)
+        return replace(self, kernels=kernels)
+
+    def fold(self, grams: Array) -> list[Array]:
+        """Return V_g'V_g of every group, (G, w, w), from V'V of all tasks, (G, T, T)."""
+        if self.is_single:
+            return [grams]
+        folded = [np.zeros_like(K) for K in self.kernels]
+        for group, column, scale in zip(self.group.T, self.column.T, self.scale.T, strict=True):
+            for g in np.unique(group[group >= 0]).tolist():
+                t = np.flatnonzero(group == g)
+                R = np.zeros((t.size, folded[g].shape[-1]))
+                R[np.arange(t.size), column[t]] = scale[t]
+                folded[g] += R.T @ grams[:, t[:, None], t] @ R
+        return folded
 
     @cached_property
     def K(self) -> Array:  # noqa: N802
@@ -194,6 +216,8 @@ class Coupling:
         if self.is_single:
             yield 0, rows, tasks.astype(np.int16, copy=False), np.ones(tasks.size)
             return
+        if not rows.size:
+            return
         for group, column, scale in zip(self.group.T, self.column.T, self.scale.T, strict=True):
             own = group[tasks[rows]]
             order = np.argsort(own, kind="stable")
@@ -222,7 +246,7 @@ def _pack(values: Array, lengths: Array) -> Coupling:
     """Distribute the nodes of the trees over groups."""
     T, forest = len(values), Forest(values)
     levels: list[tuple[NDArray[np.int64], NDArray[np.int64], Array]] = []
-    kernels: list[Array] = []
+    covered: list[tuple[NDArray[np.int64], Array]] = []
     for root in forest.roots:
         top = len(levels)
         waiting = [(top, [root])]
@@ -233,7 +257,7 @@ def _pack(values: Array, lengths: Array) -> Coupling:
             columns = forest.expand(nodes, _WIDTH)
             group, column, scale = levels[level]
             for c, (node, tasks, _) in enumerate(columns):
-                group[tasks], column[tasks] = len(kernels), c
+                group[tasks], column[tasks] = len(covered), c
                 scale[tasks] = forest.values[tasks, root]
                 below = forest.children[node] if node >= 0 else []
                 if len(below) <= _WIDTH:
@@ -244,5 +268,13 @@ def _pack(values: Array, lengths: Array) -> Coupling:
             for row, (_, _, path) in zip(paths, columns, strict=True):
                 for node in path:
                     row[forest.members[node]] = forest.heights[node]
-            kernels.append(np.einsum("cj,gj,dj->gcd", paths, lengths, paths))
-    return Coupling(tuple(kernels), *(np.stack(part, axis=1) for part in zip(*levels, strict=True)))
+            own = np.flatnonzero(paths.any(axis=0))
+            covered.append((own, paths[:, own]))
+    kernels = tuple(_along(P, lengths[:, own]) for own, P in covered)
+    group, column, scale = (np.stack(part, axis=1) for part in zip(*levels, strict=True))
+    return Coupling(kernels, group, column, scale, tuple(covered))
+
+
+def _along(P: Array, lengths: Array) -> Array:
+    """Return P diag(l) P' for l of every view, shape (G, w, w)."""
+    return np.asarray((P * lengths[:, None]) @ P.T)

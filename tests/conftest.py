@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from seqmtl.cli.main import main
 
 # The same examples in every run, however long a busy machine takes to draw and to try them.
 # Fixtures that examples share are folders that are written anew, and patched constants.
@@ -62,3 +65,21 @@ def write(tmp_path):
         return path
 
     return write_file
+
+
+@pytest.fixture
+def seqmtl(capsys):
+    """Return a function that runs a command in this process, and returns what it has written."""
+
+    def run(command, code=0):
+        words = shlex.split(command) if isinstance(command, str) else [*map(str, command)]
+        capsys.readouterr()
+        try:
+            found = main(words)
+        except SystemExit as stop:
+            found = stop.code
+        written = capsys.readouterr()
+        assert found == code, f"{command}: {written.err}"
+        return written
+
+    return run

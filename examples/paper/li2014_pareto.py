@@ -6,7 +6,7 @@
 DATA is a folder with `uci_robot/uci_robot.npz` and so on (X and class labels y; `ovo_pairs` is not
 needed), `letter_ocr/letter_ocr_200.npz` and `landmine/landmine.npz` (X, y of -1 and +1, task).
 Every split of every dataset at every size is a file in OUT, so an interrupted run can be resumed.
-Writes OUT/tables.txt, OUT/cells.json and OUT/pareto.png.
+Writes OUT/tables.txt, OUT/cells.json and OUT/pareto.png; li2014_tables.py writes them anew.
 
 Choices made here where the paper gives no details: kernels are scaled to k(x, x) = 1; the Gaussians
 have a spread of 2^-7 ... 2^7; the classes of Steel and Shuttle are the three largest; "10 %" refers
@@ -20,9 +20,7 @@ training examples, instead of by cross-validation in every split.
 
 from __future__ import annotations
 
-import argparse
 import json
-import multiprocessing
 import os
 import sys
 import time
@@ -34,6 +32,8 @@ from typing import NamedTuple
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the jobs use the cores
 
 import numpy as np
+from _shared import Options, kept
+from joblib import Parallel, delayed
 from li2014_tables import DATASETS, FRACTIONS, METHODS, draw, write_tables
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
@@ -46,7 +46,7 @@ from seqmtl import (
     SparseMKLClassifier,
     pareto_path,
 )
-from seqmtl.files.atomic import atomic_write
+from seqmtl.files.atomic import write_json
 from seqmtl.kernels import RBF, Linear, Normalized, Polynomial
 from seqmtl.tables.one_vs_one import split_pairs, vote
 
@@ -79,17 +79,21 @@ class Problem(NamedTuple):
         return np.unique(groups, return_inverse=True)[1]
 
 
+def file_of(folder: Path, name: str) -> Path:
+    """Return the file of a dataset."""
+    stem = f"uci_{name.removesuffix('-4')}"
+    stem = {"letter": "letter_ocr", "landmine": "landmine"}.get(name, stem)
+    return folder / stem / f"{'letter_ocr_200' if name == 'letter' else stem}.npz"
+
+
 def read_problem(folder: Path, name: str, most: int, rng: np.random.Generator) -> Problem:
     """Read a dataset and draw the same number of examples of every class."""
+    data = np.load(file_of(folder, name), allow_pickle=False)
     if name in FRACTIONS:
-        file = "letter_ocr/letter_ocr_200" if name == "letter" else "landmine/landmine"
-        data = np.load(folder / f"{file}.npz", allow_pickle=False)
         tasks = np.char.add("t", np.char.zfill(data["task"].astype(str), 2))
         problem = Problem(data["X"].astype(float), data["y"].astype(int), tasks)
         groups = [(tasks == task, problem.y) for task in np.unique(tasks)]
     else:
-        file = f"uci_{name.removesuffix('-4')}"
-        data = np.load(folder / file / f"{file}.npz", allow_pickle=False)
         X = data["X"].astype(float)
         X = four_arcs(X) if name.endswith("-4") else X
         problem = Problem(X, data["y"].astype(int), None)
@@ -250,8 +254,7 @@ def run_unit(job: tuple) -> str:
         found.setdefault(method, {})[json.dumps(setting)] = accuracy(model, test)
     seconds = time.perf_counter() - started
     found["seconds"] = round(found.get("seconds", 0.0) + seconds, 1)
-    with atomic_write(path) as stream:
-        json.dump(found, stream)
+    write_json(path, found)
     return f"{path.name}: {seconds:.1f} s"
 
 
@@ -271,31 +274,26 @@ def trace(train: Problem, test: Problem, C: float, tol: float) -> dict[str, dict
 
 def settings_for(path: Path, train: Problem, full: bool, tol: float) -> dict[str, list]:
     """Tune all methods; once for all splits unless the run is full."""
-    if not full and path.exists():
-        return json.loads(path.read_text())
-    chosen: dict[str, list] = {}
-    for method in ("pareto", "sparse", "partial", "baseline"):
-        C = chosen["pareto"][0] if chosen and method != "baseline" else None
-        chosen[method] = list(choose(method, train, full, tol, C))
-    if not full:
-        with atomic_write(path) as stream:
-            json.dump(chosen, stream)
-    return chosen
+
+    def tuned() -> dict[str, list]:
+        chosen: dict[str, list] = {}
+        for method in ("pareto", "sparse", "partial", "baseline"):
+            C = chosen["pareto"][0] if chosen and method != "baseline" else None
+            chosen[method] = list(choose(method, train, full, tol, C))
+        return chosen
+
+    return tuned() if full else kept(path, tuned)
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None) -> None:
     """Run the missing splits, then write tables and figure."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("li2014"))
-    parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=DATASETS)
-    parser.add_argument("--splits", type=int, help="default: 5, in full 20")
-    parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
-    parser.add_argument("--full", action="store_true", help="as in the paper; a night")
-    args = parser.parse_args(argv)
-    args.out.mkdir(parents=True, exist_ok=True)
+    options = Options(__doc__, {"datasets": ["vehicle"], "splits": 2}, ("full",))
+    options.add_argument("data", type=Path)
+    options.add_argument("--datasets", nargs="+", choices=DATASETS, default=DATASETS)
+    options.add_argument("--splits", type=int, help="default: 5, in full 20")
+    options.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
+    options.add_argument("--full", action="store_true", help="as in the paper; a night")
+    args = options.start(argv, lambda given: [file_of(given.data, name) for name in given.datasets])
     n_splits = args.splits or (20 if args.full else 5)
     jobs = [
         (args.data, args.out, name, fraction, number, args.full)
@@ -304,17 +302,14 @@ def main(argv: list[str] | None = None) -> int:
         for fraction in FRACTIONS.get(name, (0.1, 0.2, 0.5))
     ]
     started = time.perf_counter()
-    with multiprocessing.Pool(args.jobs) as pool:
-        for done, what in enumerate(pool.imap_unordered(run_unit, jobs), 1):
-            elapsed = time.perf_counter() - started
-            print(
-                f"{done}/{len(jobs)} {what} ({elapsed / 60:.1f} min)", file=sys.stderr, flush=True
-            )
-    print(write_tables(args.out))
+    pool = Parallel(n_jobs=args.jobs, return_as="generator_unordered")
+    for done, what in enumerate(pool(delayed(run_unit)(job) for job in jobs), 1):
+        minutes = (time.perf_counter() - started) / 60
+        print(f"{done}/{len(jobs)} {what} ({minutes:.1f} min)", file=sys.stderr, flush=True)
+    print(write_tables(args.out), end="")
     shown = next(name for name in ("robot", *args.datasets) if name in args.datasets)
     draw(args.out, shown, FRACTIONS.get(shown, (0.1,))[0])
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

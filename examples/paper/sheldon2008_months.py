@@ -21,32 +21,23 @@ and edges.
 
 As in the paper, C is chosen from 1e-1, 10, 1e3, 1e5 and gamma from 1e-3, 1e-1, 10, 1e3; --full uses
 the larger grid of Figures 2 and 3, 1e-3, 1e-2 .. 1e5 for both. Every finished repeat is a file in
---out, so an interrupted run can be resumed. The defaults take about 15 minutes on one core, --full
+--out, so an interrupted run can be resumed. The defaults take about 17 minutes on one core, --full
 five to seven times as long.
 
-Results (10 repeats): CYCLE is far better than INDIV in every repeat, as in the paper, but not
-better than POOL. By month the two are equal; over all hours CYCLE is worse, at 100 hours per month
-in every repeat. One reason is the constant part of the kernel. With the small gamma that is chosen,
-k is nearly 1, so K_st k gives every month an almost free offset. This does not affect the ranking
-within a month, but disturbs the ranking between months. The centred kernel, which has no constant
-part, closes half of the gap at 100 hours and all of it at 300. Moreover, the relation between
-weather and rain seems to differ little between months: the two smallest values of a are best.
-
 Prints the tables and writes figure.png into --out: the paper's Figure 2, at the largest size, and
-Figure 3, next to the same on test hours.
+Figure 3, next to the same on test hours. Results: docs/papers.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import time
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from _shared import Options, kept, with_spread
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
@@ -55,7 +46,6 @@ from sklearn.preprocessing import KernelCenterer, StandardScaler
 
 from seqmtl import MultiTaskKernelSVC, TaskKernel
 from seqmtl.evaluation.figures import GREY, PALETTE, figure_style, new_figure, save_figure
-from seqmtl.files.atomic import atomic_write
 
 COARSE = {"C": (1e-1, 1e1, 1e3, 1e5), "gamma": (1e-3, 1e-1, 1e1, 1e3)}
 FINE = {name: tuple(10.0**k for k in range(-3, 6)) for name in ("C", "gamma")}
@@ -199,32 +189,20 @@ def centred(X: Array, Z: Array, gamma: float) -> tuple[Array, Array]:
 
 def run_all(hours: Hours, arguments: argparse.Namespace) -> dict[int, list[list[dict]]]:
     """Return the fits by size and repeat; reuse those of an earlier run."""
-    grid = FINE if arguments.full else COARSE
-    every = list(product(arguments.sizes, range(arguments.repeats)))
-    files = {job: _file(arguments, *job) for job in every}
-    todo = [job for job in every if not files[job].exists()]
-    Parallel(n_jobs=arguments.jobs)(
-        delayed(_run_to_file)(hours, *job, grid, files[job]) for job in todo
-    )
-    found: dict[int, list[list[dict]]] = {size: [] for size in arguments.sizes}
-    for (size, _), path in files.items():
-        found[size].append(json.loads(path.read_text()))
-    return found
+    name, grid = ("full", FINE) if arguments.full else ("grid", COARSE)
 
+    def fits(size: int, repeat: int) -> list[dict]:
+        path = arguments.out / f"{name}_{size}_{repeat}.json"
+        if not path.exists():
+            print(f"{size} hours per month, repeat {repeat + 1}", flush=True)
+        return kept(path, lambda: run(hours, size, repeat, grid))
 
-def _run_to_file(
-    hours: Hours, size: int, repeat: int, grid: dict[str, Sequence[float]], path: Path
-) -> None:
-    start = time.perf_counter()
-    fits = run(hours, size, repeat, grid)
-    with atomic_write(path) as stream:
-        json.dump(fits, stream)
-    took = time.perf_counter() - start
-    print(f"{size} hours per month, repeat {repeat + 1}: {took:.0f} s", flush=True)
-
-
-def _file(arguments: argparse.Namespace, size: int, repeat: int) -> Path:
-    return arguments.out / f"{'full' if arguments.full else 'grid'}_{size}_{repeat}.json"
+    every = product(arguments.sizes, range(arguments.repeats))
+    found = Parallel(n_jobs=arguments.jobs)(delayed(fits)(*job) for job in every)
+    return {
+        size: found[k * arguments.repeats : (k + 1) * arguments.repeats]
+        for k, size in enumerate(arguments.sizes)
+    }
 
 
 def value(fit: dict, part: str, measure: str) -> float:
@@ -244,12 +222,6 @@ def best(runs: list[list[dict]], row: str, part: str, measure: str) -> Array:
     return np.array([value(fit, part, measure) for fit in chosen])
 
 
-def mean_and_error(values: Array, form: str = ".4f") -> str:
-    """Format mean and standard error."""
-    error = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
-    return f"{values.mean():{form}} ± {error:.4f}"
-
-
 def report(runs: dict[int, list[list[dict]]]) -> str:
     """Return the tables of test AUC, paired differences and chosen settings."""
     lines = []
@@ -259,14 +231,14 @@ def report(runs: dict[int, list[list[dict]]]) -> str:
         lines.append(f"{'':26}{heads}   paper   median C, gamma")
         test = {row: [best(found, row, "test", measure) for measure in MEASURES] for row in ROWS}
         for row, values in test.items():
-            cells = "".join(f"{mean_and_error(each):>28}" for each in values)
+            cells = "".join(f"{with_spread(each):>28}" for each in values)
             published = f"{PAPER[row]:.4f}" if row in PAPER else ""
             chosen = [choose(fits, *ROWS[row], "all") for fits in found]
             C, gamma = (np.median([fit[name] for fit in chosen]) for name in ("C", "gamma"))
             lines.append(f"{row:26}{cells}{published:>8}   {C:g}, {gamma:g}")
         for row, other in product(list(ROWS)[2:], ("POOL", "INDIV")):
             gains = [one - two for one, two in zip(test[row], test[other], strict=True)]
-            cells = (f"{mean_and_error(g, '+.4f')} {(g > 0).sum():3}/{g.size}" for g in gains)
+            cells = (f"{with_spread(g, '+.4f')} {(g > 0).sum():3}/{g.size}" for g in gains)
             lines.append(f"{row + ' - ' + other:26}" + "".join(f"{cell:>28}" for cell in cells))
         lines.append("")
     return "\n".join(lines)
@@ -353,17 +325,13 @@ def _draw_gains(panel: Any, runs: dict[int, list[list[dict]]]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("data", type=Path, help="nyc_weather.npz, or hours in the same format")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write to")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300])
-    parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--full", action="store_true", help="the grid of Figures 2 and 3")
-    arguments = parser.parse_args(argv)
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    options = Options(__doc__, {"sizes": [30], "repeats": 2})
+    options.add_argument("data", type=Path, help="nyc_weather.npz, or hours in the same format")
+    options.add_argument("--sizes", type=int, nargs="+", default=[100, 300])
+    options.add_argument("--repeats", type=int, default=10)
+    options.add_argument("--jobs", type=int, default=1, help="processes")
+    options.add_argument("--full", action="store_true", help="the grid of Figures 2 and 3")
+    arguments = options.start(argv, lambda given: [given.data])
     runs = run_all(load(arguments.data), arguments)
     print(f"\n{report(runs)}", end="")
     draw(runs, arguments.out / "figure.png")

@@ -37,16 +37,7 @@ interpolated between points on logarithmic axes.
 
 Every time is the median of --repeats runs (libsvm: a single run above 2 s). The default takes about
 8 minutes and 3 GiB. Sizes of datasets already in OUT/results.json are not measured again. Also
-writes OUT/figure.png.
-
-Results: DCD reaches 1e-10 on all three. libsvm stops at 1e-8 on MNIST-MTL and slightly above 1e-10
-on landmine, because its cache is in float32. On all examples and at 1e-4 obj*, DCD is faster by a
-factor of about 35 on Gauss2D, 4 on MNIST-MTL and 70 on landmine. The factor grows with n; below
-1,000 examples (MNIST-MTL: 3,000), libsvm is as fast or faster. Thus the orders of magnitude of the
-paper require its n = 1e5 on Gauss2D, and its Fig. 2d, where MTK is faster on landmine, is not
-reproduced. At high precision, the factor on landmine falls to 2 or 3: there DCD converges slowly,
-and libsvm at once. With its intercept, libsvm is faster on landmine, but there b solves most of the
-problem.
+writes OUT/figure.png. Results: docs/papers.md.
 """
 
 from __future__ import annotations
@@ -64,6 +55,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from _shared import Options
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
@@ -135,9 +127,14 @@ class Sample:
         return half_q + C * loss, alpha.astype(np.longdouble).sum() - half_q
 
 
+def file_of(folder: Path, name: str) -> Path:
+    """Return the file of a dataset."""
+    return folder / name / f"{name}.npz"
+
+
 def load(folder: Path, name: str) -> Sample:
     """Read a dataset and scale its columns."""
-    with np.load(folder / name / f"{name}.npz", allow_pickle=False) as file:
+    with np.load(file_of(folder, name), allow_pickle=False) as file:
         X, y, tasks = file["X"].astype(np.float64), file["y"].astype(np.float64), file["task"]
     if name == "mnist_mtl":
         X /= 255.0
@@ -427,19 +424,20 @@ def shown(points: Points) -> Array:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    quick = {"data_sets": ["gauss2d"], "halvings": 2, "repeats": 1, "limit": 5.0}
+    options = Options(__doc__, quick, ("repeats", "limit"))
+    options.add_argument("data", type=Path, help="folder of the datasets")
+    options.add_argument("--data-sets", nargs="+", choices=TITLES, default=list(TITLES))
+    options.add_argument(
+        "--halvings", type=int, default=5, help="smallest size: n / 2^halvings (5)"
     )
-    parser.add_argument("data", type=Path, help="folder of the datasets")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write to")
-    parser.add_argument("--data-sets", nargs="+", choices=TITLES, default=list(TITLES))
-    parser.add_argument("--halvings", type=int, default=5, help="smallest size: n / 2^halvings (5)")
-    parser.add_argument("--repeats", type=int, default=3, help="runs per measurement (3)")
-    parser.add_argument(
+    options.add_argument("--repeats", type=int, default=3, help="runs per measurement (3)")
+    options.add_argument(
         "--limit", type=float, default=60.0, help="time limit of one run in seconds (60)"
     )
-    arguments = parser.parse_args(argv)
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    arguments = options.start(
+        argv, lambda given: [file_of(given.data, name) for name in given.data_sets]
+    )
     with threadpool_limits(1):
         found = run(arguments)
     print(report(found))

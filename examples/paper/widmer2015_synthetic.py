@@ -16,17 +16,10 @@ Choices made here where the paper is unclear:
 - Points are divided by sigma, which only rescales C. There is no intercept, because the classes are
   symmetric.
 
-Results (20 seeds): with the settings of the paper, the classes overlap so much that the best
-possible AUROC is 0.64. MT-MKL with p = 2 and 3 is better than vanilla MTL, and all are far better
-than individual, but union and vanilla MTL do not differ. With variance 20 (--sigma 4.4721), vanilla
-MTL is better than union, and MT-MKL worse than vanilla MTL: large groups have larger K_m, which
-theta favours. With variance 20 and K_m of equal trace (--unit-trace), the order is that of the
-paper: p = 2 and 3, vanilla, union, individual; but vanilla MTL without equal traces is still the
-best of all. These two settings were tried because the first did not give the order of the paper.
-
 Prints mean AUROC over tasks with 95 % confidence intervals over seeds (Student's t), paired
-differences between methods, and the learned weights. Writes auroc.tsv (one row per seed and method)
-and figure.png into --out.
+differences between methods, and the learned weights. Writes into --out: auroc.tsv (one row per seed
+and method), figure.png, and seed0.json and so on, from which a run is resumed. Results:
+docs/papers.md.
 """
 
 from __future__ import annotations
@@ -38,8 +31,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _shared import Options, kept, with_spread
 from numpy.typing import NDArray
-from scipy.stats import t as student
 from sklearn.base import clone
 
 from seqmtl import MultiTaskMKLClassifier, MultiTaskSVC, TaskKernel
@@ -136,18 +129,15 @@ def run_seed(seed: int, arguments: argparse.Namespace) -> dict[str, dict[str, An
         results[name] = {
             "C": best.C,
             "auroc": float(curves.mean()),
-            "curve": curves.mean(axis=0),
+            "curve": curves.mean(axis=0).tolist(),
             "weights": getattr(best, "kernel_weights_", []),
         }
     return results
 
 
 def interval(values: Array) -> str:
-    """Return mean and 95 % confidence interval by Student's t."""
-    half = np.nan
-    if values.size > 1:
-        half = student.ppf(0.975, values.size - 1) * values.std(ddof=1) / np.sqrt(values.size)
-    return f"{values.mean():8.4f} ± {half:.4f}"
+    """Format mean and 95 % confidence interval."""
+    return with_spread(values, "8.4f", 0.95)
 
 
 def report(runs: list[dict[str, dict[str, Any]]]) -> str:
@@ -160,7 +150,8 @@ def report(runs: list[dict[str, dict[str, Any]]]) -> str:
     lines += ["", f"{'difference':28}{'AUROC':>17}{'  seeds > 0':>12}"]
     names = list(auroc)
     pairs = [("union", "individual"), ("vanilla MTL", "union")]
-    for name, other in [*pairs, *((name, "vanilla MTL") for name in names[3:])]:
+    pairs += [(name, other) for name in names[3:] for other in ("vanilla MTL", "union")]
+    for name, other in pairs:
         change = auroc[name] - auroc[other]
         text = f"{name} - {other}"
         lines.append(f"{text:28}{interval(change):>17}{(change > 0).sum():9}/{len(runs)}")
@@ -206,24 +197,23 @@ def draw(means: Array, runs: list[dict[str, dict[str, Any]]], path: Path) -> Non
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    options = Options(
+        __doc__, {"seeds": 2}, ("sigma", "unit_trace", "depth", "flips", "train", "test")
     )
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--out", type=Path, required=True, help="folder to write to")
-    parser.add_argument("--sigma", type=float, default=20.0, help="standard deviation (20)")
-    parser.add_argument("--unit-trace", action="store_true", help="scale every K_m to trace T")
-    parser.add_argument("--depth", type=int, default=5, help="2^depth tasks (5)")
-    parser.add_argument("--flips", type=int, default=5, help="dimensions per edge (5)")
-    parser.add_argument("--train", type=int, default=10, help="points per class and task (10)")
-    parser.add_argument(
+    options.add_argument("--seeds", type=int, default=20)
+    options.add_argument("--sigma", type=float, default=20.0, help="standard deviation (20)")
+    options.add_argument("--unit-trace", action="store_true", help="scale every K_m to trace T")
+    options.add_argument("--depth", type=int, default=5, help="2^depth tasks (5)")
+    options.add_argument("--flips", type=int, default=5, help="dimensions per edge (5)")
+    options.add_argument("--train", type=int, default=10, help="points per class and task (10)")
+    options.add_argument(
         "--test", type=int, default=1000, help="test points per class and task (1000)"
     )
-    arguments = parser.parse_args(argv)
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    arguments = options.start(argv)
     runs = []
     for seed in range(arguments.seeds):
-        runs.append(run_seed(seed, arguments))
+        path = arguments.out / f"seed{seed}.json"
+        runs.append(kept(path, lambda seed=seed: run_seed(seed, arguments)))
         found = "  ".join(f"{name} {r['auroc']:.4f}" for name, r in runs[-1].items())
         print(f"seed {seed}: {found}", flush=True)
     print(f"\n{report(runs)}")

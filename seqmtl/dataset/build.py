@@ -230,8 +230,7 @@ def _read_places(config: Config, organism: OrganismConfig) -> tuple[Annotation |
         return None, []  # their strands depend on the genome
     if organism.sites is not None:
         rows = read_site_bed(organism.sites, length=config.site.length)
-        places = [Place(r.contig, r.start, r.is_reverse, r.name, r.line) for r in rows]
-        return None, places
+        return None, [Place(*row) for row in rows]
     annotation = read_annotation(
         str(organism.annotation), sources=organism.sources or config.sites.sources
     )

@@ -14,7 +14,6 @@ from seqmtl.io.dataset import read_dataset, read_summary
 from seqmtl.sequences import Windows
 
 _BLOCK = 1 << 14
-_LETTERS_PER_WORD = 27  # 5^27 < 2^63
 
 DECOY_IS_SITE = "decoy whose sequence is that of a true site"
 IN_TRAIN = "window of valid or test whose sequence is in train"
@@ -76,7 +75,7 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a dataset and compare the sequences of its splits.
 
     The check is independent of how the dataset was made: the sequences are extracted again from
-    the genomes, and compared letter by letter.
+    the genomes, and compared by their :func:`fingerprints`.
 
     Parameters
     ----------
@@ -97,7 +96,7 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
     for organism in read_summary(path)["genomes"]:
         windows = read_dataset(path, organism=organism).windows
         split = np.array([SPLITS.index(name) for name in windows.split_names])[windows.splits]
-        keys.append(_packed(windows))
+        keys.append(fingerprints(windows))
         labels.append(windows.labels)
         splits.append(split)
         for a, b in combinations(range(3), 2):
@@ -119,19 +118,6 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
         "overlapping_between_splits": overlapping,
         "duplicates_inside_splits": int(np.maximum(has - 1, 0).sum()),
     }
-
-
-def _packed(windows: Windows) -> NDArray[np.uint64]:
-    """Return the letters of windows as base-5 numbers, shape (n, n_words)."""
-    n_words = -(-windows.length // _LETTERS_PER_WORD)
-    packed = np.zeros((len(windows), n_words), dtype=np.uint64)
-    for begin in range(0, len(windows), _BLOCK):
-        rows = slice(begin, begin + _BLOCK)
-        codes = windows[rows].matrix()
-        for place in range(windows.length):
-            word = place // _LETTERS_PER_WORD
-            packed[rows, word] = packed[rows, word] * np.uint64(5) + codes[:, place]
-    return packed
 
 
 def _groups(keys: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -18,9 +18,7 @@ from seqmtl.models.placed_weights import weights_by_position
 from seqmtl.sequences import Windows
 
 
-def contributions(
-    model: MultiTaskModel, windows: Windows, organism: str, *, from_relatives: bool = False
-) -> NDArray[np.float64]:
+def contributions(model: MultiTaskModel, windows: Windows, organism: str) -> NDArray[np.float64]:
     """Return the contribution of every base to the score of its window.
 
     Parameters
@@ -30,9 +28,7 @@ def contributions(
     windows : Windows
         n windows of the model's length L.
     organism : str
-        Task used to score all of them.
-    from_relatives : bool, default=False
-        See :meth:`MultiTaskModel.decision_function`.
+        Task used to score all of them, or a relative without data.
 
     Returns
     -------
@@ -51,15 +47,13 @@ def contributions(
     """
     _check_length(model, windows)
     total = np.zeros(windows.shape)
-    for place, w, dmers in _dmers(model, windows, organism, from_relatives):
+    for place, w, dmers in _dmers(model, windows, organism):
         part = np.where(dmers.n_other == 0, w[dmers.number], 0.0)
         total[:, place] += part[:, np.newaxis] / (place.stop - place.start)
     return total
 
 
-def mutagenesis(
-    model: MultiTaskModel, windows: Windows, organism: str, *, from_relatives: bool = False
-) -> NDArray[np.float64]:
+def mutagenesis(model: MultiTaskModel, windows: Windows, organism: str) -> NDArray[np.float64]:
     """Return the change of the score for every substitution at each position.
 
     Exact, in double precision, as only the d-mers that contain the letter change.
@@ -76,7 +70,7 @@ def mutagenesis(
     total = np.zeros((*windows.shape, 4))
     codes = windows.matrix().astype(np.int64)
     digits, is_other = codes & 3, codes > 3
-    for place, w, dmers in _dmers(model, windows, organism, from_relatives):
+    for place, w, dmers in _dmers(model, windows, organism):
         worth = 4 ** np.arange(place.stop - place.start)[::-1]
         before = np.where(dmers.n_other == 0, w[dmers.number], 0.0)
         without = dmers.number[:, np.newaxis] - digits[:, place] * worth
@@ -97,12 +91,12 @@ class _Dmers(NamedTuple):
 
 
 def _dmers(
-    model: MultiTaskModel, windows: Windows, organism: str, from_relatives: bool
+    model: MultiTaskModel, windows: Windows, organism: str
 ) -> Iterator[tuple[slice, NDArray[np.float64], _Dmers]]:
     """Yield the place of each d-mer, the weights of all there, and those of the windows."""
     codes = windows.matrix().astype(np.int64)
     digits, is_other = codes & 3, codes > 3
-    weights = weights_by_position(model, [organism], from_relatives=from_relatives)
+    weights = weights_by_position(model, [organism])
     for first, levels in enumerate(weights):
         number, n_other = np.zeros((2, len(windows)), dtype=np.int64)
         for last, w in zip(range(first, windows.length), levels, strict=False):

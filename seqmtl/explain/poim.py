@@ -149,12 +149,7 @@ def oligomer(code: int, k: int) -> str:
 
 
 def poim(
-    model: MultiTaskModel,
-    organism: str,
-    *,
-    max_order: int = 6,
-    background: ArrayLike = UNIFORM,
-    from_relatives: bool = False,
+    model: MultiTaskModel, organism: str, *, max_order: int = 6, background: ArrayLike = UNIFORM
 ) -> Poim:
     """Compute the positional oligomer importance for one organism.
 
@@ -163,13 +158,11 @@ def poim(
     model : MultiTaskModel
         Model of DNA windows.
     organism : str
-        Task of the model, or a relative without data if `from_relatives` is set.
+        Task of the model, or a relative without data.
     max_order : int, default=6
         Largest order K, 1 to 10 and at most the window length.
     background : array-like of float, shape (4,)
         Probabilities of A, C, G, T in random sequences. Default: uniform.
-    from_relatives : bool, default=False
-        See :meth:`MultiTaskModel.decision_function`.
 
     Returns
     -------
@@ -185,11 +178,11 @@ def poim(
     MemoryLimitError
         If the result, or the model's weights by position, do not fit into memory.
     UnknownTaskError
-        If the model was not trained on the organism.
+        If the model has no place for the organism.
     """
     check_order(max_order, model.length)
     letters = check_background(background)
-    weights = weights_by_position(model, [organism], from_relatives=from_relatives)
+    weights = weights_by_position(model, [organism])
     Q = oligomer_importance(weights, model.length, max_order, letters)
     return Poim(organism, Q, model.site, tuple(letters))
 

@@ -9,12 +9,13 @@ S letters; level d begins at levels[d - 1].
 
 import numpy as np
 
-from seqmtl._jit import njit
+from seqmtl._jit import njit, prefetch
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
 _CHAINED = 6  # longest prefix by which equal k-mers are found
+_AHEAD = 32  # k-mers between the request of a hashed weight and its use
 
 
 @njit
@@ -123,6 +124,7 @@ def fill_rows(codes, starts, is_reverse, length, rows, span, slots, n_bits, bloc
 def place_weights(W, column, first, last, slots, n_bits, starts, table):
     """Add what slots read of W[., column] to table[l - first, .], first <= l < last."""
     position, depth, base, reads, _ = slots
+    flat, n_columns = W.reshape(W.size), W.shape[1]
     for p in range(position.size):
         if not first <= position[p] < last:
             continue
@@ -133,7 +135,10 @@ def place_weights(W, column, first, last, slots, n_bits, starts, table):
                 row[here + c] += W[base[p] + c, column]
             continue
         for c in range(n_kmers):
-            index = base[p] + c if n_bits == 0 else hash_index(base[p], c, n_bits)
+            index = base[p] + c
+            if n_bits > 0:
+                index = hash_index(base[p], c, n_bits)
+                prefetch(flat, hash_index(base[p], c + _AHEAD, n_bits) * n_columns)
             row[here + c] += reads[p] * W[index, column]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from seqmtl._jit import njit, prefetch
+from seqmtl._jit import add_scaled_4, njit, prefetch
 
 
 @njit
@@ -33,6 +33,7 @@ def add_rows(block, tasks, amount, K, W):
     indptr, indices, _, writes, slots, shares = block
     T = W.shape[1]
     flat = W.reshape(W.size)
+    pattern = np.zeros(4, W.dtype)
     for r in range(tasks.size):
         coupling = K[np.int64(tasks[r])]
         for p in range(indptr[r], indptr[r + 1]):
@@ -41,6 +42,13 @@ def add_rows(block, tasks, amount, K, W):
             for s in range(coupling.size):
                 flat[base + s] += coupling[s] * step
         if indptr[r] < indptr[r + 1]:
+            continue
+        if T == 1:
+            pattern[:] = coupling[0] * amount[r]
+            for p in range(slots.shape[1]):
+                own = np.int64(slots[r, p])
+                flat[own] += shares[p, 0] * pattern[0]
+                add_scaled_4(flat, own & ~np.int64(3), pattern, np.int64(0), shares[p, 1])
             continue
         for p in range(slots.shape[1]):
             own = np.int64(slots[r, p])

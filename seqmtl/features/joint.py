@@ -164,17 +164,6 @@ class JointRows(Rows):
         for view in self.views:
             view.rows.accumulate(rows, amount, tasks, K, W[view.columns])
 
-    def virtual_gram(
-        self,
-        rows: NDArray[np.int64],
-        amount: NDArray[np.float64],
-        tasks: NDArray[Any],
-        n_tasks: int,
-    ) -> NDArray[np.float64]:
-        """Return V'V; see :class:`seqmtl.blocks.Rows`."""
-        parts = [v.rows.virtual_gram(rows, amount, tasks, n_tasks) for v in self.views]
-        return np.sum(parts, axis=0)
-
 
 _KINDS: dict[str, Any] = {kind.kind: kind for kind in (PositionalKmers, Numeric)}
 

@@ -16,12 +16,13 @@ A[prefix] = E + sum of A[k-mer] over the four, and
     sum of F over the four = c (A[prefix] - E) + 4 c' A[prefix]
 
 gives A[prefix] from F and E. E is stored after the weights of F, with a quarter as many entries,
-and only windows with N use it.
+and only windows with N use it. The plain weights are root(c) A[k-mer] and root(c') A[prefix].
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from math import gcd
 from typing import Any
 
@@ -73,9 +74,12 @@ class TableRows(Rows):
         n_in_tables = self._width * self.windows.length
         return self.span <= _LARGEST_SPAN and n * self.row_size > factor * n_in_tables
 
+    def _step(self, dtype: Any) -> int:
+        """Return the number of positions whose tables are in memory at a time."""
+        return max(1, _BYTES // (self._width * np.dtype(dtype).itemsize))
+
     def _ranges(self, dtype: Any) -> list[tuple[int, int]]:
-        step = max(1, _BYTES // (self._width * np.dtype(dtype).itemsize))
-        L = self.windows.length
+        L, step = self.windows.length, self._step(dtype)
         return [(first, min(first + step, L)) for first in range(0, L, step)]
 
     def scores(
@@ -108,7 +112,7 @@ class TableRows(Rows):
         """Add the scores of windows with a column of W, for groups of both."""
         from seqmtl.features._kmer_kernels import add_prefixes, place_weights, score_folded
 
-        ranges, starts = self._ranges(W.dtype), self._starts
+        ranges, starts, W = self._ranges(W.dtype), self._starts, np.ascontiguousarray(W)
         n_parts = n_threads() // gcd(n_threads(), len(groups))
         jobs = [(column, part) for column, own in groups for part in np.array_split(own, n_parts)]
 
@@ -141,7 +145,7 @@ class TableRows(Rows):
         rest = [rows[:0]]
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
-            if self.sum_faster(chosen.size):
+            if self.sum_faster(chosen.size // min(W.shape[1], 2)):  # one column is faster by rows
                 own = chosen[self._fits_tables[chosen]]
                 chosen = chosen[~self._fits_tables[chosen]]
                 for ends, table in self._sums(own, amount):
@@ -176,7 +180,10 @@ class PositionalRows(TableRows):
         self.layout = layout
         self.n_features = 1 << hash_bits if hash_bits else layout.n_features
         self._norms: NDArray[np.float64] | None = None
-        self.scoring_cost = 0.1 if self.score_faster(self.n_rows) else 0.5
+        n_letters = 1 + (self.span - 1) // self._step(np.float32)  # read at each position
+        self.scoring_cost = 0.5
+        if self.score_faster(self.n_rows):
+            self.scoring_cost = min(0.1 * n_letters, 0.5)
 
     def squared_norms(self) -> NDArray[np.float64]:
         """Return the squared norm of every row, shape (n_rows,)."""
@@ -245,6 +252,29 @@ class PositionalTree(TableRows):
         if n:
             fill_slots_with_n(*self._where, rows, with_n, span, slots, self.n_weights, block)
         return block
+
+    def plain(self, V: NDArray[Any], first: int, last: int) -> NDArray[np.float64]:
+        """Return the plain weights, those of prefixes after those of k-mers."""
+        if first >= self.n_weights:
+            return np.zeros((0, V.shape[1]))
+        last = min(last, self.n_weights)
+        own, below = self._shares[first // 4 : last // 4, :, None].swapaxes(0, 1)
+        F = V[first:last].astype(np.float64).reshape(own.shape[0], 4, -1)
+        A = F.sum(axis=1)
+        if self.n_features > self.n_weights:
+            A += own * V[self.n_weights + first // 4 : self.n_weights + last // 4]
+        A /= own + 4.0 * below
+        kmers = (F - (below * A)[:, None]) / np.sqrt(own)[:, None]
+        return np.concatenate([kmers.reshape(-1, V.shape[1]), np.sqrt(below) * A])
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float64]:
+        """The weights in the kernel of every four k-mers and of their prefix, c and c'."""
+        _, depth, base, _, shares = self.slots
+        every = np.ones((self.n_weights // 4, 2))
+        for first, n, own in zip(base // 4, 4 ** (depth - 1), shares, strict=True):
+            every[first : first + n] = own
+        return every
 
 
 def _are_clean(windows: Windows) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import struct
 import zlib
@@ -12,6 +13,8 @@ from typing import IO, cast
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import atomic_write, remove_file
 from seqmtl.files.streams import Output
+
+logger = logging.getLogger(__name__)
 
 #: The empty block that ends a file.
 BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -86,9 +89,23 @@ def write_index(path: str | os.PathLike[str], preset: str, longest: int = 0) -> 
     try:
         import pysam
     except ImportError as error:
-        raise ImportError("an index needs pysam: pip install 'seqmtl[genome]'") from error
+        raise ImportError(
+            f"an index needs pysam: pip install 'seqmtl[genome]', or run tabix -p {preset}"
+        ) from error
     name, use_csi = os.fspath(path), longest > _LONGEST_TBI
     try:
         pysam.tabix_index(name, preset=preset, force=True, csi=use_csi, keep_original=True)
     except (OSError, ValueError) as error:
         raise SeqmtlError(f"{name}: no index can be made ({error})") from error
+
+
+def index_packed(path: str, preset: str, longest: int = 0) -> None:
+    """Index a compressed file, see :func:`write_index`, or tell why there is no index."""
+    if not path.endswith(".gz") or not os.path.isfile(path):
+        return
+    try:
+        write_index(path, preset, longest)
+    except ImportError as error:
+        logger.info("%s: no index was written: %s", path, error)
+    except SeqmtlError as error:  # the file is written anyway
+        logger.warning("%s", error)

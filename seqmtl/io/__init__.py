@@ -5,7 +5,7 @@ from seqmtl.io.dataset import Dataset, is_dataset, read_dataset
 from seqmtl.io.fasta import guess_format, read_fasta, read_fasta_windows
 from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, open_pieces
 from seqmtl.io.numeric_tables import NumericTable, read_numeric_table
-from seqmtl.io.sites import SiteReport, SiteWindows, read_sites
+from seqmtl.io.sites import read_sites
 from seqmtl.io.tables import is_table_of_windows, read_windows
 from seqmtl.io.transcripts import Annotation, Transcript
 
@@ -14,8 +14,6 @@ __all__ = [
     "ContigPiece",
     "Dataset",
     "NumericTable",
-    "SiteReport",
-    "SiteWindows",
     "Transcript",
     "guess_format",
     "is_dataset",

@@ -40,11 +40,14 @@ _SUMMARY_AT = _HEADER.size + _ZOOM_LEVELS * _ZOOM_HEADER.size
 _TREE_AT = _SUMMARY_AT + _SUMMARY.size
 
 _ITEM = np.dtype([("start", "<u4"), ("value", "<f4")])
-_SUMS = ("lowest", "highest", "total", "squares")
+#: What records tell of the values of their bases, and how it is merged.
+_MERGED = {
+    "n": np.add, "lowest": np.minimum, "highest": np.maximum, "total": np.add, "squares": np.add,
+}  # fmt: skip
 #: A record of a zoom level.
 ZOOM_DTYPE = np.dtype(
-    [("contig", "<u4"), ("start", "<u4"), ("end", "<u4"), ("n", "<u4")]
-    + [(name, "<f4") for name in _SUMS]
+    [("contig", "<u4"), ("start", "<u4"), ("end", "<u4")]
+    + [(name, "<u4" if name == "n" else "<f4") for name in _MERGED]
 )
 
 _TREE_MAGIC, _INDEX_MAGIC = 0x78CA8C91, 0x2468ACE0
@@ -236,15 +239,13 @@ def _summarise(
     bins = starts // ZOOM_BASES
     heads = np.flatnonzero(np.diff(bins, prepend=-1))
     double = values.astype(np.float64)
+    of_one = {"n": np.ones_like(double), "squares": double * double}
     records = np.empty(heads.size, dtype=ZOOM_DTYPE)
     records["contig"] = contig
     records["start"] = bins[heads] * ZOOM_BASES
     records["end"] = np.minimum((bins[heads] + 1) * ZOOM_BASES, length)
-    records["n"] = np.diff(heads, append=starts.size)
-    records["lowest"] = np.minimum.reduceat(values, heads)
-    records["highest"] = np.maximum.reduceat(values, heads)
-    records["total"] = np.add.reduceat(double, heads)
-    records["squares"] = np.add.reduceat(double * double, heads)
+    for name, merge in _MERGED.items():
+        records[name] = merge.reduceat(of_one.get(name, double), heads)
     return records
 
 
@@ -280,24 +281,20 @@ def _merge(
     begins = records["start"][heads].astype(np.int64) // bases * bases
     merged["contig"], merged["start"] = contigs, begins
     merged["end"] = np.minimum(begins + bases, lengths[contigs])
-    merged["n"] = np.add.reduceat(records["n"], heads)
-    merged["lowest"] = np.minimum.reduceat(records["lowest"], heads)
-    merged["highest"] = np.maximum.reduceat(records["highest"], heads)
-    for name in ("total", "squares"):
-        merged[name] = np.add.reduceat(records[name].astype(np.float64), heads)
+    for name, merge in _MERGED.items():
+        merged[name] = merge.reduceat(records[name].astype(np.float64), heads)
     return merged
 
 
 def _totals(zoom: IO[bytes]) -> tuple[int, float, float, float, float]:
     """Return number of bases, minimum, maximum, sum and sum of squares of all values."""
-    n, lowest, highest, total, squares = 0, np.inf, -np.inf, 0.0, 0.0
-    for records in _chunks(zoom):
-        n += int(records["n"].sum(dtype=np.int64))
-        lowest = min(lowest, float(records["lowest"].min()))
-        highest = max(highest, float(records["highest"].max()))
-        total += float(records["total"].sum(dtype=np.float64))
-        squares += float(records["squares"].sum(dtype=np.float64))
-    return (n, lowest, highest, total, squares) if n else (0, 0.0, 0.0, 0.0, 0.0)
+    parts = [
+        [merge.reduce(records[name].astype(np.float64)) for name, merge in _MERGED.items()]
+        for records in _chunks(zoom)
+    ]
+    columns = np.array(parts or [[0.0] * len(_MERGED)]).T
+    n, *others = (merge.reduce(own) for merge, own in zip(_MERGED.values(), columns, strict=True))
+    return int(n), *map(float, others)
 
 
 def _contig_tree(lengths: Mapping[str, int], offset: int) -> bytes:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import check_integer
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.inputs import open_input
 from seqmtl.files.streams import (
@@ -156,24 +157,18 @@ def open_pieces(
     path: PathLike,
     *,
     size: int,
-    overlap: int = 0,
     only: Collection[str] | None = None,
     keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
 ) -> Iterator[ContigPiece]:
     """Yield a genome in pieces of bounded size.
 
-    Pieces of a contig overlap, so that every window of ``overlap + 1`` bases lies in exactly one.
-
     Parameters
     ----------
     path : path-like
         FASTA, plain, gzip or bgzip, or ``"-"`` for standard input.
     size : int
-        Bases per piece. The last piece of a contig may be shorter, but has more than `overlap`
-        bases unless the contig is shorter.
-    overlap : int
-        Number of bases that consecutive pieces share.
+        Bases per piece. The last piece of a contig may be shorter.
     only : collection of str, optional
         Contigs to read; each of the others yields one empty piece. Default: all.
     keep_case : bool
@@ -186,8 +181,7 @@ def open_pieces(
     InputFormatError
         See :func:`load_genome`.
     """
-    if not 0 <= overlap < size:
-        raise ValueError(f"overlap must be from 0 to below size {size}, got {overlap}; choose less")
+    check_integer("size", size, 1)
     name, start = "", 0
     codes = bytearray()
 
@@ -203,8 +197,8 @@ def open_pieces(
             first = 0
             while len(codes) - first > size:
                 yield piece(first, first + size, False)
-                first += size - overlap
-                start += size - overlap
+                first += size
+                start += size
             del codes[:first]
             continue
         if name:

@@ -122,14 +122,8 @@ def read_rows(path: PathLike) -> Iterator[Row]:
     return rows_of(numbered_lines(path), source_name(path))
 
 
-class BedSite(NamedTuple):
-    """A BED6 row: contig, first base (0-based), strand, name and the 1-based line."""
-
-    contig: str
-    start: int
-    is_reverse: bool
-    name: str
-    line: int
+#: A site: contig, first base (0-based), whether it is on the minus strand, name, 1-based line.
+BedSite = tuple[str, int, bool, str, int]
 
 
 def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
@@ -162,7 +156,7 @@ def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
                 f"a site of this signal must have {length} base{'s' * (length > 1)}, "
                 f"got {start}-{end}; give the interval of the site itself (0-based, half-open)"
             )
-        sites.append(BedSite(row.fields[0], start, row.strand(5) == "-", row.fields[3], row.line))
+        sites.append((row.fields[0], start, row.strand(5) == "-", row.fields[3], row.line))
     if not sites:
         raise InputFormatError("a BED of sites must have rows, but it is empty", source_name(path))
     return sites

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from itertools import chain
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,43 +34,6 @@ _BED_COLUMNS = 6
 _AT_END = ("pad", "drop")
 
 
-class SiteReport(NamedTuple):
-    """Counts of the sites of a file by what became of them.
-
-    Attributes
-    ----------
-    n_sites : int
-        Sites read.
-    n_padded : int
-        Windows padded with N at an end of their contig.
-    n_dropped : int
-        Sites dropped because their window extends beyond the contig.
-    n_skipped : int
-        Sites of other organisms.
-    n_positive, n_negative : int
-        Windows by label.
-    """
-
-    n_sites: int
-    n_padded: int
-    n_dropped: int
-    n_skipped: int
-    n_positive: int
-    n_negative: int
-
-
-class SiteWindows(Windows):
-    """Windows read from a file of sites; slices of them are plain :class:`Windows`.
-
-    Attributes
-    ----------
-    report : SiteReport
-        How many sites were read, padded, dropped and skipped.
-    """
-
-    report: SiteReport
-
-
 def read_sites(
     path: PathLike,
     genome: Genome,
@@ -79,7 +42,7 @@ def read_sites(
     organism: str | None = None,
     at_end: str = "pad",
     require_labels: bool = True,
-) -> SiteWindows:
+) -> Windows:
     """Read sites as windows into a genome, at most 14 bytes each, without copying the sequence.
 
     A **BED** file has at least six columns: contig, start, end (0-based half-open), name, score,
@@ -114,9 +77,9 @@ def read_sites(
 
     Returns
     -------
-    SiteWindows
-        In the order of the file, named ``contig:start-end(strand)`` after the window. The
-        attribute ``report`` counts the sites read, padded, dropped and skipped.
+    Windows
+        In the order of the file, named ``contig:start-end(strand)`` after the window. A message
+        of the log counts the sites read, padded, dropped and skipped.
 
     Raises
     ------
@@ -244,8 +207,8 @@ class _Reader:
                 f"got {self.genome.padding}; load it with padding={self.window}"
             )
 
-    def result(self) -> SiteWindows:
-        """Return the windows and the counts."""
+    def result(self) -> Windows:
+        """Return the windows, and tell the counts."""
         names = self.found.organisms
         if not self.n_sites and self.n_skipped:
             self._refuse(
@@ -263,16 +226,14 @@ class _Reader:
         if self.organism:
             columns["task_names"] = (self.organism,)
         columns["locator"] = self.genome.locator
-        windows = SiteWindows(self.genome.codes, length=self.window, **columns)
+        windows = Windows(self.genome.codes, length=self.window, **columns)
         labels = windows.labels
         if self.is_bed and (not self.scores_are_numbers or not (labels > 0).any()):
             labels[:] = 1
         by_label = int((labels > 0).sum()), int((labels < 0).sum())
-        others = self.n_padded, self.n_dropped, self.n_skipped
         logger.info(
             "%s: %d sites (%d true, %d decoys); %d windows padded with N, "
             "%d dropped at contig ends, %d of other organisms skipped",
-            *(self.source, self.n_sites, *by_label, *others),
-        )
-        windows.report = SiteReport(self.n_sites, *others, *by_label)
+            self.source, self.n_sites, *by_label, self.n_padded, self.n_dropped, self.n_skipped,
+        )  # fmt: skip
         return windows

@@ -309,11 +309,11 @@ class Model:
         A training task uses its own calibration only.
         """
         self._require(kind, what)
-        share = np.abs(self._mixing(names, True))
+        share = np.abs(self._mixing(names))
         sums = share.sum(axis=0)
         return np.where(sums > 0, share / np.where(sums > 0, sums, 1.0), 1.0 / len(self.tasks))
 
-    def _mixing(self, names: Sequence[str], from_relatives: bool) -> NDArray[np.float64]:
+    def _mixing(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Return the weights that express tasks by the training tasks, shape (T, len(names))."""
         A = np.zeros((len(self.tasks), len(names)))
         A[match_names(names, self.tasks, "the model"), np.arange(len(names))] = 1.0

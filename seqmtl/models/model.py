@@ -142,12 +142,14 @@ class MultiTaskModel(Model):
         data, tasks = split_tasks(data, tasks)
         self.check_examples(data)
         names, ids = self._task_table(data, tasks)
-        W, bias = self.weights(names, from_relatives=from_relatives)
+        if not from_relatives:
+            self.require_trained(names)
+        W, bias = self.weights(names)
         if self.can_scan:
             self.site.tell_lacking(data)
         scores: NDArray[np.float64] = self.features.bind(data).scores(W, ids) + bias[ids]
         if self.word_bias is not None:
-            added = self.word_biases(names, from_relatives=from_relatives)
+            added = self.word_biases(names)
             scores += added[ids, self.site.word_of(data)]
         return scores
 
@@ -225,31 +227,45 @@ class MultiTaskModel(Model):
         )
         return found
 
-    def weights(
-        self, names: Sequence[str], *, from_relatives: bool = False
-    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return weights, shape (n_features, len(names)), and intercepts of tasks."""
-        A = self._mixing(names, from_relatives)
+    def require_trained(self, names: Sequence[str]) -> None:
+        """Check that no task is one without training data, known by its relatives alone.
+
+        Raises
+        ------
+        UnknownTaskError
+            If one is.
+        """
+        index, T = NameIndex(self.kernel.names), len(self.tasks)
+        for name in names:
+            found = index.find(name)
+            if min(found, default=T) >= T:
+                hint = "; score it by its relatives (--from-relatives; from_relatives=True)"
+                raise UnknownTaskError(
+                    f"task {name!r} was not trained on (the model has "
+                    f"{', '.join(self.tasks)}){hint if found else ''}"
+                )
+
+    def weights(self, names: Sequence[str]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return weights, shape (n_features, len(names)), and intercepts of tasks or relatives."""
+        A = self._mixing(names)
         if isinstance(self.W, TaskWeights):
-            own = [self._mixing(names, from_relatives, K) for _, K in self.views()]
+            own = [self._mixing(names, K) for _, K in self.views()]
             return self.W.times(np.array(own)), self.bias @ A
         if np.array_equal(A, np.eye(len(self.tasks))):
             return self.W, self.bias
         W = np.empty((self.W.shape[0], len(names)), dtype=self.W.dtype)
         for columns, K in self.views():
-            _mix(self.W[columns], self._mixing(names, from_relatives, K), W[columns])
+            _mix(self.W[columns], self._mixing(names, K), W[columns])
         return W, self.bias @ A
 
-    def word_biases(
-        self, names: Sequence[str], *, from_relatives: bool = False
-    ) -> NDArray[np.float64]:
+    def word_biases(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Return what is added to the scores of each consensus word, shape (len(names), n + 1).
 
         The last column, 0, is for windows with none of them.
         """
         found = np.zeros((len(names), len(self.site.words) + 1))
         if self.word_bias is not None:
-            found[:, :-1] = self._mixing(names, from_relatives).T @ self.word_bias
+            found[:, :-1] = self._mixing(names).T @ self.word_bias
         return found
 
     def _move_words(self, task: str, shifts: NDArray[np.float64]) -> None:
@@ -276,9 +292,7 @@ class MultiTaskModel(Model):
             kernels = np.broadcast_to(kernels, (len(columns), *kernels.shape[1:]))
         return list(zip(columns, kernels, strict=True))
 
-    def position_weights(
-        self, task: str, *, from_relatives: bool = False
-    ) -> list[NDArray[np.float64]]:
+    def position_weights(self, task: str) -> list[NDArray[np.float64]]:
         """Return the weights of one task by position, as scanning and explanations use them.
 
         Returns
@@ -295,10 +309,10 @@ class MultiTaskModel(Model):
         MemoryLimitError
             If the weights of all S-mers do not fit into memory.
         """
-        return placed_weights(self, [task], from_relatives)(0, self.length)
+        return placed_weights(self, [task])(0, self.length)
 
     def _mixing(
-        self, names: Sequence[str], from_relatives: bool, K: NDArray[np.float64] | None = None
+        self, names: Sequence[str], K: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
         """Return A with W_names = W A, shape (T, len(names)), for task kernel K.
 
@@ -307,7 +321,7 @@ class MultiTaskModel(Model):
         T = len(self.tasks)
         K = self.kernel.matrix if K is None else K
         A = np.zeros((T, len(names)))
-        place = self._places(names, from_relatives)
+        place = self._places(names)
         for column, name in enumerate(names):
             if place[name] < T:
                 A[place[name], column] = 1.0
@@ -315,21 +329,14 @@ class MultiTaskModel(Model):
                 A[:, column] = np.linalg.pinv(K[:T, :T], hermitian=True) @ K[:T, place[name]]
         return A
 
-    def _places(self, names: Sequence[str], from_relatives: bool) -> dict[str, int]:
+    def _places(self, names: Sequence[str]) -> dict[str, int]:
         """Return the row of the task kernel of every name."""
-        index, T = NameIndex(self.kernel.names), len(self.tasks)
+        index = NameIndex(self.kernel.names)
         for name in names:
-            found = index.find(name)
-            if from_relatives and not found:
+            if not index.find(name):
                 raise UnknownTaskError(
                     f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or give "
                     "it a place among them: seqmtl adapt; MultiTaskModel.adapt)"
-                )
-            if not from_relatives and min(found, default=T) >= T:
-                hint = "; score it by its relatives (--from-relatives; from_relatives=True)"
-                raise UnknownTaskError(
-                    f"task {name!r} was not trained on (the model has "
-                    f"{', '.join(self.tasks)}){hint if found else ''}"
                 )
         distinct = tuple(dict.fromkeys(names))
         return dict(zip(distinct, match_names(distinct, index.known, "this model"), strict=True))

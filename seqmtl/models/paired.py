@@ -15,7 +15,7 @@ from seqmtl._schema import items, mapping, number, record, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.catalogue import STARTER
-from seqmtl.models.base import FORMAT, Model, damaged, format_version, is_known
+from seqmtl.models.base import FORMAT, Model, damaged, format_version
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, check_arrays, part
@@ -373,13 +373,6 @@ def _organisms(
     if not {*donor.tasks} <= {*layer} or not {*others} <= known:
         refuse("layer", f"that of {', '.join(donor.tasks)}", list(layer))
     return (*donor.tasks, *others)
-
-
-def name_in(model: MultiTaskModel, organism: str) -> dict[str, Any]:
-    """Return the arguments by which one end scores an organism: from relatives if it lacks it."""
-    if is_known(organism, model.tasks):
-        return {"organism": model.match(organism)}
-    return {"organism": organism, "from_relatives": True}
 
 
 def check_ends(donor: MultiTaskModel, acceptor: MultiTaskModel) -> None:

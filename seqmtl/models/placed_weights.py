@@ -15,19 +15,17 @@ from seqmtl.sequences import Windows, encode
 PlacedWeights = list[NDArray[np.float64]]
 
 
-def placed_weights(
-    model: Any, tasks: Sequence[str], from_relatives: bool
-) -> Callable[[int, int], PlacedWeights]:
+def placed_weights(model: Any, tasks: Sequence[str]) -> Callable[[int, int], PlacedWeights]:
     """Return the function that gives the mean weights of tasks in a range of positions.
 
     See :meth:`~seqmtl.models.model.MultiTaskModel.position_weights`.
     """
     model.features.span(model.length)  # says so if the inputs are not windows
-    column = _mean_column(model, tasks, from_relatives)
+    column = _mean_column(model, tasks)
     site = model.site
     codes = encode("".join(site.words)).reshape(-1, site.length)
     numbers = codes @ 4 ** np.arange(site.length)[::-1]
-    added = model.word_biases(tasks, from_relatives=from_relatives).mean(axis=0)[:-1]
+    added = model.word_biases(tasks).mean(axis=0)[:-1]
 
     def within(first: int, last: int) -> PlacedWeights:
         found: PlacedWeights = model.features.position_weights(column, model.length, first, last)
@@ -41,20 +39,18 @@ def placed_weights(
     return within
 
 
-def _mean_column(model: Any, tasks: Sequence[str], from_relatives: bool) -> NDArray[np.floating]:
+def _mean_column(model: Any, tasks: Sequence[str]) -> NDArray[np.floating]:
     first, *others = tasks
-    column: NDArray[np.floating] = model.weights([first], from_relatives=from_relatives)[0][:, 0]
+    column: NDArray[np.floating] = model.weights([first])[0][:, 0]
     if others:
         column = column.copy()
         for task in others:
-            column += model.weights([task], from_relatives=from_relatives)[0][:, 0]
+            column += model.weights([task])[0][:, 0]
         column /= len(tasks)
     return column
 
 
-def weights_by_position(
-    model: Any, tasks: Sequence[str], *, from_relatives: bool = False
-) -> Iterator[PlacedWeights]:
+def weights_by_position(model: Any, tasks: Sequence[str]) -> Iterator[PlacedWeights]:
     """Yield the mean weights of tasks at one position after another.
 
     If k-mers are so long that their weights at all positions do not fit into memory, they may fit
@@ -74,17 +70,15 @@ def weights_by_position(
     """
     span = model.features.span(model.length)
     require_memory(32.0 * 4.0**span, f"the weights of {span}-mers", "train with shorter k-mers")
-    within = placed_weights(model, tasks, from_relatives)
+    within = placed_weights(model, tasks)
     for first in range(model.length):
         yield [level[0] for level in within(first, first + 1)]
 
 
-def window_scorer(
-    model: Any, task: str, *, from_relatives: bool = False
-) -> Callable[[Windows], NDArray[np.float64]]:
+def window_scorer(model: Any, task: str) -> Callable[[Windows], NDArray[np.float64]]:
     """Return a function that scores windows, each in the same way whatever the others are."""
-    W, bias = model.weights([task], from_relatives=from_relatives)
-    added = model.word_biases([task], from_relatives=from_relatives)[0]
+    W, bias = model.weights([task])
+    added = model.word_biases([task])[0]
 
     def score(windows: Windows) -> NDArray[np.float64]:
         n = len(windows)

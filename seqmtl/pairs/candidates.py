@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from seqmtl.io.dataset import SplitGenome
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.paired import name_in
 from seqmtl.pairs.chain import join_ends
 from seqmtl.pairs.regions import SITE_LENGTH, PathLike
 from seqmtl.scan.finder import SiteFinder
@@ -73,8 +72,7 @@ def end_finders(
         Organism of the models; one that they lack is scored from its relatives.
     """
     return [
-        candidate_finder(model, path, **name_in(model, organism))
-        for model, path in zip(models, paths, strict=True)
+        candidate_finder(model, path, organism) for model, path in zip(models, paths, strict=True)
     ]
 
 

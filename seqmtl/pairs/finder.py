@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.models.paired import PairedModel, name_in
+from seqmtl.models.paired import PairedModel
 from seqmtl.pairs.chain import Posteriors, join_ends, margin_of, run_chain, to_log_odds
 from seqmtl.scan.filters import BlockCounts, SiteFilters
 from seqmtl.scan.finder import Found, SiteFinder, finder_of
@@ -65,7 +65,7 @@ class PairedFinder:
         self.strands, self._with_introns = strands, introns
         self.layer = model.layer_of(organism)
         ends = (model.donor, model.acceptor)
-        self._ends = [finder_of(own, **name_in(own, organism)) for own in ends]
+        self._ends = [finder_of(own, organism) for own in ends]
         self.finders = tuple(map(_of_posteriors, self._ends))
         self.site_lengths = [own.scanner.site_length for own in self._ends]
         windows = [own.length for own in self._ends]

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from seqmtl._messages import messages_from
 from seqmtl.dataset.known_introns import KnownIntrons
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.paired import ENDS, PairedModel, PairLayer, name_in
+from seqmtl.models.paired import ENDS, PairedModel, PairLayer
 from seqmtl.models.relatives import place
 from seqmtl.pairs.chain import Posteriors
 from seqmtl.pairs.coding import Content, Stretch, coding_content
@@ -210,7 +210,7 @@ class Unlabelled:
         """Return the candidates, scored by the site models of the state."""
         ends: list[Ends] = []
         for pair in self.state.ends:
-            own = [finder_of(end, **name_in(end, self.name)) for end in pair]
+            own = [finder_of(end, self.name) for end in pair]
             ends.append((own[0], own[1]))
         return find_candidates(sample, ends)
 
@@ -396,7 +396,7 @@ class Unlabelled:
     def _moved(self, end: MultiTaskModel, k: int) -> float:
         """Return how far the weights of a site model are from those of the relatives."""
         own, _ = end.weights([self.name])
-        start, _ = self._placed[k].weights([self.name], from_relatives=True)
+        start, _ = self._placed[k].weights([self.name])
         return float(np.linalg.norm(own - start) / np.linalg.norm(start))
 
     def paired(self) -> PairedModel:

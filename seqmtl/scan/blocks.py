@@ -76,7 +76,7 @@ def cut_blocks(
     Parameters
     ----------
     pieces : iterable of ContigPiece
-        Contigs, whole or in consecutive pieces without gaps; pieces may overlap.
+        Contigs, whole or in consecutive pieces.
     finder : Finder
         Gives the extent of windows, the contigs to scan, and the bases that a block needs on
         either side besides the windows of its sites.
@@ -119,8 +119,7 @@ def cut_blocks(
 
 def _append(held: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
     expected = 0 if held is None else held.start + held.codes.size
-    n_known = expected - piece.start
-    if n_known < 0 or (held is None and n_known) or (held is not None and held.name != piece.name):
+    if piece.start != expected or (held is not None and held.name != piece.name):
         raise ValueError(
             "pieces of a contig must be consecutive and without gaps, got "
             f"{piece.name!r} from {piece.start} where {expected} was expected"
@@ -129,8 +128,8 @@ def _append(held: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
         return piece
     is_lower = None
     if held.is_lower is not None and piece.is_lower is not None:
-        is_lower = np.concatenate([held.is_lower, piece.is_lower[n_known:]])
-    codes = np.concatenate([held.codes, piece.codes[n_known:]])
+        is_lower = np.concatenate([held.is_lower, piece.is_lower])
+    codes = np.concatenate([held.codes, piece.codes])
     return ContigPiece(piece.name, held.start, codes, piece.is_last, is_lower)
 
 

@@ -187,9 +187,7 @@ def _parse_consensus(consensus: str | None, site_length: int) -> tuple[str, ...]
     return words
 
 
-def scanner_of(
-    model: MultiTaskModel, organism: str, *, site: Site | None = None, from_relatives: bool = False
-) -> Scanner:
+def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None) -> Scanner:
     """Return a scanner with the weights of one organism, with tables unless they would be large.
 
     Parameters
@@ -197,40 +195,33 @@ def scanner_of(
     model : MultiTaskModel
         Trained model.
     organism : str
-        Task of the model, or a relative without data if `from_relatives` is set.
+        Task of the model, or a relative without data.
     site : Site, optional
         Position of the site in the window. Default: that of the model.
-    from_relatives : bool, default=False
-        See :meth:`MultiTaskModel.decision_function`.
 
     Raises
     ------
     UnknownTaskError
-        If the model was not trained on the organism.
+        If the model has no place for the organism.
     """
     site = model.site if site is None else site
     place = {"site_offset": site.offset, "site_length": site.length}
     if TABLE_BYTES / 3 * 4.0 ** (model.features.span(model.length) + 1) * model.length > MOST_BYTES:
-        score = window_scorer(model, organism, from_relatives=from_relatives)
+        score = window_scorer(model, organism)
         return WindowScanner(score, model.length, **place)
-    weights = model.position_weights(organism, from_relatives=from_relatives)
-    bias = model.weights([organism], from_relatives=from_relatives)[1]
+    weights = model.position_weights(organism)
+    bias = model.weights([organism])[1]
     return Scanner(weights, float(bias[0]), **place)
 
 
 def finder_of(
-    model: MultiTaskModel,
-    organism: str,
-    *,
-    site: Site | None = None,
-    from_relatives: bool = False,
-    **options: Any,
+    model: MultiTaskModel, organism: str, *, site: Site | None = None, **options: Any
 ) -> SiteFinder:
     """Return what finds the sites of one organism, with their consensus and probabilities.
 
     Parameters
     ----------
-    model, organism, site, from_relatives
+    model, organism, site
         See :func:`scanner_of`; sites have the letters of `site`.
     **options
         Further arguments of :class:`SiteFinder`.
@@ -238,10 +229,10 @@ def finder_of(
     Raises
     ------
     UnknownTaskError
-        If the model was not trained on the organism.
+        If the model has no place for the organism.
     """
     site = model.site if site is None else site
-    scanner = scanner_of(model, organism, site=site, from_relatives=from_relatives)
+    scanner = scanner_of(model, organism, site=site)
     known: dict[str, Any] = {"signal": model.site.kind, "consensus": site.letters or None}
     if model.kind == "classification":
         known["log_odds"] = model.log_odds_of(organism)

@@ -123,14 +123,12 @@ def score_held_out(
     UnknownTaskError
         If the model does not know an organism.
     """
-
-    def regions() -> Iterator[tuple[str, SplitGenome]]:
-        for name in chosen_organisms(read_summary(path), organism):
-            yield name, read_split_genome(path, name, split)
-
-    found = score_regions(model, path, regions(), from_relatives=from_relatives)
+    names = chosen_organisms(read_summary(path), organism)
+    if not from_relatives:
+        model.require_trained(names)
+    regions = ((name, read_split_genome(path, name, split)) for name in names)
+    found = score_regions(model, path, regions)
     if not found.labels.size:
-        names = chosen_organisms(read_summary(path), organism)
         raise SeqmtlError(
             f"{path}: no candidates in split {split or 'all'!r} of {', '.join(names)}; "
             "the splits are train, valid and test"
@@ -139,18 +137,14 @@ def score_held_out(
 
 
 def score_regions(
-    model: MultiTaskModel,
-    path: PathLike,
-    regions: Iterable[tuple[str, SplitGenome]],
-    *,
-    from_relatives: bool = False,
+    model: MultiTaskModel, path: PathLike, regions: Iterable[tuple[str, SplitGenome]]
 ) -> HeldOut:
     """Score every candidate in regions of organisms of a dataset; see :func:`score_held_out`."""
     names: list[str] = []
     columns: list[tuple[NDArray[np.int64], ...]] = []
     for name, held in regions:
         names.append(name)
-        finder = candidate_finder(model, path, name, from_relatives=from_relatives)
+        finder = candidate_finder(model, path, name)
         columns.append(_count(name, finder, held, model.site))
     labels, words, blocks, levels, counts = map(np.concatenate, zip(*columns, strict=True))
     tasks = np.repeat(np.array(names), [part[0].size for part in columns])
@@ -159,14 +153,12 @@ def score_regions(
     return HeldOut(labels.astype(np.int8), scores, tasks, counts, known_words, blocks)
 
 
-def candidate_finder(
-    model: MultiTaskModel, path: PathLike, organism: str, *, from_relatives: bool = False
-) -> SiteFinder:
+def candidate_finder(model: MultiTaskModel, path: PathLike, organism: str) -> SiteFinder:
     """Return what finds a dataset's candidates and scores them in windows cut as the model's.
 
     Parameters
     ----------
-    model, organism, from_relatives
+    model, organism
         See :func:`seqmtl.scan.finder.scanner_of`.
     path : path-like
         The dataset.
@@ -177,7 +169,7 @@ def candidate_finder(
         If its signal is not the model's.
     """
     site = site_of_model(model.site, path, model.length, model.shift)
-    return finder_of(model, organism, site=site, from_relatives=from_relatives)
+    return finder_of(model, organism, site=site)
 
 
 def join_held_out(parts: Sequence[HeldOut]) -> HeldOut:

@@ -12,7 +12,7 @@ from seqmtl._checks import check_choice
 from seqmtl._threads import in_order
 from seqmtl.exceptions import ScanInterrupted, SeqmtlError
 from seqmtl.files.atomic import is_special
-from seqmtl.files.bgzip import write_index
+from seqmtl.files.bgzip import index_packed
 from seqmtl.files.streams import Output
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scan.blocks import Block, Finder, cut_blocks
@@ -85,7 +85,7 @@ def write_scan(
         another suffix. A name in ``.gz`` is compressed in blocks (bgzip), which every gzip reader
         accepts and tabix can index. See :func:`output_paths` for formats of several files.
     pieces : iterable of ContigPiece
-        Contigs, whole or in consecutive pieces, which may overlap.
+        Contigs, whole or in consecutive pieces.
     finder : SiteFinder or PairedFinder
         What to score and report.
     file_format : str, optional
@@ -132,8 +132,8 @@ def write_scan(
                 "resumes the scan"
             ) from error
         raise
-    for path, preset in {sink.path: sink.preset for sink in sinks}.items():
-        _index(path, preset, summary.longest_contig)
+    for path, preset in {sink.path: sink.preset for sink in sinks if sink.preset}.items():
+        index_packed(path, preset, summary.longest_contig)
     _warn(summary, finder.window)
     return summary
 
@@ -233,16 +233,6 @@ def _scan_block(block: Block, finder: Finder, sinks: Sequence[Sink]) -> Done:
 
 def _name(output: Output) -> str:
     return "" if hasattr(output, "write") else os.fspath(output)
-
-
-def _index(path: str, preset: str, longest: int) -> None:
-    """Write the index of a bgzip file, if pysam is installed."""
-    if not preset or not path.endswith(".gz") or not os.path.isfile(path):
-        return
-    try:
-        write_index(path, preset, longest)
-    except ImportError as error:
-        _log.info("%s: no index was written: %s", path, error)
 
 
 def _warn(summary: ScanSummary, window: int) -> None:

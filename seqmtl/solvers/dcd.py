@@ -237,6 +237,8 @@ class Descent:
             self._look()
         else:
             self._assess(np.zeros(state.alpha.size))
+        if self.kernels is not None:
+            self._sum_weights()
         since_look = 0.0
         while not self._is_over:
             stop_if_over()
@@ -351,6 +353,7 @@ class Descent:
         active, G = self._polished
         if self._refresh():
             self._look()
+            self._sum_weights()
         before = state.alpha[active]
         tol = _POLISH_SHARE * max(self.tol, 0.01 * self.now.gap) * abs(self.now.primal)
         alpha, n_changes = polish(p, active, before, self.margins[active], G, tol, state.rng)
@@ -378,7 +381,8 @@ class Descent:
         alpha, theta, entries = self._joint.solve(state.alpha, state.theta, tol, state.rng)
         state.alpha[self._joint.rows] = alpha
         state.work += entries / p.rows.row_size / p.y.size
-        self._use_theta(theta)
+        self._set_theta(theta)
+        self._sum_weights()
         return True
 
     def _covers_support(self) -> bool:
@@ -397,14 +401,8 @@ class Descent:
         theta = self.kernels.step(self.state.theta, self._q)
         if np.array_equal(theta, self.state.theta):
             return
-        self._use_theta(theta)
-        self._is_fresh = False
-
-    def _use_theta(self, theta: NDArray[np.float64]) -> None:
-        """Set theta, and the weights to those of its kernels."""
         self._set_theta(theta)
-        self._weights.groups = self.problem.coupling
-        self._sum_weights()
+        self._is_fresh = False
 
     def _set_theta(self, theta: NDArray[np.float64]) -> None:
         """Set the task kernels to those weighted by theta, if they are not fixed."""
@@ -426,6 +424,8 @@ class Descent:
         self.state.history.append(self.now)
         if self.kernels is not None and not self._is_over:  # the last look is returned
             self._weigh()
+        if self._weights.is_virtual:
+            self._sum_weights()
 
     def _look(self) -> None:
         """Score all examples, and assess their margins."""
@@ -440,7 +440,8 @@ class Descent:
         if p.loss.is_signed:
             self._band = _BAND * float(np.abs(p.residuals(margins)).mean())
         if self.kernels is not None:
-            self._q = self.kernels.energies(p.virtual_grams(state.alpha))
+            grams = self._weights.fill_virtual(state.alpha * p.y, self._tasks)
+            self._q = self.kernels.energies(grams)
             half_q = 0.5 * float((state.alpha * margins).sum())
             of_alpha = primal - dual
             dual += half_q - 0.5 * self.kernels.dual_norm(self._q)
@@ -486,7 +487,14 @@ class Descent:
         return True
 
     def _sum_weights(self) -> None:
-        self._weights.fill(self.state.alpha * self.problem.y, self._tasks)
+        """Set the weights to those of alpha and theta; where theta is learnt, a look leaves V."""
+        amount, weights = self.state.alpha * self.problem.y, self._weights
+        if self.kernels is None:
+            weights.fill(amount, self._tasks)
+        else:
+            if not weights.is_virtual:
+                weights.fill_virtual(amount, self._tasks)
+            weights.couple(self.problem.coupling)
         self._has_drifted = False
 
 

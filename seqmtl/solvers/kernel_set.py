@@ -8,7 +8,8 @@
 =========  ==============================================================================
 theta_m    weight of kernel m, a task kernel K_m of one view g(m) of the features
 V_g        virtual weights of view g, shape (dim_g, T)
-q_m        sum_{s,t} K_m[s,t] <v_gs, v_gt>, g = g(m): one entry of V_g'V_g times K_m
+q_m        sum_{s,t} K_m[s,t] <v_gs, v_gt>, g = g(m): one entry of V_g'V_g times K_m. Where K_m
+           sums over the nodes of trees, V'V of each group of :mod:`seqmtl.coupling` is enough
 K_g        sum of theta_m K_m over the kernels m of view g; W_g = V_g K_g
 a_m        theta_m^2 q_m = ||W_m||^2_{Q_m}
 =========  ==============================================================================
@@ -23,6 +24,7 @@ Source: Widmer, Kloft, Sreedharan, Raetsch (2015), Problem 1, Algorithm 2, eq. 2
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +33,7 @@ from seqmtl.coupling import FEWEST, Coupling, Nodes
 from seqmtl.solvers.norms import dual_norm, minimise_on_ball
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KernelSet:
     """The kernels to be weighted.
 
@@ -56,26 +58,43 @@ class KernelSet:
         """Return theta = M^(-1/p), shape (M,)."""
         return np.full(len(self.views), len(self.views) ** (-1.0 / self.norm))
 
-    def couple(self, theta: NDArray[np.float64]) -> Coupling:
-        """Return K_g of every view, in groups that are the same for every theta > 0."""
-        G = int(self.views.max()) + 1
+    @cached_property
+    def _groups(self) -> Coupling | None:
+        """The nodes of all kernels in groups, if these are worth it."""
         if self.nodes is None or len(self.nodes.values) <= FEWEST:
-            K = np.zeros((G, *self.matrices.shape[1:]))
-            np.add.at(K, self.views, theta[:, None, None] * self.matrices)
-            return Coupling.of(K)
-        N, owners = self.nodes.values, self.nodes.owners
-        lengths = theta.reshape(G, -1)[:, owners] * self.nodes.lengths
-        return Coupling.of(np.array([(N * own) @ N.T for own in lengths]), self.nodes, lengths)
+            return None
+        lengths = self._lengths(self.start())
+        N = self.nodes.values
+        groups = Coupling.of(np.array([(N * own) @ N.T for own in lengths]), self.nodes, lengths)
+        return groups if groups.paths else None
 
-    def energies(self, grams: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return q_m, shape (M,), from V_g'V_g of every view, shape (G, T, T)."""
-        if self.nodes is None or len(self.nodes.values) <= FEWEST:
-            q = np.einsum("mst,mst->m", self.matrices, grams[self.views])
-        else:
-            N, l, owners = self.nodes.values, self.nodes.lengths, self.nodes.owners
-            of_nodes = [l * np.einsum("tj,tj->j", N, gram @ N) for gram in grams]
-            q = np.concatenate([np.bincount(owners, own) for own in of_nodes])
-        return np.maximum(q, 0.0)
+    def _lengths(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the lengths of the nodes of the weighted kernels of every view, shape (G, J)."""
+        assert self.nodes is not None
+        G = int(self.views.max()) + 1
+        return np.asarray(theta.reshape(G, -1)[:, self.nodes.owners] * self.nodes.lengths)
+
+    def couple(self, theta: NDArray[np.float64]) -> Coupling:
+        """Return K_g of every view, in groups that are the same for every theta."""
+        if self._groups is not None:
+            return self._groups.weighted(self._lengths(theta))
+        K = np.zeros((int(self.views.max()) + 1, *self.matrices.shape[1:]))
+        np.add.at(K, self.views, theta[:, None, None] * self.matrices)
+        return Coupling.of(K)
+
+    def energies(self, grams: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return q_m, shape (M,), from V_g'V_g of every group, each of shape (G, w, w)."""
+        if self._groups is None:
+            q = np.einsum("mst,mst->m", self.matrices, grams[0][self.views])
+            return np.maximum(q, 0.0)
+        assert self.nodes is not None
+        of_nodes = np.zeros((len(grams[0]), self.nodes.lengths.size))
+        for (own, P), gram in zip(self._groups.paths, grams, strict=True):
+            of_nodes[:, own] += np.einsum("cj,gcd,dj->gj", P, gram, P, optimize=True)
+        of_nodes *= self.nodes.lengths
+        n_kernels = self.views.size // len(of_nodes)
+        q = [np.bincount(self.nodes.owners, own, minlength=n_kernels) for own in of_nodes]
+        return np.maximum(np.concatenate(q), 0.0)
 
     def dual_norm(self, q: NDArray[np.float64]) -> float:
         """Return ||q||_{p*}."""

@@ -175,7 +175,8 @@ class JointProblem:
         """
         alpha, m, n_read = alpha[self.rows], self.rows.size, 0
         n_passes = fewest = max(_JOINT_PASSES, _JOINT_VISITS // m)
-        K = self._kernels.couple(theta).K
+        coupling = self._kernels.couple(theta)
+        K = coupling.K
         U = self._virtual_scores(alpha * self._y, K.shape[-1])
         for _ in range(_JOINT_ROUNDS):
             residuals = self._residuals(U, K)
@@ -183,7 +184,8 @@ class JointProblem:
             n = descend_passes(H, self._problem, self.rows, alpha, residuals, n_passes, rng)
             U = self._virtual_scores(alpha * self._y, K.shape[-1])
             n_read += m * (n // 10 + 3 * len(K) * m)
-            q = self._kernels.energies(self._virtual_grams(U, alpha * self._y))
+            grams = self._virtual_grams(U, alpha * self._y)
+            q = self._kernels.energies(coupling.fold(grams))
             of_alpha, floor = self._gap(alpha, self._residuals(U, K))
             of_theta = 0.5 * (self._kernels.dual_norm(q) - float(theta @ q))
             gap = of_alpha + of_theta

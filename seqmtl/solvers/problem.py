@@ -105,15 +105,6 @@ class Problem:
             dual += float((alpha * self.targets).sum())
         return half_q + float(losses.sum()) + self.constant, dual + self.constant
 
-    def virtual_grams(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return V_g'V_g of every view with its constant feature, shape (G, T, T)."""
-        T, tasks, amount = self.kernels.shape[-1], self.tasks, alpha * self.y
-        support = np.flatnonzero(amount)
-        sums = np.bincount(tasks[support], amount[support], minlength=T)
-        views = self.rows.views
-        grams = [view.rows.virtual_gram(support, amount, tasks, T) for view in views]
-        return np.array(grams) + self.bias_scale**2 * np.outer(sums, sums)
-
 
 def own_kernel(
     rows: Rows, tasks: NDArray[Any], kernels: NDArray[np.float64], bias_scale: float

@@ -12,7 +12,10 @@ from seqmtl.blocks import Rows, View
 from seqmtl.coupling import Coupling
 
 _ALIGNMENT = 64  # bytes of a cache line
+Array = NDArray[np.float64]
+
 _AT_A_TIME = 16  # tasks
+_ROWS = 1 << 14  # of a table, that are coupled at a time
 
 
 class GroupedWeights:
@@ -39,6 +42,8 @@ class GroupedWeights:
         Views of the weights of every group.
     bias : ndarray of float64, shape (T,)
         Weights of the constant feature for every task.
+    is_virtual : bool
+        Whether the weights are V_g and not W_g, see :meth:`fill_virtual`.
     """
 
     def __init__(
@@ -52,6 +57,7 @@ class GroupedWeights:
     ) -> None:
         self.groups, self._views = groups, tuple(views)
         self._bias_scale, self.bias = bias_scale, np.zeros(len(groups.group))
+        self.is_virtual = False
         widths, itemsize = groups.widths, np.dtype(dtype).itemsize
         self._strides = np.where(widths > 1, -(-widths // 4) * 4, 1) if is_padded else widths
         n_rows, line = sum(view.rows.n_features for view in views), _ALIGNMENT // itemsize
@@ -90,9 +96,38 @@ class GroupedWeights:
 
     def fill(self, amount: NDArray[np.float64], tasks: NDArray[Any]) -> None:
         """Set the weights to the sum of amount[i] times example i of task tasks[i]."""
+        self._clear()
+        self.add(np.arange(tasks.size), amount, tasks)
+
+    def fill_virtual(self, amount: NDArray[np.float64], tasks: NDArray[Any]) -> list[Array]:
+        """Set the weights to V_g, until :meth:`couple`; return V_g'V_g of every group.
+
+        Each has the shape (G, w, w), and counts the constant feature.
+        """
+        self._clear()
+        self.is_virtual = True
+        self.add(np.flatnonzero(amount), amount, tasks, is_virtual=True)
+        self.bias = np.bincount(tasks, amount, minlength=self.bias.size).astype(np.float64)
+        of_bias = np.outer(self.bias, self.bias)[np.newaxis] * self._bias_scale**2
+        grams = self.groups.fold(np.repeat(of_bias, len(self._views), axis=0))
+        for table, gram, w in zip(self.tables, grams, self.groups.widths, strict=True):
+            for view, own in zip(self._views, gram, strict=True):
+                own += view.rows.products(table[view.columns, :w])
+        return grams
+
+    def couple(self, groups: Coupling) -> None:
+        """Replace V_g by W_g = V_g K_g of the same groups with any kernels."""
+        self.groups, self.is_virtual = groups, False
+        self.bias = self._bias_scale * (groups.K.sum(axis=0) @ self.bias)
+        for table, kernels, w in zip(self.tables, groups.kernels, groups.widths, strict=True):
+            for view, K in zip(self._views, kernels.astype(table.dtype), strict=True):
+                part = table[view.columns, :w]
+                for first in range(0, len(part), _ROWS):
+                    part[first : first + _ROWS] = part[first : first + _ROWS] @ K
+
+    def _clear(self) -> None:
         self.flat[:] = 0
         self.bias[:] = 0
-        self.add(np.arange(tasks.size), amount, tasks)
 
     def add(
         self,
@@ -106,9 +141,16 @@ class GroupedWeights:
         rows = rows[amount[rows] != 0.0]
         for g, own, columns, scales in self.groups.members(tasks, rows):
             for view, K in zip(self._views, self.groups.kernels[g], strict=True):
-                coupling = np.eye(len(K)) if is_virtual else K
-                table = self.tables[g][view.columns]
-                view.rows.accumulate(own, amount * scales, columns, coupling, table)
+                table, own_amount = self.tables[g][view.columns], amount * scales
+                if not is_virtual:
+                    view.rows.accumulate(own, own_amount, columns, K, table)
+                    continue
+                for c in np.unique(columns[own]):  # one at a time stays in cache
+                    part, column = own[columns[own] == c], np.zeros((len(table), 1), table.dtype)
+                    view.rows.accumulate(part, own_amount, 0 * columns, np.ones((1, 1)), column)
+                    table[:, c] += column[:, 0]
+        if is_virtual:
+            return
         sums = np.bincount(tasks[rows], amount[rows], minlength=self.bias.size)
         self.bias += self._bias_scale * (self.groups.K.sum(axis=0) @ sums)
 

@@ -229,17 +229,15 @@ class EffectScorer(AlleleScorer):
     model : MultiTaskModel
         A classifier.
     organism : str
-        Task of the model.
+        Task of the model, or a relative without data.
     distance : int, optional
         Consider only sites within this many bases of the changed bases. Default: all sites whose
         windows overlap the change.
-    from_relatives : bool, default=False
-        See :meth:`~seqmtl.models.model.MultiTaskModel.decision_function`.
 
     Raises
     ------
     UnknownTaskError
-        If the model was not trained on the organism.
+        If the model has no place for the organism.
     ValueError
         If the model is not a classifier, or `distance` is negative.
 
@@ -266,14 +264,9 @@ class EffectScorer(AlleleScorer):
     """
 
     def __init__(
-        self,
-        model: MultiTaskModel,
-        organism: str,
-        *,
-        distance: int | None = None,
-        from_relatives: bool = False,
+        self, model: MultiTaskModel, organism: str, *, distance: int | None = None
     ) -> None:
-        self._finder = finder_of(model, organism, from_relatives=from_relatives)
+        self._finder = finder_of(model, organism)
         if self._finder.log_odds is None:
             model.log_odds_of(organism)  # tells why
         length, offset = self._finder.length, self._finder.scanner.site_offset
@@ -318,7 +311,6 @@ def score_variants(
     organism: str,
     *,
     distance: int | None = None,
-    from_relatives: bool = False,
 ) -> Effects:
     """Score variants with the model of one organism.
 
@@ -332,8 +324,8 @@ def score_variants(
         Contig, 0-based first base of `ref`, and the reference and alternative letters in either
         case, one of which may be empty. One allele each.
     organism : str
-        Task of the model.
-    distance, from_relatives
+        Task of the model, or a relative without data.
+    distance
         See :class:`EffectScorer`, which defines how sites are compared.
 
     Returns
@@ -344,7 +336,7 @@ def score_variants(
     Raises
     ------
     UnknownTaskError
-        If the model was not trained on the organism.
+        If the model has no place for the organism.
     ValueError
         If the model is not a classifier.
 
@@ -355,7 +347,7 @@ def score_variants(
     >>> effects = score_variants(model, genome, [("I", 1041, "G", "A")], "c_elegans")
     ... # doctest: +SKIP
     """
-    scorer = EffectScorer(model, organism, distance=distance, from_relatives=from_relatives)
+    scorer = EffectScorer(model, organism, distance=distance)
     kept, reasons = AlleleList(genome), []
     for contig, start, ref, alt in variants:
         letters = ref.encode()

@@ -5,18 +5,30 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._names import NameIndex, check_distinct, match_names
 from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.io import (
+    NumericTable,
+    guess_format,
+    is_table_of_windows,
+    load_genomes,
+    read_fasta_windows,
+    read_numeric_table,
+    read_sites,
+)
+from seqmtl.io.dataset import read_dataset, read_summary
+from seqmtl.io.tables import read_windows, read_windows_in_parts
+from seqmtl.models.base import Model
+from seqmtl.models.paired import NOT_WINDOWS
+from seqmtl.models.site import find_misplaced, site_of_model
+from seqmtl.sequences import TaskArray, Windows, add_decoys, concatenate
+from seqmtl.sequences.quality import find_faults
 from seqmtl.verbs._options import WindowInput
-
-if TYPE_CHECKING:
-    from seqmtl.io import NumericTable
-    from seqmtl.models.base import Model
-    from seqmtl.sequences import Windows
 
 logger = logging.getLogger("seqmtl")
 
@@ -59,8 +71,6 @@ def read_training_examples(source: Any, *, require_labels: bool = True) -> Examp
     SeqmtlError
         If the arguments conflict or a file is invalid.
     """
-    from seqmtl.io import read_numeric_table
-
     if _holds_windows(source):
         return _of_windows(read_windows_of(source, require_labels=require_labels))
     if source.window or source.shift:
@@ -84,10 +94,6 @@ def read_for_model(model: Model, source: Any, *, require_labels: bool) -> Exampl
         If a column is missing, a task is unknown, a file is invalid, or a dataset has another
         signal than the model.
     """
-    from seqmtl.io import read_numeric_table
-    from seqmtl.models.paired import NOT_WINDOWS
-    from seqmtl.sequences import TaskArray
-
     if model.inputs == "genomes":
         raise SeqmtlError(NOT_WINDOWS)
     if model.inputs == "windows":
@@ -116,8 +122,6 @@ def read_for_model(model: Model, source: Any, *, require_labels: bool) -> Exampl
 
 def _read_windows_for(model: Model, source: Any, *, require_labels: bool) -> Windows:
     """Read windows of the model's length; with a single task, FASTA needs no --organism."""
-    from seqmtl.io import guess_format
-
     organism = source.organism
     is_file = source.data and source.data != "-" and not source.genome and not source.is_dataset
     if not organism and len(model.tasks) == 1 and is_file and guess_format(source.data) == "fasta":
@@ -133,8 +137,6 @@ def _read_windows_for(model: Model, source: Any, *, require_labels: bool) -> Win
 
 def _holds_windows(source: Any) -> bool:
     """Tell windows from a table of examples; without DATA, the reader of windows raises."""
-    from seqmtl.io import guess_format, is_table_of_windows
-
     if source.genome or not source.data:
         return True
     if source.label_column or source.task_column or source.sequence:
@@ -200,9 +202,6 @@ def read_as_of_model(
     SeqmtlError
         See :func:`read_windows_of`, or if a dataset has another signal.
     """
-    from seqmtl.io.dataset import read_dataset, read_summary
-    from seqmtl.models.site import site_of_model
-
     window, shift, site = model.length, model.shift, getattr(model, "site", None)
     source = WindowInput.of(source, organism=organism)
     if site and source.data and not source.genome and source.is_dataset:
@@ -218,9 +217,6 @@ def read_as_of_model(
 
 def read_training_windows(source: Any) -> Windows:
     """Read labelled windows, and warn of what is probably wrong."""
-    from seqmtl.models.site import find_misplaced
-    from seqmtl.sequences.quality import find_faults
-
     windows = read_windows_of(source, require_labels=True)
     warn_of([*find_faults([windows]), *find_misplaced(windows)], source)
     return windows
@@ -234,8 +230,6 @@ def warn_of(faults: list[str], source: Any) -> None:
 
 def organisms_named(source: Any) -> list[str]:
     """Return the organisms that are known before the training data is read."""
-    from seqmtl.io.dataset import read_summary
-
     if source.organism:
         return [source.organism]
     if not source.is_dataset:
@@ -246,7 +240,6 @@ def organisms_named(source: Any) -> list[str]:
 
 
 def _from_file(source: WindowInput, window: int | None, require_labels: bool) -> Windows:
-    from seqmtl.io import guess_format, read_dataset, read_fasta_windows
 
     data, organism = source.data, source.organism
     if not data:
@@ -276,8 +269,6 @@ def parts_of_table(
     InputFormatError
         If the table is invalid, or has other splits.
     """
-    from seqmtl.io.tables import read_windows, read_windows_in_parts
-
     data, options = source.data, {"window": window, "organism": source.organism}
 
     def parts(split: str | None) -> Iterator[Windows]:
@@ -313,8 +304,6 @@ def all_of_one_split(windows: Windows, data: str, *, tell: bool = True) -> bool:
 
 
 def _from_genomes(source: WindowInput, window: int, require_labels: bool) -> Windows:
-    from seqmtl.io import load_genomes, read_sites
-    from seqmtl.sequences import add_decoys, concatenate
 
     named = genomes_with_sites(source)
     genomes = load_genomes({name: fasta for name, fasta, _ in named}, padding=window)
@@ -340,8 +329,6 @@ def _from_genomes(source: WindowInput, window: int, require_labels: bool) -> Win
 
 def genomes_with_sites(source: Any) -> list[tuple[str, str, str]]:
     """Return organism, genome and sites of --genome and --sites, in the order of the genomes."""
-    from seqmtl._names import NameIndex, match_names
-
     paths, sites = _by_organism(source.genome, "--genome"), _by_organism(source.sites, "--sites")
     odd = [name for name in paths if not NameIndex(list(sites)).find(name)]
     odd += [name for name in sites if not NameIndex(list(paths)).find(name)]
@@ -357,8 +344,6 @@ def genomes_with_sites(source: Any) -> list[tuple[str, str, str]]:
 
 def _by_organism(named: list[tuple[str, str]], option: str) -> dict[str, str]:
     """Return the files of an option by organism, after checking that each is named once."""
-    from seqmtl._names import check_distinct
-
     names = [name for name, _ in named]
     twice = [name for name in names if names.count(name) > 1]
     if twice:

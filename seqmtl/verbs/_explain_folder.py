@@ -239,7 +239,7 @@ def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
         if is_known(name, relatives) and not is_known(name, model.tasks):
             raise SeqmtlError(
                 f"organism {name!r} has no training data, but is a relative; explain shows "
-                f"{', '.join(model.tasks)}, and seqmtl.explain.poim takes from_relatives=True"
+                f"{', '.join(model.tasks)}, and seqmtl.explain.poim in Python takes its name"
             )
     return [model.tasks[t] for t in match_names(names, model.tasks, "this model")]
 

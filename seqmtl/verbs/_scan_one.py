@@ -280,9 +280,12 @@ def _finder(plan: Plan, organism: str, lengths: dict[str, int] | None) -> Any:
         introns = plan.file_format == "introns"
         return PairedFinder(plan.placed(), organism, introns=introns, **options)
     return finder_of(
-        model, organism, site=_site(model, request.consensus), threshold=request.threshold,
-        from_relatives=request.from_relatives, **options,
-    )  # fmt: skip
+        model,
+        organism,
+        site=_site(model, request.consensus),
+        threshold=request.threshold,
+        **options,
+    )
 
 
 def _site(model: Any, letters: str | None) -> Site:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seqmtl import _kinds
 from seqmtl._version import __version__
 from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.files.bgzip import index_packed
 from seqmtl.files.outputs import binary_output, check_outputs, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
@@ -90,7 +91,10 @@ class Variants(_options.Relatives, _options.Threads):
                 command=self.command, run_batches=there,
             )  # fmt: skip
         _report(summary, self.output, time.perf_counter() - started)
-        _index(summary, self.output)
+        if summary.is_sorted:
+            index_packed(self.output, "vcf")
+        elif self.output.endswith(".gz"):
+            logger.warning("%s is not sorted: no index; run bcftools sort", self.output)
         counts = {
             "schema_version": 1,
             "kind": "seqmtl variants",
@@ -153,8 +157,9 @@ def _scorer(request: Variants) -> Any:
         )
     organism, distance = request.organism or model.tasks[0], request.distance
     if model.structure != "pairs":
-        relatives = request.from_relatives
-        return EffectScorer(model, organism, distance=distance, from_relatives=relatives)
+        if not request.from_relatives:
+            model.require_trained([organism])
+        return EffectScorer(model, organism, distance=distance)
     if request.from_relatives:
         raise SeqmtlError("--from-relatives is not for a model of seqmtl pair; leave it out")
     return PairedEffectScorer(model, organism, distance=distance)
@@ -245,25 +250,6 @@ def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:
         )  # fmt: skip
     if 2 * summary.not_scored["ref_mismatch"] > summary.n_alleles:
         logger.warning("most REF alleles differ from the genome; is it the right assembly?")
-
-
-def _index(summary: AnnotationSummary, path: str) -> None:
-    """Index a compressed output, or log why there is no index."""
-    from importlib.util import find_spec
-
-    from seqmtl.files.bgzip import write_index
-
-    if not path.endswith(".vcf.gz"):
-        return
-    if not summary.is_sorted:
-        logger.warning("%s, like its input, is not sorted: no index; run bcftools sort", path)
-    elif find_spec("pysam") is None:
-        logger.info("no index without pysam; pip install 'seqmtl[genome]', or run tabix -p vcf")
-    else:
-        try:
-            write_index(path, "vcf")
-        except SeqmtlError as error:  # the variants are written anyway
-            logger.warning("%s", error)
 
 
 variants = verb(Variants)

@@ -40,13 +40,15 @@ def data(tmp_path_factory):
 def folder(model, data, tmp_path_factory):
     out = tmp_path_factory.mktemp("explained")
     (out / "notes.txt").write_text("mine")
-    options = ["--max-order", 3, "--top", 7, "--n-windows", 4, "-q"]
-    assert explain(model, data, "-o", out, *options) == 0
+    options = "--max-order 3 --top 7 --n-windows 4 -q"
+    assert main(["explain", str(model), str(data), "-o", str(out), *options.split()]) == 0
     return out
 
 
-def explain(*arguments):
-    return main(["explain", *map(str, arguments)])
+@pytest.fixture
+def explain(seqmtl):
+    """Return a function that runs the command, and returns its messages."""
+    return lambda *arguments, code=0: seqmtl(["explain", *arguments], code).err
 
 
 def read_table(path):
@@ -111,20 +113,19 @@ def test_tables_say_what_the_library_computes(folder, model):
     assert {(row["begin"], row["end"]) for row in kmers} == {("-14", "0"), ("2", "16")}
 
 
-def test_one_organism_against_another(model, tmp_path):
+def test_one_organism_against_another(model, tmp_path, explain):
     out = tmp_path / "out"
-    options = ["--organism", "worm_one,fly", "--reference", "Fly", "--max-order", 2, "-q"]
-    assert explain(model, "-o", out, *options) == 0
+    explain(model, "-o", out, "--organism", "worm_one,fly", "--reference", "Fly", "--max-order", 2)
     names = {path.name for path in out.iterdir()}
     assert "poim_difference_worm_one_fly.png" in names
     assert not any("difference_fly" in name or "yeast" in name for name in names)
     assert "contributions.tsv" not in names
 
 
-def test_background_of_the_data_or_given(model, data, tmp_path):
+def test_background_of_the_data_or_given(model, data, tmp_path, explain):
     out = tmp_path / "out"
-    options = ["--organism", "fly", "--max-order", 2, "-q"]
-    assert explain(model, data, "-o", out, *options, "--background", "data", "--split", "all") == 0
+    options = ["--organism", "fly", "--max-order", 2]
+    explain(model, data, "-o", out, *options, "--background", "data", "--split", "all")
     used = json.loads((out / "summary.json").read_text())["settings"]["background"]["fly"]
     texts = [line.split("\t")[3] for line in data.read_text().splitlines() if "fly" in line]
     joined = "".join(texts)
@@ -132,7 +133,7 @@ def test_background_of_the_data_or_given(model, data, tmp_path):
     top = read_table(out / "poim_fly.tsv")[0]
     best = poim(MultiTaskModel.load(model), "fly", max_order=2, background=used).top(1, 1)[0]
     assert float(top["Q"]) == pytest.approx(best.Q, rel=1e-5)
-    assert explain(model, "-o", out, *options, "--background", "0.3,0.2,0.2,0.3") == 0
+    explain(model, "-o", out, *options, "--background", "0.3,0.2,0.2,0.3")
     used = json.loads((out / "summary.json").read_text())["settings"]["background"]["fly"]
     np.testing.assert_allclose(used, [0.3, 0.2, 0.2, 0.3])
 
@@ -146,11 +147,11 @@ def test_background_of_the_data_or_given(model, data, tmp_path):
     ],
     ids=str,
 )
-def test_all_views_are_in_all_files(features, tmp_path, data):
+def test_all_views_are_in_all_files(features, tmp_path, data, explain):
     make_model(features, 30, tasks=TASKS[:2], offset=14).save(tmp_path / "model.seqmtl")
     out = tmp_path / "out"
-    options = ["--top", 64, "--max-order", 3, "-q", "--organism", "worm one"]
-    assert explain(tmp_path / "model.seqmtl", data, "-o", out, *options) == 0
+    options = ["--top", 64, "--max-order", 3, "--organism", "worm one"]
+    explain(tmp_path / "model.seqmtl", data, "-o", out, *options)
     names = {path.name for path in out.iterdir()}
     assert {"logo_worm_one.png", "poim_worm_one.tsv", "contributions_worm_one.svg"} <= names
     assert "poim_difference_worm_one_fly.svg" in names  # of two, one with the other
@@ -179,82 +180,71 @@ def test_all_views_are_in_all_files(features, tmp_path, data):
     ],
 )
 def test_wrong_requests_are_refused_before_anything_is_written(
-    model, tmp_path, capsys, options, message
+    model, tmp_path, explain, options, message
 ):
     out = tmp_path / "out"
-    assert explain(model, *options, "-o", out) == 1
-    assert message in capsys.readouterr().err
+    assert message in explain(model, *options, "-o", out, code=1)
     assert not out.exists()
 
 
-def test_windows_of_the_wrong_kind_are_refused(model, data, tmp_path, capsys):
-    short = tmp_path / "short.tsv"
-    short.write_text("organism\tlabel\tsequence\nfly\t1\tACGT\n")
-    assert explain(model, short, "-o", tmp_path / "out") == 1
-    assert "short.tsv:2" in capsys.readouterr().err
-    assert explain(model, data, "--organism", "yeast", "-o", tmp_path / "out") == 1
-    assert "the data have no windows of yeast, only of worm one, fly" in capsys.readouterr().err
-    fasta = tmp_path / "windows.fa"
-    fasta.write_text(">x\n" + "ACGTAC" * 5 + "\n")
-    assert explain(model, fasta, "-o", tmp_path / "out") == 1
-    assert "do not name their organism; give one of worm one, fly" in capsys.readouterr().err
-    assert explain(model, fasta, "--organism", "fly", "-o", tmp_path / "out", "-q") == 0
+def test_windows_of_the_wrong_kind_are_refused(model, data, tmp_path, write, explain):
+    out = ["-o", tmp_path / "out"]
+    short = write("organism\tlabel\tsequence\nfly\t1\tACGT\n", "short.tsv")
+    assert "short.tsv:2" in explain(model, short, *out, code=1)
+    told = explain(model, data, "--organism", "yeast", *out, code=1)
+    assert "the data have no windows of yeast, only of worm one, fly" in told
+    fasta = write(">x\n" + "ACGTAC" * 5 + "\n", "windows.fa")
+    told = explain(model, fasta, *out, code=1)
+    assert "do not name their organism; give one of worm one, fly" in told
+    explain(model, fasta, "--organism", "fly", *out)
     assert (tmp_path / "out" / "contributions_fly.png").exists()
 
 
-def test_windows_of_an_organism_under_another_name_are_told(model, data, tmp_path, capsys):
-    renamed = tmp_path / "renamed.tsv"
-    renamed.write_text(data.read_text().replace("fly", "Fly"))
-    options = ["--organism", "fly", "--max-order", 1]
-    assert explain(model, renamed, *options, "-o", tmp_path / "out") == 0
-    assert "note: 'fly' is 'Fly' in the data" in capsys.readouterr().err
+def test_windows_of_an_organism_under_another_name_are_told(model, data, tmp_path, write, explain):
+    renamed = write(data.read_text().replace("fly", "Fly"), "renamed.tsv")
+    told = explain(model, renamed, "--organism", "fly", "--max-order", 1, "-o", tmp_path / "out")
+    assert "note: 'fly' is 'Fly' in the data" in told
 
 
-def test_a_folder_that_cannot_be_written_is_refused_first(model, tmp_path, capsys):
-    (tmp_path / "file").write_text("")
-    assert explain(model, "-o", tmp_path / "file") == 1
-    assert "cannot create the folder" in capsys.readouterr().err
-    assert explain(model, "-o", tmp_path / "file" / "below") == 1
-    assert "cannot create the folder" in capsys.readouterr().err
+def test_a_folder_that_cannot_be_written_is_refused_first(model, write, explain):
+    file = write("", "file")
+    for out in (file, file / "below"):
+        assert "cannot create the folder" in explain(model, "-o", out, code=1)
 
 
-def test_the_summary_of_something_else_is_not_written_over(model, folder, tmp_path, capsys):
+def test_the_summary_of_something_else_is_not_written_over(model, folder, tmp_path, explain):
     for content in ('{"kind": "seqmtl dataset"}', "[]", "{"):
         (tmp_path / "summary.json").write_text(content)
-        assert explain(model, "-o", tmp_path) == 1
-        assert "summary.json was not written by seqmtl explain" in capsys.readouterr().err
+        told = explain(model, "-o", tmp_path, code=1)
+        assert "summary.json was not written by seqmtl explain" in told
         assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
         assert (tmp_path / "summary.json").read_text() == content
     (tmp_path / "summary.json").write_bytes((folder / "summary.json").read_bytes())
-    options = ["--max-order", 2, "--organism", "fly", "-q"]
-    assert explain(model, "-o", tmp_path, *options) == 0
+    explain(model, "-o", tmp_path, "--max-order", 2, "--organism", "fly")
 
 
-def test_a_model_of_numbers_is_refused_before_anything_is_written(tmp_path, capsys):
+def test_a_model_of_numbers_is_refused_before_anything_is_written(tmp_path, explain):
     make_model(Numeric(), 30, tasks=TASKS).save(tmp_path / "numbers.seqmtl")
-    assert explain(tmp_path / "numbers.seqmtl", "-o", tmp_path / "out") == 1
-    assert "must be one of windows of DNA" in capsys.readouterr().err
+    told = explain(tmp_path / "numbers.seqmtl", "-o", tmp_path / "out", code=1)
+    assert "must be one of windows of DNA" in told
     assert not (tmp_path / "out").exists()
 
 
-def test_a_model_of_kernels_is_refused_with_the_remedy(tmp_path, capsys):
-    table = tmp_path / "numbers.csv"
+def test_a_model_of_kernels_is_refused_with_the_remedy(tmp_path, write, seqmtl, explain):
     rng = np.random.default_rng(0)
     rows = [f"{'ab'[i % 2]},{i // 2 % 2},{rng.normal() + i // 2 % 2:.3f}" for i in range(40)]
-    table.write_text("task,label,x\n" + "\n".join(rows) + "\n")
+    table = write("task,label,x\n" + "\n".join(rows) + "\n", "numbers.csv")
     kernel = tmp_path / "kernel.seqmtl"
-    options = ["--method", "kernel-svc", "--kernel", "linear", "-o", str(kernel), "-q"]
-    assert main(["train-table", str(table), *options]) == 0
-    assert explain(kernel, "-o", tmp_path / "out") == 1
-    assert "is a model of kernels, not of weights" in capsys.readouterr().err
+    seqmtl(f"train-table {table} --method kernel-svc --kernel linear -o {kernel}")
+    told = explain(kernel, "-o", tmp_path / "out", code=1)
+    assert "is a model of kernels, not of weights" in told
 
 
-def test_a_relative_without_data_is_not_explained(tmp_path, capsys):
+def test_a_relative_without_data_is_not_explained(tmp_path, explain):
     model = make_model(WeightedDegree(2), 30, tasks=TASKS[:2], offset=14)
     model.kernel = TaskKernel((*model.tasks, "moth"), np.eye(3))
     model.save(tmp_path / "m.seqmtl")
     for option in ("--organism", "--reference"):
-        assert explain(tmp_path / "m.seqmtl", option, "moth", "-o", tmp_path / "out") == 1
-        message = capsys.readouterr().err
-        assert "'moth' has no training data, but is a relative; explain shows worm one, " in message
+        told = explain(tmp_path / "m.seqmtl", option, "moth", "-o", tmp_path / "out", code=1)
+        assert "'moth' has no training data, but is a relative; explain shows worm one, " in told
     assert not (tmp_path / "out").exists()

@@ -13,7 +13,6 @@ import pytest
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.io import read_fasta, read_windows
-from seqmtl.models import checkpoint
 from seqmtl.sequences import reverse_complement
 from seqmtl.simulate import simulate, write_simulation
 
@@ -194,26 +193,6 @@ def test_a_split_and_a_shifted_window_are_remembered(table, tmp_path, seqmtl):
     seqmtl(f"train {table} --split all {QUICK} --selection none -o {tmp_path}/all -q")
     assert MultiTaskModel.load(tmp_path / "all").training["tasks"]["ape"]["n"] > 200
     assert "the model was trained on" in seqmtl(f"evaluate {tmp_path}/all {table} -q").err
-
-
-def test_resume_continues_an_interrupted_run(table, tmp_path, seqmtl, monkeypatch):
-    path, save = tmp_path / "m.seqmtl", checkpoint.Checkpoint.save_scores
-
-    def interrupted(self):
-        save(self)
-        if len(self.scores) == 3:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(checkpoint.Checkpoint, "save_scores", interrupted)
-    command = f"train {table} {QUICK} --tol 1e-5 -o {path}"
-    assert "--resume to continue" in seqmtl(command, 130).err
-    assert not path.exists()
-    monkeypatch.undo()
-    seqmtl(f"{command} --resume")
-    assert MultiTaskModel.load(path).training["duality_gap"] <= 1e-5
-    written = path.stat().st_mtime_ns
-    assert "no unfinished training" in seqmtl(f"{command} --resume").err
-    assert path.stat().st_mtime_ns > written
 
 
 def test_stopping_early_is_exit_code_3_and_json_logs_are_json(table, tmp_path, seqmtl):

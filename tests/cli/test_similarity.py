@@ -3,7 +3,9 @@
 import json
 import re
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from seqmtl import TaskKernel
 from seqmtl.cli import similarity
@@ -145,6 +147,28 @@ def test_the_relation_that_training_asks_for(tree, write):
     assert found == TaskKernel.hierarchical(tree, names)
     assert relation(tree=tree).build() == TaskKernel.from_newick(tree)
     assert relation(similarity="union").build(["a", "b"]) == TaskKernel.union(["a", "b"])
+    distances = write("ape\tman\t1\nape\tfly\t3\nman\tfly\t3\n", "D.tsv")
+    one, two = write("ape\tman\n", "one.tsv"), write("ape\tfly\t2\n", "two.tsv")
+    alignment = write(">ape\nACGTACGTAC\n>man\nACGTACGTAG\n>fly\nTCGAACGTTT\n", "rrna.fa")
+    primates = ["ape", "man", "fly"]
+    D = np.array([[0, 1, 3], [1, 0, 3], [3, 3, 0]])
+    for options, kernel in (
+        ({"mkl": "hierarchical", "tree": tree}, TaskKernel.hierarchical(tree, primates)),
+        ({"mkl": "smooth", "tree": tree},
+         TaskKernel.smooth(np.array([[0, 2, 6], [2, 0, 6], [6, 6, 0]]), names=primates)),
+        ({"mkl": "smooth", "distances": distances, "scales": "0.5,3"},
+         TaskKernel.smooth(D, [0.5, 3.0], primates)),
+        ({"mkl": "smooth", "alignment": alignment, "scales": "1"},
+         TaskKernel.smooth(np.array([[0, 1, 4], [1, 0, 4], [4, 4, 0]]) / 10, [1.0], primates)),
+        ({"mkl": "hierarchical", "distances": distances},
+         TaskKernel.hierarchical("((ape,man),fly);", primates)),
+        ({"mkl": "multigraph", "graph": [one, two]},
+         TaskKernel.multigraph([[[0, 1, 0], [1, 0, 0], [0, 0, 0]],
+                                [[0, 0, 2], [0, 0, 0], [2, 0, 0]]], primates)),
+    ):  # fmt: skip
+        found = relation(**options).build(primates)
+        assert found.names == kernel.names
+        assert_allclose(found.matrices, kernel.matrices)
     kernel = TaskKernel.from_newick(TREE)
     table = str(write(kernel.to_tsv()))
     assert relation(similarity=table).build(["fly", "man"]) == kernel.restrict(["fly", "man"])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from seqmtl.cli._console import printable
-from seqmtl.cli.main import main
 from seqmtl.io.rows import is_row
 from tests.scan.cases import make_model
 
@@ -28,7 +27,7 @@ def test_control_characters_are_escaped_except_tabs_and_line_ends():
     assert not set(printable(CONTROLS)) & (set(CONTROLS) - {"\t", "\n"})
 
 
-def test_names_in_a_model_cannot_steer_the_terminal(model, tmp_path, capsys):
+def test_names_in_a_model_cannot_steer_the_terminal(model, tmp_path, seqmtl):
     from seqmtl.models.saved import load_model
 
     found = load_model(model)
@@ -36,12 +35,8 @@ def test_names_in_a_model_cannot_steer_the_terminal(model, tmp_path, capsys):
     found.training["command"] = "\x1b]0;title\x07"
     found.save(model)
     for options in ([], ["--json"]):
-        assert main(["info", str(model), *options]) == 0
-        out = capsys.readouterr().out
-        assert "\x1b" not in out
-        assert "\x9b" not in out
-    assert main(["predict", str(model), str(tmp_path / "no\x1b[2Jfile.tsv")]) == 1
-    assert "\x1b" not in capsys.readouterr().err
+        assert not {"\x1b", "\x9b"} & set(seqmtl(["info", model, *options]).out)
+    assert "\x1b" not in seqmtl(["predict", model, tmp_path / "no\x1b[2Jfile.tsv"], 1).err
 
 
 @pytest.mark.parametrize(
@@ -56,17 +51,16 @@ def test_names_in_a_model_cannot_steer_the_terminal(model, tmp_path, capsys):
          "the computation failed (Singular matrix); scale the columns, or look for huge values"),
     ],
 )  # fmt: skip
-def test_a_message_is_one_line_that_says_what_to_do(model, monkeypatch, capsys, error, message):
+def test_a_message_is_one_line_that_says_what_to_do(model, monkeypatch, seqmtl, error, message):
     def fail(*_):
         raise error
 
     monkeypatch.setattr("seqmtl.models.saved.load_model", fail)
-    assert main(["info", str(model)]) == 1
-    assert capsys.readouterr().err == f"seqmtl: error: {message}\n"
+    assert seqmtl(f"info {model}", 1).err == f"seqmtl: error: {message}\n"
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
-def test_full_outputs_are_named(model, capsys):
+def test_full_outputs_are_named(model, seqmtl):
     done = subprocess.run(
         f"{sys.executable} -m seqmtl info {model} > /dev/full", shell=True, check=False,
         capture_output=True, text=True,
@@ -77,26 +71,25 @@ def test_full_outputs_are_named(model, capsys):
     )
     table = model.with_suffix(".tsv")
     table.write_text("organism\tlabel\tsequence\n" + f"man\t1\t{'ACGT' * 20}\n" * 3)
-    main(["predict", str(model), str(table), "-o", "/dev/full"])
-    assert "cannot write /dev/full: No space left on device" in capsys.readouterr().err
+    told = seqmtl(f"predict {model} {table} -o /dev/full", 1).err
+    assert "cannot write /dev/full: No space left on device" in told
 
 
-def test_numbers_of_threads_beyond_the_machine_are_refused(model, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main(["scan", str(model), "x.fa", "--threads", "9" * 30, "-o", "x.bed"])
-    assert "argument --threads: must be at most" in capsys.readouterr().err
+def test_numbers_of_threads_beyond_the_machine_are_refused(model, seqmtl):
+    told = seqmtl(f"scan {model} x.fa --threads {'9' * 30} -o x.bed", 2).err
+    assert "argument --threads: must be at most" in told
 
 
 @pytest.mark.parametrize("name", ["#gff", "#", "track", "browser"])
 @pytest.mark.parametrize("suffix", ["bed", "bedgraph", "spsc"])
-def test_contigs_that_would_be_comments_are_refused(model, tmp_path, capsys, name, suffix):
+def test_contigs_that_would_be_comments_are_refused(model, tmp_path, seqmtl, name, suffix):
     genome, out = tmp_path / "g.fa", tmp_path / f"x.{suffix}"
     genome.write_text(f">good\n{'ACGTTGCAGT' * 20}\n>{name}\n{'ACGTTGCAGT' * 20}\n")
-    arguments = ["scan", str(model), str(genome), "--organism", "man", "-q"]
-    assert main([*arguments, "-o", str(out)]) == 1
-    assert f"a line that begins with {name!r} is a comment or a header" in capsys.readouterr().err
+    command = f"scan {model} {genome} --organism man"
+    told = seqmtl(f"{command} -o {out}", 1).err
+    assert f"a line that begins with {name!r} is a comment or a header" in told
     assert not out.exists()
-    assert main([*arguments, "-o", str(tmp_path / "x.gff3")]) == 0
+    seqmtl(f"{command} -o {tmp_path}/x.gff3")
     escaped = name.replace("#", "%23")
     lines = (tmp_path / "x.gff3").read_text().splitlines()
     rows = [line for line in lines if line.startswith(f"{escaped}\t")]

@@ -33,6 +33,7 @@ def test_one_task_equals_linear_svr(loss):
 
 @both_losses
 def test_many_tasks_equal_a_general_optimiser(loss):
+    """Widmer 2015, 3.2.4: multi-task regression, by L-BFGS-B on the dual."""
     X, y, tasks = numbers()
     svr = MultiTaskSVR(task_kernel="easy", C=0.4, loss=loss, **TIGHT).fit(X, y, tasks=tasks)
     ids = np.array([svr.tasks_.index(name) for name in tasks])

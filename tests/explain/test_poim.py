@@ -182,7 +182,7 @@ def test_what_single_letters_do_not_explain():
 
 def test_what_cannot_be_had_is_said():
     model = make_model(WeightedDegree(2), 6)
-    with pytest.raises(UnknownTaskError, match="'zebra' was not trained on"):
+    with pytest.raises(UnknownTaskError, match="'zebra' is not in the model's task kernel"):
         poim(model, "zebra")
     for order in (0, 7):
         with pytest.raises(ValueError, match=f"max_order must be from 1 to 6, got {order}"):

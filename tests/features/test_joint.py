@@ -123,7 +123,9 @@ def test_virtual_grams_are_products_of_virtual_weights(kind):
         V = np.zeros((rows.n_features, 4))
         for i in chosen:
             V[:, tasks[i]] += amount[i] * X[i]
-        S = rows.virtual_gram(chosen, amount, tasks.astype(np.int16), 4)
+        found = np.zeros((rows.n_features, 4))
+        rows.accumulate(chosen, amount, tasks.astype(np.int16), np.eye(4), found)
+        S = rows.products(found)
         assert S.shape == (4, 4)
         assert_allclose(S, V.T @ V, atol=1e-10)
         assert_array_equal(S[2], 0.0)

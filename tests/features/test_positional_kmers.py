@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from seqmtl import KmerView, MultiTaskSVC, PositionalKmers, Spectrum, WeightedDegree
+from seqmtl import KmerView, MultiTaskSVC, PositionalKmers, Spectrum, WeightedDegree, blocks
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features.joint import features_from_dict
 from seqmtl.features.kmer_views import format_views, parse_views
@@ -96,15 +96,13 @@ def test_scores_and_sums_equal_the_explicit_matrix(spec, letters, bits):
             assert_allclose(rows.scores(W, tasks), (X @ W)[every, tasks], atol=1e-5)
             V = np.zeros_like(W)
             rows.accumulate(every, amount, tasks, K, V)
-            gram = rows.virtual_gram(every, amount, tasks, 2)
         assert_allclose(V, sums, atol=1e-5)
-        virtual = X.T @ (amount[:, None] * (tasks[:, None] == [0, 1]))
-        assert_allclose(gram, virtual.T @ virtual, rtol=1e-5, atol=1e-5)
+        assert_allclose(rows.products(V), sums.T @ sums, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("letters", ["ACGT", "ACGTN", "A" * 30 + "CGTN", "N"])
-def test_tree_weights_score_as_plain_ones(spec, letters):
+def test_tree_weights_score_as_plain_ones(spec, letters, monkeypatch):
     windows, few, many, X = _rows_both_ways(spec, letters)
     tasks, every = windows.task_ids.astype(int), np.arange(40)
     amount, K = np.random.default_rng(1).standard_normal(40), np.array([[1.0, 0.3], [0.3, 2.0]])
@@ -117,6 +115,10 @@ def test_tree_weights_score_as_plain_ones(spec, letters):
         tree.accumulate(every, amount, tasks, K, F)
         assert_allclose(tree.scores(F, tasks), expected, atol=1e-5)
         assert tree.row_size <= few.row_size
+        assert_allclose(tree.products(F[:, :2]), W.T @ W, rtol=1e-5, atol=1e-5)
+        for step in (4, 64):  # weights at a time
+            monkeypatch.setattr(blocks, "_AT_A_TIME", step)
+            assert_allclose(tree.products(F[:, :2]), W.T @ W, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("letters", ["ACGT", "ACGTN", "A" * 60 + "CGTN"])

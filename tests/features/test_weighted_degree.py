@@ -28,6 +28,7 @@ def _windows(draw, max_length=14):
 @settings(max_examples=40)
 @given(_windows(), st.integers(1, 6), st.sampled_from(["wd", "flat"]))
 def test_exact_features_give_the_kernel(strings, degree, weighting):
+    """Widmer 2012, 4: features of weighted degrees give the string kernel, counted by hand."""
     features = WeightedDegree(degree=degree, weighting=weighting)
     X = features.transform(Windows.from_strings(strings)).astype(float)
     degree = min(degree, len(strings[0])) if weighting == "wd" else degree

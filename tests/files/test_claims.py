@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import atomic_folder, claimed, remove_unfinished
 from seqmtl.files.outputs import check_outputs, files_of_a_run
@@ -122,25 +121,23 @@ def tree(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["tree.nwk", "link.nwk", "hard.nwk", "../{folder}/tree.nwk"])
-def test_an_input_is_no_output(tmp_path, tree, name, capsys):
+def test_an_input_is_no_output(tmp_path, tree, name, seqmtl):
     (tmp_path / "link.nwk").symlink_to("tree.nwk")
     os.link(tree, tmp_path / "hard.nwk")
-    output = str(tmp_path / name.format(folder=tmp_path.name))
-    assert main(["similarity", "--tree", str(tree), "-o", output]) == 1
-    assert f"would overwrite the input {tree}; choose another" in capsys.readouterr().err
+    told = seqmtl(f"similarity --tree {tree} -o {tmp_path / name.format(folder=tmp_path.name)}", 1)
+    assert f"would overwrite the input {tree}; choose another" in told.err
     assert tree.read_text() == "(a:1,b:1);"
 
 
-def test_two_outputs_are_two_files(tmp_path, tree, capsys):
-    output = str(tmp_path / "k.png")
-    assert main(["similarity", "--tree", str(tree), "-o", output, "--plot", output]) == 1
-    assert "is named as two outputs" in capsys.readouterr().err
+def test_two_outputs_are_two_files(tmp_path, tree, seqmtl):
+    output = tmp_path / "k.png"
+    told = seqmtl(f"similarity --tree {tree} -o {output} --plot {output}", 1).err
+    assert "is named as two outputs" in told
     assert os.listdir(tmp_path) == ["tree.nwk"]
 
 
-def test_a_device_takes_every_output(tree, capsys):
-    arguments = ["similarity", "--tree", str(tree), "-o", "/dev/null"]
-    assert main([*arguments, "-q"]) == 0
+def test_a_device_takes_every_output(tree, seqmtl):
+    seqmtl(f"similarity --tree {tree} -o /dev/null")
     with files_of_a_run():
         check_outputs("/dev/null", "/dev/null")
 
@@ -158,18 +155,17 @@ def test_without_locks_nothing_of_others_is_removed(tmp_path, monkeypatch):
     assert {".unfinished-other", "summary.json"} <= set(os.listdir(tmp_path))
 
 
-def test_a_command_waits_for_no_other_run(tmp_path, tree, hold, capsys):
+def test_a_command_waits_for_no_other_run(tmp_path, tree, hold, seqmtl):
     output = tmp_path / "k.tsv"
     hold(output)
-    assert main(["similarity", "--tree", str(tree), "-o", str(output)]) == 1
-    assert "is being written by another run" in capsys.readouterr().err
+    told = seqmtl(f"similarity --tree {tree} -o {output}", 1).err
+    assert "is being written by another run" in told
     assert not output.exists()
 
 
-def test_a_report_is_a_page_and_replaces_no_input(tmp_path, tree, capsys):
+def test_a_report_is_a_page_and_replaces_no_input(tmp_path, tree, seqmtl):
     page = tree.rename(tmp_path / "tree.html")
-    assert main(["report", str(tmp_path), "--tree", str(page), "-o", str(page)]) == 1
-    assert f"would overwrite the input {page}" in capsys.readouterr().err
-    with pytest.raises(SystemExit, match="2"):
-        main(["report", str(tmp_path), "-o", str(tmp_path / "m.seqmtl")])
-    assert "must end in .html or .htm" in capsys.readouterr().err
+    told = seqmtl(f"report {tmp_path} --tree {page} -o {page}", 1).err
+    assert f"would overwrite the input {page}" in told
+    told = seqmtl(f"report {tmp_path} -o {tmp_path}/m.seqmtl", 2).err
+    assert "must end in .html or .htm" in told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -35,9 +36,8 @@ def test_contigs_lie_between_padding(write):
     assert contig_lengths(path) == {"I": 10, "II": 3}
     with pytest.raises(ValueError, match="padding must be 0 or more, got -1"):
         load_genome(path, padding=-1)
-    for size, overlap in ((3, 3), (3, -1), (0, 0)):
-        with pytest.raises(ValueError, match="overlap must be from 0 to below size"):
-            list(open_pieces(path, size=size, overlap=overlap))
+    with pytest.raises(ValueError, match="size must be an integer of at least 1, got 0"):
+        list(open_pieces(path, size=0))
 
 
 def test_several_genomes_share_a_buffer(write):
@@ -73,7 +73,7 @@ def test_bad_genomes_are_refused(write, content, message):
     path = write(content)
     for read in (
         lambda: load_genome(path, padding=3),
-        lambda: list(open_pieces(path, size=3, overlap=1)),
+        lambda: list(open_pieces(path, size=3)),
         *[lambda: contig_lengths(path)] * ("#" not in content),
     ):
         with pytest.raises(InputFormatError, match=message):
@@ -83,33 +83,24 @@ def test_bad_genomes_are_refused(write, content, message):
 @given(
     st.lists(st.text("ACGTN", min_size=1, max_size=40), min_size=1, max_size=4),
     st.integers(1, 12),
-    st.integers(0, 11),
     st.integers(1, 50),
 )
-def test_every_window_lies_in_exactly_one_piece(tmp_path_factory, sequences, size, overlap, block):
-    overlap = min(overlap, size - 1)
+def test_pieces_follow_each_other(tmp_path_factory, sequences, size, block):
     path = tmp_path_factory.mktemp("pieces") / "genome.fa"
     path.write_text("".join(f">c{i}\n{s[:7]}\n{s[7:]}\n" for i, s in enumerate(sequences)))
     before = stream.BLOCK_BYTES
     try:
         stream.BLOCK_BYTES = block
-        pieces = list(open_pieces(path, size=size, overlap=overlap))
+        pieces = list(open_pieces(path, size=size))
     finally:
         stream.BLOCK_BYTES = before
-    width = overlap + 1
     for i, sequence in enumerate(sequences):
         mine = [piece for piece in pieces if piece.name == f"c{i}"]
         assert [piece.is_last for piece in mine] == [False] * (len(mine) - 1) + [True]
         assert max(piece.codes.size for piece in mine) <= size
-        assert mine[-1].start + mine[-1].codes.size == len(sequence)
-        windows = []
-        for piece in mine:
-            letters = decode(piece.codes)
-            assert letters == sequence[piece.start :][: len(letters)]
-            windows += [
-                (piece.start + j, letters[j : j + width]) for j in range(len(letters) - width + 1)
-            ]
-        assert windows == [(j, sequence[j : j + width]) for j in range(len(sequence) - width + 1)]
+        texts = [decode(piece.codes) for piece in mine]
+        assert "".join(texts) == sequence
+        assert [piece.start for piece in mine] == [0, *accumulate(map(len, texts[:-1]))]
 
 
 def test_pieces_take_memory_of_a_piece_only(tmp_path):
@@ -118,7 +109,7 @@ def test_pieces_take_memory_of_a_piece_only(tmp_path):
     path = tmp_path / "genome.fa"
     path.write_bytes(b">c\n" + b"ACGTACGTAC\n" * 1_500_000)
     tracemalloc.start()
-    total = sum(piece.codes.size for piece in open_pieces(path, size=1 << 20, overlap=0))
+    total = sum(piece.codes.size for piece in open_pieces(path, size=1 << 20))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert total == 15_000_000

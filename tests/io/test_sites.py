@@ -55,7 +55,8 @@ SITE = st.sampled_from(sorted(CONTIGS)).flatmap(
 
 
 @given(st.lists(SITE, min_size=1, max_size=8), st.integers(1, 12), st.integers(1, 80))
-def test_windows_agree_with_a_naive_cut(tmp_path_factory, sites, length, block):
+def test_windows_agree_with_a_naive_cut(tmp_path_factory, caplog, sites, length, block):
+    caplog.set_level("INFO")
     folder = tmp_path_factory.mktemp("sites")
     (folder / "genome.fa").write_text(fasta())
     (folder / "sites.bed").write_text(
@@ -91,8 +92,10 @@ def test_windows_agree_with_a_naive_cut(tmp_path_factory, sites, length, block):
             letters = Seq(CONTIGS[contig][start:end])
             assert window == str(letters if strand == "+" else letters.reverse_complement())
     assert kept.sequences() == [w for w, keep in zip(expected, inside, strict=True) if keep]
-    assert kept.report.n_dropped == padded.report.n_padded == inside.count(False)
-    assert kept.report.n_sites == len(sites)
+    n, told = inside.count(False), caplog.messages[-2:]
+    assert all(f": {len(sites)} sites " in message for message in told)
+    assert f"; {n} windows padded with N, 0 dropped at contig ends" in told[0]
+    assert f"; 0 windows padded with N, {n} dropped at contig ends" in told[1]
 
 
 @pytest.mark.parametrize("length", [4, 5, 10, 11])
@@ -136,13 +139,15 @@ def test_compression_comments_and_line_ends(write, genome):
         ("0 1 nan 1", [1, 1, 1, 1]),
     ],
 )
-def test_scores_of_bed_mark_decoys(write, genome, monkeypatch, scores, labels):
+def test_scores_of_bed_mark_decoys(write, genome, monkeypatch, caplog, scores, labels):
+    caplog.set_level("INFO")
     rows = [f"I {i + 3} {i + 5} x {score} +" for i, score in enumerate(scores.split())]
     for block in (1, 1 << 20):
         monkeypatch.setattr(stream, "BLOCK_BYTES", block)
         windows = read_sites(write(bed(*rows)), genome, window=4)
         assert windows.labels.tolist() == labels
-        assert windows.report[-2:] == (labels.count(1), labels.count(-1))
+        told = f"4 sites ({labels.count(1)} true, {labels.count(-1)} decoys)"
+        assert told in caplog.messages[-1]
 
 
 TABLE = (
@@ -165,11 +170,12 @@ def test_tables_have_more_columns(write, genome):
     assert read_sites(path, genome, window=4, require_labels=False).labels.tolist() == [0]
 
 
-def test_rows_of_other_organisms_are_skipped_and_counted(write, genome):
+def test_rows_of_other_organisms_are_skipped_and_counted(write, genome, caplog):
+    caplog.set_level("INFO")
     windows = read_sites(write(TABLE), genome, window=4, organism="worm")
     assert windows.task_names == ("worm",)
     assert windows.split.tolist() == ["train", "train"]
-    assert windows.report.n_skipped == 1
+    assert "1 of other organisms skipped" in caplog.text
     path = write(bed("I 0 2 x . +"))
     for place, options, error, message in (
         (write(TABLE, "t"), {"organism": "ant"}, InputFormatError, r"\(worm, fly\), got 'ant'"),
@@ -185,11 +191,12 @@ def test_windows_at_the_ends_are_counted_and_logged(write, genome, caplog):
     path = write(bed("I 0 2 x . +", "I 9 11 x . +", "II 6 8 x . -"))
     with caplog.at_level(logging.INFO, logger="seqmtl"):
         windows = read_sites(path, genome, window=6)
+        read_sites(path, genome, window=6, at_end="drop")
     assert windows.sequences() == ["NNACGT", "AAGTCC", "NNATGC"]
-    assert windows.report == (3, 2, 0, 0, 3, 0)
-    assert "2 windows padded with N" in caplog.text
-    assert read_sites(path, genome, window=6, at_end="drop").report == (3, 0, 2, 0, 1, 0)
-    assert not hasattr(windows[:1], "report")
+    padded, dropped = (message.partition(": ")[2] for message in caplog.messages)
+    rest = "dropped at contig ends, 0 of other organisms skipped"
+    assert padded == f"3 sites (3 true, 0 decoys); 2 windows padded with N, 0 {rest}"
+    assert dropped == f"3 sites (1 true, 0 decoys); 0 windows padded with N, 2 {rest}"
     path = write(bed("II 3 5 x . +"))  # a window longer than the contig
     assert read_sites(path, genome, window=12).sequences() == ["NNTTAGGCATNN"]
     assert len(read_sites(path, genome, window=12, at_end="drop")) == 0

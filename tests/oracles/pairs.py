@@ -38,8 +38,7 @@ def whole_contig(model, organism, codes, least=0.05):
         columns = []
         for strand in "+-":
             letters = codes if strand == "+" else reverse_complement(codes)
-            placed = organism not in own.tasks
-            scores = scanner_of(own, organism, from_relatives=placed).scan_contig(letters)
+            scores = scanner_of(own, organism).scan_contig(letters)
             starts = np.arange(scores.size) + own.site.offset
             is_word = (letters[starts] == word[0]) & (letters[starts + 1] == word[1])
             starts = starts[is_word] if strand == "+" else codes.size - 2 - starts[is_word]

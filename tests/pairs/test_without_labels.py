@@ -7,7 +7,6 @@ import re
 import pytest
 
 from seqmtl.models.saved import load_model
-from tests.cli.conftest import seqmtl as seqmtl  # a fixture
 
 
 def _genome(new):

@@ -4,20 +4,17 @@ import ast
 import importlib
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
+import reference_pages
+import tutorial_pages
 
 import seqmtl
 from seqmtl.cli.main import build_parser, main
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-sys.path.insert(0, str(DOCS / "_ext"))
-
-import reference_pages  # noqa: E402
-import tutorial_pages  # noqa: E402
 
 MADE = {"reference", "_build"}
 PAGES = [

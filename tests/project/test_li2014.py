@@ -1,31 +1,21 @@
 """The script that repeats the tables of Li et al. (2014), at a tiny size."""
 
-import importlib.util
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import ttest_rel
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC
 
 from seqmtl import ParetoMKLClassifier
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples" / "paper"
-
 
 @pytest.fixture(scope="module")
-def li():
-    sys.path.insert(0, str(FOLDER))
-    try:
-        spec = importlib.util.spec_from_file_location("li2014", FOLDER / "li2014_pareto.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(FOLDER))
-    return module
+def li(paper_script):
+    return paper_script("li2014_pareto")
 
 
 @pytest.fixture
@@ -115,16 +105,35 @@ def test_units_are_run_once_and_make_tables(li, folder, tmp_path, name, capsys):
 def test_verdicts(li):
     judge = sys.modules["li2014_tables"].judge
     ours = np.array([80.0, 82.0, 84.0])
-    assert judge(ours, 85.9)["verdict"] == "within 2 sd"
-    assert judge(ours, 86.1)["verdict"] == "below"
-    assert judge(ours, 77.9)["verdict"] == "above"
+    for paper, verdict in ((85.9, "within 2 sd"), (86.1, "below"), (77.9, "above")):
+        assert judge(ours, paper, ours)["verdict"] == verdict
+    for best in ours + np.array([[1.0, 1.1, 0.9], [-1.0, -1.1, -0.9], [1.0, -2.0, 1.0]]):
+        p, way = ttest_rel(ours, best).pvalue, "worse" if best.mean() > 82.0 else "better"
+        assert judge(ours, 82.0, best)["against"] == (way if p < 0.05 else "equal")
+    assert judge(ours, 82.0, ours)["against"] == "equal"
+    assert judge(ours[:1], 82.0, ours[:1] + 9.0)["against"] == "equal"
 
 
-def test_every_cell_that_differs_has_a_reason(li):
-    explain = sys.modules["li2014_tables"].explain
-    cell = {"data": "vehicle", "row": "p < 1", "mean": 80.0, "paper": 81.0, "verdict": "below"}
-    assert "within 3 points" in explain(cell)
-    assert explain(cell | {"verdict": "within 2 sd"}) == ""
-    assert explain(cell | {"paper": 90.0}) == "not explained"
-    assert "weight 0" in explain(cell | {"paper": 60.0, "row": "p = inf"})
-    assert "balanced" in explain(cell | {"data": "landmine"})
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_quick_run_has_everything_and_no_nan(li, folder, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "out"
+    arguments = [str(folder), "--out", str(out), "--quick", "--jobs", "1"]
+    li.main([*arguments, "--splits", "1"])
+    printed = capsys.readouterr().out
+    assert "nan" not in printed
+    assert "±" not in printed
+    li.main(arguments)
+    printed, done = capsys.readouterr()
+    assert done.count("already done") == 3
+    assert printed.count("±") == 27
+    assert sorted(path.name for path in out.glob("*.*")) == sorted(
+        ["cells.json", "pareto.png", "settings.json", "tables.txt"]
+        + [f"vehicle-{size}-{name}.json" for size in (0.1, 0.2, 0.5) for name in (0, 1, "settings")]
+    )
+    monkeypatch.setattr(sys, "argv", ["li2014_tables.py", str(out)])
+    sys.modules["li2014_tables"].main()
+    assert capsys.readouterr().out == printed == (out / "tables.txt").read_text()
+    monkeypatch.setattr(sys, "argv", ["li2014_tables.py", str(folder)])
+    with pytest.raises(SystemExit, match="2"):
+        sys.modules["li2014_tables"].main()
+    assert "has no results of li2014_pareto.py" in capsys.readouterr().err

@@ -1,15 +1,13 @@
 """The scripts that repeat experiments of the papers, at a tiny size."""
 
 import csv
-import importlib.util
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import t as student
 from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
@@ -21,20 +19,46 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from seqmtl import MultiTaskKernelSVC, TaskKernel
 from tests.oracles import svm
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples" / "paper"
+
+@pytest.fixture(scope="module")
+def common(paper_script):
+    return paper_script("_shared")
 
 
-def _load(name):
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+def test_needs_are_checked_before_any_work(common, tmp_path, capsys, monkeypatch):
+    def start(*argv, needs=()):
+        options = common.Options("What it does.", {"n": 1}, ("n",))
+        options.add_argument("--n", type=int, default=9)
+        return options.start(["--out", str(tmp_path / "new"), *argv], lambda _: needs)
+
+    def refusal(*argv, needs=()):
+        with pytest.raises(SystemExit, match="2"):
+            start(*argv, needs=needs)
+        return capsys.readouterr().err
+
+    assert "lost.npz does not exist" in refusal(needs=[tmp_path / "lost.npz"])
+    assert not (tmp_path / "new").exists()
+    assert start("--quick").n == 1
+    assert start("--quick", "--n", "1").n == 1
+    assert "holds results of other settings" in refusal()
+    monkeypatch.setattr(common.importlib.util, "find_spec", lambda _: None)
+    assert "pip install 'seqmtl[plots]'" in refusal("--quick")
+
+
+def test_results_are_kept_and_means_have_a_spread_if_they_can(common, tmp_path):
+    path = tmp_path / "found.json"
+    assert common.kept(path, lambda: [1, 2]) == [1, 2]
+    assert common.kept(path, lambda: 1 / 0) == [1, 2]
+    values = np.array([1.0, 2.0, 4.0])
+    assert common.with_spread(values) == "2.3333 ± 0.8819"
+    interval = student.interval(0.95, 2, loc=values.mean(), scale=values.std(ddof=1) / 3**0.5)
+    assert common.with_spread(values, "8.2f", 0.95) == f"    2.33 ± {interval[1] - 7 / 3:.4f}"
+    assert common.with_spread(values[:1], "+.1f") == "+1.0"
 
 
 @pytest.fixture(scope="module")
-def synthetic():
-    return _load("widmer2015_synthetic")
+def synthetic(paper_script):
+    return paper_script("widmer2015_synthetic")
 
 
 def test_mutations_follow_the_tree(synthetic):
@@ -74,8 +98,15 @@ def test_curves_are_those_of_sklearn(synthetic):
 @pytest.mark.parametrize("options", [[], ["--unit-trace"]])
 def test_the_experiment_runs(synthetic, tmp_path, capsys, monkeypatch, options):
     monkeypatch.setattr(synthetic, "COSTS", (1e-3, 1e-2))
-    arguments = ["--seeds", "2", "--depth", "2", "--train", "4", "--test", "30", "--sigma", "4"]
-    synthetic.main([*arguments, *options, "--out", str(tmp_path / "new")])
+    arguments = ["--quick", "--depth", "2", "--train", "4", "--test", "30", "--sigma", "4"]
+    arguments += [*options, "--out", str(tmp_path / "new")]
+    synthetic.main([*arguments, "--seeds", "1"])
+    printed = capsys.readouterr().out
+    assert "nan" not in printed
+    assert "±" not in printed
+    begun = (tmp_path / "new" / "seed0.json").stat().st_mtime_ns
+    synthetic.main(arguments)
+    assert (tmp_path / "new" / "seed0.json").stat().st_mtime_ns == begun
     printed = capsys.readouterr().out
     assert "vanilla MTL - union" in printed
     with open(tmp_path / "new" / "auroc.tsv", encoding="utf-8") as stream:
@@ -92,8 +123,8 @@ def test_the_experiment_runs(synthetic, tmp_path, capsys, monkeypatch, options):
     assert (tmp_path / "new" / "figure.png").read_bytes()[1:4] == b"PNG"
 
 
-def test_learning_curves_by_hand(tmp_path, capsys):
-    curves_of = _load("widmer2015_learning_curves")
+def test_learning_curves_by_hand(paper_script, tmp_path, capsys):
+    curves_of = paper_script("widmer2015_learning_curves")
     values = {"individual": (0.6, 0.8), "union": (0.5, 0.5), "mkl": (0.7, 0.6)}
 
     def at(shift):
@@ -116,8 +147,8 @@ def test_learning_curves_by_hand(tmp_path, capsys):
 
 
 @pytest.fixture(scope="module")
-def times():
-    return _load("widmer2012_solver_times")
+def times(paper_script):
+    return paper_script("widmer2012_solver_times")
 
 
 def _sample(times, n=60, T=3, d=4):
@@ -209,8 +240,8 @@ def test_a_run_ends_at_its_limit(times):
 
 
 @pytest.fixture(scope="module")
-def months():
-    return _load("sheldon2008_months")
+def months(paper_script):
+    return paper_script("sheldon2008_months")
 
 
 @pytest.fixture
@@ -377,8 +408,10 @@ def test_months_run_and_go_on(months, hours_file, tmp_path, capsys, monkeypatch)
     out = tmp_path / "new"
     arguments = [str(hours_file), "--sizes", "10", "20", "--out", str(out)]
     months.main([*arguments, "--repeats", "1"])
-    assert "20 hours per month, repeat 1" in capsys.readouterr().out
-    months.main([*arguments, "--repeats", "2"])
+    printed = capsys.readouterr().out
+    assert "20 hours per month, repeat 1" in printed
+    assert "nan" not in printed
+    months.main([*arguments, "--quick"])  # two repeats
     printed = capsys.readouterr().out
     assert "repeat 1" not in printed
     assert "20 hours per month, repeat 2" in printed

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 
 import pytest
 
-from seqmtl.cli.main import main
 from seqmtl.files import resumable
 from seqmtl.files.atomic import claimed
 from seqmtl.scan import SiteFinder, run
@@ -33,11 +32,16 @@ def folder(tmp_path_factory):
     return folder
 
 
-def scan(folder, out, *options, table="genomes.tsv", models=("m1",), code=0):
-    first, *more = (str(folder / f"{model}.seqmtl") for model in models)
-    command = ["scan", first, "--genomes", str(folder / table), *more, "-o", str(out)]
-    assert main([*command, *map(str, options)]) == code
-    return out
+@pytest.fixture
+def scan(folder, tmp_path, seqmtl):
+    """Return a function that scans to a folder, and returns it and the messages."""
+
+    def run(options="", out="out", code=0, *, of=folder, table="genomes.tsv", models=("m1",)):
+        first, *more = (f"{of}/{model}.seqmtl" for model in models)
+        files = f"{first} --genomes {of}/{table} {' '.join(more)} -o {tmp_path / out}"
+        return tmp_path / out, seqmtl(f"scan {files} {options}", code).err
+
+    return run
 
 
 def contents(out):
@@ -54,17 +58,15 @@ def contents(out):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_files_are_those_of_single_scans(folder, tmp_path, kind):
-    options = ["--format", kind, "--top", "400", "-q"]
-    found = contents(scan(folder, tmp_path / "all", *options, models=("m1", "m2")))
+def test_files_are_those_of_single_scans(folder, tmp_path, scan, seqmtl, kind):
+    options = f"--format {kind} --top 400"
+    found = contents(scan(options, models=("m1", "m2"))[0])
     (tmp_path / "single").mkdir()
     for model in ("m1", "m2"):
         for name, organism in GENOMES.items():
             stem = tmp_path / "single" / f"{name}.{model}"
-            out = ["-o", f"{stem}{KINDS[kind]}", "--json", f"{stem}.json"]
-            files = [folder / f"{model}.seqmtl", folder / "fasta" / f"{name}.fa"]
-            command = ["scan", *map(str, files), "--organism", organism]
-            assert main([*command, *out, *options]) == 0
+            files = f"{folder}/{model}.seqmtl {folder}/fasta/{name}.fa --organism {organism}"
+            seqmtl(f"scan {files} -o {stem}{KINDS[kind]} --json {stem}.json {options}")
     expected = contents(tmp_path / "single")
     assert set(found) == set(expected)
     assert len(expected) == 6 * (2 if kind == "spsc" else 3)
@@ -72,12 +74,11 @@ def test_files_are_those_of_single_scans(folder, tmp_path, kind):
         assert found[name][:2] == content[:2] if name.endswith(".json") else found[name] == content
 
 
-def test_workers_write_the_same(folder, tmp_path, capsys):
-    here = scan(folder, tmp_path / "here", "-q", "--threads", 1, models=("m1", "m2"))
-    capsys.readouterr()
-    scan(folder, tmp_path / "there", "--log-json", "--dask", "local:2", models=("m1", "m2"))
-    assert contents(tmp_path / "there") == contents(here)
-    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+def test_workers_write_the_same(scan):
+    here, _ = scan("--threads 1", "here", models=("m1", "m2"))
+    there, told = scan("--log-json --dask local:2", "there", models=("m1", "m2"))
+    assert contents(there) == contents(here)
+    lines = [json.loads(line) for line in told.splitlines()]
     done = [line for line in lines if "n_done" in line]
     assert [line["n_done"] for line in done] == list(range(1, 7))
     assert {line["worker"] for line in done} <= {"0", "1"}
@@ -87,7 +88,7 @@ def test_workers_write_the_same(folder, tmp_path, capsys):
     assert all(" done, about " in line["message"] for line in done)
 
 
-def test_rows_name_organism_place_name_and_model(folder, tmp_path):
+def test_rows_name_organism_place_name_and_model(folder, tmp_path, scan, seqmtl):
     text = (
         "# comment\n"
         "genome\tname\tlike\torganism\tmodel\n\n"
@@ -95,18 +96,16 @@ def test_rows_name_organism_place_name_and_model(folder, tmp_path):
         f"{folder}/fasta/a.fa\t\t\t\tm2.seqmtl\n"
     )
     (folder / "named.tsv").write_text(text)
-    out = scan(folder, tmp_path / "out", "--organism", "fly", "-q", table="named.tsv")
+    out, _ = scan("--organism fly", table="named.tsv")
     fly, man = out / "a.json", out / "new.json"
     assert json.loads(fly.read_text())["model"] == str(folder / "m2.seqmtl")
     assert json.loads(fly.read_text())["scans"][0]["organism"] == "fly"
-    single = ["scan", str(folder / "m1.seqmtl"), str(folder / "fasta" / "a.fa"), "-q"]
-    options = ["--like", "man", "-o", str(tmp_path / "x.bed.gz")]
-    assert main([*single, *options]) == 0
+    seqmtl(f"scan {folder}/m1.seqmtl {folder}/fasta/a.fa --like man -o {tmp_path}/x.bed.gz")
     assert json.loads(man.read_text())["options"]["like"] == "man"
     assert (out / "new.bed.gz").read_bytes() == (tmp_path / "x.bed.gz").read_bytes()
 
 
-def test_all_faults_are_named_before_anything_is_scanned(folder, tmp_path, capsys):
+def test_all_faults_are_named_before_anything_is_scanned(folder, scan):
     rows = [
         ("fasta/a.fa", "man", "", ""), ("gone.fa", "man", "", ""), ("fasta/b.fa", "woman", "", ""),
         ("fasta/a.fa", "fly", "", ""), ("fasta/c.fa", "", "", ""), ("fasta/c.fa", "man", "x/y", ""),
@@ -114,8 +113,7 @@ def test_all_faults_are_named_before_anything_is_scanned(folder, tmp_path, capsy
     ]  # fmt: skip
     lines = ["genome\torganism\tname\tmodel", *("\t".join(row) for row in rows)]
     (folder / "bad.tsv").write_text("\n".join(lines) + "\n")
-    scan(folder, tmp_path / "out", table="bad.tsv", code=1)
-    error = capsys.readouterr().err
+    out, error = scan(table="bad.tsv", code=1)
     for part in (
         "bad.tsv: line 3: ", "gone.fa is not there", "line 4: task 'woman' is not in this model",
         "line 5: a.json is also written for line 2 with ",
@@ -125,7 +123,7 @@ def test_all_faults_are_named_before_anything_is_scanned(folder, tmp_path, capsy
     ):  # fmt: skip
         assert part in error
     assert "line 2: " not in error
-    assert not (tmp_path / "out").exists()
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(
@@ -139,52 +137,45 @@ def test_all_faults_are_named_before_anything_is_scanned(folder, tmp_path, capsy
         ("genome\tname\nx\n", "2: a row must have 2 fields like the header, got 1"),
     ],
 )
-def test_a_table_that_is_none(folder, tmp_path, capsys, text, error):
+def test_a_table_that_is_none(folder, scan, text, error):
     (folder / "none.tsv").write_text(text)
-    scan(folder, tmp_path / "out", table="none.tsv", code=1)
-    message = capsys.readouterr().err
+    _, message = scan(table="none.tsv", code=1)
     assert "none.tsv" in message
     assert error in message
 
 
-def test_what_is_complete_is_not_done_again(folder, tmp_path, capsys):
-    out = scan(folder, tmp_path / "out", "-q")
+def test_what_is_complete_is_not_done_again(scan):
+    out, _ = scan()
     times = {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
-    scan(folder, out)
-    assert "3 of 3 scans are complete" in capsys.readouterr().err
+    assert "3 of 3 scans are complete" in scan()[1]
     assert {path.name: path.stat().st_mtime_ns for path in out.iterdir()} == times
     (out / "b.bed.gz").unlink()
     (out / "c.json").write_text("{")
-    scan(folder, out)
-    assert "1 of 3 scans are complete" in capsys.readouterr().err
+    assert "1 of 3 scans are complete" in scan()[1]
     assert (out / "a.bed.gz").stat().st_mtime_ns == times["a.bed.gz"]
     whole = (out / "a.bed.gz").read_bytes()
     (out / "a.bed.gz").write_bytes(whole[:100])  # as a copy that was broken off
-    scan(folder, out)
-    assert "2 of 3 scans are complete" in capsys.readouterr().err
+    assert "2 of 3 scans are complete" in scan()[1]
     assert (out / "a.bed.gz").read_bytes() == whole
-    scan(folder, out, "--threshold", "0")
-    assert "are complete" not in capsys.readouterr().err
-    assert contents(out) == contents(scan(folder, tmp_path / "new", "-q", "--threshold", "0"))
+    assert "are complete" not in scan("--threshold 0")[1]
+    assert contents(out) == contents(scan("--threshold 0", "new")[0])
 
 
-def test_another_genome_or_model_is_scanned_again(folder, tmp_path, capsys):
+def test_another_genome_or_model_is_scanned_again(folder, tmp_path, scan):
     mine = tmp_path / "mine"
     shutil.copytree(folder, mine)
-    out = scan(mine, tmp_path / "out", "-q")
+    out, _ = scan(of=mine)
     make_genome(mine / "fasta" / "b.fa", {"c1": 4_000, "c2": 900}, seed=9)
-    scan(mine, out)
-    assert "2 of 3 scans are complete" in capsys.readouterr().err
+    assert "2 of 3 scans are complete" in scan(of=mine)[1]
     make_model(mine / "m1.seqmtl", seed=5)
-    scan(mine, out)
-    assert "are complete" not in capsys.readouterr().err
-    assert contents(out) == contents(scan(mine, tmp_path / "new", "-q"))
+    assert "are complete" not in scan(of=mine)[1]
+    assert contents(out) == contents(scan(out="new", of=mine)[0])
 
 
-def test_an_interrupted_scan_goes_on(folder, tmp_path, monkeypatch, capsys):
+def test_an_interrupted_scan_goes_on(scan, monkeypatch):
     monkeypatch.setattr(run, "JOURNAL_SECONDS", 0.0)
     monkeypatch.setattr(SiteFinder, "block", 750)
-    expected = contents(scan(folder, tmp_path / "whole", "-q", "--threads", 1))
+    expected = contents(scan("--threads 1", "whole")[0])
     write, restore, lines, restored = resumable.Journal.write, run.Run._restore, [], []
 
     def interrupted(self, line):
@@ -197,77 +188,73 @@ def test_an_interrupted_scan_goes_on(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(
         run.Run, "_restore", lambda self, step: (restored.append(step), restore(self, step))
     )
-    out = scan(folder, tmp_path / "out", "--threads", 1, code=130)
-    assert "interrupted; repeat the command to go on" in capsys.readouterr().err
+    out, told = scan("--threads 1", code=130)
+    assert "interrupted; repeat the command to go on" in told
     assert len(list(out.glob("*.json"))) == 1
     assert len(list(out.glob("*.partial.journal"))) == 1
-    scan(folder, out, "-q", "--threads", 1)
+    scan("--threads 1")
     assert len(restored) == 1
     assert contents(out) == expected
 
 
-def test_another_tree_makes_another_scan(folder, tmp_path, capsys):
+def test_another_tree_makes_another_scan(folder, tmp_path, scan):
     tree = tmp_path / "tree.nwk"
     table = "genome\tlike\n" + "fasta/a.fa\tcat\n"
     (folder / "like.tsv").write_text(table)
     found = []
     for near, far in (("man", "fly"), ("fly", "man")):
         tree.write_text(f"((cat:0.1,{near}:0.1):0.9,{far}:1);\n")
-        out = scan(folder, tmp_path / "out", "--tree", tree, table="like.tsv")
-        assert "are complete" not in capsys.readouterr().err
+        out, told = scan(f"--tree {tree}", table="like.tsv")
+        assert "are complete" not in told
         found.append(contents(out)["a.bed.gz"])
     assert found[0] != found[1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_scan_waits_for_another_that_writes_the_same(folder, tmp_path, monkeypatch, kind, capsys):
+def test_a_scan_waits_for_another_that_writes_the_same(tmp_path, monkeypatch, kind, scan):
     out = tmp_path / "out"
     out.mkdir()
     name = {"bigwig": "a.plus.bw"}.get(kind, f"a{KINDS[kind]}")
     with ExitStack() as other:
         other.enter_context(claimed(out / name))
         monkeypatch.setattr(time, "sleep", lambda _: other.close())
-        scan(folder, out, "--format", kind)
-    assert capsys.readouterr().err.count("is being written by another run") == 1
+        _, told = scan(f"--format {kind}")
+    assert told.count("is being written by another run") == 1
     assert len(list(out.glob("*.json"))) == 3
 
 
-def test_a_faulty_genome_does_not_keep_the_others_from_being_scanned(folder, tmp_path, capsys):
+def test_a_faulty_genome_does_not_keep_the_others_from_being_scanned(folder, tmp_path, scan):
     mine = tmp_path / "mine"
     shutil.copytree(folder, mine)
     (mine / "fasta" / "b.fa").write_text("no FASTA\n")
-    out = scan(mine, tmp_path / "out", code=1)
-    error = capsys.readouterr().err
+    out, error = scan(code=1, of=mine)
     assert "b failed: " in error
     assert "1 of 3 scans failed, the first with: " in error
     assert {path.stem for path in out.glob("*.json")} == {"a", "c"}
     shutil.copy(folder / "fasta" / "b.fa", mine / "fasta" / "b.fa")
-    scan(mine, out)
-    assert "2 of 3 scans are complete" in capsys.readouterr().err
+    assert "2 of 3 scans are complete" in scan(of=mine)[1]
 
 
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (["--contigs", "c1"], "--contigs is for one genome"),
-        (["--regions", "x.bed"], "--regions is for one genome"),
-        (["--json", "x.json"], "which writes a summary of every scan"),
-        (["--resume"], "goes on where it was stopped; leave it out"),
-        (["--format", "introns"], "introns need a model of seqmtl pair"),
+        ("--contigs c1", "--contigs is for one genome"),
+        ("--regions x.bed", "--regions is for one genome"),
+        ("--json x.json", "which writes a summary of every scan"),
+        ("--resume", "goes on where it was stopped; leave it out"),
+        ("--format introns", "introns need a model of seqmtl pair"),
     ],
 )
-def test_options_that_are_not_for_many(folder, tmp_path, capsys, options, error):
-    scan(folder, tmp_path / "out", *options, code=1)
-    assert error in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
+def test_options_that_are_not_for_many(scan, options, error):
+    out, told = scan(options, code=1)
+    assert error in told
+    assert not out.exists()
 
 
-def test_one_genome_needs_a_fasta_and_takes_one_model(folder, tmp_path, capsys):
-    model, fasta, out = folder / "m1.seqmtl", folder / "fasta" / "a.fa", tmp_path / "x.bed"
-    with pytest.raises(SystemExit, match="2"):
-        main(["scan", str(model), "-o", str(out)])
-    assert "the following arguments are required: FASTA" in capsys.readouterr().err
-    command = ["scan", str(model), "--organism", "man", "-q", str(fasta), "-o", str(out)]
-    assert main(command) == 0
-    assert main(["scan", str(model), str(fasta), str(fasta), "-o", str(out)]) == 1
-    assert "several models are for many genomes; give --genomes" in capsys.readouterr().err
+def test_one_genome_needs_a_fasta_and_takes_one_model(folder, tmp_path, seqmtl):
+    model, fasta, out = f"{folder}/m1.seqmtl", f"{folder}/fasta/a.fa", f"-o {tmp_path}/x.bed"
+    told = seqmtl(f"scan {model} {out}", 2).err
+    assert "the following arguments are required: FASTA" in told
+    seqmtl(f"scan {model} --organism man {fasta} {out}")
+    told = seqmtl(f"scan {model} {fasta} {fasta} {out}", 1).err
+    assert "several models are for many genomes; give --genomes" in told

@@ -76,6 +76,7 @@ def test_kernels_of_any_tree(tree, base, random):
 
 
 def test_special_kernels():
+    """Widmer 2015, 2.5.3: Dirac, uniform and frustratingly easy task kernels."""
     assert_array_equal(TaskKernel.individual("abc").matrix, np.eye(3))
     assert_array_equal(TaskKernel.union("abc").matrix, np.ones((3, 3)))
     assert_array_equal(2 * TaskKernel.easy("abc").matrix, 1 + np.eye(3))
@@ -154,6 +155,7 @@ def adjacencies(draw):
 @settings(max_examples=50)
 @given(adjacencies(), st.floats(2**-8, 10), st.randoms())
 def test_graphs(A, a, random):
+    """Widmer 2012, eq. 11; Widmer 2015, 2.6.1; Sheldon 2008, eq. 5: kernels of graphs by pinv."""
     T = len(A)
     inverse = np.linalg.pinv(np.eye(T) + laplacian(A))
     for given_as in (A, A.tolist(), scipy.sparse.csr_matrix(A), scipy.sparse.coo_array(A)):
@@ -170,6 +172,7 @@ def test_graphs(A, a, random):
 
 
 def test_graphical_between_union_and_independence():
+    """Sheldon 2008, 2.3: graphical kernels tend to union and to individual tasks."""
     A = np.zeros((5, 5))
     A[0, 1] = A[1, 0] = A[1, 2] = A[2, 1] = A[3, 4] = A[4, 3] = 1
     union = np.kron(np.eye(2), np.ones((3, 3)))[:5, :5]
@@ -207,11 +210,13 @@ def cluster_q(R, lam, r):
     st.floats(0.01, 5), st.one_of(st.just(0.0), st.floats(0.1, 5)),
 )  # fmt: skip
 def test_clustering(R, lam, r):
+    """Widmer 2015, eq. 15: (lam I + G)^-1 with G entry by entry."""
     K = TaskKernel.clustering(R, names(R.shape[1]), lam=lam, r=r).matrix
     assert_allclose(K, np.linalg.pinv(cluster_q(R, lam, r)), rtol=1e-6, atol=1e-8)
 
 
 def test_groups_by_name():
+    """Widmer 2015, 2.5.3: one group with lam = 0 and r = 1 is 11' + I."""
     groups = {"animals": ["human", "worm", "dog"], "plants": ["cress"]}
     groups["eukaryotes"] = ["Human", "cress", "WORM", "yeast"]
     wanted = ["cress", "worm", "human"]
@@ -226,6 +231,7 @@ def test_groups_by_name():
 
 @pytest.mark.parametrize(("rho", "rho0"), [(1.0, 1.0), (0.3, 2.5)])
 def test_hierarchical_is_the_pseudo_inverse_of_the_paper(rho, rho0):
+    """Widmer 2015, 2.6.2: a kernel per clade, the pseudo-inverse of its G_m."""
     K = TaskKernel.hierarchical(HIERARCHY, rho=rho, rho0=rho0)
     assert K.names == tuple("abcdefg")
     assert K.labels == ("all", "abc", "ab", "def", "(e..f)")
@@ -254,6 +260,7 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
 
 
 def test_smooth():
+    """Widmer 2015, 2.6.3: exp(-Dist / sigma_m) for several sigma_m."""
     K = TaskKernel.smooth(D3, [0.5, 2], names="abc")
     assert K.labels == ("sigma=0.5", "sigma=2")
     for K_m, sigma in zip(K.matrices, [0.5, 2], strict=True):

@@ -24,6 +24,7 @@ from tests.solvers.cases import BY_LIBLINEAR, EVERY_LOSS, Case, numbers, strings
 @pytest.mark.parametrize("loss", EVERY_LOSS)
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 50.0])
 def test_the_objective_is_that_of_a_general_optimiser(loss, epsilon, T):
+    """Widmer 2012, eq. 12: the dual by L-BFGS-B on the kernel matrix, for every loss."""
     if epsilon and loss in LOSSES:
         return
     case = numbers(loss, T=T, epsilon=epsilon, C=np.random.default_rng(1).uniform(0.2, 2, 80))
@@ -42,6 +43,7 @@ def test_the_objective_is_that_of_a_general_optimiser(loss, epsilon, T):
 @pytest.mark.parametrize("C", [0.1, 2.0])
 @pytest.mark.parametrize("loss", BY_LIBLINEAR)
 def test_one_task_is_liblinear(loss, C, bias):
+    """Widmer 2015, 2.5.2: one task and one kernel are LIBLINEAR."""
     case = numbers(loss, n=300, d=10, C=C, bias=bias, epsilon=0.3 * C)
     solution, (w, b) = case.solve(tol=1e-8, max_epochs=5000), case.by_liblinear()
     assert solution.primal == pytest.approx(case.primal(w, b), rel=1e-6)
@@ -52,6 +54,7 @@ def test_one_task_is_liblinear(loss, C, bias):
 @pytest.mark.parametrize("loss", BY_LIBLINEAR)
 @pytest.mark.parametrize("features", [None, Spectrum(k=3)])
 def test_strings_are_liblinear_on_explicit_features(loss, features):
+    """Widmer 2012, 4: features of strings generated on the fly are LIBLINEAR on explicit ones."""
     case = strings(loss, T=1, features=features, C=2.0)
     solution = case.solve(tol=1e-8)
     assert 0 <= solution.gap <= 1e-8
@@ -68,6 +71,7 @@ def test_sparse_is_dense(loss):
 
 @pytest.mark.parametrize("loss", EVERY_LOSS)
 def test_epochs_without_polish_reach_the_same_optimum(loss):
+    """Widmer 2012, Theorem 1: epochs of coordinate steps alone reach the optimum."""
     with_polish = strings(loss).solve(tol=1e-6)
     without = strings(loss, has_gram=False).solve(tol=1e-6)
     assert without.converged
@@ -97,6 +101,7 @@ def random_alpha(loss, C, rng):
 @settings(max_examples=100)
 @given(st.integers(0, 10**6), st.sampled_from(EVERY_LOSS), st.floats(0, 2))
 def test_weak_duality_at_any_point(seed, loss, epsilon):
+    """Widmer 2012, eq. 10: the dual is below the primal at any two points, for every loss."""
     rng = np.random.default_rng(seed)
     C = rng.uniform(0.1, 3, 20)
     case = numbers(loss, n=20, d=4, T=3, seed=seed, C=C, bias=0.5, epsilon=epsilon)
@@ -113,6 +118,7 @@ def test_weak_duality_at_any_point(seed, loss, epsilon):
     st.floats(0, 1), st.floats(0, 3),
 )  # fmt: skip
 def test_a_step_minimises_its_coordinate(loss, H, C, residual, share, epsilon):
+    """Widmer 2012, eq. 18: a clipped step is the minimum over its coordinate, for every loss."""
     is_signed = loss in REGRESSION_LOSSES
     alpha = (2 * share - 1) * C if is_signed else share * C
 
@@ -194,6 +200,7 @@ def test_rows_without_features_do_no_harm():
 
 @pytest.mark.parametrize("T", [1, 3])
 def test_novelty_detection_is_a_quadratic_program_in_a_box(T):
+    """Widmer 2015, 3.2.4: novelty detection is a quadratic program in a box, by L-BFGS-B."""
     C = np.random.default_rng(2).uniform(0.02, 0.2, 60)
     case = numbers(n=60, T=T, seed=5, C=C, bias=0.0)
     case.X += 1.0

@@ -104,6 +104,7 @@ def size(theta, norm):
 @pytest.mark.parametrize("loss", EVERY_LOSS)
 @pytest.mark.parametrize("norm", NORMS)
 def test_the_optimum_is_that_of_a_general_convex_solver(norm, loss, n_views):
+    """Widmer 2015, eq. 9, Problem 1: the optimum by CVXPY, for every loss."""
     data = case(norm, loss, n_views)
     solution = data.solve(tol=1e-8)
     assert -1e-14 <= solution.gap <= 1e-8  # rounding may pass the optimum
@@ -119,6 +120,7 @@ def test_the_optimum_is_that_of_a_general_convex_solver(norm, loss, n_views):
 @pytest.mark.parametrize("loss", EVERY_LOSS)
 @pytest.mark.parametrize("norm", [1.0, 2.0])
 def test_epochs_reach_the_optimum_of_the_kernel_matrices(norm, loss, n_views):
+    """Widmer 2015, Algorithm 2: epochs and theta steps alone reach the optimum."""
     data = case(norm, loss, n_views, d=12)
     jointly, in_epochs = data.solve(tol=1e-7), data.solve(tol=1e-5, in_epochs=True)
     assert in_epochs.converged
@@ -153,6 +155,7 @@ def test_one_norm_chooses_and_infinity_takes_all():
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_one_task_is_mkl_over_groups_of_features(norm):
+    """Widmer 2015, 2.5.2: with one task it is MKL over groups of features, a group lasso."""
     groups = case(norm, "hinge", matrices=np.ones((1, 1, 1)), n=50, d=9)
     X = groups.X[0]
     groups.X = (X[:, :2].copy(), X[:, 2:5].copy(), csr_matrix(X[:, 5:]))
@@ -189,6 +192,7 @@ def _random_point(data, rng):
     st.integers(1, 2),
 )  # fmt: skip
 def test_weak_duality_at_any_point(seed, loss, norm, n_views):
+    """Widmer 2015, Problem 3: the dual is below the primal at any feasible alpha, theta and W."""
     rng = np.random.default_rng(seed)
     data = case(norm, loss, n_views, n=12, d=4, seed=seed)
     alpha, theta, W = _random_point(data, rng)
@@ -227,6 +231,7 @@ def test_the_theta_step_at_the_ends():
 @pytest.mark.parametrize("loss", EVERY_LOSS)
 @pytest.mark.parametrize("in_epochs", [False, True])
 def test_one_kernel_is_the_solver_with_a_fixed_kernel(loss, in_epochs):
+    """Widmer 2015, eq. 11, 12: one kernel is the multi-task SVM with that kernel."""
     data = case(4 / 3, loss, matrices=K3[None], d=12)
     solution = data.solve(tol=1e-6, in_epochs=in_epochs)
     fixed = Descent(
@@ -284,6 +289,7 @@ def test_a_state_from_the_middle_continues_to_the_same_optimum(in_epochs, n_view
 @pytest.mark.parametrize("gram_rows", [0, 4])
 @pytest.mark.parametrize("max_epochs", [1, 2, 3, 7])
 def test_what_is_returned_at_the_epoch_limit_belongs_together(max_epochs, gram_rows):
+    """Widmer 2015, eq. 4, 25, 26: at any time W_m is theta_m V K_m."""
     data = case(4 / 3, n=60, d=12, n_views=2)
     solution = data.solve(tol=1e-14, max_epochs=max_epochs, gram_rows=gram_rows)
     assert not solution.converged

@@ -52,6 +52,7 @@ def assert_weights(solution, t, w, b):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_union_is_a_pooled_svm(loss):
+    """Widmer 2015, 2.5.3: K = 11', the uniform kernel, is one SVM of all examples, by LIBLINEAR."""
     case = related(TaskKernel.union(NAMES), loss)
     solution, pooled = case.solve(tol=1e-8), alone(case)
     w, b = pooled.by_liblinear()
@@ -62,6 +63,7 @@ def test_union_is_a_pooled_svm(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_individual_is_one_svm_per_task(loss):
+    """Widmer 2015, 2.5.3: K = I, the Dirac kernel, is an SVM per task, by LIBLINEAR."""
     case = related(TaskKernel.individual(NAMES), loss)
     solution, total = case.solve(tol=1e-8), 0.0
     for t in range(4):
@@ -74,6 +76,7 @@ def test_individual_is_one_svm_per_task(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_frustratingly_easy_is_liblinear_on_augmented_features(loss):
+    """Widmer 2015, 2.5.3: K = 11' + I is LIBLINEAR on the copies of Daume (2007)."""
     case = related(2 * TaskKernel.easy(NAMES).matrix, loss)
     solution = case.solve(tol=1e-8)
     X = np.column_stack([case.X, np.ones(160)])
@@ -99,6 +102,7 @@ def test_frustratingly_easy_is_liblinear_on_augmented_features(loss):
     ids=lambda kernel: kernel.source,
 )
 def test_related_tasks_are_a_kernel_svm_on_the_product_kernel(kernel, bias):
+    """Widmer 2012, eq. 3: LIBSVM on K[s,t] <x, z> has the same optimum."""
     case = related(kernel, bias=bias)
     solution = case.solve(tol=1e-8)
     H = kernel.matrix[np.ix_(case.tasks, case.tasks)] * (case.X @ case.X.T + bias**2)
@@ -108,7 +112,7 @@ def test_related_tasks_are_a_kernel_svm_on_the_product_kernel(kernel, bias):
 
 
 def test_the_graph_regulariser_is_a_penalty_on_differences():
-    """1/2 sum_t ||w_t||^2 + 1/4 sum_{s,t} A[s,t] ||w_s - w_t||^2 (2012, eq. 8)."""
+    """Widmer 2012, eq. 8: 1/2 sum_t ||w_t||^2 + 1/4 sum_{s,t} A[s,t] ||w_s - w_t||^2."""
     solution = related(TaskKernel.graph(EDGES, NAMES)).solve(tol=1e-9)
     W = np.vstack([solution.W, solution.bias])
     value = 0.5 * (W**2).sum() + 2.0 * np.maximum(0, 1 - solution.margins).sum()
@@ -119,7 +123,7 @@ def test_the_graph_regulariser_is_a_penalty_on_differences():
 
 @pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
 def test_hierarchical_kernels_of_learnt_weights_are_a_kernel_svm(norm):
-    """At the learnt theta, multi-task MKL is an SVM on the weighted sum of the kernels."""
+    """Widmer 2015, eq. 10: at the learnt theta it is LIBSVM on the weighted sum of the kernels."""
     kernel = TaskKernel.hierarchical("((worm,fly),(fish,mouse));", NAMES)
     kernels = KernelSet(kernel.matrices, np.zeros(kernel.n_kernels, dtype=int), norm)
     case = related(kernel)

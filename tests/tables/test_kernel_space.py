@@ -59,6 +59,7 @@ def problems(data):
     ],
 )  # fmt: skip
 def test_a_convex_trade_off_is_that_of_cvxpy(p, norm, seed):
+    """Li 2014, eq. 1, 3, 17: the p-norm of the objectives, p >= 1, by CVXPY."""
     data = given(seed)
     optimum, theta = oracle.pareto(data, p, norm)
     model = fit(ParetoMKLClassifier, data, p=p, norm=norm)
@@ -72,6 +73,7 @@ def test_a_convex_trade_off_is_that_of_cvxpy(p, norm, seed):
     ("p", "norm", "seed"), [(0.1, 2, 0), (0.5, 1.1, 1), (0.1, 1, 2), (0.5, 1, 0)]
 )
 def test_a_trade_off_below_one_is_stationary_and_a_local_minimum(p, norm, seed):
+    """Li 2014, Theorem 3: with p < 1 the optimum of sum lambda_t g_t by CVXPY, a local minimum."""
     data = given(seed)
     model = fit(ParetoMKLClassifier, data, p=p, norm=norm)
     optimum, _ = oracle.weighted(data, model.weights_, norm)
@@ -87,6 +89,7 @@ def test_a_trade_off_below_one_is_stationary_and_a_local_minimum(p, norm, seed):
 
 
 def test_a_saddle_point_is_found_from_any_start():
+    """Li 2014, Algorithm 1: the saddle point of eq. 9 from any start is CVXPY's optimum."""
     data = given()
     expected, _ = oracle.pareto(data, 3, 2)
     for start in ([1.0, 0.0, 0.0], [0.0, 1e-9, 1.0], [1e-5, 1e-5, 1e-5]):
@@ -100,6 +103,7 @@ def test_a_saddle_point_is_found_from_any_start():
 
 @pytest.mark.parametrize("norm", [1, 1.1, 2, np.inf])
 def test_individual_tasks_are_that_many_problems(norm):
+    """Li 2014, 5.4, baseline: MKL of every task alone, by CVXPY."""
     data = given(1)
     model = fit(IndividualMKLClassifier, data, norm=norm)
     for t, name in enumerate("abc"):
@@ -113,6 +117,7 @@ def test_individual_tasks_are_that_many_problems(norm):
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("share", [0, 0.3, 1])
 def test_kernels_in_common_and_of_ones_own(share, seed):
+    """Li 2014, 5.4, Tang's method: a common kernel and one of the task's own, by CVXPY."""
     data = given(seed)
     optimum, zeta, theta = oracle.partial(data, share)
     model = fit(PartiallySharedMKLClassifier, data, share=share)
@@ -126,6 +131,7 @@ def test_kernels_in_common_and_of_ones_own(share, seed):
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("q", [1, 1.5, 2])
 def test_a_mixed_norm_is_that_of_cvxpy(q, seed):
+    """Li 2014, 5.4, Sparse MTL: the squared l_1-l_q norm, by CVXPY."""
     data = given(seed)
     model = fit(SparseMKLClassifier, data, p=1, q=q)
     assert_allclose(model.objective_, oracle.mixed_norm(data, q), rtol=1e-5)
@@ -231,6 +237,7 @@ def all_products(data, constant=1.0):
 @pytest.mark.parametrize("norm", [1, 1.5, 2, np.inf])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_learnt_products_are_those_of_cvxpy(norm, fit_intercept):
+    """Widmer 2015, eq. 7: MKL over products of task and base kernels, by CVXPY."""
     data = given(int(fit_intercept))
     matrices = all_products(data, float(fit_intercept))
     optimum, theta = oracle.products(matrices, data.y, data.C, norm)
@@ -255,6 +262,7 @@ def test_learnt_products_are_those_of_cvxpy(norm, fit_intercept):
     ],
 )
 def test_a_linear_kernel_is_the_linear_solver(options):
+    """Widmer 2015, Algorithm 1: alternating with an SVM ends where Algorithm 2 does."""
     data = oracle.data(4, n=15, d=4)
     options = dict(options)
     weight = (
@@ -293,6 +301,7 @@ def value_of(H, y, C, alpha):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_machine_is_that_of_libsvm_and_of_cvxpy(seed):
+    """Li 2014, eq. 2: the objective of a task, with an intercept, by LIBSVM and CVXPY."""
     data = oracle.data(seed, n=30, T=1)
     H, y = oracle.kernels(data.X)[1], data.y
     C = np.random.default_rng(seed).exponential(size=y.size) + 0.1
@@ -394,6 +403,7 @@ def test_a_box_is_solved_whatever_the_matrix(kind, C):
 @pytest.mark.parametrize("kind", ["good", "singular", "far"])
 @pytest.mark.parametrize("C", [1e-3, 0.5, "mixed"])
 def test_a_box_with_an_intercept_by_cvxpy(kind, C):
+    """Li 2014, eq. 12: the dual SVM with its equality, which replaces steps in alpha, by CVXPY."""
     rng = np.random.default_rng(9)
     y = np.where(rng.random(40) < 0.3, 1.0, -1.0)
     H = boxed(kind, rng)
@@ -421,6 +431,7 @@ def test_numbers_that_nobody_scaled_are_solved_to_the_gap():
 @pytest.mark.parametrize("r", [1.0, 1.1, 2.0, 5.0, np.inf])
 @pytest.mark.parametrize("length", [1e-3, 0.3, 20.0])
 def test_a_step_in_a_ball_is_what_it_is_defined_as(r, length):
+    """Li 2014, eq. 14, Theorem 2: a step with a Bregman divergence in a ball, by CVXPY."""
     rng = np.random.default_rng(7)
     for sign in (-1.0, 1.0, 0.0):
         v = rng.random(4)

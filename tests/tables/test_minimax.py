@@ -88,6 +88,7 @@ class TestOptimum:
     @pytest.mark.parametrize(("regularizer", "share"), [("trace", 0.5), ("mean", 0.3)])
     @pytest.mark.parametrize("C", [0.5, 20.0])
     def test_is_that_of_cvxpy(self, regularizer, share, norm, C):
+        """Li 2014, 5.4, Minimax MTL: both regularisers and any norm of the losses, by CVXPY."""
         data = _data()
         value, W = _optimum(*data, regularizer, C, norm, share)
         fitted = MinimaxClassifier(regularizer, C, share, norm, tol=1e-7).fit(

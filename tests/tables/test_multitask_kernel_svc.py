@@ -52,6 +52,7 @@ def ids(names):
 
 @pytest.mark.parametrize("K", ["individual", np.eye(3)])
 def test_individual_tasks_are_machines_of_their_own(data, new, K):
+    """Sheldon 2008, INDIV: K = I is a LIBSVM machine per task."""
     model = fit(data, K)
     X, tasks = new
     for name in "abc":
@@ -64,6 +65,7 @@ def test_individual_tasks_are_machines_of_their_own(data, new, K):
 
 
 def test_a_task_kernel_of_ones_pools_the_tasks(data, new):
+    """Sheldon 2008, POOL: K = 11' is a LIBSVM machine of all examples."""
     pooled = svc().fit(data.X, data.y)
     for K in ("union", np.ones((3, 3))):
         scores = fit(data, K).decision_function(*new)
@@ -75,6 +77,7 @@ def test_a_task_kernel_of_ones_pools_the_tasks(data, new):
     np.linalg.pinv(LAPLACIAN) + 3.0,
 ], ids=["pseudo-inverse", "rank one", "with a constant"])  # fmt: skip
 def test_a_singular_task_kernel_is_libsvm_on_the_product(data, new, K):
+    """Sheldon 2008, eq. 2: LIBSVM on K[s,t] k(x, z), K singular."""
     K = (K + K.T) / 2
     model = fit(data, K)
     s, t = ids(data.names), ids(new[1])

@@ -51,6 +51,7 @@ def test_the_path_is_in_order_and_whole(path):
 
 
 def test_every_solution_is_the_best_of_all_by_its_own_measure(path):
+    """Li 2014, eq. 4, 5, Proposition 1: by the norm of each solution no other one is better."""
     for p, own in zip(path.p, path.objectives, strict=True):
         values = [_norm(g, p) for g in path.objectives]
         assert _norm(own, p) <= min(values) * (1 + 2e-6)
@@ -61,6 +62,7 @@ def _norm(g, p):
 
 
 def test_the_hardest_task_gains_as_p_grows(data, path):
+    """Li 2014, 5.2: the largest objective falls as p grows, to the minimax optimum of CVXPY."""
     worst = path.objectives.max(axis=1)
     assert (np.diff(worst) <= 2e-6 * worst[1:]).all()
     assert worst[0] > worst[-1] * 1.0001
@@ -69,6 +71,7 @@ def test_the_hardest_task_gains_as_p_grows(data, path):
 
 @pytest.mark.parametrize("p", [0.05, 0.5, 1.0])
 def test_descent_never_rises(data, p):
+    """Li 2014, Algorithm 2: no iteration raises the objective."""
     model = fit(data, p=p)
     values = np.array([step["objective"] for step in model.history_])
     assert len(values) == model.n_iter_

@@ -235,7 +235,7 @@ def test_no_variants():
 def test_arguments_are_checked():
     with pytest.raises(ValueError, match="distance must be 0 or more, got -1"):
         EffectScorer(MODELS["donor"], ORGANISM, distance=-1)
-    with pytest.raises(ValueError, match="task 'mouse' was not trained on"):
+    with pytest.raises(ValueError, match="task 'mouse' is not in the model's task kernel"):
         EffectScorer(MODELS["donor"], "mouse")
     novelty = make_model(SITES["donor"])
     novelty.kind = "novelty"

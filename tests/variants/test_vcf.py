@@ -4,13 +4,13 @@ import gzip
 import io
 import json
 import random
+import sys
 
 import numpy as np
 import pytest
 
-import seqmtl
+import seqmtl as package
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
-from seqmtl.cli.main import main
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io import load_genome
@@ -89,29 +89,15 @@ def vcf_path(write):
 
 
 @pytest.fixture
-def run(tmp_path, model_path, genome_path):
-    """Return a function that runs the command and returns its exit code and the output."""
+def run(tmp_path, model_path, genome_path, seqmtl):
+    """Return a function that runs the command and returns the output and the messages."""
 
-    def run_command(vcf, *options, model=model_path, organism="worm", output="out.vcf"):
-        code = main([
-            "variants", str(model), "--vcf", str(vcf), "--fasta", str(genome_path),
-            "--organism", organism, "-o", str(tmp_path / output), *map(str, options),
-        ])  # fmt: skip
-        return code, tmp_path / output
+    def run_command(vcf, *options, model=model_path, organism="worm", output="out.vcf", code=0):
+        files = ["--vcf", vcf, "--fasta", genome_path, "-o", tmp_path / output]
+        told = seqmtl(["variants", model, *files, "--organism", organism, *options], code).err
+        return tmp_path / output, told
 
     return run_command
-
-
-@pytest.fixture
-def told(capsys):
-    """Return a function that returns all messages so far."""
-    messages = []
-
-    def read():
-        messages.append(capsys.readouterr().err)
-        return "".join(messages)
-
-    return read
 
 
 def read_records(path):
@@ -121,10 +107,8 @@ def read_records(path):
 
 
 def records(done):
-    """Return the records that a command has written, which must have succeeded."""
-    code, output = done
-    assert code == 0
-    return read_records(output)
+    """Return the records that a command has written."""
+    return read_records(done[0])
 
 
 def entries_of(lines):
@@ -188,14 +172,14 @@ class TestLines:
             record(21, I[20], "N", info="", rest=rest).encode().replace(b"PASS", b"\xff"),
         ]
         columns = f"{COLUMNS}\tFORMAT\tone\ttwo\n"
-        _, output = run(write((HEADER + columns).encode() + b"".join(lines), "in.vcf"))
+        output, _ = run(write((HEADER + columns).encode() + b"".join(lines), "in.vcf"))
         got = output.read_bytes().splitlines(keepends=True)[-2:]
         assert got[0].startswith(lines[0].split(b"Y")[0] + b"Y;SeqMTL_donor=N|")
         assert got[0].endswith(rest.encode() + b"\n")
         assert b"\xff\tSeqMTL_donor=N|" in got[1]
 
     def test_header(self, run, vcf_path):
-        _, output = run(vcf_path)
+        output, _ = run(vcf_path)
         header = [line for line in output.read_text().splitlines() if line.startswith("#")]
         assert header[:5] == HEADER.splitlines()
         assert header[5].startswith("##INFO=<ID=SeqMTL_donor,Number=.,Type=String,Description=")
@@ -207,10 +191,10 @@ class TestLines:
         assert header[8:] == [COLUMNS]
 
     def test_windows_line_ends(self, run, vcf_path, write):
-        _, output = run(vcf_path)
+        output, _ = run(vcf_path)
         unix = output.read_bytes()
         text = (HEADER + COLUMNS + "\n" + "".join(RECORDS)).replace("\n", "\r\n")
-        _, output = run(write(text, "in.vcf"))
+        output, _ = run(write(text, "in.vcf"))
         assert output.read_bytes() == unix
 
     def test_header_only(self, run, write):
@@ -231,22 +215,19 @@ class TestLines:
         for threads in (1, 3):
             assert records(run(vcf_path, "--threads", threads)) == wanted
 
-    def test_streams(self, run, vcf_path, monkeypatch, capfdbinary, model_path, genome_path):
+    def test_streams(self, run, vcf_path, monkeypatch, model_path, genome_path, seqmtl):
         wanted = records(run(vcf_path))
         standard_input = io.TextIOWrapper(io.BytesIO(vcf_path.read_bytes()))
         monkeypatch.setattr("sys.stdin", standard_input)
-        code = main([
-            "variants", str(model_path), "--vcf", "-", "--fasta", str(genome_path),
-            "--organism", "worm", "-o", "-",
-        ])  # fmt: skip
-        assert code == 0
-        lines = capfdbinary.readouterr().out.decode().splitlines(keepends=True)
+        files = f"--vcf - --fasta {genome_path} -o -"
+        shown = seqmtl(f"variants {model_path} {files} --organism worm").out
+        lines = shown.splitlines(keepends=True)
         assert [line for line in lines if not line.startswith("#")] == wanted
 
 
 class TestCounts:
-    def test_json_and_messages(self, run, vcf_path, tmp_path, told):
-        run(vcf_path, "--json", tmp_path / "s.json")
+    def test_json_and_messages(self, run, vcf_path, tmp_path):
+        _, told = run(vcf_path, "--json", tmp_path / "s.json")
         found = json.loads((tmp_path / "s.json").read_text())
         assert found["schema_version"] == 1
         assert found["kind"] == "seqmtl variants"
@@ -260,27 +241,26 @@ class TestCounts:
         }  # fmt: skip
         assert found["examples"]["unknown_contig"] == "III:5 A>C"
         assert found["is_sorted"] is False
-        assert "1 of 16 alleles were not scored: REF differs from the genome" in told()
-        assert "2 records have no allele to score" in told()
+        assert "1 of 16 alleles were not scored: REF differs from the genome" in told
+        assert "2 records have no allele to score" in told
 
     def test_python_counts_the_same(self, run, vcf_path, genome_path, model_path, tmp_path):
-        _, output = run(vcf_path, "--json", tmp_path / "s.json")
+        output, _ = run(vcf_path, "--json", tmp_path / "s.json")
         there = tmp_path / "python.vcf"
-        found = seqmtl.variants(
+        found = package.variants(
             model_path, vcf=vcf_path, fasta=genome_path, organism="worm", output=there
         )
         assert found == json.loads((tmp_path / "s.json").read_text())
         assert read_records(there) == read_records(output)
 
-    def test_the_wrong_assembly(self, run, write, told):
+    def test_the_wrong_assembly(self, run, write):
         lines = [record(p, "ACGT"["ACGT".index(I[p - 1]) - 1], "N") for p in range(20, 30)]
-        code, _ = run(write(HEADER + COLUMNS + "\n" + "".join(lines), "in.vcf"))
-        assert code == 0
-        assert "10 of 10 alleles were not scored: REF differs" in told()
-        assert "is it the right assembly?" in told()
+        _, told = run(write(HEADER + COLUMNS + "\n" + "".join(lines), "in.vcf"))
+        assert "10 of 10 alleles were not scored: REF differs" in told
+        assert "is it the right assembly?" in told
 
     def test_table(self, run, vcf_path, tmp_path):
-        _, output = run(vcf_path, "--tsv", tmp_path / "t.tsv.gz")
+        output, _ = run(vcf_path, "--tsv", tmp_path / "t.tsv.gz")
         header, *rows = gzip.open(tmp_path / "t.tsv.gz", "rt").read().splitlines()
         rows = [dict(zip(header.split("\t"), row.split("\t"), strict=True)) for row in rows]
         entries = entries_of(read_records(output))
@@ -312,16 +292,15 @@ class TestContigs:
         lines = "".join(RECORDS[:5]).replace("I\t", "chromosome1\t")
         return write(HEADER + COLUMNS + "\n" + lines, "renamed.vcf")
 
-    def test_no_known_contig_is_an_error_that_lists_both_sides(self, run, write, told):
-        code, output = run(self.renamed(write))
-        assert code == 1
+    def test_no_known_contig_is_an_error_that_lists_both_sides(self, run, write):
+        output, told = run(self.renamed(write), code=1)
         assert not output.exists()
-        assert "contig must be one of the genome's (I, II, other), got 'chromosome1'" in told()
+        assert "contig must be one of the genome's (I, II, other), got 'chromosome1'" in told
 
-    def test_chr_is_suggested(self, run, write, told):
-        code, _ = run(write(HEADER + COLUMNS + "\n" + record(5, "A", "C", "chrI"), "in.vcf"))
-        assert code == 1
-        assert "'chr' is removed from those asked for: rename one side, by --chrom-map" in told()
+    def test_chr_is_suggested(self, run, write):
+        text = HEADER + COLUMNS + "\n" + record(5, "A", "C", "chrI")
+        _, told = run(write(text, "in.vcf"), code=1)
+        assert "'chr' is removed from those asked for: rename one side, by --chrom-map" in told
 
     def test_a_map_of_names(self, run, write, vcf_path, tmp_path):
         wanted = records(run(vcf_path))[:5]
@@ -339,9 +318,8 @@ class TestContigs:
 class TestSeveralSignals:
     def test_a_second_model_adds_a_second_entry(self, run, vcf_path, tmp_path):
         make_model(Site(9, 2, "AG", "")).save(tmp_path / "acceptor.seqmtl")
-        _, first = run(vcf_path, output="first.vcf")
-        code, second = run(first, model=tmp_path / "acceptor.seqmtl", output="second.vcf")
-        assert code == 0
+        first, _ = run(vcf_path, output="first.vcf")
+        second, _ = run(first, model=tmp_path / "acceptor.seqmtl", output="second.vcf")
         text = second.read_text()
         assert text.count("##seqmtl=<") == 2
         assert "ALLELE|ORGANISM|DS_AG|DS_AL|DP_AG|DP_AL|ST_AG|ST_AL|RS_AG|RS_AL" in text
@@ -349,23 +327,18 @@ class TestSeveralSignals:
             assert after.split("\t")[7].rstrip("\n").startswith(before.split("\t")[7].rstrip("\n"))
             assert ("SeqMTL_acceptor" in info_of(after)) == ("SeqMTL_donor" in info_of(before))
 
-    def test_the_same_entry_twice_is_refused(self, run, vcf_path, told):
-        _, first = run(vcf_path, output="first.vcf")
-        code, second = run(first, output="second.vcf")
-        assert code == 1
+    def test_the_same_entry_twice_is_refused(self, run, vcf_path):
+        first, _ = run(vcf_path, output="first.vcf")
+        second, told = run(first, output="second.vcf", code=1)
         assert not second.exists()
-        assert "first.vcf: the file has INFO/SeqMTL_donor already; remove it with: bcftools" in (
-            told()
-        )
+        assert "first.vcf: the file has INFO/SeqMTL_donor already; remove it with: bcftools" in told
 
     @pytest.mark.parametrize(
         ("kind", "letters"), [("tss", "T"), ("polya", ""), ("", ""), ("start", "")]
     )
     def test_columns_of_other_signals(self, run, vcf_path, tmp_path, kind, letters):
         make_model(Site(10, 1, "", kind)).save(tmp_path / "other.seqmtl")
-        code, output = run(vcf_path, model=tmp_path / "other.seqmtl")
-        assert code == 0
-        text = output.read_text()
+        text = run(vcf_path, model=tmp_path / "other.seqmtl")[0].read_text()
         assert f"##INFO=<ID=SeqMTL_{kind or 'site'}," in text
         assert f"|DS_{letters}G|DS_{letters}L|DP_{letters}G|" in text
 
@@ -406,16 +379,15 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_files_are_refused_before_the_genome_is_read(run, write, told, what, genome_path):
+def test_bad_files_are_refused_before_the_genome_is_read(run, write, what, genome_path):
     content, message = BAD[what]
     genome_path.unlink()
     path = write(content, "bad.vcf")
     with pytest.raises(InputFormatError, match=message):
         contigs_of(path)
-    code, output = run(path)
-    assert code == 1
+    output, told = run(path, code=1)
     assert not output.exists()
-    assert "genome.fa" not in told()
+    assert "genome.fa" not in told
 
 
 @pytest.mark.parametrize(
@@ -430,40 +402,33 @@ def test_bad_files_are_refused_before_the_genome_is_read(run, write, told, what,
         (["--chrom-map", "absent.tsv"], "absent.tsv"),
     ],
 )
-def test_bad_options(run, vcf_path, told, tmp_path, monkeypatch, options, message):
+def test_bad_options(run, vcf_path, tmp_path, monkeypatch, options, message):
     monkeypatch.chdir(tmp_path)
-    code, _ = run(vcf_path, *options)
-    assert code == 1
-    assert message in told()
+    assert message in run(vcf_path, *options, code=1)[1]
 
 
-def test_relatives(run, vcf_path, tmp_path, told):
+def test_relatives(run, vcf_path, tmp_path):
     names = ("worm", "fly", "moth")
     kernel = np.array([[1, 0.5, 0.4], [0.5, 1, 0.8], [0.4, 0.8, 1]])
     model = make_model(names=names[:2])
     model.kernel = TaskKernel(list(names), kernel, "none")
     model.save(tmp_path / "tree.seqmtl")
-    code, _ = run(vcf_path, model=tmp_path / "tree.seqmtl", organism="moth")
-    assert code == 1
-    assert "task 'moth' was not trained on" in told()
     options = {"model": tmp_path / "tree.seqmtl", "organism": "moth"}
+    assert "task 'moth' was not trained on" in run(vcf_path, **options, code=1)[1]
     assert len(records(run(vcf_path, "--from-relatives", **options))) == len(RECORDS)
 
 
-def test_the_input_is_never_the_output(run, vcf_path, told, tmp_path):
+def test_the_input_is_never_the_output(run, vcf_path):
     before = vcf_path.read_bytes()
-    assert run(vcf_path, output=vcf_path.name)[0] == 1
-    assert f"would overwrite the input {vcf_path}; choose another output" in told()
+    _, told = run(vcf_path, output=vcf_path.name, code=1)
+    assert f"would overwrite the input {vcf_path}; choose another output" in told
     assert vcf_path.read_bytes() == before
 
 
-def test_an_organism_must_be_named(model_path, vcf_path, genome_path, tmp_path, told):
-    code = main([
-        "variants", str(model_path), "--vcf", str(vcf_path), "--fasta", str(genome_path),
-        "-o", str(tmp_path / "out.vcf"),
-    ])  # fmt: skip
-    assert code == 1
-    assert "the model has 2 organisms; name one of worm, fruit fly" in told()
+def test_an_organism_must_be_named(model_path, vcf_path, genome_path, tmp_path, seqmtl):
+    files = f"--vcf {vcf_path} --fasta {genome_path} -o {tmp_path}/out.vcf"
+    told = seqmtl(f"variants {model_path} {files}", 1).err
+    assert "the model has 2 organisms; name one of worm, fruit fly" in told
 
 
 def test_reader_keeps_what_stands_there(write):
@@ -512,8 +477,7 @@ class TestOtherTools:
         return write(header + COLUMNS + "\n" + "".join(lines), "many.vcf")
 
     def test_bcftools_tabix_and_pysam_read_the_output(self, pysam, run, many):
-        code, output = run(many, output="out.vcf.gz")
-        assert code == 0
+        output, _ = run(many, output="out.vcf.gz")
         lines = read_records(output)
         index = output.with_name("out.vcf.gz.tbi")
         assert index.exists()
@@ -543,7 +507,7 @@ class TestOtherTools:
         self, pysam, run, many, genome_path, tmp_path
     ):
         """The effects of an indel do not change when it is moved to the left by another tool."""
-        _, output = run(many, output="out.vcf.gz")
+        output, _ = run(many, output="out.vcf.gz")
         before = {}
         for line in read_records(output):
             contig, pos, _, ref = line.split("\t")[:4]
@@ -554,8 +518,7 @@ class TestOtherTools:
             "-f", str(genome_path), "-m-any", "-o", str(tmp_path / "norm.vcf"), str(many),
             catch_stdout=False,
         )  # fmt: skip
-        code, output = run(tmp_path / "norm.vcf", output="out2.vcf")
-        assert code == 0
+        output, _ = run(tmp_path / "norm.vcf", output="out2.vcf")
         moved = 0
         for line in read_records(output):
             contig, pos, _, ref, alt = line.split("\t")[:5]
@@ -571,32 +534,29 @@ class TestOtherTools:
         text = {"I": I, "II": II}[contig]
         return text[: pos - 1] + alt + text[pos - 1 + len(ref) :]
 
-    def test_unsorted_variants_have_no_index(self, pysam, run, vcf_path, told):
-        code, output = run(vcf_path, output="out.vcf.gz")
-        assert code == 0
+    def test_unsorted_variants_have_no_index(self, pysam, run, vcf_path):
+        output, told = run(vcf_path, output="out.vcf.gz")
         assert not output.with_name("out.vcf.gz.tbi").exists()
-        assert "is not sorted: no index" in told()
+        assert "is not sorted: no index" in told
         assert output.read_bytes().endswith(BGZIP_END)
 
-    def test_an_index_that_cannot_be_made_is_told(self, pysam, run, many, monkeypatch, told):
+    def test_an_index_that_cannot_be_made_is_told(self, pysam, run, many, monkeypatch):
         def refuse(*args, **options):
             raise OSError("contig too long")
 
         monkeypatch.setattr(pysam, "tabix_index", refuse)
-        code, output = run(many, output="out.vcf.gz")
-        assert code == 0
+        output, told = run(many, output="out.vcf.gz")
         assert output.exists()
-        assert "out.vcf.gz: no index can be made (contig too long)" in told()
+        assert "out.vcf.gz: no index can be made (contig too long)" in told
 
-    def test_without_pysam_there_is_no_index(self, run, many, monkeypatch, told):
-        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-        code, output = run(many, output="out.vcf.gz")
-        assert code == 0
+    def test_without_pysam_there_is_no_index(self, run, many, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pysam", None)
+        output, told = run(many, output="out.vcf.gz")
         assert not output.with_name("out.vcf.gz.tbi").exists()
-        assert "pip install 'seqmtl[genome]'" in told()
+        assert "pip install 'seqmtl[genome]'" in told
 
 
-def test_real_variants_of_yeast(shared_data, tmp_path, told):
+def test_real_variants_of_yeast(shared_data, tmp_path, seqmtl):
     folder = shared_data / "genome_scerevisiae"
     variants = gzip.open(folder / "sacCer3_sample_variants.vcf.gz", "rt").read().splitlines(True)
     header = [line for line in variants if line.startswith("#")]
@@ -607,15 +567,13 @@ def test_real_variants_of_yeast(shared_data, tmp_path, told):
     table = "".join(f"{name.replace('chr', 'chromosome_')}\t{name}\n" for name in names)
     (tmp_path / "names.tsv").write_text(table)
     make_model().save(tmp_path / "m.seqmtl")
-    command = [
-        "variants", str(tmp_path / "m.seqmtl"), "--vcf", str(tmp_path / "in.vcf"),
-        "--fasta", str(folder / "S_cerevisiae.fasta.gz"), "--organism", "worm",
-        "-o", str(tmp_path / "out.vcf"), "--json", str(tmp_path / "s.json"),
-    ]  # fmt: skip
-    assert main(command) == 1
-    assert "contig must be one of the genome's (chrI, chrII" in told()
-    assert "got 'chromosome_I'" in told()
-    assert main([*command, "--chrom-map", str(tmp_path / "names.tsv")]) == 0
+    files = f"--vcf {tmp_path}/in.vcf --fasta {folder}/S_cerevisiae.fasta.gz"
+    out = f"-o {tmp_path}/out.vcf --json {tmp_path}/s.json"
+    command = f"variants {tmp_path}/m.seqmtl {files} --organism worm {out}"
+    told = seqmtl(command, 1).err
+    assert "contig must be one of the genome's (chrI, chrII" in told
+    assert "got 'chromosome_I'" in told
+    seqmtl(f"{command} --chrom-map {tmp_path}/names.tsv")
     counts = json.loads((tmp_path / "s.json").read_text())
     assert counts["n_records"] == counts["n_scored"] == len(real) == 4_426
     assert counts["not_scored"] == {}
