@@ -66,7 +66,8 @@ _ROUND = {
     "moved": number(least=0),
 }
 _UNLABELLED = record(
-    {"rounds": items(record(_ROUND), 1), "bases": whole()}, {"known": items(whole(), 2, most=2)}
+    {"rounds": items(record(_ROUND), 1), "bases": whole()},
+    {"known": items(whole(), 2, most=2), "doubts": items(text), "right": _TWO},
 )
 #: The heading of the lines of :func:`round_line`.
 ROUNDS = "round    donors  acceptors   sure (p >= .9)  kept  backwards  moved  introns (bases)"
@@ -254,6 +255,7 @@ class PairedModel(Model):
             labels = labels if any(n_known) else "no labels"
             lines += ["", f"{name}: {labels}, {facts['bases']:,} bases of its genome", ROUNDS]
             lines += [round_line(k, own) for k, own in enumerate(facts["rounds"])]
+            lines += [*expectation(facts), *(f"doubt: {own}" for own in facts.get("doubts", []))]
         for end in ENDS:
             lines += ["", *getattr(self, end).text(f"the {end}s of {file}")]
         return lines
@@ -356,6 +358,17 @@ def round_line(number: int, found: Mapping[str, Any]) -> str:
         f"{found['kept']:>5.0%} {found['backwards']:>10.1%} {found['moved']:>6.2f}  "
         f"{found['shortest']:,}-{found['middle']:,}-{found['longest']:,}"
     )
+
+
+def expectation(facts: Mapping[str, Any]) -> list[str]:
+    """Return a line about how many calls without labels are right, if that is known."""
+    if "right" not in facts:
+        return []
+    low, high = facts["right"]
+    return [
+        f"of calls of probability .9 or more, {low:.0%} to {high:.0%} were right in organisms left "
+        "out of the training"
+    ]
 
 
 def _organisms(

@@ -17,19 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.pairs._coding_kernels import count_words
-from seqmtl.sequences import reverse_complement
+from seqmtl.pairs.lengths import borrowed
+from seqmtl.sequences import encode, reverse_complement
+from seqmtl.sequences.sites import has_word
 
 #: Bases of a word: a base, and those that it is predicted from.
 WORD = 6
-_A, _G, _T = 0, 2, 3
+_T = 3
 _SHORTEST = 300  # bases of a reading frame that is taken for coding because of its length
 _BY_CHANCE = 0.1  # such frames expected in random sequence of the same composition
 _BESIDE_SITE = 60  # bases of one beside an annotated site,
 _FAR = 600  # and the bases in which it is looked for
+#: Stop codons of the standard code, and those that code for amino acids in others.
+STOPS = ("TAA", "TAG", "TGA")
+_REASSIGNED = (["TGA"], ["TAA", "TAG"])
+_FAR_MORE = 2.0  # bases in long frames with such a code, for each with the standard one,
+_CLEAR_SHARE = 0.25  # and their least share of all: genomes with such codes are dense
 _CLEARER = 2  # times longer than in the other frames
 _OVERLAP = 0.1  # share of a reading frame that may be in longer ones
 _PRIOR = 30.0  # observations that the next shorter context counts as
 _FEWEST = 3_000  # coding bases to learn from
+_ENOUGH = 20_000.0  # coding bases of an organism that count as much as those of its relatives
 
 
 class Stretch(NamedTuple):
@@ -99,7 +107,54 @@ def coding_content(stretches: Iterable[Stretch]) -> Content:
     return Content((logs[:3] - logs[3]).astype(np.float32), n)
 
 
-def open_frames(codes: NDArray[np.uint8], least: int) -> list[Frame]:
+def shared_content(contents: Sequence[Content], relatedness: NDArray[np.float64]) -> list[Content]:
+    """Return contents with those of the relatives, which few coding bases leave more weight.
+
+    Parameters
+    ----------
+    contents : sequence of Content
+        Of T organisms; n bases have the weight n / (n + 20,000) beside the mean of the relatives.
+    relatedness : ndarray of float64, shape (T, T)
+        Task kernel.
+    """
+    n = np.array([own.n_bases if own.table.any() else 0 for own in contents], dtype=np.float64)
+    trust, tables = n / (n + _ENOUGH), np.stack([own.table for own in contents])
+    own, others = trust[:, np.newaxis, np.newaxis], borrowed(trust, relatedness)
+    mixed = own * tables + (1 - own) * np.tensordot(others, tables, 1)
+    if np.count_nonzero(n) < 2:
+        return list(contents)
+    return [
+        Content(table.astype(np.float32), c.n_bases)
+        for table, c in zip(mixed, contents, strict=True)
+    ]
+
+
+def stops_that_code(stretches: Sequence[Stretch]) -> list[str]:
+    """Return the stop codons of the standard code that seem to code for amino acids.
+
+    Where TGA codes, say, genes are open reading frames between TAA and TAG, but standard ones are
+    short. So the codons are ignored with which several times more of the sequence is in frames that
+    are too long to be there by chance.
+    """
+    amounts = []
+    for ignored in ([], *_REASSIGNED):
+        stops = [word for word in STOPS if word not in ignored]
+        least = _least_length(stretches, stops)
+        amounts.append(
+            sum(
+                frame.end - frame.start
+                for own in stretches
+                for codes in (own.codes, reverse_complement(own.codes))
+                for frame in open_frames(codes, least, stops)
+            )
+        )
+    best = int(np.argmax(amounts[1:]))
+    bases = sum(own.codes.size for own in stretches)
+    is_so = amounts[1 + best] > max(_FAR_MORE * amounts[0], _CLEAR_SHARE * bases)
+    return list(_REASSIGNED[best]) if is_so else []
+
+
+def open_frames(codes: NDArray[np.uint8], least: int, words: Sequence[str] = STOPS) -> list[Frame]:
     """Return the open reading frames of one strand, from stop codon to stop codon.
 
     Parameters
@@ -108,8 +163,10 @@ def open_frames(codes: NDArray[np.uint8], least: int) -> list[Frame]:
         Letters in reading direction.
     least : int
         Fewest bases.
+    words : sequence of str
+        Stop codons.
     """
-    stops = _stops(codes)
+    stops = _stops(codes, words)
     found = []
     for frame in range(3):
         own = stops[stops % 3 == frame]
@@ -175,22 +232,22 @@ def _coding_frames(
     return chosen
 
 
-def _stops(codes: NDArray[np.uint8]) -> NDArray[np.int64]:
+def _stops(codes: NDArray[np.uint8], words: Sequence[str] = STOPS) -> NDArray[np.int64]:
     """Return where reading ends on one strand, in any frame: at stop codons and unknown bases."""
+    is_end = np.convolve(codes > _T, np.ones(3, dtype=np.int64), "valid") > 0
     if codes.size < 3:
         return np.zeros(0, dtype=np.int64)
-    first, second, third = codes[:-2], codes[1:-1], codes[2:]
-    after = ((second == _A) & ((third == _A) | (third == _G))) | ((second == _G) & (third == _A))
-    is_unknown = (first > _T) | (second > _T) | (third > _T)  # a gap is no open reading frame
-    return np.flatnonzero(((first == _T) & after) | is_unknown)
+    for word in words:
+        is_end |= has_word(codes, [word], False)
+    return np.flatnonzero(is_end)
 
 
-def _least_length(stretches: Sequence[Stretch]) -> int:
+def _least_length(stretches: Sequence[Stretch], words: Sequence[str] = STOPS) -> int:
     """Return the bases of a reading frame that is too long to be there by chance."""
     counts = sum((np.bincount(own.codes, minlength=5)[:4] for own in stretches), np.zeros(4))
     n = max(1.0, float(counts.sum()))
     both = (counts + counts[::-1] + 1) / (2 * n + 4)  # A, C, G, T on both strands
-    stop = float(both[_T] * (2 * both[_A] * both[_G] + both[_A] ** 2))
+    stop = float(sum(both[encode(word)].prod() for word in words))
     codons = np.log(_BY_CHANCE / (2 * n * stop)) / np.log1p(-stop)
     return max(_SHORTEST, 3 * int(np.ceil(codons)))
 

@@ -38,8 +38,8 @@ class PairedFinder:
         What to report: the chain sees all candidates of a contig. An intron is in a region if it
         starts there, and soft-masked if one of its sites is; `top` applies to introns, and is the
         number to write, best first.
-    introns : bool
-        Report introns, too.
+    introns : float, optional
+        Report introns of at least this probability, too. Default: none.
 
     Attributes
     ----------
@@ -59,10 +59,10 @@ class PairedFinder:
         *,
         strands: str = "both",
         filters: SiteFilters | None = None,
-        introns: bool = False,
+        introns: float | None = None,
     ) -> None:
         self.filters = SiteFilters() if filters is None else filters
-        self.strands, self._with_introns = strands, introns
+        self.strands, self.least_intron = strands, introns
         self.layer = model.layer_of(organism)
         ends = (model.donor, model.acceptor)
         self._ends = [finder_of(own, organism) for own in ends]
@@ -79,8 +79,8 @@ class PairedFinder:
         Introns have their ``ends``, and the posterior ``probability`` of the intron, its ``donor``
         and its ``acceptor``.
         """
-        least = (self.filters.min_probability or _LISTED) if self._with_introns else None
-        sites, found = self.weigh(piece, first - self.margin, last + self.margin, least)
+        margin = self.margin
+        sites, found = self.weigh(piece, first - margin, last + margin, self.least_intron)
         counts = BlockCounts()
         asked = self._is_asked_for(sites, first, last)
         of_ends = asked & sites["is_donor"], asked & ~sites["is_donor"]
@@ -88,7 +88,7 @@ class PairedFinder:
             own.signal: self._reported(piece, sites, of_end, counts)
             for own, of_end in zip(self.finders, of_ends, strict=True)
         }
-        if self._with_introns:
+        if self.least_intron is not None:
             introns = _introns(sites, found, piece.start)
             introns = introns.take(self._is_asked_for(introns, first, last))
             streams["introns"] = self._passing(piece, introns)

@@ -16,7 +16,7 @@ from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairLayer, check_ends
 from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
 from seqmtl.pairs.chain import keep_sites, margin_of, promising, run_chain
-from seqmtl.pairs.coding import Content, coding_content
+from seqmtl.pairs.coding import Content, coding_content, shared_content
 from seqmtl.pairs.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.pairs.regions import PathLike, known_sites, read_both, shared_organisms, stretches
 from seqmtl.sequences.sites import Sites
@@ -36,7 +36,7 @@ _ENOUGH = 1_500  # true sites of an organism; no more are fitted to,
 _PIECES = 8  # nor more than so many pieces,
 _SOME = 200  # if these have so many true sites
 _LOWEST = -30.0  # log posterior of a true site
-_LOST = 0.005  # share of the expected true sites among the candidates that parses leave out
+_LOST = 0.001  # share of the expected true sites among the candidates that parses leave out
 
 
 class _Task(NamedTuple):
@@ -115,24 +115,31 @@ def fit_layer(
     }
     lengths = {task: annotated_lengths(own) for task, own in strands.items()}
     T = len(donor.tasks)
-    related = donor.kernel.matrix[:T, :T]
+    relatedness = donor.kernel.matrix[:T, :T]
     exons = exon_densities(
-        {task: annotated_lengths(own, of_exons=True) for task, own in strands.items()}, related
+        {task: annotated_lengths(own, of_exons=True) for task, own in strands.items()},
+        relatedness,
     )
     try:
-        tables = length_tables(lengths, related)
+        tables = length_tables(lengths, relatedness)
     except ValueError as error:
         raise SeqmtlError(f"{donors} and {acceptors}: {error}") from error
+    contents = [
+        coding_content(stretches(*read_both(donors, acceptors, order[task], "train")))
+        for task in donor.tasks
+    ]
     tasks = {
         task: _read_task(
             (donor, acceptor), (donors, acceptors), task, order[task], split, lengths[task],
-            tables[task], exons[task],
+            (tables[task], exons[task]), content,
         )
-        for task in donor.tasks
+        for task, content in zip(
+            donor.tasks, shared_content(contents, relatedness), strict=True
+        )
     }  # fmt: skip
     if not any(task.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
-    values = _fit(tasks)
+    values = _fit(tasks, relatedness)
     return {name: _moved(task.layer(values[name]), task.denser) for name, task in tasks.items()}
 
 
@@ -143,12 +150,11 @@ def _read_task(
     name: str,
     split: str,
     lengths: NDArray[np.int64],
-    table: LengthTable,
-    exons: NDArray[np.float64],
+    densities: tuple[LengthTable, NDArray[np.float64]],
+    content: Content,
 ) -> _Task:
     """Return what the layer of an organism, called `name` in the datasets, is fitted to."""
-    train = read_both(*paths, name, "train")
-    content = coding_content(stretches(*train))
+    train, (table, exons) = read_both(*paths, name, "train"), densities
     probe = PairLayer(1, 0, 0, 0, 0, *table[:2], content.table, decay=table.decay)
     held = read_both(*paths, name, split)
     finders = end_finders(models, paths, task)
@@ -206,8 +212,14 @@ def log_likelihood(pieces: Sequence[Sites], layer: PairLayer) -> float:
     return total
 
 
-def _fit(tasks: Mapping[str, _Task]) -> dict[str, NDArray[np.float64]]:
-    """Return the values of each organism: first the shared ones, then its deviation from them."""
+def _fit(
+    tasks: Mapping[str, _Task], relatedness: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
+    """Return the values of each organism.
+
+    First come the shared ones, then the deviations from them; and where there are few sites, these
+    again, from the mean of the shared values and the relatives'.
+    """
     from scipy.optimize import minimize
 
     used = [task for task in tasks.values() if task.n_sites]
@@ -225,8 +237,8 @@ def _fit(tasks: Mapping[str, _Task]) -> dict[str, NDArray[np.float64]]:
         ]
         return sum(losses) + prior(values, START, 5 * _SPREAD)
 
-    def own_loss(values: NDArray[np.float64], task: _Task) -> float:
-        return loss(values, task) + prior(values, shared, _SPREAD)
+    def own_loss(values: NDArray[np.float64], task: _Task, centre: NDArray[np.float64]) -> float:
+        return loss(values, task) + prior(values, centre, _SPREAD)
 
     def best(loss: Callable[[NDArray[np.float64]], float], start: NDArray[np.float64]) -> Any:
         options = {"eps": 1e-3, "ftol": 1e-5, "maxiter": 50}
@@ -236,7 +248,16 @@ def _fit(tasks: Mapping[str, _Task]) -> dict[str, NDArray[np.float64]]:
     found = dict.fromkeys(tasks, shared)
     for name, task in tasks.items() if len(used) > 1 else ():
         if task.n_sites:
-            found[name] = best(partial(own_loss, task=task), shared)
+            found[name] = best(partial(own_loss, task=task, centre=shared), shared)
+    n = np.array([task.n_sites for task in tasks.values()], dtype=np.float64)
+    weights = np.maximum(relatedness, 0.0) * (n / (n + _LEVELLED))
+    np.fill_diagonal(weights, 0.0)
+    every = np.array([*found.values()])
+    centres = (shared + weights @ every) / (1 + weights.sum(axis=1, keepdims=True))
+    for (name, task), centre in zip(tasks.items(), centres, strict=True):
+        if task.n_sites < _LEVELLED and len(used) > 1:
+            own = partial(own_loss, task=task, centre=centre)
+            found[name] = best(own, centre) if task.n_sites else centre
     return found
 
 

@@ -144,9 +144,9 @@ class Candidates(NamedTuple):
     ends: list[tuple[Sites, Sites]]
 
     def weigh(
-        self, layers: Sequence[PairLayer], min_probability: float | None = None
+        self, layer: PairLayer, min_probability: float | None = None
     ) -> list[tuple[Sites, Posteriors]]:
-        """Run the chain over every stretch, with the layer of its fold.
+        """Run the chain over every stretch.
 
         Returns
         -------
@@ -156,8 +156,7 @@ class Candidates(NamedTuple):
         """
 
         def one(k: int) -> tuple[Sites, Posteriors]:
-            layer, origin = layers[self.sample.fold[k]], int(self.sample.bounds[k, 0])
-            codes = self.sample.stretch(k)
+            codes, origin = self.sample.stretch(k), int(self.sample.bounds[k, 0])
             sites = join_ends(self.ends[k], (SITE_LENGTH,) * 2, codes, layer.coding, origin)
             found = run_chain(sites, layer, min_probability)
             kept = {name: sites[name] for name in ("is_donor", "places")}

@@ -9,13 +9,15 @@ the overlapping introns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.models.paired import EXON_LENGTHS, PairLayer
-from seqmtl.pairs.regions import KnownSites
+
+if TYPE_CHECKING:
+    from seqmtl.pairs.regions import KnownSites
 
 _FEWEST_BASES = 4  # of an intron: its two sites
 _ENOUGH = 50  # introns of an organism that count as much as all those of its relatives
@@ -117,7 +119,7 @@ def _pooled(
     """Return the density of every organism, mixed with that of its relatives."""
     own = np.array([_smoothed(found, grid) for found in lengths.values()])
     counts = np.array([found.size for found in lengths.values()], dtype=np.float64)
-    shares = _borrowed(counts, relatedness)
+    shares = borrowed(counts / (counts + _ENOUGH), relatedness)
     trust = np.where(counts == counts.sum(), 1.0, counts / (counts + _ENOUGH))[:, np.newaxis]
     return dict(zip(lengths, trust * own + (1 - trust) * (shares @ own), strict=True))
 
@@ -196,10 +198,17 @@ def _smoothed(lengths: NDArray[np.int64], grid: NDArray[np.int64]) -> NDArray[np
     return np.asarray(smooth / smooth.sum())
 
 
-def _borrowed(counts: NDArray[np.float64], relatedness: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weight of each organism's introns (columns) in the mean for another (rows)."""
-    weights = np.maximum(relatedness, 0.0) * (counts / (counts + _ENOUGH))
+def borrowed(trust: NDArray[np.float64], relatedness: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weight of each organism (columns) in the mean of the others for one (rows).
+
+    Parameters
+    ----------
+    trust : ndarray of float64, shape (T,)
+        From 0, where nothing is known of an organism, to 1.
+    relatedness : ndarray of float64, shape (T, T)
+        Task kernel; negative entries count as 0. One unlike all others borrows from all alike.
+    """
+    weights = np.maximum(relatedness, 0.0) * trust
     np.fill_diagonal(weights, 0.0)
-    lonely = ~(weights > 0).any(axis=1)
-    weights[lonely] = counts / (counts + _ENOUGH)
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    weights[~(weights > 0).any(axis=1)] = trust
+    return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))

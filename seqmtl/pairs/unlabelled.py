@@ -37,11 +37,13 @@ from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
 from seqmtl.dataset.known_introns import KnownIntrons
+from seqmtl.models.adaptation import Adapted, learn_again, tune
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairedModel, PairLayer
 from seqmtl.models.relatives import place
 from seqmtl.pairs.chain import Posteriors
 from seqmtl.pairs.coding import Content, Stretch, coding_content
+from seqmtl.pairs.doubts import RIGHT, find_doubts
 from seqmtl.pairs.fit import START
 from seqmtl.pairs.genome_sample import FOLDS, Candidates, Ends, GenomeSample, find_candidates
 from seqmtl.pairs.lengths import LengthTable, mixed_table, relatives_density
@@ -57,10 +59,12 @@ _SETTLED = np.log(1.15)  # change of the logarithm of the shares,
 _REPEATS = 10  # or so many runs of the chain: a genome without introns takes more than 3
 _LEAST = 1e-3  # share of the introns found that is taken for real
 _SITE = 0.3  # least posterior of a candidate that may be taken for a site
-_DECOYS = 4  # for every site; 10 give the same AUPRC in three times the time
+_DECOYS = 8  # for every site; 4 give .001 to .009 less AUPRC
 _FEWEST_ALONE = 30  # sites of each signal to learn from them alone; of yeast, 10 are too few
 _DECOYS_ALONE = 2_000  # beside known sites alone: 40 to 400 give .02 to .05 less AUPRC
 _MOST_SITES = 4_000  # of each signal: more cost time and memory
+_TUNED = (1, 3)  # rounds in which the trust in relatives and the cost are chosen, and
+_MOST_TUNED = 2_000  # the windows for it; later rounds learn with those chosen
 _LIKELY = 0.5  # least posterior of an intron, or of a site beside an exon, that is called
 _NEAR = 8  # bases on either side of a site by which copies of a repeat are told
 _SURE = 0.9  # posterior of a call
@@ -111,33 +115,38 @@ class Round(NamedTuple):
 class _State:
     """What is known of an organism without labels.
 
-    `ends` are the site models of the folds, `assumed` the logits of pi' of each, and `content` and
-    `lengths` are from the whole sample.
+    `ends` are the site models of the folds, `whole` make those of the whole sample, `assumed` are
+    the logits of pi', and `content` and `lengths` are from the whole sample.
     """
 
     ends: Sequence[tuple[MultiTaskModel, MultiTaskModel]]
-    assumed: Sequence[tuple[float, float]]
+    whole: Sequence[Callable[[], MultiTaskModel]]
+    assumed: tuple[float, float]
     content: Content
     lengths: LengthTable
     n_introns: int = 0
     shares: tuple[float, float] = (_RARE, _RARE)
 
-    def layers(self, ceiling: float = 1.0) -> list[PairLayer]:
-        """Return the layer above the site models of each fold."""
+    def layer(self, ceiling: float = 1.0) -> PairLayer:
+        """Return the layer above the site models."""
         scale = float(np.exp(START[0]))
-        offsets = [
-            sum(0.5 * _logit(p) - own for p, own in zip(self.shares, assumed, strict=True))
-            for assumed in self.assumed
-        ]
-        return [
-            PairLayer(
-                scale, float(START[1] + scale * offset), float(START[2] + scale * offset),
-                float(START[3]), float(START[4]), self.lengths.shortest, self.lengths.introns,
-                self.content.table, self.n_introns, self.content.n_bases, 0, ceiling,
-                self.lengths.decay,
-            )
-            for offset in offsets
-        ]  # fmt: skip
+        offset = sum(
+            0.5 * _logit(p) - own for p, own in zip(self.shares, self.assumed, strict=True)
+        )
+        return PairLayer(
+            scale, float(START[1] + scale * offset), float(START[2] + scale * offset),
+            float(START[3]), float(START[4]), self.lengths.shortest, self.lengths.introns,
+            self.content.table, self.n_introns, self.content.n_bases, 0, ceiling,
+            self.lengths.decay,
+        )  # fmt: skip
+
+
+class _Learnt(NamedTuple):
+    """Site models of an end: of the folds, what makes that of the whole sample, and its pi'."""
+
+    folds: list[MultiTaskModel]
+    whole: Callable[[], MultiTaskModel]
+    assumed: float
 
 
 Weighed = list[tuple[Sites, Posteriors]]
@@ -183,7 +192,9 @@ class Unlabelled:
         self.known = known
         self._is_known, self._is_alone = _rows_known(known, sample), False
         tasks = model.donor.tasks
-        self.weights = place(model.donor.kernel, tasks, name, like=like, tree=tree).weights
+        self._place = place(model.donor.kernel, tasks, name, like=like, tree=tree)
+        self.weights = self._place.weights
+        self._tuned: dict[int, Adapted] = {}
         self._placed = (
             model.donor.adapt(name, like=like, tree=tree),
             model.acceptor.adapt(name, like=like, tree=tree),
@@ -196,7 +207,8 @@ class Unlabelled:
             [Stretch(sample.stretch(k), nothing) for k in range(len(sample.bounds))]
         )
         lengths = mixed_table(self._lengths([]), self._prior)
-        self.state = _State([self._placed] * FOLDS, [assumed] * FOLDS, content, lengths)
+        whole = [lambda own=own: own for own in self._placed]
+        self.state = _State([self._placed] * FOLDS, whole, assumed, content, lengths)
         self._candidates = self._found(sample)
         self.weighed = self._settle()
         self.rounds = [self._told(None)]
@@ -217,7 +229,7 @@ class Unlabelled:
     def _settle(self) -> Weighed:
         """Run the chain until the shares of true sites settle."""
         for _ in range(_REPEATS):
-            weighed = self._candidates.weigh(self.state.layers(), _LIKELY)
+            weighed = self._candidates.weigh(self.state.layer(), _LIKELY)
             before, n = self.state.shares, np.zeros(2)
             for sites, _found in weighed:
                 n += np.bincount(~sites["is_donor"], minlength=2)
@@ -256,7 +268,7 @@ class Unlabelled:
 
     def _backwards(self) -> float:
         """Return the sites expected in the sample read backwards."""
-        return _likely(self._found(self.sample.backwards()).weigh(self.state.layers()))
+        return _likely(self._found(self.sample.backwards()).weigh(self.state.layer()))
 
     @property
     def is_enough(self) -> bool:
@@ -288,15 +300,9 @@ class Unlabelled:
             if not (self._is_alone or self.is_enough):
                 return
             before, old = self.weighed, (self.state, self._candidates)
-            models = [self._adapted(fold) for fold in range(FOLDS)]
-            moved = [self._moved(end, k) for ends, _ in models for k, end in enumerate(ends)]
-            lengths = self._lengths(before)
-            self.state = replace(
-                self.state,
-                ends=[ends for ends, _ in models], assumed=[own for _, own in models],
-                lengths=mixed_table(lengths, self._prior), n_introns=lengths.size,
-                content=coding_content(self._exons(before)),
-            )  # fmt: skip
+            with messages_from(logging.WARNING):
+                self.state = self._adapt()
+            moved = [self._moved(end, k) for ends in self.state.ends for k, end in enumerate(ends)]
             self._candidates = self._found(self.sample)
             self.weighed = self._settle()
             found = self._told(before, float(np.mean(moved)))
@@ -327,48 +333,78 @@ class Unlabelled:
             stretches.append(Stretch(codes, strands))
         return stretches
 
-    def _adapted(
-        self, fold: int | None
-    ) -> tuple[tuple[MultiTaskModel, MultiTaskModel], tuple[float, float]]:
-        """Return the relatives' site models adapted to what was found outside a fold, and pi'."""
-        ends, assumed = [], []
-        for model, end in zip((self.model.donor, self.model.acceptor), ENDS, strict=True):
-            windows, share = self._examples(model, end, fold)
-            with messages_from(logging.WARNING):
-                ends.append(
-                    model.adapt(
-                        self.name, windows, like=self.like, tree=self.tree, prevalence=share
-                    )
-                )
-            assumed.append(_logit(share))
-        return (ends[0], ends[1]), (assumed[0], assumed[1])
+    def _adapt(self) -> _State:
+        """Adapt the relatives' site models to what was found; return the state with them."""
+        learnt = [self._learn(number) for number in range(len(ENDS))]
+        lengths, (donor, acceptor) = self._lengths(self.weighed), learnt
+        return replace(
+            self.state, ends=list(zip(donor.folds, acceptor.folds, strict=True)),
+            whole=(donor.whole, acceptor.whole), assumed=(donor.assumed, acceptor.assumed),
+            lengths=mixed_table(lengths, self._prior), n_introns=lengths.size,
+            content=coding_content(self._exons(self.weighed)),
+        )  # fmt: skip
 
-    def _examples(self, model: MultiTaskModel, end: str, fold: int | None) -> tuple[Windows, float]:
-        """Return sites and decoys outside a fold as windows, and the share of sites."""
+    def _learn(self, number: int) -> _Learnt:
+        """Adapt the site models of an end: for each fold, one that has not seen it."""
+        model, end = (self.model.donor, self.model.acceptor)[number], ENDS[number]
+        windows, folds, share = self._examples(model, end)
+        if self._is_alone:
+            where: dict[str, Any] = {"like": self.like, "tree": self.tree}
+            own = model.adapt(self.name, windows, **where, prevalence=share)
+            return _Learnt([own] * FOLDS, lambda: own, _logit(share))
+        n_rounds, n = len(self.rounds), len(windows)
+        if n_rounds in _TUNED:
+            rows = _some(n, _MOST_TUNED, np.random.default_rng(0))
+            self._tuned[number] = tune(model, self._place, self.name, windows[rows])
+        tuned = self._tuned[number]
+        models, held = [], np.zeros(n)
+        for fold in range(FOLDS):
+            rows = np.flatnonzero(folds == fold)
+            others = windows[np.flatnonzero(folds != fold)]
+            models.append(learn_again(model, self._place, self.name, others, tuned))
+            held[rows] = models[-1].decision_function(windows[rows], [self.name] * rows.size)
+        drawn = np.flatnonzero(folds >= 0)
+        words = model.site.word_of(windows[drawn]) if len(model.site.words) > 1 else None
+
+        def calibrated(own: MultiTaskModel) -> MultiTaskModel:
+            labels = windows.labels[drawn]
+            own.calibrate(self.name, held[drawn], labels, None, "auto", share, words)
+            return own
+
+        def whole() -> MultiTaskModel:
+            return calibrated(learn_again(model, self._place, self.name, windows, tuned))
+
+        return _Learnt(list(map(calibrated, models)), whole, _logit(share))
+
+    def _examples(
+        self, model: MultiTaskModel, end: str
+    ) -> tuple[Windows, NDArray[np.int64], float]:
+        """Return sites and decoys as windows, the fold of each, and the share of sites."""
         rng = np.random.default_rng(0)
         found: list[list[Sites]] = [[], []]
         n_known = 0
         for k, (sites, posteriors) in enumerate(self.weighed):
-            if self.sample.fold[k] == fold:
-                continue
             is_end = sites["is_donor"] == (end == ENDS[0])
             p = np.exp(posteriors.sites)
             is_site = (p >= _SITE) & (rng.random(p.size) < p) & (not self._is_alone)
             is_known = self._is_known(sites)
             n_known += int((is_end & is_known).sum())
-            found[0].append(sites.take(is_end & is_site & ~is_known))
-            found[1].append(sites.take(is_end & ~is_site & ~is_known))
+            own = sites.adding(fold=np.full(len(sites), self.sample.fold[k]))
+            found[0].append(own.take(is_end & is_site & ~is_known))
+            found[1].append(own.take(is_end & ~is_site & ~is_known))
         true, decoys = (Sites.join(own) for own in found)
         n_true, n_decoys = len(true) + n_known, len(decoys)
         true = true.take(_first_copies(self.sample.codes, true))
         true = true.take(_some(len(true), _MOST_SITES, rng))
         known = self._known_windows(model, end, rng)
-        n_taken = len(true) + sum(map(len, known))
-        n_wanted = _DECOYS_ALONE if self._is_alone else _DECOYS * n_taken
+        n_given = sum(map(len, known))
+        n_wanted = _DECOYS_ALONE if self._is_alone else _DECOYS * (len(true) + n_given)
         decoys = decoys.take(_some(n_decoys, n_wanted, rng))
         labels = np.repeat(np.array([1, -1], dtype=np.int8), [len(true), len(decoys)])
-        drawn = self._windows(self.sample.codes, Sites.join([true, decoys]), labels, model)
-        return concatenate([drawn, *known]), max(n_true, 1) / (max(n_true, 1) + n_decoys)
+        both = Sites.join([true, decoys])
+        drawn = self._windows(self.sample.codes, both, labels, model)
+        folds = np.concatenate([both["fold"], np.full(n_given, -1)])
+        return concatenate([drawn, *known]), folds, max(n_true, 1) / (max(n_true, 1) + n_decoys)
 
     def _known_windows(
         self, model: MultiTaskModel, end: str, rng: np.random.Generator
@@ -401,20 +437,22 @@ class Unlabelled:
 
     def paired(self) -> PairedModel:
         """Return the paired model with the organism."""
-        ends, assumed = self._placed, self.state.assumed[0]
-        if self.state.ends[0] is not ends:
-            ends, assumed = self._adapted(None)
+        ends = [whole() for whole in self.state.whole]
         real = max(1 - self.rounds[-1].backwards, _LEAST)  # the others are there by chance
         donors, acceptors = self.state.shares
         shares = donors * real, acceptors * real
-        layer = replace(self.state, assumed=[assumed], shares=shares).layers(CEILING)[0]
+        layer = replace(self.state, shares=shares).layer(CEILING)
         facts = {
             "rounds": [_listed(own) for own in self.rounds], "bases": self.sample.size,
+            "doubts": find_doubts(
+                self.sample, self.rounds[-1], self._prior, sum(self.rounds[-1].sure) > 0
+            ),
+            "right": [*RIGHT[len(self.rounds) > 1 and not self._is_alone]],
             "known": [len(self.known.donors), len(self.known.acceptors)] if self.known else [0, 0],
         }  # fmt: skip
         known = dict(self.model.training.get("unlabelled", {}))
         return PairedModel(
-            *ends, {**self.model.layer, self.name: layer},
+            ends[0], ends[1], {**self.model.layer, self.name: layer},
             {**self.model.training, "unlabelled": {**known, self.name: facts}},
         )  # fmt: skip
 

@@ -10,6 +10,7 @@ from seqmtl.compare.figure import draw_comparison
 from seqmtl.compare.results import OVER_WINDOWS, spread_text
 from seqmtl.evaluation.tables import Column
 from seqmtl.files.atomic import write_lines
+from seqmtl.models.paired import expectation
 from seqmtl.report._html import (
     Markup,
     column_table,
@@ -223,7 +224,9 @@ def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
         ".5; backwards: introns found in the genome read backwards, where there are none, for each "
         "found forwards; moved: change of the site models' weights, as a share.",
     )
-    return join([column_table(columns, rows, caption), shown])
+    told = [element("p", f"{name}: {line}.") for line in expectation(facts)]
+    told += [element("p", element("b", f"Doubt: {own}.")) for own in facts.get("doubts", [])]
+    return join([*told, column_table(columns, rows, caption), shown])
 
 
 def _comparisons(contents: FolderContents) -> Markup:

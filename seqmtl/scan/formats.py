@@ -87,6 +87,20 @@ class BedSink(LineSink):
         return tabbed(*columns)
 
 
+class LikelyBedSink(BedSink):
+    """BED of the sites that are likely enough, where the finder reports all."""
+
+    def __init__(self, path: str, finder: SiteFinder, track: Track, least: float) -> None:
+        super().__init__(path, finder, track)
+        self._least = least
+
+    def prepare(self, block: Block, streams: Streams) -> Any:
+        """Format the lines of a block."""
+        sites = streams[self.finder.signal]
+        passing = self.finder.probability(sites["scores"]) >= self._least
+        return super().prepare(block, {self.finder.signal: sites.take(passing)})
+
+
 class GffSink(LineSink):
     """GFF3: 1-based closed intervals, the probability as score, the raw score as attribute."""
 

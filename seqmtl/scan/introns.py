@@ -46,7 +46,7 @@ class IntronSink(LineSink):
             self.preset = "gff"
         if self._top is not None:  # they are not in the order of the genome
             self.preset = ""
-        least, layer = finder.filters.min_probability or 0.0, finder.layer
+        least, layer = finder.least_intron, finder.layer
         self._what = (
             f"# seqmtl scan: introns of {layer.shortest} bases or more, "
             f"strands {finder.strands}, probability >= {least:g}"

@@ -23,6 +23,7 @@ from seqmtl.scan.formats import (
     BigwigSink,
     GffSink,
     HintSink,
+    LikelyBedSink,
     SpliceScoreSink,
 )
 from seqmtl.scan.introns import IntronSink
@@ -39,7 +40,7 @@ SINKS: dict[str, type[Sink]] = {
     "hints": HintSink,
     "introns": IntronSink,
 }
-FORMATS = tuple(SINKS)
+FORMATS = (*SINKS, "all")
 #: Suffixes of every format that is known by them.
 SUFFIXES = {name: sink.suffixes for name, sink in SINKS.items() if sink.suffixes}
 
@@ -76,7 +77,8 @@ def write_scan(
     larger one if both strands have a site there. bigWig has the same values in one file per
     strand, with raw scores rounded to 1/8192. spsc has integer splice scores for aligners, and
     hints has hints for AUGUSTUS, see :mod:`seqmtl.scan.formats`; introns are those of a
-    :class:`seqmtl.pairs.PairedFinder`, see :mod:`seqmtl.scan.introns`.
+    :class:`seqmtl.pairs.PairedFinder`, see :mod:`seqmtl.scan.introns`, and all has these, BED of
+    the sites that are likely, and bigWig of every site, in one pass.
 
     Parameters
     ----------
@@ -173,6 +175,11 @@ def _files(
     output: str, file_format: str, strands: str, signals: Sequence[str]
 ) -> Iterator[tuple[str, int, str]]:
     """Yield every file with the number of its signal and the strand; one may have two signals."""
+    if file_format == "all":
+        yield os.path.join(os.path.dirname(output), "introns.gff3"), 0, strands
+        yield from _files(f"{output}.bed.gz", "bed", strands, signals)
+        yield from _files(f"{output}.bw", "bigwig", strands, signals)
+        return
     for number, signal in enumerate(signals):
         is_own = len(signals) > 1 and not SINKS[file_format].is_together
         path = inserted(output, signal) if is_own else output
@@ -197,11 +204,26 @@ def make_sinks(output: Output, file_format: str, finder: Finder, track: Track) -
     name, signals = _name(output), [own.signal for own in finder.finders]
     if file_format == "introns":
         return [IntronSink(name, finder, track)]
+    if file_format == "all":
+        return _every_sink(name, finder, track)
     check_seekable(name, file_format, len(signals))
     return [
         SINKS[file_format](path, finder.finders[number], track._replace(strand=strand))
         for path, number, strand in _files(name, file_format, finder.strands, signals)
     ]
+
+
+def _every_sink(name: str, finder: Any, track: Track) -> list[Sink]:
+    """Return what writes the introns, the likely sites and the tracks of a paired finder."""
+    (path, *_), *files = _files(name, "all", finder.strands, [own.signal for own in finder.finders])
+    sinks: list[Sink] = [IntronSink(path, finder, track)]
+    for path, number, strand in files:
+        own, its = finder.finders[number], track._replace(strand=strand)
+        if path.endswith(".bw"):
+            sinks.append(BigwigSink(path, own, its))
+        else:
+            sinks.append(LikelyBedSink(path, own, its, finder.least_intron))
+    return sinks
 
 
 def check_seekable(output: str, file_format: str, n_signals: int = 1) -> None:
@@ -213,6 +235,8 @@ def check_seekable(output: str, file_format: str, n_signals: int = 1) -> None:
         If it is a stream, but the format needs files, or is compressed twice.
     """
     is_stream = not output or is_special(output)
+    if is_stream and file_format == "all":
+        raise SeqmtlError("all writes several files; name them, such as FOLDER/sites")
     if is_stream and n_signals > 1 and not SINKS[file_format].is_together:
         raise SeqmtlError(
             f"{file_format} has a file for donors and one for acceptors, so it cannot be written "

@@ -36,7 +36,7 @@ from seqmtl.scan.finder import finder_of
 from seqmtl.scan.writers import check_seekable, guess_format, inserted, output_paths
 from seqmtl.sequences.genome import unknown_contig
 from seqmtl.verbs._scan_options import ScanOptions
-from seqmtl.verbs._scoring import in_place, place_unlabelled
+from seqmtl.verbs._scoring import in_place, place_unlabelled, tell_doubts
 
 logger = logging.getLogger("seqmtl")
 
@@ -44,7 +44,8 @@ logger = logging.getLogger("seqmtl")
 PIECE = 1 << 22
 #: Bases of the blocks of a worker, which cost it more time to scan than to take.
 WORKER_BASES = 1 << 22
-_LEAST_PROBABILITY = 0.1  # of introns
+_OF_PAIRS = ("introns", "all")  # formats with introns
+_LEAST_PROBABILITY = 0.1  # of these, and of BED beside them
 _NOT_FOR_PAIRS = {"consensus": None, "threshold": None, "from_relatives": False}  # and defaults
 _NCBI_DUMP = ("nodes.dmp", "names.dmp", "merged.dmp")  # in the folder of a taxonomy
 
@@ -91,7 +92,7 @@ class Plan:
         self.file_format = request.format or guess_format(request.output)
         if self.is_paired:
             self._check_paired()
-        elif self.file_format == "introns":
+        elif self.file_format in _OF_PAIRS:
             raise SeqmtlError("introns need a model of seqmtl pair; choose another --format")
         for organism in self.outputs:
             if not self.request.from_relatives and not self.is_unlabelled:
@@ -124,14 +125,16 @@ class Plan:
         own = place_unlabelled(
             self.model, str(request.organism), str(request.genome), request.like, request.tree
         )
-        found = own.rounds[-1]
+        last = own.rounds[-1]
         logger.info(
             "%s: %.0f donors and %.0f acceptors expected in the %.1f million bases looked at; the "
             "median intron called has %d bases; seqmtl annotate learns from it, and finds more",
-            request.organism, *found.expected,
-            own.sample.size / 1e6, found.middle,
+            request.organism, *last.expected,
+            own.sample.size / 1e6, last.middle,
         )  # fmt: skip
-        return own.paired()
+        found, name = own.paired(), str(request.organism)
+        tell_doubts(name, found.training["unlabelled"][name])
+        return found
 
     def _check_paired(self) -> None:
         request = self.request
@@ -150,7 +153,7 @@ class Plan:
                 "--top takes the best introns of a model of seqmtl pair; add --format introns, or "
                 "choose sites by --min-probability"
             )
-        if self.file_format == "introns" and request.min_probability is None:
+        if self.file_format in _OF_PAIRS and request.min_probability is None:
             self.request = request.changed(min_probability=_LEAST_PROBABILITY)
 
     @property
@@ -249,7 +252,7 @@ def _lengths(plan: Plan) -> dict[str, int] | None:
     request, genome = plan.request, str(plan.request.genome)
     note_input(genome)  # it may be opened after the outputs
     needs = {
-        "bigwig": plan.file_format == "bigwig",
+        "bigwig": plan.file_format in ("bigwig", "all"),
         "--contigs": request.contigs is not None,
         "--regions": request.regions is not None,
         "--resume": request.resume,
@@ -272,12 +275,12 @@ def _finder(plan: Plan, organism: str, lengths: dict[str, int] | None) -> Any:
         contigs=None if request.contigs is None else _contigs(request.contigs, known),
         regions=None if request.regions is None else read_regions(request.regions, known),
         skip_lower=request.softmask == "skip",
-        min_probability=request.min_probability,
+        min_probability=None if plan.file_format == "all" else request.min_probability,
         top=request.top,
     )
     options: dict[str, Any] = {"strands": request.strand, "filters": filters}
     if plan.is_paired:
-        introns = plan.file_format == "introns"
+        introns = request.min_probability if plan.file_format in _OF_PAIRS else None
         return PairedFinder(plan.placed(), organism, introns=introns, **options)
     return finder_of(
         model,
@@ -407,7 +410,7 @@ def _counts(summary: ScanSummary, file_format: str) -> str:
         parts.append(f"{n_low} at -6 or below left to the aligner's penalty for unlisted sites")
     elif file_format == "hints":
         parts.append(f"{n_low} no likelier than before left out")
-    elif file_format != "introns":
+    elif file_format not in _OF_PAIRS:
         n_written = summary.n_reported
     return ", ".join([*parts, str(n_written)])
 

@@ -10,7 +10,7 @@ from seqmtl._messages import messages_from
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from seqmtl.models.base import Model
     from seqmtl.models.model import MultiTaskModel
@@ -114,6 +114,16 @@ def place_unlabelled(
     sample = sample_genome(genome, max(model.donor.length, model.acceptor.length))
     with messages_from(logging.ERROR):
         return Unlabelled(model, name, sample, known=known, **relatives(like, tree))
+
+
+def tell_doubts(name: str, facts: Mapping[str, Any]) -> None:
+    """Tell how many calls in a genome without labels may be right, and what speaks against them."""
+    from seqmtl.models.paired import expectation
+
+    for line in expectation(facts):
+        logger.info("%s: %s", name, line)
+    for doubt in facts["doubts"]:
+        logger.warning("%s: %s; look at calls before you trust them", name, doubt)
 
 
 def tell_known(

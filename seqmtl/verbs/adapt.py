@@ -12,7 +12,7 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.outputs import check_outputs, replacing, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
-from seqmtl.verbs._scoring import check_new, place_unlabelled, relatives
+from seqmtl.verbs._scoring import check_new, place_unlabelled, relatives, tell_doubts
 
 if TYPE_CHECKING:
     from seqmtl.models.model import MultiTaskModel
@@ -145,6 +145,7 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         adapted = own.paired()
         adapted.save(self.output)
         facts = adapted.training["unlabelled"][name]
+        tell_doubts(name, facts)
         write_json(self.json, {"schema_version": 1, "organism": name, **facts})
         if self.plot:
             from seqmtl.evaluation.figures import save_figure

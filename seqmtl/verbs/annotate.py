@@ -19,12 +19,6 @@ from seqmtl.verbs import _options
 logger = logging.getLogger("seqmtl")
 
 _MODEL = "starter:splice"
-#: The outputs besides the model, with their formats and least probabilities.
-_SCANS = {
-    "introns.gff3": ("introns", 0.1),
-    "sites.bed.gz": ("bed", 0.1),
-    "sites.bw": ("bigwig", None),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +59,7 @@ class Annotate(_options.Threads):
         from seqmtl.models.saved import load_model
         from seqmtl.verbs._scan_genomes import scan_genome
         from seqmtl.verbs._scan_one import Plan
+        from seqmtl.verbs._scan_options import ScanOptions
         from seqmtl.verbs._scoring import check_new
 
         _kinds.require_matplotlib("the report")
@@ -84,16 +79,17 @@ class Annotate(_options.Threads):
         check_outputs(self._path("summary.json"))
         model = self._adapted(given, name)
         name = model.match(name)
-        scans = []
-        for output, (file_format, least) in _SCANS.items():
-            request = self._scan(name, output, file_format, least)
-            fingerprint = json.loads(json.dumps(Plan(request, model).fingerprint(name)))
-            found = scan_genome(request, fingerprint)
-            if isinstance(found, str):
-                raise SeqmtlError(found)
-            logger.info("%s: %s", self.output, ", ".join(map(os.path.basename, found["files"])))
-            scans.append(found)
-        return self._summed_up(model, name, scans)
+        request = ScanOptions(
+            model=self._path("model.seqmtl"), genome=self.genome, organism=name,
+            output=self._path("sites"), format="all", json=self._path("scans/sites.json"),
+            threads=self.threads,
+        )  # fmt: skip
+        fingerprint = json.loads(json.dumps(Plan(request, model).fingerprint(name)))
+        found = scan_genome(request, fingerprint)
+        if isinstance(found, str):
+            raise SeqmtlError(found)
+        logger.info("%s: %s", self.output, ", ".join(map(os.path.basename, found["files"])))
+        return self._summed_up(model, name, found)
 
     def _path(self, name: str) -> str:
         return os.path.join(self.output, name)
@@ -140,21 +136,14 @@ class Annotate(_options.Threads):
             logger.info("%s is there, of the same files and options", path)
         return load_model(path)
 
-    def _scan(self, name: str, output: str, file_format: str, least: float | None) -> Any:
-        """Return the request of a scan."""
-        from seqmtl.verbs._scan_options import ScanOptions
-
-        return ScanOptions(
-            model=self._path("model.seqmtl"), genome=self.genome, organism=name,
-            output=self._path(output), format=file_format, min_probability=least,
-            json=self._path(f"scans/{output}.json"), threads=self.threads,
-        )  # fmt: skip
-
-    def _summed_up(self, model: Any, name: str, scans: list[dict[str, Any]]) -> dict[str, Any]:
+    def _summed_up(self, model: Any, name: str, scan: dict[str, Any]) -> dict[str, Any]:
         """Write the summary and the page; return the summary."""
+        from seqmtl.files.streams import numbered_lines
         from seqmtl.verbs.report import Report
 
         own = model.training.get("unlabelled", {}).get(name, {})
+        lines = (line for _, line in numbered_lines(self._path("introns.gff3")))
+        p = [float(line.split(b"\t")[5]) for line in lines if line[:1] != b"#"]
         summary = {
             "schema_version": 1,
             "command": "annotate",
@@ -163,8 +152,9 @@ class Annotate(_options.Threads):
             "genome": self.genome,
             "model": self.model,
             **own,
-            "introns": scans[0]["n_records"],
-            "scans": scans,
+            "introns": len(p),
+            "introns_from": {f"{least:g}": sum(own >= least for own in p) for least in (0.5, 0.9)},
+            "scans": [scan],
         }
         write_json(self._path("summary.json"), summary)
         Report(

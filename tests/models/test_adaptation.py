@@ -107,6 +107,18 @@ class TestProblem:
         scores = [m.decision_function(windows, "man") for m in (one, large)]
         assert_allclose(*scores, atol=0.05)  # both to their tolerance
 
+    def test_learning_again_is_learning_with_trust_and_cost_as_given(self, model, monkeypatch):
+        windows = windows_of("man", 30, 5)
+        monkeypatch.setattr(adaptation, "TRUSTS", {0.5: 1.0})
+        monkeypatch.setattr(adaptation, "COSTS", (1.0,))
+        monkeypatch.setattr(adaptation, "fit_weights", lambda scores, y, weights, share: weights)
+        placed = place(model.kernel, model.tasks, "man")
+        tuned = adaptation.tune(model, placed, "man", windows)
+        assert (tuned.C, tuned.evidence) == (pytest.approx(1.0), {0.5: 1.0})
+        again = adaptation.learn_again(model, placed, "man", windows, tuned)
+        scores = [m.decision_function(windows, "man") for m in (again, model.adapt("man", windows))]
+        assert_allclose(*scores, atol=0.1)  # both to their tolerance
+
 
 class TestRelatives:
     @pytest.mark.parametrize("seed", range(4))

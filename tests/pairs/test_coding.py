@@ -8,7 +8,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 from seqmtl.pairs.chain import join_ends
-from seqmtl.pairs.coding import Frame, Stretch, coding_content, frames_at_sites, open_frames
+from seqmtl.pairs.coding import (
+    Content,
+    Frame,
+    Stretch,
+    coding_content,
+    frames_at_sites,
+    open_frames,
+    shared_content,
+    stops_that_code,
+)
 from seqmtl.sequences import encode, reverse_complement
 from tests.oracles.pairs import ends
 
@@ -123,6 +132,37 @@ def test_too_few_coding_bases_have_no_content():
     assert not found.table.any()
     assert not coding_content([]).table.any()
     assert not coding_content([_stretch("N" * 500)]).table.any()
+
+
+def test_few_coding_bases_lean_on_those_of_relatives():
+    tables = np.random.default_rng(8).normal(size=(4, 3, 4096)).astype(np.float32)
+    tables[3] = 0  # too few bases to tell
+    n = [20_000, 60_000, 0, 2_000]
+    contents = [Content(table, own) for table, own in zip(tables, n, strict=True)]
+    K = np.array([[1, 0.5, 0, 0.2], [0.5, 1, 0, 0.8], [0, 0, 1, 0], [0.2, 0.8, 0, 1.0]])
+    found = shared_content(contents, K)
+    assert [own.n_bases for own in found] == n
+    trust = [0.5, 0.75, 0, 0]
+    assert_allclose(found[0].table, 0.5 * tables[0] + 0.5 * tables[1], atol=1e-6)
+    assert_allclose(found[1].table, 0.75 * tables[1] + 0.25 * tables[0], atol=1e-6)
+    near = (0.2 * trust[0] * tables[0] + 0.8 * trust[1] * tables[1]) / (0.1 + 0.6)
+    assert_allclose(found[3].table, near, atol=1e-6)
+    anyone = (trust[0] * tables[0] + trust[1] * tables[1]) / 1.25
+    assert_allclose(found[2].table, anyone, atol=1e-6)  # like none of the others
+    alone = shared_content(contents[1:2], np.ones((1, 1)))
+    assert_allclose(alone[0].table, tables[1])
+
+
+@pytest.mark.parametrize("code", [(), ("TGA",), ("TAA", "TAG")])
+def test_stop_codons_that_code_are_seen_in_long_frames(code):
+    rng = np.random.default_rng(9)
+    codons = ["".join(own) for own in product("ACGT", repeat=3)]
+    codons = [own for own in codons if own not in STOPS or own in code]
+    end = "".join(stop for stop in STOPS if stop not in code)[:3]
+    genes = ["".join(rng.choice(codons, 900)) + end + _random(rng, 500) for _ in range(60)]
+    assert stops_that_code([_stretch("".join(genes))]) == list(code)
+    assert stops_that_code([_stretch(_random(rng, 100_000))]) == []
+    assert stops_that_code([_stretch("N" * 500)]) == []
 
 
 def test_content_between_sites_is_that_of_the_words_of_six_frames():

@@ -154,6 +154,11 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     page = (out / "report.html").read_text()
     assert "<h1>Introns of c</h1>" in page
     assert "after each round of learning from what was found" in page
+    assert "of calls of probability .9 or more, 91% to 99% were right in organisms left" in page
+    assert summary["right"] == [0.91, 0.99]
+    assert summary["introns_from"]["0.5"] >= summary["introns_from"]["0.9"] > 100
+    for doubt in summary["doubts"]:
+        assert f"Doubt: {doubt}" in page
     made = {path: path.stat().st_mtime_ns for path in out.iterdir() if path.is_file()}
     assert "is there, of the same files and options" in seqmtl(command).err
     changed = {path.name for path, time in made.items() if path.stat().st_mtime_ns != time}
@@ -169,6 +174,25 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     assert min(load_model(out / "model.seqmtl").training["unlabelled"]["c"]["known"]) > 150
     seqmtl(f"report {out} -o {tmp_path}/page.html")
     assert "Introns by model.seqmtl" in (tmp_path / "page.html").read_text()
+
+
+def test_one_scan_writes_what_three_would(new, tmp_path, seqmtl):
+    command = f"scan {new}/pair.seqmtl {_genome(new)} --organism a"
+    seqmtl(f"{command} --format all -o {tmp_path}/sites")
+    seqmtl(f"{command} --format introns -o {tmp_path}/own.gff3")
+    seqmtl(f"{command} --min-probability 0.1 -o {tmp_path}/own.bed.gz")
+    seqmtl(f"{command} -o {tmp_path}/own.bw")
+    pairs = {"introns.gff3": "own.gff3"}
+    for signal in ("donor", "acceptor"):
+        pairs[f"sites.{signal}.bed.gz"] = f"own.{signal}.bed.gz"
+        for strand in ("plus", "minus"):
+            pairs[f"sites.{signal}.{strand}.bw"] = f"own.{signal}.{strand}.bw"
+    for one, other in pairs.items():
+        assert (tmp_path / one).read_bytes() == (tmp_path / other).read_bytes(), one
+    shown = seqmtl(f"{command} --format all -o -", 1).err
+    assert "all writes several files; name them" in shown
+    shown = seqmtl(f"scan {new}/donor {_genome(new)} --organism a --format all -o {tmp_path}/x", 1)
+    assert "introns need a model of seqmtl pair" in shown.err
 
 
 def test_annotate_with_an_organism_of_the_model_has_no_rounds(new, tmp_path, seqmtl, scan):
