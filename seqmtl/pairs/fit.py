@@ -77,8 +77,8 @@ def fit_layer(
 ) -> dict[str, PairLayer]:
     """Fit the layer of every organism: lengths, scales and shifts.
 
-    Lengths are those of the annotation in the training regions. Scale, shift and the exponent of
-    the exon weights maximize the likelihood of the labels of all candidates in `split`, the sum of
+    Lengths are those of the annotation in the training regions. Scale, shifts and the other
+    numbers maximize the likelihood of the labels of all candidates in `split`, the sum of
     the log posteriors of the true sites and of log(1 - posterior) of the others. Organisms share
     values, and have deviations of their own with a Gaussian prior: where there are few sites, they
     stay close to the shared ones.
