@@ -45,10 +45,11 @@ def main() -> None:
     print("| bits | AUPRC | difference | CPU s | peak MB | model MB |\n|---|---|---|---|---|---|")
     for bits, auprc, cpu, mb, size in rows:
         change = auprc - rows[-1][1]
-        error = change.std(ddof=1) / np.sqrt(change.size) if change.size > 1 else np.nan
+        several = change.size > 1
+        error = f" ± {change.std(ddof=1) / np.sqrt(change.size):.4f}" if several else ""
         print(
-            f"| {bits or 'exact'} | {auprc.mean():.4f} | {change.mean():+.4f} ± {error:.4f} "
-            f"| {cpu:.1f} | {mb:.0f} | {size:.0f} |"
+            f"| {bits or 'exact'} | {auprc.mean():.4f} | {change.mean():+.4f}{error} "
+            f"| {cpu:.1f} | {mb:.0f} | {size:.1f} |"
         )
 
 

@@ -7,10 +7,12 @@ import logging
 import pickle
 import signal
 from functools import lru_cache
-from threading import get_ident
+from threading import Lock, get_ident
 from typing import Any
 
 from seqmtl._messages import is_heard
+
+_LOADING = Lock()  # the pieces on a worker wait while the first one loads what they share
 
 
 def run_piece(content: bytes, common: bytes | None) -> tuple[str, str, Any]:
@@ -25,7 +27,8 @@ def run_piece(content: bytes, common: bytes | None) -> tuple[str, str, Any]:
     log.setLevel(level)
     log.addHandler(teller)
     try:
-        shared = () if common is None else (_loaded(common),)
+        with _LOADING:
+            shared = () if common is None else (_loaded(common),)
         return name, "", function(*shared, *arguments)
     finally:
         log.removeHandler(teller)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 PAPERS = ("Sheldon 2008", "Widmer 2012", "Li 2014", "Widmer 2015")
+MARKS = re.compile(r"[|*_<\[]")  # of Markdown
 PLACE = "<!-- tests of equations -->"
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -58,7 +59,10 @@ def table() -> str:
     """Return the table in Markdown."""
     rows = ["| paper | equation | what is checked | test |", "|---|---|---|---|"]
     checks = sorted(find_checks(), key=lambda c: (PAPERS.index(c.paper), min(c.equations | {99})))
-    return "\n".join([*rows, *(f"| {p} | {e} | {w} | `{t}` |" for p, e, w, t in checks)])
+    for paper, place, what, test in checks:
+        shown = MARKS.sub(lambda mark: "\\" + mark[0], what)
+        rows.append(f"| {paper} | {place} | {shown} | `{test}` |")
+    return "\n".join(rows)
 
 
 def add_table(app: Sphinx, docname: str, source: list[str]) -> None:

@@ -46,7 +46,6 @@ from seqmtl import (
     SparseMKLClassifier,
     pareto_path,
 )
-from seqmtl.files.atomic import write_json
 from seqmtl.kernels import RBF, Linear, Normalized, Polynomial
 from seqmtl.tables.one_vs_one import split_pairs, vote
 
@@ -228,34 +227,28 @@ def choose(method: str, train: Problem, full: bool, tol: float, C: float | None)
 def run_unit(job: tuple) -> str:
     """Run all methods on one split unless its file exists; return a status line."""
     folder, out, name, fraction, number, full = job
-    path = out / f"{name}-{fraction:g}-{number}.json"
-    found = json.loads(path.read_text()) if path.exists() else {}
+    path, started, tol = out / f"{name}-{fraction:g}-{number}.json", time.perf_counter(), 1e-3
     warnings.simplefilter("ignore", ConvergenceWarning)
-    started, tol = time.perf_counter(), 1e-3
-    most = 10**9 if full else 650
-    problem = read_problem(folder, name, most, np.random.default_rng(number))
-    train, test = split(problem, fraction, number)
-    if not found:
+
+    def run() -> dict:
+        most = 10**9 if full else 650
+        problem = read_problem(folder, name, most, np.random.default_rng(number))
+        train, test = split(problem, fraction, number)
         chosen = settings_for(out / f"{name}-{fraction:g}-settings.json", train, full, tol)
         found = {"settings": chosen, "n_train": len(train.X), "n_test": len(test.X)}
         found["pareto"] = trace(train, test, chosen["pareto"][0], tol)
-    missing = [
-        (method, setting)
-        for method in METHODS[1:]
-        for setting in (
-            candidates(method) if method.startswith("mm") else [found["settings"][method]]
-        )
-        if json.dumps(setting) not in found.get(method, {})
-    ]
-    if not missing:
+        for method in METHODS[1:]:
+            tried = candidates(method) if method.startswith("mm") else [chosen[method]]
+            models = [build(method, tuple(setting), tol) for setting in tried]
+            found[method] = {
+                json.dumps(setting): accuracy(model.fit(*train[:2], tasks=train.tasks), test)
+                for setting, model in zip(tried, models, strict=True)
+            }
+        return found | {"seconds": round(time.perf_counter() - started, 1)}
+
+    if path.exists():
         return f"{path.name}: already done"
-    for method, setting in missing:
-        model = build(method, tuple(setting), tol).fit(train.X, train.y, tasks=train.tasks)
-        found.setdefault(method, {})[json.dumps(setting)] = accuracy(model, test)
-    seconds = time.perf_counter() - started
-    found["seconds"] = round(found.get("seconds", 0.0) + seconds, 1)
-    write_json(path, found)
-    return f"{path.name}: {seconds:.1f} s"
+    return f"{path.name}: {kept(path, run)['seconds']} s"
 
 
 def trace(train: Problem, test: Problem, C: float, tol: float) -> dict[str, dict]:

@@ -115,18 +115,13 @@ def write_tables(out: Path) -> str:
                         f"{'':<17}tasks better at p < 1 than at infinity: {better} of {every}"
                     )
         lines.append("")
+    lines.append("mean over the cells; against the best p < 1: cells worse, equal, better")
     for row in dict.fromkeys(cell["row"] for cell in cells):
         mine = [cell for cell in cells if cell["row"] == row]
-        counts = [
-            f"{sum(cell[key] == word for cell in mine)} {word}"
-            for key, words in (
-                ("against", ("worse", "equal", "better")),
-                ("verdict", ("below", "within 2 sd", "above")),
-            )
-            for word in words
-        ]
-        lines.append(f"{row:<9} against p < 1: {', '.join(counts[:3])}; "
-                     f"against the paper: {', '.join(counts[3:])}")  # fmt: skip
+        ours, paper = (np.mean([cell[key] for cell in mine]) for key in ("mean", "paper"))
+        words = [cell["against"] for cell in mine]
+        counts = ", ".join(str(words.count(word)) for word in ("worse", "equal", "better"))
+        lines.append(f"{row:<9} ours {ours:.2f}, paper {paper:.2f}; {counts}")
     text = "\n".join(lines) + "\n"
     write_lines(out / "tables.txt", [text])
     write_json(out / "cells.json", cells)
@@ -139,7 +134,7 @@ def judge(ours: np.ndarray, paper: float, best: np.ndarray) -> dict:
     sd = float(ours.std(ddof=1)) if ours.size > 1 else 0.0
     near = abs(mean - paper) <= 2.0 * sd
     verdict = "within 2 sd" if near else ("above" if mean > paper else "below")
-    gain, against = ours - best, "equal"
+    gain, against = ours - best, ""
     if ours.size > 1:
         least = student.ppf(0.975, ours.size - 1) * gain.std(ddof=1) / np.sqrt(ours.size)
         against = "better" if gain.mean() > least else "worse" if gain.mean() < -least else "equal"

@@ -4,7 +4,7 @@
 
 The birds of the paper are not public. Here the labels are wet and dry hours at an airport, and the
 tasks are months. The file holds X (n, d), y (-1 or +1), task (0 to 11), day_of_month, task_names
-and edges.
+and edges, and `has_common_days` if the tasks are hours of the same days, which are then split once.
 
 - POOL is one SVM for all months, with the sine and cosine of the month as features; INDIV is one
   SVM per month; CYCLE uses the product of a kernel on hours and the graphical task kernel of the
@@ -21,8 +21,8 @@ and edges.
 
 As in the paper, C is chosen from 1e-1, 10, 1e3, 1e5 and gamma from 1e-3, 1e-1, 10, 1e3; --full uses
 the larger grid of Figures 2 and 3, 1e-3, 1e-2 .. 1e5 for both. Every finished repeat is a file in
---out, so an interrupted run can be resumed. The defaults take about 17 minutes on one core, --full
-five to seven times as long.
+--out, so an interrupted run can be resumed. The defaults take 20 to 30 minutes on one core,
+--full five to seven times as long.
 
 Prints the tables and writes figure.png into --out: the paper's Figure 2, at the largest size, and
 Figure 3, next to the same on test hours. Results: docs/papers.md.
@@ -74,6 +74,7 @@ class Hours(NamedTuple):
     day: Rows
     names: tuple[str, ...]
     A: Array
+    has_common_days: bool = False
 
 
 class Split(NamedTuple):
@@ -91,7 +92,7 @@ def load(path: Path) -> Hours:
         A = np.zeros((len(names), len(names)))
         A[tuple(data["edges"].T)] = 1.0
         y, month, day = (data[key].astype(np.int64) for key in ("y", "task", "day_of_month"))
-        return Hours(data["X"], y, month, day, names, np.maximum(A, A.T))
+        return Hours(data["X"], y, month, day, names, np.maximum(A, A.T), "has_common_days" in data)
 
 
 def draw_split(hours: Hours, size: int, repeat: int) -> Split:
@@ -102,7 +103,10 @@ def draw_split(hours: Hours, size: int, repeat: int) -> Split:
         rows = np.flatnonzero(hours.month == month)
         wet = np.unique(hours.day[rows[hours.y[rows] > 0]])
         dry = np.setdiff1d(hours.day[rows], wet)
-        cuts = [np.split(rng.permutation(d), _quarters(d.size)) for d in (wet, dry)]
+        strata, dealer = (wet, dry), rng
+        if hours.has_common_days:  # dealt in the same way for every task
+            strata, dealer = (np.unique(hours.day),), np.random.default_rng(repeat)
+        cuts = [np.split(dealer.permutation(d), _quarters(d.size)) for d in strata]
         days = [np.concatenate(pair) for pair in zip(*cuts, strict=True)]
         dealt = [rows[np.isin(hours.day[rows], part)] for part in days]
         if any(np.unique(hours.y[part]).size < 2 for part in dealt):

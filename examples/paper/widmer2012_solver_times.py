@@ -36,14 +36,13 @@ known more precisely than the duality gap, which is printed. Times to a given di
 interpolated between points on logarithmic axes.
 
 Every time is the median of --repeats runs (libsvm: a single run above 2 s). The default takes about
-8 minutes and 3 GiB. Sizes of datasets already in OUT/results.json are not measured again. Also
-writes OUT/figure.png. Results: docs/papers.md.
+8 minutes and 3 GiB. Sizes of datasets that have a file in OUT are not measured again. Also writes
+OUT/figure.png. Results: docs/papers.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -55,7 +54,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from _shared import Options
+from _shared import Options, kept
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
@@ -63,7 +62,6 @@ from threadpoolctl import threadpool_limits
 from seqmtl import TaskKernel
 from seqmtl.evaluation.figures import GREY, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.features.numeric import NumericRows
-from seqmtl.files.atomic import atomic_write
 from seqmtl.solvers.dcd import Descent, Progress, Solution, State
 from seqmtl.solvers.problem import Problem
 
@@ -315,21 +313,16 @@ def measure(sample: Sample, limit: float, repeats: int) -> dict[str, Any]:
 
 def run(arguments: argparse.Namespace) -> dict[str, dict[int, dict[str, Any]]]:
     """Measure what the results lack; return them by dataset and size."""
-    path = arguments.out / "results.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     found: dict[str, dict[int, dict[str, Any]]] = {}
+    limits = arguments.limit, arguments.repeats
     for name in arguments.data_sets:
-        whole = load(arguments.data, name)
+        whole, found[name] = load(arguments.data, name), {}
         descend(whole.take(min(whole.n, 500)), 1e-9)  # compile, or load from the cache
-        sizes = [whole.n >> halving for halving in range(arguments.halvings, -1, -1)]
-        done = known.setdefault(name, {})
-        for n in sizes:
-            if str(n) not in done:
+        for n in (whole.n >> halving for halving in range(arguments.halvings, -1, -1)):
+            path = arguments.out / f"{name}_{n}.json"
+            if not path.exists():
                 print(f"{TITLES[name]}: {n:,} examples", flush=True)
-                done[str(n)] = measure(whole.take(n), arguments.limit, arguments.repeats)
-                with atomic_write(path) as stream:
-                    json.dump(known, stream, indent=1)
-        found[name] = {n: done[str(n)] for n in sizes}
+            found[name][n] = kept(path, lambda w=whole, n=n: measure(w.take(n), *limits))
     return found
 
 

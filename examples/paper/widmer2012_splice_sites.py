@@ -20,8 +20,8 @@ and libsvm's cache of it (12 n^2 bytes) exceed --memory, or the process takes --
 
 Times are CPU seconds of one thread, from the windows in memory to the solution; each process has
 loaded its compiled loops before. Resumes: what OUT/results.json has is not measured again. Also
-writes OUT/figure.png and .svg, and prints the table. The default takes about an hour and up to 13
-GiB; --quick takes sizes that end within two minutes.
+writes OUT/figure.png and .svg, and prints the table. The default takes up to 13 GiB; --quick takes
+sizes that end within two minutes.
 
 The published seconds are those of `results/learning_curve_splicing.pickle` in the authors' code
 (github.com/cwidmer/mtl_dcd_ecml), for DCD to eps 1e-3 on their splice sites of fly, mouse, human
@@ -31,6 +31,7 @@ and cow. The times of their MTK are not in that file.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
 import sys
@@ -40,15 +41,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _shared import Options
 
 from seqmtl import PositionalKmers, TaskKernel, Windows, read_windows
-from seqmtl._kinds import require_matplotlib
-from seqmtl.files.atomic import atomic_write
+from seqmtl.evaluation.figures import GREY, PALETTE, figure_style, new_figure, save_figure
+from seqmtl.files.atomic import write_json
 from seqmtl.kernels import WeightedDegreeKernel
 from seqmtl.models.fit import train_windows
 from seqmtl.models.training import Settings
 
-sys.path += [str(Path(__file__).parent), str(Path(__file__).resolve().parents[2] / "benchmarks")]
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 from _common import peak_mib, run_alone
 from bench_large import PAPER_SECONDS, simulate_windows
@@ -56,20 +58,29 @@ from widmer2012_solver_times import fit_libsvm
 
 FEATURES = {"hashed": "wd:8,hash:22", "default": None}
 METHODS = {"hashed": "DCD, wd:8 hashed", "default": "DCD, default features", "mtk": "MTK, wd:8"}
-REAL = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 63_920, 125_000, 250_000)
-QUICK = {"real": (500, 1_000, 2_000, 4_000), "simulated": (4_000, 16_000)}
+REAL = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 63_920, 125_000, 250_000]
+QUICK = {"real": [500, 1_000, 2_000, 4_000], "simulated": [4_000, 16_000]}
 TOLERANCES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # of libsvm
 WINDOW = 200  # bases of simulated windows, as in the paper
 GIB = 2.0**30
 
 
+def sample(windows: Windows, n: int) -> Windows:
+    """Return about n random windows, in the shares of tasks and classes, but two of each."""
+    order = np.random.default_rng(0).permutation(len(windows))
+    groups = 2 * windows.task_ids[order] + (windows.labels[order] > 0)
+    rows = []
+    for group in np.unique(groups):
+        own = order[groups == group]
+        rows.append(own[: max(round(n * own.size / order.size), 2)])
+    return windows[np.sort(np.concatenate(rows))]
+
+
 def windows_of(source: str, n: int) -> Windows:
-    """Return n simulated windows, or n random ones of the training rows of a table."""
+    """Return n simulated windows, or a sample of the training rows of a table."""
     if source == "simulated":
         return simulate_windows(n, 4, WINDOW)
-    windows = read_windows(source, split="train")
-    rows = np.random.default_rng(0).permutation(len(windows))[:n]
-    return windows[np.sort(rows)]
+    return sample(read_windows(source, split="train"), n)
 
 
 def task_kernel(windows: Windows) -> TaskKernel:
@@ -125,8 +136,7 @@ def fit_kernel(windows: Windows, tol: float) -> dict[str, float]:
 def train_once(source: str, method: str, n: int, tol: float) -> dict[str, Any]:
     """Train one method at one size, once its compiled loops are loaded; return what it took."""
     windows = windows_of(source, n)
-    rows = np.sort(np.random.default_rng(1).permutation(len(windows))[:300])
-    for part in (windows[rows], windows):
+    for part in (sample(windows, 300), windows):
         if method == "mtk":
             found = fit_kernel(part, tol)
         else:
@@ -139,9 +149,10 @@ def measure(source: str, method: str, n: int, arguments: argparse.Namespace) -> 
     needed = 12.0 * (n + 2.0) ** 2 / GIB
     if method == "mtk" and needed > arguments.memory:
         return {"ended": f"memory: {needed:.0f} GiB"}
-    once = ("--once", source, method, n, "--tol", arguments.tol)
     try:
-        return run_alone(__file__, arguments.data, *once, limit=arguments.limit)
+        return run_alone(
+            __file__, "--once", source, method, n, arguments.tol, limit=arguments.limit
+        )
     except subprocess.TimeoutExpired:
         return {"ended": f"time: {arguments.limit:.0f} s"}
 
@@ -150,23 +161,21 @@ def run(arguments: argparse.Namespace) -> dict[str, dict[str, dict[int, dict[str
     """Measure what the results lack; return them by source, method and size."""
     path = arguments.out / "results.json"
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    sizes = QUICK if arguments.quick else {"real": REAL, "simulated": tuple(PAPER_SECONDS)}
+    sizes = {"real": arguments.real, "simulated": arguments.simulated}
     found: dict[str, dict[str, dict[int, dict[str, Any]]]] = {}
-    for source, method in ((s, m) for s in sizes for m in METHODS):
-        if source == "simulated" and method == "mtk":
-            continue
-        here = arguments.data if source == "real" else source
-        done = known.setdefault(f"{source} {method} {arguments.tol:g}", {})
-        own = found.setdefault(source, {}).setdefault(method, {})
-        for n in sizes[source]:
+    for source, numbers in sizes.items():
+        methods = [method for method in METHODS if (source, method) != ("simulated", "mtk")]
+        curves = found[source] = {method: {} for method in methods}
+        for n, method in itertools.product(numbers, methods):
+            done = known.setdefault(f"{source} {method}", {})
+            if any("ended" in own for own in curves[method].values()):
+                continue
             if str(n) not in done:
                 print(f"{METHODS[method]}: {n:,} {source} windows", flush=True)
+                here = arguments.data if source == "real" else source
                 done[str(n)] = measure(here, method, n, arguments)
-                with atomic_write(path) as stream:
-                    json.dump(known, stream, indent=1)
-            own[n] = done[str(n)]
-            if "ended" in own[n]:
-                break
+                write_json(path, known)
+            curves[method][n] = done[str(n)]
     return found
 
 
@@ -196,8 +205,6 @@ def report(found: dict[str, dict[str, dict[int, dict[str, Any]]]]) -> str:
 
 def draw(found: dict[str, dict[str, dict[int, dict[str, Any]]]], folder: Path) -> None:
     """Draw CPU seconds by the number of windows: real solid, simulated dashed."""
-    from seqmtl.evaluation.figures import GREY, PALETTE, figure_style, new_figure, save_figure
-
     with figure_style():
         figure = new_figure(7.2, 5.0)
         axes = figure.subplots()
@@ -221,25 +228,20 @@ def draw(found: dict[str, dict[str, dict[int, dict[str, Any]]]], folder: Path) -
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    argv = sys.argv[1:] if argv is None else argv
+    if argv and argv[0] == "--once":
+        source, method, n, tol = argv[1:]
+        print(json.dumps(train_once(source, method, int(n), float(tol))))
+        return
+    parser = Options(__doc__, QUICK, ("data", "tol"))
     parser.add_argument("data", help="table of windows with a split column")
-    parser.add_argument("--out", type=Path, help="folder to write to")
-    parser.add_argument("--quick", action="store_true", help="small sizes: two minutes")
+    sizes = {"type": int, "nargs": "*"}
+    parser.add_argument("--real", **sizes, default=REAL, help="numbers of real windows")
+    parser.add_argument("--simulated", **sizes, default=[*PAPER_SECONDS], help="and of simulated")
     parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap (1e-3)")
     parser.add_argument("--limit", type=float, default=1800.0, help="seconds of a process (1800)")
     parser.add_argument("--memory", type=float, default=13.0, help="GiB of the MTK (13)")
-    parser.add_argument("--once", nargs=3, help=argparse.SUPPRESS)
-    arguments = parser.parse_args(argv)
-    if arguments.once:
-        source, method, n = arguments.once
-        print(json.dumps(train_once(source, method, int(n), arguments.tol)))
-        return
-    require_matplotlib("the figure")
-    if arguments.out is None:
-        parser.error("--out is needed")
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    arguments = parser.start(argv, lambda given: [Path(given.data)])
     found = run(arguments)
     print(report(found))
     draw(found, arguments.out)

@@ -1,128 +1,215 @@
-"""Learning curves of individual, union, multi-task and multi-kernel models, organism by organism.
+r"""Multi-task MKL on transcription starts, beside fixed similarities, individual and union models.
 
-The protocol of Widmer, Kloft, Sreedharan, Raetsch (2015), section 4.3, at several training sizes:
+Section 4.3 and Figure 4 of Widmer, Kloft, Sreedharan, Raetsch (2015), on your windows, at several
+training sizes:
 
-    python examples/paper/widmer2015_learning_curves.py tss.tsv.gz --tree epdnew_complete \
-        --sizes 100 300 1000 --splits 10 --out curves
+    python examples/paper/widmer2015_learning_curves.py tss.tsv.gz --alignment rrna.fasta \
+        --out curves
 
-Each size is one run of `seqmtl compare` (nested samples, cost tuned by cross-validation,
-resumable). Writes OUT/N.json for every size, OUT/curves.tsv and OUT/curves.png, and prints where
-MT-MKL is worse than the better of individual and union. Further options of `seqmtl compare` may
-follow `--`.
+All organisms with a sequence in the alignment are used. As published: task kernels
+exp(-distance / scale) of Hamming distances of ribosomal RNA at scales 0.1, 7.55 and 15, p = 2,
+weighted-degree features, cost tuned on training windows, AUROC on test windows, ten splits. The
+paper gives no unit of the distances; here they are percent of the columns, so that the smallest
+scale makes organisms independent. It gives no p and no degree either.
+
+=================  ===========================================================
+individual, union  an SVM per organism, and one for all
+fixed              the kernel of the middle scale ("MTL" of the paper)
+MKL                learnt weights of all scales ("MT-MKL")
+tree               similarity by the tree of average linkage of the distances
+hierarchical       learnt weights of the clades of this tree
+=================  ===========================================================
+
+Writes OUT/auroc.tsv (by organism), OUT/differences.tsv (MKL minus each other method, paired by
+split), OUT/curves.png and the results of `seqmtl compare`, from which the same command resumes.
+--quick takes a minute and shows the same kinds of output.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
+import statistics
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-import matplotlib.pyplot as plt
-import numpy as np
+from _shared import Options
 
+from seqmtl import read_windows
+from seqmtl._names import match_names
 from seqmtl.cli.main import main as seqmtl
+from seqmtl.evaluation.figures import DASHES, PALETTE, figure_style, new_figure, save_figure
+from seqmtl.exceptions import UnknownTaskError
+from seqmtl.similarity.distances import read_alignment_distances
 
-COLOURS = {"individual": "#888888", "union": "#d95f02", "mtl": "#1b9e77", "mkl": "#7570b3"}
+MKL, MEAN = "MKL", "mean"
+PUBLISHED = ("individual", "union", "fixed", MKL)  # the methods of the paper
+METHODS = (*PUBLISHED, "tree", "hierarchical")
+QUICK = {"sizes": [20, 40], "splits": 2, "features": "wd:3", "C": "1"}
+
+#: AUROC of every split, by size, organism (or "mean") and method.
+Table = dict[int, dict[str, dict[str, list[float]]]]
 
 
-def run_sizes(args: argparse.Namespace) -> dict[int, dict]:
-    """Compare the methods at every size."""
-    args.out.mkdir(parents=True, exist_ok=True)
-    found = {}
-    for size in args.sizes:
-        path = args.out / f"{size}.json"
-        code = seqmtl(
-            ["compare", args.data, "--tree", args.tree, "--splits", str(args.splits),
-             "--per-organism", str(size), "--json", str(path), *args.options]
-        )  # fmt: skip
-        if code not in (0, 3):
-            sys.exit(code)
-        found[size] = json.loads(path.read_text())["methods"]
+def runs(scales: Sequence[float]) -> dict[str, tuple[list[str], dict[str, str]]]:
+    """Return the options of every comparison, and what its methods are called here."""
+    middle, every = sorted(scales)[len(scales) // 2], ",".join(f"{s / 100:g}" for s in scales)
+    fixed = ["--methods", "individual,union,mtl", "--similarity", "smooth", "--mkl", "smooth"]
+    return {
+        "fixed": ([*fixed, "--scales", f"{middle / 100:g}"], {"mtl": "fixed"}),
+        "smooth": (["--methods", "mkl", "--mkl", "smooth", "--scales", every], {"mkl": MKL}),
+        "clades": (
+            ["--methods", "mtl,mkl", "--similarity", "tree", "--mkl", "hierarchical"],
+            {"mtl": "tree", "mkl": "hierarchical"},
+        ),
+    }
+
+
+def organisms(data: str, alignment: str) -> list[str]:
+    """Return the organisms of the windows that have a sequence in the alignment."""
+    aligned, found = read_alignment_distances(alignment).names, []
+    for name in read_windows(data).task_names:
+        try:
+            match_names([name], aligned, alignment)
+        except UnknownTaskError:
+            print(f"{name} is not in {alignment}: left out", flush=True)
+        else:
+            found.append(name)
+    if len(found) < 2:
+        sys.exit(f"{alignment} must have at least two organisms of {data}, got {len(found)}")
     return found
 
 
-def collect(found: dict[int, dict], metric: str) -> dict[tuple[str, str], np.ndarray]:
-    """Return the metric by method and organism (or "mean"), shape (sizes, splits)."""
-    curves = {}
-    first = next(iter(found.values()))
-    for method, results in first.items():
-        for name in results["tasks"]:
-            curves[method, name] = np.array(
-                [methods[method]["tasks"][name][metric] for methods in found.values()]
-            )
-        every = [curves[method, name] for name in results["tasks"]]
-        curves[method, "mean"] = np.mean(every, axis=0)
-    return curves
+def compare(names: Sequence[str], args: argparse.Namespace) -> Table:
+    """Run every method at every size."""
+    found: Table = {}
+    common = [args.data, "--alignment", args.alignment, "--organisms", ",".join(names)]
+    common += ["--features", args.features, "-C", args.C, "--splits", f"{args.splits}"]
+    common += ["--seed", f"{args.seed}", "--threads", f"{args.threads}"]
+    for size in args.sizes:
+        by_method: dict[str, Any] = {}
+        for run, (options, called) in runs(args.scales).items():
+            path = args.out / f"{size}.{run}.json"
+            command = ["compare", *common, *options, "--per-organism", f"{size}"]
+            code = seqmtl([*command, "--json", str(path)])
+            if code not in (0, 3):  # 3: some run has not converged
+                sys.exit(code)
+            methods = json.loads(path.read_text(encoding="utf-8"))["methods"]
+            by_method |= {called.get(m, m): own["tasks"] for m, own in methods.items()}
+        own = {n: {m: by_method[m][n]["auroc"] for m in METHODS} for n in names}
+        found[size] = own | {MEAN: {m: averages(own[n][m] for n in names) for m in METHODS}}
+    return found
 
 
-def draw(curves: dict[tuple[str, str], np.ndarray], sizes: list[int], metric: str, path: Path):
-    """Draw one panel per organism."""
-    names = list(dict.fromkeys(name for _, name in curves))
+def averages(rows: Iterable[Sequence[float]]) -> list[float]:
+    """Return the mean of every column."""
+    return [statistics.fmean(column) for column in zip(*rows, strict=True)]
+
+
+def shown(values: Sequence[float], sign: str = "") -> tuple[str, str]:
+    """Return the mean, and the standard deviation over the splits, NA for a single one."""
+    spread = f"{statistics.stdev(values):.4f}" if len(values) > 1 else "NA"
+    return f"{statistics.fmean(values):{sign}.4f}", spread
+
+
+def differences(row: dict[str, list[float]]) -> dict[str, list[float]]:
+    """Return MKL minus every other method, split by split."""
+    return {m: [a - b for a, b in zip(row[MKL], row[m], strict=True)] for m in METHODS if m != MKL}
+
+
+def best(table: dict[str, dict[str, list[float]]], methods: Sequence[str]) -> list[str]:
+    """Return the organisms in which MKL has the highest mean of these methods."""
+    means = {n: {m: statistics.fmean(row[m]) for m in methods} for n, row in table.items()}
+    return [n for n, own in means.items() if n != MEAN and own[MKL] >= max(own.values())]
+
+
+def report(found: Table) -> str:
+    """Return the tables and verdicts as text."""
+    lines = []
+    for size, table in found.items():
+        lines.append(f"\n{size} windows per organism, AUROC: mean and standard deviation of splits")
+        lines.append(f"{'':<18}" + "".join(f"{m:>16}" for m in METHODS))
+        for name, row in table.items():
+            cells = [" ".join(shown(row[m])) for m in METHODS]
+            lines.append(f"{name:<18}" + "".join(f"{cell:>16}" for cell in cells))
+        gains = [" ".join(shown(own, "+")) for own in differences(table[MEAN]).values()]
+        others = [m for m in METHODS if m != MKL]
+        pairs = [f"{m} {gain}" for m, gain in zip(others, gains, strict=True)]
+        lines.append("MKL minus, paired: " + ", ".join(pairs))
+        for what, methods in (("the paper's methods", PUBLISHED), ("all methods", METHODS)):
+            own = best(table, methods)
+            lines.append(f"MKL is the best of {what} in {len(own)} of {len(table) - 1} organisms")
+    return "\n".join(lines)
+
+
+def write_tables(found: Table, folder: Path) -> None:
+    """Write auroc.tsv and differences.tsv."""
+    for path, what, tables in (
+        ("auroc.tsv", "method", lambda row: row),
+        ("differences.tsv", "MKL_minus", differences),
+    ):
+        with open(folder / path, "w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+            writer.writerow(["windows", "organism", what, "splits", "mean", "sd"])
+            for size, table in found.items():
+                for name, row in table.items():
+                    for method, values in tables(row).items():
+                        writer.writerow([size, name, method, len(values), *shown(values)])
+
+
+def draw(found: Table, path: Path) -> None:
+    """Draw the mean and deviation of every method against the size, a panel per organism."""
+    names, sizes = list(next(iter(found.values()))), list(found)
     n_columns = min(4, len(names))
     n_rows = -(-len(names) // n_columns)
-    figure, panels = plt.subplots(
-        n_rows, n_columns, figsize=(3.2 * n_columns, 2.7 * n_rows), squeeze=False, sharex=True,
-        layout="constrained",
-    )  # fmt: skip
-    for panel, name in zip(panels.flat, names, strict=False):
-        for method in dict.fromkeys(method for method, _ in curves):
-            values = curves[method, name]
-            panel.errorbar(
-                sizes, values.mean(axis=1), values.std(axis=1), label=method, marker="o", ms=3,
-                lw=1.3, capsize=2, color=COLOURS.get(method),
-            )  # fmt: skip
-        panel.set_xscale("log")
-        panel.set_xticks(sizes, [str(size) for size in sizes])
-        panel.minorticks_off()
-        panel.set_title(name.replace("_", " "), fontsize=10)
-        panel.grid(alpha=0.3)
-    for panel in panels.flat[len(names) :]:
-        panel.set_visible(False)
-    panels[0, 0].legend(fontsize=8)
-    figure.supxlabel("training windows per organism")
-    figure.supylabel(metric.upper())
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    with figure_style():
+        figure = new_figure(3.0 * n_columns, 2.5 * n_rows + 0.5)
+        panels = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True).flat
+        for panel, name in zip(panels, names, strict=False):
+            for m, method in enumerate(METHODS):
+                values = [found[size][name][method] for size in sizes]
+                spread = [statistics.stdev(own) if len(own) > 1 else 0.0 for own in values]
+                panel.errorbar(
+                    sizes, [statistics.fmean(own) for own in values], spread, label=method,
+                    marker="o", markersize=3, linewidth=1.3, capsize=2, color=PALETTE[m],
+                    linestyle=DASHES[m % 4],
+                )  # fmt: skip
+            panel.set(title=name.replace("_", " "), xscale="log")
+            panel.set_xticks(sizes, [str(size) for size in sizes])
+            panel.minorticks_off()
+            panel.grid(alpha=0.3)
+        for panel in panels:
+            panel.set_visible(False)
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=len(METHODS))
+        figure.supxlabel("training windows per organism")
+        figure.supylabel("AUROC")
+        save_figure(figure, path)
 
 
-def write_table(curves: dict[tuple[str, str], np.ndarray], sizes: list[int], path: Path) -> None:
-    """Write mean and standard deviation over the splits."""
-    lines = ["organism\tmethod\t" + "\t".join(f"{size}\t{size}_sd" for size in sizes)]
-    for (method, name), values in curves.items():
-        pairs = zip(values.mean(axis=1), values.std(axis=1), strict=True)
-        lines.append(f"{name}\t{method}\t" + "\t".join(f"{m:.4f}\t{s:.4f}" for m, s in pairs))
-    path.write_text("\n".join(lines) + "\n")
-
-
-def judge(curves: dict[tuple[str, str], np.ndarray], sizes: list[int]) -> None:
-    """Print where MT-MKL is worse than the better of individual and union, with errors."""
-    for name in dict.fromkeys(name for _, name in curves):
-        both = [curves[method, name].mean(axis=1) for method in ("individual", "union")]
-        better = np.where(both[0] >= both[1], 0, 1)
-        for s, size in enumerate(sizes):
-            rival = ("individual", "union")[better[s]]
-            gain = curves["mkl", name][s] - curves[rival, name][s]
-            error = gain.std(ddof=1) / np.sqrt(gain.size) if gain.size > 1 else np.nan
-            verdict = "better" if gain.mean() > 0 else "WORSE"
-            print(f"{name:20} {size:6}  {gain.mean():+.4f} +- {error:.4f} {verdict} than {rival}")
-
-
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data")
-    parser.add_argument("--tree", required=True)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300, 1000, 3000])
+    parser = Options(__doc__, QUICK, ("scales", "features", "C", "seed"))
+    parser.add_argument("data", help="labelled windows")
+    parser.add_argument("--alignment", required=True, help="aligned ribosomal RNA, FASTA")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300, 1000])
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--metric", choices=("auroc", "auprc_windows"), default="auprc_windows")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("options", nargs="*", help="for seqmtl compare, after --")
-    args = parser.parse_args()
-    curves = collect(run_sizes(args), args.metric)
-    write_table(curves, args.sizes, args.out / "curves.tsv")
-    draw(curves, args.sizes, args.metric, args.out / "curves.png")
-    judge(curves, args.sizes)
+    parser.add_argument(
+        "--scales", type=float, nargs="+", default=[0.1, 7.55, 15.0], help="percent (0.1 7.55 15)"
+    )
+    parser.add_argument("--features", default="wd:6", help="wd:6")
+    parser.add_argument("-C", default="0.1,1,10", help="costs (0.1,1,10)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
+    args = parser.start(argv, lambda given: [Path(given.data), Path(given.alignment)])
+    names = organisms(args.data, args.alignment)
+    found = compare(names, args)
+    write_tables(found, args.out)
+    draw(found, args.out / "curves.png")
+    print(report(found))
 
 
 if __name__ == "__main__":

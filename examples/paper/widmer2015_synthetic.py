@@ -135,18 +135,13 @@ def run_seed(seed: int, arguments: argparse.Namespace) -> dict[str, dict[str, An
     return results
 
 
-def interval(values: Array) -> str:
-    """Format mean and 95 % confidence interval."""
-    return with_spread(values, "8.4f", 0.95)
-
-
 def report(runs: list[dict[str, dict[str, Any]]]) -> str:
     """Format the tables of AUROC, paired differences and weights."""
     auroc = {name: np.array([run[name]["auroc"] for run in runs]) for name in runs[0]}
     lines = [f"{'method':14}{'AUROC':>17}{'  median C':>12}"]
     for name, values in auroc.items():
         C = np.median([run[name]["C"] for run in runs])
-        lines.append(f"{name:14}{interval(values):>17}{C:12.0e}")
+        lines.append(f"{name:14}{with_spread(values, '8.4f', 0.95):>17}{C:12.0e}")
     lines += ["", f"{'difference':28}{'AUROC':>17}{'  seeds > 0':>12}"]
     names = list(auroc)
     pairs = [("union", "individual"), ("vanilla MTL", "union")]
@@ -154,7 +149,9 @@ def report(runs: list[dict[str, dict[str, Any]]]) -> str:
     for name, other in pairs:
         change = auroc[name] - auroc[other]
         text = f"{name} - {other}"
-        lines.append(f"{text:28}{interval(change):>17}{(change > 0).sum():9}/{len(runs)}")
+        lines.append(
+            f"{text:28}{with_spread(change, '8.4f', 0.95):>17}{(change > 0).sum():9}/{len(runs)}"
+        )
     sizes = sorted({len(k["tasks"]) for k in runs[0][names[-1]]["weights"]}, reverse=True)
     heads = "".join(f"{size:>8}" for size in sizes)
     lines += ["", f"{'mean weight of groups of':28}{heads} tasks, in % of all"]

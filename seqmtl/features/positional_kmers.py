@@ -64,8 +64,9 @@ class PositionalKmers(FeatureDefinition):
     splitmix64 finaliser of ``(code + slot * 0x9E3779B97F4A7C15) ^ (slot << 40)``, slot = 65536 *
     level + bin, modulo 2**64, truncated to the lowest hash_bits bits. The hash is part of the
     model format. K-mers that share a hashed index share a weight. There are no signs, so that the
-    kernel exceeds the exact one, in expectation, by the product of the sums of both rows over
-    2**hash_bits: nearly a constant, which the bias absorbs.
+    kernel of two windows exceeds the exact one by the product of the sums of both rows over
+    2**hash_bits in expectation, nearly a constant, which the intercept absorbs; and differs from
+    that with a standard deviation of nearly 2**(-hash_bits / 2), which costs accuracy.
 
     References
     ----------

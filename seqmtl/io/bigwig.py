@@ -286,7 +286,7 @@ def _merge(
     return merged
 
 
-def _totals(zoom: IO[bytes]) -> tuple[int, float, float, float, float]:
+def _totals(zoom: IO[bytes]) -> tuple[float, ...]:
     """Return number of bases, minimum, maximum, sum and sum of squares of all values."""
     parts = [
         [merge.reduce(records[name].astype(np.float64)) for name, merge in _MERGED.items()]
@@ -294,7 +294,7 @@ def _totals(zoom: IO[bytes]) -> tuple[int, float, float, float, float]:
     ]
     columns = np.array(parts or [[0.0] * len(_MERGED)]).T
     n, *others = (merge.reduce(own) for merge, own in zip(_MERGED.values(), columns, strict=True))
-    return int(n), *map(float, others)
+    return (int(n), *map(float, others))
 
 
 def _contig_tree(lengths: Mapping[str, int], offset: int) -> bytes:

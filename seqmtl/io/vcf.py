@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
+from urllib.parse import quote
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, first_bytes, numbered_lines, readable, source_name
@@ -165,10 +166,4 @@ def add_info(row: list[bytes], entry: bytes) -> bytes:
 
 def escape(text: str) -> str:
     """Escape as ``%XX`` (VCF 4.3) what is special in INFO or not printable ASCII."""
-    plain = "-_./+*<>[]()"
-    return "".join(
-        letter
-        if letter.isascii() and (letter.isalnum() or letter in plain)
-        else "".join(f"%{byte:02X}" for byte in letter.encode("utf-8", "surrogateescape"))
-        for letter in text
-    )
+    return quote(text, safe="/+*<>[]()", errors="surrogateescape").replace("~", "%7E")

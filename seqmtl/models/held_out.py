@@ -24,13 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order, stop_if_over
+from seqmtl.blocks import Rows
 from seqmtl.features._base import gram_matrix
 from seqmtl.models.calibration import calibrate_tasks, find_copies
 from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import couple
 from seqmtl.models.training import Settings, class_factors, solve
 from seqmtl.similarity import TaskKernel
+from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.losses import LOSSES
+from seqmtl.solvers.polish import JointProblem
+from seqmtl.solvers.problem import Problem
 from seqmtl.solvers.weights import scores_of
 
 Array = NDArray[np.float64]
@@ -80,6 +84,8 @@ class CrossValidation:
         Cache of kernel matrices of parts of feature maps; new ones are added.
     scales : ndarray of float64, shape (G,), optional
         Factor on the kernel of every view of the features. Default: 1.
+    is_apart : bool
+        Give every view a task kernel of its own, as :meth:`learn` does.
 
     Attributes
     ----------
@@ -102,13 +108,20 @@ class CrossValidation:
         settings: Settings,
         grams: dict[str, NDArray[np.float32]] | None = None,
         scales: Array | None = None,
+        *,
+        is_apart: bool = False,
     ) -> None:
         self._settings, self.features = settings, features
         grams = {} if grams is None else grams
-        G = _kernel_matrix(features, examples.data, settings.bias_scale, grams, scales)
-        rows, weight, copy_of = _distinct(G, examples)
+        found = [
+            _kernel_matrix(view, examples.data, settings.bias_scale, grams, scales)
+            for view in (features.side_by_side() if is_apart else [features])
+        ]
+        rows, weight, copy_of = _distinct(sum(found[1:], found[0]), examples)
         self.copy_of, self._shares = copy_of, examples.weight / weight[copy_of]
-        self._G = G if np.array_equal(rows, np.arange(len(G))) else G[np.ix_(rows, rows)]
+        if not np.array_equal(rows, np.arange(len(copy_of))):
+            found = [G[np.ix_(rows, rows)] for G in found]
+        self._grams = found
         self.rows, self.weight = rows, weight
         self.y, self.ids = examples.y[rows], examples.ids[rows]
         self._factors = class_factors(examples.y, settings.class_weight)[rows] * weight
@@ -120,23 +133,53 @@ class CrossValidation:
             np.flatnonzero(folds != fold) for folds in self._folds for fold in range(_FOLDS)
         ]
 
-    def fit(self, K: Array, C: float, given: Sequence[Array] | None = None) -> HeldOut:
+    def learn(self, kernels: KernelSet, theta: Array, C: float) -> tuple[Array, Array]:
+        """Return theta and alpha on all examples, from a theta near by.
+
+        Parameters
+        ----------
+        kernels : KernelSet
+            Kernels to be weighted, of every view.
+        theta : ndarray of float64, shape (M,)
+            Where to begin.
+        C : float
+            Cost.
+        """
+        cost, rows = C * self._factors, np.arange(self.y.size)
+        loss, bias = LOSSES[self._settings.loss], self._settings.bias_scale
+        problem = Problem(Rows(), self.y, self.ids, kernels.couple(theta), cost, loss, bias)
+        joint = JointProblem(problem, kernels, rows, self._grams)
+        rng = np.random.default_rng(self._settings.seed)
+        alpha, theta, _ = joint.solve(np.zeros(rows.size), theta, 0.0, rng, share=_TOL)
+        return theta, alpha
+
+    def fit(
+        self,
+        K: Array,
+        C: float,
+        given: Sequence[Array] | None = None,
+        start: Array | None = None,
+    ) -> HeldOut:
         """Train on all examples, and on those outside every fold; score the others.
 
         Parameters
         ----------
-        K : ndarray of float64, shape (T, T)
-            Task kernel.
+        K : ndarray of float64, shape (T, T) or (G, T, T)
+            Task kernel, or that of every view.
         C : float
             Cost.
         given : sequence of ndarray of float64, shape (n,), optional
             Part of the margins that is given: in the training on all examples, then in that on
             each of the training sets. Default: none.
+        start : ndarray of float64, shape (n,), optional
+            Dual variables on all examples to begin with. Default: 0.
         """
         H, cost, n = self._hessian(K), C * self._factors, self.y.size
         if given is None:
             given = [np.zeros(n)] * (1 + len(self.training_sets))
         alpha, margins = np.zeros(n), given[0].copy()
+        if start is not None:
+            alpha, margins = start.copy(), margins + H @ start.astype(np.float32)
         self._descend(H, np.arange(n), alpha, margins, cost, given[0])
         total, values = np.zeros(n), np.zeros(n)
         for repeat in range(len(self._folds)):
@@ -160,8 +203,11 @@ class CrossValidation:
         """Return the Hessian of the dual for a task kernel."""
         from seqmtl.solvers._dcd_kernels import couple_into
 
-        H = np.empty_like(self._G)
-        couple_into(self._G, self.y, self.ids, np.ascontiguousarray(K), False, H)
+        H = np.empty_like(self._grams[0])
+        for g, (G, own) in enumerate(
+            zip(self._grams, K.reshape(-1, self._T, self._T), strict=True)
+        ):
+            couple_into(G, self.y, self.ids, np.ascontiguousarray(own), g > 0, H)
         return H
 
     def of_examples(self, found: Array) -> Array:

@@ -124,11 +124,12 @@ def couple(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = 
     """
     tasks = np.arange(n_tasks)
     if norm is not None:
-        used = used_kernels(kernel, n_tasks)
-        K = kernel.matrices[used, :n_tasks, :n_tasks]
+        used, K = used_kernels(kernel, n_tasks), kernel.matrices[:, :n_tasks, :n_tasks]
+        K = K[used] if used.size < len(K) else K  # large with many tasks: not copied
         nodes = kernel.nodes and kernel.nodes.take(tasks, used.tolist())
         views = np.repeat(np.arange(n_views), len(K))
-        return KernelSet(np.tile(K, (n_views, 1, 1)), views, float(norm), nodes)
+        K = np.tile(K, (n_views, 1, 1)) if n_views > 1 else K
+        return KernelSet(K, views, float(norm), nodes)
     K = np.tile(kernel.matrix[:n_tasks, :n_tasks], (n_views, 1, 1))
     shares = np.full(kernel.n_kernels, 1.0 / kernel.n_kernels)
     nodes = kernel.nodes and kernel.nodes.take(tasks).combine(shares)

@@ -53,11 +53,10 @@ from seqmtl.models.held_out import (
     CrossValidation,
     Evidence,
     Run,
-    draw_folds,
     hold_out,
     weigh,
 )
-from seqmtl.models.kernels import resolve_kernels
+from seqmtl.models.kernels import couple, resolve_kernels
 from seqmtl.models.training import Plan, Settings
 from seqmtl.similarity import TaskKernel
 
@@ -197,17 +196,29 @@ def select(
 def _select_cost(
     examples: Examples, space: Space, features: Any, settings: Settings, evidence: Evidence
 ) -> Plan:
-    """Select one cost for all tasks where kernel weights are learnt, by cross-validation."""
+    """Select one cost for all tasks where kernel weights are learnt, by cross-validation.
+
+    The weights are learnt on all examples of the sample, and kept in the folds: they are few, and
+    an example that is held out hardly changes them.
+    """
     costs, evidence.n_all = space.costs, len(space.costs)
     kernel = resolve_kernels(list(space.relations.values()), examples.names)
     C = costs[0]
     if len(costs) > 1:
-        folds = draw_folds(examples.y, examples.ids, np.random.default_rng(settings.seed))
-        splits = [_split(examples, folds == fold) for fold in np.unique(folds[folds >= 0])]
+        sample = examples
+        if examples.y.size > MOST:
+            rng = np.random.default_rng(settings.seed)
+            sample = examples.take(examples.sample(MOST, rng))
+        folds = CrossValidation(sample, features, settings, is_apart=True)
+        n_views = len(features.side_by_side())
+        kernels = couple(kernel, len(examples.names), n_views, settings.norm)
+        theta = [kernels.start()]
 
         def judge(cost: float) -> Array:
-            found = (hold_out(*own, features, settings, kernel, cost) for own in splits)
-            return np.array([sum(values.sum() for values in found)])
+            own, alpha = folds.learn(kernels, theta[-1], cost)
+            theta.append(own)
+            found = folds.fit(kernels.couple(own).K, cost, start=alpha)
+            return np.array([found.values.sum()])
 
         found = evidence.score({f"C {c:g}": partial(judge, c) for c in costs})
         C = float(np.exp(weigh(np.array(found), 1.0, _SHARPNESS)[:, 0] @ np.log(costs)))

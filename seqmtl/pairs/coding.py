@@ -108,24 +108,24 @@ def coding_content(stretches: Iterable[Stretch]) -> Content:
 
 
 def shared_content(contents: Sequence[Content], relatedness: NDArray[np.float64]) -> list[Content]:
-    """Return contents with those of the relatives, which few coding bases leave more weight.
+    """Return contents; that of an organism with too few coding bases is the mean of its relatives'.
+
+    As few bases as tell anything are better than the relatives' or a mean with these (C. elegans).
 
     Parameters
     ----------
     contents : sequence of Content
-        Of T organisms; n bases have the weight n / (n + 20,000) beside the mean of the relatives.
+        Of T organisms; n bases count n / (n + 20,000) in the mean for another.
     relatedness : ndarray of float64, shape (T, T)
         Task kernel.
     """
-    n = np.array([own.n_bases if own.table.any() else 0 for own in contents], dtype=np.float64)
-    trust, tables = n / (n + _ENOUGH), np.stack([own.table for own in contents])
-    own, others = trust[:, np.newaxis, np.newaxis], borrowed(trust, relatedness)
-    mixed = own * tables + (1 - own) * np.tensordot(others, tables, 1)
-    if np.count_nonzero(n) < 2:
-        return list(contents)
+    tables = np.stack([own.table for own in contents])
+    has_own = np.array([own.table.any() for own in contents])
+    n = np.array([own.n_bases for own in contents]) * has_own
+    means = np.tensordot(borrowed(n / (n + _ENOUGH), relatedness), tables, 1).astype(np.float32)
     return [
-        Content(table.astype(np.float32), c.n_bases)
-        for table, c in zip(mixed, contents, strict=True)
+        own if known else Content(table, own.n_bases)
+        for own, known, table in zip(contents, has_own, means, strict=True)
     ]
 
 

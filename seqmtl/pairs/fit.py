@@ -139,7 +139,7 @@ def fit_layer(
     }  # fmt: skip
     if not any(task.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
-    values = _fit(tasks, relatedness)
+    values = _fit(tasks)
     return {name: _moved(task.layer(values[name]), task.denser) for name, task in tasks.items()}
 
 
@@ -212,14 +212,8 @@ def log_likelihood(pieces: Sequence[Sites], layer: PairLayer) -> float:
     return total
 
 
-def _fit(
-    tasks: Mapping[str, _Task], relatedness: NDArray[np.float64]
-) -> dict[str, NDArray[np.float64]]:
-    """Return the values of each organism.
-
-    First come the shared ones, then the deviations from them; and where there are few sites, these
-    again, from the mean of the shared values and the relatives'.
-    """
+def _fit(tasks: Mapping[str, _Task]) -> dict[str, NDArray[np.float64]]:
+    """Return the values of each organism: first the shared ones, then its deviation from them."""
     from scipy.optimize import minimize
 
     used = [task for task in tasks.values() if task.n_sites]
@@ -237,8 +231,8 @@ def _fit(
         ]
         return sum(losses) + prior(values, START, 5 * _SPREAD)
 
-    def own_loss(values: NDArray[np.float64], task: _Task, centre: NDArray[np.float64]) -> float:
-        return loss(values, task) + prior(values, centre, _SPREAD)
+    def own_loss(values: NDArray[np.float64], task: _Task) -> float:
+        return loss(values, task) + prior(values, shared, _SPREAD)
 
     def best(loss: Callable[[NDArray[np.float64]], float], start: NDArray[np.float64]) -> Any:
         options = {"eps": 1e-3, "ftol": 1e-5, "maxiter": 50}
@@ -248,16 +242,7 @@ def _fit(
     found = dict.fromkeys(tasks, shared)
     for name, task in tasks.items() if len(used) > 1 else ():
         if task.n_sites:
-            found[name] = best(partial(own_loss, task=task, centre=shared), shared)
-    n = np.array([task.n_sites for task in tasks.values()], dtype=np.float64)
-    weights = np.maximum(relatedness, 0.0) * (n / (n + _LEVELLED))
-    np.fill_diagonal(weights, 0.0)
-    every = np.array([*found.values()])
-    centres = (shared + weights @ every) / (1 + weights.sum(axis=1, keepdims=True))
-    for (name, task), centre in zip(tasks.items(), centres, strict=True):
-        if task.n_sites < _LEVELLED and len(used) > 1:
-            own = partial(own_loss, task=task, centre=centre)
-            found[name] = best(own, centre) if task.n_sites else centre
+            found[name] = best(partial(own_loss, task=task), shared)
     return found
 
 

@@ -63,6 +63,12 @@ class GenomeSample(NamedTuple):
         begin, end = self.bounds[k].tolist()
         return self.codes[begin:end]
 
+    def part(self, most: float) -> GenomeSample:
+        """Return evenly spaced stretches, of so many bases or few more."""
+        rows = np.arange(0, len(self.bounds), max(1, int(self.size / most)))
+        origins = [self.origins[k] for k in rows]
+        return self._replace(bounds=self.bounds[rows], fold=self.fold[rows], origins=origins)
+
     def backwards(self) -> GenomeSample:
         """Return the same stretches read from behind, a genome without a gene.
 

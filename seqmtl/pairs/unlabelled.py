@@ -1,7 +1,8 @@
 """A paired model for an organism of which nothing but the genome is known.
 
 =====  ==================================================================================
-a_t    how much relative t counts, by the place in the tree: :mod:`seqmtl.models.relatives`
+a_t    how much relative t counts, by the place in the tree: :mod:`seqmtl.models.relatives`; without
+       a place, by how many sites t finds in a part of the genome, less those found backwards
 pi_e   share of true sites among the candidates of end e (donors, acceptors)
 s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
 =====  ==================================================================================
@@ -15,8 +16,10 @@ Then (:meth:`Unlabelled.train`) come rounds. Labels are drawn: a candidate of po
 more, is a site with probability p, and otherwise a decoy, as are all others. Both site models are
 adapted to them, always from the models of the relatives, so that these remain the prior. (Without
 those in between, sites and decoys look too easy to tell apart, and probabilities become too bold.)
-Each fold of the genome is scored by the models that are adapted on the others. Lengths are those of
-the introns called, mixed with the relatives', and content has the exons beside them.
+Each fold of the genome is scored by the models that are adapted on the others, and these scores
+calibrate them. How much the relatives are trusted, and what an example costs, is chosen in the
+first and in the third round alone, since it takes most of the time. Lengths are those of the
+introns called, mixed with the relatives', and content has the exons beside them.
 
 The genome read backwards has its composition, but no gene: what is found there tells how many of
 the introns are false. Rounds end when the expected number of introns, less those backwards, ceases
@@ -40,7 +43,7 @@ from seqmtl.dataset.known_introns import KnownIntrons
 from seqmtl.models.adaptation import Adapted, learn_again, tune
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairedModel, PairLayer
-from seqmtl.models.relatives import place
+from seqmtl.models.relatives import extend, place
 from seqmtl.pairs.chain import Posteriors
 from seqmtl.pairs.coding import Content, Stretch, coding_content
 from seqmtl.pairs.doubts import RIGHT, find_doubts
@@ -65,6 +68,8 @@ _DECOYS_ALONE = 2_000  # beside known sites alone: 40 to 400 give .02 to .05 les
 _MOST_SITES = 4_000  # of each signal: more cost time and memory
 _TUNED = (1, 3)  # rounds in which the trust in relatives and the cost are chosen, and
 _MOST_TUNED = 2_000  # the windows for it; later rounds learn with those chosen
+_TRIED = 4e6  # bases in which relatives are tried, of all together,
+_LEAST_TRIED = 2e5  # and of each at least
 _LIKELY = 0.5  # least posterior of an intron, or of a site beside an exon, that is called
 _NEAR = 8  # bases on either side of a site by which copies of a repeat are told
 _SURE = 0.9  # posterior of a call
@@ -193,12 +198,15 @@ class Unlabelled:
         self._is_known, self._is_alone = _rows_known(known, sample), False
         tasks = model.donor.tasks
         self._place = place(model.donor.kernel, tasks, name, like=like, tree=tree)
+        if self._place.explained == 0 and len(tasks) > 1:
+            self._place = self._place._replace(weights=self._worths())
         self.weights = self._place.weights
         self._tuned: dict[int, Adapted] = {}
-        self._placed = (
-            model.donor.adapt(name, like=like, tree=tree),
-            model.acceptor.adapt(name, like=like, tree=tree),
+        donor, acceptor = (
+            replace(end, kernel=extend(end.kernel, len(tasks), name, self.weights))
+            for end in (model.donor, model.acceptor)
         )
+        self._placed = donor, acceptor
         assumed = self._mean_logit(model.donor), self._mean_logit(model.acceptor)
         layers = [model.layer[task] for task in tasks]
         self._prior = relatives_density(layers, self.weights)
@@ -212,6 +220,18 @@ class Unlabelled:
         self._candidates = self._found(sample)
         self.weighed = self._settle()
         self.rounds = [self._told(None)]
+
+    def _worths(self) -> NDArray[np.float64]:
+        """Return how much relatives count where no tree tells: by what each of them finds.
+
+        That is the number of sites expected by its models and lengths alone in a part of the
+        genome, less those in the same part read backwards.
+        """
+        tasks = self.model.donor.tasks
+        part = self.sample.part(max(_TRIED / len(tasks), _LEAST_TRIED))
+        found = [Unlabelled(self.model, self.name, part, like=task).rounds[0].net for task in tasks]
+        worths = np.array(found) + 1.0  # alike if none finds any
+        return np.asarray(worths / worths.sum())
 
     def _mean_logit(self, end: MultiTaskModel) -> float:
         """Return the mean logit of the shares that the relatives' probabilities assume."""

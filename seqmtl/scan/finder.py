@@ -74,8 +74,6 @@ class SiteFinder:
         Bases needed besides the windows: 0.
     block : int
         Site starts to scan and format at a time.
-    finders : tuple of SiteFinder
-        Itself.
 
     Raises
     ------
@@ -105,7 +103,6 @@ class SiteFinder:
             raise ValueError("min_probability needs log_odds; give the function")
         self.scanner, self.strands, self.threshold = scanner, strands, threshold
         self.length = self.window = scanner.length
-        self.finders: tuple[SiteFinder, ...] = (self,)
         self.signal, self.log_odds, self.prior = signal, log_odds, prior
         self.consensus = _parse_consensus(consensus, scanner.site_length)
         self._is_reverse = {"both": (False, True), "+": (False,), "-": (True,)}[strands]
@@ -113,6 +110,11 @@ class SiteFinder:
         self.nearest, self.farthest = min(offsets), max(offsets)
         if self.filters.top is not None:
             self.block = TOP_BASES
+
+    @property
+    def finders(self) -> tuple[SiteFinder, ...]:
+        """The finders of single signals: itself."""
+        return (self,)  # kept, it would hold its tables until the garbage is collected
 
     def probability(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
         """Convert scores to probabilities."""

@@ -144,8 +144,7 @@ def score_regions(
     columns: list[tuple[NDArray[np.int64], ...]] = []
     for name, held in regions:
         names.append(name)
-        finder = candidate_finder(model, path, name)
-        columns.append(_count(name, finder, held, model.site))
+        columns.append(_count(name, candidate_finder(model, path, name), held, model.site))
     labels, words, blocks, levels, counts = map(np.concatenate, zip(*columns, strict=True))
     tasks = np.repeat(np.array(names), [part[0].size for part in columns])
     known_words = words.astype(np.int8) if len(model.site.words) > 1 else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,32 +29,66 @@ _BASES_PER_GENE = 5000
 _LEAST = {"seed": 0, "n_chromosomes": 2, "chromosome_length": 1, "window": 2, "decoys_per_site": 1}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Complete, validated parameters of :func:`seqmtl.simulate.simulate`.
+    """Parameters of :func:`seqmtl.simulate.simulate`, checked and complete.
 
     Attributes
     ----------
     organisms : tuple of str
         Names of the leaves of the tree.
-    n_windows : dict of str to int
-        Training windows of every organism.
-    n_genes : int
-        Genes of every organism, over all chromosomes.
-    seed, n_chromosomes, chromosome_length, window, signal, decoys_per_site, drift
-        As in :func:`seqmtl.simulate.simulate`.
+    seed : int
+        Equal seeds and parameters give equal results, to the byte.
+    n_chromosomes : int
+        At least 2.
+    chromosome_length : int
+        Length of each chromosome in bases.
+    n_genes : int, optional
+        Genes per organism, evenly distributed over chromosomes; default one in 5,000 bases, or
+        more if `n_windows` requires it.
+    n_windows : int or mapping of str to int
+        Training windows per organism, true sites plus decoys; organisms missing in a mapping
+        get 1,000. For a given `n_genes`, fewer windows are a subset of more.
+    window : int
+        Window length in bases.
+    signal : {"acceptor", "donor", "tss"}
+        Type of the labelled sites; the genomes do not depend on it.
+    decoys_per_site : int
+        Number of decoys per true site.
+    drift : float
+        Rate of drift per unit of branch length: the log-odds of two leaves at path length d
+        have correlation exp(-drift * d).
+
+    Raises
+    ------
+    ValueError
+        With the name of the parameter, the rule and the value.
     """
 
     organisms: tuple[str, ...]
-    seed: int
-    n_chromosomes: int
-    chromosome_length: int
-    n_genes: int
-    n_windows: dict[str, int]
-    window: int
-    signal: str
-    decoys_per_site: int
-    drift: float
+    seed: int = 0
+    n_chromosomes: int = 3
+    chromosome_length: int = 200_000
+    n_genes: Any = None
+    n_windows: Any = WINDOWS_PER_ORGANISM
+    window: int = 200
+    signal: str = "acceptor"
+    decoys_per_site: int = 4
+    drift: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_choice("signal", self.signal, SIGNALS)
+        check_number("drift", self.drift, least=0, remedy="0 means no drift")
+        self._set("drift", float(self.drift))
+        for name, least in _LEAST.items():
+            self._set(name, _integer(name, getattr(self, name), least))
+        self._set("n_windows", _windows_by_organism(self.organisms, self.n_windows))
+        is_given = self.n_genes is not None
+        n_genes = _integer("n_genes", self.n_genes, 1) if is_given else _enough_genes(self)
+        self._set("n_genes", n_genes)
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
 
     @property
     def margin(self) -> int:
@@ -147,19 +181,7 @@ class Simulation:
         return cut
 
 
-def simulate(  # noqa: PLR0913
-    tree: TreeSource | None = None,
-    *,
-    seed: int = 0,
-    n_chromosomes: int = 3,
-    chromosome_length: int = 200_000,
-    n_genes: int | None = None,
-    n_windows: int | Mapping[str, int] = WINDOWS_PER_ORGANISM,
-    window: int = 200,
-    signal: str = "acceptor",
-    decoys_per_site: int = 4,
-    drift: float = 0.5,
-) -> Simulation:
+def simulate(tree: TreeSource | None = None, **settings: Any) -> Simulation:
     """Simulate the genomes of organisms related by a tree.
 
     The models are related, not the bases: composition and the motifs of splice sites and promoters
@@ -174,27 +196,8 @@ def simulate(  # noqa: PLR0913
     ----------
     tree : TreeSource, optional
         Input of :func:`seqmtl.similarity.read_tree`; default :func:`default_tree`.
-    seed : int
-        Equal seeds and parameters give equal results, to the byte.
-    n_chromosomes : int
-        At least 2.
-    chromosome_length : int
-        Length of each chromosome in bases.
-    n_genes : int, optional
-        Genes per organism, evenly distributed over chromosomes; default one in 5,000 bases, or
-        more if `n_windows` requires it.
-    n_windows : int or mapping of str to int
-        Training windows per organism, true sites plus decoys; organisms missing in a mapping
-        get 1,000. For a given `n_genes`, fewer windows are a subset of more.
-    window : int
-        Window length in bases.
-    signal : {"acceptor", "donor", "tss"}
-        Type of the labelled sites; the genomes do not depend on it.
-    decoys_per_site : int
-        Number of decoys per true site.
-    drift : float
-        Rate of drift per unit of branch length: the log-odds of two leaves at path length d
-        have correlation exp(-drift * d).
+    **settings
+        All of :class:`Settings` but the organisms.
 
     Returns
     -------
@@ -217,26 +220,14 @@ def simulate(  # noqa: PLR0913
     200
     """
     parsed = read_organisms(tree)
-    organisms = parsed.leaf_names
-    settings = _check_settings(
-        organisms,
-        n_genes,
-        n_windows,
-        seed=seed,
-        n_chromosomes=n_chromosomes,
-        chromosome_length=chromosome_length,
-        window=window,
-        signal=signal,
-        decoys_per_site=decoys_per_site,
-        drift=drift,
-    )
-    root, *streams = np.random.SeedSequence(settings.seed).spawn(1 + len(organisms))
-    traits = drift_traits(parsed, _N_TRAITS, settings.drift, np.random.default_rng(root))
+    checked = Settings(organisms=parsed.leaf_names, **settings)
+    root, *streams = np.random.SeedSequence(checked.seed).spawn(1 + len(parsed.leaf_names))
+    traits = drift_traits(parsed, _N_TRAITS, checked.drift, np.random.default_rng(root))
     genomes = tuple(
-        _make_genome(organism, own, settings, stream)
-        for organism, own, stream in zip(organisms, traits, streams, strict=True)
+        _make_genome(organism, own, checked, stream)
+        for organism, own, stream in zip(parsed.leaf_names, traits, streams, strict=True)
     )
-    return Simulation(settings=settings, newick=parsed.to_newick() + "\n", genomes=genomes)
+    return Simulation(settings=checked, newick=parsed.to_newick() + "\n", genomes=genomes)
 
 
 def _make_genome(
@@ -322,31 +313,6 @@ def _label_sites(
         parts.append(annotated.take(rng_true.permutation(len(annotated))[:count]))
         parts.append(draw_decoys(places, signal, wanted, rng_decoys))
     return in_order(parts)
-
-
-def _check_settings(
-    organisms: tuple[str, ...],
-    n_genes: int | None,
-    n_windows: int | Mapping[str, int],
-    **parameters: Any,
-) -> Settings:
-    """Check all parameters, and fill in defaults.
-
-    Raises
-    ------
-    ValueError
-        With the name of the parameter, the rule and the value.
-    """
-    check_choice("signal", parameters["signal"], SIGNALS)
-    check_number("drift", parameters["drift"], least=0, remedy="0 means no drift")
-    parameters["drift"] = float(parameters["drift"])
-    for name, least in _LEAST.items():
-        parameters[name] = _integer(name, parameters[name], least)
-    if n_genes is not None:
-        n_genes = _integer("n_genes", n_genes, 1)
-    by_organism = _windows_by_organism(organisms, n_windows)
-    settings = Settings(organisms, n_genes=n_genes or 0, n_windows=by_organism, **parameters)
-    return settings if n_genes else replace(settings, n_genes=_enough_genes(settings))
 
 
 def _integer(name: str, value: int, least: int) -> int:

@@ -26,6 +26,8 @@ _POLISH_BYTES = 64 << 20  # limit on the kernel matrix of a polish, or the size 
 _ENTRY_COST = 0.1  # cost of reading a kernel matrix entry, in gathered weights
 _PRECISE = 1e-4  # tolerance below which many epochs justify larger kernel matrices
 _SAVE_AFTER = 10  # epochs, and passes of work, between states from which a run can be resumed
+_WEIGHING = 0.5  # factor by which the gap falls between two looks at theta
+_THETA_SHARE = 0.01  # of the gap, that is worth a theta step
 _POLISH_SHARE = 0.2  # share of the tolerated gap that may remain among the polished examples
 
 
@@ -128,9 +130,10 @@ class Descent:
 
     A *look* scores all examples, which gives the exact duality gap, and selects a new active set:
     every example that is not at a bound with a margin to spare. A look is taken as soon as the
-    epochs since the last one have cost as much as a look does. Kernel weights that are not updated
-    with alpha take a step after a look, if the primal objective has decreased since their last
-    one or more of the gap is due to theta than to alpha (Algorithm 2 of Widmer et al. 2015).
+    epochs since the last one have cost as much as a look does. Where theta is learnt, looks at
+    which the gap at a fixed theta has halved, or is within the tolerance, compute its gap, too;
+    other looks add the last one. Kernel weights that are not updated with alpha then take a step
+    if their part of the gap is worth it (Algorithm 2 of Widmer et al. 2015: after every epoch).
 
     From time to time the solver starts afresh from its own state. A run that is resumed from there
     therefore takes the same steps as one without interruption, to the last bit.
@@ -192,11 +195,10 @@ class Descent:
         self._has_drifted = False  # whether the weights have accumulated rounding errors
         self._is_fresh = False  # whether the last margins are still valid
         self._joint = None
-        self._fallen_to = np.inf  # primal objective at the last theta step
+        self._weighed_at, self._of_theta = np.inf, 0.0  # gaps when that of theta was computed
         self._patience = problem.rows.scoring_cost  # visits between looks, in epochs
         self._polish_rows = self._most_rows(dtype)
         if kernels is not None:
-            self._patience = max(self._patience, 1.0)
             self._polish_rows = int(self._polish_rows / np.sqrt(2.0))  # a matrix more per view
         is_first_order = is_first_order or kernels is not None
         self._second_order = None if is_first_order else SecondOrder.of(problem, self.state.work)
@@ -237,7 +239,7 @@ class Descent:
             self._look()
         else:
             self._assess(np.zeros(state.alpha.size))
-        if self.kernels is not None:
+        if self._weights.is_virtual:
             self._sum_weights()
         since_look = 0.0
         while not self._is_over:
@@ -263,10 +265,7 @@ class Descent:
         return self.now.gap <= self.tol or self.state.epoch >= self.max_epochs
 
     def _is_savable(self) -> bool:
-        """Tell whether it is time to start afresh from the state.
-
-        Not so before second-order steps, as the work tells whether they were taken.
-        """
+        """Tell whether to start afresh; not before second-order steps, which the work tells of."""
         epoch, work = self._save_at
         is_late = self.state.epoch >= epoch and self.state.work >= work
         return is_late and not (self._second_order and self._second_order.is_due(self.state.work))
@@ -394,15 +393,12 @@ class Descent:
     def _weigh(self) -> None:
         """Take a theta step, unless theta is updated together with alpha."""
         assert self.kernels is not None
-        is_due = self.now.primal < self._fallen_to or self._is_behind
-        if self._covers_support() or not is_due:
-            return
-        self._fallen_to = self.now.primal
-        theta = self.kernels.step(self.state.theta, self._q)
-        if np.array_equal(theta, self.state.theta):
-            return
-        self._set_theta(theta)
-        self._is_fresh = False
+        is_due = self._of_theta > _THETA_SHARE * (self.now.primal - self.now.dual)
+        theta = self.kernels.step(self.state.theta, self._q) if is_due else self.state.theta
+        is_kept = self._is_over or self._covers_support()  # the last look is returned
+        if not is_kept and not np.array_equal(theta, self.state.theta):
+            self._set_theta(theta)
+            self._is_fresh = False
 
     def _set_theta(self, theta: NDArray[np.float64]) -> None:
         """Set the task kernels to those weighted by theta, if they are not fixed."""
@@ -422,9 +418,8 @@ class Descent:
         self.state.active = self._choose_active()
         self.now = replace(self.now, n_active=self.state.active.size)
         self.state.history.append(self.now)
-        if self.kernels is not None and not self._is_over:  # the last look is returned
-            self._weigh()
         if self._weights.is_virtual:
+            self._weigh()
             self._sum_weights()
 
     def _look(self) -> None:
@@ -440,12 +435,13 @@ class Descent:
         if p.loss.is_signed:
             self._band = _BAND * float(np.abs(p.residuals(margins)).mean())
         if self.kernels is not None:
-            grams = self._weights.fill_virtual(state.alpha * p.y, self._tasks)
-            self._q = self.kernels.energies(grams)
-            half_q = 0.5 * float((state.alpha * margins).sum())
-            of_alpha = primal - dual
-            dual += half_q - 0.5 * self.kernels.dual_norm(self._q)
-            self._is_behind = primal - dual >= 2.0 * of_alpha  # whether theta is, not alpha
+            least = max(self.tol * abs(primal), _WEIGHING * self._weighed_at)
+            if primal - dual <= least or state.epoch >= self.max_epochs:
+                grams = self._weights.fill_virtual(state.alpha * p.y, self._tasks)
+                self._q, self._weighed_at = self.kernels.energies(grams), primal - dual
+                half_q = 0.5 * float((state.alpha * margins).sum())
+                self._of_theta = 0.5 * self.kernels.dual_norm(self._q) - half_q
+            dual -= self._of_theta
         gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)  # below 0 by rounding
         self._is_fresh = True
         self.now = Progress(state.epoch, state.work, state.active.size, primal, dual, gap, 0.0)
@@ -481,10 +477,9 @@ class Descent:
 
         The solution's weights are recomputed from alpha, so the gap must hold for these.
         """
-        if not self._has_drifted:
-            return False
-        self._sum_weights()
-        return True
+        if had_drifted := self._has_drifted:
+            self._sum_weights()
+        return had_drifted
 
     def _sum_weights(self) -> None:
         """Set the weights to those of alpha and theta; where theta is learnt, a look leaves V."""

@@ -149,7 +149,12 @@ class JointProblem:
         return cls(problem, kernels, rows, grams)
 
     def solve(
-        self, alpha: Array, theta: Array, tol: float, rng: np.random.Generator
+        self,
+        alpha: Array,
+        theta: Array,
+        tol: float,
+        rng: np.random.Generator,
+        share: float = 0.0,
     ) -> tuple[Array, Array, int]:
         """Alternate passes over the dual variables with theta steps (2015, eq. 22).
 
@@ -163,6 +168,8 @@ class JointProblem:
             Absolute duality gap of the m examples at which to stop, with theta dualised.
         rng : numpy.random.Generator
             Random generator of the visiting order.
+        share : float, default=0
+            Relative duality gap at which to stop at once, small problems too.
 
         Returns
         -------
@@ -190,6 +197,8 @@ class JointProblem:
             of_theta = 0.5 * (self._kernels.dual_norm(q) - float(theta @ q))
             gap = of_alpha + of_theta
             if gap <= max(tol, floor) and (n_read > FREE_ENTRIES or gap <= floor):
+                break
+            if gap <= share * (floor / _FLOOR + 0.5 * float(theta @ q)):
                 break
             if of_alpha > of_theta:  # alpha is behind, so a theta step would be premature
                 n_passes = min(2 * n_passes, _MOST * fewest)

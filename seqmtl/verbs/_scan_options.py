@@ -44,8 +44,9 @@ class ScanOptions(_options.Relatives, _options.Threads):
     )
     format: str | None = option(
         "bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), hints "
-        "(for AUGUSTUS), or introns (of a model of seqmtl pair: BED12, or GFF3 if OUT ends in "
-        ".gff3); default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, "
+        "(for AUGUSTUS); of a model of seqmtl pair also introns (BED12, or GFF3 if OUT ends in "
+        ".gff3), or all (introns.gff3 beside OUT, OUT.donor.bed.gz, OUT.donor.plus.bw and so on); "
+        "default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, "
         ".hints, text formats also .gz; none: BED",
         metavar="FORMAT",
         kind=format_name,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seqmtl")
 
 
-#: The name of ``--like`` for which all organisms of the model count the same.
+#: The name of ``--like`` for which no tree tells how much the organisms of the model count.
 AUTO = "auto"
 
 
@@ -113,7 +113,12 @@ def place_unlabelled(
         )  # fmt: skip
     sample = sample_genome(genome, max(model.donor.length, model.acceptor.length))
     with messages_from(logging.ERROR):
-        return Unlabelled(model, name, sample, known=known, **relatives(like, tree))
+        own = Unlabelled(model, name, sample, known=known, **relatives(like, tree))
+    if like == AUTO:
+        counts = dict(zip(model.donor.tasks, own.weights, strict=True))
+        told = ", ".join(f"{task} {a:.2f}" for task, a in counts.items())
+        logger.info("%s: relatives count by what each finds in the genome: %s", name, told)
+    return own
 
 
 def tell_doubts(name: str, facts: Mapping[str, Any]) -> None:

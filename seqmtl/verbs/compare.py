@@ -11,7 +11,7 @@ from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
-from seqmtl.similarity.kinds import SEVERAL
+from seqmtl.similarity.kinds import SCALED, SEVERAL
 from seqmtl.verbs import _options, _relations
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
         "default kind of the source)",
         metavar="KIND|TSV",
     )
-    mkl: str = _of_methods(
-        "kernels for mkl: one per clade, per distance scale, or per graph",
+    mkl: str | None = _of_methods(
+        "kernels for mkl: one per clade, per distance scale, or per graph (default: hierarchical, "
+        "with --scales smooth)",
         choices=SEVERAL,
-        default="hierarchical",
     )
     norm: float = _of_methods(
         "p of the p-norm on the kernel weights of mkl", metavar="P", kind=_kinds.norm, default=2.0
@@ -107,17 +107,36 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
 
     def check(self) -> None:
         """Refuse methods without the relation that they need."""
-        if "mtl" in self.methods and self.relation(self.similarity) is None:
+        if "mtl" in self.methods and self.given_relation() is None:
             raise UsageError(
                 "mtl needs to know how the organisms are related; give --tree or another source"
             )
         self.learnt_relation()
 
+    def given_relation(self) -> KernelRequest | None:
+        """Return the similarity of mtl, or None; scales may be for mkl alone."""
+        return self._with_scales(self.similarity, self._is_smooth or self._learnt not in SCALED)
+
     def learnt_relation(self) -> KernelRequest | None:
         """Return the kernels of mkl, and of a tree also without it; None if there are none."""
-        relation = self.relation(self.similarity)
-        has_tree = relation is not None and relation.has_tree
-        return self.relation(self.mkl) if has_tree or "mkl" in self.methods else None
+        relation = self.given_relation()
+        if not (relation is not None and relation.has_tree) and "mkl" not in self.methods:
+            return None
+        return self._with_scales(self._learnt, self._learnt in SCALED or not self._is_smooth)
+
+    def _with_scales(self, what: str | None, are_own: bool) -> KernelRequest | None:
+        is_changed = self.scales is not None and not are_own
+        return (self.changed(scales=None) if is_changed else self).relation(what)
+
+    @property
+    def _is_smooth(self) -> bool:
+        """Whether the similarity of mtl takes scales."""
+        by_default = self.similarity is None and bool(self.alignment or self.distances)
+        return by_default or self.similarity in SCALED
+
+    @property
+    def _learnt(self) -> str:
+        return self.mkl or ("smooth" if self.scales else "hierarchical")
 
     def run(self) -> dict[str, Any]:
         """Train and test every method on every split.
@@ -221,7 +240,7 @@ def _comparison(request: Compare) -> Comparison:
     if all_of_one_split(windows, request.data or "the windows"):
         windows.splits, windows.split_names = None, ()
     names = windows.task_names
-    relation, learnt = request.relation(request.similarity), request.learnt_relation()
+    relation, learnt = request.given_relation(), request.learnt_relation()
     _relations.check_tree(relation or learnt, names)
     check_windows(windows, protocol)
     features = _options.feature_map(request.features, request.hash_bits)

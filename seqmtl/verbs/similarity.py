@@ -10,7 +10,6 @@ from seqmtl import _kinds
 from seqmtl.exceptions import UsageError
 from seqmtl.files.outputs import check_outputs
 from seqmtl.request import option, verb
-from seqmtl.similarity.kinds import KINDS
 from seqmtl.verbs import _options
 from seqmtl.verbs._relations import Relations, check_tree
 
@@ -19,19 +18,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-_SOURCES = "--tree, --taxonomy, --alignment, --distances, --graph, --groups, --table"
+_SOURCES = "--tree, --taxonomy, --alignment, --distances, --graph, --groups"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Similarity(Relations):
     """Make the similarity of organisms from a tree, an alignment, distances, graphs or groups."""
 
-    kind: str | None = option(
-        "kind of similarity, see below (default: depends on the source)",
-        metavar="KIND",
-        choices=KINDS,
+    similarity: str | None = option(
+        "kind, see below, or task kernel as written by -o (default: depends on the source)",
+        metavar="KIND|TSV",
     )
-    table: str | None = option("task kernel as written by -o", metavar="TSV")
     organisms: tuple[str, ...] | None = option(
         "organisms, in this order and spelling (default: all)",
         metavar="A,B,...",
@@ -41,11 +38,6 @@ class Similarity(Relations):
         "-o", "table to write (default: print a summary)", metavar="TSV", role="how"
     )
     plot: str | None = _options.figure("figure")
-
-    def check(self) -> None:
-        """Refuse a kind of a table."""
-        if self.kind and self.table:
-            raise UsageError("argument --table: not allowed with argument --kind")
 
     def run(self) -> TaskKernel:
         """Make the task kernel.
@@ -58,9 +50,11 @@ class Similarity(Relations):
         from seqmtl.files.atomic import write_lines
 
         check_outputs(self.output, self.plot)
-        relation = self.relation(self.kind or self.table)
+        relation = self.relation(self.similarity)
         if relation is None:
-            raise UsageError(f"give one of {_SOURCES}, or --kind individual with --organisms")
+            raise UsageError(
+                f"give one of {_SOURCES}, or --similarity TSV or individual with --organisms"
+            )
         if relation.needs_organisms and self.organisms is None:
             raise UsageError(f"{relation.kind} does not list organisms; give --organisms")
         check_tree(relation, self.organisms or ())

@@ -145,20 +145,11 @@ def _trained(
     """
     from seqmtl._progress import SelectionProgress, TrainingProgress
     from seqmtl.models.checkpoint import Checkpoint
-    from seqmtl.models.examples import Examples
     from seqmtl.models.fit import train
     from seqmtl.models.site import site_in_dataset
-    from seqmtl.verbs._examples import read_training_windows
 
-    if request.is_on_disk:
-        from seqmtl.verbs._train_stored import on_disk
-
-        place: Any = on_disk(request)
-    else:
-        windows = read_training_windows(request)
-        place = nullcontext((Examples.of(windows.with_tasks(windows.tasks)), None, None))
     show, show_choice = TrainingProgress(request.tol), SelectionProgress()
-    with place as (examples, disk, kept):
+    with _examples(request) as (examples, disk, kept):
         names, data = examples.names, examples.data
         kernel, features = (
             request.task_kernel(relation, names),
@@ -197,6 +188,19 @@ def _trained(
         finally:
             show.close()
     return model, site, kept.remove
+
+
+def _examples(request: Train) -> Any:
+    """Return a context of the examples, and if they stay on disk, how to train and what is kept."""
+    from seqmtl.models.examples import Examples
+    from seqmtl.verbs._examples import read_training_windows
+
+    if request.is_on_disk:
+        from seqmtl.verbs._train_stored import on_disk
+
+        return on_disk(request)
+    windows = read_training_windows(request)
+    return nullcontext((Examples.of(windows.with_tasks(windows.tasks)), None, None))
 
 
 def _settings(request: Train) -> Settings:

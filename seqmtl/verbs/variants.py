@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl._version import __version__
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from seqmtl.variants import AnnotationSummary, Annotator
 
 logger = logging.getLogger("seqmtl")
-
-_OPENING = threading.Lock()  # the pieces on a worker wait while the first one opens the genome
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,25 +162,29 @@ def _scorer(request: Variants) -> Any:
     return PairedEffectScorer(model, organism, distance=distance)
 
 
-class _Recipe(NamedTuple):
-    """What a worker annotates with, as it can be sent and compared.
+class _Opened:
+    """An annotator that is sent as how to open it, and when its files were changed."""
 
-    Attributes
-    ----------
-    request : Variants
-        What is asked for, with absolute paths.
-    chrom_map : tuple of (str, str)
-        Names of contigs in the variants and in the genome.
-    contigs : tuple of str
-        Contigs of the genome to load.
-    changed : tuple of int
-        When its files were changed.
-    """
+    def __init__(self, *how: Any) -> None:
+        self.how = how
 
-    request: Variants
-    chrom_map: tuple[tuple[str, str], ...]
-    contigs: tuple[str, ...]
-    changed: tuple[int, ...]
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Open it where it arrives."""
+        return _open, self.how
+
+
+def _open(
+    request: Variants, chrom_map: dict[str, str], contigs: list[str], _: list[int]
+) -> Annotator:
+    """Return an annotator that loads the model, and these contigs of the genome."""
+    from seqmtl._messages import messages_from
+    from seqmtl.io import load_genome
+    from seqmtl.variants import Annotator
+
+    with messages_from(logging.ERROR):  # all else was told where the command runs
+        scorer = _scorer(request)
+        genome = load_genome(request.fasta, padding=1, only=dict.fromkeys(contigs))
+    return Annotator(scorer, genome, chrom_map=chrom_map, threshold=request.threshold)
 
 
 def _run_there(
@@ -199,34 +200,14 @@ def _run_there(
         tree = os.path.abspath(tree)
         files.append(tree)
     there = request.changed(model=files[0], fasta=files[1], tree=tree, command_line="")
-    changed = tuple(os.stat(path).st_mtime_ns for path in files)
-    recipe = _Recipe(
-        there, tuple(annotator.chrom_map.items()), tuple(annotator.genome.names), changed
+    changed = [os.stat(path).st_mtime_ns for path in files]
+    opened = _Opened(there, dict(annotator.chrom_map), annotator.genome.names, changed)
+    outputs = (request.output, request.tsv)
+    pieces = (
+        Piece(f"line {batch.first_line}", (batch, *outputs), tuple(files)) for batch in batches
     )
-    pieces = (Piece(f"line {batch.first_line}", (batch,), tuple(files)) for batch in batches)
-    for done in cluster.map(annotate_there, pieces, common=recipe, ordered=True):
+    for done in cluster.map(type(annotator).annotate, pieces, common=opened, ordered=True):
         yield done.result
-
-
-def annotate_there(recipe: _Recipe, batch: VcfBatch) -> Any:
-    """Annotate some records on a worker."""
-    with _OPENING:
-        annotator = _annotator_of(recipe)
-    return annotator.annotate(batch, recipe.request.output, recipe.request.tsv)
-
-
-@lru_cache(maxsize=1)
-def _annotator_of(recipe: _Recipe) -> Annotator:
-    """Open the model and the genome, once in a worker."""
-    from seqmtl._messages import messages_from
-    from seqmtl.io import load_genome
-    from seqmtl.variants import Annotator
-
-    request, chrom_map = recipe.request, dict(recipe.chrom_map)
-    with messages_from(logging.ERROR):  # all else was told where the command runs
-        scorer = _scorer(request)
-        genome = load_genome(request.fasta, padding=1, only=dict.fromkeys(recipe.contigs))
-    return Annotator(scorer, genome, chrom_map=chrom_map, threshold=request.threshold)
 
 
 def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:

@@ -16,9 +16,11 @@ import seqmtl as package
 from seqmtl import WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.compare import Comparison, Protocol, Result, runs
+from seqmtl.exceptions import UsageError
 from seqmtl.files.resumable import Journal
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
+from seqmtl.verbs.compare import Compare
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --per-organism 30 --json out.json"
@@ -171,6 +173,22 @@ def test_some_organisms_and_other_sources_from_python(data, tmp_path):
     )  # fmt: skip
     assert document == json.loads(out.read_text())
     assert set(document["methods"]["mkl"]["tasks"]) == {"man", "fly"}
+
+
+def test_scales_are_those_of_the_kinds_that_take_them():
+    at = {"distances": "d.tsv"}
+    for options, similarity, learnt in (
+        (at, ("smooth", None), ("hierarchical", None)),
+        (at | {"scales": [1, 2]}, ("smooth", (1.0, 2.0)), ("smooth", (1.0, 2.0))),
+        (at | {"scales": [1], "mkl": "hierarchical"}, ("smooth", (1.0,)), ("hierarchical", None)),
+        (at | {"scales": [1], "similarity": "tree"}, ("tree", None), ("smooth", (1.0,))),
+        ({"tree": "t", "scales": [1]}, ("tree", None), ("smooth", (1.0,))),
+    ):
+        request = Compare(json="o.json", **options)
+        found = request.given_relation(), request.learnt_relation()
+        assert [(own.kind, own.scales) for own in found] == [similarity, learnt], options
+    with pytest.raises(UsageError, match="scales must be given with smooth only, got tree"):
+        Compare(json="o.json", distances="d", scales=[1], similarity="tree", mkl="hierarchical")
 
 
 def test_a_stop_before_the_tolerance_is_told(compare, monkeypatch):

@@ -32,7 +32,7 @@ def test_prints_a_summary(tree, seqmtl):
 
 def test_writes_a_table_that_training_reads(tree, tmp_path, seqmtl):
     out, again = tmp_path / "K.tsv", tmp_path / "again.tsv"
-    options = f"--organisms 'bee, Ape,man' --kind hierarchical -o {out}"
+    options = f"--organisms 'bee, Ape,man' --similarity hierarchical -o {out}"
     shown = seqmtl(f"similarity --tree {tree} {options}")
     assert shown.out == ""
     assert shown.err == (
@@ -41,14 +41,14 @@ def test_writes_a_table_that_training_reads(tree, tmp_path, seqmtl):
     )
     assert TaskKernel.from_tsv(out) == TaskKernel.hierarchical(tree, ["bee", "Ape", "man"])
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
-    seqmtl(f"similarity --table {out} -o {again} -q")
+    seqmtl(f"similarity --similarity {out} -o {again} -q")
     assert again.read_bytes() == out.read_bytes()
 
 
 def test_draws(tree, tmp_path, seqmtl):
     for suffix, magic in (("png", b"\x89PNG"), ("svg", b"<?xm"), ("pdf", b"%PDF")):
         plot = tmp_path / f"K.{suffix}"
-        shown = seqmtl(f"similarity --tree {tree} --kind smooth --plot {plot}")
+        shown = seqmtl(f"similarity --tree {tree} --similarity smooth --plot {plot}")
         assert plot.read_bytes().startswith(magic)
         assert shown.out.startswith("TaskKernel of 4 tasks, mean of 3 kernels")
 
@@ -62,12 +62,12 @@ def test_sources(write, tmp_path, monkeypatch, seqmtl):
     monkeypatch.chdir(tmp_path)
     for number, (options, source) in enumerate((
         ("--alignment rrna.fasta --scales 0.1,2", "smooth(rrna.fasta)"),
-        ("--alignment rrna.fasta --kind hierarchical", "rrna.fasta by average linkage"),
+        ("--alignment rrna.fasta --similarity hierarchical", "rrna.fasta by average linkage"),
         ("--distances D.tsv --scales 1", "smooth(D.tsv)"),
         ("--graph a.tsv", "graph"),
         ("--graph a.tsv --graph b.tsv", "kernels: a.tsv, b.tsv"),
         ("--groups groups.tsv", "clustering(2 groups)"),
-        ("--kind easy --organisms x,y", "easy(0.5)"),
+        ("--similarity easy --organisms x,y", "easy(0.5)"),
     )):  # fmt: skip
         plot = tmp_path / f"{number}.png"
         assert source in seqmtl(f"similarity {options} --plot {plot}").out
@@ -76,7 +76,7 @@ def test_sources(write, tmp_path, monkeypatch, seqmtl):
 
 def test_a_projected_matrix_is_told_once_as_a_message(write, tmp_path, seqmtl):
     table = write("\ta\tb\tc\na\t1\t-1\t-1\nb\t-1\t1\t-1\nc\t-1\t-1\t1\n")
-    command = f"similarity --table {table} --plot {tmp_path}/K.png"
+    command = f"similarity --similarity {table} --plot {tmp_path}/K.png"
     for _ in range(2):  # once in every run
         assert seqmtl(f"{command} -q").err == (
             "seqmtl: warning: similarity is not positive semi-definite and was replaced by the "
@@ -95,14 +95,13 @@ def test_unknown_organisms_get_near_matches(seqmtl):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("", "give one of --tree, --taxonomy, .* or --kind individual with --organisms"),
-        ("--kind graph", "graph must have one source of graph, tree.* got none; give graph"),
+        ("", "give one of --tree, --taxonomy, .* or --similarity TSV or individual"),
+        ("--similarity graph", "graph must have one source of graph, tree.* got none; give graph"),
         ("--tree t --scales 1", "scales must be given with smooth only, got tree"),
         ("--scales 1", "kind must be one of .* got None"),
-        ("--kind union", "union does not list organisms; give --organisms"),
+        ("--similarity union", "union does not list organisms; give --organisms"),
         ("--taxonomy folder", "tree does not list organisms; give --organisms"),
-        ("--kind tree --table K", "argument --table: not allowed with argument --kind"),
-        ("--kind cousins", "argument --kind: invalid choice: 'cousins'"),
+        ("--tree t --similarity K.tsv", "tree must have one source .* got tree and table"),
         ("--tree t --organisms a,,b", "must be comma-separated names, got 'a,,b'"),
         ("--tree t --scales 1,-2", "argument --scales: must be .* above 0, got -2"),
         ("--tree t --scales 1,x", "argument --scales: must be .* above 0, got 'x'"),

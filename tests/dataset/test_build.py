@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from seqmtl import read_dataset
-from seqmtl.cli.main import main
 from seqmtl.dataset import read_config, write_dataset
 from seqmtl.io.dataset import read_split_genome
 from tests.oracles.annotation import reverse_complement
@@ -427,14 +426,12 @@ def test_blocks_are_balanced(tmp_path):
     assert shares == pytest.approx({"train": 0.7, "valid": 0.1, "test": 0.2}, abs=0.03)
 
 
-def test_spectra_part_at_the_site_of_the_dataset(tmp_path):
+def test_spectra_part_at_the_site_of_the_dataset(tmp_path, seqmtl):
     write_inputs(tmp_path, *make_genome(13, n_genes=60, n_contigs=6))
     (tmp_path / "config.toml").write_text(config_text("shift = 3"))
     folder, model = tmp_path / "out", tmp_path / "m.seqmtl"
-    make = ["dataset", str(tmp_path / "config.toml"), "--signal", "tss", "-o", str(folder), "-q"]
-    assert main(make) == 0
-    train = ["train", str(folder), "-o", str(model), "--features", "wd:2,kmers:3/inf", "-q"]
-    assert main(train) == 0
+    seqmtl(f"dataset {tmp_path}/config.toml --signal tss -o {folder} -q")
+    seqmtl(f"train {folder} -o {model} --features wd:2,kmers:3/inf -q")
     from seqmtl import MultiTaskModel
 
     loaded = MultiTaskModel.load(model)
@@ -444,11 +441,11 @@ def test_spectra_part_at_the_site_of_the_dataset(tmp_path):
     parts = np.split(trimers, [loaded.site.offset])  # what a 3-mer adds up- and downstream
     assert all((part == part[0]).all() and part.any() for part in parts)
     assert (parts[0][0] != parts[1][0]).any()
-    scan = ["scan", str(model), str(tmp_path / "x.fa"), "--organism", "x", "-q"]
     scores = {}
     for letters in ("any", "AG"):
         out = tmp_path / f"{letters}.bed"
-        assert main([*scan, "--consensus", letters, "-o", str(out)]) == 0
+        options = f"--organism x --consensus {letters} -o {out} -q"
+        seqmtl(f"scan {model} {tmp_path}/x.fa {options}")
         rows = [line.split() for line in out.read_text().splitlines() if line[0] != "#"]
         starts = {(r[0], r[1] if r[5] == "+" else r[2], r[5]): r[6] for r in rows}
         scores[letters] = starts  # by the first base in reading direction
@@ -456,17 +453,16 @@ def test_spectra_part_at_the_site_of_the_dataset(tmp_path):
     assert scores["AG"].items() <= scores["any"].items()
 
 
-def test_organisms_train_together_from_a_folder(tmp_path, capsys):
+def test_organisms_train_together_from_a_folder(tmp_path, seqmtl):
     for name, seed in (("x", 13), ("y", 14)):
         write_inputs(tmp_path, *make_genome(seed, n_genes=60, n_contigs=6), name=name)
     (tmp_path / "config.toml").write_text(config_text("shift = 2", organisms=("x", "y")))
     folder, model = tmp_path / "out", tmp_path / "m.seqmtl"
-    assert main(["dataset", str(tmp_path / "config.toml"), "-o", str(folder), "-q"]) == 0
+    seqmtl(f"dataset {tmp_path}/config.toml -o {folder} -q")
     windows, site, _ = read_dataset(folder, split="train")
     assert site == {"offset": 7, "length": 2, "letters": "GT", "signal": "donor"}
     assert {s[7:9] for s in windows.sequences()} == {"GT"}
-    train = ["train", str(folder), "-o", str(model), "--features", "wd:3", "-q"]
-    assert main([*train, "--window", "13", "--shift", "-1"]) == 0
+    seqmtl(f"train {folder} -o {model} --features wd:3 --window 13 --shift -1 -q")
     from seqmtl import MultiTaskModel
 
     loaded = MultiTaskModel.load(model)
@@ -474,14 +470,12 @@ def test_organisms_train_together_from_a_folder(tmp_path, capsys):
     assert loaded.training["dataset"] == {"path": str(folder), "signal": "donor"}
     assert {s[4:6] for s in windows.center(13, -1).sequences()} == {"GT"}
     metrics, scores = tmp_path / "metrics.json", tmp_path / "scores.tsv"
-    assert main(["evaluate", str(model), str(folder), "--json", str(metrics), "-q"]) == 0
+    seqmtl(f"evaluate {model} {folder} --json {metrics} -q")
     assert set(json.loads(metrics.read_text())["tasks"]) == {"x", "y"}
-    other = ["dataset", str(tmp_path / "config.toml"), "-o", str(tmp_path / "a"), "-q"]
-    assert main([*other, "--signal", "acceptor"]) == 0
-    assert main(["evaluate", str(model), str(tmp_path / "a")]) == 1
-    assert "the model has donor sites at base 4 of its 13, but" in capsys.readouterr().err
-    data = str(folder / "windows.tsv")
-    assert main(["predict", str(model), data, "--organism", "y", "-o", str(scores), "-q"]) == 0
+    seqmtl(f"dataset {tmp_path}/config.toml -o {tmp_path}/a --signal acceptor -q")
+    shown = seqmtl(f"evaluate {model} {tmp_path}/a", code=1).err
+    assert "the model has donor sites at base 4 of its 13, but" in shown
+    seqmtl(f"predict {model} {folder}/windows.tsv --organism y -o {scores} -q")
     n_test = sum(r["split"] == "test" and r["organism"] == "y" for r in read_rows(tmp_path))
     assert len(scores.read_text().splitlines()) == 1 + n_test
 
@@ -510,7 +504,7 @@ def test_words_of_decoys_are_as_common_as_among_candidates(tmp_path):
 
 
 @pytest.mark.parametrize("by", ["contigs", "blocks"])
-def test_both_ends_of_introns_have_the_same_splits(tmp_path, by):
+def test_both_ends_of_introns_have_the_same_splits(tmp_path, seqmtl, by):
     """The second exon of every gene runs over the end of a block now and then."""
     contigs, genes = make_genome(3, n_genes=80, length=4000, n_contigs=8)
     write_inputs(tmp_path, contigs, genes)
@@ -518,8 +512,7 @@ def test_both_ends_of_introns_have_the_same_splits(tmp_path, by):
     regions = []
     for signal in ("donor", "acceptor"):
         out = tmp_path / f"{by}.{signal}"
-        command = ["dataset", tmp_path / "x.toml", "--signal", signal, "-o", out, "-q"]
-        assert main([str(word) for word in command]) == 0
+        seqmtl(f"dataset {tmp_path}/x.toml --signal {signal} -o {out} -q")
         regions.append((out / "regions.tsv").read_text())
     assert regions[0] == regions[1]
     splits = {line.split("\t")[3] for line in regions[0].splitlines()[1:]}

@@ -6,7 +6,6 @@ import shutil
 import pytest
 
 from seqmtl import read_dataset
-from seqmtl.cli.main import main
 from seqmtl.dataset import read_config
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import is_dataset
@@ -137,9 +136,8 @@ def test_crlf_and_gzip_give_the_same(folder):
     assert read_rows(folder) == expected
 
 
-def test_missing_files_and_named_splits(folder, capsys):
-    assert main(["dataset", str(folder / "no.toml"), "-o", str(folder / "d"), "-q"]) == 1
-    assert "no.toml" in capsys.readouterr().err
+def test_missing_files_and_named_splits(folder, seqmtl):
+    assert "no.toml" in seqmtl(f"dataset {folder}/no.toml -o {folder}/d", 1).err
     text = config_text() + "split = { test = ['chr2'], valid = ['chr7'] }"
     with pytest.raises(InputFormatError, match=r"organisms.x.split: contig must be .*'chr7'"):
         build(folder, text)
@@ -268,12 +266,10 @@ def test_a_dataset_can_be_moved_alone_and_linked(folder, dataset):
     assert (read_dataset(moved).windows.matrix() == expected).all()
 
 
-def test_the_command_writes_where_it_may(folder, capsys):
+def test_the_command_writes_where_it_may(folder, seqmtl):
     (folder / "config.toml").write_text(config_text(organisms=("x", "y")))
-    out = folder / "d"
-    command = ["dataset", str(folder / "config.toml"), "-o", str(out), "-q"]
-    assert main([*command, "--json", str(folder / "s.json")]) == 0
-    table = capsys.readouterr().out.splitlines()
+    out, command = folder / "d", f"dataset {folder}/config.toml -o"
+    table = seqmtl(f"{command} {out} --json {folder}/s.json").out.splitlines()
     summary = json.loads((folder / "s.json").read_text())
     assert summary == json.loads((out / "summary.json").read_text())
     assert table[0].split("\t") == [
@@ -281,21 +277,18 @@ def test_the_command_writes_where_it_may(folder, capsys):
     ]  # fmt: skip
     facts = summary["organisms"]["y"]
     assert table[2].split("\t")[:3] == ["y", str(facts["sites"]), str(facts["decoys"])]
-    assert main([*command, "--signal", "acceptor", "--json", "-"]) == 0  # an earlier dataset
-    assert json.loads(capsys.readouterr().out)["signal"] == "acceptor"
+    told = seqmtl(f"{command} {out} --signal acceptor --json -").out  # over an earlier dataset
+    assert json.loads(told)["signal"] == "acceptor"
     assert sorted(path.name for path in out.iterdir()) == [
         "left_out.tsv", "regions.tsv", "sites.tsv", "summary.json", "windows.tsv",
     ]  # fmt: skip
     other = folder / "full"
     other.mkdir()
     (other / "notes.txt").write_text("mine")
-    command[3] = str(other)
-    assert main(command) == 1
-    assert "must be empty or an earlier dataset" in capsys.readouterr().err
-    assert main([*command, "--force"]) == 0
-    command[3] = str(folder / "x.fa")
-    assert main(command) == 1
-    assert "it is a file; choose a folder" in capsys.readouterr().err
+    told = seqmtl(f"{command} {other}", 1).err
+    assert "must be empty or an earlier dataset" in told
+    seqmtl(f"{command} {other} --force")
+    assert "it is a file; choose a folder" in seqmtl(f"{command} {folder}/x.fa", 1).err
 
 
 def test_a_failure_leaves_nothing_behind(folder, monkeypatch):

@@ -279,7 +279,7 @@ def similarity() -> Outputs:
     for kind in SIMILARITIES:
         source = "" if kind in ("individual", "union", "easy") else "--tree tree.nwk"
         names = "" if source else "--organisms ape,man,fly"
-        command = f"similarity -q {source} {names} --kind {kind}"
+        command = f"similarity -q {source} {names} --similarity {kind}"
         run(f"{command} -o K.tsv")
         outputs[f"similarity/{kind}.tsv"] = read("K.tsv")
         outputs[f"similarity/{kind}.txt"] = run(command)

@@ -318,9 +318,21 @@ def test_exact_indices_need_memory_for_all_tasks():
 
 
 def test_expected_kernel_of_hashed_features():
-    """The bias that the notes state, against kernels counted by hand; means over random strings."""
+    """The bias and the deviation that the notes state, over pairs of random strings."""
     strings = _strings(5, 60, 30, "ACGT")
     rows = {b: PositionalKmers("wd:3", hash_bits=b).transform(strings).toarray() for b in (8, None)}
     excess = rows[8] @ rows[8].T - rows[None] @ rows[None].T
     sums = rows[None].sum(axis=1)
     assert_allclose(excess.mean(), np.outer(sums, sums).mean() / 2**8, rtol=0.15)
+    pairs = excess[np.triu_indices(60, 1)]
+    assert_allclose(pairs.std(), 2.0 ** (-8 / 2), rtol=0.15)
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "cost"), [("wd:6", 30_000, 0.1), ("wd:8", 30_000, 0.3), ("wd:8", 3_000, 0.5)]
+)
+def test_looks_cost_what_their_tables_cost(text, n, cost):
+    """Tables of 8-mers are so large that seven letters are read again every three positions."""
+    windows = Windows(np.zeros(141, np.uint8), np.zeros(n, np.int64), 141)
+    for bits in (None, 12):
+        assert PositionalKmers(text, 60, bits).bind(windows).scoring_cost == pytest.approx(cost)

@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
+from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
 from seqmtl.models import held_out
 from seqmtl.models.examples import Examples
 from seqmtl.models.held_out import CrossValidation, draw_folds, hold_out
-from seqmtl.models.training import Settings
+from seqmtl.models.kernels import couple
+from seqmtl.models.training import Settings, solve
 from seqmtl.similarity import TaskKernel
 from tests.oracles.svm import multitask_kernel, solve_dual
 
@@ -139,3 +141,26 @@ def test_a_sample_takes_small_tasks_whole_and_large_ones_alike(sizes, n):
     level = next(m for m in range(201) if np.minimum(sizes, m).sum() >= min(n, sum(sizes)))
     assert (np.abs(taken - np.minimum(sizes, level)) <= 4).all()
     assert all(set(y[rows][ids[rows] == t]) == {-1.0, 1.0} for t in range(len(sizes)))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("n_views", [1, 2])
+def test_learnt_weights_are_those_of_the_solver(monkeypatch, loss, n_views):
+    monkeypatch.setattr(held_out, "_TOL", 1e-7)
+    examples, features = _examples(80), Numeric()
+    if n_views == 2:
+        features = JointFeatures([Numeric(), Numeric()])
+    kernel = TaskKernel(examples.names, [np.eye(2), np.ones((2, 2)), K])
+    settings = Settings(C=0.7, loss=loss, norm=1.5, tol=1e-7, dtype="float64")
+    kernels = couple(kernel, 2, n_views, settings.norm)
+    expected = solve(features.bind(examples.data), examples, kernels, settings)
+    folds = CrossValidation(examples, features, settings, is_apart=True)
+    theta, alpha = folds.learn(kernels, kernels.start(), 0.7)
+    assert_allclose(theta, expected.theta, atol=2e-3)
+    found = folds.fit(kernels.couple(theta).K, 0.7, start=alpha)
+    H = folds._hessian(kernels.couple(expected.theta).K).astype(float)
+    if loss == "hinge":
+        dual = found.alpha.sum() - 0.5 * found.alpha @ H @ found.alpha
+        assert dual == pytest.approx(expected.dual, rel=1e-3)
+    cold = folds.fit(kernels.couple(theta).K, 0.7)
+    assert_allclose(found.scores, cold.scores, atol=5e-3)

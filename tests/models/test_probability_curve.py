@@ -223,12 +223,11 @@ def files(tmp_path_factory):
     return folder
 
 
-def test_command_writes_probabilities_of_the_curve(files, capsys):
+def test_command_writes_probabilities_of_the_curve(files, seqmtl):
     out, plot = files / "c", files / "reliability.png"
-    arguments = ["calibrate", str(files / "m"), str(files / "windows.tsv"), "-o", str(out)]
-    arguments += ["--method", "isotonic", "--prevalence", "0.01", "--json", "-"]
-    assert main([*arguments, "--plot", str(plot), "-q"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    command = f"calibrate {files}/m {files}/windows.tsv -o {out} --plot {plot} -q"
+    shown = seqmtl(f"{command} --method isotonic --prevalence 0.01 --json -")
+    found = json.loads(shown.out)
     assert found["tasks"]["a"]["prevalence"] == pytest.approx(0.01)
     assert plot.stat().st_size > 10_000
     model = MultiTaskModel.load(out)
@@ -240,32 +239,29 @@ def test_command_writes_probabilities_of_the_curve(files, capsys):
     before = MultiTaskModel.load(files / "m")
     assert before.curves == {}
     assert before.probability(np.array([row["score"]]), ["b"])[0] > p
-    assert main(["info", str(out), "-q"]) == 0
-    assert "calibrated" in capsys.readouterr().out
+    assert "calibrated" in seqmtl(f"info {out} -q").out
 
 
 def test_it_says_at_which_shares_they_hold_and_that_training_windows_are_no_held_out_ones(
-    files, capsys
+    files, seqmtl
 ):
-    arguments = ["calibrate", str(files / "m"), str(files / "windows.tsv"), "-o", str(files / "d")]
-    assert main(arguments) == 0
-    assert "--prevalence" in capsys.readouterr().err
-    assert main([*arguments, "--split", "train", "--prevalence", "0.1"]) == 0
-    assert "the probabilities of sites are too good" in capsys.readouterr().err
+    command = f"calibrate {files}/m {files}/windows.tsv -o {files}/d"
+    assert "--prevalence" in seqmtl(command).err
+    shown = seqmtl(f"{command} --split train --prevalence 0.1").err
+    assert "the probabilities of sites are too good" in shown
 
 
-def test_absent_class_and_missing_split(files, tmp_path, capsys):
-    table = tmp_path / "one.tsv"
-    table.write_text("organism\tlabel\tsequence\n" + "a\t1\t" + "ACGTT" * 4 + "\n")
-    assert main(["calibrate", str(files / "m"), str(table), "-o", str(tmp_path / "x")]) == 1
-    assert "a: calibration needs at least two windows of each class, got 1 true sites and 0" in (
-        capsys.readouterr().err
+def test_absent_class_and_missing_split(files, tmp_path, write, seqmtl):
+    table = write("organism\tlabel\tsequence\n" + "a\t1\t" + "ACGTT" * 4 + "\n")
+    shown = seqmtl(f"calibrate {files}/m {table} -o {tmp_path}/x", code=1).err
+    assert (
+        "a: calibration needs at least two windows of each class, got 1 true sites and 0" in shown
     )
     assert not (tmp_path / "x").exists()
 
 
 def test_an_organism_with_too_few_sites_does_not_keep_others_from_calibration(
-    files, tmp_path, capsys
+    files, tmp_path, write, seqmtl
 ):
     rows = (files / "windows.tsv").read_text().splitlines()
     n_sites = 0
@@ -274,11 +270,9 @@ def test_an_organism_with_too_few_sites_does_not_keep_others_from_calibration(
         n_sites += row.startswith("b\t1\tvalid")
         if not row.startswith("b\t1\tvalid") or n_sites == 1:
             kept.append(row)
-    table, out = tmp_path / "few.tsv", tmp_path / "c"
-    table.write_text("\n".join(kept) + "\n")
-    arguments = ["calibrate", files / "m", table, "-o", out, "--plot", tmp_path / "r.png"]
-    assert main([*map(str, arguments), "--prevalence", "0.01"]) == 0
-    messages = capsys.readouterr().err
+    out, table = tmp_path / "c", write("\n".join(kept) + "\n")
+    command = f"calibrate {files}/m {table} -o {out} --plot {tmp_path}/r.png"
+    messages = seqmtl(f"{command} --prevalence 0.01").err
     assert "b: calibration needs at least two windows of each class, got 1 true sites" in messages
     assert "the probabilities of b stay as trained" in messages
     assert list(MultiTaskModel.load(out).curves) == ["a"]

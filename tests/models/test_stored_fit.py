@@ -295,12 +295,11 @@ def assert_damage_is_told(path, read):
     assert all(text.startswith(f"{path}: ") and "without --resume" in text for text in said)
 
 
-def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
+def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
     from seqmtl.verbs import _train_stored
 
     output, asked = tmp_path / "m.seqmtl", []
-    command = ["train", str(table), "-o", str(output), "--features", "wd:4", "--memory", "2G"]
-    command += ["--selection", "none"]
+    command = f"train {table} -o {output} --features wd:4 --memory 2G --selection none"
 
     def interrupt(*arguments):
         asked.append(1)
@@ -310,24 +309,23 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(_train_stored, "look", interrupt)
-        assert main(command) == 130
-    assert "repeat the command with --resume to continue" in capsys.readouterr().err
+        shown = seqmtl(command, code=130).err
+    assert "repeat the command with --resume to continue" in shown
     folder = tmp_path / "m.seqmtl.windows"
     state, whole = (folder / "state").read_bytes(), (folder / "store.json").read_text()
     n_active = read_arrays(folder / "state")[1]["rows"].size
-    assert main([*command, "--resume", "-C", "2"]) == 1
-    assert "of another DATA or other options" in capsys.readouterr().err
+    shown = seqmtl(f"{command} --resume -C 2", code=1).err
+    assert "of another DATA or other options" in shown
     odd = json.loads(whole)
     odd["parts"][0]["n"] = "1"
     for text in ("{", "[]", '{"request": 1}', json.dumps(odd)):
         (folder / "store.json").write_text(text)
-        assert main([*command, "--resume"]) == 1
-        assert "store.json: damaged" in capsys.readouterr().err
+        assert "store.json: damaged" in seqmtl(f"{command} --resume", code=1).err
     moved = whole.replace(str(folder), "/elsewhere/m.seqmtl.windows")
     (folder / "store.json").write_text(moved)
     (folder / "state").write_bytes(state[:-9])
-    assert main([*command, "--resume"]) == 1
-    assert "state: damaged; train without --resume" in capsys.readouterr().err
+    shown = seqmtl(f"{command} --resume", code=1).err
+    assert "state: damaged; train without --resume" in shown
     (folder / "state").write_bytes(state)
     part = StoredPart(**json.loads(whole)["parts"][0])
     kept = Kept(OnDisk(data="x", output=str(folder).removesuffix(".windows")))
@@ -341,24 +339,24 @@ def test_an_interrupted_command_resumes(table, tmp_path, capsys, monkeypatch):
 
     asked.clear()
     monkeypatch.setattr(_train_stored, "look", watch)
-    assert main([*command, "--resume"]) == 0
+    seqmtl(f"{command} --resume")
     assert asked[0] == (n_active, True)  # it begins where the other was
     assert load_model(output).training["converged"]
     assert not folder.exists()
 
 
-def test_nothing_is_kept_of_a_selection_that_is_interrupted(table, tmp_path, capsys, monkeypatch):
+def test_nothing_is_kept_of_a_selection_that_is_interrupted(table, tmp_path, seqmtl, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(fit, "select", interrupt)
-    assert main(["train", str(table), "-o", str(tmp_path / "m"), "--memory", "2G"]) == 130
-    assert capsys.readouterr().err.splitlines()[-1] == "seqmtl: error: interrupted"
+    shown = seqmtl(f"train {table} -o {tmp_path}/m --memory 2G", code=130).err
+    assert shown.splitlines()[-1] == "seqmtl: error: interrupted"
     assert not (tmp_path / "m.windows").exists()
 
 
-@pytest.mark.parametrize("memory", [[], ["--memory", "2G"]])
-def test_faults_of_windows_are_those_of_all_parts(tmp_path, capsys, monkeypatch, memory):
+@pytest.mark.parametrize("memory", ["", "--memory 2G"])
+def test_faults_of_windows_are_those_of_all_parts(tmp_path, write, seqmtl, monkeypatch, memory):
     monkeypatch.setattr(streams, "BLOCK_BYTES", 20_000)
     monkeypatch.setattr(window_store, "PART", 500)
     rng = np.random.default_rng(2)
@@ -366,11 +364,9 @@ def test_faults_of_windows_are_those_of_all_parts(tmp_path, capsys, monkeypatch,
     rows[2_900] = "N" * 30
     rows[5], rows[2_000] = rows[7], rows[9]  # the first 20 are true sites, all others decoys
     lines = [f"fly\t{1 if k < 20 else -1}\t{row}" for k, row in enumerate(rows)]
-    path = tmp_path / "w.tsv"
-    path.write_text("\n".join(["organism\tlabel\tsequence", *lines]) + "\n")
-    command = ["train", str(path), "-o", str(tmp_path / "m"), "--features", "wd:2", "-q"]
-    assert main([*command, "--selection", "none", *memory]) == 0
-    assert [line.partition("w.tsv: ")[2] for line in capsys.readouterr().err.splitlines()] == [
+    path = write("\n".join(["organism\tlabel\tsequence", *lines]) + "\n", "w.tsv")
+    shown = seqmtl(f"train {path} -o {tmp_path}/m --features wd:2 --selection none -q {memory}").err
+    assert [line.partition("w.tsv: ")[2] for line in shown.splitlines()] == [
         "1 of 3000 windows hold no A, C, G or T (first: 2900) and are used all the same; "
         "leave them out",
         "windows that occur with both labels: 1 of fly; check the labels",
@@ -380,43 +376,34 @@ def test_faults_of_windows_are_those_of_all_parts(tmp_path, capsys, monkeypatch,
 
 
 def test_a_folder_of_others_is_left_alone_and_what_a_killed_run_left_is_replaced(
-    table, tmp_path, capsys
+    table, tmp_path, seqmtl
 ):
     folder = tmp_path / "m.windows"
     folder.mkdir()
-    command = ["train", str(table), "-o", str(tmp_path / "m"), "--memory", "2G", "-q"]
-    command += ["--features", "wd:3", "--selection", "none"]
+    command = f"train {table} -o {tmp_path}/m --memory 2G --features wd:3 --selection none -q"
     for name in ("thesis.txt", "thesis.unfinished.txt"):
         (folder / name).write_text("precious")
-        assert main(command) == 1
-        assert f"which has other files ({name}); move them" in capsys.readouterr().err
+        assert f"which has other files ({name}); move them" in seqmtl(command, code=1).err
         (folder / name).unlink()
     (folder / "00000.windows").write_text("half")
     (folder / ".00001.windows.unfinished-abc").write_text("half")
-    assert main(command) == 0
+    seqmtl(command)
     assert not folder.exists()
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "code", "message"),
     [
-        (["--memory", "much"], "must be a size such as 500M or 4G, got 'much'"),
-        (["--memory", "0.5"], "must be a size such as 500M or 4G, got '0.5'"),
-        (["--memory", "1M"], "GiB, and --memory allows 0.00; give more"),
-        (["--memory", "2G", "--loss", "logistic"], "--loss logistic needs all windows in memory"),
-        (["--memory", "2G", "--mkl", "smooth", "--distances", "d"], "--mkl needs all windows"),
-        (["--memory", "2G", "--shift", "3"], "--shift needs a window length"),
-        (["--dask", "local:0"], "must be the address of a scheduler"),
-        (None, "read DATA from disk; name a dataset or a table"),
+        ("{0} --memory much", 2, "must be a size such as 500M or 4G, got 'much'"),
+        ("{0} --memory 0.5", 2, "must be a size such as 500M or 4G, got '0.5'"),
+        ("{0} --memory 1M", 1, "GiB, and --memory allows 0.00; give more"),
+        ("{0} --memory 2G --loss logistic", 2, "--loss logistic needs all windows in memory"),
+        ("{0} --memory 2G --mkl smooth --distances d", 2, "--mkl needs all windows"),
+        ("{0} --memory 2G --shift 3", 1, "--shift needs a window length"),
+        ("{0} --dask local:0", 2, "must be the address of a scheduler"),
+        ("--memory 2G", 1, "read DATA from disk; name a dataset or a table"),
     ],
 )
-def test_what_it_cannot_do_is_refused(table, tmp_path, capsys, options, message):
-    command = ["train", "-o", str(tmp_path / "m")]
-    command += ["--memory", "2G"] if options is None else [str(table), *options]
-    try:
-        code = main(command)
-    except SystemExit as error:
-        code = error.code
-    assert code in (1, 2)
-    assert message in capsys.readouterr().err
+def test_what_it_cannot_do_is_refused(table, tmp_path, seqmtl, options, code, message):
+    assert message in seqmtl(f"train -o {tmp_path}/m {options.format(table)}", code).err
     assert [path.name for path in tmp_path.iterdir() if "lock" not in path.name] == []

@@ -296,6 +296,15 @@ def numeric(folder):
     return printed + run("numeric", "--n", 300, "--tol", 1e-3, "--loss", "epsilon_insensitive")
 
 
+def rivals(folder):
+    rng = np.random.default_rng(0)
+    X, task = rng.standard_normal((240, 3)), np.arange(240) % 3
+    y = np.sign(X[:, 0] + 0.3 * rng.standard_normal(240))
+    np.savez(folder / "data.npz", X=X, y=y, task=task)
+    options = ["--train", 0.5, "--splits", 1, "--methods", "scikit", "MultiTaskSVC"]
+    return run("rivals", folder / "data.npz", *options)
+
+
 def _pair(folder):
     """Return files of a paired model and of its ends, and of a genome with its annotation."""
     tree, sim = "(a:0.1,b:0.1);", folder / "sim"
@@ -402,7 +411,7 @@ FIGURES = {
     ],
     junctions: [rf"^{way}(\t[01]\.\d{{4}}){{3}}\t" for way in ("annotation", "errors", "reads")],
     hashing: [
-        r"^\| 6 \| [01]\.\d{4} \| [-+]0\.\d{4} ± 0\.\d{4} \| \d+\.\d \| \d+ \| 0 \|$",
+        r"^\| 6 \| [01]\.\d{4} \| [-+]0\.\d{4} ± 0\.\d{4} \| \d+\.\d \| \d+ \| 0\.0 \|$",
         r"^\| exact \| [01]\.\d{4} \| \+0\.0000 ± 0\.0000 \|",
     ],
     label_errors: [r"^0(\t1\.0000 0\.0000){4}$", r"^0\.2(\t[01]\.\d{4} 0\.\d{4}){4}$"],
@@ -437,6 +446,10 @@ FIGURES = {
             for what in ("paired", "donors", "acceptors")
         ),
         r"^2 threads  paired over both alone, CPU: \d\.\d\d$",
+    ],
+    rivals: [
+        r"^  50%  scikit-learn, union +0\.9\d{3} ± 0\.0000 +none +\d+\.\d\d$",
+        r"^  50%  MultiTaskSVC +0\.9\d{3} ± 0\.0000 +\de-\d\d +\d+\.\d\d$",
     ],
     unlabelled: [
         r"^expected \d+ \d+  sure \d+ \d+ .* introns \d+-\d+-\d+$",

@@ -2,11 +2,13 @@
 
 import csv
 import json
+import subprocess
 
 import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
 from scipy.stats import t as student
 from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.metrics.pairwise import rbf_kernel
@@ -17,7 +19,7 @@ from sklearn.svm import SVC
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from seqmtl import MultiTaskKernelSVC, TaskKernel
-from tests.oracles import svm
+from tests.oracles import svm, wd
 
 
 @pytest.fixture(scope="module")
@@ -123,27 +125,64 @@ def test_the_experiment_runs(synthetic, tmp_path, capsys, monkeypatch, options):
     assert (tmp_path / "new" / "figure.png").read_bytes()[1:4] == b"PNG"
 
 
-def test_learning_curves_by_hand(paper_script, tmp_path, capsys):
+def test_learning_curves_by_hand(paper_script, tmp_path):
     curves_of = paper_script("widmer2015_learning_curves")
-    values = {"individual": (0.6, 0.8), "union": (0.5, 0.5), "mkl": (0.7, 0.6)}
+    row = {m: [0.5, 0.7] for m in curves_of.METHODS} | {"MKL": [0.6, 0.7], "tree": [0.9, 0.9]}
+    other = row | {"union": [0.8, 0.8]}
+    found = {100: {"ape": row, "fly": other, "mean": row}}
+    assert curves_of.averages([[0.2, 0.4], [0.4, 0.8]]) == pytest.approx([0.3, 0.6])
+    assert curves_of.shown([0.5, 0.7]) == ("0.6000", "0.1414")
+    assert curves_of.shown([0.5], "+") == ("+0.5000", "NA")
+    assert curves_of.differences(row)["fixed"] == pytest.approx([0.1, 0.0])
+    assert curves_of.best(found[100], curves_of.PUBLISHED) == ["ape"]
+    assert curves_of.best(found[100], curves_of.METHODS) == []
+    curves_of.write_tables(found, tmp_path)
+    with open(tmp_path / "differences.tsv", encoding="utf-8") as stream:
+        rows = list(csv.reader(stream, delimiter="\t"))
+    assert rows[0] == ["windows", "organism", "MKL_minus", "splits", "mean", "sd"]
+    assert ["100", "fly", "union", "2", "-0.1500", "0.0707"] in rows
+    text = curves_of.report({100: {"ape": {m: own[:1] for m, own in row.items()}, "mean": row}})
+    assert "0.6000 NA" in text
+    assert "MKL is the best of the paper's methods in 1 of 1 organisms" in text
+    assert "tree -0.2500 0.0707" in text
 
-    def at(shift):
-        found = {m: {"auprc": [v + shift for v in pair]} for m, pair in values.items()}
-        return {method: {"tasks": {"ape": own, "fly": own}} for method, own in found.items()}
 
-    curves = curves_of.collect({100: at(0.0), 300: at(0.1)}, "auprc")
-    assert_allclose(curves["mkl", "ape"], [[0.7, 0.6], [0.8, 0.7]])
-    assert_allclose(curves["mkl", "mean"], curves["mkl", "fly"])
-    curves_of.write_table(curves, [100, 300], tmp_path / "curves.tsv")
-    lines = (tmp_path / "curves.tsv").read_text().splitlines()
-    rows = list(csv.reader(lines, delimiter="\t"))
-    assert rows[0] == ["organism", "method", "100", "100_sd", "300", "300_sd"]
-    assert ["ape", "individual", "0.7000", "0.1000", "0.8000", "0.1000"] in rows
-    curves_of.draw(curves, [100, 300], "auprc", tmp_path / "curves.png")
-    assert (tmp_path / "curves.png").read_bytes()[:4] == b"\x89PNG"
-    curves_of.judge(curves, [100, 300])
-    line = capsys.readouterr().out.splitlines()[0]
-    assert line.split() == ["ape", "100", "-0.0500", "+-", "0.1500", "WORSE", "than", "individual"]
+def test_learning_curves_of_a_tiny_dataset(paper_script, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    letters, names = np.array(list("ACGT")), ["Apis_mellifera", "D. simulans", "rabbit"]
+    lines, start = ["organism\tlabel\tsequence"], rng.choice(letters, 60)
+    for name in [*names, "unaligned"]:
+        for i in range(60):
+            window = rng.choice(letters, 20)
+            window[8:12] = list("TATA") if i % 2 else window[8:12]
+            lines.append(f"{name}\t{1 if i % 2 else -1}\t{''.join(window)}")
+    (tmp_path / "tss.tsv").write_text("\n".join(lines) + "\n")
+    aligned = []
+    for k, name in enumerate(names):
+        own = start.copy()
+        own[: 6 * k] = rng.choice(letters, 6 * k)
+        aligned.append(f">{name.replace(' ', '_')}\n{''.join(own)}\n")
+    (tmp_path / "rrna.fa").write_text("".join(aligned))
+    out, script = tmp_path / "out", paper_script("widmer2015_learning_curves")
+    command = [str(tmp_path / "tss.tsv"), "--alignment", str(tmp_path / "rrna.fa"), "--quick"]
+    for _ in range(2):  # the second time nothing is left to do
+        script.main([*command, "--out", str(out)])
+        text = capsys.readouterr().out
+        assert "unaligned is not in" in text
+        assert "MKL is the best of all methods in" in text
+        assert "nan" not in text
+    assert (out / "curves.png").read_bytes()[:4] == b"\x89PNG"
+    with open(out / "auroc.tsv", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    assert {row["organism"] for row in rows} == {*names, "mean"}
+    assert {row["method"] for row in rows} == set(script.METHODS)
+    document = json.loads((out / "20.smooth.json").read_text())
+    values = document["methods"]["mkl"]["tasks"]["rabbit"]["auroc"]
+    found = [
+        r for r in rows if (r["windows"], r["organism"], r["method"]) == ("20", "rabbit", "MKL")
+    ]
+    assert found[0]["mean"] == f"{np.mean(values):.4f}"
+    assert found[0]["sd"] == f"{np.std(values, ddof=1):.4f}"
 
 
 @pytest.fixture(scope="module")
@@ -211,9 +250,9 @@ def test_solver_times_run_and_are_resumed(times, tmp_path, capsys, monkeypatch):
     times.main(arguments)
     first = capsys.readouterr().out
     assert "Landmine: 120 examples" in first
-    results = json.loads((out / "results.json").read_text(encoding="utf-8"))
-    assert {name: list(sizes) for name, sizes in results.items()} == {
-        name: ["60", "120"] for name in times.TITLES
+    results = {
+        name: {n: json.loads((out / f"{name}_{n}.json").read_text()) for n in ("60", "120")}
+        for name in times.TITLES
     }
     for sizes in results.values():
         for both in sizes.values():
@@ -240,8 +279,98 @@ def test_a_run_ends_at_its_limit(times):
 
 
 @pytest.fixture(scope="module")
+def sites(paper_script):
+    return paper_script("widmer2012_splice_sites")
+
+
+@pytest.fixture
+def acceptors(tmp_path):
+    """A table of windows of three organisms, with a motif after AG at true sites."""
+    rng, rows = np.random.default_rng(0), ["organism\tlabel\tsplit\tsequence"]
+    for n in range(150):
+        letters, is_true = rng.choice(list("ACGT"), 20), n % 4 == 0
+        letters[8:10] = list("AG")
+        letters[10:13] = list("TCC") if is_true else letters[10:13]
+        split = "test" if n % 5 == 4 else "train"
+        rows.append(f"{'abc'[n % 3]}\t{1 if is_true else -1}\t{split}\t{''.join(letters)}")
+    path = tmp_path / "acceptors.tsv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_multitask_kernel_of_sites_is_that_of_the_oracle(sites, acceptors):
+    """Widmer 2012, eq. 3: the kernel of examples times that of their tasks, for strings."""
+    windows = sites.windows_of(str(acceptors), 30)
+    assert set(windows.sequences()) < set(sites.windows_of(str(acceptors), 60).sequences())
+    ids, texts, n = windows.task_ids, windows.sequences(), len(windows)
+    sizes = np.bincount(2 * ids + (windows.labels > 0))
+    assert_array_equal(sizes, [8, 2, 8, 2, 8, 2])  # of 30, a quarter are true, or two
+    K = np.linalg.inv(4.0 * np.eye(3) - np.ones((3, 3)))
+    G = sites.multitask_matrix(windows)
+    assert_allclose(G[:n, :n], K[np.ix_(ids, ids)] * wd.gram(texts, texts, 8))
+    anchors = np.eye(n + 2)[n:]
+    assert_allclose(G[n:], (anchors - anchors[::-1]) / n)
+
+
+def test_both_solvers_of_sites_reach_the_same_objective(sites, acceptors, monkeypatch):
+    monkeypatch.setattr(sites, "TOLERANCES", (1e-1, 1e-6))
+    windows = sites.windows_of(str(acceptors), 60)
+    kernel, descent = sites.fit_kernel(windows, 1e-4), sites.descend(windows, "wd:8", 1e-4)
+    assert max(kernel["gap"], descent["gap"]) <= 1e-4
+    assert kernel["primal"] == pytest.approx(descent["primal"], rel=2e-4)
+    y, ids = windows.labels.astype(float), windows.task_ids
+    H = np.outer(y, y) * sites.multitask_matrix(windows)[:-2, :-2]
+    best = minimize(
+        lambda a: 0.5 * a @ H @ a - a.sum(), np.zeros(y.size), jac=lambda a: H @ a - 1.0,
+        bounds=[(0.0, 1.0)] * y.size, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-10},
+    )  # fmt: skip
+    assert ids.max() == 2
+    assert descent["primal"] == pytest.approx(-best.fun, rel=2e-4)
+
+
+def test_times_of_sites_run_and_are_resumed(sites, acceptors, tmp_path, capsys, monkeypatch):
+    def alone(script, once, *arguments, limit):
+        if limit < 1 and arguments[1] == "mtk":
+            raise subprocess.TimeoutExpired(script, limit)
+        sites.main([once, *map(str, arguments)])
+        return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+    monkeypatch.setattr(sites, "run_alone", alone)
+    tell = sites.report
+    monkeypatch.setattr(sites, "report", lambda found: told.append(tell(found)) or "")
+    told, out = [], tmp_path / "out"
+    arguments = [str(acceptors), "--tol", "0.01", "--out", str(out), "--real", "30", "60"]
+    sites.main([*arguments, "--simulated", "80"])
+    assert "| 80 | simulated |" in told[0]
+    assert "Objective of DCD, hashed, over that of MTK at 60" in told[0]
+    for name, magic in (("png", b"\x89PNG"), ("svg", b"<?xml")):
+        assert (out / f"figure.{name}").read_bytes().startswith(magic)
+    monkeypatch.setattr(sites, "run_alone", None)
+    sites.main([*arguments, "--simulated", "80"])
+    assert told[1] == told[0]
+    monkeypatch.setattr(sites, "run_alone", alone)
+    (out / "results.json").unlink()
+    sites.main([*arguments, "--simulated", "--limit", "0.5"])
+    assert "time: 0 s" in told[2]
+    (out / "results.json").unlink()
+    sites.main([*arguments, "--simulated", "--memory", "1e-6"])
+    assert "memory: 0 GiB" in told[3]
+
+
+@pytest.fixture(scope="module")
 def months(paper_script):
     return paper_script("sheldon2008_months")
+
+
+def test_common_days_are_in_one_part(months, hours_file):
+    hours = months.load(hours_file)._replace(has_common_days=True)
+    hours = hours._replace(y=np.where(hours.X[:, 0] > 0, 1, -1))
+    split = months.draw_split(hours, 20, 0)
+    days = [set(hours.day[part]) for part in split]
+    assert sum(map(len, days)) == len(set().union(*days)) == 16
+    for part in split:
+        for month in range(4):
+            assert set(hours.y[part[hours.month[part] == month]]) == {-1, 1}
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from seqmtl.cli.main import build_parser, main
+from seqmtl.cli.main import build_parser
 
 PIPELINES = Path(__file__).resolve().parents[2] / "examples" / "pipelines"
 
@@ -28,12 +28,12 @@ def _options(command):
     return {o for action in subparsers.choices[command]._actions for o in action.option_strings}
 
 
-def test_snakemake_makes_tracks_and_a_report(tmp_path):
+def test_snakemake_makes_tracks_and_a_report(tmp_path, seqmtl):
     snakemake = shutil.which("snakemake", path=_environment()["PATH"])
     if snakemake is None:
         pytest.skip("no snakemake here")
-    arguments = ["simulate", "--tree", "('A. bee':0.1,b:0.1);", "--chromosome-length"]
-    assert main([*arguments, "60000", "--no-windows", "-q", "-o", str(tmp_path / "sim")]) == 0
+    tree = "\"('A. bee':0.1,b:0.1);\""
+    seqmtl(f"simulate --tree {tree} --chromosome-length 60000 --no-windows -q -o {tmp_path}/sim")
     command = [
         snakemake, "--snakefile", PIPELINES / "snakemake" / "Snakefile", "--cores", "2",
         "--config", "dataset=sim/dataset.toml",
@@ -74,15 +74,14 @@ def test_galaxy_wrappers_use_options_that_exist(name):
     assert used <= inputs | outputs | {"organism"}  # the organism comes from the macros
 
 
-def test_galaxy_wrappers_have_the_test_data_that_they_name(tmp_path, capsys):
+def test_galaxy_wrappers_have_the_test_data_that_they_name(tmp_path, seqmtl):
     data = PIPELINES / "galaxy" / "test-data"
-    model, windows = tmp_path / "model", str(data / "windows.tsv")
-    assert main(["train", windows, "-C", "1", "-q", "-o", str(model)]) == 0
-    assert main(["evaluate", str(model), windows, "--split", "all", "-q"]) == 0
-    assert re.match(r"organism\tn\tpositive\tauroc.*\n", capsys.readouterr().out)
-    out = tmp_path / "sites.bed"
-    arguments = [str(data / "acceptor.seqmtl"), str(data / "genome.fa"), "-q", "-o", str(out)]
-    assert main(["scan", *arguments, "--organism", "velia_alba", "--format", "bed"]) == 0
+    model, windows, out = tmp_path / "model", data / "windows.tsv", tmp_path / "sites.bed"
+    seqmtl(f"train {windows} -C 1 -q -o {model}")
+    shown = seqmtl(f"evaluate {model} {windows} --split all -q").out
+    assert re.match(r"organism\tn\tpositive\tauroc.*\n", shown)
+    options = "--organism velia_alba --format bed -q"
+    seqmtl(f"scan {data}/acceptor.seqmtl {data}/genome.fa {options} -o {out}")
     rows = [line.split("\t") for line in out.read_text().splitlines() if line[0] != "#"]
     assert rows
     assert {len(row) for row in rows} == {8}

@@ -249,16 +249,14 @@ def test_copies_of_a_summary_and_further_data_sets(results, tmp_path):
     assert line.startswith(f"{tmp_path}/two/summary.json: a second data set of acceptor")
 
 
-def test_thresholds_of_rare_sites_are_no_zeros(tmp_path, results, capsys):
+def test_thresholds_of_rare_sites_are_no_zeros(tmp_path, results, seqmtl):
     data = results / "acceptor" / "dataset"
     rare = tmp_path / "rare.seqmtl"
-    _run("calibrate", results / "joint.seqmtl", data, "-o", rare, "--prevalence", 1e-6,
-         "--folds", 1)  # fmt: skip
-    table = capsys.readouterr().out
-    _run("report", tmp_path, "-o", tmp_path / "r.html")
+    options = f"-o {rare} --prevalence 1e-6 --folds 1"
+    table = seqmtl(f"calibrate {results}/joint.seqmtl {data} {options}").out
+    seqmtl(f"report {tmp_path} -o {tmp_path}/r.html")
     page = (tmp_path / "r.html").read_text()
-    assert main(["info", str(rare)]) == 0
-    shown = re.findall(r"probability +(\S+)", capsys.readouterr().out)
+    shown = re.findall(r"probability +(\S+)", seqmtl(f"info {rare}").out)
     shown += [line.split("\t")[-1] for line in table.split("\n\n")[0].splitlines()[1:]]
     rows = re.findall(r"<tr>.*?<td>(?:sigmoid|isotonic)</td>.*?</tr>", page)
     shown += [re.findall(r"<td>(.*?)</td>", row)[3] for row in rows]
@@ -266,14 +264,11 @@ def test_thresholds_of_rare_sites_are_no_zeros(tmp_path, results, capsys):
     assert min(map(float, shown)) > 0
 
 
-def test_bad_folders(tmp_path, results, capsys):
+def test_bad_folders(tmp_path, results, write, seqmtl):
     with pytest.raises(SeqmtlError, match="no such folder"):
         read_folder(tmp_path / "absent")
-    assert main(["report", str(tmp_path), "-o", str(tmp_path / "r.html")]) == 1
-    assert "neither a data set nor a model" in capsys.readouterr().err
-    tree = tmp_path / "t.nwk"
-    tree.write_text("(bee:1,cat:1);")
     out = tmp_path / "r.html"
-    assert main(["report", str(results), "--tree", str(tree), "-o", str(out)]) == 1
-    assert "a<b" in capsys.readouterr().err
+    assert "neither a data set nor a model" in seqmtl(f"report {tmp_path} -o {out}", 1).err
+    tree = write("(bee:1,cat:1);", "t.nwk")
+    assert "a<b" in seqmtl(f"report {results} --tree {tree} -o {out}", 1).err
     assert not out.exists()

@@ -167,14 +167,14 @@ def _table(path, found, turned=False):
 
 
 def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
-    case, tmp_path, capsys
+    case, tmp_path, seqmtl
 ):
     folder, inputs = case
     length, offset = WINDOW + 9, 5  # longer than the windows of the dataset
     known = {split: _brute_force(folder, inputs, (split,), length, offset)[0]
              for split in ("train", "valid", "test")}  # fmt: skip
     table = _table(tmp_path / "train.tsv", known["train"])
-    path, out = tmp_path / "m", folder / "out"
+    path, out, scores = tmp_path / "m", folder / "out", tmp_path / "s.tsv"
     model = _train(table, path)
     assert (model.site.offset, model.length) == (offset, length)
     held = score_held_out(model, out, split="test")
@@ -186,71 +186,65 @@ def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
     old = tmp_path / "old"
     _train(alone, old)
     _run("adapt", old, out, "--organism", "y", "-o", tmp_path / "a")
-    _run("predict", path, out, "-o", tmp_path / "s.tsv")
-    rows = [row.split("\t") for row in (tmp_path / "s.tsv").read_text().splitlines()[1:]]
+    _run("predict", path, out, "-o", scores)
+    rows = [row.split("\t") for row in scores.read_text().splitlines()[1:]]
     assert {row[4] for row in rows} == {"yes"}
     places = [place[1:] for place in known["test"] if place[0] == "x"]
     (tmp_path / "x.bed").write_text(
         "".join(f"{contig}\t{at}\t{at + 2}\t.\t1\t{strand}\n" for contig, at, strand in places)
     )
-    _run("predict", path, "--genome", f"x={folder / 'x.fa'}", "--sites", f"x={tmp_path / 'x.bed'}",
-         "-o", tmp_path / "s.tsv")  # fmt: skip
-    rows = [row.split("\t") for row in (tmp_path / "s.tsv").read_text().splitlines()[1:]]
+    seqmtl(f"predict {path} --genome x={folder}/x.fa --sites x={tmp_path}/x.bed -o {scores}")
+    rows = [row.split("\t") for row in scores.read_text().splitlines()[1:]]
     assert {row[4] for row in rows} == {"yes"}
     assert_allclose(
         [float(row[2]) for row in rows], expected.scores[expected.tasks == "x"], atol=1e-4
     )
     moved = _brute_force(folder, inputs, ("test",), length, offset + 1)[0]
-    capsys.readouterr()
     for windows, where in (
         (_table(tmp_path / "moved.tsv", moved), f"GT at base {offset + 1}"),
         (_table(tmp_path / "turned.tsv", known["test"], True), "their other strand has GT"),
     ):
         for command in (
-            ["evaluate", path, windows],
-            ["calibrate", path, windows, "-o", tmp_path / "c"],
-            ["adapt", old, windows, "--organism", "y", "-o", tmp_path / "a"],
+            f"evaluate {path} {windows}",
+            f"calibrate {path} {windows} -o {tmp_path}/c",
+            f"adapt {old} {windows} --organism y -o {tmp_path}/a",
         ):
-            assert main([*map(str, command), "-q"]) == 1
-            told = capsys.readouterr().err
+            told = seqmtl(command, 1).err
             assert f"windows must have GT at base {offset} as in training" in told
             assert where in told
-        assert main(["predict", str(path), str(windows), "-o", str(tmp_path / "s.tsv"), "-q"]) == 0
-        assert where in capsys.readouterr().err
+        assert where in seqmtl(f"predict {path} {windows} -o {scores}").err
 
 
-def test_rows_that_the_model_was_trained_on_are_told(case, tmp_path, capsys):
+def test_rows_that_the_model_was_trained_on_are_told(case, tmp_path, seqmtl):
     folder, _ = case
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    capsys.readouterr()
     sure, unsure = "the model was trained on", "if the model was trained on another copy of"
     for data, split, told in (
         (folder / "out", "test", None), (folder / "out", "valid", None),
         (folder / "out", "train", sure), (folder / "out" / "windows.tsv", "all", sure),
         (copy / "out", "train", unsure), (copy / "out", "test", None),
     ):  # fmt: skip
-        given = [str(folder / "m"), str(data), "--split", split, "-q"]
-        calibrated = ["-o", str(tmp_path / "c"), "--organism", "x"]
+        given = f"{folder}/m {data} --split {split}"
         for command, what in (
-            (["evaluate", *given, "--bootstrap", "0"], "these figures are too good"),
-            (["calibrate", *given, *calibrated], "the probabilities of sites are too good"),
-        ):
-            assert main(command) == 0
-            warnings = [line for line in capsys.readouterr().err.splitlines() if "good" in line]
+            (f"evaluate {given} --bootstrap 0", "these figures are too good"),
+            (f"calibrate {given} -o {tmp_path}/c --organism x",
+             "the probabilities of sites are too good"),
+        ):  # fmt: skip
+            warnings = [line for line in seqmtl(command).err.splitlines() if "good" in line]
             assert len(warnings) == (told is not None), (data, split)
             assert all(f"{told} " in line and what in line for line in warnings)
     _train(folder / "out", tmp_path / "other", "--split", "test")
-    assert main(["evaluate", str(tmp_path / "other"), str(folder / "out"), "-q"]) == 0
-    assert "split test, so these figures are too good" in capsys.readouterr().err
+    told = seqmtl(f"evaluate {tmp_path}/other {folder}/out").err
+    assert "split test, so these figures are too good" in told
 
 
 @pytest.mark.parametrize("split", ["test", "valid", "all"])
-def test_evaluate_is_over_all_candidates(case, split, tmp_path, capsys):
+def test_evaluate_is_over_all_candidates(case, split, tmp_path, seqmtl):
     folder, inputs = case
     files = [tmp_path / name for name in ("m.json", "c.png")]
-    _run("evaluate", folder / "m", folder / "out", "--split", split, "--json", files[0], "--plot",
-         files[1], "--bootstrap", 50)  # fmt: skip
+    options = f"--split {split} --bootstrap 50 --json"
+    seqmtl(f"evaluate {folder}/m {folder}/out {options} {files[0]} --plot {files[1]}")
     splits = ("train", "valid", "test") if split == "all" else (split,)
     found, _ = _brute_force(folder, inputs, splits)
     expected = Expected(MultiTaskModel.load(folder / "m"), found)
@@ -271,10 +265,8 @@ def test_evaluate_is_over_all_candidates(case, split, tmp_path, capsys):
         told = entry["genome"]["precision_at_recall"]["0.5"]
         assert told == pytest.approx(precision, abs=0.02)
     assert files[1].stat().st_size > 10_000
-    capsys.readouterr()
-    _run("evaluate", folder / "m", folder / "out" / "windows.tsv", "--organism", "y", "--split",
-         split, "--json", "-", "--bootstrap", 50)  # fmt: skip
-    alone = json.loads(capsys.readouterr().out)["tasks"]
+    told = seqmtl(f"evaluate {folder}/m {folder}/out/windows.tsv --organism y {options} -").out
+    alone = json.loads(told)["tasks"]
     assert alone == {"y": metrics["tasks"]["y"]}
 
 
@@ -327,7 +319,7 @@ def test_every_position_is_a_candidate_where_letters_do_not_matter(tmp_path):
         assert_allclose(_repeated(held, "x", label), np.sort(scores), atol=ATOL)
 
 
-def test_errors(case, tmp_path, capsys):
+def test_errors(case, tmp_path, seqmtl):
     folder, _ = case
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
@@ -354,20 +346,18 @@ def test_errors(case, tmp_path, capsys):
             score_held_out(model, out, split=None)
         (out / name).write_text(text)
     (out / "sites.tsv").unlink()
-    assert main(["evaluate", str(copy / "m"), str(out)]) == 1
-    assert "earlier versions did not write it" in capsys.readouterr().err
+    told = seqmtl(f"evaluate {copy}/m {out}", 1).err
+    assert "earlier versions did not write it" in told
     fasta = copy / "y.fa"
     fasta.write_text(fasta.read_text().replace("ACG", "ACC", 1))
-    for command in (["evaluate"], ["calibrate", "-o", str(copy / "c")]):
-        assert main([*command, str(copy / "m"), str(out), "--organism", "y"]) == 1
-        assert (
-            "the genome of y must be the one that the dataset was made" in capsys.readouterr().err
-        )
+    for command in ("evaluate", f"calibrate -o {copy}/c"):
+        told = seqmtl(f"{command} {copy}/m {out} --organism y", 1).err
+        assert "the genome of y must be the one that the dataset was made" in told
     fasta.unlink()
     summary = json.loads((out / "summary.json").read_text())  # where it was made, it has one
     (out / "summary.json").write_text(json.dumps(summary | {"folder": str(out)}))
-    assert main(["evaluate", str(copy / "m"), str(out), "--organism", "y"]) == 1
-    assert "but there is no such file" in capsys.readouterr().err
+    told = seqmtl(f"evaluate {copy}/m {out} --organism y", 1).err
+    assert "but there is no such file" in told
 
 
 def test_training_regions_are_scored_by_models_that_have_not_seen_them(case):

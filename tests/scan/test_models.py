@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -10,7 +13,7 @@ from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features.weighted_degree import Spectrum
 from seqmtl.models.site import Site
 from seqmtl.scan import finder
-from seqmtl.scan.finder import scanner_of
+from seqmtl.scan.finder import finder_of, scanner_of
 from seqmtl.scan.score_tables import PRECISION
 from seqmtl.sequences import Windows, encode
 from tests.scan.cases import flip, make_contig
@@ -94,3 +97,16 @@ def test_long_kmers_are_scanned_in_little_memory(monkeypatch):
     windows = Windows.from_strings(windows_of(text, "-"))
     expected = model.decision_function(windows, tasks="fly")
     np.testing.assert_allclose(scores, expected, rtol=1e-6)
+
+
+def test_the_tables_of_a_finder_are_freed_at_once():
+    gc.collect()
+    gc.disable()  # organisms follow each other faster than garbage is collected
+    try:
+        finder = finder_of(make_model(FEATURES["hashed"]), "fly")
+        assert finder.finders == (finder,)
+        scanner = weakref.ref(finder.scanner)
+        del finder
+        assert scanner() is None
+    finally:
+        gc.enable()

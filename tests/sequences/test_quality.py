@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from seqmtl.cli.main import main
 from seqmtl.sequences import Windows, quality
 from seqmtl.sequences.quality import find_faults
 
@@ -77,11 +76,9 @@ def test_uneven_classes():
     assert "fly" not in found
 
 
-def test_training_says_so_and_goes_on(write, tmp_path, capsys):
+def test_training_says_so_and_goes_on(write, tmp_path, seqmtl):
     rows = [f"yeast\t{1 - 2 * (i % 2)}\t{t}" for i, t in enumerate(_random(60))]
     rows += [f"yeast\t-1\t{rows[0].split()[2]}"]
     data = write("organism\tlabel\tsequence\n" + "\n".join(rows) + "\n", "w.tsv")
-    model = tmp_path / "m.seqmtl"
-    code = main(["train", str(data), "--selection", "none", "-C", "0.1", "-q", "-o", str(model)])
-    assert code == 0
-    assert "w.tsv: windows that occur with both labels: 1 of yeast" in capsys.readouterr().err
+    shown = seqmtl(f"train {data} --selection none -C 0.1 -q -o {tmp_path}/m.seqmtl").err
+    assert "w.tsv: windows that occur with both labels: 1 of yeast" in shown

@@ -193,7 +193,7 @@ def test_energies_are_sums_over_pairs_of_examples():
     V = np.stack([signed[data.tasks == t] @ data.X[data.tasks == t] for t in range(3)], axis=1)
     matrices = test_mkl.KERNELS
     kernels = KernelSet(matrices, np.zeros(len(matrices), dtype=int), 2.0)
-    found = kernels.energies((V.T @ V)[None])
+    found = kernels.energies([(V.T @ V)[None]])
     for K, q in zip(matrices, found, strict=True):
         pairwise = 0.0
         for i, j in np.ndindex(15, 15):

@@ -13,6 +13,7 @@ from seqmtl.features.numeric import NumericRows
 from seqmtl.models.fit import train_windows
 from seqmtl.models.training import Settings
 from seqmtl.solvers.dcd import Descent
+from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.problem import Problem
 from seqmtl.solvers.weights import TaskWeights
 from tests.models.cases import motif_windows
@@ -173,3 +174,20 @@ def test_learnt_weights_are_those_of_plain_matrices(norm):
     assert solution.converged
     assert solution.primal == pytest.approx(expected.primal, rel=2e-6)
     assert_allclose(solution.theta, expected.theta, atol=2e-3)
+
+
+@pytest.mark.parametrize("n_views", [1, 2])
+def test_energies_of_groups_are_those_of_plain_matrices(n_views):
+    rng = np.random.default_rng(5)
+    tree = TaskKernel.hierarchical(_newick(0, 40, rng) + ";", rho=2.0)
+    K, M, T = tree.matrices, tree.n_kernels, 40
+    kernels = KernelSet(np.tile(K, (n_views, 1, 1)), np.repeat(range(n_views), M), 2.0, tree.nodes)
+    V = rng.standard_normal((n_views, 9, T))
+    grams = V.swapaxes(1, 2) @ V
+    theta = rng.random(n_views * M) * (rng.random(n_views * M) < 0.8)
+    groups = kernels.couple(theta)
+    assert len(groups.kernels) > 1
+    weighted = np.einsum("gm,mst->gst", theta.reshape(n_views, M), K)
+    assert_allclose(groups.K, weighted, atol=1e-12)
+    expected = np.einsum("mst,gst->gm", K, grams).ravel()
+    assert_allclose(kernels.energies(groups.fold(grams)), expected, rtol=1e-10)
