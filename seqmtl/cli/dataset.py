@@ -39,6 +39,7 @@ splice.toml (paths are relative to its folder):
   annotation = "fly.gtf.gz"
   contig_names = "names.tsv"    # annotation's name, FASTA's name; allow_missing_contigs = true
   split = { test = ["X"], valid = ["3L"] }
+  mask = "unannotated.bed"      # regions to leave out: neither true sites nor decoys
 
 DIR/windows.tsv has one window per line: BED6, then organism, label, split and weight, the number
 of genomic positions it represents. The drawn decoys are for training; `seqmtl calibrate` and

@@ -23,15 +23,15 @@ An acceptor without a donor at the distance of an intron is no acceptor, and mos
 between stretches of coding sequence that are in frame. The new model holds both models and a layer
 above them: every parse of a contig into coding sequence and introns is weighed by the log-odds of
 its sites, by the lengths of its introns, and by its codons; the probability of a site is the share
-of the parses with it. Lengths and coding content are learnt from the training regions; five numbers
+of the parses with it. Lengths and coding content are learnt from the training regions; six numbers
 per organism are fitted on the validation regions, which neither model has seen.
 
 Only regions in the same split of both datasets are used. They have the same splits if they come
 from one configuration with annotations; or name the contigs under [organisms.NAME.split].
 
-columns: introns are those annotated in the training regions, shortest and longest the bases of
-introns considered, coding the coding bases that the content is from, sites the true sites fitted
-on; see the page Method."""
+columns: introns are those annotated in the training regions, shortest and longest the bases in the
+table of their lengths (longer ones are geometric), coding the coding bases that the content is
+from, sites the true sites fitted on; see the page Method."""
 
 
 def _show(request: Pair, model: PairedModel) -> None:
@@ -44,12 +44,12 @@ def _table(model: PairedModel) -> str:
     """Format the layer of every organism."""
     lines = [
         "organism\tintrons\tshortest\tlongest\tcoding\tsites\tscale\tshift\tcoding_shift\tswitch"
-        "\tcoding_scale"
+        "\tcoding_scale\texon_shift"
     ]
     lines += [
         f"{name}\t{layer.n_introns}\t{layer.shortest}\t{layer.longest}\t{layer.n_coding}"
         f"\t{layer.n_sites}\t{layer.scale:.3f}\t{layer.shift:.3f}\t{layer.coding_shift:.3f}"
-        f"\t{layer.switch:.3f}\t{layer.coding_scale:.3f}"
+        f"\t{layer.switch:.3f}\t{layer.coding_scale:.3f}\t{layer.exon_shift:.3f}"
         for name, layer in model.layer.items()
     ]
     return "\n".join(lines) + "\n"

@@ -20,16 +20,16 @@ from seqmtl.dataset.introns import REACH, Introns, find_introns
 from seqmtl.dataset.signals import Place, places_of
 from seqmtl.dataset.splits import Regions, make_regions
 from seqmtl.dataset.strata import Decoys, Sampler
-from seqmtl.dataset.true_sites import CROSSING, Contigs, Finder, LeftOut, TrueSites
+from seqmtl.dataset.true_sites import CROSSING, MASKED, Contigs, Finder, LeftOut, TrueSites
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import genome_sum
 from seqmtl.io.junctions import read_junctions
-from seqmtl.io.rows import check_first_field, read_chrom_map, read_site_bed
+from seqmtl.io.rows import check_first_field, read_chrom_map, read_regions, read_site_bed
 from seqmtl.io.transcripts import Annotation
 from seqmtl.sequences import ContigTable, Genome, Windows
-from seqmtl.sequences.intervals import merge_intervals
+from seqmtl.sequences.intervals import is_inside, merge_intervals
 from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
@@ -63,6 +63,8 @@ class Part:
         Regions of the splits.
     left_out : list of LeftOut
         Items excluded from the dataset.
+    masked : ndarray of int64, shape (n, 2)
+        Intervals of the buffer that are left out; disjoint and increasing.
     """
 
     organism: str
@@ -74,6 +76,7 @@ class Part:
     known: Sites
     regions: Regions
     left_out: list[LeftOut]
+    masked: NDArray[np.int64]
 
     def weights(self) -> NDArray[np.float32]:
         """Return the number of genomic positions that each row represents, shape (n,)."""
@@ -157,9 +160,12 @@ def _build(config: Config, name: str, number: int) -> Part:
     except ValueError as error:
         raise InputFormatError(f"organisms.{name}.split: {error}", path=config.path) from error
     is_whole = regions.of_windows(finder.window_starts(found.sites), config.window) >= 0
-    crossing = found.sites["places"][~is_whole]
-    found.left_out += [finder.left_out(place, CROSSING) for place in crossing]
-    found.sites = found.sites.take(is_whole)
+    masked = _masked(organism, genome)
+    is_masked = is_inside(found.sites.starts, masked)
+    for is_out, reason in ((is_masked, MASKED), (~is_whole & ~is_masked, CROSSING)):
+        out = found.sites["places"][is_out]
+        found.left_out += [finder.left_out(place, reason) for place in out]
+    found.sites = found.sites.take(is_whole & ~is_masked)
     within = None
     if introns is not None:
         genes = introns.genes(places, found.sites["places"], contigs)
@@ -171,11 +177,21 @@ def _build(config: Config, name: str, number: int) -> Part:
         genes = _genes(annotation, places, found.sites["places"], contigs)
     if organism.sites is not None and config.decoys.in_genes:
         logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
-    decoys = Sampler(finder, found, genes, regions, config.decoys, within).draw(rng)
-    part = _join(name, organism, finder, found, decoys, regions)
+    decoys = Sampler(finder, found, genes, regions, config.decoys, within, masked).draw(rng)
+    part = _join(name, organism, finder, found, decoys, regions, masked)
     part.left_out += _transcripts_left_out(name, annotation)
     _log(part)
     return part
+
+
+def _masked(organism: OrganismConfig, genome: Genome) -> NDArray[np.int64]:
+    """Return the regions to leave out, in the genome's buffer."""
+    found = [np.zeros((0, 2), dtype=np.int64)]
+    if organism.mask is not None:
+        known = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
+        for contig, bounds in read_regions(organism.mask, known).items():
+            found.append(np.column_stack(bounds) + genome.starts[genome.index(contig)])
+    return merge_intervals(np.concatenate(found))
 
 
 def _donors(
@@ -240,6 +256,7 @@ def _join(
     found: TrueSites,
     decoys: Decoys,
     regions: Regions,
+    masked: NDArray[np.int64],
 ) -> Part:
     """Merge the true sites and the decoys of a genome, sorted."""
     genome, n_words = finder.genome, np.int16(len(finder.motif.names))
@@ -269,7 +286,9 @@ def _join(
         if count
     ]
     names, known = finder.motif.names, found.known
-    return Part(name, facts, genome.contigs, windows, names, decoys, known, regions, left_out)
+    return Part(
+        name, facts, genome.contigs, windows, names, decoys, known, regions, left_out, masked
+    )
 
 
 def _transcripts_left_out(name: str, annotation: Annotation | None) -> list[LeftOut]:

@@ -153,6 +153,8 @@ class OrganismConfig:
         :func:`seqmtl.io.junctions.read_junctions`. Exactly one of them is given.
     contig_names : str or None
         Table that maps contig names of the annotation to those of the FASTA file.
+    mask : str or None
+        BED of regions to leave out: what is there is neither a true site nor a decoy.
     sources : tuple of str or None
         As in :class:`SiteRules`, for this organism.
     split : NamedSplits or None
@@ -166,6 +168,7 @@ class OrganismConfig:
     sites: str | None = _key(word, None, kind="file")
     junctions: str | None = _key(word, None, kind="file")
     contig_names: str | None = _key(word, None, kind="file")
+    mask: str | None = _key(word, None, kind="file")
     sources: tuple[str, ...] | None = _key(_words, None)
     split: NamedSplits | None = _key(NamedSplits, None)
     allow_missing_contigs: bool = _key(flag, False)

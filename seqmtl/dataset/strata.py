@@ -19,6 +19,7 @@ from seqmtl.sequences.sites import Sites
 #: Reasons why a position with the consensus is not a candidate, in the order of checks.
 NOT_CLEAN = "candidate whose window has other letters than A, C, G, T or runs over a contig's end"
 IS_SITE = "candidate that is an annotated site"
+IS_MASKED = "candidate in a masked region"
 CROSSES = "candidate whose window is across a border between splits"
 NEAR = "candidate near an annotated site"
 AWAY = "candidate away from the introns that reads show"
@@ -80,6 +81,8 @@ class Sampler:
         Number and origin of the decoys.
     within : ndarray of int64, shape (n, 2), optional
         Disjoint, increasing intervals of the buffer with the sites of all decoys.
+    masked : ndarray of int64, shape (n, 2), optional
+        Such intervals without a candidate.
     """
 
     def __init__(
@@ -90,8 +93,10 @@ class Sampler:
         regions: Regions,
         rules: DecoyRules,
         within: NDArray[np.int64] | None = None,
+        masked: NDArray[np.int64] | None = None,
     ) -> None:
         self.finder, self.sites, self.genes = finder, found.sites, genes
+        self.masked = np.zeros((0, 2), dtype=np.int64) if masked is None else masked
         self.regions, self.rules, self.within = regions, rules, within
         self.length = finder.window
         # strata by split, by whether it is in a gene with sites on its strand, and by word
@@ -109,7 +114,7 @@ class Sampler:
             np.stack([near - rules.clearance + 1, near + rules.clearance], axis=1)
         )
         self.inside = np.stack([regions.starts, regions.ends - self.length + 1], axis=1)
-        self.excluded = dict.fromkeys((NOT_CLEAN, IS_SITE, CROSSES, AWAY), 0)
+        self.excluded = dict.fromkeys((NOT_CLEAN, IS_SITE, IS_MASKED, CROSSES, AWAY), 0)
 
     def draw(self, rng: np.random.Generator) -> Decoys:
         """Draw decoys in two passes over the genome; memory is proportional to their number."""
@@ -178,6 +183,7 @@ class Sampler:
                 is_site[windows[slice(*near_here)] - begin] = True
                 found = self._without(found, ~clean[found], NOT_CLEAN)
                 found = self._without(found, is_site[found], IS_SITE)
+                found = self._without(found, paint(self.masked, site, n)[found], IS_MASKED)
                 found = self._without(found, split[found] < 0, CROSSES)
                 in_gene = paint(self.genes[strand], site, n)[found]
                 numbers = (split[found].astype(np.int16) * 2 + in_gene) * self.shape[2]

@@ -30,6 +30,7 @@ NO_WORD = "letters at the site are not the signal's"
 AT_END = "window over an end of the contig"
 OTHER_LETTERS = "window with letters other than A, C, G, T"
 CROSSING = "window across a border between splits"
+MASKED = "site in a masked region"
 
 
 @dataclass(frozen=True, eq=False)

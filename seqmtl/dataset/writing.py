@@ -25,6 +25,7 @@ from seqmtl.files.inputs import note_output
 from seqmtl.io.dataset import (
     HEADER,
     KIND,
+    MASK,
     MEMBERS,
     REGIONS_HEADER,
     SITES_HEADER,
@@ -49,7 +50,8 @@ def write_dataset(
 
     =================  ==========================================================================
     ``windows.tsv``    one window per line: BED6, then organism, label, split and weight
-    ``regions.tsv``    the regions of each split: contig, start, end, split, organism
+    ``regions.tsv``    the regions of each split: contig, start, end, split, organism; and those
+                       that are masked, with the split "mask"
     ``sites.tsv``      every annotated site: BED6, organism, 1, or 0 if it is left out
     ``left_out.tsv``   items that were left out, and why
     ``summary.json``   counts, leakage, genomes, and the settings
@@ -207,6 +209,10 @@ def _regions(parts: Sequence[Part]) -> Iterator[str]:
             _named(SPLITS, regions.splits),
             [part.organism] * contig.size,
         )
+        contig = part.contigs.contig_of(part.masked[:, 0])
+        bounds = part.masked - part.contigs.starts[contig][:, np.newaxis]
+        names, n = _named(part.contigs.names, contig), contig.size
+        yield from _lines(names, *bounds.T.tolist(), [MASK] * n, [part.organism] * n)
 
 
 def _sites(parts: Sequence[Part], config: Config) -> Iterator[str]:

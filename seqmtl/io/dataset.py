@@ -40,6 +40,7 @@ HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweig
 KIND = "seqmtl dataset"
 WINDOWS, SUMMARY, LEFT_OUT = "windows.tsv", "summary.json", "left_out.tsv"
 REGIONS, SITES = "regions.tsv", "sites.tsv"
+MASK = "mask"  # in place of the split of a region that is left out
 #: First lines of regions.tsv and of sites.tsv.
 REGIONS_HEADER = "#contig\tstart\tend\tsplit\torganism"
 SITES_HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel"
@@ -389,6 +390,8 @@ class SplitGenome:
         Whether a site is on the minus strand.
     is_true : ndarray of bool, shape (m,)
         Whether a site is a true site of the dataset; the others were excluded from it.
+    masked : ndarray of int64, shape (k, 2)
+        Bounds of what is left out, in the buffer; increasing and disjoint.
     """
 
     genome: Genome
@@ -396,6 +399,7 @@ class SplitGenome:
     sites: NDArray[np.int64]
     is_reverse: NDArray[np.bool_]
     is_true: NDArray[np.bool_]
+    masked: NDArray[np.int64]
 
 
 def read_split_genome(path: PathLike, organism: str, split: str | None = None) -> SplitGenome:
@@ -429,11 +433,15 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
         begin = int(genome.starts[genome.index(contig)])
         return begin + start, begin + end
 
-    regions = [
-        interval(row)
+    rows = [
+        row
         for row in _rows(os.path.join(folder, REGIONS), REGIONS_HEADER)
-        if row.fields[4] == organism and split in (None, row.fields[3])
+        if row.fields[4] == organism
     ]
+    masked = [interval(row) for row in rows if row.fields[3] == MASK]
+    regions = [interval(row) for row in rows if row.fields[3] == split]
+    if split is None:
+        regions = [interval(row) for row in rows if row.fields[3] != MASK]
     sites = [
         (interval(row)[0], row.fields[5] == "-", row.fields[7] == "1")
         for row in _rows(os.path.join(folder, SITES), SITES_HEADER)
@@ -446,6 +454,7 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
         columns[:, 0],
         columns[:, 1] > 0,
         columns[:, 2] > 0,
+        np.array(sorted(masked), dtype=np.int64).reshape(-1, 2),
     )
 
 

@@ -43,7 +43,16 @@ _FACTS = {
     "n_coding": whole(),
     "n_sites": whole(),
 }
-_LATER = {"ceiling": number(above=0, most=1)}  # the first files lack it
+#: What the first files lack.
+_LATER = {
+    "ceiling": number(above=0, most=1),
+    "decay": number(least=0),
+    "least": items(number(), 2, most=2),
+    "exon_shift": number(),
+}
+#: Lengths of exons that a table has, from 0.
+EXON_LENGTHS = 600
+_SPAN = 0.995  # share of introns
 _TWO = items(number(least=0), 2, most=2)
 #: What a file says of a round of self-training, see :class:`seqmtl.pairs.unlabelled.Round`.
 _ROUND = {
@@ -90,8 +99,7 @@ class PairLayer(NamedTuple):
     shortest : int
         Bases of the shortest intron.
     introns : ndarray of float64, shape (n,)
-        Log densities of the intron lengths `shortest`, `shortest` + 1, ...; longer introns are not
-        considered.
+        Log densities of the intron lengths `shortest`, `shortest` + 1, ...
     coding : ndarray of float32, shape (3, 4096)
         Coding content of the last base of each 6-mer (A, C, G, T = 0 to 3, the first base most
         significant), at the three positions of a codon; see :mod:`seqmtl.pairs.coding`.
@@ -100,6 +108,14 @@ class PairLayer(NamedTuple):
         the other values.
     ceiling : float
         Highest probability claimed: posteriors are multiplied by it.
+    decay : float
+        By how much the log density of longer introns falls with each base; 0 if there are none.
+    least : tuple of float, two
+        Least log-odds of a donor and of an acceptor that parses may take.
+    exons : ndarray of float64, shape (600,) or (0,)
+        Density of the lengths of exons between two introns, of 0, 1, ... bases, if it counts.
+    exon_shift : float
+        Log weight of this density.
     """
 
     scale: float
@@ -114,11 +130,34 @@ class PairLayer(NamedTuple):
     n_coding: int = 0
     n_sites: int = 0
     ceiling: float = 1.0
+    decay: float = 0.0
+    least: tuple[float, float] = (-1e9, -1e9)
+    exons: NDArray[np.float64] = np.zeros(0)
+    exon_shift: float = 0.0
 
     @property
     def longest(self) -> int:
-        """Bases of the longest intron considered."""
+        """Bases of the longest intron whose density is in the table."""
         return self.shortest + self.introns.size - 1
+
+    @property
+    def span(self) -> int:
+        """Bases that 99.5 % of the introns do not exceed."""
+        shares = np.cumsum(np.exp(self.introns))
+        if self.decay == 0.0 or shares[-1] >= _SPAN:
+            row = np.searchsorted(shares, min(_SPAN, shares[-1]))
+            return self.shortest + int(row)
+        beyond = np.log((1.0 - shares[-1]) / (1.0 - _SPAN)) / self.decay
+        return self.longest + int(np.ceil(beyond))
+
+    def density(self, n: int) -> NDArray[np.float64]:
+        """Return the density of introns of 1 to n bases; longer ones count as n."""
+        beyond = np.arange(1, max(0, n - self.longest) + 1) if self.decay else np.zeros(0)
+        logs = np.concatenate([self.introns, self.introns[-1] - self.decay * beyond])
+        found = np.concatenate([np.zeros(self.shortest - 1), np.exp(logs)])
+        found = np.pad(found, (0, max(0, n - found.size)))
+        found[n - 1] += max(0.0, 1.0 - float(found[:n].sum()))
+        return found[:n]
 
 
 @dataclass(repr=False)
@@ -203,7 +242,7 @@ class PairedModel(Model):
         called = self.training.get("unlabelled", {})
         for name, layer in self.layer.items():
             lines.append(
-                f"  {name:<{width}}  introns of {layer.shortest} to {layer.longest:,} bases "
+                f"  {name:<{width}}  introns of {layer.shortest} to {layer.span:,} bases "
                 f"({layer.n_introns:,} {'called' if name in called else 'annotated'}), "
                 f"{layer.n_coding:,} coding bases, scale {layer.scale:.2f}, shift "
                 f"{layer.shift:.2f}, in coding sequence {layer.coding_shift:.2f}, content "
@@ -225,6 +264,7 @@ class PairedModel(Model):
         """Return the layers without their arrays."""
         return {
             name: {fact: getattr(layer, fact) for fact in (*_FACTS, *_LATER)}
+            | {"least": list(layer.least)}
             for name, layer in self.layer.items()
         }
 
@@ -242,6 +282,8 @@ class PairedModel(Model):
             "introns": np.concatenate([layer.introns for layer in every]),
             "coding": np.stack([layer.coding for layer in every]),
         }
+        if any(layer.exons.size for layer in every):
+            arrays["exons"] = np.stack([_padded(layer.exons) for layer in every])
         for end in ENDS:
             header[end], own = getattr(self, end).contents()
             arrays |= {f"{end}.{name}": array for name, array in own.items()}
@@ -262,6 +304,8 @@ class PairedModel(Model):
             "coding": ("float32", (len(layer), *CODING_SHAPE)),
         }
         own = {name: array for name, array in arrays.items() if "." not in name}
+        if "exons" in own:
+            forms["exons"] = ("float64", (len(layer), EXON_LENGTHS))
         check_arrays(own, forms)
         for name in arrays.keys() - own.keys():
             if name.partition(".")[0] not in ENDS:
@@ -364,13 +408,21 @@ def check_ends(donor: MultiTaskModel, acceptor: MultiTaskModel) -> None:
     match_names(donor.tasks, acceptor.tasks, "the model of acceptors")
 
 
+def _padded(exons: NDArray[np.float64]) -> NDArray[np.float64]:
+    return exons if exons.size else np.zeros(EXON_LENGTHS)
+
+
 def _unpack_layer(
     facts: Mapping[str, Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]]
 ) -> dict[str, PairLayer]:
     layer, at = {}, 0
-    for (name, own), coding in zip(facts.items(), arrays["coding"], strict=True):
+    every = arrays.get("exons", np.zeros((len(facts), 0)))
+    for (name, own), coding, exons in zip(facts.items(), arrays["coding"], every, strict=True):
         end = at + own["longest"] - own["shortest"] + 1
         introns, at = np.array(arrays["introns"][at:end]), end
         known = {fact: value for fact, value in own.items() if fact != "longest"}
-        layer[name] = PairLayer(**known, introns=introns, coding=np.array(coding))
+        known |= {"least": tuple(own["least"])} if "least" in own else {}
+        layer[name] = PairLayer(
+            **known, introns=introns, coding=np.array(coding), exons=np.array(exons)
+        )
     return layer

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl.io.dataset import SplitGenome
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.pairs.chain import join_ends, margin_of
+from seqmtl.pairs.chain import join_ends
 from seqmtl.pairs.regions import SITE_LENGTH, PathLike
 from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.held_out import candidate_finder, find_candidates
@@ -37,17 +37,16 @@ class Bounds(NamedTuple):
     end: int
 
 
-def cut_regions(held: SplitGenome, longest: int) -> list[Bounds]:
+def cut_regions(held: SplitGenome, margin: int) -> list[Bounds]:
     """Cut regions into pieces.
 
     Parameters
     ----------
     held : SplitGenome
         Regions.
-    longest : int
-        Bases of the longest intron considered.
+    margin : int
+        Bases of the margin, such as :func:`seqmtl.pairs.chain.margin_of`.
     """
-    margin = margin_of(longest)
     return [
         Bounds(
             first,

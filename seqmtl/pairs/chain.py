@@ -6,11 +6,13 @@ outside coding sequence, too. Neither introns nor coding sequence overlap. The w
 the product
 
 - over its introns, of ``exp(scale (s_d + s_a) + shift) g(length)``, where s are the log-odds of the
-  two sites, g is the density of intron lengths, and the shift is that of introns outside or inside
-  coding sequence,
+  two sites, g is the density of intron lengths, which is geometric from some length on, and the
+  shift is that of introns outside or inside coding sequence,
 - over its coding bases, of ``exp(coding_scale c)``, where c is the content of the base in the frame
   (see :mod:`seqmtl.pairs.coding`),
-- over the beginnings and ends of coding sequence, of ``exp(switch)``.
+- over the beginnings and ends of coding sequence, of ``exp(switch)``,
+- over the exons, of ``1 + exp(exon_shift) h(length)``, where h is the density of the lengths of
+  exons, and an exon is what lies between two introns, if all of it codes, or none.
 
 The posterior probability of a site is the share of the parses with an intron that begins or ends
 there, by weight. Coding sequence begins or ends at most once between two candidates, and then half
@@ -34,9 +36,10 @@ from seqmtl.sequences.sites import Sites
 _CERTAIN = -1e-12  # log of the largest probability
 _STRONGEST = 150.0  # log of the largest weight of a site, or of coding between two
 _HOPELESS = -700.0  # log of the smallest probability
+_LISTED = 1e-6  # least probability of introns that are listed
 _ROUNDING = 1e-6  # of logarithms of sums over parses, at most
-_LEAST_MARGIN = 10_000  # bases
-_MARGIN = 4  # longest introns
+_LEAST_MARGIN, _MOST_MARGIN = 10_000, 200_000  # bases
+_MARGIN = 4  # introns
 
 
 class Posteriors(NamedTuple):
@@ -70,6 +73,8 @@ class SiteColumns(NamedTuple):
         Weight of each.
     content : ndarray of float64, shape (n, 6)
         Weight of coding since the site before.
+    sums : ndarray of float64, shape (n, 6)
+        Logarithm of the weight of coding since the first site.
     """
 
     places: NDArray[np.int64]
@@ -78,6 +83,7 @@ class SiteColumns(NamedTuple):
     is_end: NDArray[np.bool_]
     weights: NDArray[np.float64]
     content: NDArray[np.float64]
+    sums: NDArray[np.float64]
 
     def part(self, rows: slice | NDArray[np.int64]) -> SiteColumns:
         """Return some of the sites."""
@@ -85,7 +91,7 @@ class SiteColumns(NamedTuple):
         return SiteColumns(*columns)
 
 
-class IntronWeights(NamedTuple):
+class ChainWeights(NamedTuple):
     """What introns and coding sequence weigh, see :class:`seqmtl.models.paired.PairLayer`.
 
     Attributes
@@ -98,6 +104,10 @@ class IntronWeights(NamedTuple):
         Weight of a beginning or an end of coding sequence, per base.
     shift, coding_shift : float
         Factors of introns outside and inside coding sequence.
+    decay : float
+        Fall of the logarithm of the weight per base beyond the last length; 0: no longer introns.
+    exons : ndarray of float64, shape (m,)
+        Weights of exons of 0, 1, ... bases.
     """
 
     introns: NDArray[np.float64]
@@ -105,17 +115,13 @@ class IntronWeights(NamedTuple):
     switch: float
     shift: float
     coding_shift: float
+    decay: float
+    exons: NDArray[np.float64]
 
 
-def margin_of(longest: int) -> int:
-    """Return the bases beyond which what is there has next to no effect on a site.
-
-    Parameters
-    ----------
-    longest : int
-        Bases of the longest intron considered.
-    """
-    return max(_LEAST_MARGIN, _MARGIN * longest)
+def margin_of(layer: PairLayer) -> int:
+    """Return the bases beyond which what is there has next to no effect on a site."""
+    return min(max(_LEAST_MARGIN, _MARGIN * layer.span), _MOST_MARGIN)
 
 
 def join_ends(
@@ -166,7 +172,7 @@ def join_ends(
 def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = None) -> Posteriors:
     """Return the posterior probabilities of sites, and of introns on request.
 
-    Time is linear in the number of sites times that of the partners within the longest intron.
+    Time is linear in the number of sites times that of the partners within the table of lengths.
 
     Parameters
     ----------
@@ -175,29 +181,48 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
     layer : PairLayer
         What :mod:`seqmtl.pairs.chain` weighs parses by.
     min_probability : float, optional
-        List the introns of at least this posterior probability. Default: none.
+        List the introns of at least this posterior probability, and of .000001. Default: none.
     """
+    kept = promising(sites, layer.least)
+    n_all, sites = len(sites), keep_sites(sites, kept)
     n, places, is_end = len(sites), sites["places"], sites["is_end"]
     log_weights = _bounded(layer.scale * sites["log_odds"], _STRONGEST)
-    content = np.exp(_bounded(layer.coding_scale * sites["content"], _STRONGEST))
+    coded = _bounded(layer.coding_scale * sites["content"], _STRONGEST)
     strands = sites.is_reverse.astype(np.int64)
-    forward = SiteColumns(places, places % 3, strands, is_end, np.exp(log_weights), content)
-    after_content = np.ones_like(content)  # read from the other side, it belongs to the site before
-    after_content[:-1] = content[1:]
-    turned = forward._replace(places=-places, is_end=~is_end, content=after_content)
-    logs = np.array([layer.switch, layer.shift, layer.coding_shift], dtype=np.float64)
-    introns = np.exp(np.float64(layer.introns))
-    known = IntronWeights(introns, layer.shortest, *np.exp(logs).tolist())
+    forward = SiteColumns(
+        places,
+        places % 3,
+        strands,
+        is_end,
+        np.exp(log_weights),
+        np.exp(coded),
+        coded.cumsum(axis=0),
+    )
+    # read from the other side, content belongs to the site before, and sums fall
+    after_content = np.concatenate([forward.content[1:], np.ones((min(n, 1), 6))])
+    turned = forward._replace(
+        places=-places, is_end=~is_end, content=after_content, sums=-forward.sums
+    )
+    logs = np.array([layer.switch, layer.shift, layer.coding_shift, layer.exon_shift])
+    switch, shift, coding_shift, exon_shift = np.exp(np.float64(logs)).tolist()
+    known = ChainWeights(
+        np.exp(np.float64(layer.introns)), layer.shortest, switch, shift, coding_shift,
+        float(layer.decay), exon_shift * layer.exons,
+    )  # fmt: skip
     before, after, units, after_units = np.empty((n, 4)), np.empty((n, 4)), np.empty(n), np.empty(n)
-    space = np.empty((2, n), dtype=np.int64), np.empty((2, n, 4))
-    total = sum_parses(forward, known, before, units, *space)
-    sum_parses(turned.part(slice(None, None, -1)), known, after, after_units, *space)
+    of_starts, of_ends = (
+        (np.empty((2, n), dtype=np.int64), *(np.empty((2, n, m)) for m in sizes))
+        for sizes in ((4,), (3, 4))
+    )
+    total = sum_parses(forward, known, before, units, *of_starts, *of_ends)
+    backward = turned.part(slice(None, None, -1))
+    sum_parses(backward, known, after, after_units, *of_starts, *of_ends)
     after, after_units = after[::-1], after_units[::-1]
     with np.errstate(divide="ignore"):
         values = np.log((before * after).sum(axis=1)) + units + after_units - total
     introns, listed = np.empty((0, 2), dtype=np.int64), np.empty(0)
     if min_probability is not None:
-        floor = np.log(min_probability / layer.ceiling)
+        floor = np.log(max(min_probability, _LISTED) / layer.ceiling)
         likely = np.flatnonzero(values >= floor - _ROUNDING)  # as probable as any of their introns
         own = np.where(is_end[likely], after_units[likely], units[likely] - total)
         given = (
@@ -207,9 +232,24 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
         m = list_introns(*given, introns, listed)
         introns, listed = np.empty((m, 2), dtype=np.int64), np.empty(m)
         list_introns(*given, introns, listed)
-        introns = likely[introns]
-    highest = np.log(layer.ceiling)
-    return Posteriors(_log_p(values + highest), introns, _log_p(listed + highest))
+        introns = kept[likely[introns]]
+    highest, log_p = np.log(layer.ceiling), np.full(n_all, _HOPELESS)
+    log_p[kept] = _log_p(values + highest)
+    return Posteriors(log_p, introns, _log_p(listed + highest))
+
+
+def promising(sites: Sites, least: tuple[float, float]) -> NDArray[np.int64]:
+    """Return the rows of the sites whose log-odds reach the least of their kind."""
+    is_donor = sites["is_end"] == sites.is_reverse
+    return np.flatnonzero(sites["log_odds"] >= np.where(is_donor, *least))
+
+
+def keep_sites(sites: Sites, rows: NDArray[np.int64]) -> Sites:
+    """Return some of the sites of :func:`join_ends`, with the coding content between these."""
+    if rows.size == len(sites):
+        return sites
+    content = np.diff(sites["content"].cumsum(axis=0)[rows], axis=0, prepend=0.0)
+    return sites.take(rows).adding(content=content)
 
 
 def to_log_odds(log_p: NDArray[np.float64]) -> NDArray[np.float64]:

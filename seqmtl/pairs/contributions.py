@@ -16,6 +16,7 @@ from seqmtl.sequences.sites import Sites
 _REMOVED = -1e9  # log-odds of a site that no parse takes
 _SHARE = 0.01  # introns of a site that are listed, of its probability
 _MOST = 5  # introns listed
+_EVEN = 1e-9  # fall of the log density of long introns of equal probability
 _NEAR = 60  # bases; farther away are the sites of other introns of the gene, which support this one
 
 
@@ -118,7 +119,10 @@ def _explain(
     near = np.abs(places - places[row]) <= _NEAR
     is_end, is_reverse = sites["is_end"], sites.is_reverse
     alike = (is_reverse == is_reverse[row]) & (is_end == is_end[row])
-    even = layer._replace(introns=np.full(layer.introns.size, -np.log(layer.introns.size)))
+    even = layer._replace(
+        introns=np.full(layer.introns.size, -np.log(max(layer.introns.size, layer.span))),
+        decay=min(layer.decay, _EVEN),
+    )
     return SiteContributions(
         ENDS[k],
         float(sites["log_odds"][row]),

@@ -15,25 +15,28 @@ from seqmtl.io.dataset import SplitGenome, read_summary
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairLayer, check_ends
 from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
-from seqmtl.pairs.chain import run_chain
+from seqmtl.pairs.chain import keep_sites, margin_of, promising, run_chain
 from seqmtl.pairs.coding import Content, coding_content, shared_content
-from seqmtl.pairs.lengths import LengthTable, annotated_lengths, length_tables
+from seqmtl.pairs.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.pairs.regions import PathLike, known_sites, read_both, shared_organisms, stretches
 from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
 #: Values of the layer to start from: log of the scale, both shifts, log weight of a switch, scale
-#: of the coding content.
-START = np.array([-0.1, -2.5, 5.0, -7.0, 0.45])
-_BOUNDS = [(np.log(0.05), np.log(5.0)), (-25.0, 25.0), (-25.0, 25.0), (-14.0, -1.0), (0.0, 2.0)]
-_SPREAD = np.array([0.2, 1.0, 1.0, 1.0, 0.3])  # of organisms around the shared values
+#: of the coding content, shift of exons.
+START = np.array([-0.1, -2.5, 5.0, -7.0, 0.45, 5.0])
+_BOUNDS = [
+    (np.log(0.05), np.log(5.0)), (-25.0, 25.0), (-25.0, 25.0), (-14.0, -1.0), (0.0, 2.0),
+    (-10.0, 15.0),
+]  # fmt: skip
+_SPREAD = np.array([0.2, 1.0, 1.0, 1.0, 0.3, 1.0])  # of organisms around the shared values
 _LEVELLED = 100.0  # true sites from which an organism counts about as much as any other
 _ENOUGH = 1_500  # true sites of an organism; no more are fitted to,
 _PIECES = 8  # nor more than so many pieces,
 _SOME = 200  # if these have so many true sites
 _LOWEST = -30.0  # log posterior of a true site
-_MANY = 0.01  # share of introns too long to be considered
+_LOST = 0.001  # share of the expected true sites among the candidates that parses leave out
 
 
 class _Task(NamedTuple):
@@ -49,6 +52,8 @@ class _Task(NamedTuple):
     n_introns: int
     n_sites: int
     denser: float
+    least: tuple[float, float]
+    exons: NDArray[np.float64]
 
     def layer(self, values: NDArray[np.float64]) -> PairLayer:
         """Return the layer with these values."""
@@ -57,7 +62,8 @@ class _Task(NamedTuple):
         return PairLayer(
             scale, shift, coding_shift, float(values[3]), float(values[4]), self.lengths.shortest,
             self.lengths.introns, self.content.table, self.n_introns, self.content.n_bases,
-            self.n_sites,
+            self.n_sites, 1.0, self.lengths.decay, self.least, self.exons,
+            float(values[5]),
         )  # fmt: skip
 
 
@@ -68,12 +74,11 @@ def fit_layer(
     acceptors: PathLike,
     *,
     split: str = "valid",
-    longest: int | None = None,
 ) -> dict[str, PairLayer]:
     """Fit the layer of every organism: lengths, scales and shifts.
 
-    Lengths are those of the annotation in the training regions. Scale, shift and the exponent of
-    the exon weights maximize the likelihood of the labels of all candidates in `split`, the sum of
+    Lengths are those of the annotation in the training regions. Scale, shifts and the other
+    numbers maximize the likelihood of the labels of all candidates in `split`, the sum of
     the log posteriors of the true sites and of log(1 - posterior) of the others. Organisms share
     values, and have deviations of their own with a Gaussian prior: where there are few sites, they
     stay close to the shared ones.
@@ -90,8 +95,6 @@ def fit_layer(
         Their datasets.
     split : {"valid", "test", "train"}
         Regions to fit on. Scores on the training regions are too good, and so would be the layer.
-    longest : int, optional
-        Bases of the longest intron considered, see :func:`seqmtl.pairs.lengths.length_tables`.
 
     Raises
     ------
@@ -106,14 +109,19 @@ def fit_layer(
         raise SeqmtlError(
             f"the datasets must have the organisms of the models, but lack {', '.join(missing)}"
         )
-    lengths = {
-        task: annotated_lengths(known_sites(*read_both(donors, acceptors, order[task], "train")))
+    strands = {
+        task: list(known_sites(*read_both(donors, acceptors, order[task], "train")))
         for task in donor.tasks
     }
+    lengths = {task: annotated_lengths(own) for task, own in strands.items()}
     T = len(donor.tasks)
     relatedness = donor.kernel.matrix[:T, :T]
+    exons = exon_densities(
+        {task: annotated_lengths(own, of_exons=True) for task, own in strands.items()},
+        relatedness,
+    )
     try:
-        tables = length_tables(lengths, relatedness, longest)
+        tables = length_tables(lengths, relatedness)
     except ValueError as error:
         raise SeqmtlError(f"{donors} and {acceptors}: {error}") from error
     contents = [
@@ -123,7 +131,7 @@ def fit_layer(
     tasks = {
         task: _read_task(
             (donor, acceptor), (donors, acceptors), task, order[task], split, lengths[task],
-            tables[task], content,
+            (tables[task], exons[task]), content,
         )
         for task, content in zip(
             donor.tasks, shared_content(contents, relatedness), strict=True
@@ -142,21 +150,16 @@ def _read_task(
     name: str,
     split: str,
     lengths: NDArray[np.int64],
-    table: LengthTable,
+    densities: tuple[LengthTable, NDArray[np.float64]],
     content: Content,
 ) -> _Task:
     """Return what the layer of an organism, called `name` in the datasets, is fitted to."""
-    train = read_both(*paths, name, "train")
-    longest = table.shortest + table.introns.size - 1
-    if (n_longer := int((lengths > longest).sum())) > _MANY * lengths.size:
-        logger.warning(
-            "%s: %d of %d annotated introns are longer than the %d bases considered; "
-            "--longest-intron finds these, in more time", task, n_longer, lengths.size, longest,
-        )  # fmt: skip
+    train, (table, exons) = read_both(*paths, name, "train"), densities
+    probe = PairLayer(1, 0, 0, 0, 0, *table[:2], content.table, decay=table.decay)
     held = read_both(*paths, name, split)
     finders = end_finders(models, paths, task)
     pieces: list[Sites] = []
-    n_sites, n_bases, bounds = 0, 0, cut_regions(held[0], longest)
+    n_sites, n_bases, bounds = 0, 0, cut_regions(held[0], margin_of(probe))
     for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
         pieces.append(find_piece(finders, held, bounds[k], content.table))
         n_bases += bounds[k].last - bounds[k].first
@@ -170,7 +173,22 @@ def _read_task(
     )  # fmt: skip
     density = np.sum([_count_sites(own) for own in (train, held)], axis=0)
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
-    return _Task(pieces, table, content, offset, lengths.size, n_sites, denser)
+    least = _least(pieces)
+    pieces = [keep_sites(piece, promising(piece, least)) for piece in pieces]
+    return _Task(pieces, table, content, offset, lengths.size, n_sites, denser, least, exons)
+
+
+def _least(pieces: Sequence[Sites]) -> tuple[float, float]:
+    """Return the log-odds of donors and acceptors below which hardly a true site is expected."""
+    found = []
+    for is_donor in (True, False):
+        logs = np.sort(
+            np.concatenate([own["log_odds"][own["is_donor"] == is_donor] for own in pieces])
+        )
+        below = np.cumsum(1 / (1 + np.exp(-logs)))
+        row = int(np.searchsorted(below, _LOST * below[-1])) if logs.size else 0
+        found.append(float(logs[row]) if row else -1e9)
+    return found[0], found[1]
 
 
 def _count_sites(held: tuple[SplitGenome, SplitGenome]) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.paired import PairLayer
+from seqmtl.models.paired import EXON_LENGTHS, PairLayer
 
 if TYPE_CHECKING:
     from seqmtl.pairs.regions import KnownSites
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 _FEWEST_BASES = 4  # of an intron: its two sites
 _ENOUGH = 50  # introns of an organism that count as much as all those of its relatives
 _TAIL = 0.02  # share of introns of any length
-_REACH = 1.5  # the longest intron considered, in units of the 99 % quantile
-_LONGEST = 50_000  # bases; unless asked for, since time grows with the partners in reach
+_REACH = 1.5  # the longest intron in a table, in units of the 99 % quantile
+_TABLE = 4_000  # bases of the longest one in any table, since time grows with it
+_BEYOND = 0.002  # least share of the introns that are longer
+_LONGEST = 100_000  # bases; longer ones count as this
+_SHORTEST_EXON = 20  # bases
 _STEPS = 64  # grid points per factor e of length
 
 
@@ -32,30 +35,32 @@ class LengthTable(NamedTuple):
 
     shortest: int
     introns: NDArray[np.float64]
+    decay: float
 
 
-def annotated_lengths(strands: Iterable[KnownSites]) -> NDArray[np.int64]:
-    """Return the lengths from true donors to the true acceptors that follow them."""
+def annotated_lengths(
+    strands: Iterable[KnownSites], *, of_exons: bool = False
+) -> NDArray[np.int64]:
+    """Return the lengths from true donors to the true acceptors that follow them, or conversely."""
     found = [np.zeros(0, dtype=np.int64)]
     for sites in strands:
         lengths = np.diff(sites.places)
-        is_intron = sites.is_donor[:-1] & ~sites.is_donor[1:]
-        is_intron &= sites.is_true[:-1] & sites.is_true[1:]
-        found.append(lengths[is_intron & (lengths >= _FEWEST_BASES)])
+        is_own = (sites.is_donor[:-1] != of_exons) & (sites.is_donor[1:] == of_exons)
+        is_own &= sites.is_true[:-1] & sites.is_true[1:]
+        found.append(lengths[is_own & (lengths >= _FEWEST_BASES)])
     return np.concatenate(found)
 
 
 def length_tables(
-    lengths: Mapping[str, NDArray[np.int64]],
-    relatedness: NDArray[np.float64],
-    longest: int | None = None,
+    lengths: Mapping[str, NDArray[np.int64]], relatedness: NDArray[np.float64]
 ) -> dict[str, LengthTable]:
     """Estimate the length distributions of every organism, with those of its relatives.
 
     Intron lengths are smoothed by a Gaussian kernel on their logarithms. With n introns, an
     organism's own density has the weight n / (n + 50), and the mean over its relatives the rest;
-    2 % are uniform in the logarithm up to the longest intron considered, so that no length is
-    impossible.
+    2 % are uniform in the logarithm, so that no length is impossible. Up to 1.5 times the length
+    that 99 % do not exceed, or 4,000 bases, the density is kept as it is; longer introns have a
+    geometric one, of the same mean.
 
     Parameters
     ----------
@@ -63,9 +68,6 @@ def length_tables(
         Annotated lengths of T organisms, in bases.
     relatedness : ndarray of float64, shape (T, T)
         Task kernel; negative entries count as 0.
-    longest : int, optional
-        Bases of the longest intron considered. Default: for each organism, 1.5 times the length
-        that 99 % of its introns do not exceed, but at most 50,000.
 
     Raises
     ------
@@ -78,23 +80,48 @@ def length_tables(
             "the annotation has no introns: no annotated donor is followed by an acceptor; "
             "lengths of introns are needed"
         )
-    edge = longest or min(max(_LONGEST, int(every.min())), 2 * int(every.max()))
-    if longest is not None and longest < int(every.min()):
-        raise ValueError(
-            f"the longest intron considered must reach the annotated ones, of {every.min():,} "
-            f"bases or more, got {longest:,}"
-        )
+    edge = min(_LONGEST, 2 * int(every.max()))
     grid = np.arange(1, edge + 1)
-    seen = [found[found <= edge] for found in lengths.values()]
-    own = np.array([_smoothed(found, grid) for found in seen])
-    counts = np.array([found.size for found in seen], dtype=np.float64)
+    seen = {name: np.minimum(found, edge) for name, found in lengths.items()}
+    return {name: _cut(own) for name, own in _pooled(seen, relatedness, grid).items()}
+
+
+def exon_densities(
+    lengths: Mapping[str, NDArray[np.int64]], relatedness: NDArray[np.float64]
+) -> dict[str, NDArray[np.float64]]:
+    """Estimate the densities of exon lengths of 0 to 599 bases, with those of relatives.
+
+    Those of fewer than 20 bases are left out. Where no organism has any, densities are empty.
+
+    Parameters
+    ----------
+    lengths, relatedness
+        As :func:`length_tables` takes them, of exons.
+    """
+    seen = {
+        name: found[(found >= _SHORTEST_EXON) & (found < EXON_LENGTHS)]
+        for name, found in lengths.items()
+    }
+    if not any(found.size for found in seen.values()):
+        return {name: np.zeros(0) for name in lengths}
+    densities = _pooled(seen, relatedness, np.arange(1, EXON_LENGTHS))
+    for name, own in densities.items():
+        own[: _SHORTEST_EXON - 1] = 0.0
+        densities[name] = np.append(0.0, own / own.sum())
+    return densities
+
+
+def _pooled(
+    lengths: Mapping[str, NDArray[np.int64]],
+    relatedness: NDArray[np.float64],
+    grid: NDArray[np.int64],
+) -> dict[str, NDArray[np.float64]]:
+    """Return the density of every organism, mixed with that of its relatives."""
+    own = np.array([_smoothed(found, grid) for found in lengths.values()])
+    counts = np.array([found.size for found in lengths.values()], dtype=np.float64)
     shares = borrowed(counts / (counts + _ENOUGH), relatedness)
-    tables = {}
-    for t, name in enumerate(lengths):
-        trust = 1.0 if counts[t] == counts.sum() else counts[t] / (counts[t] + _ENOUGH)
-        density = trust * own[t] + (1 - trust) * (shares[t] @ own)
-        tables[name] = _cut(density, longest)
-    return tables
+    trust = np.where(counts == counts.sum(), 1.0, counts / (counts + _ENOUGH))[:, np.newaxis]
+    return dict(zip(lengths, trust * own + (1 - trust) * (shares @ own), strict=True))
 
 
 def relatives_density(
@@ -110,9 +137,10 @@ def relatives_density(
         How much each counts; those with few introns count less.
     """
     counts = np.array([layer.n_introns for layer in layers], dtype=np.float64)
-    density = np.zeros(max(layer.longest for layer in layers))
+    edge = min(_LONGEST, max(layer.longest if layer.decay == 0 else _LONGEST for layer in layers))
+    density = np.zeros(edge)
     for layer, share in zip(layers, weights * counts / (counts + _ENOUGH), strict=True):
-        density[layer.shortest - 1 : layer.longest] += share * np.exp(layer.introns)
+        density += share * layer.density(edge)
     return np.asarray(density / density.sum())
 
 
@@ -126,21 +154,27 @@ def mixed_table(lengths: NDArray[np.int64], prior: NDArray[np.float64]) -> Lengt
     prior : ndarray of float64
         Density of the lengths 1, 2, ..., such as that of :func:`relatives_density`.
     """
-    own = _smoothed(lengths[lengths <= prior.size], np.arange(1, prior.size + 1))
+    own = _smoothed(np.minimum(lengths, prior.size), np.arange(1, prior.size + 1))
     trust = lengths.size / (lengths.size + _ENOUGH)
-    return _cut(trust * own + (1 - trust) * prior, None)
+    return _cut(trust * own + (1 - trust) * prior)
 
 
-def _cut(density: NDArray[np.float64], longest: int | None) -> LengthTable:
-    """Return the lengths to consider, of a density of 1, 2, ... bases."""
+def _cut(density: NDArray[np.float64]) -> LengthTable:
+    """Return the table of a density of 1, 2, ... bases, and how it goes on."""
     cumulative = np.cumsum(density) / density.sum()
     grid = np.arange(1, density.size + 1)
     shortest = max(_FEWEST_BASES, int(grid[np.searchsorted(cumulative, 0.001)]) // 2)
-    end = longest or int(_REACH * grid[np.searchsorted(cumulative, 0.99)])
-    end = max(shortest, min(end, density.size))
+    end = min(int(_REACH * grid[np.searchsorted(cumulative, 0.99)]), _TABLE, density.size - 1)
+    end = max(shortest, end)
     kept, tail = density[shortest - 1 : end], 1.0 / grid[shortest - 1 : end]
+    far = (1 - _BEYOND) * density[end:] / density.sum()
+    share = float(far.sum()) + _BEYOND
+    excess = (float((far * np.arange(1, far.size + 1)).sum()) + _BEYOND * end) / share
+    decay = -float(np.log1p(-1.0 / max(excess, 2.0)))
     mixed = (1 - _TAIL) * kept / kept.sum() + _TAIL * tail / tail.sum()
-    return LengthTable(shortest, np.log(mixed))
+    first = share * -np.expm1(-decay)
+    introns = np.append((1 - share) * mixed, first)  # the last one continues
+    return LengthTable(shortest, np.log(introns), decay)
 
 
 def _smoothed(lengths: NDArray[np.int64], grid: NDArray[np.int64]) -> NDArray[np.float64]:

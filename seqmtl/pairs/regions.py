@@ -106,6 +106,7 @@ def _moved(held: SplitGenome, genome: Genome) -> SplitGenome:
         genome=genome,
         regions=held.regions + by[own.contigs.contig_of(held.regions[:, 0])][:, np.newaxis],
         sites=held.sites + by[own.contigs.contig_of(held.sites)],
+        masked=held.masked + by[own.contigs.contig_of(held.masked[:, 0])][:, np.newaxis],
     )
 
 

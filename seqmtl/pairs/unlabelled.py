@@ -142,6 +142,7 @@ class _State:
             scale, float(START[1] + scale * offset), float(START[2] + scale * offset),
             float(START[3]), float(START[4]), self.lengths.shortest, self.lengths.introns,
             self.content.table, self.n_introns, self.content.n_bases, 0, ceiling,
+            self.lengths.decay,
         )  # fmt: skip
 
 

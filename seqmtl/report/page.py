@@ -196,7 +196,7 @@ def _pairs(contents: FolderContents) -> Markup:
     ]
     caption = (
         "What the paired models are from: annotated introns, the shortest and the longest "
-        "considered (bases), coding bases, and held-out true sites"
+        "in the table of lengths (bases), coding bases, and held-out true sites"
     )
     return join([*parts, column_table(columns, rows, caption)])
 

@@ -23,12 +23,15 @@ from seqmtl.models.site import Site, site_of_model
 from seqmtl.scan.filters import BlockCounts
 from seqmtl.scan.finder import SiteFinder, finder_of
 from seqmtl.sequences.candidates import clean_windows
+from seqmtl.sequences.intervals import is_inside
 from seqmtl.sequences.sites import Sites, has_word
 
 logger = logging.getLogger(__name__)
 
 PathLike = str | os.PathLike[str]
 _BLOCK = 1 << 20
+#: What is told of candidates in regions that a dataset masks.
+IN_MASK = "candidates in masked regions are neither true nor false"
 _LEVELS_PER_UNIT = 1 << 14  # the rounding error of scores is below that of the scanner
 _LEVELS = 1 << 50  # rounded scores, from -_LEVELS / 2
 _MOST_BLOCKS = 1_000  # more than a part has
@@ -184,7 +187,8 @@ def find_candidates(finder: SiteFinder, held: SplitGenome) -> Iterator[Sites]:
     """Yield all candidates of the regions, block by block, scored and labelled.
 
     The column ``scores`` is that of the finder. ``labels`` is 1 for a true site, -1 for another
-    candidate, 0 for an annotated site that the dataset excludes, which is neither.  ``is_clean``
+    candidate, 0 for one that is neither: an annotated site that the dataset excludes, or what is in
+    a masked region. ``is_clean``
     tells whether the window contains only A, C, G, T; the other candidates are to be left out.
     """
     length = finder.length
@@ -203,6 +207,7 @@ def find_candidates(finder: SiteFinder, held: SplitGenome) -> Iterator[Sites]:
             if keys.size:
                 place = np.minimum(np.searchsorted(keys, own), keys.size - 1)
                 labels[keys[place] == own] = is_true[place[keys[place] == own]]
+            labels[is_inside(sites.starts, held.masked)] = 0
             is_clean = clean_windows(codes, length)[windows]
             yield sites.adding(labels=labels, is_clean=is_clean)
 
@@ -218,13 +223,14 @@ def _count(
     """Return the distinct labels, words, blocks and rounded scores, with their candidates."""
     edges, n_labels = block_edges(held.regions), len(site.words) + 1
     found = (_NONE, _NONE)  # keys of all but the score, and the score, as one number
-    n_left_out = n_mixed = n_found = 0
+    n_left_out = n_mixed = n_found = n_masked = 0
     for sites in find_candidates(finder, held):
         n_found += len(sites)
         n_mixed += int((~sites["is_clean"]).sum())
         sites = sites.take(sites["is_clean"])
         kept = sites["labels"] != 0
-        n_left_out += int((~kept).sum())
+        n_masked += (masked := int(is_inside(sites.starts, held.masked).sum()))
+        n_left_out += int((~kept).sum()) - masked
         levels = np.rint(sites["scores"].astype(np.float64) * _LEVELS_PER_UNIT).astype(np.int64)
         word_at = site.word_at(held.genome.codes, sites.starts, sites.is_reverse)
         keys = (np.searchsorted(edges, sites.starts, "right") * n_labels + word_at + 1) * 2
@@ -237,6 +243,7 @@ def _count(
     n_words = sum(_n_words(held.genome.codes[a:b], finder) for a, b in held.regions.tolist())
     for n, what in (
         (n_left_out, "annotated sites that the dataset leaves out are neither true nor false"),
+        (n_masked, IN_MASK),
         (n_mixed, "candidates are left out: their windows have letters other than A, C, G, T"),
         (
             n_words - n_found,

@@ -48,7 +48,7 @@ class IntronSink(LineSink):
             self.preset = ""
         least, layer = finder.least_intron, finder.layer
         self._what = (
-            f"# seqmtl scan: introns of {layer.shortest} to {layer.longest} bases, "
+            f"# seqmtl scan: introns of {layer.shortest} bases or more, "
             f"strands {finder.strands}, probability >= {least:g}"
         )
         self._best: list[list[Any]] = []  # probability, line

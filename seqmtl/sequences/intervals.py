@@ -17,6 +17,11 @@ def merge_intervals(intervals: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.stack([starts[first], furthest[last]], axis=1)
 
 
+def is_inside(positions: NDArray[np.int64], intervals: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which positions are in disjoint, increasing intervals of shape (n, 2)."""
+    return np.searchsorted(intervals.ravel(), positions, side="right") % 2 == 1
+
+
 def paint(intervals: NDArray[np.int64], begin: int, n: int) -> NDArray[np.bool_]:
     """Tell for begin..begin+n-1 which positions are in disjoint, increasing intervals."""
     ones = np.ones(len(intervals), dtype=np.int8)

@@ -58,7 +58,7 @@ class PairedEffectScorer(AlleleScorer):
     def __init__(self, model: PairedModel, organism: str, *, distance: int | None = None) -> None:
         self._finder = PairedFinder(model, organism)
         windows = max(finder.length for finder in self._finder.finders)
-        reach = self._finder.layer.longest + windows
+        reach = min(self._finder.layer.span, self._finder.margin) + windows
         flank = self._finder.margin + reach
         length, turns = 2 * flank + 1, (flank, flank)
         super().__init__(organism, distance, flank=flank, length=length, turns=turns, reach=reach)

@@ -30,11 +30,6 @@ class Pair(_options.Threads):
         choices=("valid", "test"),
         default="valid",
     )
-    longest_intron: int | None = option(
-        "longest intron considered (default: for each organism 1.5 times the length that 99 %% "
-        "of its introns do not exceed, at most 50000)",
-        metavar="BP",
-    )
     json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
 
     def run(self) -> PairedModel:
@@ -51,8 +46,7 @@ class Pair(_options.Threads):
 
         check_outputs(self.output, self.json)
         donor, acceptor = MultiTaskModel.load(self.donor), MultiTaskModel.load(self.acceptor)
-        data, longest = (self.donors, self.acceptors), self.longest_intron
-        layer = fit_layer(donor, acceptor, *data, split=self.split, longest=longest)
+        layer = fit_layer(donor, acceptor, self.donors, self.acceptors, split=self.split)
         training = {"split": self.split, "command": self.command}
         model = PairedModel(donor, acceptor, layer, training)
         model.save(self.output)

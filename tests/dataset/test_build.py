@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from seqmtl import read_dataset
 from seqmtl.dataset import read_config, write_dataset
+from seqmtl.io.dataset import read_split_genome
 from tests.oracles.annotation import reverse_complement
 
 WINDOW = 21
@@ -515,3 +517,37 @@ def test_both_ends_of_introns_have_the_same_splits(tmp_path, seqmtl, by):
     assert regions[0] == regions[1]
     splits = {line.split("\t")[3] for line in regions[0].splitlines()[1:]}
     assert splits == {"train", "valid", "test"}
+
+
+def test_masked_regions_have_neither_sites_nor_decoys(tmp_path):
+    contigs, genes = make_genome(4)
+    write_inputs(tmp_path, contigs, genes)
+    plain = build(tmp_path, config_text("seed = 1"))
+    every = read_split_genome(tmp_path / "out", "x")
+    assert every.masked.shape == (0, 2)
+    mask = [("chr1", 2000, 4000), ("chr2", 0, 1500), ("chr1", 3500, 5000)]
+    (tmp_path / "mask.bed").write_text("".join("{}\t{}\t{}\n".format(*row) for row in mask))
+    found = build(tmp_path, config_text("seed = 1") + 'mask = "mask.bed"\n')
+
+    def is_masked(contig, start):
+        return any(contig == name and a <= start < b for name, a, b in mask)
+
+    sites = [site_of(row) for row in read_rows(tmp_path)]
+    assert not any(is_masked(contig, start) for contig, start, _ in sites)
+    true = {own for own in annotated(genes) if is_masked(*own[:2])}
+    left_out = (tmp_path / "out" / "left_out.tsv").read_text().splitlines()
+    rows = [line.split("\t") for line in left_out if "site in a masked region" in line]
+    assert {(row[1], int(row[2]), row[4]) for row in rows} == true
+    assert found["left_out"]["site in a masked region"] == len(true) > 3
+    n_masked = found["left_out"]["candidate in a masked region"]
+    before, after = (own["organisms"]["x"]["candidates"] for own in (plain, found))
+    assert 0 < before - after <= n_masked
+    # the regions and the sites say so, too: those of the mask are neither true nor false
+    held = read_split_genome(tmp_path / "out", "x")
+    assert_array_equal(held.regions, every.regions)
+    starts = held.genome.starts
+    expected = [(starts[0] + 2000, starts[0] + 5000), (starts[1], starts[1] + 1500)]
+    assert held.masked.tolist() == [list(map(int, row)) for row in expected]
+    inside = np.any([(held.sites >= a) & (held.sites < b) for a, b in held.masked], axis=0)
+    assert not held.is_true[inside].any()
+    assert held.is_true[~inside].any()

@@ -2,8 +2,8 @@
 
 States between sites: 0 is outside coding sequence, (strand, frame) codes. `case` has places,
 strands, is_end, weights, content (a row per site: the factors of coding since the site before, in
-frames 0 to 2 of the plus and of the minus strand), intron (a function of the length, 0 where there
-can be none), enter, leave and shifts (outside, inside).
+frames 0 to 2 of both strands), intron and exon (functions of the length, 0 where there can be
+none), enter, leave and shifts (outside, inside).
 """
 
 import math
@@ -45,6 +45,19 @@ def _weight(case, i, j, state):
     return both * case["intron"](length)
 
 
+def _exon(case, j, i, state):
+    """Additional weight of what lies between an intron that ends at j and one that starts at i."""
+    if case["is_end"][i] or case["strands"][i] != case["strands"][j]:
+        return 0.0
+    length = case["places"][i] - case["places"][j]
+    weight = case["exon"](length)
+    if state != 0:
+        for k in range(j + 1, i + 1):
+            if case["places"][k] > case["places"][k - 1]:
+                weight *= case["content"][k][3 * state[0] + state[1]]
+    return weight
+
+
 def all_parses(case):
     """Yield the weight and the introns of every parse."""
     n = len(case["places"])
@@ -55,11 +68,17 @@ def all_parses(case):
             return
         for here, factor in _moves(case, k, state):
             yield from go_on(k + 1, here, weight * factor, introns)
-            for j in range(k + 1, n):
-                after = _after(case, k, j, here)
-                if after is not None and _weight(case, k, j, here) > 0:
-                    own = weight * factor * _weight(case, k, j, here)
-                    yield from go_on(j + 1, after, own, [*introns, (k, j)])
+            yield from open_at(k, here, weight * factor, introns)
+
+    def open_at(k, here, weight, introns):
+        for j in range(k + 1, n):
+            after = _after(case, k, j, here)
+            if after is not None and _weight(case, k, j, here) > 0:
+                own, known = weight * _weight(case, k, j, here), [*introns, (k, j)]
+                yield from go_on(j + 1, after, own, known)
+                for i in range(j + 1, n):  # the exon up to i weighs more
+                    if (more := _exon(case, j, i, after)) > 0:
+                        yield from open_at(i, after, own * more, known)
 
     for state in STATES:
         yield from go_on(0, state, 1.0, [])
@@ -70,6 +89,8 @@ def log_total(case):
     n = len(case["places"])
     arriving = [{state: -math.inf for state in STATES} for _ in range(n + 1)]
     arriving[0] = dict.fromkeys(STATES, 0.0)
+
+    closed = [{} for _ in range(n)]  # parses whose last intron ends at a site
 
     def add(k, state, value):
         old = arriving[k][state]
@@ -87,10 +108,16 @@ def log_total(case):
             if value == -math.inf:
                 continue
             add(k + 1, state, value)
+            total = math.exp(value)
+            for j in range(k):
+                total += math.exp(closed[j].get(state, -math.inf)) * _exon(case, j, k, state)
+            value = math.log(total)
             for j in range(k + 1, n):
                 after = _after(case, k, j, state)
                 if after is not None and (weight := _weight(case, k, j, state)) > 0:
                     add(j + 1, after, value + math.log(weight))
+                    old = math.exp(closed[j].get(after, -math.inf))
+                    closed[j][after] = math.log(old + math.exp(value) * weight)
     values = list(arriving[n].values())
     high = max(values)
     return high + math.log(sum(math.exp(value - high) for value in values))

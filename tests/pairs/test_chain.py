@@ -23,6 +23,14 @@ def _layer(rng, shortest=3, n_lengths=12, **options):
     return PairLayer(**(values | options))
 
 
+def _exons(rng, n):
+    """Weights of exons of 0 to n - 1 bases, some of them 0."""
+    return {
+        "exons": rng.dirichlet(np.ones(n)) * (rng.random(n) < 0.7),
+        "exon_shift": 2.5,
+    }
+
+
 def _sites(rng, length, n, spread=1.5):
     """Random sites of both strands; some at the same place."""
     places = np.sort(rng.integers(0, length, n))
@@ -46,9 +54,16 @@ def _case(sites, layer):
 
     def intron(length):
         k = length - layer.shortest
+        if k >= n and layer.decay:
+            return float(np.exp(layer.introns[-1] - layer.decay * (k - n + 1)))
         return float(np.exp(layer.introns[k])) if 0 <= k < n else 0.0
 
+    def exon(length):
+        known = length < layer.exons.size
+        return float(layer.exons[length] * np.exp(layer.exon_shift)) if known else 0.0
+
     return {
+        "exon": exon,
         "places": sites["places"].tolist(),
         "strands": sites.is_reverse.astype(int).tolist(),
         "is_end": sites["is_end"].tolist(),
@@ -64,7 +79,9 @@ def _case(sites, layer):
 @pytest.mark.parametrize("seed", range(12))
 def test_posteriors_are_the_shares_of_all_parses(seed):
     rng = np.random.default_rng(seed)
-    sites, layer = _sites(rng, (14, 25)[seed % 2], 8), _layer(rng)
+    options = {"n_lengths": 5, "decay": 0.2} if seed % 3 else {}
+    options |= _exons(rng, 12) if seed % 4 else {}
+    sites, layer = _sites(rng, (14, 25)[seed % 2], 8), _layer(rng, **options)
     total, shares, introns = 0.0, np.zeros(8), {}
     for weight, parse in all_parses(_case(sites, layer)):
         total += weight
@@ -83,7 +100,8 @@ def test_posteriors_are_the_shares_of_all_parses(seed):
 def test_a_longer_contig_equals_the_quadratic_recursion():
     """A site's posterior is the derivative of the log of the sum by the log of its weight."""
     rng = np.random.default_rng(5)
-    sites, layer = _sites(rng, 600, 60), _layer(rng, n_lengths=80)
+    sites, layer = _sites(rng, 600, 60), _layer(rng, n_lengths=30, decay=0.01)
+    layer = layer._replace(**_exons(rng, 40))
     found = np.exp(run_chain(sites, layer).sites)
     step, case = 1e-4, _case(sites, layer)
     for k in range(60):
@@ -177,7 +195,7 @@ def test_both_strands_read_the_same():
 def test_a_chromosome_of_candidates_stays_finite(level, content):
     rng = np.random.default_rng(2)
     n = 200_000
-    layer = _layer(rng, n_lengths=40)
+    layer = _layer(rng, n_lengths=40, decay=0.02, **_exons(rng, 40))
     places = np.sort(rng.choice(4 * n, n, replace=False))
     sites = joined(
         places, rng.random(n) < 0.5, rng.random(n) < 0.5, rng.normal(level, 3.0, n),
@@ -203,3 +221,38 @@ def test_the_ceiling_multiplies_every_posterior(seed):
     assert_allclose(np.exp(capped.intron_values), 0.8 * np.exp(free.intron_values))
     p = np.exp(run_chain(sites, layer._replace(ceiling=0.8), 0.3).intron_values)
     assert p.size == (0.8 * np.exp(free.intron_values) >= 0.3).sum()
+
+
+@pytest.mark.parametrize("n_lengths", [1, 3, 20, 50])
+def test_a_table_goes_on_geometrically(n_lengths):
+    """However much of a geometric density is in the table, posteriors and introns are the same."""
+    rng = np.random.default_rng(7)
+    sites = _sites(rng, 300, 80)
+    whole = _layer(rng, n_lengths=300, introns=-3.0 - 0.01 * np.arange(300))
+    some = whole._replace(introns=whole.introns[:n_lengths], decay=0.01)
+    expected, found = (run_chain(sites, layer, 1e-5) for layer in (whole, some))
+    assert_allclose(found.sites, expected.sites, rtol=1e-9)
+    pairs = [dict(zip(map(tuple, own.introns.tolist()), own.intron_values.tolist(), strict=True))
+             for own in (expected, found)]  # fmt: skip
+    assert pairs[0] == pytest.approx(pairs[1], rel=1e-9)
+    assert np.diff(sites["places"][expected.introns], axis=1).max() > 50
+
+
+def test_what_is_left_out_is_as_if_it_were_no_candidate():
+    rng = np.random.default_rng(11)
+    sites, layer = _sites(rng, 200, 60), _layer(rng, decay=0.1)
+    is_donor = sites["is_end"] == sites.is_reverse
+    kept = sites["log_odds"] >= np.where(is_donor, -0.2, 0.4)
+    content, since = [], np.zeros(6)
+    for own, is_kept in zip(sites["content"], kept, strict=True):
+        since = since + own
+        if is_kept:
+            content.append(since)
+            since = np.zeros(6)
+    rows = np.flatnonzero(kept)
+    expected = run_chain(sites.take(rows).adding(content=np.array(content)), layer, 0.01)
+    found = run_chain(sites, layer._replace(least=(-0.2, 0.4)), 0.01)
+    assert_allclose(found.sites[rows], expected.sites, rtol=1e-9)
+    assert_array_equal(found.sites[~kept], np.full((~kept).sum(), -700.0))
+    assert_array_equal(found.introns, rows[expected.introns])
+    assert 0 < rows.size < 60

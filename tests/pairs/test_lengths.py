@@ -31,11 +31,12 @@ def test_intron_lengths_are_smoothed_and_every_length_is_possible():
     table = length_tables({"x": introns}, ONE)["x"]
     lengths = np.arange(table.shortest, table.shortest + table.introns.size)
     p = np.exp(table.introns)
-    assert p.sum() == pytest.approx(1.0)
+    assert p[:-1].sum() + p[-1] / -np.expm1(-table.decay) == pytest.approx(1.0)
     assert lengths[np.searchsorted(np.cumsum(p), 0.5)] == pytest.approx(
         np.median(introns), rel=0.05
     )
     assert lengths[-1] == pytest.approx(1.5 * np.quantile(introns, 0.99), rel=0.1)
+    p, lengths = p[:-1] / p[:-1].sum(), lengths[:-1]  # the last one continues
     # the log-normal density that they were drawn from, where there are many
     true = np.exp(-0.5 * ((np.log(lengths) - 5.0) / 0.5) ** 2) / (
         0.5 * np.sqrt(2 * np.pi) * lengths
@@ -86,24 +87,30 @@ def test_organisms_without_introns_have_those_of_the_only_one_with_some():
     assert np.isfinite(tables["a"].introns).all()
 
 
-def test_the_longest_intron_can_be_given():
-    introns = _lengths(np.arange(100, 400))
-    for longest in (150, 5000):
-        table = length_tables({"x": introns}, ONE, longest)["x"]
-        assert table.shortest + table.introns.size - 1 == longest
-    with pytest.raises(ValueError, match="must reach the annotated ones, of 100 bases or more"):
-        length_tables({"x": introns}, ONE, 99)
-
-
-def test_the_default_of_the_longest_intron_is_bounded():
+def test_long_introns_are_geometric_with_their_mean():
     rng = np.random.default_rng(3)
-    introns = np.concatenate([rng.integers(100, 2000, 900), rng.integers(60_000, 90_000, 100)])
+    introns = np.concatenate([rng.integers(100, 2000, 8000), 4000 + rng.geometric(1e-4, 2000)])
     table = length_tables({"x": introns}, ONE)["x"]
-    longest = table.shortest + table.introns.size - 1
-    assert 2_000 < longest <= 50_000
-    assert np.exp(table.introns[40_000 - table.shortest :]).sum() < 0.01  # no heap at the bound
-    far = length_tables({"x": np.array([70_000, 80_000])}, ONE)["x"]
-    assert far.shortest + far.introns.size - 1 >= 70_000
+    assert table.shortest + table.introns.size - 1 == 4001
+    assert 1 / np.expm1(table.decay) == pytest.approx(1e4, rel=0.1)
+    p = np.exp(table.introns)
+    assert p[:-1].sum() == pytest.approx(0.8, abs=0.01)
+    assert p[:-1].sum() + p[-1] / -np.expm1(-table.decay) == pytest.approx(1.0)
+    # the density of the lengths 1 to n; longer ones count as n
+    layer = PairLayer(1, 0, 0, 0, 1, *table[:2], np.zeros((3, 4096)), decay=table.decay)
+    density = layer.density(20_000)
+    assert density.sum() == pytest.approx(1.0)
+    assert density[4000:-1].sum() == pytest.approx(0.2 * (1 - np.exp(-1.6)), rel=0.1)
+    assert density[layer.shortest - 2] == 0 < density[layer.shortest - 1]
+    assert density[: layer.span].sum() == pytest.approx(0.995, abs=0.001) or layer.span > 20_000
+    assert layer.density(3000)[-1] == pytest.approx(density[2999:].sum())
+
+
+def test_far_introns_alone_are_no_error():
+    table = length_tables({"x": np.array([70_000, 80_000])}, ONE)["x"]
+    assert table.decay < 1e-4
+    assert np.isfinite(table.introns).all()
+    assert length_tables({"x": np.array([200_000])}, ONE)["x"].decay > 0
 
 
 def _layer(shortest, density, n_introns):

@@ -19,7 +19,7 @@ from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
 from seqmtl.pairs import candidates, fit, fit_layer, score_paired
 from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
-from seqmtl.pairs.chain import run_chain
+from seqmtl.pairs.chain import margin_of, run_chain
 from seqmtl.pairs.fit import log_likelihood
 from seqmtl.pairs.regions import read_both
 from tests.oracles.annotation import reverse_complement
@@ -138,7 +138,7 @@ def test_a_region_shorter_than_a_window_has_no_candidates(case):
     layer = load_model(case / "splice").layer_of("a")
     held = read_both(*paths, "a", "valid")
     tiny = [replace(own, regions=own.regions[:1, :1] + np.array([0, 20])) for own in held]
-    (bounds,) = cut_regions(tiny[0], layer.longest)
+    (bounds,) = cut_regions(tiny[0], 10_000)
     sites = find_piece(end_finders((donor, acceptor), paths, "a"), tiny, bounds, layer.coding)
     assert len(sites) == run_chain(sites, layer).sites.size == 0
 
@@ -155,7 +155,7 @@ def test_a_layer_fitted_on_training_regions_looks_better_than_it_is(case):
             held = read_both(*inputs[2:], name, split)
             pieces = [
                 find_piece(finders, held, bounds, own.coding)
-                for bounds in cut_regions(held[0], own.longest)
+                for bounds in cut_regions(held[0], margin_of(own))
             ]
             total += log_likelihood(pieces, own)
             n += sum((piece["labels"] > 0).sum() for piece in pieces)
@@ -252,7 +252,6 @@ def test_predict_says_that_it_cannot(case, capsys):
         ("donor acceptor donors donors", "must be a dataset of acceptors"),
         ("donor acceptor donors acceptors_of_a", "b"),
         ("donor renamed donors acceptors", "z"),
-        ("donor acceptor donors acceptors --longest-intron 10", "longest intron considered must"),
         ("donor acceptor donors acceptors --split train", "invalid choice: 'train'"),
         ("splice acceptor donors acceptors", "is a model of pairs, not of weights"),
     ],
@@ -311,13 +310,22 @@ def test_an_organism_with_one_intron_borrows_its_lengths(case, monkeypatch):
     assert_allclose(b / b.sum(), a / a.sum(), atol=0.01)
 
 
-def test_a_longest_intron_beyond_the_contigs_is_no_error(case, tmp_path):
-    inputs = [case / name for name in ("donor", "acceptor", "donors", "acceptors")]
-    model = tmp_path / "long"
-    assert _run("pair", *inputs, "--longest-intron", 50_000, "-o", model) == 0
-    found = score_paired(load_model(model), *inputs[2:], split="test")["donor"]
-    short = score_paired(load_model(case / "splice"), *inputs[2:], split="test")["donor"]
-    auprc = [average_precision_score(held.labels, held.paired) for held in (found, short)]
+def test_a_layer_without_what_is_optional_is_read_as_before(case, tmp_path):
+    header, arrays = read_arrays(case / "splice")
+    for own in header["layer"].values():
+        for name in ("decay", "least"):
+            own.pop(name)
+    write_arrays(tmp_path / "old", header, arrays)
+    layer = load_model(tmp_path / "old").layer_of("a")
+    assert (layer.decay, layer.least) == (0.0, (-1e9, -1e9))
+    assert layer.density(2 * layer.longest)[layer.longest :].sum() < 0.01
+    found = score_paired(
+        load_model(tmp_path / "old"), case / "donors", case / "acceptors", split="test"
+    )["donor"]
+    new = score_paired(
+        load_model(case / "splice"), case / "donors", case / "acceptors", split="test"
+    )["donor"]
+    auprc = [average_precision_score(held.labels, held.paired) for held in (found, new)]
     assert auprc[0] == pytest.approx(auprc[1], abs=0.05)
 
 
@@ -350,3 +358,49 @@ def test_the_layer_holds_at_the_density_of_all_regions_known(case, monkeypatch):
     assert 0.0 < change < np.log(2)
     assert other.coding_shift - layer.coding_shift == pytest.approx(change)
     assert other.scale == pytest.approx(layer.scale)
+
+
+def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, capsys):
+    """Labels in it are neither true nor false, and all posteriors are as without the mask."""
+    (tmp_path / "a.bed").write_text("chr1\t5000\t15000\n")
+    text = (case / "sim/dataset.toml").read_text().replace('"genomes/', f'"{case}/sim/genomes/')
+    text = text.replace('"annotation/', f'"{case}/sim/annotation/')
+    rows = text.split("\n")
+    at = next(k for k, row in enumerate(rows) if row.startswith("annotation"))
+    rows.insert(at, f'mask = "{tmp_path}/a.bed"')
+    (tmp_path / "a.toml").write_text("\n".join(rows))
+    for signal in SIGNALS:
+        data = tmp_path / f"{signal}s"
+        assert _run("dataset", tmp_path / "a.toml", "--signal", signal, "-o", data) == 0
+    model, pieces = load_model(case / "splice"), []
+    for folder in (case, tmp_path):
+        paths = [folder / f"{signal}s" for signal in SIGNALS]
+        held, finders = (
+            read_both(*paths, "a", "test"),
+            end_finders((model.donor, model.acceptor), paths, "a"),
+        )
+        (bounds,) = cut_regions(held[0], 10_000)
+        pieces.append(find_piece(finders, held, bounds, model.layer_of("a").coding))
+    first, second = pieces
+    assert_array_equal(first["log_odds"], second["log_odds"])
+    starts = first.starts - held[0].regions[0, 0]
+    masked = (starts >= 5000) & (starts < 15000)
+    assert_array_equal(second["labels"], np.where(masked, 0, first["labels"]))
+    assert (first["labels"][masked] > 0).sum() > 3
+    is_donor = second["is_donor"]
+    for model, data, n, n_masked in (
+        ("donor", ["donors"], is_donor & (second["labels"] != 0), masked & is_donor),
+        ("splice", ["donors", "acceptors"], second["labels"] != 0, masked),
+    ):
+        command = ["evaluate", case / model, *(tmp_path / own for own in data), "--organism", "a"]
+        command += ["--bootstrap", "0", "--json", tmp_path / "x.json"]
+        assert main([*map(str, command)]) == 0
+        err = capsys.readouterr().err
+        assert f"{n_masked.sum()} candidates in masked regions are neither true nor false" in err
+        found = json.loads((tmp_path / "x.json").read_text())
+        tasks = (
+            [found["tasks"]]
+            if model == "donor"
+            else [found["signals"][signal]["paired"]["tasks"] for signal in SIGNALS]
+        )
+        assert sum(own["a"]["n"] for own in tasks) == n.sum()

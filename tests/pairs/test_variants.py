@@ -93,7 +93,7 @@ def _score(case, contig, variants, **options):
 def test_effects_are_those_of_whole_contigs(case, contig, variants):
     scorer, effects = _score(case, contig, variants)
     reach = scorer._flank - int(scorer._spares[0, 0])
-    assert reach == load_model(case / "splice").layer_of("a").longest + 41
+    assert reach == load_model(case / "splice").layer_of("a").span + 41
     n_large = 0
     for i, variant in enumerate(variants):
         expected, after = _by_hand(case, contig, variant, reach)
