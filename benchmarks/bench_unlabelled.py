@@ -35,7 +35,8 @@ from seqmtl.io.dataset import read_split_genome
 from seqmtl.models.paired import ENDS
 from seqmtl.pairs import score_paired
 from seqmtl.pairs.genome_sample import sample_genome
-from seqmtl.pairs.unlabelled import Round, Unlabelled
+from seqmtl.pairs.rounds import Round
+from seqmtl.pairs.unlabelled import Unlabelled
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from seqmtl._names import NameIndex, check_distinct
 from seqmtl.coupling import Coupling
 from seqmtl.evaluation.metrics import RankedScores
+from seqmtl.models.adaptation_text import tell_place
 from seqmtl.models.calibration import fit_logistic, fit_sigmoid
 from seqmtl.models.examples import Examples
 from seqmtl.models.held_out import MOST, CrossValidation, weigh
@@ -50,8 +51,6 @@ logger = logging.getLogger(__name__)
 _SHARPNESS = 0.5  # factor on the log-likelihood in the weights of the candidates
 _RIDGE = 0.3  # precision of the weights of the relatives around those from the tree
 _FEWEST = 2  # labels of a class, so that one can be held out
-_ALIKE = 0.1  # relative difference of distances
-_FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
 
 
 @dataclass(frozen=True)
@@ -254,7 +253,7 @@ def adapt_model(
         if own is not None:
             raise ValueError(f"{name!r} is in the model already; give labels to adapt it further")
         # the table has the distances of the shipped tree
-        _tell_place(name, placed, {} if tree is not None else model.training.get("left_out", {}))
+        tell_place(name, placed, {} if tree is not None else model.training.get("left_out", {}))
         return replace(model, kernel=extend(model.kernel, len(model.tasks), name, placed.weights))
     y = np.where(np.asarray(y) > 0, 1.0, -1.0)
     check_labels(y, name)
@@ -395,49 +394,6 @@ def _trusts(model: Any) -> dict[str, float]:
     """Return the trust of the tasks for which it was tuned."""
     chosen = model.training.get("selection", {}).get("tasks", {})
     return {task: entry["trust"] for task, entry in chosen.items() if "trust" in entry}
-
-
-def _tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
-    """Log how near the relatives are of an organism without labels, and what to expect of them."""
-    measured = _measured(placed, left_out) if placed.nearest and left_out else ""
-    logger.info("%s: scored as %s%s", name, placed.source, measured)
-    if placed.explained < _FAR:
-        logger.warning(
-            "%s is far from all organisms of the model: by the tree, they explain %.0f %% of it; "
-            "expect more errors, and give labels to seqmtl adapt if there are any", name,
-            100 * placed.explained,
-        )  # fmt: skip
-
-
-def _measured(placed: Placement, left_out: dict[str, Any]) -> str:
-    """Describe the accuracy of organisms left out of the training.
-
-    They are those at about the same distance, or all if the organism is far from the model's.
-    """
-    every = [found["distance"] for found in left_out.values()]
-    nearest = min(every, key=lambda d: abs(d - placed.distance))
-    like = {
-        name: found
-        for name, found in left_out.items()
-        if placed.explained < _FAR or abs(found["distance"] - nearest) <= _ALIKE * nearest
-    }
-    distances, own = [f["distance"] for f in like.values()], [f.get("own") for f in like.values()]
-    none = ""
-    if abs(placed.distance - nearest) > _ALIKE * nearest:
-        none = {min(every): ", none nearer", max(every): ", none farther"}.get(nearest, "")
-    return (
-        f". Organisms without labels, {_span(distances)} million years from their nearest{none}, "
-        f"had AUPRC {_span([f['auprc'] for f in like.values()], '.2f', list(like))} on windows"
-        + (f", with labels {_span([x for x in own if x], '.2f')}" if any(own) else "")
-        + "; over a genome, where sites are rare, expect less"
-    )
-
-
-def _span(values: list[float], form: str = "g", names: Sequence[str] = ()) -> str:
-    """Return the smallest and the largest value as text, with the names of both."""
-    ends = dict.fromkeys([int(np.argmin(values)), int(np.argmax(values))])
-    texts = [f"{values[i]:{form}}" + (f" ({names[i]})" if names else "") for i in ends]
-    return " to ".join(dict.fromkeys(texts))
 
 
 def _own_column(model: Any, name: str) -> int | None:

@@ -7,17 +7,14 @@ genome without labels*. Where a genome is outside what was seen there, nothing w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.pairs.coding import Stretch, stops_that_code
 from seqmtl.pairs.genome_sample import GenomeSample
+from seqmtl.pairs.rounds import Round
 from seqmtl.sequences.alphabet import OTHER
-
-if TYPE_CHECKING:
-    from seqmtl.pairs.unlabelled import Round
 
 #: Share of the calls of probability .9 or more that were right, lowest and highest: after rounds,
 #: and without any. The lowest of these is of a genome with too few calls to learn from.

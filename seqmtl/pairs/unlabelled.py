@@ -44,13 +44,22 @@ from seqmtl.models.adaptation import Adapted, learn_again, tune
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairedModel, PairLayer
 from seqmtl.models.relatives import extend, place
-from seqmtl.pairs.chain import Posteriors
 from seqmtl.pairs.coding import Content, Stretch, coding_content
 from seqmtl.pairs.doubts import RIGHT, find_doubts
 from seqmtl.pairs.fit import START
 from seqmtl.pairs.genome_sample import FOLDS, Candidates, Ends, GenomeSample, find_candidates
 from seqmtl.pairs.lengths import LengthTable, mixed_table, relatives_density
 from seqmtl.pairs.regions import SITE_LENGTH
+from seqmtl.pairs.rounds import (
+    LIKELY,
+    SURE,
+    Round,
+    Weighed,
+    called_lengths,
+    expected_sites,
+    likely_sites,
+    sure_sites,
+)
 from seqmtl.scan.finder import finder_of
 from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
@@ -70,9 +79,7 @@ _TUNED = (1, 3)  # rounds in which the trust in relatives and the cost are chose
 _MOST_TUNED = 2_000  # the windows for it; later rounds learn with those chosen
 _TRIED = 4e6  # bases in which relatives are tried, of all together,
 _LEAST_TRIED = 2e5  # and of each at least
-_LIKELY = 0.5  # least posterior of an intron, or of a site beside an exon, that is called
 _NEAR = 8  # bases on either side of a site by which copies of a repeat are told
-_SURE = 0.9  # posterior of a call
 _FEWEST = 50  # calls to train on; yeast has 5, genomes that gain from it 33 or more,
 _FEWEST_PER_MB = 5.0  # or so many in a million bases,
 _LEAST_SITES = 4  # and never fewer than these, outside each fold
@@ -80,40 +87,6 @@ _MOST_ROUNDS = 10
 _GAIN = 0.01  # least growth of the expected number of sites, less those backwards, in a round
 #: Highest probability claimed without labels: calls of organisms left out were right this often.
 CEILING = 0.97
-
-
-class Round(NamedTuple):
-    """What one round found.
-
-    Attributes
-    ----------
-    expected : tuple of float
-        Sums of the posteriors of donors and of acceptors in the sample.
-    sure : tuple of int
-        Donors and acceptors with a posterior of .9 or more.
-    kept : float
-        Share of the sure sites of the round before that still have a posterior of .5.
-    backwards : float
-        Introns expected in the sample read backwards, for each expected forwards.
-    shortest, middle, longest : int
-        Bases of the introns considered, and of the median one called.
-    moved : float
-        Size of the change of the site models' weights, for that of the relatives' weights.
-    """
-
-    expected: tuple[float, float]
-    sure: tuple[int, int]
-    kept: float
-    backwards: float
-    shortest: int
-    middle: int
-    longest: int
-    moved: float
-
-    @property
-    def net(self) -> float:
-        """Expected number of sites, less those that are there by chance."""
-        return sum(self.expected) * (1 - self.backwards)
 
 
 @dataclass(frozen=True)
@@ -152,9 +125,6 @@ class _Learnt(NamedTuple):
     folds: list[MultiTaskModel]
     whole: MultiTaskModel
     assumed: float
-
-
-Weighed = list[tuple[Sites, Posteriors]]
 
 
 def _logit(p: float) -> float:
@@ -248,11 +218,11 @@ class Unlabelled:
     def _settle(self) -> Weighed:
         """Run the chain until the shares of true sites settle."""
         for _ in range(_REPEATS):
-            weighed = self._candidates.weigh(self.state.layer(), _LIKELY)
+            weighed = self._candidates.weigh(self.state.layer(), LIKELY)
             before, n = self.state.shares, np.zeros(2)
             for sites, _found in weighed:
                 n += np.bincount(~sites["is_donor"], minlength=2)
-            now = np.maximum(np.array(_expected(weighed)) / np.maximum(n, 1), 1e-6)
+            now = np.maximum(np.array(expected_sites(weighed)) / np.maximum(n, 1), 1e-6)
             self.state = replace(self.state, shares=(float(now[0]), float(now[1])))
             if np.abs(np.log(now / before)).max() < _SETTLED:
                 break
@@ -265,20 +235,20 @@ class Unlabelled:
 
     def _lengths(self, weighed: Weighed) -> NDArray[np.int64]:
         """Return the lengths of the introns called, and of those known."""
-        called = _lengths(weighed)
+        called = called_lengths(weighed)
         return called if self.known is None else np.concatenate([called, self.known.lengths])
 
     def _told(self, before: Weighed | None, moved: float = 0.0) -> Round:
         """Return what the round found."""
-        sure = _sure(self.weighed)
+        sure = sure_sites(self.weighed)
         kept = 1.0
         if before is not None:
-            old = np.concatenate([np.exp(found.sites) >= _SURE for _, found in before])
-            new = np.concatenate([np.exp(found.sites) >= _LIKELY for _, found in self.weighed])
+            old = np.concatenate([np.exp(found.sites) >= SURE for _, found in before])
+            new = np.concatenate([np.exp(found.sites) >= LIKELY for _, found in self.weighed])
             kept = float(new[old].mean()) if old.any() else 1.0
-        expected = _expected(self.weighed)
-        lengths, table = _lengths(self.weighed), self.state.lengths
-        backwards = self._backwards() / max(_likely(self.weighed), 1e-9)
+        expected = expected_sites(self.weighed)
+        lengths, table = called_lengths(self.weighed), self.state.lengths
+        backwards = self._backwards() / max(likely_sites(self.weighed), 1e-9)
         return Round(
             expected, sure, kept, min(backwards, 1.0), table.shortest,
             int(np.median(lengths)) if lengths.size else 0,
@@ -287,7 +257,7 @@ class Unlabelled:
 
     def _backwards(self) -> float:
         """Return the sites expected in the sample read backwards."""
-        return _likely(self._found(self.sample.backwards()).weigh(self.state.layer()))
+        return likely_sites(self._found(self.sample.backwards()).weigh(self.state.layer()))
 
     @property
     def is_enough(self) -> bool:
@@ -295,7 +265,7 @@ class Unlabelled:
         least = max(min(_FEWEST, _FEWEST_PER_MB * self.sample.size / 1e6) / FOLDS, _LEAST_SITES)
         for fold in range(FOLDS):
             sure = Sites.join(
-                sites.take((np.exp(found.sites) >= _SURE) & (own != fold) & ~self._is_known(sites))
+                sites.take((np.exp(found.sites) >= SURE) & (own != fold) & ~self._is_known(sites))
                 for (sites, found), own in zip(self.weighed, self.sample.fold, strict=True)
             )
             sure = sure.take(_first_copies(self.sample.codes, sure))
@@ -342,7 +312,7 @@ class Unlabelled:
         """Return the stretches with the sites called on either strand."""
         stretches = []
         for k, (sites, found) in enumerate(weighed):
-            called = sites.take(np.exp(found.sites) >= _LIKELY)
+            called = sites.take(np.exp(found.sites) >= LIKELY)
             codes, strands = self.sample.stretch(k), []
             for is_reverse in (False, True):
                 own = called.take(called.is_reverse == is_reverse)
@@ -454,7 +424,7 @@ class Unlabelled:
         shares = donors * real, acceptors * real
         layer = replace(self.state, shares=shares).layer(CEILING)
         facts = {
-            "rounds": [_listed(own) for own in self.rounds], "bases": self.sample.size,
+            "rounds": [own.to_dict() for own in self.rounds], "bases": self.sample.size,
             "doubts": find_doubts(
                 self.sample, self.rounds[-1], self._prior, sum(self.rounds[-1].sure) > 0
             ),
@@ -466,13 +436,6 @@ class Unlabelled:
             *self.state.whole, {**self.model.layer, self.name: layer},
             {**self.model.training, "unlabelled": {**known, self.name: facts}},
         )  # fmt: skip
-
-
-def _listed(found: Round) -> dict[str, Any]:
-    return {
-        name: [*map(float, value)] if isinstance(value, tuple) else value
-        for name, value in found._asdict().items()
-    }
 
 
 def _rows_known(
@@ -506,31 +469,3 @@ def _first_copies(codes: NDArray[np.uint8], sites: Sites) -> NDArray[np.int64]:
 def _some(n: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return rows, at most so many."""
     return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
-
-
-def _expected(weighed: Weighed) -> tuple[float, float]:
-    """Return the expected number of donors and of acceptors."""
-    sums = np.zeros(2)
-    for sites, found in weighed:
-        sums += np.bincount(~sites["is_donor"], np.exp(found.sites), minlength=2)
-    return float(sums[0]), float(sums[1])
-
-
-def _likely(weighed: Weighed) -> float:
-    """Return the expected number of true sites among those more likely than not."""
-    every = np.concatenate([np.exp(found.sites) for _, found in weighed])
-    return float(every[every >= _LIKELY].sum())
-
-
-def _sure(weighed: Weighed) -> tuple[int, int]:
-    """Return the number of donors and of acceptors that are called."""
-    n = np.zeros(2, dtype=np.int64)
-    for sites, found in weighed:
-        n += np.bincount(~sites["is_donor"][np.exp(found.sites) >= _SURE], minlength=2)
-    return int(n[0]), int(n[1])
-
-
-def _lengths(weighed: Weighed) -> NDArray[np.int64]:
-    """Return the lengths of the introns called."""
-    own = [np.diff(sites["places"][found.introns], axis=1)[:, 0] for sites, found in weighed]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *own])

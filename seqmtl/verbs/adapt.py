@@ -17,7 +17,7 @@ from seqmtl.verbs._scoring import check_new, place_unlabelled, relatives, tell_d
 if TYPE_CHECKING:
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.models.paired import PairedModel
-    from seqmtl.pairs.unlabelled import Round
+    from seqmtl.pairs.rounds import Round
     from seqmtl.sequences import Windows
 
 logger = logging.getLogger("seqmtl")

@@ -7,7 +7,7 @@ import pytest
 
 from seqmtl.pairs.doubts import find_doubts
 from seqmtl.pairs.genome_sample import GenomeSample
-from seqmtl.pairs.unlabelled import Round
+from seqmtl.pairs.rounds import Round
 
 PRIOR = np.where(np.arange(1, 1001) >= 50, 1.0, 0.0)  # introns of 50 to 1,000 bases
 GOOD = Round((90.0, 90.0), (60, 60), 0.99, 0.01, 30, 400, 1000, 0.5)
