@@ -44,6 +44,8 @@ if TYPE_CHECKING:
         MinimaxClassifier as MinimaxClassifier,
         MultiTaskKernelSVC as MultiTaskKernelSVC,
         ParetoMKLClassifier as ParetoMKLClassifier,
+        ParetoMKLOneClassSVM as ParetoMKLOneClassSVM,
+        ParetoMKLRegressor as ParetoMKLRegressor,
         PartiallySharedMKLClassifier as PartiallySharedMKLClassifier,
         SparseMKLClassifier as SparseMKLClassifier,
         pareto_path as pareto_path,
@@ -69,8 +71,8 @@ _NAMES = {
     "seqmtl.sequences": "TaskArray Windows",
     "seqmtl.similarity": "TaskKernel",
     "seqmtl.tables": "IndividualMKLClassifier KernelMKLClassifier MinimaxClassifier "
-    "MultiTaskKernelSVC ParetoMKLClassifier PartiallySharedMKLClassifier SparseMKLClassifier "
-    "pareto_path",
+    "MultiTaskKernelSVC ParetoMKLClassifier ParetoMKLOneClassSVM ParetoMKLRegressor "
+    "PartiallySharedMKLClassifier SparseMKLClassifier pareto_path",
     **{f"seqmtl.verbs.{name}": name for name in _VERBS},
 }
 #: The module of every public name.

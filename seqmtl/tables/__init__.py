@@ -15,6 +15,7 @@ from seqmtl.tables.task_mkl import (
     SparseMKLClassifier,
     pareto_path,
 )
+from seqmtl.tables.without_classes import ParetoMKLOneClassSVM, ParetoMKLRegressor
 
 __all__ = [
     "IndividualMKLClassifier",
@@ -22,6 +23,8 @@ __all__ = [
     "MinimaxClassifier",
     "MultiTaskKernelSVC",
     "ParetoMKLClassifier",
+    "ParetoMKLOneClassSVM",
+    "ParetoMKLRegressor",
     "ParetoPath",
     "PartiallySharedMKLClassifier",
     "SparseMKLClassifier",

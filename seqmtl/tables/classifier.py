@@ -1,4 +1,4 @@
-"""The base of the kernel classifiers: examples, kernel matrices, and models of the solution."""
+"""The bases of the estimators on kernels: examples, kernel matrices, and models of the solution."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from seqmtl._checks import check_integer, check_number
-from seqmtl.estimators._base import TaskClassifier
+from seqmtl.estimators._base import ExampleReader, TaskClassifier
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.kernels import BaseKernel, check_psd, make_kernel
 from seqmtl.models.calibration import calibrate_tasks, find_copies
@@ -73,11 +73,8 @@ def _is_of_two_classes(classifier: Any) -> bool:
     return not classifier.__sklearn_tags__().classifier_tags.multi_class
 
 
-class KernelClassifier(TaskClassifier):
-    """Base class of the kernel classifiers; examples are numbers, windows or texts.
-
-    A subclass implements `_prepare` and `_solve`, and adds its attributes in `_keep`.
-    """
+class KernelEstimator(ExampleReader):
+    """Base class of the estimators on kernels; examples are numbers, windows or texts."""
 
     C: float
     tol: float
@@ -115,6 +112,27 @@ class KernelClassifier(TaskClassifier):
         """Check the parameters before anything is computed."""
         check_number("C", self.C)
         check_number("tol", self.tol)
+
+    def _warn(self, solution: KernelSolution, stacklevel: int) -> None:
+        """Warn if training stopped early."""
+        if solution.converged:
+            return
+        reached = "before the objective settled"
+        if not np.isnan(solution.gap):
+            reached = f"at a relative gap of {solution.gap:.1e}"
+        limits = "max_iter or tol" if hasattr(self, "max_iter") else "tol"
+        warnings.warn(
+            f"stopped {reached} (tol={self.tol:g}); scale the features, or raise {limits}",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+
+
+class KernelClassifier(KernelEstimator, TaskClassifier):
+    """Base class of the kernel classifiers.
+
+    A subclass implements `_prepare` and `_solve`, and adds its attributes in `_keep`.
+    """
 
     def _prepare(self, examples: Examples) -> Prepared:
         """Resolve the kernels, and compute their matrices."""
@@ -236,20 +254,6 @@ class KernelClassifier(TaskClassifier):
         self.dual_coef_ = alpha
         self.tasks_, self.kernels_ = self.model_.tasks, self.model_.kernels
         self.intercept_ = self.model_.bias.copy()
-
-    def _warn(self, solution: KernelSolution, stacklevel: int) -> None:
-        """Warn if training stopped early."""
-        if solution.converged:
-            return
-        reached = "before the objective settled"
-        if not np.isnan(solution.gap):
-            reached = f"at a relative gap of {solution.gap:.1e}"
-        limits = "max_iter or tol" if hasattr(self, "max_iter") else "tol"
-        warnings.warn(
-            f"stopped {reached} (tol={self.tol:g}); scale the features, or raise {limits}",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
-        )
 
     def _scores(self, X: Any, tasks: Any) -> Array:
         check_is_fitted(self)

@@ -91,8 +91,10 @@ class Look(NamedTuple):
 
     @property
     def totals(self) -> Array:
-        """Sum of the dual variables of every task, shape (T,)."""
-        return np.array([svm.alpha.sum() for svm in self.svms])
+        """Dual objectives without their quadratic terms, shape (T,); sum_i alpha_i of an SVC."""
+        return np.array(
+            [s.dual + 0.5 * (row @ s.q) for s, row in zip(self.svms, self.theta, strict=True)]
+        )
 
 
 class KernelSolution(NamedTuple):

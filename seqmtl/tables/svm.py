@@ -80,7 +80,7 @@ class Machine:
     grams : ndarray of float64, shape (G, n, n)
         Matrices of the base kernels.
     y : ndarray of float64, shape (n,)
-        Labels, -1 or +1, both present.
+        Labels, -1 or +1, both present if there is an intercept.
     C : ndarray of float64, shape (n,)
         Cost of each example, positive.
     tasks : ndarray of int, shape (n,)
@@ -234,14 +234,8 @@ def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) ->
     if not 0 < m <= _MOST_FREE:
         return alpha
     f = H @ (alpha * y)
-    size = m + 1 if has_intercept else m
-    system = np.ones((size, size))
-    system[:m, :m] = H[np.ix_(free, free)]
-    system[np.arange(m), np.arange(m)] += _RIDGE * np.trace(system[:m, :m]) / m
-    system[m:, m:] = 0.0
-    try:
-        change = np.linalg.solve(system, np.append(y[free] - f[free], np.zeros(size - m)))[:m]
-    except np.linalg.LinAlgError:
+    change = solve_free(H, free, y - f, 0.0, has_intercept)
+    if change is None:
         return alpha
     sharp = alpha.copy()
     sharp[free] += y[free] * change
@@ -252,6 +246,26 @@ def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) ->
         for scores, values in ((H @ (sharp * y), sharp), (f, alpha))
     )
     return sharp if gap < before else alpha
+
+
+def solve_free(
+    H: Array, free: NDArray[np.int64], rest: Array, total: float, has_intercept: bool = True
+) -> Array | None:
+    """Return the change of the m free variables by which f + b grows by `rest` there.
+
+    With an intercept the change sums to `total`. None if the equations have no solution.
+    """
+    m = free.size
+    size = m + 1 if has_intercept else m
+    system = np.ones((size, size))
+    system[:m, :m] = H[np.ix_(free, free)]
+    system[np.arange(m), np.arange(m)] += _RIDGE * np.trace(system[:m, :m]) / m
+    system[m:, m:] = 0.0
+    try:
+        solved = np.linalg.solve(system, np.append(rest[free], np.full(size - m, total)))
+    except np.linalg.LinAlgError:
+        return None
+    return np.asarray(solved[:m])
 
 
 def duality_gap(f: Array, y: Array, C: Array, alpha: Array, has_intercept: bool = True) -> float:
