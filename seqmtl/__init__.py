@@ -44,7 +44,6 @@ if TYPE_CHECKING:
         MinimaxClassifier as MinimaxClassifier,
         MultiTaskKernelSVC as MultiTaskKernelSVC,
         ParetoMKLClassifier as ParetoMKLClassifier,
-        ParetoMKLOneClassSVM as ParetoMKLOneClassSVM,
         ParetoMKLRegressor as ParetoMKLRegressor,
         PartiallySharedMKLClassifier as PartiallySharedMKLClassifier,
         SparseMKLClassifier as SparseMKLClassifier,
@@ -71,7 +70,7 @@ _NAMES = {
     "seqmtl.sequences": "TaskArray Windows",
     "seqmtl.similarity": "TaskKernel",
     "seqmtl.tables": "IndividualMKLClassifier KernelMKLClassifier MinimaxClassifier "
-    "MultiTaskKernelSVC ParetoMKLClassifier ParetoMKLOneClassSVM ParetoMKLRegressor "
+    "MultiTaskKernelSVC ParetoMKLClassifier ParetoMKLRegressor "
     "PartiallySharedMKLClassifier SparseMKLClassifier pareto_path",
     **{f"seqmtl.verbs.{name}": name for name in _VERBS},
 }

@@ -7,6 +7,7 @@ weights. `minimax` is linear, for the worst task. The estimators are thin.
 
 from seqmtl.tables.coupled import KernelMKLClassifier, MultiTaskKernelSVC
 from seqmtl.tables.minimax import MinimaxClassifier
+from seqmtl.tables.regression import ParetoMKLRegressor
 from seqmtl.tables.task_mkl import (
     IndividualMKLClassifier,
     ParetoMKLClassifier,
@@ -15,7 +16,6 @@ from seqmtl.tables.task_mkl import (
     SparseMKLClassifier,
     pareto_path,
 )
-from seqmtl.tables.without_classes import ParetoMKLOneClassSVM, ParetoMKLRegressor
 
 __all__ = [
     "IndividualMKLClassifier",
@@ -23,7 +23,6 @@ __all__ = [
     "MinimaxClassifier",
     "MultiTaskKernelSVC",
     "ParetoMKLClassifier",
-    "ParetoMKLOneClassSVM",
     "ParetoMKLRegressor",
     "ParetoPath",
     "PartiallySharedMKLClassifier",

@@ -80,7 +80,7 @@ class Machine:
     grams : ndarray of float64, shape (G, n, n)
         Matrices of the base kernels.
     y : ndarray of float64, shape (n,)
-        Labels, -1 or +1, both present if there is an intercept.
+        Labels, -1 or +1, both present.
     C : ndarray of float64, shape (n,)
         Cost of each example, positive.
     tasks : ndarray of int, shape (n,)

@@ -1,11 +1,11 @@
-"""Trade-offs between tasks in regression and novelty detection."""
+"""Trade-offs between tasks in regression."""
 
 import cvxpy as cp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl import ParetoMKLOneClassSVM, ParetoMKLRegressor, load_model
+from seqmtl import ParetoMKLRegressor, load_model
 from seqmtl.kernels import RBF, Linear
 from tests.oracles import kernel_space as oracle
 
@@ -13,7 +13,6 @@ KERNELS = [Linear(), *map(RBF, oracle.GAMMAS)]
 NORM, EPSILON, C = 1.5, 0.2, 2.0
 P = (0.05, 0.5, 1.0, 2.0, np.inf)
 TIGHT = {"tol": 1e-6, "max_iter": 5000, "norm": NORM, "C": C}
-KINDS = ("regression", "one class")
 
 
 @pytest.fixture(scope="module")
@@ -26,19 +25,17 @@ def data():
     return given
 
 
-def fit(data, kind, p):
-    if kind == "regression":
-        model = ParetoMKLRegressor(KERNELS, p=p, epsilon=EPSILON, **TIGHT)
-        return model.fit(data.X, data.y, data.names)
-    return ParetoMKLOneClassSVM(KERNELS, p=p, **TIGHT).fit(data.X, tasks=data.names)
+def fit(data, p):
+    model = ParetoMKLRegressor(KERNELS, p=p, epsilon=EPSILON, **TIGHT)
+    return model.fit(data.X, data.y, data.names)
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def path(request, data):
-    return request.param, [fit(data, request.param, p) for p in P]
+@pytest.fixture(scope="module")
+def path(data):
+    return [fit(data, p) for p in P]
 
 
-def optimum(data, kind, p):
+def optimum(data, p):
     """Return the optimum for p >= 1, in the functions, by CVXPY."""
     theta, constraints = oracle.ball(3, NORM)
     objectives = []
@@ -46,9 +43,7 @@ def optimum(data, kind, p):
         F = [oracle.factor(h) for h in H]
         w = [cp.Variable(part.shape[1]) for part in F]
         f = sum(part @ v for part, v in zip(F, w, strict=True))
-        losses = cp.pos(1 - f)
-        if kind == "regression":
-            losses = cp.pos(cp.abs(f + cp.Variable() - y) - EPSILON)
+        losses = cp.pos(cp.abs(f + cp.Variable() - y) - EPSILON)
         norms = sum(cp.quad_over_lin(v, theta[m]) for m, v in enumerate(w))
         objectives.append(0.5 * norms + C * cp.sum(losses))
     return cp.Problem(cp.Minimize(cp.pnorm(cp.hstack(objectives), p)), constraints).solve()
@@ -60,21 +55,19 @@ def size(g, p):
 
 def test_the_optimum_is_that_of_cvxpy(data, path):
     """Li 2014, problem 1 with other losses: the sum, a trade-off, and the worst task."""
-    kind, models = path
-    for p, model in zip(P[2:], models[2:], strict=True):
+    for p, model in zip(P[2:], path[2:], strict=True):
         assert model.gap_ <= 1e-6
-        assert_allclose(model.objective_, optimum(data, kind, p), rtol=1e-5)
+        assert_allclose(model.objective_, optimum(data, p), rtol=1e-5)
         assert_allclose(model.objective_, size(model.objectives_, p))
 
 
 def test_no_trade_off_dominates_another(path):
     """Li 2014, eq. 4, 5, Proposition 1: each is the best by its own measure, none is for all."""
-    _, models = path
-    worst = np.array([model.objectives_.max() for model in models])
+    worst = np.array([model.objectives_.max() for model in path])
     assert (np.diff(worst) <= 2e-6 * worst[1:]).all()
     assert worst[0] > worst[-1] * 1.0001
-    for p, own in zip(P, models, strict=True):
-        others = [model.objectives_ for model in models]
+    for p, own in zip(P, path, strict=True):
+        others = [model.objectives_ for model in path]
         assert own.objective_ <= min(size(g, p) for g in others) * (1 + 2e-6)
         for g in others:
             assert not (g < own.objectives_ * (1 - 2e-6)).all()
@@ -83,7 +76,7 @@ def test_no_trade_off_dominates_another(path):
 
 def test_descent_never_rises(path):
     """Li 2014, Algorithm 2: no iteration raises the objective."""
-    for model in path[1][:3]:
+    for model in path[:3]:
         values = np.array([step["objective"] for step in model.history_])
         assert len(values) > 2
         assert (np.diff(values) <= 1e-8 * values[0]).all()
@@ -91,39 +84,21 @@ def test_descent_never_rises(path):
 
 def test_objectives_are_those_of_the_scores(data, path):
     """Li 2014, problem 1: every g_t from its definition, and the saved model scores alike."""
-    kind, models = path
-    for model in models:
-        score = model.predict if kind == "regression" else model.score_samples
-        f = score(data.X, data.names)
+    for model in path:
+        f = model.predict(data.X, data.names)
         for t, (H, y) in enumerate(data.tasks):
             own = data.names == model.tasks_[t]
             amounts = model.dual_coef_[own]
             losses = np.maximum(0, np.abs(f[own] - y) - EPSILON)
-            if kind == "one class":
-                losses = np.maximum(0, 1 - f[own])
             g = 0.5 * amounts @ np.tensordot(model.theta_, H, 1) @ amounts + C * losses.sum()
             assert_allclose(model.objectives_[t], g, rtol=1e-8)
 
 
 def test_saved_models_score_alike(data, path, tmp_path):
-    kind, models = path
-    models[0].model_.save(tmp_path / "model")
+    path[0].model_.save(tmp_path / "model")
     loaded = load_model(tmp_path / "model")
-    score = models[0].predict if kind == "regression" else models[0].decision_function
-    assert_array_equal(loaded.decision_function(data.X, data.names), score(data.X, data.names))
-
-
-def test_one_class_leaves_out_the_share_asked_for(data):
-    model = ParetoMKLOneClassSVM(KERNELS, C=0.01, contamination=0.25)
-    model.fit(data.X, tasks=data.names)
-    outliers = model.predict(data.X, data.names) == -1
-    for name in "abc":
-        own = data.names == name
-        assert outliers[own].sum() == np.ceil(0.25 * (own.sum() - 1))
-    offset = model.offset_[np.searchsorted(model.tasks_, data.names)]
-    assert_allclose(
-        model.decision_function(data.X, data.names),
-        model.score_samples(data.X, data.names) - offset,
+    assert_array_equal(
+        loaded.decision_function(data.X, data.names), path[0].predict(data.X, data.names)
     )
 
 
