@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.pairs._coding_kernels import count_words
-from seqmtl.pairs.lengths import borrowed
+from seqmtl.pairs.sharing import borrowed
 from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.sites import has_word
 
