@@ -7,10 +7,11 @@ pi_e   share of true sites among the candidates of end e (donors, acceptors)
 s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
 =====  ==================================================================================
 
-At first the site models are means of the relatives', lengths of introns are
-theirs, in their shares, coding content is that of the open reading frames of the genome itself,
-without the stretches that are as full of them as bacterial contigs, and the five values of the layer are those that all organisms are near. The chain takes
-``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at .003 and becomes the mean posterior.
+At first the site models are means of the relatives', lengths of introns are theirs, in their
+shares, coding content is that of the open reading frames of the genome itself, without the
+stretches that are as full of them as bacterial contigs, and the five values of the layer are those
+that all organisms are near. The chain takes ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at
+.003 and becomes the mean posterior.
 
 Then (:meth:`Unlabelled.train`) come rounds. Labels are drawn: a candidate of posterior p, of .3 or
 more, is a site with probability p, and otherwise a decoy, as are all others. Both site models are
