@@ -7,10 +7,11 @@ pi_e   share of true sites among the candidates of end e (donors, acceptors)
 s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
 =====  ==================================================================================
 
-At first the site models are means of the relatives', lengths of introns are
-theirs, in their shares, coding content is that of the open reading frames of the genome itself, and
-the five values of the layer are those that all organisms are near. The chain takes
-``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at .003 and becomes the mean posterior.
+At first the site models are means of the relatives', lengths of introns are theirs, in their
+shares, coding content is that of the open reading frames of the genome itself, without the
+stretches that are as full of them as bacterial contigs, and the five values of the layer are those
+that all organisms are near. The chain takes ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at
+.003 and becomes the mean posterior.
 
 Then (:meth:`Unlabelled.train`) come rounds. Labels are drawn: a candidate of posterior p, of .3 or
 more, is a site with probability p, and otherwise a decoy, as are all others. Both site models are
@@ -182,7 +183,8 @@ class Unlabelled:
         self._prior = relatives_density(layers, self.weights)
         nothing = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))] * 2
         content = coding_content(
-            [Stretch(sample.stretch(k), nothing) for k in range(len(sample.bounds))]
+            [Stretch(sample.stretch(k), nothing) for k in range(len(sample.bounds))],
+            may_be_foreign=True,
         )
         lengths = mixed_table(self._lengths([]), self._prior)
         self.state = _State([self._placed] * FOLDS, self._placed, assumed, content, lengths)
@@ -330,7 +332,7 @@ class Unlabelled:
             self.state, ends=list(zip(donor.folds, acceptor.folds, strict=True)),
             whole=(donor.whole, acceptor.whole), assumed=(donor.assumed, acceptor.assumed),
             lengths=mixed_table(lengths, self._prior), n_introns=lengths.size,
-            content=coding_content(self._exons(self.weighed)),
+            content=coding_content(self._exons(self.weighed), may_be_foreign=True),
         )  # fmt: skip
 
     def _learn(self, number: int) -> _Learnt:

@@ -5,7 +5,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.pairs.chain import join_ends
 from seqmtl.pairs.coding import (
@@ -195,3 +195,18 @@ def test_a_gap_is_no_reading_frame():
     assert not open_frames(encode(letters), 500)
     gene = "TAACTAACTAA" + _gene(rng, 1200) + "TAACTAACTAA"
     assert coding_content([_stretch(gene + letters)]).n_bases == 3600
+
+
+def test_foreign_stretches_teach_no_content():
+    rng = np.random.default_rng(6)
+    stops = "TAACTAACTAA"
+    gene = stops + _gene(rng, 500) + stops
+    own = [_stretch(_random(rng, 6000) + gene) for _ in range(4)]
+    foreign = "".join(stops + _gene(rng, 500) + stops for _ in range(5))
+    alone, mixed = coding_content(own), coding_content([*own, _stretch(foreign)])
+    found = coding_content([*own, _stretch(foreign)], may_be_foreign=True)
+    assert found.n_bases == alone.n_bases < mixed.n_bases
+    assert_array_equal(found.table, alone.table)
+    # a genome that is as dense everywhere is no stranger to itself
+    dense = [_stretch(foreign)] * 3
+    assert coding_content(dense, may_be_foreign=True).n_bases == coding_content(dense).n_bases > 0
