@@ -14,7 +14,7 @@ Nothing but the genome and a relative is needed. The model of the relatives find
 from what it found, and finds more, in rounds (seqmtl adapt PAIR --genome). FOLDER gets
 
   report.html            the rounds, expected numbers and lengths of introns; open it in a browser
-  introns.gff3           introns of probability .1 or more
+  sites.introns.gff3     introns of probability .1 or more
   sites.donor.bed.gz     donors and acceptors of probability .1 or more, each in a file
   sites.donor.plus.bw    probabilities of all candidates, each signal and strand in a file
   model.seqmtl           the adapted model, for seqmtl scan, variants and explain

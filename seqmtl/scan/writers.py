@@ -176,7 +176,7 @@ def _files(
 ) -> Iterator[tuple[str, int, str]]:
     """Yield every file with the number of its signal and the strand; one may have two signals."""
     if file_format == "all":
-        yield os.path.join(os.path.dirname(output), "introns.gff3"), 0, strands
+        yield f"{output}.introns.gff3", 0, strands
         yield from _files(f"{output}.bed.gz", "bed", strands, signals)
         yield from _files(f"{output}.bw", "bigwig", strands, signals)
         return

@@ -45,7 +45,7 @@ class ScanOptions(_options.Relatives, _options.Threads):
     format: str | None = option(
         "bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), hints "
         "(for AUGUSTUS); of a model of seqmtl pair also introns (BED12, or GFF3 if OUT ends in "
-        ".gff3), or all (introns.gff3 beside OUT, OUT.donor.bed.gz, OUT.donor.plus.bw and so on); "
+        ".gff3), or all (OUT.introns.gff3, OUT.donor.bed.gz, OUT.donor.plus.bw and so on); "
         "default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, "
         ".hints, text formats also .gz; none: BED",
         metavar="FORMAT",

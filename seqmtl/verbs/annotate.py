@@ -142,7 +142,7 @@ class Annotate(_options.Threads):
         from seqmtl.verbs.report import Report
 
         own = model.training.get("unlabelled", {}).get(name, {})
-        lines = (line for _, line in numbered_lines(self._path("introns.gff3")))
+        lines = (line for _, line in numbered_lines(self._path("sites.introns.gff3")))
         p = [float(line.split(b"\t")[5]) for line in lines if line[:1] != b"#"]
         summary = {
             "schema_version": 1,

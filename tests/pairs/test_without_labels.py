@@ -145,7 +145,7 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     summary = json.loads((out / "summary.json").read_text())
     assert summary["organism"] == "c"
     assert 1 < len(summary["rounds"]) <= 11
-    introns = _introns(out / "introns.gff3")
+    introns = _introns(out / "sites.introns.gff3")
     assert len(introns) == summary["introns"] > 150
     for signal in ("donor", "acceptor"):
         with gzip.open(out / f"sites.{signal}.bed.gz", "rt") as file:
@@ -163,9 +163,9 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     assert "is there, of the same files and options" in seqmtl(command).err
     changed = {path.name for path, time in made.items() if path.stat().st_mtime_ns != time}
     assert changed == {"summary.json", "report.html"}
-    (out / "introns.gff3").unlink()  # as if interrupted
+    (out / "sites.introns.gff3").unlink()  # as if interrupted
     seqmtl(command)
-    assert _introns(out / "introns.gff3") == introns
+    assert _introns(out / "sites.introns.gff3") == introns
     known = f"{command} --introns {new}/sim/annotation/c.gff3"
     shown = seqmtl(known).err
     assert "is there" not in shown
@@ -182,7 +182,7 @@ def test_one_scan_writes_what_three_would(new, tmp_path, seqmtl):
     seqmtl(f"{command} --format introns -o {tmp_path}/own.gff3")
     seqmtl(f"{command} --min-probability 0.1 -o {tmp_path}/own.bed.gz")
     seqmtl(f"{command} -o {tmp_path}/own.bw")
-    pairs = {"introns.gff3": "own.gff3"}
+    pairs = {"sites.introns.gff3": "own.gff3"}
     for signal in ("donor", "acceptor"):
         pairs[f"sites.{signal}.bed.gz"] = f"own.{signal}.bed.gz"
         for strand in ("plus", "minus"):
@@ -201,7 +201,7 @@ def test_annotate_with_an_organism_of_the_model_has_no_rounds(new, tmp_path, seq
     assert "a is an organism of the model, which is used as it is" in shown
     summary = json.loads((tmp_path / "a/summary.json").read_text())
     assert "rounds" not in summary
-    assert len(_introns(tmp_path / "a/introns.gff3")) == len(scan("--organism a")[0])
+    assert len(_introns(tmp_path / "a/sites.introns.gff3")) == len(scan("--organism a")[0])
 
 
 @pytest.mark.parametrize(
