@@ -380,7 +380,7 @@ def draw(found: dict[str, dict[int, dict[str, Any]]], path: Path) -> None:
     """Draw Figure 1 in the upper row and Figure 2 in the lower row, a column per dataset."""
     ours, theirs, mark = {"color": PALETTE[0]}, {"color": PALETTE[1]}, {"markersize": 3.5}
     with figure_style():
-        figure = new_figure(3.9 * len(found), 7.4)
+        figure = new_figure(max(9.0, 3.9 * len(found)), 7.4)  # the width of the legend
         panels = figure.subplots(2, len(found), squeeze=False, sharex="row", sharey="row")
         for (name, sizes), (upper, lower) in zip(found.items(), panels.T, strict=True):
             n, last = list(sizes.items())[-1]

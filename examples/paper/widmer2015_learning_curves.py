@@ -167,21 +167,23 @@ def draw(found: Table, path: Path) -> None:
     n_rows = -(-len(names) // n_columns)
     with figure_style():
         figure = new_figure(3.0 * n_columns, 2.5 * n_rows + 0.5)
-        panels = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True).flat
-        for panel, name in zip(panels, names, strict=False):
+        panels = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+        for panel, name in zip(panels[: len(names)], names, strict=True):
             for m, method in enumerate(METHODS):
                 values = [found[size][name][method] for size in sizes]
                 spread = [statistics.stdev(own) if len(own) > 1 else 0.0 for own in values]
+                beside = [size * 1.03 ** (m - len(METHODS) // 2) for size in sizes]
                 panel.errorbar(
-                    sizes, [statistics.fmean(own) for own in values], spread, label=method,
+                    beside, [statistics.fmean(own) for own in values], spread, label=method,
                     marker="o", markersize=3, linewidth=1.3, capsize=2, color=PALETTE[m],
                     linestyle=DASHES[m % 4],
                 )  # fmt: skip
-            panel.set(title=name.replace("_", " "), xscale="log")
+            limits = (min(sizes) / 1.4, max(sizes) * 1.4)
+            panel.set(title=name.replace("_", " "), xscale="log", xlim=limits)
             panel.set_xticks(sizes, [str(size) for size in sizes])
             panel.minorticks_off()
             panel.grid(alpha=0.3)
-        for panel in panels:
+        for panel in panels[len(names) :]:
             panel.set_visible(False)
         handles, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=len(METHODS))

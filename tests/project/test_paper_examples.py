@@ -147,6 +147,21 @@ def test_learning_curves_by_hand(paper_script, tmp_path):
     assert "tree -0.2500 0.0707" in text
 
 
+def test_learning_curves_of_one_size_are_all_drawn(paper_script, tmp_path, monkeypatch):
+    script, drawn = paper_script("widmer2015_learning_curves"), []
+    monkeypatch.setattr(script, "save_figure", lambda figure, path: drawn.append(figure))
+    of_methods = {method: [0.9 + 0.01 * m, 0.8] for m, method in enumerate(script.METHODS)}
+    names = [f"organism_{k}" for k in range(5)] + ["mean"]  # fewer than two rows of four
+    script.draw({100: dict.fromkeys(names, of_methods)}, tmp_path / "x.png")
+    shown = [axes for axes in drawn[0].axes if axes.get_visible()]
+    assert [axes.get_title("left") for axes in shown] == [name.replace("_", " ") for name in names]
+    for axes in shown:
+        x = {float(x) for line in axes.lines for x in line.get_xdata()}
+        assert len(x) == len(script.METHODS)  # beside each other
+        low, high = axes.get_xlim()
+        assert low < min(x) <= max(x) < high
+
+
 def test_learning_curves_of_a_tiny_dataset(paper_script, tmp_path, capsys):
     rng = np.random.default_rng(0)
     letters, names = np.array(list("ACGT")), ["Apis_mellifera", "D. simulans", "rabbit"]
