@@ -24,9 +24,13 @@ from seqmtl.files.catalogue import model_path
 from seqmtl.files.model_file import write_arrays
 from seqmtl.models.paired import ENDS, PairedModel
 from seqmtl.models.relatives import place
+from seqmtl.models.stored_weights import round_weights
+from seqmtl.io.dataset import read_dataset
 from seqmtl.pairs import fit_layer
+from seqmtl.sequences import encode
+from seqmtl.sequences.windows import concatenate
 
-TREE = "six_eukaryotes"
+TREE = "eukaryotes"
 WINDOWS = {
     "donor": "joint_splice6/joint_splice6_don.tsv.gz",
     "acceptor": "joint_splice6/joint_splice6_acc.tsv.gz",
@@ -53,6 +57,20 @@ ANNOTATED = {
         "genome_scerevisiae/S_cerevisiae.gff3.gz",
     ),
 }
+#: The site models learn these from the genome itself, with nearly every GT (AG) as a decoy.
+VERTEBRATES = ("f_catus", "h_sapiens", "m_musculus")
+ANNOTATED |= {
+    name: (f"vertebrates/{file}.fa.gz", f"vertebrates/{file}.gff3.gz")
+    for name, file in zip(VERTEBRATES, ("cat", "human6", "mouse17"), strict=True)
+}
+RULES = """\
+[decoys]
+ratio = 100
+clearance = 1
+[split]
+valid = 0.2
+test = 0
+"""
 BOTH_STRANDS = {"donor": ("GT", "AC"), "acceptor": ("AG", "CT")}
 
 
@@ -63,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("output", type=Path, help="folder of the models")
     signals = [*WINDOWS, "splice"]
     parser.add_argument("--signals", nargs="+", default=signals, choices=signals)
-    parser.add_argument("--without", choices=list(GENOMES), help="leave it out, to test on it")
+    parser.add_argument("--without", choices=list(ANNOTATED), help="leave it out, to test on it")
     args = parser.parse_args(arguments)
     for signal in args.signals:
         if signal == "splice":
@@ -73,43 +91,74 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def make(data: Path, signal: str, without: str | None = None) -> MultiTaskModel:
-    """Train on the train rows, calibrate and measure on the test rows."""
-    names = [name for name in GENOMES if name != without]
-    train, test = (read_windows(data / WINDOWS[signal], split=split) for split in ("train", "test"))
-    own = train[np.isin(train.tasks, names)]
+    """Train on the train rows, calibrate and measure on the others."""
+    names = [name for name in ANNOTATED if name != without]
+    own, test, shares = rows_of(data, signal, names)
     model = fit(own)
     model.site = replace(model.site, signal=signal)
     # of windows around a site, such as those of `seqmtl dataset`, the model takes this part
     model.shift = (model.length - model.site.length) // 2 - model.site.offset
-    model.training["sources"] = [Path(WINDOWS[signal]).name]
+    model.W = round_weights(model.W)
+    model.training["sources"] = [Path(WINDOWS[signal]).name, *VERTEBRATES]
     found = {}
     for name in model.tasks:
         rows = test[test.tasks == name]
         scores = model.decision_function(rows, name)
-        share = prevalence(data, signal, name)
-        model.calibrate(name, scores, rows.labels, prevalence=share)
+        model.calibrate(name, scores, rows.labels, prevalence=shares[name])
         found[name] = metrics(rows, scores)
         show(signal, name, found[name], f"prevalence {model.prevalence(name):.5f}")
     if without:
         return model
     model.training["left_out"] = {
-        name: left_out(model, own, test, name, found.get(name)) for name in test.task_names
+        name: left_out(model, own, test, name, found[name]) for name in model.tasks
     }
     for name, entry in model.training["left_out"].items():
         print(f"{signal:9} {name:15} left out: {entry}")
     return model
 
 
+def rows_of(data: Path, signal: str, names: list[str]) -> tuple[Windows, Windows, dict[str, float]]:
+    """Return rows to train on, rows held out, and the share of true sites among candidates."""
+    both = [read_windows(data / WINDOWS[signal], split=split) for split in ("train", "test")]
+    both = [rows[np.isin(rows.tasks, [*GENOMES])] for rows in both]
+    shares = {name: prevalence(data, signal, name) for name in names if name in GENOMES}
+    letters = both[0].matrix()[both[0].labels > 0]
+    pair = encode(BOTH_STRANDS[signal][0])
+    at = ((letters[:, :-1] == pair[0]) & (letters[:, 1:] == pair[1])).all(axis=0).argmax()
+    own = [name for name in names if name in VERTEBRATES]
+    with tempfile.TemporaryDirectory() as folder:
+        config = write_config(data, Path(folder), own)
+        summary = dataset(config, signal=signal, output=Path(folder) / signal)
+        cut = (summary["site"]["offset"] - int(at), both[0].length)
+        more = [
+            read_dataset(Path(folder) / signal, split=split, cut=cut).windows
+            for split in ("train", "valid")
+        ]
+    for name in own:
+        facts = summary["organisms"][name]
+        shares[name] = facts["sites"] / (facts["sites"] + facts["candidates"])
+    train, test = (concatenate(parts) for parts in zip(both, more, strict=True))
+    return train[np.isin(train.tasks, names)], test, shares
+
+
+def write_config(data: Path, folder: Path, names: list[str]) -> Path:
+    """Write the description of datasets of annotated genomes."""
+    lines = [RULES]
+    for name in names:
+        genome, annotation = (str((data / path).resolve()) for path in ANNOTATED[name])
+        lines.append(f"[organisms.{name}]\n{genome = }\n{annotation = }\n")
+    (folder / "genomes.toml").write_text("".join(lines))
+    return folder / "genomes.toml"
+
+
 def pair(data: Path, folder: Path, without: str | None = None) -> PairedModel:
     """Pair the models of a folder, with datasets of the annotated genomes."""
     donor, acceptor = (MultiTaskModel.load(folder / f"{end}.seqmtl") for end in ENDS)
     names = [name for name in ANNOTATED if name != without]
+    # the vertebrates come first, with the regions that their site models were trained on
+    names.sort(key=lambda name: name not in VERTEBRATES)
     with tempfile.TemporaryDirectory() as scratch:
-        config = Path(scratch) / "genomes.toml"
-        for name in names:
-            genome, annotation = (str((data / path).resolve()) for path in ANNOTATED[name])
-            with config.open("a") as stream:
-                print(f"[organisms.{name}]\n{genome = }\n{annotation = }", file=stream)
+        config = write_config(data, Path(scratch), names)
         datasets = [f"{scratch}/{end}" for end in ENDS]
         for end, output in zip(ENDS, datasets, strict=True):
             dataset(config, signal=end, output=output)
@@ -138,17 +187,18 @@ def fit(windows: Windows) -> MultiTaskModel:
 
 
 def left_out(
-    model: MultiTaskModel, train: Windows, test: Windows, name: str, own: dict[str, Any] | None
+    model: MultiTaskModel, train: Windows, test: Windows, name: str, own: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the accuracy of the other organisms on one, without a label of it."""
-    if own is not None:
-        model = fit(train[train.tasks != name])
+    model = fit(train[train.tasks != name])
     rows = test[test.tasks == name]
     scores = model.adapt(name, like=name).decision_function(rows, name, from_relatives=True)
     placed = place(model.kernel, model.tasks, name, like=name)
     found = {"nearest": placed.nearest, "distance": placed.distance}
-    found["auprc"] = round(metrics(rows, scores)["auprc"], 4)
-    return found if own is None else {**found, "own": round(own["auprc"], 4)}
+    return found | {
+        "auprc": round(metrics(rows, scores)["auprc"], 4),
+        "own": round(own["auprc"], 4),
+    }
 
 
 def metrics(rows: Windows, scores: Any) -> dict[str, Any]:

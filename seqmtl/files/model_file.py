@@ -21,7 +21,7 @@ from seqmtl.exceptions import ModelFileError
 from seqmtl.files.atomic import atomic_write
 from seqmtl.files.catalogue import model_path
 
-_DTYPES = {"F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "|u1"}
+_DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "|u1"}
 _NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
 _KEY = "seqmtl"
 _DIGEST = 32

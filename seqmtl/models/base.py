@@ -32,7 +32,7 @@ from seqmtl.sequences.windows import name_table
 
 FORMAT = "seqmtl model"
 #: Versions of the format: 5, 6 with weights in groups, and 7 with calibrated consensus words.
-FORMAT_VERSIONS = (5, 6, 7)
+FORMAT_VERSIONS = (5, 6, 7, 8)
 #: Structures of models, with commands that take them.
 _TAKEN_BY = {
     "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info",
@@ -415,7 +415,7 @@ class Model:
 def format_version(arrays: Iterable[str]) -> int:
     """Return the oldest version of the format that has these arrays."""
     has = {name.rpartition(".")[2] for name in arrays}
-    return 7 if "word_bias" in has else 6 if "columns" in has else 5
+    return 8 if "W16" in has else 7 if "word_bias" in has else 6 if "columns" in has else 5
 
 
 def read_model_file(

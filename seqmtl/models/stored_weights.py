@@ -1,5 +1,7 @@
 """Weights in a model file: all rows, the nonzero rows, or compressed columns of many tasks.
 
+Rows of float32 that 16 bits hold are stored with these (``W16``), and read as float32.
+
 A file of many tasks has the virtual weights V_g of all groups, column by column, each compressed by
 zlib; columns of small clades are sparse and take little space. What one task needs is decompressed
 when it is used, and checked then: the columns are not part of the checksum of the file.
@@ -32,6 +34,7 @@ from seqmtl.models.schema import Forms
 from seqmtl.solvers.weights import TaskWeights
 
 _SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
+_SLAB = 1 << 16  # rows
 _LEVEL = 1  # of compression; higher ones take much longer and save little
 
 
@@ -42,8 +45,8 @@ def pack_weights(W: NDArray[Any] | TaskWeights) -> dict[str, NDArray[Any]]:
         for column in W.T:  # np.any is slow on rows this narrow
             is_used |= column != 0
         if is_used.sum() >= _SPARSE_BELOW * W.shape[0]:
-            return {"W": W}
-        return {"rows": np.flatnonzero(is_used).astype(np.int32), "W": W[is_used]}
+            return _by_name(W)
+        return {"rows": np.flatnonzero(is_used).astype(np.int32), **_by_name(W[is_used])}
     parts, checks = [], []
     for table in W.tables:
         for column in table.T:
@@ -63,12 +66,27 @@ def pack_weights(W: NDArray[Any] | TaskWeights) -> dict[str, NDArray[Any]]:
     }
 
 
+def round_weights(W: NDArray[Any]) -> NDArray[Any]:
+    """Return weights that 16 bits hold, of the same type; a file of them has half the size."""
+    return W.astype(np.float16).astype(W.dtype)
+
+
+def _by_name(W: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return the array of all weights, with 16 bits if these hold them."""
+    slabs = (W[first : first + _SLAB] for first in range(0, W.shape[0], _SLAB))
+    if W.dtype == np.float32 and all(np.array_equal(slab, round_weights(slab)) for slab in slabs):
+        return {"W16": W.astype(np.float16)}
+    return {"W": W}
+
+
 def forms_of_weights(arrays: Mapping[str, Any], T: int, n: int, dtype: str) -> Forms:
     """Return types and shapes of the arrays, for n features of T tasks."""
     of_tasks = (T, None)
     if "columns" not in arrays:
         rows: Forms = {"rows": ("int32", (None,))} if "rows" in arrays else {}
-        return rows | {"W": (dtype, (len(arrays["rows"]) if rows else n, T))}
+        shape = (len(arrays["rows"]) if rows else n, T)
+        is_short = dtype == "float32" and "W16" in arrays
+        return rows | ({"W16": ("float16", shape)} if is_short else {"W": (dtype, shape)})
     return {
         "columns": ("uint8", (None,)), "ends": ("int64", (None,)), "checks": ("int64", (None,)),
         "kernels": ("float64", (None,)), "widths": ("int64", (None,)),
@@ -90,9 +108,10 @@ def unpack_weights(
     """
     if "columns" in arrays:
         return _of_columns(arrays, views, dtype)
+    W = arrays["W16"].astype(dtype) if "W16" in arrays else arrays["W"]
     if "rows" not in arrays:
-        return arrays["W"]
-    rows, W, n = arrays["rows"], arrays["W"], views[-1].stop
+        return W
+    rows, n = arrays["rows"], views[-1].stop
     if (np.diff(rows, prepend=-1) <= 0).any() or (rows.size and rows[-1] >= n):
         raise ValueError(f"array rows must hold rising numbers below {n}")
     require_memory(

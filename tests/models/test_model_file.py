@@ -197,6 +197,23 @@ class TestModels:
         model.save(tmp_path / "zero")
         assert_array_equal(MultiTaskModel.load(tmp_path / "zero").W, model.W)
 
+    def test_weights_that_16_bits_hold_are_stored_in_16(self, tmp_path):
+        for file, dtype in (("float32", np.float32), ("float64", np.float64)):
+            model = _model(WeightedDegree(degree=3), dtype=file)
+            model.save(tmp_path / "whole")
+            model.W = np.asarray(model.W, dtype=np.float16).astype(dtype)
+            model.save(tmp_path / "short")
+            again, name = (
+                MultiTaskModel.load(tmp_path / "short"),
+                "W16" if dtype == np.float32 else "W",
+            )
+            assert_array_equal(again.W, model.W)
+            assert again.W.dtype == dtype
+            assert name in read_arrays(tmp_path / "short")[1]
+            assert "W16" not in read_arrays(tmp_path / "whole")[1]
+            again.save(tmp_path / "again")
+            assert (tmp_path / "again").read_bytes() == (tmp_path / "short").read_bytes()
+
     def test_unicode_paths_and_names(self, tmp_path):
         windows = _windows()
         windows.task_names = ("Ölkäfer", "Fliege 🪰")
@@ -260,7 +277,7 @@ _NO_ENTRIES = [
     _entry(data_offsets=[-24, 0]), _entry(data_offsets=[0, 24.0]), _entry(data_offsets=[0]),
     _entry(data_offsets=None), _entry(shape=[-2, -3]), _entry(shape=[2, True]), _entry(shape="23"),
     _entry(shape=6), _entry(shape=[2**31, 2**33]), _entry(shape=[2**62, 0], data_offsets=[0, 0]),
-    _entry(shape=[1] * 100), _entry(dtype="F16"), _entry(dtype=["F32"]), _entry(dtype="object"),
+    _entry(shape=[1] * 100), _entry(dtype="F8"), _entry(dtype=["F32"]), _entry(dtype="object"),
     {"dtype": "F32", "shape": [2, 3]}, [0, 24], None,
 ]  # fmt: skip
 _NO_HEADERS = [
