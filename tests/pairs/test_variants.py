@@ -12,9 +12,11 @@ from seqmtl.models.saved import load_model
 from seqmtl.sequences import encode
 from seqmtl.variants import PairedEffectScorer
 from seqmtl.variants.alleles import AlleleList
-from tests.oracles.pairs import open_contigs, whole_contig
+from seqmtl.variants.exon_effects import Exon, compare_exons
+from tests.oracles.pairs import exons_of, open_contigs, whole_contig
 
 SIGNALS = ("donor", "acceptor")
+KINDS = (*SIGNALS, "exon")
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +95,7 @@ def _score(case, contig, variants, **options):
 def test_effects_are_those_of_whole_contigs(case, contig, variants):
     scorer, effects = _score(case, contig, variants)
     reach = scorer._flank - int(scorer._spares[0, 0])
-    assert reach == load_model(case / "splice").layer_of("a").span + 41
+    assert reach == max(3_000, load_model(case / "splice").layer_of("a").span) + 41
     n_large = 0
     for i, variant in enumerate(variants):
         expected, after = _by_hand(case, contig, variant, reach)
@@ -132,6 +134,55 @@ def _check_introns(found, site, before, after, is_placed):
             best = max(here, key=here.get)
             assert tuple(found[h, :2]) == best[:2]
             assert found[h, 2] == pytest.approx(here[best], abs=2e-4)
+
+
+def test_exons_are_those_of_whole_contigs(case, contig, variants):
+    scorer, effects = _score(case, contig, variants)
+    model, (_, letters, *_) = load_model(case / "splice"), contig
+    before, n_large = exons_of(model, "a", encode(letters.encode())), 0
+    for i, (start, ref, alt) in enumerate(variants):
+        if len(ref) != len(alt):
+            continue
+        changed = letters[:start] + alt + letters[start + 1 :]
+        after = exons_of(model, "a", encode(changed.encode()))
+        near = start - scorer._flank, start + 1 + scorer._flank
+        deltas = {
+            key: after.get(key, 0.0) - before.get(key, 0.0)
+            for key in before | after
+            if key[0] < near[1] and key[1] > near[0]
+        }
+        for c, sign in enumerate((1, -1)):
+            most = max([0.0, *(sign * delta for delta in deltas.values())])
+            assert effects[2].changes[i, c] == pytest.approx(most, abs=2e-3)
+            n_large += most > 0.3
+            if most > 0.01:
+                first, last, _ = found = effects[2].introns[i, c, int(c == 0)]
+                key = (int(first), int(last), "+-"[effects[2].strands[i, c]])
+                assert sign * deltas[key] == pytest.approx(most, abs=2e-3)
+                assert effects[2].places[i, c] == (first if key[2] == "+" else last - 1)
+                assert found[2] == pytest.approx(
+                    effects[2].probabilities[i, c, int(c == 0)], abs=1e-6
+                )
+    assert n_large >= 5
+
+
+def test_exons_correspond_around_an_indel():
+    """An insertion of 3 bases before base 10, which may as well be before 11 or 12."""
+    before = {Exon(0, 10, 0): np.log(0.9), Exon(20, 30, 1): np.log(0.8)}
+    after = {Exon(0, 13, 0): np.log(0.5), Exon(23, 33, 1): np.log(0.8)}
+    found = compare_exons(before, after, 10, 0, 3)
+    assert [(own.exon, own.delta) for own in found] == [
+        (Exon(0, 10, 0), pytest.approx(-0.4)), (Exon(20, 30, 1), 0.0)
+    ]  # fmt: skip
+    found = compare_exons(before, after | {Exon(0, 10, 0): np.log(0.3)}, 10, 0, 3)
+    assert [own.delta for own in found] == pytest.approx([0.3, -0.4, 0.0])
+    assert found[0].exon == Exon(0, 9, 0)  # its end is on an inserted base
+    found = compare_exons(before, {Exon(0, 10, 0): np.log(0.85)}, 10, 2, 5)
+    assert [own.delta for own in found] == pytest.approx([-0.05, -0.8])  # inserted behind it
+    deleted = compare_exons(after, before, 10, 3, 0)
+    assert {own.delta for own in deleted} == {pytest.approx(0.4), 0.0}
+    in_repeat = compare_exons({Exon(0, 11, 0): 0.0}, {Exon(0, 11, 0): 0.0}, 10, 4, 2)
+    assert [own.delta for own in in_repeat] == [0.0]  # the deleted bases are behind it
 
 
 def test_a_broken_site_is_lost_and_its_partner_loses(case, contig, variants):
@@ -179,17 +230,20 @@ def test_vcf_and_table_have_both_signals_and_introns(case, contig, variants, tmp
     _, effects = _score(case, contig, ordered)
     table = (tmp_path / "x.tsv").read_text().splitlines()
     rows = list(csv.DictReader(table, delimiter="\t"))
-    assert [row["kind"] for row in rows] == [*SIGNALS] * len(ordered)
+    assert [row["kind"] for row in rows] == [*KINDS] * len(ordered)
     lines = (tmp_path / "out.vcf").read_text().splitlines()
     header = [line for line in lines if line.startswith("##INFO")]
-    assert len(header) == 4
+    assert len(header) == 6
     assert "IR_DG|IR_DL|IA_DG|IA_DL" in header[0]
+    assert "DS_EG|DS_EL" in header[4]
+    assert "ER_EG|ER_EL|EA_EG|EA_EL" in header[4]
     records = [line.split("\t") for line in lines if not line.startswith("#")]
-    assert records[-1][7] == "END=3;SeqMTL_donor_skipped=symbolic;SeqMTL_acceptor_skipped=symbolic"
+    skipped = ";".join(f"SeqMTL_{kind}_skipped=symbolic" for kind in KINDS)
+    assert records[-1][7] == f"END=3;{skipped}"
     for i, record in enumerate(records[:-1]):
         entries = dict(entry.split("=") for entry in record[7].split(";"))
-        for k, signal in enumerate(SIGNALS):
-            row, items = rows[2 * i + k], entries[f"SeqMTL_{signal}"].split("|")
+        for k, signal in enumerate(KINDS):
+            row, items = rows[3 * i + k], entries[f"SeqMTL_{signal}"].split("|")
             assert len(items) == 14
             assert items[0] == row["alt"] == ordered[i][2]
             assert float(row["loss"]) == pytest.approx(effects[k].changes[i, 1], abs=1e-6)
