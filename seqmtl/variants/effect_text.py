@@ -87,8 +87,8 @@ class EffectText:
         what = (
             f"seqmtl {__version__}: change of the probability of {what}, the largest gain (G) and "
             f"loss (L) among the {seen}: delta score (DS, 0 to 1), delta position (DP, from POS to "
-            f"the first base of the {site} in reading direction), strand of the {site} (ST), change "
-            f"of the {score} (RS, where both alleles have the {site}){spans}. "
+            f"the first base of the {site} in reading direction), strand of the {site} (ST), "
+            f"change of the {score} (RS, where both alleles have the {site}){spans}. "
             f"Format: ALLELE|ORGANISM|{names}"
         )
         why = "; ".join(f"{reason}: {text}" for reason, text in REASONS.items())
