@@ -57,16 +57,26 @@ def _moved(place, start, ref, alt):
 
 
 def _by_hand(case, contig, variant, reach):
-    """The largest gain and loss of both signals, over sites whose first base is within reach."""
+    """The largest gain and loss of both signals, and the introns of the alternative."""
     _, letters, before, _ = contig
+    changed = encode(_change(letters, variant).encode())
+    after, introns = whole_contig(load_model(case / "splice"), "a", changed)
+    return _largest(before, after, variant, len(letters), reach), introns
+
+
+def _change(letters, variant):
     start, ref, alt = variant
-    changed = letters[:start] + alt + letters[start + len(ref) :]
-    after, introns = whole_contig(load_model(case / "splice"), "a", encode(changed.encode()))
+    return letters[:start] + alt + letters[start + len(ref) :]
+
+
+def _largest(before, after, variant, n, reach):
+    """The largest gain and loss of both signals, over sites whose first base is within reach."""
+    start, ref, alt = variant
     found = {}
     for signal in SIGNALS:
         gain = loss = 0.0
         seen = set()
-        for place in range(max(0, start - reach), min(len(letters), start + len(ref) + reach)):
+        for place in range(max(0, start - reach), min(n, start + len(ref) + reach)):
             there = _moved(place, *variant)
             for strand in "+-":
                 back = strand == "-"
@@ -79,7 +89,7 @@ def _by_hand(case, contig, variant, reach):
                 if (place, strand) not in seen:
                     gain = max(gain, after.get((signal, place - (strand == "-"), strand), 0.0))
         found[signal] = gain, loss
-    return found, introns
+    return found
 
 
 def _score(case, contig, variants, **options):
@@ -208,6 +218,61 @@ def test_an_allele_equal_to_the_reference_changes_nothing(case, contig, variants
         assert not own.changes.any()
         assert (own.places == -1).all()
         assert np.isnan(own.introns).all()
+
+
+def _scanned(case, folder, name, letters):
+    """The probabilities of sites by (signal, start, strand), as `seqmtl scan` writes them."""
+    (folder / "one.fa").write_text(f">{name}\n{letters}\n")
+    command = ["scan", case / "splice", folder / "one.fa", "--organism", "a", "-o"]
+    assert main([*map(str, [*command, folder / "one.bed"]), "-q"]) == 0
+    found = {}
+    for signal in SIGNALS:
+        for line in (folder / f"one.{signal}.bed").read_text().splitlines():
+            if not line.startswith("#"):
+                row = line.split("\t")
+                found[signal, int(row[1]), row[5]] = float(row[7])
+    return found
+
+
+def test_short_contigs_lower_case_and_n_are_as_scans_of_what_alleles_make(case, contig, tmp_path):
+    """An intron of each strand near both ends of its contig, with a run of N, and no intron."""
+    _, letters, _, introns = contig
+    texts, records, n_large = {"none": letters[:50] * 3}, [("none", 70, letters[20], "T,c")], 0
+    for strand in "+-":
+        start, end, _ = max((k for k in introns if k[2] == strand), key=introns.get)
+        text = letters[start - 30 : start + 40] + 10 * "N" + letters[start + 40 : end + 30]
+        texts[strand], n = text[:50] + text[50:].lower(), len(text)
+        for place, size, alts in (
+            (30, 1, "a,C,gtt"), (n - 31, 1, "C,T"), (0, 1, "acg,T"), (n - 2, 2, "a"), (69, 12, "N"),
+            (31, 3, "TTT"), (28, 9, "A"), (75, 1, "G"),
+        ):  # fmt: skip
+            records.append((strand, place, text[place : place + size], alts))
+    (tmp_path / "x.fa").write_text("".join(f">{name}\n{own}\n" for name, own in texts.items()))
+    lines = ["##fileformat=VCFv4.2", "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"]
+    for name, place, ref, alts in records:
+        lines.append(f"{name}\t{place + 1}\t.\t{ref}\t{alts}\t.\t.\t.")
+    (tmp_path / "in.vcf").write_text("\n".join(lines) + "\n")
+    command = ["variants", case / "splice", "--vcf", tmp_path / "in.vcf", "--fasta"]
+    command += [tmp_path / "x.fa", "--organism", "a", "--tsv", tmp_path / "x.tsv", "-q", "-o"]
+    assert main([*map(str, [*command, tmp_path / "out.vcf"])]) == 0
+    with open(tmp_path / "x.tsv") as stream:
+        table = list(csv.DictReader(stream, delimiter="\t"))
+    before = {name: _scanned(case, tmp_path, name, text) for name, text in texts.items()}
+    alleles = [(*record[:3], alt) for record in records for alt in record[3].split(",")]
+    assert len(table) == 3 * len(alleles)
+    for k, (name, place, ref, alt) in enumerate(alleles):
+        variant, text = (place, ref, alt), texts[name]
+        after = _scanned(case, tmp_path, name, _change(text, variant))
+        expected = _largest(before[name], after, variant, len(text), len(text))
+        for row, signal in zip(table[3 * k :], SIGNALS, strict=False):
+            assert (row["kind"], row["contig"], row["alt"]) == (signal, name, alt)
+            changes = [float(row["gain"]), float(row["loss"])]
+            if len(ref) == len(alt):
+                assert_allclose(changes, expected[signal], atol=2e-5)
+            else:
+                assert max(changes) <= max(expected[signal]) + 2e-5
+            n_large += max(changes) > 0.2
+    assert n_large >= 10
 
 
 def _annotate(case, contig, variants, tmp_path, *options):
