@@ -213,7 +213,7 @@ def run_chain(
     """
     kept = promising(sites, layer.least)
     n_all, sites = len(sites), keep_sites(sites, kept)
-    n, places, is_end = len(sites), sites["places"], sites["is_end"]
+    places, is_end = sites["places"], sites["is_end"]
     log_weights = _bounded(layer.scale * sites["log_odds"], _STRONGEST)
     coded = _bounded(layer.coding_scale * sites["content"], _STRONGEST)
     strands = sites.is_reverse.astype(np.int64)
@@ -226,33 +226,20 @@ def run_chain(
         np.exp(coded),
         coded.cumsum(axis=0),
     )
-    # read from the other side, content belongs to the site before, and sums fall
-    after_content = np.concatenate([forward.content[1:], np.ones((min(n, 1), 6))])
-    turned = forward._replace(
-        places=-places, is_end=~is_end, content=after_content, sums=-forward.sums
-    )
     logs = np.array([layer.switch, layer.shift, layer.coding_shift, layer.exon_shift])
     switch, shift, coding_shift, exon_shift = np.exp(np.float64(logs)).tolist()
     known = ChainWeights(
         np.exp(np.float64(layer.introns)), layer.shortest, switch, shift, coding_shift,
         float(layer.decay), exon_shift * layer.exons,
     )  # fmt: skip
-    before, after, units, after_units = np.empty((n, 4)), np.empty((n, 4)), np.empty(n), np.empty(n)
-    of_starts, of_ends = (
-        (np.empty((2, n), dtype=np.int64), *(np.empty((2, n, m)) for m in sizes))
-        for sizes in ((4,), (3, 4))
-    )
-    total = sum_parses(forward, known, before, units, *of_starts, *of_ends)
-    backward = turned.part(slice(None, None, -1))
-    sum_parses(backward, known, after, after_units, *of_starts, *of_ends)
-    after, after_units = np.ascontiguousarray(after[::-1]), after_units[::-1]
+    before, units, after, after_units = _sum_both_ways(forward, known)
     with np.errstate(divide="ignore"):
-        values = np.log((before * after).sum(axis=1)) + units + after_units - total
+        values = np.log((before * after).sum(axis=1)) + units + after_units
     introns, exons = _NONE, _NONE
     if min_probability is not None:
         floor = np.log(max(min_probability, _LISTED) / layer.ceiling)
         likely = np.flatnonzero(values >= floor - _ROUNDING)  # as probable as any of their introns
-        own = np.where(is_end, after_units, units - total) + log_weights
+        own = np.where(is_end, after_units, units) + log_weights
         rows, listed = _listed(
             list_introns, forward.part(likely), known._replace(introns=layer.introns),
             before[likely], after[likely], own[likely], floor,
@@ -260,7 +247,7 @@ def run_chain(
         introns = likely[rows], listed
     if least_exon is not None:
         floor = np.log(least_exon / layer.ceiling)
-        own = np.where(is_end, units - total, after_units)
+        own = np.where(is_end, units, after_units)
         exons = _listed(
             list_exons, forward, known, before, after, own, values, _LONGEST_EXON, floor
         )
@@ -268,6 +255,29 @@ def run_chain(
     log_p[kept] = _log_p(values + highest)
     introns, exons = ((kept[rows], _log_p(listed + highest)) for rows, listed in (introns, exons))
     return Posteriors(log_p, *introns, *exons)
+
+
+def _sum_both_ways(sites: SiteColumns, known: ChainWeights) -> list[NDArray[np.float64]]:
+    """Return the sums over parses before and after each site, each with the units.
+
+    The units before are less the logarithm of the sum over all parses.
+    """
+    n, found = len(sites.places), []
+    # read from the other side, content belongs to the site before, and sums fall
+    after_content = np.concatenate([sites.content[1:], np.ones((min(n, 1), 6))])
+    turned = sites._replace(
+        places=-sites.places, is_end=~sites.is_end, content=after_content, sums=-sites.sums
+    )
+    of_starts, of_ends = (
+        (np.empty((2, n), dtype=np.int64), *(np.empty((2, n, m)) for m in sizes))
+        for sizes in ((4,), (3, 4))
+    )
+    for own in (sites, turned.part(slice(None, None, -1))):
+        sums, units = np.empty((n, 4)), np.empty(n)
+        total = sum_parses(own, known, sums, units, *of_starts, *of_ends)
+        found += [sums, units]
+    before, units, after, after_units = found
+    return [before, units - total, np.ascontiguousarray(after[::-1]), after_units[::-1]]
 
 
 def _listed(loop: Any, *given: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
