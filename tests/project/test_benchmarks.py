@@ -361,6 +361,11 @@ def variants(folder):
     return found + run("variants", "--variants", 20, *options)
 
 
+def exon_effects(folder):
+    models, genome, annotation = _pair(folder)
+    return run("exon_effects", models[0], genome, annotation, "--organism", "a", "--most", 4)
+
+
 def worm(folder):
     rng = np.random.default_rng(0)
     rows = ["label\ttrain_rank\tsplit\tsplit_random\tsequence"]
@@ -476,6 +481,11 @@ FIGURES = {
         r"^split +100  202 minisplice -m16 -e50 +0\.2500 ",
         r"^split_random +160  141 wd:8 +1\.0000 .* \d+\.\d +\d+\.\d\d$",
         r"^split_random +160  141 default .* \+0\.0000 \(\+0\.000\.\.\+0\.000\)",
+    ],
+    exon_effects: [
+        r"^annotated site +\d exon  ( \d\.\d{3}){6} ",
+        r"^acceptors, strongest candidates: AUROC, AUPRC alone / paired / exon \d\.\d{3} ",
+        r"^of probability 0.9 to 1.0: \d, mean \d\.\d{3}, loss \d\.\d{3}, skipped \d",
     ],
     variants: [
         rf" {n} variants +\d+\.\d\d s +[\d,]+ per second  peak [\d,]+ MiB" for n in (150, 20)
