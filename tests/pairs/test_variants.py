@@ -4,7 +4,7 @@ import csv
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.cli.main import main
 from seqmtl.io.genome import load_genome
@@ -210,6 +210,14 @@ def test_a_broken_site_is_lost_and_its_partner_loses(case, contig, variants):
     assert partners >= 1  # the others find another partner
     with pytest.raises(ValueError, match="distance must be 0 or more, got -1"):
         PairedEffectScorer(load_model(case / "splice"), "a", distance=-1)
+
+
+def test_many_alleles_at_once_are_those_one_by_one(case, contig, variants):
+    every = _score(case, contig, variants)[1]
+    for i in range(0, len(variants), 3):
+        for one, own in zip(_score(case, contig, variants[i : i + 1])[1], every, strict=True):
+            for a, b in zip(one, own, strict=True):
+                assert_array_equal(a, b[i : i + 1])
 
 
 def test_an_allele_equal_to_the_reference_changes_nothing(case, contig, variants):
