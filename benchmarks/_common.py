@@ -42,7 +42,7 @@ def write_result(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> N
     from seqmtl import __version__
 
     result = {
-        "command": " ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]]),
+        "command": " ".join(os.path.basename(word) for word in sys.argv),  # of no machine's paths
         "date": time.strftime("%Y-%m-%d"),
         "seqmtl": __version__,
         "python": platform.python_version(),

@@ -46,7 +46,7 @@ def lay_out(head: list[str], rows: list[list[str]]) -> str:
 
 
 def homologues() -> str:
-    """Sites alone and paired, with and without homologues in training."""
+    """List sites alone and paired, with and without homologues in training."""
     rows = [
         [
             f"{row['signal']}s, {NAMES.get(row['organism'], row['organism'])}",
@@ -64,7 +64,93 @@ def homologues() -> str:
     )
 
 
-TABLES: dict[str, Callable[[], str]] = {"homologues": homologues}
+def few_labels() -> str:
+    """List individual, union, tree and default by organism and number of labels."""
+    rows = []
+    for row in read("few_labels")["rows"]:
+        values = [
+            row[name] for name in row if name not in ("labels", "method", "deviation", "mean")
+        ]
+        mean = f"{share(row['mean'])} ± {share(row['deviation'])}"
+        rows.append([f"{row['labels']:,}", row["method"], *map(share, values), mean])
+    head = ["windows of each", "", "A. thal.", "C. eleg.", "D. mel.", "human", "P. falc.", "yeast"]
+    return lay_out([*head, "mean"], rows)
+
+
+def comparison() -> str:
+    """Compare with others, for the README."""
+    few = {row["method"]: row["mean"] for row in read("few_labels")["rows"] if row["labels"] == 100}
+    peer = {(row["program"], row["signal"]): row for row in read("minisplice")["rows"]}
+    genomes = {(row["signal"], row["organism"]): row for row in read("genomes")["rows"]}
+    worm = {(row["program"], row["windows"]): row["AUPRC"] for row in read("worm")["rows"]}
+    adapt = {row["method"]: row for row in read("adapt")["rows"] if row["labels"] == 100}
+    once = {row["program"].split(",")[0]: row for row in read("liblinear")["rows"]}
+    large = read("large")["rows"][0]
+    signals = ("donor", "acceptor")
+
+    def both(program: str) -> str:
+        return " / ".join(share(peer[program, signal]["AUPRC"]) for signal in signals)
+
+    def mean(way: str) -> str:
+        return " / ".join(share(genomes[signal, "mean"][way]) for signal in signals)
+
+    def of_worm(*programs: str) -> str:
+        best = [max(worm[p, n] for p in programs if (p, n) in worm) for n in (1_000, 50_000)]
+        return " / ".join(map(share, best))
+
+    def cost(name: str) -> str:
+        return f"{once[name]['CPU s']:.1f}, {once[name]['MB']:,.0f}"
+
+    rows = [
+        (
+            "mean AUPRC (windows) of six organisms, acceptors, 100 windows each",
+            share(few["default"]),
+            ", ".join(f"{name} {share(few[name])}" for name in ("individual", "union", "tree")),
+        ),
+        (
+            "P. falciparum, every GT / AG of held-out chromosomes, AUPRC (genome); paired",
+            f"{both('seqmtl')}; {both('paired')}",
+            f"minisplice {both('minisplice')}",
+        ),
+        (
+            "splice scores for these 3.3 Mb, both signals and strands, s",
+            f"{peer['paired', 'donor']['scan of both signals, s']:.1f}",
+            f"minisplice {peer['minisplice', 'donor']['scan of both signals, s']:.1f}",
+        ),
+        (
+            "five genomes, mean AUPRC (genome) of donors / acceptors, paired",
+            mean("paired"),
+            f"the site alone {mean('alone')}",
+        ),
+        (
+            "C. elegans acceptors, AUPRC (windows) after 1,000 / 50,000 windows (C = 2)",
+            of_worm("default features, C = 2"),
+            f"minisplice {of_worm('minisplice', 'minisplice -m16 -e50')}",
+        ),
+        (
+            "a new organism, 100 labels and a model of five others: mean AUPRC (windows) of "
+            "acceptors, CPU s",
+            f"{share(adapt['adapt']['mean'])}, {adapt['adapt']['CPU s']:.2f}",
+            f"labels alone {share(adapt['own']['mean'])}; all data again "
+            f"{share(adapt['joint']['mean'])}, {adapt['joint']['CPU s']:.1f}",
+        ),
+        (
+            "training once on 50,000 windows with `wd:8`, CPU s and MB",
+            cost("seqmtl"),
+            f"LinearSVC on explicit features, same objective {cost('LinearSVC')}",
+        ),
+        (
+            "training once on 1.38 million windows of four organisms, hashed `wd:8`, CPU s",
+            f"{large['CPU s']:.0f} (simulated)",
+            f"Widmer et al. 2012 {large['published s']:,} (their sites, one core of 2012)",
+        ),
+    ]
+    return lay_out(["", "seqmtl, default", "compared with"], [[*row] for row in rows])
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    table.__name__.replace("_", "-"): table for table in (homologues, few_labels, comparison)
+}
 
 
 def fill(text: str) -> str:

@@ -252,6 +252,26 @@ def junctions(folder):
     return printed
 
 
+def few_labels(folder):
+    rng = np.random.default_rng(0)
+    rows = ["organism\tlabel\tsplit\tsequence"]
+    for n in range(240):
+        bases, label = rng.choice(list("ACGT"), size=20), 1 if n % 4 == 0 else -1
+        bases[10:13] = list("TTC" if label > 0 else "GCA")
+        split = "test" if n % 3 else "train"
+        rows.append(f"{'ab'[n // 4 % 2]}\t{label}\t{split}\t{''.join(bases)}")
+    (folder / "windows.tsv").write_text("\n".join(rows) + "\n")
+    (folder / "tree.nwk").write_text("(a:0.1,b:0.1);")
+    options = ["--tree", folder / "tree.nwk", "--sizes", 20, "--draws", 2]
+    out = ["--folder", folder / "runs", "--json", folder / "out.json"]
+    printed = run("few_labels", folder / "windows.tsv", *options, *out)
+    result = json.loads((folder / "out.json").read_text())
+    assert "/" not in result["command"]
+    assert result["date"]
+    assert [row["method"] for row in result["rows"]] == ["individual", "union", "tree", "default"]
+    return printed
+
+
 def genomes(folder):
     options = ["--chromosomes", 6, "--chromosome-length", 30_000, "--no-windows"]
     seqmtl("simulate", "-o", folder / "sim", "--tree", "(a:0.1,b:0.1);", *options)
@@ -415,10 +435,12 @@ FIGURES = {
         r"\| LinearSVC, tol 1e-05 \| \d\S* \| \d\S* \| \d\S* \| \d+\.\d{6} \|",
     ],
     against_minisplice: [
-        r"minisplice predict: \d+\.\d s",
-        r"seqmtl scan, two models: \d+\.\d s",
-        r"A seqmtl above minisplice, AUPRC, difference: \+0\.\d+ \(",
-        *(rf"{x} {who} +AUROC [01]\.\d+" for x in "DA" for who in ("minisplice", "seqmtl")),
+        r"^\| acceptor \| seqmtl \| [01]\S* \| [01]\S* \| .* \| \+0\.\d+ \(.*\) \| \d\S* \|$",
+        *(
+            rf"^\| {signal} \| {program} \| [01]"
+            for signal in ("donor", "acceptor")
+            for program in ("minisplice", "seqmtl")
+        ),
     ],
     cluster: [
         r"^workers / threads, wall \d+\.\d{3}$",
@@ -426,6 +448,7 @@ FIGURES = {
         r"^scan, a worker killed: 1 of 1 runs as undisturbed; [01] killed, \d pieces begun ",
         r"^scan, the scheduler killed and the command repeated: 1 of 1 as undisturbed; \d of 4 ",
     ],
+    few_labels: [r"^\| 20 \| default \| 1 \| 0 \| 1 \| 1 \|$"],
     genomes: [r"^\| acceptor \| mean \|( -?\d\S* \|){5}$"],
     junctions: [rf"^{way}(\t[01]\.\d{{4}}){{3}}\t" for way in ("annotation", "errors", "reads")],
     hashing: [
@@ -515,6 +538,10 @@ def test_queries_of_aligners_diverge_as_asked(protein):
     if protein:  # serine is the likeliest for alanine, tryptophan of the least likely
         assert found.count("S") > 5 * found.count("W")
     assert diverge(found, 0.0, rng, protein) == found
+
+
+def test_documents_show_what_was_recorded():
+    in_this_process(FOLDER / "tables.py", "--check")
 
 
 def test_every_benchmark_is_run():
