@@ -183,10 +183,20 @@ def join_ends(
         parts.append(own.adding(places=places, is_end=is_end, is_donor=kind))
     sites = Sites.join(parts)
     sites = sites.take(np.lexsort([sites["is_end"], sites["places"]]))
-    content = np.zeros((len(sites), 6))
-    if len(sites):
-        sum_content(codes, sites["places"], coding, content)
-    return sites.adding(content=content)
+    return sites.adding(content=content_between(sites["places"], codes, coding))
+
+
+def content_between(
+    places: NDArray[np.int64], codes: NDArray[np.uint8], coding: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return the coding content of the letters between neighbouring places, shape (n, 6).
+
+    See :func:`seqmtl.pairs._coding_kernels.sum_content`.
+    """
+    content = np.zeros((places.size, 6))
+    if places.size:
+        sum_content(codes, places, coding, content)
+    return content
 
 
 def run_chain(
@@ -262,7 +272,8 @@ def _sum_both_ways(sites: SiteColumns, known: ChainWeights) -> list[NDArray[np.f
 
     The units before are less the logarithm of the sum over all parses.
     """
-    n, found = len(sites.places), []
+    n = sites.places.size
+    found: list[NDArray[np.float64]] = []
     # read from the other side, content belongs to the site before, and sums fall
     after_content = np.concatenate([sites.content[1:], np.ones((min(n, 1), 6))])
     turned = sites._replace(
@@ -282,12 +293,13 @@ def _sum_both_ways(sites: SiteColumns, known: ChainWeights) -> list[NDArray[np.f
 
 def _listed(loop: Any, *given: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the pairs of sites that a loop lists, and their values."""
-    n = _SPACE
+    size = _SPACE
     while True:
-        found = np.empty((n, 2), dtype=np.int64), np.empty(n)
-        n, size = loop(*given, *found), n
+        pairs, values = np.empty((size, 2), dtype=np.int64), np.empty(size)
+        n = loop(*given, pairs, values)
         if n <= size:
-            return found[0][:n], found[1][:n]
+            return pairs[:n], values[:n]
+        size = n
 
 
 def promising(sites: Sites, least: tuple[float, float]) -> NDArray[np.int64]:

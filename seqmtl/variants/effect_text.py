@@ -74,7 +74,7 @@ class EffectText:
         site, what, span = "site", f"a site ({self._kind})", "most probable intron of the site"
         if self._kind == EXON:
             site, what, span = "exon", "an exon between two introns", "exon"
-        columns = ("DS", "DP", "ST", "RS")
+        columns: tuple[str, ...] = ("DS", "DP", "ST", "RS")
         seen, score, spans = "windows that the variant touches", "raw score", ""
         if self._with_introns:
             columns += ("ER", "EA") if self._kind == EXON else ("IR", "IA")

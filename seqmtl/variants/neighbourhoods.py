@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
 from seqmtl.pairs import PairedFinder, Posteriors, run_chain
-from seqmtl.pairs._coding_kernels import sum_content
-from seqmtl.pairs.chain import keep_sites, promising
+from seqmtl.pairs.chain import content_between, keep_sites, promising
 from seqmtl.sequences.sites import Sites
 
 _LEAST_INTRON = 0.01  # probability
@@ -72,9 +71,7 @@ class Neighbourhood:
         sites = Sites.join([left, found, right])
         first, last = max(0, len(left) - 1), len(left) + len(found) + 1
         places = sites["places"][first:last]
-        content = np.zeros((places.size, 6))
-        if places.size:
-            sum_content(codes, places, self._finder.layer.coding, content)
+        content = content_between(places, codes, self._finder.layer.coding)
         kept = int(len(left) > 0)  # the content before the last site on the left stays
         sites["content"][first + kept : last] = content[kept:]
         return self._weigh(sites)
