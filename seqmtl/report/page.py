@@ -23,6 +23,7 @@ from seqmtl.report._html import (
 )
 from seqmtl.report.figures import draw_learning_curves, draw_rounds, training_windows
 from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, Signal, read_folder
+from seqmtl.report.introns import introns
 from seqmtl.report.sections import OF_A_SIGNAL, reliability, results
 from seqmtl.similarity.trees import read_tree
 
@@ -39,6 +40,7 @@ def write_folder_report(
     *,
     title: str | None = None,
     tree: str | None = None,
+    annotations: Mapping[str, str] | None = None,
     command: str = "",
     versions: Mapping[str, str] | None = None,
 ) -> FolderContents:
@@ -58,6 +60,8 @@ def write_folder_report(
     tree : str, optional
         Tree to draw beside the similarity, see :func:`~seqmtl.similarity.read_tree`. Default:
         average linkage of the similarity.
+    annotations : mapping of str to str, optional
+        Annotations of organisms whose introns were found without labels, to compare with.
     command : str, optional
         Command line that requested the page.
     versions : mapping of str to str, optional
@@ -72,8 +76,8 @@ def write_folder_report(
     ImportError
         If matplotlib is not installed.
     """
-    contents = read_folder(folder, None if tree is None else read_tree(tree))
-    sections: list[tuple[str, Markup]] = []
+    contents = read_folder(folder, None if tree is None else read_tree(tree), annotations)
+    sections: list[tuple[str, Markup]] = [("Introns", introns(contents.found.values()))]
     for signal in contents.signals.values():
         end = f": {signal.text}" if len(contents.signals) > 1 else ""
         sections += [(heading + end, section(signal)) for heading, section in OF_A_SIGNAL.items()]
@@ -105,7 +109,8 @@ def _listed(names: Sequence[str]) -> str:
 
 def summarise(contents: FolderContents) -> str:
     """Summarise the contents of the folder in a few sentences."""
-    sentences = [_sentence(signal) for signal in contents.signals.values()]
+    sentences = [own.sentence() for own in contents.found.values()]
+    sentences += [_sentence(signal) for signal in contents.signals.values()]
     for name, document in contents.pairs.items():
         gains = []
         for signal, methods in document["signals"].items():
