@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -19,9 +20,9 @@ _CALLED = 1  # the level of the summary
 #: Columns of rows of :func:`intron_rows`.
 COLUMNS = (
     Column("Probability", "least", ".1f"),
-    Column("Introns found", "found", ","),
-    Column("In the annotation", "known", ","),
-    Column("Not in it", "others", ","),
+    Column("Found", "found", ","),
+    Column("Annotated", "known", ","),
+    Column("Others", "others", ","),
     Column("Missed", "missed", ","),
 )
 
@@ -51,7 +52,7 @@ class FoundIntrons(NamedTuple):
             return f"{text}."
         return (
             f"{text}, {row['known']:,} of them among the {row['known'] + row['missed']:,} of "
-            f"{self.annotation}."
+            f"{os.path.basename(self.annotation)}."
         )
 
 
@@ -137,6 +138,6 @@ def introns(found: Iterable[FoundIntrons]) -> Markup:
     for own in found:
         caption = f"{own.organism}, without labels: introns of this probability or more"
         if own.annotation:
-            caption += f", and how many of them {own.annotation} has, with the same ends"
+            caption += f", and how many of them are in {own.annotation}, with the same ends"
         tables.append(column_table(COLUMNS, own.rows, caption))
     return join(tables)
