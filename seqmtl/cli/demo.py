@@ -23,7 +23,7 @@ logger = logging.getLogger("seqmtl")
 _NEW, _RELATIVE = "brunia_parva", "brunia_magna"
 #: What a user would do with an editor: leave out the new organism, and draw few decoys, to be fast.
 _EDIT = f"(sed '/{_NEW}/,/^$/d' {{0}}/dataset.toml; {{1}}) > {{0}}/relatives.toml"
-_FEWER_DECOYS = "\n[decoys]\nratio = 3\n"
+_FEWER_DECOYS = "\n[decoys]\nratio = 2\n"
 _SIGNALS = ("donor", "acceptor")
 _STEPS = {
     f"six made-up organisms, related by a tree; of {_NEW}, nothing but the genome is to be known": (

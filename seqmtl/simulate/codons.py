@@ -9,7 +9,7 @@ from seqmtl.simulate.background import PAIRS
 #: Traits of an organism: how much it likes each of the 64 codons.
 N_TRAITS = 64
 
-_SPREAD = 0.8  # standard deviation of the log-odds of a codon
+_SPREAD = 1.0  # standard deviation of the log-odds of a codon
 _PLACES = np.array([16, 4, 1])
 _C, _G = 1, 2
 _START = np.array([0, 3, 2])  # ATG

@@ -117,9 +117,9 @@ def lay_out_genes(
     """Place genes on one chromosome.
 
     A gene has at least 2 introns (5 on average), a whole number of codons, and a random strand.
-    The coding parts of exons have about 180 bases, and introns 90 and about 1.4 times
+    The coding parts of exons have about 150 bases, and introns 90 and about 1.4 times
     `typical_intron` (both log-normal above a minimum). The first exon begins with about 60 bases
-    before the start codon, the last one ends with about 80 after the stop codon. Gaps between genes
+    before the start codon, the last one ends with about 50 after the stop codon. Gaps between genes
     are exponential.
 
     Parameters
@@ -145,12 +145,12 @@ def lay_out_genes(
     first_piece = np.concatenate(([0], np.cumsum(n_pieces)))
     is_exon = (np.arange(first_piece[-1]) - np.repeat(first_piece[:-1], n_pieces)) % 2 == 0
     shortest = np.where(is_exon, _MIN_CODING, _MIN_INTRON)
-    typical = np.where(is_exon, 100.0, typical_intron)
+    typical = np.where(is_exon, 75.0, typical_intron)
     sizes = shortest + (typical * rng.lognormal(0.0, 0.8, size=is_exon.size)).astype(np.int64)
     first, last = first_piece[:-1], first_piece[1:] - 1
     sizes[last] += -np.add.reduceat(sizes * is_exon, first) % 3
     leader = _MIN_LEADER + rng.exponential(20.0, size=n_genes).astype(np.int64)
-    trailer = _MIN_TRAILER + rng.exponential(60.0, size=n_genes).astype(np.int64)
+    trailer = _MIN_TRAILER + rng.exponential(30.0, size=n_genes).astype(np.int64)
     sizes[first] += leader
     sizes[last] += trailer
     ends = np.cumsum(sizes)

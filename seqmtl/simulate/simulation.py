@@ -24,7 +24,7 @@ _LOWER = 0x20
 _COMPLEMENT = np.arange(256, dtype=np.uint8)
 _COMPLEMENT[np.frombuffer(b"ACGTacgt", dtype=np.uint8)] = np.frombuffer(b"TGCAtgca", dtype=np.uint8)
 _TYPICAL_INTRON = 30.0  # bases beyond the shortest one: median of the organisms,
-_INTRON_SPREAD = 0.4  # and the standard deviation of its logarithm among them
+_INTRON_SPREAD = 0.25  # and the standard deviation of its logarithm among them
 #: Traits of an organism: of its composition, its codons, the lengths of its introns, its motifs.
 _N_TRAITS = {
     "composition": Composition.N_TRAITS,
@@ -358,6 +358,6 @@ def _enough_genes(settings: Settings) -> int:
     """Return a number of genes that fills the chromosomes and yields enough true sites."""
     sites_per_gene = 1.0 if settings.signal == "tss" else MEAN_INTRONS
     largest = max(settings.n_training(organism)[0] for organism in settings.organisms)
-    needed = math.ceil(1.1 * largest / sites_per_gene / (settings.n_chromosomes - 1)) + 3
+    needed = math.ceil(1.1 * largest / sites_per_gene / (settings.n_chromosomes - 1)) + 1
     usual = settings.chromosome_length // _BASES_PER_GENE
     return max(needed, usual) * settings.n_chromosomes

@@ -1,5 +1,6 @@
 """Simulated organisms with models of donors, of acceptors, and a paired one."""
 
+import itertools
 import json
 
 import numpy as np
@@ -42,6 +43,32 @@ def case(tmp_path_factory):
     return folder
 
 
+def _translatable(genome, annotation):
+    """Write codons into the exons of a genome, but for the bases next to an intron."""
+    rng = np.random.default_rng(0)
+    codons = ["".join(codon) for codon in itertools.product("ACGT", repeat=3)]
+    share = np.random.default_rng(7).exponential(size=64) ** 2
+    share[[codons.index(stop) for stop in ("TAA", "TAG", "TGA")]] = 0
+    texts = dict(part.split("\n", 1) for part in genome.read_text()[1:].split("\n>"))
+    texts = {name: list(text.replace("\n", "")) for name, text in texts.items()}
+    rows = [line.split("\t") for line in annotation.read_text().splitlines() if line[0] != "#"]
+    exons = [row for row in rows if row[2] == "exon"]
+    for _, own in itertools.groupby(exons, key=lambda row: row[8].partition("Parent=")[2]):
+        own = list(own)  # in the direction of the gene
+        places = [
+            (at, first + 3 <= at < last - 3)
+            for first, last in ((int(row[3]) - 1, int(row[4])) for row in own)
+            for at in (range(first, last) if own[0][6] == "+" else range(last - 1, first - 1, -1))
+        ]
+        letters = "".join(rng.choice(codons, len(places) // 3 + 1, p=share / share.sum()))
+        if own[0][6] == "-":
+            letters = letters.translate(str.maketrans("ACGT", "TGCA"))
+        for (at, is_inside), letter in zip(places, letters, strict=False):
+            if is_inside:
+                texts[own[0][0]][at] = letter
+    genome.write_text("".join(f">{name}\n{''.join(text)}\n" for name, text in texts.items()))
+
+
 @pytest.fixture(scope="session")
 def new(tmp_path_factory):
     """A paired model of a and b, and genomes: of c, their relative, and of no organism."""
@@ -50,6 +77,8 @@ def new(tmp_path_factory):
         "simulate", "-o", folder / "sim", "--tree", "((a:0.1,b:0.1):0.05,c:0.15);",
         "--chromosomes", 4, "--chromosome-length", 60_000, "--no-windows",
     )  # fmt: skip
+    for name in "abc":
+        _translatable(folder / f"sim/genomes/{name}.fa", folder / f"sim/annotation/{name}.gff3")
     text = "window = 61\n"
     for name in "ab":
         text += f'[organisms.{name}]\ngenome = "genomes/{name}.fa"\n'
