@@ -12,7 +12,6 @@ from seqmtl._kinds import require_matplotlib
 from seqmtl._messages import messages_from
 from seqmtl.cli._command import Command
 from seqmtl.cli._console import show
-from seqmtl.evaluation.tables import Column, tab_separated
 from seqmtl.files.atomic import write_lines
 from seqmtl.files.streams import read_json, read_text
 from seqmtl.request import Request, option
@@ -108,6 +107,7 @@ def _show(request: Demo, _: None) -> None:
 
 def _summary(folder: str) -> str:
     """Tell what was found in the new genome and how good the model is, and name the pages."""
+    from seqmtl.evaluation.tables import Column, tab_separated
     from seqmtl.report.introns import COLUMNS, intron_rows, read_found, read_known
 
     found = read_found(os.path.join(folder, _NEW, "sites.introns.gff3"))
