@@ -161,7 +161,7 @@ def test_errors_come_before_training(compare, seqmtl, data, monkeypatch):
         assert message in seqmtl(f"compare {data} --methods {method} --json o", code=2).err
     monkeypatch.setattr("seqmtl._kinds.find_spec", lambda name: None)
     told = compare("--plot x.png", code=2).err
-    assert "needs matplotlib; pip install 'seqmtl[plots]'" in told
+    assert "needs matplotlib; run: pip install matplotlib" in told
 
 
 def test_some_organisms_and_other_sources_from_python(data, tmp_path):
