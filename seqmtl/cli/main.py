@@ -12,12 +12,11 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from seqmtl._messages import message_of
-from seqmtl._names import forget_told
+from seqmtl._messages import forget_told, message_of
 from seqmtl.cli._command import Command
 from seqmtl.cli._console import setup_logging, warnings_as_messages
 from seqmtl.cli._parser import Parser
@@ -26,6 +25,7 @@ from seqmtl.exceptions import (
     ScanInterrupted,
     SeqmtlError,
     TrainingInterrupted,
+    UnknownTaskError,
     UsageError,
 )
 from seqmtl.files.inputs import FilesOfACommand
@@ -141,21 +141,40 @@ def _run(args: argparse.Namespace, command_line: str, files: FilesOfACommand) ->
                 code = command.show(request, request.run()) or 0
             sys.stdout.flush()  # a full disk shows here, not when Python exits
             return code
-    except UsageError as error:
-        refuse: Callable[[str], NoReturn] = args.usage_error
-        refuse(str(error))
     except BrokenPipeError:
         return 0
     except (KeyboardInterrupt, ScanInterrupted, TrainingInterrupted) as error:
         logger.error("%s", str(error) or "interrupted")
         return 130
     except (SeqmtlError, ValueError, OSError, ImportError, MemoryError) as error:
+        told = _of_an_option(error, args)
+        if told:
+            args.usage_error(told)
         if args.debug:
             raise
         is_of_data = isinstance(error, (SeqmtlError, ValueError))
         data = None if isinstance(error, ClusterError) else getattr(args, "data", None)
         logger.error("%s", _with_input(message_of(error), data if is_of_data else None, files))
         return 1
+
+
+def _of_an_option(error: Exception, args: argparse.Namespace) -> str | None:
+    """Return the message if an option has a wrong value, None if it is about data."""
+    text = str(error)
+    for action in args.usage_error.__self__._actions:
+        value = getattr(args, action.dest, None)
+        if value is None:
+            continue
+        rule = text.removeprefix(f"{action.dest} ")
+        if rule.startswith("must ") and rule != text:
+            return str(argparse.ArgumentError(action, rule))
+        if text.startswith(tuple(f"{flag}{end}" for flag in action.option_strings for end in " :")):
+            return text
+        values = value if isinstance(value, (list, tuple)) else [value]
+        words = {word for each in values for word in str(each).split(",")}
+        if isinstance(error, UnknownTaskError) and any(repr(word) in text for word in words):
+            return str(argparse.ArgumentError(action, text))
+    return text if isinstance(error, UsageError) else None
 
 
 def _with_input(text: str, data: str | None, files: FilesOfACommand) -> str:

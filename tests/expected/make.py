@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import seqmtl
+from seqmtl.cli.main import build_parser, parsers_of
 from seqmtl.cli.main import main as seqmtl_main
 from seqmtl.scan.writers import SUFFIXES
 
