@@ -67,6 +67,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a question for what was probably meant, or ""."""
+    """Return a question for what was probably meant, or nothing."""
     near = get_close_matches(word, [*map(str, known)], n=1, cutoff=_ALIKE)
-    return f"; did you mean {near[0]}?" if near else ""
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -85,11 +85,14 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(
         prog="seqmtl", dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS
     )
-    is_asked = words[:1] and words[0].replace("-", "_") in " ".join(GROUPS.values()).split()
-    for title, names in GROUPS.items():
+    groups = {title: names.split() for title, names in GROUPS.items()}
+    asked = [
+        name for names in groups.values() for name in names if name.replace("_", "-") in words[:1]
+    ]
+    for title, names in groups.items():
         group = parser.add_argument_group(title)
-        for name in names.split():
-            if not is_asked or name.replace("_", "-") == words[0]:
+        for name in names:
+            if name in (asked or names):
                 import_module(f"seqmtl.cli.{name}").COMMAND.add_to(subparsers)
                 group._group_actions.append(subparsers._choices_actions[-1])
     return parser
