@@ -183,7 +183,7 @@ def test_wrong_requests_are_refused_before_anything_is_written(
     model, tmp_path, explain, options, message
 ):
     out = tmp_path / "out"
-    assert message in explain(model, *options, "-o", out, code=1)
+    assert message in explain(model, *options, "-o", out, code="refused")
     assert not out.exists()
 
 

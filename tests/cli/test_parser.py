@@ -14,8 +14,8 @@ def test_without_a_command_all_are_listed_and_that_is_a_usage_error(seqmtl):
     shown = seqmtl("", 2)
     assert shown.out == ""
     assert shown.err == seqmtl("--help").out == seqmtl("help").out
-    listed = re.findall(r"^  (\w[\w-]*)   +\S", shown.err.split("examples:")[0], re.MULTILINE)
-    assert listed == [name for name in parsers_of(build_parser())]
+    listed = re.findall(r"^  (\w[\w-]*)  +\S", shown.err.split("examples:")[0], re.MULTILINE)
+    assert listed == [*parsers_of(build_parser())]
     assert listed[0] == "annotate"
     titles = [line[:-1] for line in shown.err.splitlines() if re.fullmatch(r"[a-z].*:", line)]
     assert titles == ["options", *GROUPS, "examples"]

@@ -16,7 +16,10 @@ from tests.oracles.pairs import open_contigs, whole_contig
 
 
 def _run(*arguments):
-    return main([*map(str, arguments), "-q"])
+    try:
+        return main([*map(str, arguments), "-q"])
+    except SystemExit as stop:  # an option has a wrong value
+        return stop.code
 
 
 def _scan(case, out, *options):
@@ -244,7 +247,7 @@ def test_what_a_paired_scan_cannot_do(case, capsys, tmp_path):
         ((case / "splice", "-o", "-"), "has a file for donors and one for acceptors"),
         ((case / "donor", "--format", "introns", "-o", tmp_path / "x"), "introns need a model of"),
     ):
-        assert _run("scan", words[0], genome, "--organism", "a", *words[1:]) == 1
+        assert _run("scan", words[0], genome, "--organism", "a", *words[1:]) in (1, 2)
         assert message in capsys.readouterr().err
 
 
