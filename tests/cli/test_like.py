@@ -198,7 +198,7 @@ def test_a_taxonomy_dump_places_organisms_in_every_command(dump, genome, vcf, wr
             found.append([line for line in text.splitlines() if not line.startswith("##")])
             if options is place:
                 assert "cypress, scored as Cupressus sempervirens: nearest relative" in shown.err
-                assert "nearest relative a_thaliana, distant (2 in the tree " in shown.err
+                assert "nearest relative a_thaliana, far (2 in the tree " in shown.err
                 assert "AUPRC" not in shown.err  # figures are for distances of the shipped tree
         assert found[0] == found[1] != [], command
 

@@ -59,7 +59,7 @@ def test_another_organism_is_refused_and_nothing_is_written(folder, run):
             "explain model -o out", "variants model --vcf v.vcf --fasta g.fa -o out.vcf",
         ):  # fmt: skip
             error = run(f"{command} --organism '{name}'", 2)
-            assert f"seqmtl: error: task {name!r} " in error, command
+            assert f"error: --organism: task {name!r} " in error, command
             assert contents(folder) == before, command
 
 
