@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from seqmtl.pairs.regions import KnownSites
 
 _FEWEST_BASES = 4  # of an intron: its two sites
-_ENOUGH = 50  # introns that count as much as all those of relatives, and tell the shortest one
+_ENOUGH = 50  # introns of an organism that count as much as all those of its relatives
 _TAIL = 0.02  # share of introns of any length
 _REACH = 1.5  # the longest intron in a table, in units of the 99 % quantile
 _TABLE = 4_000  # bases of the longest one in any table, since time grows with it

@@ -252,10 +252,7 @@ def test_predict_says_that_it_cannot(case, capsys):
         ("donor acceptor donors donors", "must be a dataset of acceptors"),
         ("donor acceptor donors acceptors_of_a", "b"),
         ("donor renamed donors acceptors", "z"),
-        (
-            "donor acceptor donors acceptors --split train",
-            "--split must be one of valid, test, got 'train'",
-        ),
+        ("donor acceptor donors acceptors --split train", "--split must be one of valid, test"),
         ("splice acceptor donors acceptors", "is a model of pairs, not of weights"),
     ],
 )
