@@ -69,6 +69,18 @@ def test_the_model_is_that_of_the_function(adapt, found, folder, tmp_path, seqmt
     assert "weights of the relatives 0." in shown
 
 
+def test_place_trust_and_time_are_told_in_a_line(adapt, found, folder):
+    told = adapt(f"--tree {folder}/tree.nwk").splitlines()[-1]
+    entry = found().training["adapted"]["man"]
+    trust = sum(float(x) * weight for x, weight in entry["trust"].items())
+    first = max(entry["relatives"], key=entry["relatives"].get)
+    assert re.search(
+        r"new\.seqmtl: man, 60 windows with \d+ true sites; placed by man in the tree tree.nwk, 2 "
+        rf"from ape, the nearest; {first} counts most \({entry['relatives'][first]:.2f}\), trust "
+        rf"{trust:.2f}; \d+\.\d s$", told
+    )  # fmt: skip
+
+
 def test_a_table_without_organisms_is_of_the_one_named_and_prevalences_hold(adapt, found):
     adapt("--prevalence 0.01", data="plain.tsv")
     assert found().training["tasks"]["man"]["n"] == 60

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 
 import numpy as np
 import pytest
@@ -225,6 +226,19 @@ def test_regions_and_soft_masked_sites(case, expected, tmp_path):
     assert 3 < len(found) < len(every) - 20
     assert found.keys() == wanted.keys()
     assert_allclose([found[key] for key in wanted], list(wanted.values()), atol=2e-5)
+
+
+def test_the_counts_that_are_told_add_up(case, tmp_path, capsys):
+    genome = case / "sim/genomes/a.fa"
+    words = ["scan", case / "splice", genome, "--organism", "a", "-o", tmp_path / "x.bed"]
+    assert main([*map(str, words), "--format", "introns"]) == 0
+    told = re.search(
+        r"(\d+) candidates, (\d+) removed by min_probability, (\d+) left; (\d+) introns written",
+        capsys.readouterr().err,
+    )
+    candidates, removed, left, introns = map(int, told.groups())
+    assert candidates == removed + left
+    assert introns == len(_introns(_rows(tmp_path / "x.bed"))) > 0
 
 
 def test_strands_contigs_and_filters(case, expected, tmp_path):
