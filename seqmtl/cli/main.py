@@ -22,6 +22,7 @@ from seqmtl.cli._console import setup_logging, warnings_as_messages
 from seqmtl.cli._parser import Parser
 from seqmtl.exceptions import (
     ClusterError,
+    InputFormatError,
     ScanInterrupted,
     SeqmtlError,
     TrainingInterrupted,
@@ -163,6 +164,8 @@ def _run(args: argparse.Namespace, command_line: str, files: FilesOfACommand) ->
 
 def _of_an_option(error: Exception, args: argparse.Namespace) -> str | None:
     """Return the message if an option has a wrong value, None if it is about data."""
+    if isinstance(error, InputFormatError):
+        return None
     text = str(error)
     for action in args.usage_error.__self__._actions:
         value = getattr(args, action.dest, None)
