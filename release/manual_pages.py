@@ -43,7 +43,7 @@ def pages(root: str, version: str) -> dict[str, str]:
         notes = (each.epilog or "").replace("\\", "\\\\").replace("-", "\\-")
         notes = re.sub(r"(?m)^(?=[.'])", r"\\&", notes)
         about = {"project_name": "seqmtl", "version": version, "manual_title": "seqmtl"}
-        summary = " ".join((each.description or "").split("\n")[0].split())
+        summary = re.split(r"[:.]\s", " ".join((each.description or "").split()))[0]
         each.prog, each.epilog = name, None
         page = Manpage(each, {**about, "description": summary})
         page.add_section("examples and notes", ">", f".nf\n{notes}\n.fi")
