@@ -44,8 +44,9 @@ def pages(root: str, version: str) -> dict[str, str]:
         notes = re.sub(r"(?m)^(?=[.'])", r"\\&", notes)
         about = {"project_name": "seqmtl", "version": version, "manual_title": "seqmtl"}
         summary = re.split(r"[:.]\s", " ".join((each.description or "").split()))[0]
-        each.prog, each.epilog = name, None
+        each.epilog = None
         page = Manpage(each, {**about, "description": summary})
+        page.prog = name
         page.add_section("examples and notes", ">", f".nf\n{notes}\n.fi")
         found[f"{name}.1"] = str(page)
     return found
