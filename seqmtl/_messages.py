@@ -46,6 +46,11 @@ def forget_told() -> None:
     _told.clear()
 
 
+def least_heard() -> int:
+    """Return the level from which messages are heard in this thread."""
+    return _least.get()
+
+
 def message_of(error: BaseException) -> str:
     """Format an error; system errors lose their errno, and name the file or standard output."""
     if isinstance(error, OSError) and error.strerror:
