@@ -183,7 +183,7 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     assert n == json.loads((out / "summary.json").read_text())["introns_from"]["0.5"]
     assert min(right / n, right / true) > 0.8
     assert "<h1>Introns of c</h1>" in (tmp_path / "page.html").read_text()
-    shown = seqmtl(f"report {out} --annotation d={truth} -o {tmp_path}/page.html", 1).err
+    shown = seqmtl(f"report {out} --annotation d={truth} -o {tmp_path}/page.html", 2).err
     assert "has no introns of d by seqmtl annotate, but of c" in shown
 
 
