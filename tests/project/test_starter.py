@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from seqmtl import Windows, load_model, read_windows
+from seqmtl import Windows, load_model
 from seqmtl.cli.main import main
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
