@@ -1,15 +1,16 @@
-"""Pieces of HTML; external text is escaped by `text`. The template of the page is page.html."""
+"""Pictures, tables and sections of the page, whose template is page.html."""
 
 from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from seqmtl.evaluation.figures import render
+from seqmtl._html import Markup, element, join, table
+from seqmtl._style import render
 from seqmtl.evaluation.tables import Column, cells
 from seqmtl.files.streams import read_text
 
@@ -18,68 +19,6 @@ if TYPE_CHECKING:
 
 _PAGE = Path(__file__).with_name("page.html")
 _MEDIA_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
-
-
-class Markup(str):
-    """A string that is already HTML."""
-
-    __slots__ = ()
-
-
-def text(value: object) -> Markup:
-    """Return `value` as HTML: escaped, unless it is Markup."""
-    return value if isinstance(value, Markup) else Markup(html.escape(str(value)))
-
-
-def join(parts: Iterable[object], separator: str = "\n") -> Markup:
-    """Join pieces, escaping each unless it is Markup."""
-    return Markup(separator.join(text(part) for part in parts))
-
-
-def element(name: str, content: object, **attributes: object) -> Markup:
-    """Return one element with escaped attribute values; `class_` stands for class."""
-    shown = "".join(
-        f' {key.rstrip("_")}="{html.escape(str(value))}"' for key, value in attributes.items()
-    )
-    return Markup(f"<{name}{shown}>{text(content)}</{name}>")
-
-
-def table(
-    head: Sequence[object],
-    rows: Sequence[Sequence[object]],
-    caption: str,
-    *,
-    has_total: bool = False,
-) -> Markup:
-    """Return a table, or nothing if it has no rows.
-
-    Parameters
-    ----------
-    head : sequence
-        Headings of the columns.
-    rows : sequence of sequence
-        Cells; the first in a row is its heading.
-    caption : str
-        Sentence above the table.
-    has_total : bool, default False
-        Whether the last row is a total of the others.
-    """
-    if not rows:
-        return Markup()
-    lines = [
-        join([element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])], "")
-        for row in rows
-    ]
-    body = [element("tr", line) for line in lines]
-    if has_total:
-        body[-1] = element("tr", lines[-1], class_="total")
-    headings = join(element("th", cell, scope="col") for cell in head)
-    parts = [
-        element("caption", caption),
-        element("thead", element("tr", headings)),
-        element("tbody", join(body)),
-    ]
-    return element("div", element("table", join(parts)), class_="scroll")
 
 
 def column_table(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from seqmtl.compare.figure import Cells, draw_bars
+from seqmtl.compare.figure import Cells, draw_dots
 from seqmtl.compare.results import MEAN, Cell, best_of
 from seqmtl.evaluation.curves import draw_reliability
 from seqmtl.evaluation.metrics import RECALLS
@@ -159,7 +159,7 @@ def results(over: str, methods: Mapping[str, Mapping[str, Any]]) -> Markup:
     return join(
         [
             *(_best_in_bold(title, cells, caption) for title, cells in tables.items()),
-            picture(draw_bars(tables, [0.5, 0.0]), title, f"The same, over {over}."),
+            picture(draw_dots(tables), title, f"The same, over {over}."),
             _genome_table(methods),
         ]
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from seqmtl._names import NameIndex, match_names
 from seqmtl._version import __version__
-from seqmtl.evaluation.figures import save_figure
+from seqmtl._style import save_figure
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.explain import (
     Oligomer,

@@ -118,7 +118,7 @@ def _calibrated(
 
     from seqmtl._names import match_names
     from seqmtl.evaluation import calibration_error, draw_reliability, expected_sites
-    from seqmtl.evaluation.figures import save_figure
+    from seqmtl._style import save_figure
     from seqmtl.models.probability_curve import cross_fitted, weights_for_prevalence
 
     by_task: dict[str, Any] = {}

@@ -13,7 +13,7 @@ from matplotlib.image import imread
 from sklearn.metrics import auc, average_precision_score, roc_auc_score
 
 from seqmtl.evaluation import draw_curves, draw_reliability, expected_sites
-from seqmtl.evaluation.figures import line_look, plain_text, render, save_figure
+from seqmtl._style import line_look, plain_text, render, save_figure
 from seqmtl.exceptions import SeqmtlError
 
 

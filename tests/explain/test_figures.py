@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqmtl import WeightedDegree
-from seqmtl.evaluation.figures import figure_style, new_figure, render
+from seqmtl._style import figure_style, new_figure, render
 from seqmtl.explain import (
     contributions,
     differential,
