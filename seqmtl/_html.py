@@ -73,11 +73,11 @@ def table(
         body[-1] = element("tr", lines[-1], class_="total")
     headings = join(element("th", cell, scope="col") for cell in head)
     parts = [
-        element("caption", caption),
         element("thead", element("tr", headings)),
         element("tbody", join(body)),
     ]
-    return element("div", element("table", join(parts)), class_="scroll")
+    told = element("p", caption, class_="caption")
+    return join([told, element("div", element("table", join(parts)), class_="scroll", tabindex=0)])
 
 
 def svg(width: float, height: float, parts: Iterable[object], label: str) -> Markup:

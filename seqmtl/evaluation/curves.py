@@ -189,7 +189,7 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
     columns = min(_PER_ROW, max(len(drawn), 1))
     rows = max(-(-len(drawn) // columns), 1)
     most = max((row["n"] for _, t in drawn for row in t["reliability"]), default=1)
-    powers = [power for power in (1, 100, 10_000, 1_000_000, 100_000_000) if power <= most]
+    powers = [power for power in (10, 1_000, 100_000, 10_000_000, 1_000_000_000) if power <= most]
     with figure_style():
         figure = new_figure(WIDTH if columns > 1 else WIDTH / 2, 0.4 + 3.1 * rows)
         grid = figure.subplots(
@@ -239,7 +239,7 @@ def _draw_bins(shares: Axes, counts: Axes, rows: Sequence[Mapping[str, Any]]) ->
     counts.plot(x, n, "-", marker=MARKERS[2], color=GREY, linewidth=1)
     counts.plot(x, n_true, "-o", color=PALETTE[0], linewidth=1)
     counts.set(xscale="logit", yscale="symlog", xlim=ends)
-    counts.set_xticks(ticks, names)
+    counts.set_xticks(ticks[::2], names[::2])
     for axis in (counts.xaxis, counts.yaxis):
         axis.set_minor_locator(NullLocator())
     for axes in (shares, counts):

@@ -19,7 +19,7 @@ from seqmtl.io.transcripts import Transcript
 logger = logging.getLogger(__name__)
 
 _CALLED = 0.5  # probability from which an intron counts as called
-_SHORTEST, _LONGEST, _INTRONS = 3_000, 60_000, 20  # bases; median introns in a stretch
+_SHORTEST, _LONGEST, _INTRONS = 6_000, 60_000, 20  # bases; median introns in a stretch
 _LANES = 3  # of transcripts
 _SIDE, _WIDTH, _SITES, _ROOF, _LANE = 96, 1000, 40, 26, 15  # CSS pixels
 _DONOR, _ACCEPTOR = PALETTE[0], PALETTE[1]
