@@ -336,9 +336,7 @@ def to_markdown(document: Document) -> str:
             shown = [f"**{cell}**" if m in best else str(cell) for m, cell in cells.items()]
             rows.append([name.replace("|", r"\|"), *shown])
         parts.append(_aligned(rows))
-    return "\n".join(
-        [*parts, f"{spread_text(document)}; {BOLD}.\n{OVER_WINDOWS}\n"]
-    )
+    return "\n".join([*parts, f"{spread_text(document)}; {BOLD}.\n{OVER_WINDOWS}\n"])
 
 
 def spread_text(document: Document) -> str:

@@ -142,10 +142,7 @@ def _draw_roc(axes: Axes, shown: Sequence[_Curves]) -> None:
 
 def _draw_lines(axes: Axes, points: Sequence[Any], **look: Any) -> list[Any]:
     """Draw a line for the points of every task, each with its own look."""
-    return [
-        axes.plot(x, y, **line_look(index), **look)[0]
-        for index, (x, y) in enumerate(points)
-    ]
+    return [axes.plot(x, y, **line_look(index), **look)[0] for index, (x, y) in enumerate(points)]
 
 
 def _unit_square(axes: Axes, xlabel: str, ylabel: str) -> None:

@@ -49,9 +49,7 @@ def draw_path(
         figure = new_figure(15.5, 4.6 + 0.16 * rows)
         along, front, weights = figure.subplots(1, 3)
         _draw_lines(along, x, change, tasks)
-        along.set(
-            title="Objectives of the tasks", ylabel=f"change from p = {p[base]:g}, %"
-        )
+        along.set(title="Objectives of the tasks", ylabel=f"change from p = {p[base]:g}, %")
         _draw_front(front, p, objectives, tasks)
         _draw_lines(weights, x, theta, kernels)
         weights.set(title="Kernel weights", ylabel="weight")
@@ -75,9 +73,7 @@ def _draw_lines(
         axes.plot(x, column, marker=".", linewidth=1.4, label=label, **line_look(index))
     axes.axvline(1.0, color=GREY, linewidth=0.8, linestyle=":")
     axes.grid()
-    axes.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, fontsize=SMALL
-    )
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, fontsize=SMALL)
 
 
 def _mark_trade_offs(axes: Axes, finite: NDArray[np.float64], infinite: float | None) -> None:
@@ -107,7 +103,11 @@ def _draw_front(
     axes.scatter(x, y, s=26, zorder=3, **{"color": line_look(0)["color"]})
     for i in _with_room(x, y):
         axes.annotate(
-            f"p = {p[i]:.3g}", (x[i], y[i]), xytext=(5, 4), textcoords="offset points", fontsize=SMALL
+            f"p = {p[i]:.3g}",
+            (x[i], y[i]),
+            xytext=(5, 4),
+            textcoords="offset points",
+            fontsize=SMALL,
         )
     axes.ticklabel_format(useOffset=False)
     axes.locator_params(axis="x", nbins=6)

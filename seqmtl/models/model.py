@@ -431,8 +431,10 @@ class MultiTaskModel(Model):
         return [str(own), f"  and {n} relative{'s' * (n > 1)} without data"]
 
     def __repr__(self) -> str:
-        names = ", ".join(self.tasks[:5]) + ", ..." * (len(self.tasks) > 5)
-        return f"MultiTaskModel of {names}: {self.W.shape[0]:,} features of {self.features}"
+        return f"{super().__repr__()}: {self.W.shape[0]:,} features of {self.features}"
+
+    def _pictures(self) -> list[str]:
+        return [self.kernel.restrict(self.tasks)._repr_html_()]
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays = pack_weights(self.W)

@@ -165,7 +165,9 @@ class Signal:
         """Tell whether two models have the same weights, or, if unknown, the same metrics."""
         if one in self.models and other in self.models:
             a, b = self.models[one], self.models[other]
-            return a.tasks == b.tasks and np.array_equal(a.W, b.W) and np.array_equal(a.bias, b.bias)
+            return (
+                a.tasks == b.tasks and np.array_equal(a.W, b.W) and np.array_equal(a.bias, b.bias)
+            )
         tasks = [self.metrics[name]["tasks"] for name in (one, other)]
         values = [
             {name: (task["auroc"], task["auprc_genome"]) for name, task in own.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from seqmtl._html import Markup, element, join, table
@@ -119,7 +119,9 @@ def _pairs(contents: FolderContents) -> Markup:
         "What the paired models are from: annotated introns, the shortest and the longest "
         "in the table of lengths (bases), coding bases, and held-out true sites"
     )
-    return join([*parts, details("What paired models are from", [column_table(columns, rows, caption)])])
+    return join(
+        [*parts, details("What paired models are from", [column_table(columns, rows, caption)])]
+    )
 
 
 def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:

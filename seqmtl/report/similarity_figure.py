@@ -188,7 +188,9 @@ class _Sheet:
         axes.tick_params(length=0, labelsize=self.font)
         M = self.kernel.n_kernels
         is_compared = self.small is not self.kernel
-        axes.set_title("Cosines" if is_compared else f"Mean of {M} kernels" if M > 1 else "Similarity")
+        axes.set_title(
+            "Cosines" if is_compared else f"Mean of {M} kernels" if M > 1 else "Similarity"
+        )
         if len(self.names) <= _MOST_NUMBERS:
             _write_numbers(axes, self.matrix, image)
         self._draw_bar(image, self.bar_left, top, min(self.side, 2.6))

@@ -128,7 +128,10 @@ def _step_of(contents: FolderContents, signal: Signal) -> tuple[str, str] | None
         return None
     if not signal.models:
         model = contents.place(signal.name)
-        return f"train a model of {signal.text}", f"seqmtl train {signal.folder} --tree eukaryotes -o {model}"
+        return (
+            f"train a model of {signal.text}",
+            f"seqmtl train {signal.folder} --tree eukaryotes -o {model}",
+        )
     model, main = contents.place(signal.main), signal.models[signal.main]
     if main.kind == "classification" and not main.curves:
         return (

@@ -12,8 +12,8 @@ import pytest
 from matplotlib.image import imread
 from sklearn.metrics import auc, average_precision_score, roc_auc_score
 
-from seqmtl.evaluation import draw_curves, draw_reliability, expected_sites
 from seqmtl._style import line_look, plain_text, render, save_figure
+from seqmtl.evaluation import draw_curves, draw_reliability, expected_sites
 from seqmtl.exceptions import SeqmtlError
 
 
