@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Colours of lines and points. No two of them look alike to colour-blind readers: they differ by
-#: 16 or more in CAM02-UCS as people without one of the three kinds of cones see them.
+#: 15 or more in CAM02-UCS as people without one of the three kinds of cones see them.
 PALETTE = ("#0060A8", "#D55E00", "#2BAA6A", "#CC79A7", "#E8B800", "#7CC8F5", "#000000")
 #: Colours of A, C, G, T, which differ by 17 or more.
 LETTER_COLOURS = ("#009E60", "#08519C", "#F0A500", "#A61C1C")
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
-INK, GREY, FAINT, GRID, SHADE = "#2b3440", "#6b7580", "#b4bcc5", "#e6e9ed", "#f4ead0"
+INK, GREY, FAINT, GRID, PALE = "#2b3440", "#6b7580", "#b4bcc5", "#e6e9ed", "#f3f5f7"
+SHADE = "#f4ead0"  # of a site
 #: Colour maps: from nothing to much, and from less to more.
 SEQUENTIAL, DIVERGING = "Blues", "RdBu"
 WIDTH = 6.6  # inches, of a whole picture
@@ -153,7 +154,7 @@ def render(figure: Figure, file_format: str) -> bytes:
         if layout is not None:  # once for all formats, without the drawing that savefig would add
             layout.execute(figure)
             figure.set_layout_engine(None)
-        figure.savefig(stream, format=file_format, dpi=130, metadata=metadata)
+        figure.savefig(stream, format=file_format, dpi=200, metadata=metadata)
     return stream.getvalue()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._style import GREY, WIDTH, figure_style, new_figure, plain_text, point_look
+from seqmtl._style import GREY, PALE, WIDTH, figure_style, new_figure, plain_text, point_look
 from seqmtl.compare.results import METRICS, Cell, Document, summarize
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _draw_panel(axes: Axes, table: Cells, methods: list[str]) -> NDArray[np.floa
         axes.plot(means, y, linestyle="none", label=plain_text(method), **look)
     for place in places[1:-1]:
         axes.axhline(place - 0.5, color="white", linewidth=3, zorder=0.6)
-    axes.axhspan(places[-1] - 0.5, places[-1] + 0.5, color="#f3f5f7", zorder=0.5)
+    axes.axhspan(places[-1] - 0.5, places[-1] + 0.5, color=PALE, zorder=0.5)
     axes.set(ylim=(places[-1] + 0.5, -0.5))
     axes.margins(x=0.04)
     axes.locator_params(axis="x", nbins=5)

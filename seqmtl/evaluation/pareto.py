@@ -103,11 +103,7 @@ def _draw_front(
     axes.scatter(x, y, s=26, zorder=3, **{"color": line_look(0)["color"]})
     for i in _with_room(x, y):
         axes.annotate(
-            f"p = {p[i]:.3g}",
-            (x[i], y[i]),
-            xytext=(5, 4),
-            textcoords="offset points",
-            fontsize=SMALL,
+            f"p = {p[i]:.3g}", (x[i], y[i]), (5, 4), textcoords="offset points", fontsize=SMALL
         )
     axes.ticklabel_format(useOffset=False)
     axes.locator_params(axis="x", nbins=6)

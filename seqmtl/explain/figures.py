@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _REACH = 20  # bases to either side of the site
-_FARTHEST, _FAR = 60, 0.3  # bases, for stacks that are as tall as this share of the tallest
+_FARTHEST, _FAR = 40, 0.3  # bases, for stacks that are as tall as this share of the tallest
 _FLAT = 0.04  # of the tallest stack: what is lower at the ends is cut off
 _X_LABEL = "bases from the site (0: its first base)"
 _EFFECT = "change of the score"
@@ -65,6 +65,7 @@ def draw_poim(found: Poim) -> Figure:
             loc="lower right", bbox_to_anchor=(1, 0.98), ncols=4, handlelength=1, borderpad=0
         )
         lines.grid()
+        _ticks(lines, found.positions.size)
     return figure
 
 

@@ -423,12 +423,9 @@ class MultiTaskModel(Model):
 
     def _kernel_text(self) -> list[str]:
         """Show the task kernel of the training tasks, and count their relatives."""
-        T, kernel = len(self.tasks), self.kernel
-        if len(kernel) == T:
-            return [str(kernel)]
-        own = TaskKernel(self.tasks, kernel.matrix[:T, :T], kernel.source)
-        n = len(kernel) - T
-        return [str(own), f"  and {n} relative{'s' * (n > 1)} without data"]
+        n = len(self.kernel) - len(self.tasks)
+        more = [f"  and {n} relative{'s' * (n > 1)} without data"] * bool(n)
+        return [str(self.kernel.restrict(self.tasks)), *more]
 
     def __repr__(self) -> str:
         return f"{super().__repr__()}: {self.W.shape[0]:,} features of {self.features}"

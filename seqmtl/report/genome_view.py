@@ -1,8 +1,7 @@
-"""One stretch of a genome: introns and sites that a scan called, and the genes that are annotated."""
+"""One stretch of a genome: introns and sites that a scan called, and annotated genes."""
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,14 +9,12 @@ from typing import Any, NamedTuple
 
 from seqmtl._html import Markup, box, element, join, line, svg, words
 from seqmtl._style import FAINT, GREY, INK, PALETTE
-from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import numbered_lines
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import REGIONS
 from seqmtl.io.transcripts import Transcript
 
-logger = logging.getLogger(__name__)
-
+INTRONS = "introns.gff3"  # end of the name of the introns of a scan
 _CALLED = 0.5  # probability from which an intron counts as called
 _SHORTEST, _LONGEST, _INTRONS = 6_000, 60_000, 20  # bases; median introns in a stretch
 _LANES = 3  # of transcripts
@@ -97,7 +94,7 @@ def find_stretch(
     annotation : str, optional
         File of genes.
     """
-    introns = [path for path in files if path.endswith("introns.gff3")]
+    introns = [path for path in files if path.endswith(INTRONS)]
     if not introns:
         return None
     by_contig: dict[str, list[Call]] = {}
@@ -115,11 +112,7 @@ def find_stretch(
         for path in (path for path in files if path.endswith(f".{name}.bed.gz")):
             calls += [call for contig, call in _calls(path) if _is_near(call, contig, found)]
     if annotation is not None:
-        try:
-            transcripts = read_annotation(annotation).transcripts
-        except (OSError, SeqmtlError) as error:
-            logger.warning("the genes are not drawn: %s", error)
-            transcripts = []
+        transcripts = read_annotation(annotation).transcripts
         found.transcripts = [t for t in transcripts if _is_near(t, t.contig, found)]
     return found
 
@@ -181,7 +174,7 @@ def _fullest(by_contig: Mapping[str, Sequence[Call]]) -> Stretch | None:
     return Stretch(contig, start, end, near)
 
 
-def test_regions(folder: str, organism: str) -> list[Region]:
+def held_out_regions(folder: str, organism: str) -> list[Region]:
     """Return the test regions of an organism in a dataset."""
     rows = (
         row.decode().rstrip("\n").split("\t")

@@ -10,13 +10,14 @@ from seqmtl._html import Markup, element, join, table
 from seqmtl.compare.figure import draw_comparison
 from seqmtl.compare.results import OVER_WINDOWS, spread_text
 from seqmtl.evaluation.tables import Column
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import write_lines
 from seqmtl.io.dataset import annotation_path
 from seqmtl.models.paired import expectation
 from seqmtl.report._html import column_table, details, drawing, picture, render_sections
 from seqmtl.report.figures import draw_learning_curves, draw_rounds, training_windows
 from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, read_folder
-from seqmtl.report.genome_view import Stretch, draw_stretch, find_stretch, test_regions
+from seqmtl.report.genome_view import INTRONS, Stretch, draw_stretch, find_stretch, held_out_regions
 from seqmtl.report.sections import OF_A_SIGNAL, reliability, results
 from seqmtl.report.words import name_contents, next_step, summarise
 from seqmtl.similarity.trees import read_tree
@@ -184,7 +185,7 @@ def _comparison(by_name: Mapping[str, Any]) -> Markup:
 
 def _stretches(contents: FolderContents) -> Markup:
     """Return a stretch of each of the first genomes whose introns were scanned."""
-    parts = []
+    parts: list[Markup] = []
     for name, summary in contents.scans.items():
         place = os.path.join(contents.path, os.path.dirname(name))
         for scan in summary["scans"]:
@@ -198,15 +199,21 @@ def _stretches(contents: FolderContents) -> Markup:
 
 
 def _stretch(contents: FolderContents, place: str, scan: Mapping[str, Any]) -> Stretch | None:
-    """Return the stretch to show of a scan whose summary is in the folder `place`."""
-    organism, regions, annotation = scan["organism"], [], None
+    """Return the stretch to show of a scan whose summary is in the folder `place`, if any."""
     names = [os.path.basename(path) for path in scan["files"]]
-    places = [os.path.join(folder, own) for own in names for folder in (place, f"{place}/..")]
-    for signal in contents.signals.values():
-        if organism in signal.dataset.get("organisms", {}):
-            regions = test_regions(signal.folder, organism)
-            annotation = annotation_path(signal.folder, organism, signal.dataset)
-    return find_stretch([path for path in places if os.path.isfile(path)], regions, annotation)
+    if not any(name.endswith(INTRONS) for name in names):
+        return None
+    try:
+        paths = [os.path.join(folder, own) for own in names for folder in (place, f"{place}/..")]
+        organism, regions, annotation = scan["organism"], [], None
+        for signal in contents.signals.values():
+            if organism in signal.dataset.get("organisms", {}):
+                regions = held_out_regions(signal.folder, organism)
+                annotation = annotation_path(signal.folder, organism, signal.dataset)
+        return find_stretch([path for path in paths if os.path.isfile(path)], regions, annotation)
+    except (OSError, ValueError, IndexError, SeqmtlError) as error:
+        contents.left_out.append(f"a stretch of the genome: {error}")
+        return None
 
 
 def _scans(contents: FolderContents) -> Markup:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from seqmtl.compare.results import MEAN, Cell, tie
+from seqmtl.models.base import Model
 from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, Signal
 from seqmtl.report.sections import metric_cells
 
@@ -149,14 +150,13 @@ def _step_of(contents: FolderContents, signal: Signal) -> tuple[str, str] | None
 
 def _scan_step(contents: FolderContents) -> tuple[str, str]:
     """Return how to score a genome, or what to do with one that was scored."""
-    paired = contents.paired or {
-        signal.main: signal.models[signal.main]
-        for signal in contents.signals.values()
-        if signal.models
+    models: dict[str, Model] = {
+        **contents.paired,
+        **{s.main: s.models[s.main] for s in contents.signals.values() if s.models},
     }
-    if not paired:
+    if not models:
         return "see what else there is", "seqmtl --help"
-    name, model = next(iter(paired.items()))
+    name, model = next(iter(models.items()))
     organisms = [scan["organism"] for own in contents.scans.values() for scan in own["scans"]]
     organism = next(iter(organisms), model.tasks[-1])
     command = f"seqmtl scan {contents.place(name)} GENOME.fa --organism {organism}"

@@ -140,7 +140,7 @@ class TestPicture:
         figure = draw_kernel(TaskKernel("abcd", K * 4))
         order = [label.get_text() for label in figure.axes[1].get_yticklabels()]
         assert abs(order.index("a") - order.index("c")) == 1
-        assert "Tree: 1 - K by average linkage" in _check_texts(figure)
+        assert "Tree: 1 - similarity by average linkage" in _check_texts(figure)
 
     @pytest.mark.parametrize("names", [["a"], ["a", "b", LONG]])
     def test_trivial_kernels(self, names):
