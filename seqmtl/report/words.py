@@ -44,7 +44,14 @@ def summarise(contents: FolderContents) -> str:
         for signal, methods in document["signals"].items()
         if (sentence := _with_partners(document["model"], signal, methods))
     ]
-    return "\n".join([*pairs, *(_sentence(signal) for signal in contents.signals.values())])
+    unlabelled = [
+        _without_labels(name, facts)
+        for model in contents.paired.values()
+        for name, facts in model.training.get("unlabelled", {}).items()
+    ]
+    return "\n".join(
+        [*pairs, *unlabelled, *(_sentence(signal) for signal in contents.signals.values())]
+    )
 
 
 def _with_partners(model: str, signal: str, methods: Mapping[str, Any]) -> str:
@@ -57,6 +64,19 @@ def _with_partners(model: str, signal: str, methods: Mapping[str, Any]) -> str:
         f"{what} whose partners are seen, too ({os.path.basename(model)}), reach a mean AUPRC "
         f"(genome) of {_with_interval(paired)}; by the site alone, {_with_interval(alone)}"
         f"{', a tie' if tie(alone, paired) else ''}."
+    )
+
+
+def _without_labels(name: str, facts: Mapping[str, Any]) -> str:
+    """Tell what was found in a genome without labels."""
+    last, n_doubts = facts["rounds"][-1], len(facts.get("doubts", []))
+    expected, sure = (sum(last[key]) for key in ("expected", "sure"))
+    doubts = (
+        f" There {'is a doubt' if n_doubts == 1 else 'are doubts'}: see below." if n_doubts else ""
+    )
+    return (
+        f"{name}, without labels: {expected:,.0f} donors and acceptors are expected in "
+        f"{facts['bases']:,} bases, {sure:,.0f} of them with a probability of .9 or more.{doubts}"
     )
 
 

@@ -54,7 +54,7 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
     table: str | None = option(
         "write means and spreads: .tsv or .md", metavar="FILE", kind=table, role="how"
     )
-    plot: str | None = _options.figure("bar chart by organism")
+    plot: str | None = _options.figure("means with intervals by organism")
     methods: tuple[str, ...] = _of_methods(
         "methods to run: individual, union, mtl (similarity from the tree), mkl (learned "
         "similarity), default (what seqmtl train does by default), unseen (each organism "

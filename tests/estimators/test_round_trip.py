@@ -64,5 +64,5 @@ def test_wrong_calls_say_which_is_right(tmp_path):
             call()
     with pytest.raises(ValueError, match=re.escape("use read_windows('donors')")):
         MultiTaskSVC().fit("donors")
-    with pytest.raises(InputFormatError, match="a folder must be a dataset with windows.tsv"):
+    with pytest.raises(InputFormatError, match=r"a folder must be a dataset with windows\.tsv"):
         read_windows(tmp_path)
