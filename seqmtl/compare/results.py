@@ -31,7 +31,7 @@ OVER_WINDOWS = (
 )
 
 #: What is bold in a table.
-BOLD = "bold leads its row by more than the intervals; without bold, no difference is that large"
+BOLD = "bold leads its row; what differs by less than an interval ties, and without bold all do"
 
 Document = Mapping[str, Any]
 
