@@ -53,7 +53,7 @@ def data(signal: Signal) -> Markup:
         "Check for leaks",
         _nested(summary["leakage"]),
         "Windows",
-        "What splits have in common, counted after all such windows were left out",
+        "What splits have in common in the end, duplicates left out",
     )
     more = details("What was left out, and what splits have in common", [left_out, leaks])
     return join([table(head, rows, caption), more])
