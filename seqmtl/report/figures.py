@@ -93,6 +93,8 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
     rounds : sequence of mapping
         ``training["unlabelled"][NAME]["rounds"]`` of a paired model.
     """
+    from matplotlib.ticker import LogLocator, NullLocator
+
     lengths = {"longest considered": "longest", "median called": "middle", "shortest": "shortest"}
     panels: dict[str, dict[str, list[float]]] = {
         "Donors and acceptors": {
@@ -114,6 +116,9 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=len(lines) - 1)
         figure.axes[0].set_ylim(0, None)
         figure.axes[1].set_yscale("log")
+        figure.axes[1].yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        figure.axes[1].yaxis.set_major_formatter("{x:,.0f}")
+        figure.axes[1].yaxis.set_minor_locator(NullLocator())
     return figure
 
 

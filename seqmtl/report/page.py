@@ -18,6 +18,7 @@ from seqmtl.report._html import column_table, details, drawing, picture, render_
 from seqmtl.report.figures import draw_learning_curves, draw_rounds, training_windows
 from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, read_folder
 from seqmtl.report.genome_view import INTRONS, Stretch, draw_stretch, find_stretch, held_out_regions
+from seqmtl.report.introns import introns
 from seqmtl.report.sections import OF_A_SIGNAL, reliability, results
 from seqmtl.report.words import name_contents, next_step, summarise
 from seqmtl.similarity.trees import read_tree
@@ -36,6 +37,7 @@ def write_folder_report(
     *,
     title: str | None = None,
     tree: str | None = None,
+    annotations: Mapping[str, str] | None = None,
     command: str = "",
     versions: Mapping[str, str] | None = None,
 ) -> FolderContents:
@@ -55,6 +57,8 @@ def write_folder_report(
     tree : str, optional
         Tree to draw beside the similarity, see :func:`~seqmtl.similarity.read_tree`. Default:
         average linkage of the similarity.
+    annotations : mapping of str to str, optional
+        Annotations of organisms whose introns were found without labels, to compare with.
     command : str, optional
         Command line that requested the page.
     versions : mapping of str to str, optional
@@ -69,7 +73,7 @@ def write_folder_report(
     ImportError
         If matplotlib is not installed.
     """
-    contents = read_folder(folder, None if tree is None else read_tree(tree))
+    contents = read_folder(folder, None if tree is None else read_tree(tree), annotations)
     sections = [(heading, section(contents)) for heading, section in _FIRST.items()]
     for signal in contents.signals.values():
         end = f": {signal.text}" if len(contents.signals) > 1 else ""
@@ -85,8 +89,10 @@ def write_folder_report(
 
 
 def _pairs(contents: FolderContents) -> Markup:
-    """Return the evaluations of paired models, and their layers."""
-    parts = []
+    """Return what paired models found without labels, their evaluations, and their layers."""
+    models = contents.paired.items()
+    unlabelled = _by_organism({name: own.training.get("unlabelled", {}) for name, own in models})
+    parts = [_rounds(name, facts) for name, facts in unlabelled.items()]
     for name, document in contents.pairs.items():
         for signal, methods in document["signals"].items():
             sites = SIGNAL_NAMES.get(signal, signal)
@@ -97,32 +103,39 @@ def _pairs(contents: FolderContents) -> Markup:
             shown = {way: methods[way] for way in WAYS}
             reliable = reliability(methods["paired"]["tasks"])
             parts += [element("h3", sites), results(over, shown, reliable)]
-    unlabelled = {
-        f"{name}: {organism}": facts
-        for name, model in contents.paired.items()
-        for organism, facts in model.training.get("unlabelled", {}).items()
-    }
-    parts += [_rounds(name, facts) for name, facts in unlabelled.items()]
     columns = [
-        Column("Model", "name"),
+        Column("Organism", "name"),
         Column("Introns", "n_introns", ","),
         Column("Shortest", "shortest", ","),
         Column("Longest", "longest", ","),
         Column("Coding bases", "n_coding", ","),
         Column("Sites fitted to", "n_sites", ","),
     ]
-    rows = [
-        {"name": f"{name}: {task}", **facts}
-        for name, model in contents.paired.items()
-        for task, facts in model.layer_facts().items()
-    ]
+    layers = _by_organism({name: own.layer_facts() for name, own in models})
+    rows = [{"name": name, **facts} for name, facts in layers.items()]
     caption = (
-        "What the paired models are from: annotated introns, the shortest and the longest "
-        "in the table of lengths (bases), coding bases, and held-out true sites"
+        "What the paired models are from: introns (annotated, or found without labels), the "
+        "shortest and the longest in the table of lengths (bases), coding bases, and held-out true "
+        "sites"
     )
     return join(
         [*parts, details("What paired models are from", [column_table(columns, rows, caption)])]
     )
+
+
+def _by_organism(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what models tell of organisms by organism, and by model where they differ."""
+    told: dict[str, dict[str, Any]] = {}
+    for model, organisms in models.items():
+        for organism, facts in organisms.items():
+            own = told.setdefault(organism, {})
+            if facts not in own.values():  # a model keeps those of the one that it is from
+                own[model] = facts
+    return {
+        f"{model}: {organism}" if len(own) > 1 else organism: facts
+        for organism, own in told.items()
+        for model, facts in own.items()
+    }
 
 
 def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
@@ -205,11 +218,12 @@ def _stretch(contents: FolderContents, place: str, scan: Mapping[str, Any]) -> S
         return None
     try:
         paths = [os.path.join(folder, own) for own in names for folder in (place, f"{place}/..")]
-        organism, regions, annotation = scan["organism"], [], None
+        organism, regions = scan["organism"], []
+        annotation = contents.annotations.get(organism)
         for signal in contents.signals.values():
             if organism in signal.dataset.get("organisms", {}):
                 regions = held_out_regions(signal.folder, organism)
-                annotation = annotation_path(signal.folder, organism, signal.dataset)
+                annotation = annotation or annotation_path(signal.folder, organism, signal.dataset)
         return find_stretch([path for path in paths if os.path.isfile(path)], regions, annotation)
     except (OSError, ValueError, IndexError, SeqmtlError) as error:
         contents.left_out.append(f"a stretch of the genome: {error}")
@@ -253,6 +267,7 @@ def _made(contents: FolderContents, command: str, versions: Mapping[str, str]) -
 
 #: Sections before those of the signals, and after them.
 _FIRST: dict[str, Callable[[FolderContents], Markup]] = {
+    "Introns": lambda contents: introns(contents.found.values()),
     "Donors and acceptors in pairs": _pairs,
     "A stretch of the genome": _stretches,
 }

@@ -18,8 +18,11 @@ _AUPRC = "auprc_genome"
 
 
 def name_contents(contents: FolderContents) -> str:
-    """Name the signals and their organisms."""
+    """Name the signals and their organisms, or where introns were found."""
     signals = contents.signals.values()
+    if contents.found:
+        names = list(dict.fromkeys(own.organism for own in contents.found.values()))
+        return f"Introns of {_listed(names) if len(names) <= _FEW else f'{len(names)} organisms'}"
     if not signals:
         return f"Introns by {_listed([f'{name}.seqmtl' for name in contents.paired])}"
     organisms = list(dict.fromkeys(name for signal in signals for name in signal.organisms))
@@ -37,7 +40,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def summarise(contents: FolderContents) -> str:
-    """Summarise the contents of the folder in a few sentences, those of paired models first."""
+    """Summarise the contents of the folder, a line each: introns found, paired models, others."""
     pairs = [
         sentence
         for document in contents.pairs.values()
