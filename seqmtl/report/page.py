@@ -151,18 +151,20 @@ def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
         Column("Moved", "moved", ".2f"),
     ]
     rows = [{"round": k, **found} for k, found in enumerate(facts["rounds"])]
-    caption = f"{name}, without labels: sites found in {facts['bases']:,} bases of its genome"
+    caption = (
+        f"{name}, without labels: sites found in {facts['bases']:,} bases of its genome, by the "
+        "relatives alone (round 0), and after each round of learning from what was found. Donors, "
+        "acceptors: expected numbers; sure: of probability .9 or more; kept: share of those of the "
+        "round before that still have .5; backwards: introns found in the genome read backwards, "
+        "where there are none, for each found forwards; moved: change of the site models' weights, "
+        "as a share."
+    )
     shown = details("Round by round", [column_table(columns, rows, caption)])
     if len(rows) > 1:
         drawn = picture(
             draw_rounds(facts["rounds"]),
             "Sites found, and lengths of introns, by round",
-            f"{name}: donors and acceptors, and the lengths of introns, by the relatives alone "
-            "(round 0), and after each round of learning from what was found. In the table: "
-            "expected numbers; sure: of probability .9 or more; kept: share of those of the round "
-            "before that still have .5; backwards: introns found in the genome read backwards, "
-            "where there are none, for each found forwards; moved: change of the site models' "
-            "weights, as a share.",
+            f"{name}: donors and acceptors, and the lengths of introns, by round.",
         )
         shown = join([drawn, shown])
     told = [element("p", f"{name}: {line}.") for line in expectation(facts)]

@@ -41,20 +41,22 @@ def _listed(names: Sequence[str]) -> str:
 
 def summarise(contents: FolderContents) -> str:
     """Summarise the contents of the folder, a line each: introns found, paired models, others."""
+    found = [own.sentence() for own in contents.found.values()]
+    told = {own.organism for own in contents.found.values()}
+    unlabelled = {
+        name: _without_labels(name, facts)
+        for model in contents.paired.values()
+        for name, facts in model.training.get("unlabelled", {}).items()
+        if name not in told
+    }
     pairs = [
         sentence
         for document in contents.pairs.values()
         for signal, methods in document["signals"].items()
         if (sentence := _with_partners(document["model"], signal, methods))
     ]
-    unlabelled = [
-        _without_labels(name, facts)
-        for model in contents.paired.values()
-        for name, facts in model.training.get("unlabelled", {}).items()
-    ]
-    return "\n".join(
-        [*pairs, *unlabelled, *(_sentence(signal) for signal in contents.signals.values())]
-    )
+    signals = [_sentence(signal) for signal in contents.signals.values()]
+    return "\n".join([*found, *unlabelled.values(), *pairs, *signals])
 
 
 def _with_partners(model: str, signal: str, methods: Mapping[str, Any]) -> str:
