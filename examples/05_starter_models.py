@@ -105,7 +105,8 @@ def make(data: Path, signal: str, without: str | None = None) -> MultiTaskModel:
         rows = test[test.tasks == name]
         scores = model.decision_function(rows, name)
         model.calibrate(name, scores, rows.labels, prevalence=shares[name])
-        found[name] = metrics(rows, scores)
+        rows = measured(rows)
+        found[name] = metrics(rows, model.decision_function(rows, name))
         show(signal, name, found[name], f"prevalence {model.prevalence(name):.5f}")
     if without:
         return model
@@ -191,7 +192,7 @@ def left_out(
 ) -> dict[str, Any]:
     """Return the accuracy of the other organisms on one, without a label of it."""
     model = fit(train[train.tasks != name])
-    rows = test[test.tasks == name]
+    rows = measured(test[test.tasks == name])
     scores = model.adapt(name, like=name).decision_function(rows, name, from_relatives=True)
     placed = place(model.kernel, model.tasks, name, like=name)
     found = {"nearest": placed.nearest, "distance": placed.distance}
@@ -201,13 +202,15 @@ def left_out(
     }
 
 
+def measured(rows: Windows) -> Windows:
+    """Return the rows that count: of vertebrates, too, about 3 decoys a site."""
+    decoys = np.flatnonzero(rows.labels < 0)
+    step = decoys.size // (3 * int((rows.labels > 0).sum())) if rows.tasks[0] in VERTEBRATES else 1
+    return rows[np.sort(np.concatenate([np.flatnonzero(rows.labels > 0), decoys[::step]]))]
+
+
 def metrics(rows: Windows, scores: Any) -> dict[str, Any]:
-    """Return AUROC and AUPRC with their intervals; of vertebrates, with 3 decoys a site, too."""
-    if rows.tasks[0] in VERTEBRATES:
-        decoys = np.flatnonzero(rows.labels < 0)
-        few = decoys[:: decoys.size // (3 * int((rows.labels > 0).sum()))]
-        kept = np.sort(np.concatenate([np.flatnonzero(rows.labels > 0), few]))
-        rows, scores = rows[kept], scores[kept]
+    """Return AUROC and AUPRC with their intervals."""
     return evaluate(rows.labels, scores, rows.tasks, n_bootstrap=200)["tasks"][rows.tasks[0]]
 
 

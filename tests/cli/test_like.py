@@ -84,7 +84,7 @@ def test_like_an_organism_of_the_model_is_that_organism(scan):
         ("--like bee --tree nowhere.nwk", "nowhere.nwk"),
         ("--like bee --organism fly", "in the model already"),
         ("--like auto --tree metazoa", "--like auto uses no tree"),
-        ("", "the model has 5 organisms; name one"),
+        ("", "the model has 8 organisms; name one"),
     ],
 )
 def test_bad_input(scan, options, message):
@@ -161,7 +161,8 @@ def dump(tmp_path_factory):
         (7227, 50557, "Drosophila melanogaster"), (6239, 33208, "Caenorhabditis elegans"),
         (33090, 2759, "Viridiplantae"), (3702, 33090, "Arabidopsis thaliana"),
         (13469, 33090, "Cupressus sempervirens"), (5833, 2759, "Plasmodium falciparum"),
-        (4932, 2759, "Saccharomyces cerevisiae"),
+        (4932, 2759, "Saccharomyces cerevisiae"), (40674, 33208, "Mammalia"),
+        (9606, 40674, "Homo sapiens"), (10090, 40674, "Mus musculus"), (9685, 40674, "Felis catus"),
     ]  # fmt: skip
     for file, form in (("nodes", "{0}\t|\t{1}\t|\tno rank\t|\n"),
                        ("names", "{0}\t|\t{2}\t|\t\t|\tscientific name\t|\n")):  # fmt: skip
@@ -227,15 +228,15 @@ def test_variants_are_scored_for_an_organism_it_lacks(genome, vcf, tmp_path, seq
 
 
 def test_the_models_take_windows_of_a_dataset_of_the_defaults(tmp_path, seqmtl):
-    options = "--tree '(fly:1,cat:1);' --chromosome-length 50000 --no-windows -q"
+    options = "--tree '(fly:1,dog:1);' --chromosome-length 50000 --no-windows -q"
     seqmtl(f"simulate {options} -o {tmp_path}")
     for signal in ("donor", "acceptor"):
         (tmp_path / "d.toml").write_text(
-            f'signal = "{signal}"\nsplit.by = "contigs"\n[organisms.cat]\n'
-            'genome = "genomes/cat.fa"\nannotation = "annotation/cat.gff3"\n'
+            f'signal = "{signal}"\nsplit.by = "contigs"\n[organisms.dog]\n'
+            'genome = "genomes/dog.fa"\nannotation = "annotation/dog.gff3"\n'
         )
         data, new = tmp_path / signal, tmp_path / f"{signal}.seqmtl"
         seqmtl(f"dataset {tmp_path}/d.toml -o {data} -q")
-        seqmtl(f"evaluate starter:{signal} {data} --organism cat --like chimp")
-        seqmtl(f"adapt starter:{signal} {data} --organism cat -o {new}")
-        assert MultiTaskModel.load(new).training["tasks"]["cat"]["n_positive"] > 10
+        seqmtl(f"evaluate starter:{signal} {data} --organism dog --like chimp")
+        seqmtl(f"adapt starter:{signal} {data} --organism dog -o {new}")
+        assert MultiTaskModel.load(new).training["tasks"]["dog"]["n_positive"] > 10

@@ -28,7 +28,7 @@ LIMIT = 2.2e6  # bytes
 
 FIGURES = re.compile(
     r"^\| (donor|acceptor)s: ([a-z]_[a-z]+) \| [\d,]+ \| [\d,]+ \| (\.\d+) \| (\.\d+) "
-    r"\((\.\d+) to (\.\d+)\) \|",
+    r"\((\.\d+) to (1?\.\d+)\) \|",
     re.MULTILINE,
 )
 
@@ -102,7 +102,7 @@ def test_a_consensus_site_beats_nearly_all_random_ones(signal, consensus, at):
         scores = [
             model.decision_function(Windows.from_strings(rows), organism) for rows in (plain, sites)
         ]
-        assert np.mean(scores[1] > scores[0]) > 0.97
+        assert np.mean(np.median(scores[1]) > scores[0]) > 0.97
 
 
 def test_the_page_has_the_accuracy_of_every_organism():
@@ -119,7 +119,7 @@ def test_the_accuracy_on_the_page_is_that_of_the_file(signal, shared_data, scrip
     _, test, _ = script.rows_of(shared_data, signal, list(ORGANISMS))
     model = load_model(f"starter:{signal}")
     for _, name, auroc, auprc, low, high in (f for f in FIGURES.findall(CARD) if f[0] == signal):
-        rows = test[test.tasks == name]
+        rows = script.measured(test[test.tasks == name])
         scores = model.decision_function(rows, name)
         assert roc_auc_score(rows.labels, scores) == pytest.approx(float(auroc), abs=6e-5)
         value = average_precision_score(rows.labels, scores)
