@@ -32,7 +32,8 @@ from seqmtl.models.schema import Forms, check_arrays, check_header
 from seqmtl.sequences.windows import name_table
 
 FORMAT = "seqmtl model"
-#: Versions of the format: 5, 6 with weights in groups, 7 with calibrated consensus words, 8 with 16 bits a weight.
+#: Versions of the format: 5, 6 with weights in groups, 7 with calibrated consensus words, 8 with
+#: weights of 16 bits.
 FORMAT_VERSIONS = (5, 6, 7, 8)
 #: Structures of models, with commands that take them.
 _TAKEN_BY = {

@@ -88,7 +88,7 @@ def test_the_paired_starter_model_finds_an_intron(tmp_path):
 
 @pytest.mark.parametrize(
     ("signal", "consensus", "at"),
-    [("donor", "CAGGTAAGT", 3), ("acceptor", "TTTTTTTCTTTTTCAGG", 15)],
+    [("donor", "CAGGTAAGT", 3), ("acceptor", "TTTTTTTCTTTTTCAGG", 14)],
 )
 def test_a_consensus_site_beats_nearly_all_random_ones(signal, consensus, at):
     rng = np.random.default_rng(4)
@@ -102,7 +102,7 @@ def test_a_consensus_site_beats_nearly_all_random_ones(signal, consensus, at):
         scores = [
             model.decision_function(Windows.from_strings(rows), organism) for rows in (plain, sites)
         ]
-        assert np.mean(np.median(scores[1]) > scores[0]) > 0.97
+        assert np.mean(scores[1] > scores[0]) > 0.97
 
 
 def test_the_page_has_the_accuracy_of_every_organism():
