@@ -115,7 +115,7 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
             axes.set(xlabel="Round (0: the relatives alone)", ylabel=title)
             axes.set_xticks(range(len(rounds)))
             axes.grid(color="#eeeeee")
-            axes.legend()
+            axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(lines))
         figure.axes[0].set_ylim(0, None)
         figure.axes[1].set_yscale("log")
     return figure
