@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _FEWEST_BASES = 4  # of an intron: its two sites
 _ENOUGH = 50  # introns of an organism that count as much as all those of its relatives
+_MOST_CALLED = 0.5  # weight of introns that were called: those of usual lengths are, others less
 _TAIL = 0.02  # share of introns of any length
 _REACH = 1.5  # the longest intron in a table, in units of the 99 % quantile
 _TABLE = 4_000  # bases of the longest one in any table, since time grows with it
@@ -146,17 +147,17 @@ def relatives_density(
 
 
 def mixed_table(lengths: NDArray[np.int64], prior: NDArray[np.float64]) -> LengthTable:
-    """Estimate the length distribution of an organism from its introns and a prior.
+    """Estimate the length distribution of an organism from introns called and a prior.
 
     Parameters
     ----------
     lengths : ndarray of int64
-        Lengths of its introns; n of them have the weight n / (n + 50).
+        Lengths of its introns; n of them have the weight n / (n + 50), at most .5.
     prior : ndarray of float64
         Density of the lengths 1, 2, ..., such as that of :func:`relatives_density`.
     """
     own = _smoothed(np.minimum(lengths, prior.size), np.arange(1, prior.size + 1))
-    trust = lengths.size / (lengths.size + _ENOUGH)
+    trust = min(lengths.size / (lengths.size + _ENOUGH), _MOST_CALLED)
     return _cut(trust * own + (1 - trust) * prior)
 
 
