@@ -353,8 +353,8 @@ class Unlabelled:
             own = model.adapt(self.name, windows, **where, prevalence=share)
             return _Learnt([own] * FOLDS, own, _logit(share))
         parts = [np.flatnonzero(folds != fold) for fold in range(FOLDS)]
-        own = model, self._place, self.name, windows, weights, parts
-        models, held = learn_parts(*own, trust=_TRUST, C=_COST), np.zeros(len(windows))
+        given = model, self._place, self.name, windows, weights, parts
+        models, held = learn_parts(*given, trust=_TRUST, C=_COST), np.zeros(len(windows))
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
             held[rows] = models[fold].decision_function(windows[rows], [self.name] * rows.size)
