@@ -117,11 +117,7 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
             axes.set(xlabel="Round (0: the relatives alone)", ylabel=title)
             axes.set_xticks(range(len(rounds)))
             axes.grid(color="#eeeeee")
-<<<<<<< HEAD
-            axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(lines))
-=======
             axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(lines), frameon=False)
->>>>>>> main
         figure.axes[0].set_ylim(0, None)
         figure.axes[1].set_yscale("log")
         figure.axes[1].yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
