@@ -32,6 +32,11 @@ def are_heard(level: int) -> bool:
     return level >= _least.get()
 
 
+def least_heard() -> int:
+    """Return the level from which messages are heard in this thread."""
+    return _least.get()
+
+
 def message_of(error: BaseException) -> str:
     """Format an error; system errors lose their errno, and name the file or standard output."""
     if isinstance(error, OSError) and error.strerror:

@@ -172,8 +172,19 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     assert "donors and" in shown
     assert "acceptors are known" in shown
     assert min(load_model(out / "model.seqmtl").training["unlabelled"]["c"]["known"]) > 150
-    seqmtl(f"report {out} -o {tmp_path}/page.html")
-    assert "Introns by model.seqmtl" in (tmp_path / "page.html").read_text()
+    truth = f"{new}/sim/annotation/c.gff3"
+    told = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html").err
+    n, right, true = map(
+        int,
+        re.search(
+            r"c: (\d+) introns of .* 0.5 or more, (\d+) .* the (\d+) of c.gff3", told
+        ).groups(),
+    )
+    assert n == json.loads((out / "summary.json").read_text())["introns_from"]["0.5"]
+    assert min(right / n, right / true) > 0.8
+    assert "<h1>Introns of c</h1>" in (tmp_path / "page.html").read_text()
+    shown = seqmtl(f"report {out} --annotation d={truth} -o {tmp_path}/page.html", 1).err
+    assert "has no introns of d by seqmtl annotate, but of c" in shown
 
 
 def test_one_scan_writes_what_three_would(new, tmp_path, seqmtl):
