@@ -181,7 +181,7 @@ def test_a_relative_without_data_is_scored_from_the_tree(table, tmp_path, write,
     tree = write("(((ape:0.1,chimp:0.1):0.1,man:0.2):0.8,fly:1.0);", "bigger.nwk")
     seqmtl(f"train {table} --tree {tree} {QUICK} --selection none -o {tmp_path}/m -q")
     command = f"predict {tmp_path}/m {table} --organism chimp"
-    assert "'chimp' was not trained on" in seqmtl(command, 1).err
+    assert "'chimp' was not trained on" in seqmtl(command, 2).err
     assert "\tchimp\t" in seqmtl(f"{command} --from-relatives").out
 
 
@@ -244,7 +244,7 @@ def test_bad_tables_are_refused_before_training(text, tmp_path, seqmtl):
 )  # fmt: skip
 @pytest.mark.usefixtures("model")
 def test_errors_have_a_message_and_leave_nothing(data, tmp_path, seqmtl, command, message):
-    assert message in seqmtl(command.format(data=data, tmp=tmp_path), 1).err
+    assert message in seqmtl(command.format(data=data, tmp=tmp_path), "refused").err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -253,7 +253,7 @@ def test_wrong_usage_is_exit_code_2_and_help_has_examples(seqmtl):
         "", "train", "fly", "scan m -C x", "train d -o m --seed -1",
         "scan m g -o o.bed --threshold nan",
     ):  # fmt: skip
-        assert "usage: " in seqmtl(command, 2).err
+        assert re.search(r"error: .*\(seqmtl help|usage: seqmtl|no command", seqmtl(command, 2).err)
     for name in ("train", "predict", "evaluate", "scan", "info", "simulate", "demo"):
         assert f"examples:\n  seqmtl {name}" in seqmtl(f"{name} --help").out
     assert "wd:" in seqmtl("train --features help").out
