@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.paired import PairLayer
+from seqmtl.models.paired import ENDS, PairLayer
 from seqmtl.pairs._chain_kernels import list_introns, sum_parses
 from seqmtl.pairs._coding_kernels import sum_content
 from seqmtl.sequences.sites import Sites
@@ -73,8 +73,6 @@ class SiteColumns(NamedTuple):
         Weight of each.
     content : ndarray of float64, shape (n, 6)
         Weight of coding since the site before.
-    sums : ndarray of float64, shape (n, 6)
-        Logarithm of the weight of coding since the first site.
     """
 
     places: NDArray[np.int64]
@@ -83,7 +81,6 @@ class SiteColumns(NamedTuple):
     is_end: NDArray[np.bool_]
     weights: NDArray[np.float64]
     content: NDArray[np.float64]
-    sums: NDArray[np.float64]
 
     def part(self, rows: slice | NDArray[np.int64]) -> SiteColumns:
         """Return some of the sites."""
@@ -152,7 +149,7 @@ def join_ends(
         By place, starts of introns before ends, with further columns: ``places`` are the bases of
         the stretch before the end of the intron that is at the site, on the forward strand.
         ``is_donor``; ``is_end`` tells whether a site is the last of an intron, as read on the
-        forward strand. ``content``, shape (n, 6), is the coding content from the site before, see
+        forward strand. ``content``, shape (n, 6), is the coding content from the first site on, see
         :func:`seqmtl.pairs._coding_kernels.sum_content`.
     """
     parts = []
@@ -163,9 +160,9 @@ def join_ends(
         parts.append(own.adding(places=places, is_end=is_end, is_donor=kind))
     sites = Sites.join(parts)
     sites = sites.take(np.lexsort([sites["is_end"], sites["places"]]))
-    content = np.zeros((len(sites), 6))
+    content = np.empty((len(sites), 6))
     if len(sites):
-        sum_content(codes, sites["places"], coding, content)
+        sum_content(codes, sites["places"], np.ascontiguousarray(coding.T), content)
     return sites.adding(content=content)
 
 
@@ -184,25 +181,16 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
         List the introns of at least this posterior probability, and of .000001. Default: none.
     """
     kept = promising(sites, layer.least)
-    n_all, sites = len(sites), keep_sites(sites, kept)
+    n_all, sites = len(sites), sites.take(kept)
     n, places, is_end = len(sites), sites["places"], sites["is_end"]
     log_weights = _bounded(layer.scale * sites["log_odds"], _STRONGEST)
-    coded = _bounded(layer.coding_scale * sites["content"], _STRONGEST)
+    content = np.diff(sites["content"], axis=0, prepend=0.0)
+    coded = _bounded(layer.coding_scale * content, _STRONGEST)
     strands = sites.is_reverse.astype(np.int64)
-    forward = SiteColumns(
-        places,
-        places % 3,
-        strands,
-        is_end,
-        np.exp(log_weights),
-        np.exp(coded),
-        coded.cumsum(axis=0),
-    )
-    # read from the other side, content belongs to the site before, and sums fall
+    forward = SiteColumns(places, places % 3, strands, is_end, np.exp(log_weights), np.exp(coded))
+    # read from the other side, content belongs to the site before
     after_content = np.concatenate([forward.content[1:], np.ones((min(n, 1), 6))])
-    turned = forward._replace(
-        places=-places, is_end=~is_end, content=after_content, sums=-forward.sums
-    )
+    turned = forward._replace(places=-places, is_end=~is_end, content=after_content)
     logs = np.array([layer.switch, layer.shift, layer.coding_shift, layer.exon_shift])
     switch, shift, coding_shift, exon_shift = np.exp(np.float64(logs)).tolist()
     known = ChainWeights(
@@ -210,16 +198,13 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
         float(layer.decay), exon_shift * layer.exons,
     )  # fmt: skip
     before, after, units, after_units = np.empty((n, 4)), np.empty((n, 4)), np.empty(n), np.empty(n)
-    of_starts, of_ends = (
-        (np.empty((2, n), dtype=np.int64), *(np.empty((2, n, m)) for m in sizes))
-        for sizes in ((4,), (3, 4))
-    )
-    total = sum_parses(forward, known, before, units, *of_starts, *of_ends)
+    space = [own for _ in ENDS for own in (np.empty((2, n), dtype=np.int64), np.empty((2, n, 4)))]
+    total = sum_parses(forward, known, before, units, *space)
     backward = turned.part(slice(None, None, -1))
-    sum_parses(backward, known, after, after_units, *of_starts, *of_ends)
+    sum_parses(backward, known, after, after_units, *space)
     after, after_units = after[::-1], after_units[::-1]
     with np.errstate(divide="ignore"):
-        values = np.log((before * after).sum(axis=1)) + units + after_units - total
+        values = np.log(np.einsum("kq,kq->k", before, after)) + units + after_units - total
     introns, listed = np.empty((0, 2), dtype=np.int64), np.empty(0)
     if min_probability is not None:
         floor = np.log(max(min_probability, _LISTED) / layer.ceiling)
@@ -242,14 +227,6 @@ def promising(sites: Sites, least: tuple[float, float]) -> NDArray[np.int64]:
     """Return the rows of the sites whose log-odds reach the least of their kind."""
     is_donor = sites["is_end"] == sites.is_reverse
     return np.flatnonzero(sites["log_odds"] >= np.where(is_donor, *least))
-
-
-def keep_sites(sites: Sites, rows: NDArray[np.int64]) -> Sites:
-    """Return some of the sites of :func:`join_ends`, with the coding content between these."""
-    if rows.size == len(sites):
-        return sites
-    content = np.diff(sites["content"].cumsum(axis=0)[rows], axis=0, prepend=0.0)
-    return sites.take(rows).adding(content=content)
 
 
 def to_log_odds(log_p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from seqmtl.io.dataset import SplitGenome, read_summary
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairLayer, check_ends
 from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
-from seqmtl.pairs.chain import keep_sites, margin_of, promising, run_chain
+from seqmtl.pairs.chain import margin_of, promising, run_chain
 from seqmtl.pairs.coding import Content, coding_content, shared_content
 from seqmtl.pairs.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.pairs.regions import PathLike, known_sites, read_both, shared_organisms, stretches
@@ -174,7 +174,7 @@ def _read_task(
     density = np.sum([_count_sites(own) for own in (train, held)], axis=0)
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
     least = _least(pieces)
-    pieces = [keep_sites(piece, promising(piece, least)) for piece in pieces]
+    pieces = [piece.take(promising(piece, least)) for piece in pieces]
     return _Task(pieces, table, content, offset, lengths.size, n_sites, denser, least, exons)
 
 
