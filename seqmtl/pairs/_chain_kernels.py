@@ -43,7 +43,7 @@ def rescale(divisor, coding, far, first, n_starts, opened, first_end, n_ends, cl
 
 @njit
 def weigh_exons(coded, first_end, n_ends, closed):
-    """Keep the weights of coding since the ends, by which `closed` is to be multiplied, in bounds."""
+    """Bound the weights of coding since the ends, by which `closed` is to be multiplied."""
     for r in range(6):
         if coded[r] > _LARGE or coded[r] < 1.0 / _LARGE:
             t, q = r // 3, 1 + r % 3
@@ -109,7 +109,8 @@ def sum_parses(sites, lengths, known, units, starts, opened, ends, closed):
     `coding_shift` in coding sequence. Two introns that follow each other in one state also weigh
     ``1 + exons[length]``, of the length between them. `switch` is the weight of a beginning and of
     an end of coding sequence, per base; ``content[k, 3 t + r]`` is that of coding since the site
-    before, see :func:`move_on`. `sites` and `lengths` are :class:`seqmtl.pairs.chain.SiteColumns` and :class:`seqmtl.pairs.chain.ChainWeights`.
+    before, see :func:`move_on`. `sites` and `lengths` are :class:`seqmtl.pairs.chain.SiteColumns`
+    and :class:`seqmtl.pairs.chain.ChainWeights`.
 
     ``known[k]`` becomes, of a start, the sum over the parses before it that are outside, or in each
     phase; of an end, that over the parses whose last intron it closes. The sums are multiples of
