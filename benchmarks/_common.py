@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import resource
 import subprocess
 import sys
@@ -23,6 +24,45 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+
+
+def add_result_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option of :func:`write_result`."""
+    parser.add_argument("--json", metavar="FILE", help="also write rows and conditions as JSON")
+
+
+def write_result(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
+    """Print rows of equal keys as a table, and write them with their conditions if asked.
+
+    `docs/benchmarks.md` and the README show what was written, see `benchmarks/tables.py`.
+    """
+    print(as_table(rows))
+    if arguments.json is None:
+        return
+    from seqmtl import __version__
+
+    result = {
+        "command": " ".join(os.path.basename(word) for word in sys.argv),  # of no machine's paths
+        "date": time.strftime("%Y-%m-%d"),
+        "seqmtl": __version__,
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "load": [round(value, 1) for value in os.getloadavg()],
+        "rows": rows,
+    }
+    with open(arguments.json, "w", encoding="utf-8") as stream:
+        json.dump(result, stream, indent=1)
+        stream.write("\n")
+
+
+def as_table(rows: list[dict[str, Any]]) -> str:
+    """Return rows as a Markdown table, numbers with four significant digits."""
+    lines = [list(rows[0]), ["---"] * len(rows[0])]
+    lines += [
+        [f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()]
+        for row in rows
+    ]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def run_alone(script: str, *arguments: object, limit: float | None = None) -> dict[str, Any]:

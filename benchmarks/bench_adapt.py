@@ -29,9 +29,10 @@ import os
 import time
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+from typing import Any
 
 import numpy as np
-from _common import make_parser
+from _common import add_result_option, make_parser, write_result
 from numpy.typing import NDArray
 
 from seqmtl import MultiTaskModel, TaskKernel, Windows, read_windows
@@ -137,32 +138,38 @@ class Study:
         return found
 
 
-def show(results: Results, sizes: list[int], organisms: list[str]) -> None:
-    """Print every method's mean over draws, and paired differences from adapt."""
-    print(f"{'labels':<7}{'method':<18}{'mean':>7}  " + "".join(f"{o[:13]:>15}" for o in organisms))
+def summarize(
+    results: Results, sizes: list[int], organisms: list[str], seconds: dict[str, list[float]]
+) -> list[dict[str, Any]]:
+    """Return every method's mean over draws, and paired differences from adapt."""
+    rows: list[dict[str, Any]] = []
     for n in sizes:
         methods = dict.fromkeys(method for method, size, _ in results if size == n)
         for method in methods:
             values = [np.array(results[method, n, o]) for o in organisms]
-            means = [value.mean() for value in values]
-            print(
-                f"{n:<7}{method:<18}{np.mean(means):7.4f}  "
-                + "".join(f"{mean:15.4f}" for mean in means)
-            )
-            if method == "adapt":
-                continue
-            first = "default" if method == "tree" else "adapt"
+            first, taken = "default" if method == "tree" else "adapt", seconds.get(f"{method} {n}")
             change = [
                 np.array(results[first, n, o])[: value.size] - value
                 for o, value in zip(organisms, values, strict=True)
             ]
-            every = np.mean(change, axis=0)
-            print(
-                f"{'':<7}{f'  {first} minus it':<18}{every.mean():+7.4f}  "
-                + "".join(f"{c.mean():+8.4f}±{error(c):.4f}" for c in change)
-                + f"  mean ±{error(every):.4f}",
-                flush=True,
+            beside = (
+                "" if method == "adapt" else f"{first}: {_differences(np.mean(change, axis=0))}"
             )
+            rows.append(
+                {
+                    "labels": n,
+                    "method": method,
+                    "mean": float(np.mean([value.mean() for value in values])),
+                    "another minus it": beside,
+                    **{o: float(v.mean()) for o, v in zip(organisms, values, strict=True)},
+                    "CPU s": float(np.median(taken)) if taken else "",
+                }
+            )
+    return rows
+
+
+def _differences(values: NDArray[np.float64]) -> str:
+    return f"{values.mean():+.4f} ± {error(values):.4f}"
 
 
 def error(values: NDArray[np.float64]) -> float:
@@ -181,6 +188,7 @@ def main() -> None:
     parser.add_argument("--joint-sizes", type=int, nargs="*", help="default: all sizes")
     parser.add_argument("--per-relative", type=int, default=2000)
     parser.add_argument("--test", type=int, default=3000)
+    add_result_option(parser)
     arguments = parser.parse_args()
     if arguments.joint_sizes is None:
         arguments.joint_sizes = arguments.sizes
@@ -198,9 +206,7 @@ def main() -> None:
                     results.setdefault((method, n, organism), []).append(value)
         for key, values in study.seconds.items():
             seconds.setdefault(key, []).extend(values)
-    show(results, [0, *arguments.sizes], organisms)
-    for key, values in seconds.items():
-        print(f"{key:<12} {np.median(values):8.2f} CPU s")
+    write_result(arguments, summarize(results, [0, *arguments.sizes], organisms, seconds))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from _common import make_parser, measure
+from _common import add_result_option, make_parser, measure, write_result
 
 SEQMTL = """
 import sys
@@ -74,6 +74,7 @@ def main() -> None:
     parser.add_argument("--tol", type=float, nargs="+", default=[1e-3, 1e-4, 1e-6])
     parser.add_argument("--liblinear-tol", type=float, nargs="+", default=[1e-1, 1e-2, 1e-4])
     parser.add_argument("--runs", type=int, default=3)
+    add_result_option(parser)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         common = [args.data, str(args.window), str(args.degree), str(args.C)]
@@ -96,14 +97,23 @@ def main() -> None:
                 found = measure(command)
                 if run > 0:
                     figures[name].append(found)
-        print(f"{'':26}{'CPU s':>8}{'wall s':>8}{'MB':>9}{'objective':>18}")
+        rows = []
         for name, (_, out) in sides.items():
             cpu, wall, memory = (statistics.median(c) for c in zip(*figures[name], strict=True))
             command = [sys.executable, "-c", OBJECTIVE, *common, out]
             value = float(
                 subprocess.run(command, capture_output=True, text=True, check=True).stdout
             )
-            print(f"{name:26}{cpu:8.2f}{wall:8.2f}{memory:9.0f}{value:18.6f}", flush=True)
+            rows.append(
+                {
+                    "program": name,
+                    "CPU s": cpu,
+                    "wall s": wall,
+                    "MB": memory,
+                    "objective": f"{value:.6f}",
+                }
+            )
+        write_result(args, rows)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import describe, make_parser, resample
+from _common import add_result_option, describe, make_parser, resample, write_result
 
 from seqmtl import MultiTaskModel, read_annotation
 from seqmtl.evaluation import evaluate
@@ -42,25 +42,28 @@ def main() -> None:
         parser.add_argument(f"{signal}_model")
     parser.add_argument("--organism", required=True)
     parser.add_argument("--paired", help="model of seqmtl pair, to be compared as well")
+    add_result_option(parser)
     args = parser.parse_args()
+    seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         cut(args.donor_dir, args.organism, folder)
-        raw = run_minisplice(args.minisplice, folder)
+        raw = run_minisplice(args.minisplice, folder, seconds)
         started = time.perf_counter()
         for model in (args.donor_model, args.acceptor_model):
             _call(
                 [sys.executable, "-m", "seqmtl", "scan", model, folder / "test.fa", "--organism",
                  args.organism, "--threads", 1, "-q", "-o", folder / "scan.spsc"]
             )  # fmt: skip
-        print(f"seqmtl scan, two models: {time.perf_counter() - started:.1f} s")
-        paired = scan_paired(args.paired, args.organism, folder) if args.paired else {}
-    for signal, letter in (("donor", "D"), ("acceptor", "A")):
-        compare(
-            getattr(args, f"{signal}_dir"), getattr(args, f"{signal}_model"), args.organism, raw,
-            letter,
-            paired,
-        )  # fmt: skip
+        seconds["seqmtl"] = time.perf_counter() - started
+        paired = scan_paired(args.paired, args.organism, folder, seconds) if args.paired else {}
+    rows = []
+    for signal in ("donor", "acceptor"):
+        paths = getattr(args, f"{signal}_dir"), getattr(args, f"{signal}_model")
+        for row in compare(*paths, args.organism, raw, signal[0].upper(), paired):
+            scan = seconds[row["program"]]
+            rows.append({"signal": signal, **row, "scan of both signals, s": scan})
+    write_result(args, rows)
 
 
 def cut(dataset: Path, organism: str, folder: Path) -> None:
@@ -93,7 +96,9 @@ def cut(dataset: Path, organism: str, folder: Path) -> None:
     (folder / "train.bed").write_text("".join(rows))
 
 
-def run_minisplice(program: str, folder: Path) -> dict[tuple[str, str, int, str], float]:
+def run_minisplice(
+    program: str, folder: Path, seconds: dict[str, float]
+) -> dict[tuple[str, str, int, str], float]:
     """Train and predict; return the probability by letter, contig, start of the site, strand."""
     for name, command in (
         ("windows.txt", ["gentrain", "train.bed", "train.fa"]),
@@ -103,7 +108,7 @@ def run_minisplice(program: str, folder: Path) -> dict[tuple[str, str, int, str]
         started = time.perf_counter()
         with open(folder / name, "w") as stream:
             _call([os.path.abspath(program), *command], cwd=folder, stdout=stream)
-        print(f"minisplice {command[0]}: {time.perf_counter() - started:.1f} s")
+    seconds["minisplice"] = time.perf_counter() - started  # of the prediction
     found = {}
     with open(folder / "raw.tsv") as stream:
         for line in stream:
@@ -113,13 +118,15 @@ def run_minisplice(program: str, folder: Path) -> dict[tuple[str, str, int, str]
     return found
 
 
-def scan_paired(model: str, organism: str, folder: Path) -> dict[tuple[str, str, int, str], float]:
+def scan_paired(
+    model: str, organism: str, folder: Path, seconds: dict[str, float]
+) -> dict[tuple[str, str, int, str], float]:
     """Return the log-odds of the posterior by letter, contig, start of the site, strand."""
     command = [sys.executable, "-m", "seqmtl", "scan", model, folder / "test.fa", "--organism",
                organism, "--threads", 1, "-q", "-o"]  # fmt: skip
     started = time.perf_counter()
     _call([*command, folder / "pair.spsc"])
-    print(f"seqmtl scan, paired: {time.perf_counter() - started:.1f} s")
+    seconds["paired"] = time.perf_counter() - started
     _call([*command, folder / "pair.bed"])
     found = {}
     for letter, signal in (("D", "donor"), ("A", "acceptor")):
@@ -137,8 +144,8 @@ def compare(
     raw: dict[tuple[str, str, int, str], float],
     letter: str,
     pairs: dict[tuple[str, str, int, str], float],
-) -> None:
-    """Print the accuracy of both on all candidates of the test contigs."""
+) -> list[dict[str, Any]]:
+    """Return the accuracy of all programs on all candidates of the test contigs."""
     model = MultiTaskModel.load(path)
     finder = finder_of(model, organism)
     held = read_split_genome(dataset, organism, "test")
@@ -158,19 +165,25 @@ def compare(
     methods = {"minisplice": np.array(other), "seqmtl": np.concatenate(own)}
     if pairs:
         methods["paired"] = np.array(paired)
+    rows: list[dict[str, Any]] = []
+    theirs = resample(y, methods["minisplice"], 200)
     for label, scores in methods.items():
         counts = np.ones(y.size, dtype=np.int64)
         result = evaluate(y, scores, np.full(y.size, organism), counts=counts)
         task = result["tasks"][organism]
         low, high = task["auprc_interval"]
-        precision = " ".join(f"{p:.3f}" for p in task["genome"]["precision_at_recall"].values())
-        print(
-            f"{letter} {label:<10} AUROC {task['auroc']:.4f}  AUPRC {task['auprc']:.4f} "
-            f"({low:.4f}-{high:.4f})  precision at 50, 80, 95 %: {precision}"
+        above = "" if label == "minisplice" else describe(resample(y, scores, 200) - theirs)
+        rows.append(
+            {
+                "program": label,
+                "AUROC": task["auroc"],
+                "AUPRC": task["auprc"],
+                "interval": f"{low:.3f} to {high:.3f}",
+                "precision at 80 %": task["genome"]["precision_at_recall"]["0.8"],
+                "minus minisplice": above,
+            }
         )
-    theirs, *ours = (resample(y, scores, 200) for scores in methods.values())
-    for label, values in zip(list(methods)[1:], ours, strict=True):
-        print(f"{letter} {label} above minisplice, AUPRC, difference: {describe(values - theirs)}")
+    return rows
 
 
 def _call(command: list[Any], **options: Any) -> None:

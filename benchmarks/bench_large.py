@@ -19,7 +19,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from _common import make_parser, peak_mib, run_alone
+from _common import add_result_option, make_parser, peak_mib, run_alone, write_result
 
 from seqmtl.features.grammar import DEFAULT_VIEWS
 
@@ -125,29 +125,33 @@ def main() -> None:
     parser.add_argument("--window", type=int, default=100)
     parser.add_argument("--features", default=DEFAULT_VIEWS, metavar="SPEC")
     parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap")
+    add_result_option(parser)
     parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.once:
         train_once(arguments)
         return
-    print(
-        f"{arguments.tasks} tasks, window {arguments.window}, features {arguments.features}, to a "
-        f"relative gap of {arguments.tol:g}; CPU seconds on one thread"
-    )
-    print(
-        f"{'n':>10}{'Mb':>7}{'simulate':>10}{'train':>9}{'us/window':>11}{'epochs':>8}{'work':>7}"
-        f"{'gap':>10}{'support':>9}{'peak MiB':>10}{'simulated':>11}{'paper s':>9}{'ratio':>7}"
-    )
+    rows = []
     for n in arguments.n:
         r = measure(n, arguments)
         paper = PAPER_SECONDS.get(n)
-        beside = f"{paper:9,}{paper / r['train']:7.0f}" if paper else ""
-        print(
-            f"{r['n']:10,}{r['bases'] / 1e6:7.1f}{r['simulate']:10.1f}{r['train']:9.1f}"
-            f"{1e6 * r['train'] / r['n']:11.1f}{r['epochs']:8}{r['work']:7.1f}{r['gap']:10.1e}"
-            f"{r['support']:9,}{r['peak']:10,.0f}{r['peak_before']:11,.0f}{beside}",
-            flush=True,
+        rows.append(
+            {
+                "windows": r["n"],
+                "Mb": r["bases"] / 1e6,
+                "CPU s": r["train"],
+                "us a window": 1e6 * r["train"] / r["n"],
+                "epochs": r["epochs"],
+                "visits a window": r["work"],
+                "gap": r["gap"],
+                "support vectors": r["support"],
+                "peak MiB": r["peak"],
+                "peak MiB, simulation": r["peak_before"],
+                "published s": paper or "",
+                "ratio": paper / r["train"] if paper else "",
+            }
         )
+    write_result(arguments, rows)
 
 
 if __name__ == "__main__":

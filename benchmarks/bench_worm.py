@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import describe, make_parser, measure, resample
+from _common import add_result_option, describe, make_parser, measure, resample, write_result
 from numpy.typing import NDArray
 
 Rows = list[dict[str, str]]
@@ -44,10 +44,11 @@ def main() -> None:
     parser.add_argument("--features", nargs="*", default=[], help="try these as well, C = 2")
     parser.add_argument("--no-selection", action="store_true", help="skip the slowest runs")
     parser.add_argument("--resamples", type=int, default=1_000)
+    add_result_option(parser)
     args = parser.parse_args()
     with gzip.open(args.data, "rt", newline="") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
-    print(f"{'':50}{'AUPRC':>7}  {'above minisplice':<26}{'above wd:8':<26}{'CPU s':>8}{'MB':>7}")
+    lines: list[dict[str, Any]] = []
     for split in args.splits:
         train = [row for row in rows if row[split] == "train"]
         test = [row for row in rows if row[split] == "test"]
@@ -55,25 +56,33 @@ def main() -> None:
         train.sort(key=lambda row: int(row["train_rank"]))
         for size in sizes:
             with tempfile.TemporaryDirectory() as folder:
-                compare(train[:size], test, split, Path(folder), args)
+                lines += compare(train[:size], test, split, Path(folder), args)
+    write_result(args, lines)
 
 
-def compare(train: Rows, test: Rows, split: str, folder: Path, args: Any) -> None:
-    """Train all programs on the same rows, and print a line for each."""
+def compare(train: Rows, test: Rows, split: str, folder: Path, args: Any) -> list[dict[str, Any]]:
+    """Train all programs on the same rows; return a line for each."""
     labels = np.array([int(row["label"]) for row in test])
     ways: dict[str, list[str]] = {} if args.no_selection else {"default": []}
     ways["default features, C = 2"] = ONCE
     ways.update({spec: [*ONCE, "--features", spec] for spec in args.features})
-    peer = None
+    peer, lines = None, []
 
     def show(name: str, window: int, found: tuple[Any, float, float], *others: Any) -> Any:
         scores, cpu, size = found
         samples = resample(labels, scores, args.resamples)
-        above = ["-" if other is None else describe(samples - other) for other in others]
-        print(
-            f"{split:<13}{len(train):>6} {window:>4} {name:<25}{samples[0]:>7.4f}  "
-            f"{''.join(f'{text:<26}' for text in above):<52}{cpu:>8.1f}{size:>7.2f}",
-            flush=True,
+        above = ["" if other is None else describe(samples - other) for other in others]
+        lines.append(
+            {
+                "split": split,
+                "windows": len(train),
+                "length": window,
+                "program": name,
+                "AUPRC": float(samples[0]),
+                **dict(zip(("above minisplice", "above wd:8"), [*above, "", ""], strict=False)),
+                "CPU s": cpu,
+                "MB": size,
+            }
         )
         return samples
 
@@ -86,12 +95,13 @@ def compare(train: Rows, test: Rows, split: str, folder: Path, args: Any) -> Non
     for window in args.windows:
         tables = [folder / name for name in ("train.tsv", "test.tsv")]
         for table, rows in zip(tables, (train, test), strict=True):
-            lines = [f"worm\t{row['label']}\t{cut(row, window)}\n" for row in rows]
-            table.write_text("organism\tlabel\tsequence\n" + "".join(lines))
+            text = "".join(f"worm\t{row['label']}\t{cut(row, window)}\n" for row in rows)
+            table.write_text(f"organism\tlabel\tsequence\n{text}")
         found = run_seqmtl([*ONCE, "--features", BASELINE], *tables)
         baseline = show(BASELINE, window, found, peer)
         for name, options in ways.items():
             show(name, window, run_seqmtl(options, *tables), peer, baseline)
+    return lines
 
 
 def cut(row: dict[str, str], window: int) -> str:

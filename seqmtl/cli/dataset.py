@@ -30,6 +30,7 @@ splice.toml (paths are relative to its folder):
   by = "auto"                   # contigs, blocks
   valid = 0.1                   # fractions of the sites
   test = 0.2                    # block = 100000
+  homologues = true             # false: sites of train related to one of valid or test are left out
   [organisms.worm]
   genome = "worm.fa.gz"
   annotation = "worm.gff3.gz"   # GFF3, GTF, BED12; or sites = "tss.bed.gz", BED6 of the sites;

@@ -65,6 +65,8 @@ class Part:
         Items excluded from the dataset.
     masked : ndarray of int64, shape (n, 2)
         Intervals of the buffer that are left out; disjoint and increasing.
+    sequences : ndarray of uint8, shape (n_sites, window), or None
+        Codes of the true sites' windows, if homologues are to be left out.
     """
 
     organism: str
@@ -77,6 +79,7 @@ class Part:
     regions: Regions
     left_out: list[LeftOut]
     masked: NDArray[np.int64]
+    sequences: NDArray[np.uint8] | None = None
 
     def weights(self) -> NDArray[np.float32]:
         """Return the number of genomic positions that each row represents, shape (n,)."""
@@ -179,9 +182,19 @@ def _build(config: Config, name: str, number: int) -> Part:
         logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
     decoys = Sampler(finder, found, genes, regions, config.decoys, within, masked).draw(rng)
     part = _join(name, organism, finder, found, decoys, regions, masked)
+    part.sequences = _sequences(part, genome, config)
     part.left_out += _transcripts_left_out(name, annotation)
     _log(part)
     return part
+
+
+def _sequences(part: Part, genome: Genome, config: Config) -> NDArray[np.uint8] | None:
+    """Return the codes of the true sites' windows, if homologues are to be left out."""
+    if config.split.homologues:
+        return None
+    true = part.windows.take(part.windows["labels"] > 0)
+    windows = Windows(genome.codes, true.starts, config.window, is_reverse=true.is_reverse)
+    return windows.matrix()
 
 
 def _masked(organism: OrganismConfig, genome: Genome) -> NDArray[np.int64]:

@@ -124,12 +124,15 @@ class SplitRules:
         Shares of the sites.
     block : int
         Length of a block in bases; smaller if the genome would have fewer than 20 blocks.
+    homologues : bool
+        Whether sites of train may have a homologue in valid or test; otherwise they are left out.
     """
 
     by: str = _key(_one_of("auto", "contigs", "blocks"), "auto")
     valid: float = _key(_share, 0.1)
     test: float = _key(_share, 0.2)
     block: int = _key(whole(1), 100_000)
+    homologues: bool = _key(flag, True)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Windows of equal sequence: find those to remove, and measure what is left between splits."""
+"""Windows of equal sequence: find those to remove, and measure what splits share in the end."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.dataset.config import SPLITS
+from seqmtl.dataset.homologues import Homologues
 from seqmtl.io.dataset import read_dataset, read_summary
 from seqmtl.sequences import Windows
 
@@ -89,9 +90,12 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
         the later split with an equal sequence, or an overlapping window in the same genome, in
         the earlier one, by pairs such as "train-test"; ``with_both_labels``: windows whose
         sequence is that of both a true site and a decoy; ``duplicates_inside_splits``: windows
-        that repeat an earlier one of the same split and label.
+        that repeat an earlier one of the same split and label; ``test_sites_compared`` and
+        ``test_sites_with_homologue_in_train``: true sites of test that were looked at, and those of
+        them that are related to one of train of any organism, by organism, see
+        :func:`seqmtl.dataset.homologues.has_homologue`.
     """
-    keys, labels, splits = [], [], []
+    keys, labels, splits, homologues = [], [], [], Homologues()
     overlapping = {f"{a}-{b}": 0 for a, b in combinations(SPLITS, 2)}
     for organism in read_summary(path)["genomes"]:
         windows = read_dataset(path, organism=organism).windows
@@ -99,6 +103,11 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
         keys.append(fingerprints(windows))
         labels.append(windows.labels)
         splits.append(split)
+        train, _, test = (
+            windows[np.flatnonzero((windows.labels > 0) & (split == number))]
+            for number in range(len(SPLITS))
+        )
+        homologues.add(organism, train, test)
         for a, b in combinations(range(3), 2):
             overlapping[f"{SPLITS[a]}-{SPLITS[b]}"] += _count_overlapping(
                 windows.starts[split == b], windows.starts[split == a], windows.length
@@ -117,6 +126,7 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
         "with_both_labels": int(has[both].sum()),
         "overlapping_between_splits": overlapping,
         "duplicates_inside_splits": int(np.maximum(has - 1, 0).sum()),
+        **homologues.count(),
     }
 
 

@@ -18,6 +18,7 @@ from seqmtl.cluster import Cluster, Here
 from seqmtl.dataset.build import Part, build_parts
 from seqmtl.dataset.config import SPLITS, Config
 from seqmtl.dataset.duplicates import find_duplicates, measure_leakage
+from seqmtl.dataset.homologues import IN_TEST, has_homologue
 from seqmtl.dataset.true_sites import LeftOut, count_reasons
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import UNFINISHED, atomic_folder, write_json, write_lines
@@ -85,7 +86,7 @@ def write_dataset(
     target = Path(directory)
     check_folder(target, force=force)
     parts = list(build_parts(config, workers))
-    _remove_duplicates(parts, config)
+    _remove_leaks(parts, config)
     with atomic_folder(target, last=SUMMARY) as scratch:
         tables = (
             _windows(parts, config),
@@ -129,25 +130,46 @@ def check_folder(target: Path, *, force: bool) -> None:
         )
 
 
-def _remove_duplicates(parts: Sequence[Part], config: Config) -> None:
+def _remove_leaks(parts: Sequence[Part], config: Config) -> None:
     """Remove windows whose sequence leaks between splits or labels, over all organisms."""
-    columns = [
+    prints, labels, splits = (
         np.concatenate([part.windows[name] for part in parts])
         for name in ("prints", "labels", "splits")
-    ]
-    found = find_duplicates(*columns)
+    )
+    found = find_duplicates(prints, labels, splits)
+    if not config.split.homologues:
+        removed = np.concatenate([*found.values()])
+        found[IN_TEST] = _with_homologues(parts, labels, splits, removed)
     begin = 0
     for part in parts:
         kept = np.ones(len(part.windows), dtype=bool)
         for reason, rows in found.items():
             mine = rows[(rows >= begin) & (rows < begin + kept.size)] - begin
             kept[mine] = False
-            part.left_out += _duplicates_left_out(part, mine, reason, config)
+            part.left_out += _leaks_left_out(part, mine, reason, config)
         begin += kept.size
         part.windows = part.windows.take(kept)
 
 
-def _duplicates_left_out(
+def _with_homologues(
+    parts: Sequence[Part],
+    labels: NDArray[np.int8],
+    splits: NDArray[np.int8],
+    removed: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the rows of true sites of train with a homologue in valid or test."""
+    rows = np.flatnonzero(labels > 0)
+    sequences = np.concatenate([part.sequences for part in parts if part.sequences is not None])
+    kinds = np.repeat(np.arange(len(parts)), [len(part.windows) for part in parts])[rows]
+    is_train = splits[rows] == 0
+    is_later = ~is_train & ~np.isin(rows, removed)
+    related = has_homologue(
+        sequences[is_train], kinds[is_train], sequences[is_later], kinds[is_later]
+    )
+    return rows[is_train][related]
+
+
+def _leaks_left_out(
     part: Part, rows: NDArray[np.int64], reason: str, config: Config
 ) -> Iterator[LeftOut]:
     """Yield one line per true site, and one for all decoys."""

@@ -55,7 +55,7 @@ def data(signal: Signal) -> Markup:
                 "Check for leaks",
                 _nested(summary["leakage"]),
                 "Windows",
-                "What splits have in common, counted after all such windows were left out",
+                "What splits have in common in the end, duplicates left out",
             ),
         ]
     )

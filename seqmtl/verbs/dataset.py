@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,9 @@ class Dataset(_options.Threads):
         "override the signal of CONFIG",
         choices=("donor", "acceptor", "tss", "start", "stop", "polya"),
     )
+    no_homologues: bool = option(
+        "leave out sites of train with a related sequence in valid or test", default=False
+    )
     json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
     force: bool = option("write into a folder that holds other files", default=False, role="how")
     dask: str | None = _options.dask("process the organisms")
@@ -43,6 +46,8 @@ class Dataset(_options.Threads):
         check_outputs(self.json)
         check_folder(Path(self.output), force=self.force)
         config = read_config(self.config, signal=self.signal)
+        if self.no_homologues:
+            config = replace(config, split=replace(config.split, homologues=False))
         started = time.perf_counter()
         options: dict[str, Any] = {"command": self.command, "force": self.force}
         with connect(self.dask) as workers:
@@ -58,6 +63,13 @@ def _log(summary: dict[str, Any], folder: str, seconds: float) -> None:
     leaks = summary["leakage"]
     between = ("duplicates_between_splits", "overlapping_between_splits")
     n_leaks = leaks["with_both_labels"] + sum(sum(leaks[key].values()) for key in between)
+    shares = ", ".join(
+        f"{name} {100 * n / leaks['test_sites_compared'][name]:.3g} %"
+        for name, n in leaks["test_sites_with_homologue_in_train"].items()
+        if leaks["test_sites_compared"][name]
+    )
+    if shares:
+        logger.info("sites of test with a homologue in train (any organism): %s", shares)
     organisms = summary["organisms"].values()
     n_rows = sum(row["sites"] + row["decoys"] for row in organisms)
     logger.info(

@@ -313,6 +313,8 @@ def test_leakage_is_measured_and_not_assumed(tmp_path):
         "with_both_labels": 4,
         "overlapping_between_splits": {"train-valid": 1, "train-test": 0, "valid-test": 0},
         "duplicates_inside_splits": 1,
+        "test_sites_compared": {"x": 1},
+        "test_sites_with_homologue_in_train": {"x": 0},  # 21 bases are too few to tell
     }
 
 

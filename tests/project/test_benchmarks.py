@@ -190,7 +190,7 @@ def against_liblinear(folder):
     (folder / "windows.tsv").write_text("\n".join(rows) + "\n")
     options = ["--degree", 3, "--tol", 1e-5, "--liblinear-tol", 1e-5, "--runs", 1]
     printed = run("against_liblinear", folder / "windows.tsv", *options)
-    own, other = map(float, re.findall(r"(\d+\.\d{6})$", printed, re.MULTILINE))
+    own, other = map(float, re.findall(r"(\d+\.\d{6}) \|$", printed, re.MULTILINE))
     assert own == pytest.approx(other, rel=1e-4)  # of one problem
     return printed
 
@@ -249,6 +249,45 @@ def junctions(folder):
     base, errors, reads = (line.split("\t") for line in printed.splitlines()[1:4])
     assert (base[0], errors[0], reads[0]) == ("annotation", "errors", "reads")
     assert abs(float(reads[4])) < 0.05  # the same introns
+    return printed
+
+
+def few_labels(folder):
+    rng = np.random.default_rng(0)
+    rows = ["organism\tlabel\tsplit\tsequence"]
+    for n in range(240):
+        bases, label = rng.choice(list("ACGT"), size=20), 1 if n % 4 == 0 else -1
+        bases[10:13] = list("TTC" if label > 0 else "GCA")
+        split = "test" if n % 3 else "train"
+        rows.append(f"{'ab'[n // 4 % 2]}\t{label}\t{split}\t{''.join(bases)}")
+    (folder / "windows.tsv").write_text("\n".join(rows) + "\n")
+    (folder / "tree.nwk").write_text("(a:0.1,b:0.1);")
+    options = ["--tree", folder / "tree.nwk", "--sizes", 20, "--draws", 2]
+    out = ["--folder", folder / "runs", "--json", folder / "out.json"]
+    printed = run("few_labels", folder / "windows.tsv", *options, *out)
+    result = json.loads((folder / "out.json").read_text())
+    assert "/" not in result["command"]
+    assert result["date"]
+    assert [row["method"] for row in result["rows"]] == ["individual", "union", "tree", "default"]
+    return printed
+
+
+def genomes(folder):
+    options = ["--chromosomes", 6, "--chromosome-length", 30_000, "--no-windows"]
+    seqmtl("simulate", "-o", folder / "sim", "--tree", "(a:0.1,b:0.1);", *options)
+    text = 'signal = "donor"\nwindow = 60\nsplit.by = "contigs"\nseed = 1\n'
+    for name in "ab":
+        text += f'[organisms.{name}]\ngenome = "sim/genomes/{name}.fa"\n'
+        text += f'annotation = "sim/annotation/{name}.gff3"\n'
+    (folder / "first.toml").write_text(text)
+    (folder / "tree.nwk").write_text("(a:0.1,b:0.1);")
+    out = ["--no-homologues", "--folder", folder / "runs", "--json", folder / "genomes.json"]
+    printed = run("genomes", folder / "first.toml", "--tree", folder / "tree.nwk", *out)
+    result = json.loads((folder / "genomes.json").read_text())
+    assert [row["organism"] for row in result["rows"]] == ["a", "b", "mean"] * 2
+    found = json.loads((folder / "runs" / "first.pair.seqmtl.json").read_text())
+    paired = [found["signals"]["donor"]["paired"]["tasks"][name]["auprc_genome"] for name in "ab"]
+    assert result["rows"][2]["paired"] == pytest.approx(sum(paired) / 2)
     return printed
 
 
@@ -372,19 +411,17 @@ def worm(folder):
     options = ["--minisplice", write_minisplice(folder), "--sizes", 100, "--windows", 141]
     printed = run("worm", folder / "worm.tsv.gz", *options, "--resamples", 20)
     # the motif tells all true sites, and a program to which all are alike finds one in four
-    assert len(re.findall(r" 141 \S.*1\.0000  \+0\.7500 \(", printed)) == 6
+    assert len(re.findall(r"\| 141 \| .* \| 1 \| \+0\.7500 \(", printed)) == 6
     return printed
 
 
 FIGURES = {
     features: [r"^ +20 default +1\.0000 ", r"^ +20 exact +1\.0000 .*\+0\.0000 ± "],
     adapt: [
-        r"^0 +adapt +1\.0000  ( +1\.0000){3}$",  # the motif tells all true sites
-        r"^0 +single +1\.0000",
-        r"^10 +joint +1\.0000",
-        r"^10 +own +[01]\.\d{4} ",
-        r"^ +adapt minus it +\+0\.0000 ( +\+0\.0000±0\.0000){3}  mean ±0\.0000$",
-        r"^joint 10 +\d+\.\d\d CPU s$",
+        r"^\| 0 \| adapt \| 1 \|  \|( 1 \|){3}  \|$",  # the motif tells all true sites
+        r"^\| 0 \| single \| 1 \| adapt: \+0\.0000 ± 0\.0000 \|( 1 \|){3}",
+        r"^\| 10 \| joint \| 1 \| .* \d+(\.\d+)? \|$",
+        r"^\| 10 \| own \| [01]",
     ],
     aligners: [
         r"^4 genes, 8 introns; 0 genes left out$",
@@ -394,14 +431,16 @@ FIGURES = {
         r"^0\.3\tannotation\t0\.000 ",  # it knows no other queries
     ],
     against_liblinear: [
-        r"seqmtl, gap 1e-05 +\d+\.\d\d +\d+\.\d\d +\d+ +\d+\.\d{6}",
-        r"LinearSVC, tol 1e-05 +\d+\.\d\d +\d+\.\d\d +\d+ +\d+\.\d{6}",
+        r"\| seqmtl, gap 1e-05 \| \d\S* \| \d\S* \| \d\S* \| \d+\.\d{6} \|",
+        r"\| LinearSVC, tol 1e-05 \| \d\S* \| \d\S* \| \d\S* \| \d+\.\d{6} \|",
     ],
     against_minisplice: [
-        r"minisplice predict: \d+\.\d s",
-        r"seqmtl scan, two models: \d+\.\d s",
-        r"A seqmtl above minisplice, AUPRC, difference: \+0\.\d+ \(",
-        *(rf"{x} {who} +AUROC [01]\.\d+" for x in "DA" for who in ("minisplice", "seqmtl")),
+        r"^\| acceptor \| seqmtl \| [01]\S* \| [01]\S* \| .* \| \+0\.\d+ \(.*\) \| \d\S* \|$",
+        *(
+            rf"^\| {signal} \| {program} \| [01]"
+            for signal in ("donor", "acceptor")
+            for program in ("minisplice", "seqmtl")
+        ),
     ],
     cluster: [
         r"^workers / threads, wall \d+\.\d{3}$",
@@ -409,13 +448,15 @@ FIGURES = {
         r"^scan, a worker killed: 1 of 1 runs as undisturbed; [01] killed, \d pieces begun ",
         r"^scan, the scheduler killed and the command repeated: 1 of 1 as undisturbed; \d of 4 ",
     ],
+    few_labels: [r"^\| 20 \| default \| 1 \| 0 \| 1 \| 1 \|$"],
+    genomes: [r"^\| acceptor \| mean \|( -?\d\S* \|){5}$"],
     junctions: [rf"^{way}(\t[01]\.\d{{4}}){{3}}\t" for way in ("annotation", "errors", "reads")],
     hashing: [
         r"^\| 6 \| [01]\.\d{4} \| [-+]0\.\d{4} ± 0\.\d{4} \| \d+\.\d \| \d+ \| 0\.0 \|$",
         r"^\| exact \| [01]\.\d{4} \| \+0\.0000 ± 0\.0000 \|",
     ],
     label_errors: [r"^0(\t1\.0000 0\.0000){4}$", r"^0\.2(\t[01]\.\d{4} 0\.\d{4}){4}$"],
-    large: [r"^ +200 +4\.0 .*\d$"],
+    large: [r"^\| 200 \| 4(\.\d+)? \| \d"],
     many_tasks: [
         rf"^{method} +{tasks} +{tasks * 30} .* 0\.\d{{4}}$"
         for method in ("tree", "matrix", "clade", "default", "mkl")
@@ -469,10 +510,10 @@ FIGURES = {
         r"^degree +8 +\d+\.\d\d",
     ],
     worm: [
-        r"^split +100  202 minisplice +0\.2500 ",
-        r"^split +100  202 minisplice -m16 -e50 +0\.2500 ",
-        r"^split_random +160  141 wd:8 +1\.0000 .* \d+\.\d +\d+\.\d\d$",
-        r"^split_random +160  141 default .* \+0\.0000 \(\+0\.000\.\.\+0\.000\)",
+        r"^\| split \| 100 \| 202 \| minisplice \| 0\.25 \|",
+        r"^\| split \| 100 \| 202 \| minisplice -m16 -e50 \| 0\.25 \|",
+        r"^\| split_random \| 160 \| 141 \| wd:8 \| 1 \| .* \d\S* \| \d\S* \|$",
+        r"^\| split_random \| 160 \| 141 \| default \| .* \+0\.0000 \(\+0\.000\.\.\+0\.000\)",
     ],
     variants: [r"150 variants +\d+\.\d\d s +[\d,]+ per second  peak [\d,]+ MiB"],
 }
@@ -497,6 +538,10 @@ def test_queries_of_aligners_diverge_as_asked(protein):
     if protein:  # serine is the likeliest for alanine, tryptophan of the least likely
         assert found.count("S") > 5 * found.count("W")
     assert diverge(found, 0.0, rng, protein) == found
+
+
+def test_documents_show_what_was_recorded():
+    in_this_process(FOLDER / "tables.py", "--check")
 
 
 def test_every_benchmark_is_run():

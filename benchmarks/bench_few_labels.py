@@ -1,0 +1,63 @@
+"""Individual, union, tree and the default by the number of labels of each organism.
+
+    python benchmarks/bench_few_labels.py DATA.tsv.gz --tree six_eukaryotes --json OUT.json
+
+DATA is a table of windows. `seqmtl compare` draws the training windows several times; the test
+windows are always the same. Prints AUPRC (windows), mean and standard deviation over the draws, of
+the mean over the organisms, and the mean over the draws of each organism. What `compare` wrote
+stays in `--folder`, and is not made again.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _common import add_result_option, make_parser, write_result
+
+METHODS = {"individual": "individual", "union": "union", "mtl": "tree", "default": "default"}
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = make_parser(__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--tree", required=True)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[30, 100, 300, 1000])
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--folder", type=Path, default=Path("few_labels"))
+    add_result_option(parser)
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    for n in arguments.sizes:
+        out = arguments.folder / f"{n}.json"
+        options = ["--tree", arguments.tree, "--splits", arguments.draws, "--per-organism", n]
+        command = ["compare", arguments.data, *options, "--methods", ",".join(METHODS)]
+        subprocess.run(
+            [sys.executable, "-m", "seqmtl", *map(str, command), "--json", str(out), "-q"],
+            check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        found = json.loads(out.read_text())["methods"]
+        for method, name in METHODS.items():
+            tasks = found[method]["tasks"]
+            values = {task: np.array(row["auprc_windows"]) for task, row in tasks.items()}
+            mean = np.mean([*values.values()], axis=0)
+            rows.append(
+                {
+                    "labels": n,
+                    "method": name,
+                    "mean": float(mean.mean()),
+                    "deviation": float(mean.std(ddof=1)),
+                    **{task: float(value.mean()) for task, value in values.items()},
+                }
+            )
+    write_result(arguments, rows)
+
+
+if __name__ == "__main__":
+    main()

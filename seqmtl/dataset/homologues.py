@@ -1,0 +1,137 @@
+"""True sites of different splits whose sequences are related: paralogues and orthologues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.dataset._homologue_kernels import mark_related
+from seqmtl.sequences import Windows
+
+IN_TEST = "site of train with a homologue in valid or test"
+
+_WORD = 8  # bases of a word that two windows must share at the same position
+_SHARE = 0.75  # of equal bases in related sequences
+_FALSE = 1e-3  # most windows that find a homologue among unrelated ones
+_SAMPLE = 2000  # sites of test of an organism that are looked at
+_LETTERS = 5
+#: Number of different letters by their set, a bit each; 0 with letters other than A, C, G, T.
+_N_LETTERS = np.array([letters.bit_count() if letters < 16 else 0 for letters in range(32)])
+
+
+class Homologues:
+    """Count the true sites of test with a homologue in train, of all organisms."""
+
+    def __init__(self) -> None:
+        self._organisms: list[str] = []
+        self._train: list[NDArray[np.uint8]] = []
+        self._test: list[NDArray[np.uint8]] = []
+
+    def add(self, organism: str, train: Windows, test: Windows) -> None:
+        """Add the true sites of an organism; of those of test, a sample is looked at."""
+        drawn = np.random.default_rng(0).permutation(len(test))[:_SAMPLE]
+        self._organisms.append(organism)
+        self._train.append(train.matrix())
+        self._test.append(test[np.sort(drawn)].matrix())
+
+    def count(self) -> dict[str, dict[str, int]]:
+        """Return the sites that were looked at, and those with a homologue, by organism."""
+        train, test = (
+            (np.concatenate(parts), np.repeat(np.arange(len(parts)), [*map(len, parts)]))
+            for parts in (self._train, self._test)
+        )
+        found, n = has_homologue(*test, *train), len(self._organisms)
+        counts = {
+            "test_sites_compared": np.bincount(test[1], minlength=n),
+            "test_sites_with_homologue_in_train": np.bincount(test[1][found], minlength=n),
+        }
+        return {
+            name: dict(zip(self._organisms, row.tolist(), strict=True))
+            for name, row in counts.items()
+        }
+
+
+def has_homologue(
+    windows: NDArray[np.uint8],
+    kinds: NDArray[np.integer[Any]],
+    others: NDArray[np.uint8],
+    other_kinds: NDArray[np.integer[Any]],
+) -> NDArray[np.bool_]:
+    """Tell which windows are related to any of the others.
+
+    Windows are aligned at their sites, so related ones have equal bases at equal positions. Two
+    are related if in the left or the right half the likelihood ratio of "75 % of the bases are
+    equal by descent" against "the other window is random" exceeds ``2 n / 0.001`` for n others.
+    The random window has the frequencies of bases, given the base before, of either window's
+    organism at the same position, whichever is larger: this way, neither letters that all introns
+    have nor runs of one letter look related. By Markov's inequality, unrelated windows exceed the
+    bound by chance in at most one of a thousand windows. Only pairs with a common word of eight
+    bases at the same position, with three different letters, are looked at, and for each word at
+    most 64 of them.
+
+    Parameters
+    ----------
+    windows, others : ndarray of uint8, shapes (m, length) and (n, length)
+        Codes 0 to 3 for A, C, G, T, and 4 for other letters.
+    kinds, other_kinds : ndarray of int, shapes (m,) and (n,)
+        Organism of each window, from 0.
+
+    Returns
+    -------
+    ndarray of bool, shape (m,)
+    """
+    found = np.zeros(len(windows), dtype=np.bool_)
+    if windows.shape[1] < 2 * _WORD or not len(windows) or not len(others):
+        return found
+    own, their = _words(windows), _words(others)
+    order = np.ascontiguousarray(np.argsort(their, axis=0, kind="stable").T.astype(np.int32))
+    begins = np.empty((their.shape[1], 4**_WORD + 1), dtype=np.int32)
+    for position, column in enumerate(their.T):
+        begins[position] = np.searchsorted(column[order[position]], np.arange(4**_WORD + 1))
+    n_kinds = int(max(kinds.max(), other_kinds.max())) + 1
+    shares = np.maximum(
+        _frequencies(windows, kinds, n_kinds)[:, np.newaxis],
+        _frequencies(others, other_kinds, n_kinds),
+    )
+    same, differs = np.log2(_SHARE / shares), np.log2((1 - _SHARE) / 3 / shares)
+    least = float(np.log2(2 * len(others) / _FALSE))
+    numbers = kinds.astype(np.int64), other_kinds.astype(np.int64)
+    mark_related(
+        windows, own, numbers[0], others, numbers[1], order, begins, same, differs, least, found
+    )
+    return found
+
+
+def _words(windows: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """Return the word that begins at each position, or -1 if it says little."""
+    n = windows.shape[1] - _WORD + 1
+    words = np.zeros((len(windows), n), dtype=np.int32)
+    letters = np.zeros((len(windows), n), dtype=np.uint8)
+    for begin in range(_WORD):
+        codes = windows[:, begin : begin + n]
+        words = 4 * words + codes
+        letters |= np.left_shift(1, codes, dtype=np.uint8)
+    words[_N_LETTERS[letters] < 3] = -1
+    return words
+
+
+def _frequencies(
+    windows: NDArray[np.uint8], kinds: NDArray[np.integer[Any]], n_kinds: int
+) -> NDArray[np.float64]:
+    """Return the frequency of each base by kind, position and base before.
+
+    The shape is (n_kinds, length, 25): 5 times the code of the base before, plus that of the base.
+    """
+    length = windows.shape[1]
+    counts = np.ones((n_kinds, length, _LETTERS, _LETTERS))
+    for kind in range(n_kinds):
+        mine = windows[kinds == kind]
+        pairs = _LETTERS * mine[:, :-1] + mine[:, 1:]
+        for position, column in enumerate(pairs.T, start=1):
+            counts[kind, position] += np.bincount(column, minlength=_LETTERS**2).reshape(
+                _LETTERS, _LETTERS
+            )
+    counts /= counts[..., :4].sum(axis=-1, keepdims=True)
+    return counts.reshape(n_kinds, length, _LETTERS**2)
