@@ -11,8 +11,9 @@ the product
 - over its coding bases, of ``exp(coding_scale c)``, where c is the content of the base in the frame
   (see :mod:`seqmtl.pairs.coding`),
 - over the beginnings and ends of coding sequence, of ``exp(switch)``,
-- over the exons, of ``1 + exp(exon_shift) h(length)``, where h is the density of the lengths of
-  exons, and an exon is what lies between two introns, if all of it codes, or none.
+- over the exons, of ``1 + exp(exon_shift) h(length)``, where an exon is what lies between two
+  introns, if all of it codes, or none, and h is the density of its length times the share of
+  introns that an exon follows.
 
 The posterior probability of a site is the share of the parses with an intron that begins or ends
 there, by weight. Coding sequence begins or ends at most once between two candidates, and then half
