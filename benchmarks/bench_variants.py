@@ -1,12 +1,14 @@
 """Speed and memory of annotating a VCF file of simulated variants.
 
     python benchmarks/bench_variants.py [--variants 10000 100000] [--length 140] [--features VIEWS]
-                                        [--threads 1] [--distance N]
+                                        [--threads 1] [--distance N] [--spacing N]
+                                        [--model FILE --genome FASTA --organism NAME]
 
 The mix is 85 % single-base substitutions, 5 % insertions, 7 % deletions (1 to 12 bases) and 3 %
-replacements, on one contig of 10 Mb. Prints seconds and variants per second of the annotation
-(model loaded, loops compiled, genome in memory), and the peak memory of the process after each
-file.
+replacements, on one contig of 10 Mb, or on the longest contig of a genome with a model of its own,
+such as a paired one; all over the contig, or --spacing bases apart on average. Prints seconds and
+variants per second of the annotation (model loaded, loops compiled, genome in memory), and the peak
+memory of the process after each file.
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ import numpy as np
 from _common import make_parser, peak_mib
 
 from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel, use_threads
+from seqmtl.io import load_genome
+from seqmtl.models.saved import load_model
 from seqmtl.models.site import Site
 from seqmtl.sequences import decode
 from seqmtl.sequences.genome import ContigTable, Genome
-from seqmtl.variants import Annotator, EffectScorer, annotate_vcf
+from seqmtl.variants import Annotator, EffectScorer, PairedEffectScorer, annotate_vcf
 
 BASES = 10_000_000
 
@@ -38,15 +42,19 @@ def make_model(length: int, views: str | None) -> MultiTaskModel:
     )  # fmt: skip
 
 
-def write_variants(path: Path, genome: Genome, n: int) -> None:
+def write_variants(path: Path, genome: Genome, n: int, spacing: int | None) -> None:
     rng = np.random.default_rng(n)
-    positions = np.sort(rng.choice(BASES - 100, n, replace=False))
+    name = max(genome.names, key=lambda own: genome.contig(own).size)
+    codes = genome.contig(name)
+    known = np.flatnonzero(np.convolve(codes > 3, np.ones(15), "valid") == 0)
+    size = known.size if spacing is None else min(known.size, n * spacing)
+    positions = np.sort(rng.choice(known[(known.size - size) // 2 :][:size], n, replace=False))
     kinds = rng.choice(4, n, p=[0.85, 0.05, 0.07, 0.03])
     sizes = rng.integers(1, 13, n)
     with open(path, "w") as stream:
         stream.write("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n")
         for p, kind, size in zip(positions.tolist(), kinds, sizes.tolist(), strict=True):
-            ref = decode(genome.codes[p + 1 : p + 2 + size])
+            ref = decode(codes[p : p + 1 + size])
             inserted = decode(rng.integers(0, 4, size).astype(np.uint8))
             first = ref[0]
             ref, alt = [
@@ -55,7 +63,7 @@ def write_variants(path: Path, genome: Genome, n: int) -> None:
                 (ref, first),
                 (ref, inserted),
             ][kind]
-            stream.write(f"I\t{p + 1}\t.\t{ref}\t{alt}\t.\tPASS\t.\n")
+            stream.write(f"{name}\t{p + 1}\t.\t{ref}\t{alt}\t.\tPASS\t.\n")
 
 
 def main() -> None:
@@ -65,22 +73,30 @@ def main() -> None:
     parser.add_argument("--features", metavar="VIEWS", help="default: those of train")
     parser.add_argument("--distance", type=int)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--spacing", type=int, metavar="BASES")
+    parser.add_argument("--model", help="default: one of random weights")
+    parser.add_argument("--genome", metavar="FASTA", help="that of the model")
+    parser.add_argument("--organism", default="fly")
     args = parser.parse_args()
-    codes = np.random.default_rng(0).integers(0, 4, BASES + 2).astype(np.uint8)
-    genome = Genome(codes, ContigTable(("I",), np.array([1]), np.array([BASES])), 1)
+    if args.model is None:
+        codes = np.random.default_rng(0).integers(0, 4, BASES + 2).astype(np.uint8)
+        genome = Genome(codes, ContigTable(("I",), np.array([1]), np.array([BASES])), 1)
+        model = make_model(args.length, args.features)
+    else:
+        genome, model = load_genome(args.genome, padding=1), load_model(args.model)
     started = time.perf_counter()
-    scorer = EffectScorer(make_model(args.length, args.features), "fly", distance=args.distance)
-    annotator = Annotator(scorer, genome)
+    scorer = PairedEffectScorer if model.structure == "pairs" else EffectScorer
+    annotator = Annotator(scorer(model, args.organism, distance=args.distance), genome)
     print(f"tables: {time.perf_counter() - started:.1f} s")
     with tempfile.TemporaryDirectory() as folder:
         path, output = Path(folder) / "in.vcf", Path(folder) / "out.vcf.gz"
-        for n in (100, *args.variants):
-            write_variants(path, genome, n)
+        for k, n in enumerate((min(100, *args.variants), *args.variants)):
+            write_variants(path, genome, n, args.spacing)
             started = time.perf_counter()
             with use_threads(args.threads):
                 summary = annotate_vcf(path, output, annotator)
             seconds = time.perf_counter() - started
-            what = "compiling" if n == 100 else f"{summary.n_scored / seconds:,.0f} per second"
+            what = "compiling" if k == 0 else f"{summary.n_scored / seconds:,.0f} per second"
             print(f"{n:>9,} variants  {seconds:6.2f} s  {what}  peak {peak_mib():,.0f} MiB")
 
 

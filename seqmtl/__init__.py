@@ -12,8 +12,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from seqmtl._version import __version__ as __version__
-
 if TYPE_CHECKING:
     from seqmtl._threads import use_threads as use_threads
     from seqmtl.estimators import (
@@ -49,12 +47,14 @@ if TYPE_CHECKING:
         SparseMKLClassifier as SparseMKLClassifier,
         pareto_path as pareto_path,
     )
+    from seqmtl._version import __version__ as __version__
     from seqmtl.verbs.simulate import simulate as simulate
 
 #: What can be asked of seqmtl, as on the command line: a module of seqmtl.verbs for each.
 _VERBS = [path.stem for path in Path(__file__).with_name("verbs").glob("[a-z]*.py")]
 
 _NAMES = {
+    "seqmtl._version": "__version__",
     "seqmtl._threads": "use_threads",
     "seqmtl.estimators": "MultiTaskClassifierCV MultiTaskMKLClassifier MultiTaskOneClassSVM "
     "MultiTaskSVC MultiTaskSVR TaskScorer",
@@ -77,7 +77,7 @@ _NAMES = {
 #: The module of every public name.
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = sorted([*_HOME, "__version__"])
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

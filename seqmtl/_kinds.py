@@ -167,4 +167,4 @@ def require_matplotlib(what: str = "") -> None:
         If not; `what` is what needs them.
     """
     if find_spec("matplotlib") is None:
-        raise ValueError(f"{what} needs matplotlib; pip install 'seqmtl[plots]'".lstrip())
+        raise ValueError(f"{what} needs matplotlib; run: pip install matplotlib".lstrip())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _least: ContextVar[int] = ContextVar("least", default=logging.NOTSET)
+_told: set[Hashable] = set()
 
 
 @contextmanager
@@ -30,6 +31,24 @@ def is_heard(record: logging.LogRecord) -> bool:
 def are_heard(level: int) -> bool:
     """Tell whether messages of a level are heard in this thread."""
     return level >= _least.get()
+
+
+def is_news(what: Hashable) -> bool:
+    """Tell whether something is told for the first time by this command."""
+    if what in _told:
+        return False
+    _told.add(what)
+    return True
+
+
+def forget_told() -> None:
+    """Take all for news again; for the start of a command."""
+    _told.clear()
+
+
+def least_heard() -> int:
+    """Return the level from which messages are heard in this thread."""
+    return _least.get()
 
 
 def message_of(error: BaseException) -> str:

@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from seqmtl._messages import is_news
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
 from seqmtl.files import catalogue
 
@@ -15,7 +16,6 @@ logger = logging.getLogger(__name__)
 
 _SHOWN = 5
 _TABLES = ("organisms.tsv", "other_organisms.tsv")
-_told: set[frozenset[str]] = set()
 
 
 def match_names(wanted: Iterable[str], known: Sequence[str], where: str) -> list[int]:
@@ -191,9 +191,8 @@ def tell_matches(pairs: Iterable[tuple[str, str]], where: str) -> None:
     known: list[str] = []
     spelt: list[str] = []
     for a, b in pairs:
-        if a == b or frozenset((a, b)) in _told:
+        if a == b or not is_news(frozenset((a, b))):
             continue
-        _told.add(frozenset((a, b)))
         left, right = simplify(a), simplify(b)
         is_guess = abbreviate(left) == abbreviate(right) != "" and identify(left) != identify(right)
         kind = spelt if left == right else guessed if is_guess else known
@@ -205,11 +204,6 @@ def tell_matches(pairs: Iterable[tuple[str, str]], where: str) -> None:
         )  # fmt: skip
     if known or spelt:
         logger.info("%s in %s", ", ".join(known + [_shown(spelt)] * bool(spelt)), where)
-
-
-def forget_told() -> None:
-    """Log matches again that have been logged before; for the start of a command."""
-    _told.clear()
 
 
 def _shown(texts: Sequence[str]) -> str:

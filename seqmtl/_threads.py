@@ -10,7 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from itertools import islice, pairwise
 from threading import Event
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 from numpy.typing import NDArray
 
 from seqmtl._checks import check_integer
+from seqmtl._messages import least_heard, messages_from
 from seqmtl.files.streams import read_bytes
 
 Job = TypeVar("Job")
@@ -126,18 +127,19 @@ def in_order(
         return
     rest = team.size // max(len(jobs), 1) if isinstance(jobs, (list, tuple, range)) else 1
 
+    least = least_heard()
+
     def one(job: Job) -> Result:
-        with use_threads(rest):
+        with messages_from(least), use_threads(rest) if rest > 1 else nullcontext():
             return work(job)
 
-    task = one if rest > 1 else work
     queue = iter(jobs)
     first = islice(queue, team.size + 1 if n_ahead is None else n_ahead)
-    pending = deque(team.pool.submit(task, job) for job in first)
+    pending = deque(team.pool.submit(one, job) for job in first)
     try:
         while pending:
             result = pending.popleft().result()
-            pending.extend(team.pool.submit(task, job) for job in islice(queue, 1))
+            pending.extend(team.pool.submit(one, job) for job in islice(queue, 1))
             yield result
     finally:
         for future in pending:

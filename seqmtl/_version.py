@@ -1,3 +1,8 @@
-"""The version number, defined only here."""
+"""The version: that of the tag from which the package was built, as its metadata have it."""
 
-__version__ = "0.1.0"
+from importlib.metadata import PackageNotFoundError, version
+
+try:
+    __version__ = version("seqmtl")
+except PackageNotFoundError:  # files that were never installed
+    __version__ = "0.dev0"

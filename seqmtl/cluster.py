@@ -104,7 +104,7 @@ def connect(address: str | None) -> Iterator[Here | Cluster]:
         yield Here()
         return
     if find_spec("distributed") is None:
-        raise ClusterError("--dask needs dask; pip install 'seqmtl[cluster]'")
+        raise ClusterError("--dask needs dask; run: pip install dask distributed cryptography")
     import dask
     import distributed  # noqa: F401  it sets up its log
 

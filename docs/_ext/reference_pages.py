@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import seqmtl
-from seqmtl.cli.main import build_parser
+from seqmtl.cli.main import build_parser, parsers_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -29,17 +29,12 @@ def rooms() -> list[str]:
 
 def commands() -> dict[str, argparse.ArgumentParser]:
     """Return the parsers of all commands by name."""
-    choices = _subparsers(build_parser()).choices
-    return dict(choices.items())
+    return parsers_of(build_parser())
 
 
 def summaries() -> dict[str, str]:
     """Return one line on every command, as ``seqmtl --help`` has it."""
-    return {a.dest: a.help or "" for a in _subparsers(build_parser())._choices_actions}
-
-
-def _subparsers(parser: argparse.ArgumentParser) -> Any:
-    return next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    return {name: parser.description or "" for name, parser in commands().items()}
 
 
 def command_page(name: str, parser: argparse.ArgumentParser) -> str:

@@ -41,7 +41,7 @@ class Options(argparse.ArgumentParser):
             self.set_defaults(**self.quick)
         given = self.parse_args(argv)
         if importlib.util.find_spec("matplotlib") is None:
-            self.error("figures need matplotlib; run: pip install 'seqmtl[plots]'")
+            self.error("figures need matplotlib; run: pip install matplotlib")
         for path in needs(given):
             if not path.is_file():
                 self.error(f"{path} does not exist; the help says what it holds: --help")

@@ -1,4 +1,4 @@
-"""``seqmtl demo``: the whole workflow on simulated genomes, with the commands a user would type."""
+"""``seqmtl demo``: a new genome without labels, with the commands a user would type."""
 
 from __future__ import annotations
 
@@ -13,34 +13,46 @@ from seqmtl._messages import messages_from
 from seqmtl.cli._command import Command
 from seqmtl.cli._console import show
 from seqmtl.files.atomic import write_lines
-from seqmtl.files.outputs import replacing
 from seqmtl.files.streams import read_json, read_text
 from seqmtl.request import Request, option
 from seqmtl.verbs import _options
 
 logger = logging.getLogger("seqmtl")
 
-_MODELS = ("individual", "union", "default")
-_SIMULATE = "simulate -o {0} --seed {1} --chromosomes 8 --chromosome-length 20000 --windows 400"
-_FEWER_DECOYS = "\n[decoys]\nratio = 3\n"  # appended to the TOML file to keep the demo fast
-_STEPS = (
-    "dataset {0}/dataset.toml -o {0}/dataset",
-    "train {0}/dataset --window 61 --tol 0.01 -C 1 --selection none --similarity individual "
-    "-o {0}/individual.seqmtl",
-    "train {0}/dataset --window 61 --tol 0.01 -C 1 --selection none --similarity union "
-    "-o {0}/union.seqmtl",
-    "train {0}/dataset --window 61 --tol 0.01 -C 1 --tree {0}/tree.nwk -o {0}/default.seqmtl",
-    "calibrate {0}/default.seqmtl {0}/dataset -o {0}/default.seqmtl",
-    *(
-        f"evaluate {{0}}/{name}.seqmtl {{0}}/dataset --json {{0}}/{name}.json"
-        for name in _MODELS[:2]
+_NEW, _RELATIVE = "brunia_parva", "brunia_magna"
+#: What a user would do with an editor: leave out the new organism, and draw few decoys, to be fast.
+_EDIT = f"(sed '/{_NEW}/,/^$/d' {{0}}/dataset.toml; {{1}}) > {{0}}/relatives.toml"
+_FEWER_DECOYS = "\n[decoys]\nratio = 2\n"
+_SIGNALS = ("donor", "acceptor")
+_STEPS = {
+    f"six made-up organisms, related by a tree; of {_NEW}, nothing but the genome is to be known": (
+        "simulate -o {0} --seed {1} --chromosomes 4 --chromosome-length 50000 --windows 600 "
+        "--no-windows",
     ),
-    "evaluate {0}/default.seqmtl {0}/dataset --json {0}/default.json --plot {0}/curves.svg",
-    "scan {0}/default.seqmtl {0}/genomes/velia_nigra.fa --organism velia_nigra "
-    "-o {0}/velia_nigra.bw --json {0}/scan.json",
-    "explain {0}/default.seqmtl --organism velia_nigra -o {0}/explained",
-    "report {0} --tree {0}/tree.nwk -o {0}/report.html",
-)
+    "a model of the other five, from their annotations": (
+        _EDIT,
+        *(
+            step.format("{0}", signal=signal)
+            for signal in _SIGNALS
+            for step in (
+                "dataset {0}/relatives.toml --signal {signal} -o {0}/{signal}s",
+                "train {0}/{signal}s --window 61 --tol 0.01 -C 1 --selection none "
+                "--tree {0}/tree.nwk -o {0}/{signal}.seqmtl",
+                "calibrate {0}/{signal}.seqmtl {0}/{signal}s -o {0}/{signal}.seqmtl",
+            )
+        ),
+        "pair {0}/donor.seqmtl {0}/acceptor.seqmtl {0}/donors {0}/acceptors -o {0}/pair.seqmtl",
+    ),
+    "the new genome, without labels": (
+        f"annotate {{0}}/genomes/{_NEW}.fa --like {_RELATIVE} --model {{0}}/pair.seqmtl "
+        f"-o {{0}}/{_NEW}",
+    ),
+    "how good that is": (
+        "evaluate {0}/pair.seqmtl {0}/donors {0}/acceptors --json {0}/pair.json",
+        "report {0} --tree {0}/tree.nwk --annotation "
+        f"{_NEW}={{0}}/annotation/{_NEW}.gff3 -o {{0}}/report.html",
+    ),
+}
 
 _EXAMPLES = """\
   seqmtl demo                   # writes seqmtl-demo/report.html
@@ -49,7 +61,7 @@ _EXAMPLES = """\
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(Request):
-    """Run the whole workflow."""
+    """Annotate a new genome without labels."""
 
     output: str = option(
         "-o", default="seqmtl-demo", metavar="DIR", help="folder to write (default: seqmtl-demo)"
@@ -59,32 +71,34 @@ class Demo(Request):
     def run(self) -> None:
         """Show and run the commands, logging only warnings and errors."""
         require_matplotlib("the report")
-        self._run_step(_SIMULATE)
-        self._add_to_config()
-        for step in _STEPS:
-            self._run_step(step)
+        for comment, steps in _STEPS.items():
+            _tell(f"# {comment}")
+            for step in steps:
+                if step is _EDIT:
+                    self._edit()
+                else:
+                    self._run_step(step)
 
     def _run_step(self, step: str) -> None:
         words = [word.format(self.output, self.seed) for word in step.split()]
         command_line = shlex.join(["seqmtl", *words])
-        _show_command(command_line)
+        _tell(command_line)
         args = import_module("seqmtl.cli.main").build_parser(words).parse_args(words)
         with messages_from(logging.WARNING):
             args.of.request_of(args, command_line)()
 
-    def _add_to_config(self) -> None:
-        """Append a setting to the TOML file, as a user would with an editor."""
-        path = os.path.join(self.output, "dataset.toml")
+    def _edit(self) -> None:
+        """Do what the shell would."""
         text = _FEWER_DECOYS.replace("\n", "\\n")
-        _show_command(f"printf '{text}' >> {shlex.quote(path)}")
-        with replacing(path, path):
-            text = read_text(path, "TOML")
-        write_lines(path, [text, _FEWER_DECOYS])
+        _tell(_EDIT.format(shlex.quote(self.output), f"printf '{text}'"))
+        tables = read_text(os.path.join(self.output, "dataset.toml"), "TOML").split("\n\n")
+        kept = "\n\n".join(table for table in tables if _NEW not in table)
+        write_lines(os.path.join(self.output, "relatives.toml"), [kept, _FEWER_DECOYS])
 
 
-def _show_command(command: str) -> None:
+def _tell(line: str) -> None:
     if logger.isEnabledFor(logging.INFO):
-        print(command, flush=True)
+        print(line, flush=True)
 
 
 def _show(request: Demo, _: None) -> None:
@@ -92,18 +106,35 @@ def _show(request: Demo, _: None) -> None:
 
 
 def _summary(folder: str) -> str:
-    """Format the AUPRC (genome) of every model by organism, and name the report."""
-    metrics = [read_json(os.path.join(folder, f"{name}.json")) for name in _MODELS]
-    rows = {name: [found["tasks"][name] for found in metrics] for name in metrics[0]["tasks"]}
-    rows["mean"] = [found["mean"] for found in metrics]
-    lines = ["\t".join(["AUPRC (genome)", *_MODELS])]
-    lines += [
-        "\t".join([name, *(f"{t['auprc_genome']:.4f}" for t in row)]) for name, row in rows.items()
+    """Tell what was found in the new genome and how good the model is, and name the pages."""
+    from seqmtl.evaluation.tables import Column, tab_separated
+    from seqmtl.report.introns import COLUMNS, intron_rows, read_found, read_known
+
+    found = read_found(os.path.join(folder, _NEW, "sites.introns.gff3"))
+    with messages_from(logging.WARNING):
+        known = read_known(os.path.join(folder, "annotation", f"{_NEW}.gff3"), ())
+    columns = [Column("AUPRC (genome)", "name"), Column("site alone", "alone", ".3f")]
+    columns.append(Column("in pairs", "paired", ".3f"))
+    signals = read_json(os.path.join(folder, "pair.json"))["signals"]
+    rows = [
+        {"name": f"{name}s", **{way: own[way]["mean"]["auprc_genome"] for way in own}}
+        for name, own in signals.items()
     ]
-    report = os.path.join(folder, "report.html")
-    return "\n".join([*lines, f"{report}: open it in a browser"]) + "\n"
+    pages = [os.path.join(folder, name, "report.html") for name in (_NEW, "")]
+    return "\n".join(
+        [
+            f"introns of {_NEW}, found without labels; {len(known)} are true",
+            tab_separated(COLUMNS, intron_rows(found, known)),
+            f"the other five organisms, in regions kept for tests\n{tab_separated(columns, rows)}",
+            f"{pages[0]}: what a user has of a new genome; open it in a browser",
+            f"{pages[1]}: the same, with the truth, and the model of the five\n",
+        ]
+    )
 
 
 COMMAND = Command(
-    Demo, "simulate related genomes, train, evaluate, scan and write a report", _EXAMPLES, _show
+    Demo,
+    "annotate a new genome without labels: simulate, train, annotate, report",
+    _EXAMPLES,
+    _show,
 )

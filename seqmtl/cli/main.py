@@ -12,20 +12,21 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from seqmtl._messages import message_of
-from seqmtl._names import forget_told
-from seqmtl._version import __version__
+from seqmtl._messages import forget_told, message_of
 from seqmtl.cli._command import Command
 from seqmtl.cli._console import setup_logging, warnings_as_messages
+from seqmtl.cli._parser import Parser
 from seqmtl.exceptions import (
     ClusterError,
+    InputFormatError,
     ScanInterrupted,
     SeqmtlError,
     TrainingInterrupted,
+    UnknownTaskError,
     UsageError,
 )
 from seqmtl.files.inputs import FilesOfACommand
@@ -37,44 +38,71 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 logger = logging.getLogger("seqmtl")
 
-_COMMANDS = (
-    "simulate similarity dataset train train_table calibrate adapt pair predict evaluate compare "
-    "scan annotate variants explain report info demo"
-)
+#: Commands by what they are for, in the order in which a newcomer needs them.
+GROUPS = {
+    "a genome, with models that are shipped": "annotate scan",
+    "models of your own, from annotated genomes": "dataset train calibrate evaluate pair adapt",
+    "with any model": "predict variants explain info report",
+    "organisms, methods and tables": "similarity compare train_table",
+    "to begin with": "demo simulate completion",
+}
 
 _DESCRIPTION = """\
-Train predictors of genomic signals (splice sites, transcription starts) jointly for many
-organisms. Each organism is a task; a multi-task SVM on weighted-degree string features shares
-information between them, guided by a tree or another measure of relatedness."""
+Find splice sites and other genomic signals, jointly for many organisms: each organism is a task of
+one multi-task SVM on k-mers around the site, guided by a tree or another measure of relatedness."""
 
 _EXAMPLES = """\
+  seqmtl help COMMAND        its options, with examples
+
 examples:
-  seqmtl demo -o demo                      simulate, train, evaluate, scan, write demo/report.html
-  seqmtl similarity --tree metazoa --organisms human,mouse,fruit_fly --plot similarity.png
-  seqmtl train windows.tsv.gz --tree tree.nwk --window 141 -o splice.seqmtl
-  seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json
-  seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --json comparison.json
-  seqmtl scan splice.seqmtl genome.fa --organism c_elegans --consensus AG -o sites.bed
-  seqmtl explain splice.seqmtl -o explained
+  seqmtl annotate genome.fa --like drosophila -o results    # introns of a genome without labels
+  seqmtl scan starter:donor genome.fa.gz --like Drosophila --top 500 -o donors.bed
+  seqmtl dataset splice.toml -o donors && seqmtl train donors --tree tree.nwk -o donor.seqmtl
+  seqmtl demo -o demo                      # all steps on simulated genomes; demo/report.html
 
 exit codes: 0 success, 1 bad data, 2 usage error, 3 not converged, 130 interrupted"""
 
 
+class _Version(argparse.Action):
+    """Print the version, which takes longer to find than the help."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from seqmtl._version import __version__
+
+        print(f"seqmtl {__version__}")
+        parser.exit()
+
+
 def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Build the parser of all commands, or of the one that the words begin with."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="seqmtl",
+        usage="seqmtl [-h] [--version] COMMAND ...",
         description=_DESCRIPTION,
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"seqmtl {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    names = _COMMANDS.split()
-    asked = [name for name in names if name.replace("_", "-") in words[:1]]
-    for name in asked or names:
-        import_module(f"seqmtl.cli.{name}").COMMAND.add_to(subparsers)
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
+    subparsers = parser.add_subparsers(
+        prog="seqmtl", dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS
+    )
+    groups = {title: names.split() for title, names in GROUPS.items()}
+    asked = [
+        name for names in groups.values() for name in names if name.replace("_", "-") in words[:1]
+    ]
+    for title, names in groups.items():
+        group = parser.add_argument_group(title)
+        for name in names:
+            if name in (asked or names):
+                import_module(f"seqmtl.cli.{name}").COMMAND.add_to(subparsers)
+                group._group_actions.append(subparsers._choices_actions[-1])
     return parser
+
+
+def parsers_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of the commands by name."""
+    found = (a.choices for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    return dict(next(found))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,8 +118,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         Exit code.
     """
-    words = sys.argv[1:] if argv is None else argv
+    words = [*(sys.argv[1:] if argv is None else argv)]
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
     parser = build_parser(words)
+    if not words:
+        parser.print_help(sys.stderr)
+        return 2
     odd = [word for word in words if re.search("[\ud800-\udfff]", word)]
     if odd:
         parser.error(f"{odd[0]!a} is not UTF-8, as models and summaries are; rename the file")
@@ -112,21 +145,42 @@ def _run(args: argparse.Namespace, command_line: str, files: FilesOfACommand) ->
                 code = command.show(request, request.run()) or 0
             sys.stdout.flush()  # a full disk shows here, not when Python exits
             return code
-    except UsageError as error:
-        refuse: Callable[[str], NoReturn] = args.usage_error
-        refuse(str(error))
     except BrokenPipeError:
         return 0
     except (KeyboardInterrupt, ScanInterrupted, TrainingInterrupted) as error:
         logger.error("%s", str(error) or "interrupted")
         return 130
     except (SeqmtlError, ValueError, OSError, ImportError, MemoryError) as error:
+        told = _of_an_option(error, args)
+        if told:
+            args.usage_error(told)
         if args.debug:
             raise
         is_of_data = isinstance(error, (SeqmtlError, ValueError))
         data = None if isinstance(error, ClusterError) else getattr(args, "data", None)
         logger.error("%s", _with_input(message_of(error), data if is_of_data else None, files))
         return 1
+
+
+def _of_an_option(error: Exception, args: argparse.Namespace) -> str | None:
+    """Return the message if an option has a wrong value, None if it is about data."""
+    if isinstance(error, InputFormatError):
+        return None
+    text = str(error)
+    for action in args.usage_error.__self__._actions:
+        value = getattr(args, action.dest, None)
+        if value is None:
+            continue
+        rule = text.removeprefix(f"{action.dest} ")
+        if rule.startswith("must ") and rule != text:
+            return str(argparse.ArgumentError(action, rule))
+        if text.startswith(tuple(f"{flag}{end}" for flag in action.option_strings for end in " :")):
+            return text
+        values = value if isinstance(value, (list, tuple)) else [value]
+        words = {word for each in values for word in str(each).split(",")}
+        if isinstance(error, UnknownTaskError) and any(repr(word) in text for word in words):
+            return str(argparse.ArgumentError(action, text))
+    return text if isinstance(error, UsageError) else None
 
 
 def _with_input(text: str, data: str | None, files: FilesOfACommand) -> str:

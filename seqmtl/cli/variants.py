@@ -28,7 +28,11 @@ N. To add a second signal (acceptors after donors), run the command again on its
 A model of seqmtl pair writes donors and acceptors, with probabilities given their partners, for all
 sites that an intron can join to the windows; RS is the change in the log-odds of the probability.
 Each item ends in IR_DG|IR_DL|IA_DG|IA_DL, the most probable intron of the site gained and of that
-lost, in the reference (IR) and in the alternative (IA), as FIRST-LAST:PROBABILITY."""
+lost, in the reference (IR) and in the alternative (IA), as FIRST-LAST:PROBABILITY.
+A third entry, SeqMTL_exon, is about exons: what lies between two introns that follow each other. It
+has columns like DS_EG, and ends in ER_EG|ER_EL|EA_EG|EA_EL, the exon gained and the exon lost, in
+the reference (ER) and in the alternative (EA), . where its probability is below 0.001, which counts
+as 0. DP is that of its first base in reading direction. An exon lost without a gain is skipped."""
 
 
 COMMAND = Command(Variants, "annotate variants (VCF) with site gains and losses", _TEXT)

@@ -60,7 +60,7 @@ def figure_style() -> Iterator[None]:
         import matplotlib
     except ImportError as error:
         raise ImportError(
-            "figures need matplotlib, which is not installed; run: pip install 'seqmtl[plots]'"
+            "figures need matplotlib, which is not installed; run: pip install matplotlib"
         ) from error
     with matplotlib.rc_context(_STYLE):
         yield

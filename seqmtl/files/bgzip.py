@@ -90,7 +90,7 @@ def write_index(path: str | os.PathLike[str], preset: str, longest: int = 0) -> 
         import pysam
     except ImportError as error:
         raise ImportError(
-            f"an index needs pysam: pip install 'seqmtl[genome]', or run tabix -p {preset}"
+            f"an index needs pysam: run pip install pysam, or tabix -p {preset}"
         ) from error
     name, use_csi = os.fspath(path), longest > _LONGEST_TBI
     try:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import check_integer
+from seqmtl._messages import are_heard, is_news
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.inputs import open_input
 from seqmtl.files.streams import (
@@ -125,7 +126,9 @@ def _append(
     lengths = np.array(ends, dtype=np.int64) - starts
     table = ContigTable(tuple(names), np.array(starts, dtype=np.int64), lengths)
     count = f"{len(names)} of {len(names) + len(others)}" if others else str(len(names))
-    logger.info("%s: %s contigs, %d bases", source_name(path), count, table.lengths.sum())
+    told = f"{source_name(path)}: {count} contigs, {table.lengths.sum()} bases"
+    if are_heard(logging.INFO) and is_news(told):
+        logger.info("%s", told)
     return table
 
 

@@ -3,57 +3,65 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from seqmtl._messages import is_news
+from seqmtl._names import simplify
 from seqmtl.models.relatives import Placement
 
 logger = logging.getLogger(__name__)
 
 _ALIKE = 0.1  # relative difference of distances
 _FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
+_CLOSE = 0.9  # and from which they are close
 
 
 def tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
-    """Log how near the relatives are of an organism without labels, and what to expect of them."""
-    measured = _measured(placed, left_out) if placed.nearest and left_out else ""
-    logger.info("%s: scored as %s%s", name, placed.source, measured)
-    if placed.explained < _FAR:
-        logger.warning(
-            "%s is far from all organisms of the model: by the tree, they explain %.0f %% of it; "
-            "expect more errors, and give labels to seqmtl adapt if there are any", name,
-            100 * placed.explained,
-        )  # fmt: skip
+    """Log, in a line, how near the relatives are of an organism without labels.
+
+    `left_out` has the accuracy of organisms left out of the training, whose distances are those of
+    the shipped tree, in million years.
+    """
+    if not is_news((name, placed.source)):
+        return
+    if not placed.nearest:
+        logger.info("%s: scored as %s", name, placed.source)
+        return
+    found, _, tree = placed.source.removesuffix(placed.distance_text).partition(" in the tree ")
+    label = name if simplify(name) == simplify(found) else f"{name}, scored as {found}"
+    is_far = placed.explained < _FAR
+    words = "far" if is_far else "close" if placed.explained >= _CLOSE else "distant"
+    where, hope = f"{placed.distance:.3g} in the tree {tree}", "expect more errors" * is_far
+    if left_out:
+        where, hope = f"{placed.distance:,.0f} million years", _expected(placed, left_out)
+    logger.log(
+        logging.WARNING if is_far else logging.INFO,
+        "%s: nearest relative %s, %s (%s)%s%s", label, placed.nearest, words, where,
+        f"; {hope}" if hope else "", "; a few labels help (seqmtl adapt)" if is_far else "",
+    )  # fmt: skip
 
 
-def _measured(placed: Placement, left_out: dict[str, Any]) -> str:
-    """Describe the accuracy of organisms left out of the training.
+def _expected(placed: Placement, left_out: dict[str, Any]) -> str:
+    """Describe the precision of organisms left out of the training.
 
     They are those at about the same distance, or all if the organism is far from the model's.
     """
-    every = [found["distance"] for found in left_out.values()]
-    nearest = min(every, key=lambda d: abs(d - placed.distance))
-    like = {
-        name: found
-        for name, found in left_out.items()
-        if placed.explained < _FAR or abs(found["distance"] - nearest) <= _ALIKE * nearest
-    }
-    distances, own = [f["distance"] for f in like.values()], [f.get("own") for f in like.values()]
-    none = ""
-    if abs(placed.distance - nearest) > _ALIKE * nearest:
-        none = {min(every): ", none nearer", max(every): ", none farther"}.get(nearest, "")
+    nearest = min(
+        (own["distance"] for own in left_out.values()), key=lambda d: abs(d - placed.distance)
+    )
+    alike = [
+        own
+        for own in left_out.values()
+        if placed.explained < _FAR or abs(own["distance"] - nearest) <= _ALIKE * nearest
+    ]
+    precision = _span([own["auprc"] for own in alike], ".2f")
+    distances = _span([own["distance"] for own in alike], ",.0f")
     return (
-        f". Organisms without labels, {_span(distances)} million years from their nearest{none}, "
-        f"had AUPRC {_span([f['auprc'] for f in like.values()], '.2f', list(like))} on windows"
-        + (f", with labels {_span([x for x in own if x], '.2f')}" if any(own) else "")
-        + "; over a genome, where sites are rare, expect less"
+        f"organisms at {distances} had a mean precision of {precision} on windows, less over a "
+        "genome"
     )
 
 
-def _span(values: list[float], form: str = "g", names: Sequence[str] = ()) -> str:
-    """Return the smallest and the largest value as text, with the names of both."""
-    ends = dict.fromkeys([int(np.argmin(values)), int(np.argmax(values))])
-    texts = [f"{values[i]:{form}}" + (f" ({names[i]})" if names else "") for i in ends]
-    return " to ".join(dict.fromkeys(texts))
+def _span(values: list[float], form: str) -> str:
+    """Return the smallest and the largest value as text."""
+    return " to ".join(dict.fromkeys(f"{value:{form}}" for value in (min(values), max(values))))

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._messages import messages_from
 from seqmtl._names import NameIndex, simplify
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.similarity import TaskKernel
@@ -63,6 +64,11 @@ class Placement(NamedTuple):
     explained: float
     nearest: str = ""
     distance: float = 0.0
+
+    @property
+    def distance_text(self) -> str:
+        """The end of the source, which tells the nearest task."""
+        return f", {self.distance:g} from {self.nearest}, the nearest" if self.nearest else ""
 
 
 def place(
@@ -160,7 +166,9 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
     members = [spelling.get(leaf, tree.leaf_names[leaf]) for leaf in below]
     names = list(dict.fromkeys([*own, *members]))
     columns = [names.index(name) for name in members]
-    R = TaskKernel.from_newick(tree, names).matrix
+    # how the shipped tree spells the organisms of a model is no news
+    with messages_from(logging.WARNING if tree.source == LARGEST_TREE else logging.NOTSET):
+        R = TaskKernel.from_newick(tree, names).matrix
     n = len(own)
     size = float(R[np.ix_(columns, columns)].mean())
     some, explained = _conditional_mean(R[:n, :n], R[:n, columns].mean(axis=1), size)
@@ -170,8 +178,8 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
     distances = pruned.distances()[np.ix_(order, order)][:n, columns].mean(axis=1)
     nearest = int(distances.argmin())
     distance = float(distances[nearest])
-    source = f"{found} in {where}, {distance:g} from {names[nearest]}, the nearest"
-    return Placement(weights, source, explained, names[nearest], distance)
+    placed = Placement(weights, f"{found} in {where}", explained, names[nearest], distance)
+    return placed._replace(source=placed.source + placed.distance_text)
 
 
 def _find_leaves(tree: Tree, target: str) -> tuple[str, list[int]]:

@@ -213,3 +213,62 @@ def list_introns(sites, lengths, before, after, values, floor, found, found_valu
                     found[n, 0], found[n, 1], found_values[n] = i, k, value
                 n += 1
     return n
+
+
+@njit
+def list_exons(sites, lengths, before, after, units, values, longest, floor, found, found_values):
+    """List the exons whose logarithm of the share of all parses with them reaches `floor`.
+
+    An exon is what lies between two introns that follow each other on one strand, up to `longest`
+    bases, whether it codes or not. From the end of an intron, it is looked for until those of
+    the parses that have had no other intron have a share below `floor`. `before` and `after` are
+    results of :func:`sum_parses` from either side, `units` what a site adds to the logarithm, and
+    `values` that of the share of the parses with the site; the rest as in :func:`list_introns`.
+    """
+    places, phases, strands, is_end, _, content = sites
+    switch, exons = lengths[2], lengths[6]
+    n, coding, coded, closed, least = 0, np.zeros(6), np.ones(6), np.zeros(3), np.exp(floor)
+    least_seen = floor - 5.0  # what is less probable hardly matters for what is left
+    for i in range(places.size):
+        if not is_end[i] or values[i] < floor:
+            continue
+        t, unit, outside, left = strands[i], 0.0, before[i, 0], np.exp(values[i])
+        coding[:], coded[:] = 0.0, 1.0
+        for c in range(3):
+            r = (phases[i] - c) % 3
+            coding[3 * t + r] = closed[r] = before[i, 1 + c]
+        for k in range(i + 1, places.size):
+            length, step = places[k] - places[i], places[k] - places[k - 1]
+            if length > longest:
+                break
+            if step > 0:
+                outside = move_on(k, outside, coding, coded, content, switch * step)
+            highest = outside
+            for r in range(6):
+                highest = max(highest, coding[r])
+            if highest > _LARGE or 0.0 < highest < 1.0 / _LARGE:
+                unit += np.log(highest)
+                outside /= highest
+                for r in range(6):
+                    coding[r] /= highest
+            if is_end[k] or values[k] < least_seen:
+                continue
+            u, h = strands[k], 0.0
+            if u == t and length < exons.size:
+                h = exons[length] * np.exp(-unit)
+            both = (outside + h * before[i, 0]) * after[k, 0]
+            for c in range(3):
+                r = (phases[k] - c) % 3
+                own = coding[3 * u + r]
+                if h > 0.0 and closed[r] > 0.0:
+                    own += h * closed[r] * min(coded[3 * u + r], 1e300)
+                both += own * after[k, 1 + c]
+            value = np.log(max(both, 1e-300)) + unit + units[i] + units[k]
+            left -= np.exp(value)
+            if u == t and value >= floor:
+                if n < found.shape[0]:
+                    found[n, 0], found[n, 1], found_values[n] = i, k, value
+                n += 1
+            if left < least:
+                break
+    return n

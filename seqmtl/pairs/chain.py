@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.models.paired import ENDS, PairLayer
-from seqmtl.pairs._chain_kernels import list_introns, sum_parses
+from seqmtl.pairs._chain_kernels import list_exons, list_introns, sum_parses
 from seqmtl.pairs._coding_kernels import sum_content
 from seqmtl.sequences.sites import Sites
 
@@ -38,9 +38,13 @@ _CERTAIN = -1e-12  # log of the largest probability
 _STRONGEST = 150.0  # log of the largest weight of a site, or of coding between two
 _HOPELESS = -700.0  # log of the smallest probability
 _LISTED = 1e-6  # least probability of introns that are listed
+_LONGEST_EXON = 10_000  # bases of an exon that is listed
 _ROUNDING = 1e-6  # of logarithms of sums over parses, at most
 _LEAST_MARGIN, _MOST_MARGIN = 10_000, 200_000  # bases
 _MARGIN = 4  # introns
+_LEAST_CONTEXT, _MOST_CONTEXT = 3_000, 50_000  # bases
+_SPACE = 1_000  # pairs that are listed at once
+_NONE = np.empty((0, 2), dtype=np.int64), np.empty(0)  # pairs of sites, and values
 
 
 class Posteriors(NamedTuple):
@@ -54,11 +58,18 @@ class Posteriors(NamedTuple):
         Rows of the sites at which each listed intron starts and ends, by end.
     intron_values : ndarray of float64, shape (m,)
         Of each listed intron.
+    exons : ndarray of int64, shape (k, 2)
+        Rows of the sites between which each listed exon is: the end of an intron, and the start of
+        the next one of the parse, on the same strand.
+    exon_values : ndarray of float64, shape (k,)
+        Of each listed exon.
     """
 
     sites: NDArray[np.float64]
     introns: NDArray[np.int64]
     intron_values: NDArray[np.float64]
+    exons: NDArray[np.int64]
+    exon_values: NDArray[np.float64]
 
 
 class SiteColumns(NamedTuple):
@@ -117,6 +128,15 @@ class ChainWeights(NamedTuple):
     exons: NDArray[np.float64]
 
 
+def context_of(layer: PairLayer) -> int:
+    """Return the bases on either side that decide on the probability of a site.
+
+    These are as many as 99.5 % of the introns do not exceed, from 3,000 to 50,000. By what is
+    farther away, probabilities change by less than .01 at 99 % of the sites.
+    """
+    return min(max(_LEAST_CONTEXT, layer.span), _MOST_CONTEXT)
+
+
 def margin_of(layer: PairLayer) -> int:
     """Return the bases beyond which what is there has next to no effect on a site."""
     return min(max(_LEAST_MARGIN, _MARGIN * layer.span), _MOST_MARGIN)
@@ -161,14 +181,29 @@ def join_ends(
         parts.append(own.adding(places=places, is_end=is_end, is_donor=kind))
     sites = Sites.join(parts)
     sites = sites.take(np.lexsort([sites["is_end"], sites["places"]]))
-    content = np.empty((len(sites), 6))
-    if len(sites):
-        sum_content(codes, sites["places"], np.ascontiguousarray(coding.T), content)
-    return sites.adding(content=content)
+    return sites.adding(content=content_between(sites["places"], codes, coding))
 
 
-def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = None) -> Posteriors:
-    """Return the posterior probabilities of sites, and of introns on request.
+def content_between(
+    places: NDArray[np.int64], codes: NDArray[np.uint8], coding: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return the coding content of the letters from the first place to each, shape (n, 6).
+
+    See :func:`seqmtl.pairs._coding_kernels.sum_content`.
+    """
+    content = np.empty((places.size, 6))
+    if places.size:
+        sum_content(codes, places, np.ascontiguousarray(coding.T), content)
+    return content
+
+
+def run_chain(
+    sites: Sites,
+    layer: PairLayer,
+    min_probability: float | None = None,
+    least_exon: float | None = None,
+) -> Posteriors:
+    """Return the posterior probabilities of sites, and of introns and exons on request.
 
     Time is linear in the number of sites times that of the partners within the table of lengths.
 
@@ -180,48 +215,77 @@ def run_chain(sites: Sites, layer: PairLayer, min_probability: float | None = No
         What :mod:`seqmtl.pairs.chain` weighs parses by.
     min_probability : float, optional
         List the introns of at least this posterior probability, and of .000001. Default: none.
+    least_exon : float, optional
+        List the exons of at least this posterior probability, and of up to 10,000 bases. Default:
+        none.
     """
     kept = promising(sites, layer.least)
     n_all, sites = len(sites), sites.take(kept)
-    n, places, is_end = len(sites), sites["places"], sites["is_end"]
+    places, is_end = sites["places"], sites["is_end"]
     log_weights = _bounded(layer.scale * sites["log_odds"], _STRONGEST)
     content = np.diff(sites["content"], axis=0, prepend=0.0)
     coded = _bounded(layer.coding_scale * content, _STRONGEST)
     strands = sites.is_reverse.astype(np.int64)
     forward = SiteColumns(places, places % 3, strands, is_end, np.exp(log_weights), np.exp(coded))
-    # read from the other side, content belongs to the site before
-    after_content = np.concatenate([forward.content[1:], np.ones((min(n, 1), 6))])
-    turned = forward._replace(places=-places, is_end=~is_end, content=after_content)
     logs = np.array([layer.switch, layer.shift, layer.coding_shift, layer.exon_shift])
     switch, shift, coding_shift, exon_shift = np.exp(np.float64(logs)).tolist()
     known = ChainWeights(
         np.exp(np.float64(layer.introns)), layer.shortest, switch, shift, coding_shift,
         float(layer.decay), exon_shift * layer.exons,
     )  # fmt: skip
-    before, after, units, after_units = np.empty((n, 4)), np.empty((n, 4)), np.empty(n), np.empty(n)
-    space = [own for _ in ENDS for own in (np.empty((2, n), dtype=np.int64), np.empty((2, n, 4)))]
-    total = sum_parses(forward, known, before, units, *space)
-    backward = turned.part(slice(None, None, -1))
-    sum_parses(backward, known, after, after_units, *space)
-    after, after_units = after[::-1], after_units[::-1]
+    before, units, after, after_units = _sum_both_ways(forward, known)
     with np.errstate(divide="ignore"):
-        values = np.log(np.einsum("kq,kq->k", before, after)) + units + after_units - total
-    introns, listed = np.empty((0, 2), dtype=np.int64), np.empty(0)
+        values = np.log(np.einsum("kq,kq->k", before, after)) + units + after_units
+    introns, exons = _NONE, _NONE
     if min_probability is not None:
         floor = np.log(max(min_probability, _LISTED) / layer.ceiling)
         likely = np.flatnonzero(values >= floor - _ROUNDING)  # as probable as any of their introns
-        own = np.where(is_end[likely], after_units[likely], units[likely] - total)
-        given = (
-            forward.part(likely), known._replace(introns=layer.introns), before[likely],
-            after[likely], own + log_weights[likely], floor,
+        own = np.where(is_end, after_units, units) + log_weights
+        rows, listed = _listed(
+            list_introns, forward.part(likely), known._replace(introns=layer.introns),
+            before[likely], after[likely], own[likely], floor,
         )  # fmt: skip
-        m = list_introns(*given, introns, listed)
-        introns, listed = np.empty((m, 2), dtype=np.int64), np.empty(m)
-        list_introns(*given, introns, listed)
-        introns = kept[likely[introns]]
+        introns = likely[rows], listed
+    if least_exon is not None:
+        floor = np.log(least_exon / layer.ceiling)
+        own = np.where(is_end, units, after_units)
+        exons = _listed(
+            list_exons, forward, known, before, after, own, values, _LONGEST_EXON, floor
+        )
     highest, log_p = np.log(layer.ceiling), np.full(n_all, _HOPELESS)
     log_p[kept] = _log_p(values + highest)
-    return Posteriors(log_p, introns, _log_p(listed + highest))
+    introns, exons = ((kept[rows], _log_p(listed + highest)) for rows, listed in (introns, exons))
+    return Posteriors(log_p, *introns, *exons)
+
+
+def _sum_both_ways(sites: SiteColumns, known: ChainWeights) -> list[NDArray[np.float64]]:
+    """Return the sums over parses before and after each site, each with the units.
+
+    The units before are less the logarithm of the sum over all parses.
+    """
+    n = sites.places.size
+    found: list[NDArray[np.float64]] = []
+    # read from the other side, content belongs to the site before
+    after_content = np.concatenate([sites.content[1:], np.ones((min(n, 1), 6))])
+    turned = sites._replace(places=-sites.places, is_end=~sites.is_end, content=after_content)
+    space = [own for _ in ENDS for own in (np.empty((2, n), dtype=np.int64), np.empty((2, n, 4)))]
+    for own in (sites, turned.part(slice(None, None, -1))):
+        sums, units = np.empty((n, 4)), np.empty(n)
+        total = sum_parses(own, known, sums, units, *space)
+        found += [sums, units]
+    before, units, after, after_units = found
+    return [before, units - total, np.ascontiguousarray(after[::-1]), after_units[::-1]]
+
+
+def _listed(loop: Any, *given: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the pairs of sites that a loop lists, and their values."""
+    size = _SPACE
+    while True:
+        pairs, values = np.empty((size, 2), dtype=np.int64), np.empty(size)
+        n = loop(*given, pairs, values)
+        if n <= size:
+            return pairs[:n], values[:n]
+        size = n
 
 
 def promising(sites: Sites, least: tuple[float, float]) -> NDArray[np.int64]:

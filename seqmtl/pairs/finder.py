@@ -108,29 +108,43 @@ class PairedFinder:
 
         Parameters
         ----------
-        piece : ContigPiece
-            A part of the contig that holds them.
-        begin, end : int
-            Positions on the contig, which may extend beyond the piece.
+        piece, begin, end
+            See :meth:`candidates`.
         min_probability : float, optional
             List the introns of at least this probability. Default: none.
 
         Returns
         -------
         Sites
-            Those of :func:`seqmtl.pairs.chain.join_ends`, with ``scores`` of the site models, and
-            ``log_p``, the log of the posterior probability.
+            Those of :meth:`candidates`, with ``log_p``, the log of the posterior probability.
         Posteriors
             Those of the chain.
+        """
+        sites = self.candidates(piece, begin, end)
+        posteriors = run_chain(sites, self.layer, min_probability)
+        return sites.adding(log_p=posteriors.sites), posteriors
+
+    def candidates(self, piece: ContigPiece, begin: int, end: int) -> Sites:
+        """Return the candidates that start at begin..end-1 of the contig.
+
+        Parameters
+        ----------
+        piece : ContigPiece
+            A part of the contig that holds them.
+        begin, end : int
+            Positions on the contig, which may extend beyond the piece.
+
+        Returns
+        -------
+        Sites
+            Those of :func:`seqmtl.pairs.chain.join_ends`, with ``scores`` of the site models.
         """
         ends = []
         for own in self._ends:
             assert own.log_odds is not None
             found = own.find_sites(piece, begin, end, BlockCounts())
             ends.append(found.adding(log_odds=own.log_odds(found["scores"].astype(np.float64))))
-        sites = join_ends(ends, self.site_lengths, piece.codes, self.layer.coding, piece.start)
-        posteriors = run_chain(sites, self.layer, min_probability)
-        return sites.adding(log_p=posteriors.sites), posteriors
+        return join_ends(ends, self.site_lengths, piece.codes, self.layer.coding, piece.start)
 
     def _reported(
         self, piece: ContigPiece, sites: Sites, asked: NDArray[np.bool_], counts: BlockCounts

@@ -160,17 +160,19 @@ def _read_task(
     held = read_both(*paths, name, split)
     finders = end_finders(models, paths, task)
     pieces: list[Sites] = []
-    n_sites, n_bases, bounds = 0, 0, cut_regions(held[0], margin_of(probe))
+    n_sites, n_donors, n_bases, bounds = 0, 0, 0, cut_regions(held[0], margin_of(probe))
     for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
         pieces.append(find_piece(finders, held, bounds[k], content.table))
         n_bases += bounds[k].last - bounds[k].first
-        n_sites += int((pieces[-1]["labels"] > 0).sum())
+        is_true = pieces[-1]["labels"] > 0
+        n_sites += int(is_true.sum())
+        n_donors += int((is_true & pieces[-1]["is_donor"]).sum())
         if n_sites >= _ENOUGH or (len(pieces) >= _PIECES and n_sites >= _SOME):
             break
     offset = sum(_offset(model, path, name) for model, path in zip(models, paths, strict=True))
     logger.info(
-        "%s: %d introns and %d coding bases in train, %d true %ss and %ss of %s",
-        task, lengths.size, content.n_bases, n_sites, *ENDS, split,
+        "%s: %d introns and %d coding bases in train, %d true %ss and %d true %ss in %s",
+        task, lengths.size, content.n_bases, n_donors, ENDS[0], n_sites - n_donors, ENDS[1], split,
     )  # fmt: skip
     density = np.sum([_count_sites(own) for own in (train, held)], axis=0)
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0

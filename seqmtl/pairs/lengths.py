@@ -62,7 +62,8 @@ def length_tables(
     organism's own density has the weight n / (n + 50), and the mean over its relatives the rest;
     2 % are uniform in the logarithm, so that no length is impossible. Up to 1.5 times the length
     that 99 % do not exceed, or 4,000 bases, the density is kept as it is; longer introns have a
-    geometric one, of the same mean.
+    geometric one, of the same mean. Introns shorter than the shortest one that is annotated have
+    none; fewer than 50 tell no shortest one, which then is the smallest of the other organisms'.
 
     Parameters
     ----------
@@ -85,7 +86,10 @@ def length_tables(
     edge = min(_LONGEST, 2 * int(every.max()))
     grid = np.arange(1, edge + 1)
     seen = {name: np.minimum(found, edge) for name, found in lengths.items()}
-    return {name: _cut(own) for name, own in _pooled(seen, relatedness, grid).items()}
+    many = {name: int(found.min()) for name, found in seen.items() if found.size >= _ENOUGH}
+    least = min(many.values(), default=None)
+    pooled = _pooled(seen, relatedness, grid)
+    return {name: _cut(own, many.get(name, least)) for name, own in pooled.items()}
 
 
 def exon_densities(
@@ -169,11 +173,15 @@ def mixed_table(lengths: NDArray[np.int64], prior: NDArray[np.float64]) -> Lengt
     return _cut(trust * own + (1 - trust) * prior)
 
 
-def _cut(density: NDArray[np.float64]) -> LengthTable:
-    """Return the table of a density of 1, 2, ... bases, and how it goes on."""
+def _cut(density: NDArray[np.float64], shortest: int | None = None) -> LengthTable:
+    """Return the table of a density of 1, 2, ... bases, and how it goes on.
+
+    The shortest intron is by default half as long as the one that .1 % are shorter than.
+    """
     cumulative = np.cumsum(density) / density.sum()
     grid = np.arange(1, density.size + 1)
-    shortest = max(_FEWEST_BASES, int(grid[np.searchsorted(cumulative, 0.001)]) // 2)
+    if shortest is None:
+        shortest = max(_FEWEST_BASES, int(grid[np.searchsorted(cumulative, 0.001)]) // 2)
     end = min(int(_REACH * grid[np.searchsorted(cumulative, 0.99)]), _TABLE, density.size - 1)
     end = max(shortest, end)
     kept, tail = density[shortest - 1 : end], 1.0 / grid[shortest - 1 : end]

@@ -97,6 +97,8 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
     rounds : sequence of mapping
         ``training["unlabelled"][NAME]["rounds"]`` of a paired model.
     """
+    from matplotlib.ticker import LogLocator, NullLocator
+
     lengths = {"longest considered": "longest", "median called": "middle", "shortest": "shortest"}
     panels: dict[str, dict[str, list[float]]] = {
         "Donors and acceptors": {
@@ -115,9 +117,12 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
             axes.set(xlabel="Round (0: the relatives alone)", ylabel=title)
             axes.set_xticks(range(len(rounds)))
             axes.grid(color="#eeeeee")
-            axes.legend()
+            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(lines), frameon=False)
         figure.axes[0].set_ylim(0, None)
         figure.axes[1].set_yscale("log")
+        figure.axes[1].yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        figure.axes[1].yaxis.set_major_formatter("{x:,.0f}")
+        figure.axes[1].yaxis.set_minor_locator(NullLocator())
     return figure
 
 

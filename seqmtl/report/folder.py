@@ -17,6 +17,7 @@ from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
+from seqmtl.report.introns import FoundIntrons, intron_rows, read_found, read_known
 from seqmtl.similarity import Tree
 
 #: How the sites of a paired model are evaluated.
@@ -32,6 +33,8 @@ _SCAN = {
     "megabases_per_second": number(least=0),
 }
 _SCANS = record({"model": text, "scans": items(record(_SCAN))})
+_ANNOTATED = record({"organism": text, "introns": whole()})
+_INTRONS = "sites.introns.gff3"
 _SHARE = either((type(None),), anything, number(least=0, most=1))  # unknown without true sites
 _INTERVAL = either((type(None),), anything, items(number(least=0, most=1), 2, most=2))
 _RANGE = items(number(least=0), 2, most=2)
@@ -176,17 +179,23 @@ class FolderContents:
         Results of ``seqmtl evaluate --json`` on models of ``seqmtl pair`` by file.
     scans : dict of str to dict
         Summaries of ``seqmtl scan --json`` by file.
+    found : dict of str to FoundIntrons
+        Introns of ``seqmtl annotate`` by file of their summary.
     left_out : list of str
         Files that are not on the page, and why.
+    annotations : dict of str to str
+        Annotations to compare the introns of an organism with.
     """
 
     path: str
     tree: Tree | None = None
+    annotations: Mapping[str, str] = field(default_factory=dict)
     signals: dict[str, Signal] = field(default_factory=dict)
     comparisons: dict[str, Any] = field(default_factory=dict)
     paired: dict[str, PairedModel] = field(default_factory=dict)
     pairs: dict[str, Any] = field(default_factory=dict)
     scans: dict[str, Any] = field(default_factory=dict)
+    found: dict[str, FoundIntrons] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
     def signal(self, name: str) -> Signal:
@@ -194,8 +203,12 @@ class FolderContents:
         return self.signals.setdefault(name, Signal(name, self.tree))
 
 
-def read_folder(folder: str | os.PathLike[str], tree: Tree | None = None) -> FolderContents:
-    """Read the datasets, models, evaluations, comparisons and scans in a folder.
+def read_folder(
+    folder: str | os.PathLike[str],
+    tree: Tree | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> FolderContents:
+    """Read the datasets, models, evaluations, comparisons, scans and introns in a folder.
 
     Parameters
     ----------
@@ -203,21 +216,25 @@ def read_folder(folder: str | os.PathLike[str], tree: Tree | None = None) -> Fol
         Folder, searched three levels deep.
     tree : Tree, optional
         Tree to draw beside every similarity.
+    annotations : mapping of str to str, optional
+        GFF3, GTF or BED12 of organisms whose introns ``seqmtl annotate`` has found.
 
     Raises
     ------
     SeqmtlError
-        If the folder does not exist, or contains neither a model nor a dataset.
+        If the folder does not exist, contains neither a model nor a dataset, or has no introns of
+        an organism of `annotations`.
     """
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
         raise SeqmtlError(f"{folder}: no such folder; give the one that holds the results")
-    contents = FolderContents(folder, tree)
+    contents = FolderContents(folder, tree, annotations or {})
     paths = list(_files(folder))
     for path in (path for path in paths if path.endswith(".seqmtl")):
         _add_model(contents, path)
     for path in (path for path in paths if path.endswith(".json")):
         _add_json(contents, path)
+    _check_annotations(contents)
     if not contents.signals and not contents.paired:
         raise SeqmtlError(
             f"{folder}: neither a data set nor a model (*.seqmtl) in it; make them with "
@@ -264,6 +281,9 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
     if document.get("kind") == KIND:
         if os.path.basename(path) == SUMMARY:  # others are copies, made by --json
             _add_dataset(contents, path)
+    elif document.get("command") == "annotate" and "seqmtl_version" in document:
+        _ANNOTATED("", document)
+        _add_introns(contents, path, document["organism"])
     elif document.get("command") == "scan" and "seqmtl_version" in document:
         _SCANS("", document)
         contents.scans[name] = document
@@ -279,6 +299,26 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
         check_document(document)
         items(_TRAINED, 1)("sizes", list(document["sizes"].values()))
         contents.comparisons[name] = document
+
+
+def _add_introns(contents: FolderContents, path: str, organism: str) -> None:
+    """Add the introns of ``seqmtl annotate``, and what an annotation has of them."""
+    found = read_found(os.path.join(os.path.dirname(path), _INTRONS))
+    annotation = contents.annotations.get(organism, "")
+    known = read_known(annotation, {own[0] for own in found}) if annotation else None
+    rows = intron_rows(found, known)
+    contents.found[os.path.relpath(path, contents.path)] = FoundIntrons(organism, rows, annotation)
+
+
+def _check_annotations(contents: FolderContents) -> None:
+    """Check that every annotation has been compared with something."""
+    names = sorted({own.organism for own in contents.found.values()})
+    for name in contents.annotations:
+        if name not in names:
+            raise SeqmtlError(
+                f"--annotation {name}={contents.annotations[name]}: {contents.path} has no introns "
+                f"of {name} by seqmtl annotate, but of {', '.join(names) or 'no organism'}"
+            )
 
 
 def _add_dataset(contents: FolderContents, path: str) -> None:

@@ -23,6 +23,7 @@ from seqmtl.report._html import (
 )
 from seqmtl.report.figures import draw_learning_curves, draw_rounds, training_windows
 from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, Signal, read_folder
+from seqmtl.report.introns import introns
 from seqmtl.report.sections import OF_A_SIGNAL, reliability, results
 from seqmtl.similarity.trees import read_tree
 
@@ -39,6 +40,7 @@ def write_folder_report(
     *,
     title: str | None = None,
     tree: str | None = None,
+    annotations: Mapping[str, str] | None = None,
     command: str = "",
     versions: Mapping[str, str] | None = None,
 ) -> FolderContents:
@@ -58,6 +60,8 @@ def write_folder_report(
     tree : str, optional
         Tree to draw beside the similarity, see :func:`~seqmtl.similarity.read_tree`. Default:
         average linkage of the similarity.
+    annotations : mapping of str to str, optional
+        Annotations of organisms whose introns were found without labels, to compare with.
     command : str, optional
         Command line that requested the page.
     versions : mapping of str to str, optional
@@ -72,8 +76,9 @@ def write_folder_report(
     ImportError
         If matplotlib is not installed.
     """
-    contents = read_folder(folder, None if tree is None else read_tree(tree))
-    sections: list[tuple[str, Markup]] = []
+    contents = read_folder(folder, None if tree is None else read_tree(tree), annotations)
+    sections: list[tuple[str, Markup]] = [("Introns", introns(contents.found.values()))]
+    sections.append(("Donors and acceptors in pairs", _pairs(contents)))
     for signal in contents.signals.values():
         end = f": {signal.text}" if len(contents.signals) > 1 else ""
         sections += [(heading + end, section(signal)) for heading, section in OF_A_SIGNAL.items()]
@@ -85,8 +90,11 @@ def write_folder_report(
 
 
 def _title(contents: FolderContents) -> str:
-    """Name the signals and their organisms."""
+    """Name the signals and their organisms, or where introns were found."""
     signals = contents.signals.values()
+    if contents.found:
+        names = list(dict.fromkeys(own.organism for own in contents.found.values()))
+        return f"Introns of {_listed(names) if len(names) <= _FEW else f'{len(names)} organisms'}"
     if not signals:
         return f"Introns by {_listed([f'{name}.seqmtl' for name in contents.paired])}"
     organisms = list(dict.fromkeys(name for signal in signals for name in signal.organisms))
@@ -105,7 +113,8 @@ def _listed(names: Sequence[str]) -> str:
 
 def summarise(contents: FolderContents) -> str:
     """Summarise the contents of the folder in a few sentences."""
-    sentences = [_sentence(signal) for signal in contents.signals.values()]
+    sentences = [own.sentence() for own in contents.found.values()]
+    sentences += [_sentence(signal) for signal in contents.signals.values()]
     for name, document in contents.pairs.items():
         gains = []
         for signal, methods in document["signals"].items():
@@ -161,8 +170,10 @@ def _mean_auprc(metrics: Mapping[str, Any]) -> str:
 
 
 def _pairs(contents: FolderContents) -> Markup:
-    """Return the evaluations of paired models, and their layers."""
-    parts = []
+    """Return what paired models found without labels, their evaluations, and their layers."""
+    models = contents.paired.items()
+    unlabelled = _by_organism({name: own.training.get("unlabelled", {}) for name, own in models})
+    parts = [_rounds(name, facts) for name, facts in unlabelled.items()]
     for name, document in contents.pairs.items():
         for signal, methods in document["signals"].items():
             sites = SIGNAL_NAMES.get(signal, signal)
@@ -173,32 +184,39 @@ def _pairs(contents: FolderContents) -> Markup:
             shown = {way: methods[way] for way in WAYS}
             parts += [element("p", element("b", sites)), results(over, shown)]
             parts.append(reliability(methods["paired"]["tasks"]))
-    unlabelled = {
-        f"{name}: {organism}": facts
-        for name, model in contents.paired.items()
-        for organism, facts in model.training.get("unlabelled", {}).items()
-    }
-    if contents.paired and not parts and not unlabelled:
+    if contents.paired and not parts:
         parts.append(element("p", _NOT_EVALUATED))
-    parts += [_rounds(name, facts) for name, facts in unlabelled.items()]
     columns = [
-        Column("Model", "name"),
+        Column("Organism", "name"),
         Column("Introns", "n_introns", ","),
         Column("Shortest", "shortest", ","),
         Column("Longest", "longest", ","),
         Column("Coding bases", "n_coding", ","),
         Column("Sites fitted to", "n_sites", ","),
     ]
-    rows = [
-        {"name": f"{name}: {task}", **facts}
-        for name, model in contents.paired.items()
-        for task, facts in model.layer_facts().items()
-    ]
+    layers = _by_organism({name: own.layer_facts() for name, own in models})
+    rows = [{"name": name, **facts} for name, facts in layers.items()]
     caption = (
-        "What the paired models are from: annotated introns, the shortest and the longest "
-        "in the table of lengths (bases), coding bases, and held-out true sites"
+        "What the paired models are from: introns (annotated, or found without labels), the "
+        "shortest and the longest in the table of lengths (bases), coding bases, and held-out true "
+        "sites"
     )
     return join([*parts, column_table(columns, rows, caption)])
+
+
+def _by_organism(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what models tell of organisms by organism, and by model where they differ."""
+    told: dict[str, dict[str, Any]] = {}
+    for model, organisms in models.items():
+        for organism, facts in organisms.items():
+            own = told.setdefault(organism, {})
+            if facts not in own.values():  # a model keeps those of the one that it is from
+                own[model] = facts
+    return {
+        f"{model}: {organism}" if len(own) > 1 else organism: facts
+        for organism, own in told.items()
+        for model, facts in own.items()
+    }
 
 
 def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
@@ -291,7 +309,6 @@ def _made(contents: FolderContents, command: str, versions: Mapping[str, str]) -
 
 
 _OF_THE_FOLDER: dict[str, Callable[[FolderContents], Markup]] = {
-    "Donors and acceptors in pairs": _pairs,
     "Comparison of methods": _comparisons,
     "Genome scans": _scans,
 }

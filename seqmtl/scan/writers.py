@@ -153,7 +153,7 @@ def guess_format(output: Output) -> str:
     if not found and os.path.splitext(name)[1]:
         known = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
         raise ValueError(
-            f"the suffix must be one of {known} (or of these and .gz), got {output}; or name the "
+            f"output must end in one of {known} (or of these and .gz), got {output}; or name the "
             "format (--format)"
         )
     return found[0] if found else "bed"

@@ -1,4 +1,4 @@
-"""Simulate genomes whose splice sites and promoters drift along the branches of a tree."""
+"""Simulate genomes whose splice sites, promoters and codons drift along the branches of a tree."""
 
 from seqmtl.simulate.simulation import Simulation, simulate
 from seqmtl.simulate.trees import default_tree

@@ -8,6 +8,12 @@ import numpy as np
 INTERGENIC, EXON, INTRON = range(3)
 N_ISOCHORES = 5
 
+#: Energies of two neighbouring bases in all genomes: many AA and TT, few CpG and TA.
+PAIRS = np.zeros((4, 4))
+PAIRS[0, 0] = PAIRS[3, 3] = 0.25
+PAIRS[1, 2] = -0.70
+PAIRS[3, 0] = -0.15
+
 _SEGMENT = 256
 _BURN_IN = 8
 _RESOLUTION = 1024
@@ -87,11 +93,7 @@ class Composition:
 
 def _shared_energies() -> np.ndarray:
     """Return the energies common to all genomes, shape (3 regions, 4, 4, 4)."""
-    pairs = np.zeros((4, 4))
-    pairs[0, 0] = pairs[3, 3] = 0.25
-    pairs[1, 2] = -0.70
-    pairs[3, 0] = -0.15
-    energies = np.tile(pairs, (3, 4, 1, 1))
+    energies = np.tile(PAIRS, (3, 4, 1, 1))
     energies[EXON] += np.array([0.05, 0.25, 0.25, 0.0])
     energies[INTRON] += np.array([0.05, -0.15, -0.20, 0.20])
     return energies

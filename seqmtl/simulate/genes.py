@@ -13,7 +13,8 @@ MEAN_INTRONS = 5.0
 PROMOTER, TAIL = 80, 20
 #: Shortest gap between genes that may hold repeats or an N run.
 _ROOMY_GAP = 300
-_MIN_EXON, _MIN_FIRST_EXON, _MIN_INTRON = 40, 80, 90
+#: Fewest bases: so long that no two motifs overlap, nor one with the start or the stop codon.
+_MIN_CODING, _MIN_INTRON, _MIN_LEADER, _MIN_TRAILER = 40, 90, 40, 20
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,9 @@ class Layout:
         the order of transcription.
     exon_start, exon_end : numpy.ndarray
         Shape (exons,), int64.
+    coding_start, coding_end : numpy.ndarray
+        Shape (exons,), int64: the part of every exon from start to stop codon, both included. That
+        of a gene is a whole number of codons.
     """
 
     length: int
@@ -44,6 +48,8 @@ class Layout:
     first_exon: np.ndarray
     exon_start: np.ndarray
     exon_end: np.ndarray
+    coding_start: np.ndarray
+    coding_end: np.ndarray
 
     def introns(self) -> tuple[np.ndarray, np.ndarray]:
         """Return start and end of every intron, in sense coordinates, gene by gene."""
@@ -59,6 +65,20 @@ class Layout:
         regions[_inside(*self.introns())] = INTRON
         return regions
 
+    def codons(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bases of every codon, in sense coordinates, and the first codon of every gene.
+
+        Returns
+        -------
+        places : numpy.ndarray
+            Shape (codons, 3), int64, gene by gene in the order of transcription.
+        first : numpy.ndarray
+            Shape (genes,), int64.
+        """
+        places = _inside(self.coding_start, self.coding_end).reshape(-1, 3)
+        before = np.concatenate(([0], np.cumsum(self.coding_end - self.coding_start)))
+        return places, before[self.first_exon[:-1]] // 3
+
     def turn(self, codes: np.ndarray) -> np.ndarray:
         """Return a copy with the blocks of the minus strand reverse-complemented (codes 0..3)."""
         minus = self.strand < 0
@@ -73,9 +93,16 @@ class Layout:
         n_exons = np.diff(self.first_exon)
         minus = np.repeat(self.strand < 0, n_exons)
         mirror = np.repeat(self.block_start + self.block_end, n_exons)
-        start = np.where(minus, mirror - self.exon_end, self.exon_start)
-        end = np.where(minus, mirror - self.exon_start, self.exon_end)
-        return replace(self, exon_start=start, exon_end=end)
+
+        def turned(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return np.where(minus, mirror - end, start), np.where(minus, mirror - start, end)
+
+        exon_start, exon_end = turned(self.exon_start, self.exon_end)
+        coding_start, coding_end = turned(self.coding_start, self.coding_end)
+        return replace(
+            self, exon_start=exon_start, exon_end=exon_end, coding_start=coding_start,
+            coding_end=coding_end,
+        )  # fmt: skip
 
     def spans(self) -> tuple[np.ndarray, np.ndarray]:
         """Return start and end of every gene on the plus strand, shape (genes,), int64."""
@@ -84,11 +111,16 @@ class Layout:
         return start, np.maximum(self.exon_end[first], self.exon_end[last])
 
 
-def lay_out_genes(n_genes: int, length: int, margin: int, rng: np.random.Generator) -> Layout:
+def lay_out_genes(
+    n_genes: int, length: int, margin: int, typical_intron: float, rng: np.random.Generator
+) -> Layout:
     """Place genes on one chromosome.
 
-    A gene has at least 2 introns (5 on average), exons of about 130 and introns of about 130 bases
-    (both log-normal above a minimum), and a random strand. Gaps between genes are exponential.
+    A gene has at least 2 introns (5 on average), a whole number of codons, and a random strand.
+    The coding parts of exons have about 150 bases, and introns 90 and about 1.4 times
+    `typical_intron` (both log-normal above a minimum). The first exon begins with about 60 bases
+    before the start codon, the last one ends with about 50 after the stop codon. Gaps between genes
+    are exponential.
 
     Parameters
     ----------
@@ -98,6 +130,8 @@ def lay_out_genes(n_genes: int, length: int, margin: int, rng: np.random.Generat
         Bases of the chromosome.
     margin : int
         Number of bases without genes at either end.
+    typical_intron : float
+        Median number of bases of an intron beyond the shortest one.
     rng : numpy.random.Generator
         Random generator.
 
@@ -109,12 +143,16 @@ def lay_out_genes(n_genes: int, length: int, margin: int, rng: np.random.Generat
     n_introns = 2 + rng.poisson(MEAN_INTRONS - 2, size=n_genes)
     n_pieces = 2 * n_introns + 1
     first_piece = np.concatenate(([0], np.cumsum(n_pieces)))
-    order = np.arange(first_piece[-1]) - np.repeat(first_piece[:-1], n_pieces)
-    is_exon = order % 2 == 0
-    shortest = np.where(is_exon, _MIN_EXON, _MIN_INTRON)
-    shortest[order == 0] = _MIN_FIRST_EXON
-    typical = np.where(is_exon, 60.0, 30.0)
-    sizes = shortest + (typical * rng.lognormal(0.0, 0.8, size=order.size)).astype(np.int64)
+    is_exon = (np.arange(first_piece[-1]) - np.repeat(first_piece[:-1], n_pieces)) % 2 == 0
+    shortest = np.where(is_exon, _MIN_CODING, _MIN_INTRON)
+    typical = np.where(is_exon, 75.0, typical_intron)
+    sizes = shortest + (typical * rng.lognormal(0.0, 0.8, size=is_exon.size)).astype(np.int64)
+    first, last = first_piece[:-1], first_piece[1:] - 1
+    sizes[last] += -np.add.reduceat(sizes * is_exon, first) % 3
+    leader = _MIN_LEADER + rng.exponential(20.0, size=n_genes).astype(np.int64)
+    trailer = _MIN_TRAILER + rng.exponential(30.0, size=n_genes).astype(np.int64)
+    sizes[first] += leader
+    sizes[last] += trailer
     ends = np.cumsum(sizes)
     spans = np.diff(np.concatenate(([0], ends))[first_piece]) + PROMOTER + TAIL
     free = length - 2 * margin - int(spans.sum())
@@ -126,15 +164,21 @@ def lay_out_genes(n_genes: int, length: int, margin: int, rng: np.random.Generat
     shares = rng.exponential(size=n_genes + 1)
     gaps = np.floor(free * np.cumsum(shares)[:-1] / shares.sum()).astype(np.int64)
     block_end = margin + gaps + np.cumsum(spans)
-    shift = np.repeat(block_end - TAIL - ends[first_piece[1:] - 1], n_pieces)
+    ends += np.repeat(block_end - TAIL - ends[last], n_pieces)
+    starts = ends - sizes
+    coding_start, coding_end = starts.copy(), ends.copy()
+    coding_start[first] += leader
+    coding_end[last] -= trailer
     return Layout(
         length=length,
         block_start=block_end - spans,
         block_end=block_end,
         strand=rng.choice(np.array([1, -1], dtype=np.int8), size=n_genes),
         first_exon=np.concatenate(([0], np.cumsum(n_introns + 1))),
-        exon_start=(ends - sizes + shift)[is_exon],
-        exon_end=(ends + shift)[is_exon],
+        exon_start=starts[is_exon],
+        exon_end=ends[is_exon],
+        coding_start=coding_start[is_exon],
+        coding_end=coding_end[is_exon],
     )
 
 

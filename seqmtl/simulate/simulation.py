@@ -12,6 +12,7 @@ import numpy as np
 from seqmtl._checks import check_choice, check_integer, check_number
 from seqmtl.sequences.sites import Sites, window_starts
 from seqmtl.similarity.trees import TreeSource
+from seqmtl.simulate import codons
 from seqmtl.simulate.background import Composition
 from seqmtl.simulate.genes import MEAN_INTRONS, Layout, fill_gaps, lay_out_genes
 from seqmtl.simulate.labelled_sites import decoy_pools, draw_decoys, in_order, true_sites
@@ -22,7 +23,15 @@ _LETTERS = np.frombuffer(b"ACGTN", dtype=np.uint8)
 _LOWER = 0x20
 _COMPLEMENT = np.arange(256, dtype=np.uint8)
 _COMPLEMENT[np.frombuffer(b"ACGTacgt", dtype=np.uint8)] = np.frombuffer(b"TGCAtgca", dtype=np.uint8)
-_N_TRAITS = Composition.N_TRAITS + sum(model.n_traits for model in MODELS.values())
+_TYPICAL_INTRON = 30.0  # bases beyond the shortest one: median of the organisms,
+_INTRON_SPREAD = 0.25  # and the standard deviation of its logarithm among them
+#: Traits of an organism: of its composition, its codons, the lengths of its introns, its motifs.
+_N_TRAITS = {
+    "composition": Composition.N_TRAITS,
+    "codons": codons.N_TRAITS,
+    "introns": 1,
+    **{name: model.n_traits for name, model in MODELS.items()},
+}
 SIGNALS = ("acceptor", "donor", "tss")
 WINDOWS_PER_ORGANISM = 1000
 _BASES_PER_GENE = 5000
@@ -184,10 +193,17 @@ class Simulation:
 def simulate(tree: TreeSource | None = None, **settings: Any) -> Simulation:
     """Simulate the genomes of organisms related by a tree.
 
-    The models are related, not the bases: composition and the motifs of splice sites and promoters
-    drift along the branches, and every genome is drawn independently from the models of its leaf.
-    No stretch of a genome is a copy of another's, so nothing leaks between organisms; they share
-    only what their sites look like.
+    The models are related, not the bases: composition, codon usage, lengths of introns, and the
+    motifs of splice sites and promoters drift along the branches, and every genome is drawn
+    independently from the models of its leaf. No stretch of a genome is a copy of another's, so
+    nothing leaks between organisms; they share only what their genes look like.
+
+    A gene has a promoter, exons and introns, an open reading frame that goes on from exon to exon
+    (start codon, codons of the organism's usage, stop codon; introns of any phase), and
+    untranslated ends. Not modelled: genes without introns, alternative transcripts, introns that
+    are minor or outside the coding sequence, other genetic codes, codons that depend on the amino
+    acids of a protein, the GC of the region or each other, transposons, pseudogenes, and genes that
+    overlap.
 
     Training windows come from all chromosomes but the last. Test windows are all true sites of the
     last one, with `decoys_per_site` decoys each. Windows are only described here, not cut.
@@ -222,25 +238,29 @@ def simulate(tree: TreeSource | None = None, **settings: Any) -> Simulation:
     parsed = read_organisms(tree)
     checked = Settings(organisms=parsed.leaf_names, **settings)
     root, *streams = np.random.SeedSequence(checked.seed).spawn(1 + len(parsed.leaf_names))
-    traits = drift_traits(parsed, _N_TRAITS, checked.drift, np.random.default_rng(root))
+    n_traits = list(_N_TRAITS.values())
+    traits = drift_traits(parsed, sum(n_traits), checked.drift, np.random.default_rng(root))
+    parts = [np.split(own, np.cumsum(n_traits)[:-1]) for own in traits]
     genomes = tuple(
-        _make_genome(organism, own, checked, stream)
-        for organism, own, stream in zip(parsed.leaf_names, traits, streams, strict=True)
+        _make_genome(organism, dict(zip(_N_TRAITS, own, strict=True)), checked, stream)
+        for organism, own, stream in zip(parsed.leaf_names, parts, streams, strict=True)
     )
     return Simulation(settings=checked, newick=parsed.to_newick() + "\n", genomes=genomes)
 
 
 def _make_genome(
-    organism: str, traits: np.ndarray, settings: Settings, stream: np.random.SeedSequence
+    organism: str,
+    traits: Mapping[str, np.ndarray],
+    settings: Settings,
+    stream: np.random.SeedSequence,
 ) -> SimulatedGenome:
     """Draw genome, genes and labelled sites of one organism from its traits."""
     *for_chromosomes, for_sites = stream.spawn(settings.n_chromosomes + 1)
-    composition = Composition(traits[: Composition.N_TRAITS])
     chromosomes, genes = [], []
     for number, seed in enumerate(for_chromosomes):
         n_genes = (settings.n_genes + number) // settings.n_chromosomes
         rng = np.random.default_rng(seed)
-        letters, its_genes = _make_chromosome(n_genes, settings, composition, traits, rng)
+        letters, its_genes = _make_chromosome(n_genes, settings, traits, rng)
         chromosomes.append(letters)
         genes.append(its_genes)
     offsets = np.arange(settings.n_chromosomes + 1) * settings.chromosome_length
@@ -250,22 +270,21 @@ def _make_genome(
 
 
 def _make_chromosome(
-    n_genes: int,
-    settings: Settings,
-    composition: Composition,
-    traits: np.ndarray,
-    rng: np.random.Generator,
+    n_genes: int, settings: Settings, traits: Mapping[str, np.ndarray], rng: np.random.Generator
 ) -> tuple[np.ndarray, Layout]:
-    """Draw one chromosome: background, motifs of all signals, repeats and N runs."""
-    layout = lay_out_genes(n_genes, settings.chromosome_length, settings.margin, rng)
-    codes = composition.generate(layout.regions(), rng)
+    """Draw one chromosome: background, codons, motifs of all signals, repeats and N runs."""
+    typical_intron = _TYPICAL_INTRON * math.exp(_INTRON_SPREAD * traits["introns"].item())
+    size = settings.chromosome_length, settings.margin
+    layout = lay_out_genes(n_genes, *size, typical_intron, rng)
+    codes = Composition(traits["composition"]).generate(layout.regions(), rng)
+    coding, first = layout.codons()
+    codons.write_codons(codes, coding, traits["codons"], rng)
     donors, acceptors = layout.introns()
     starts = layout.exon_start[layout.first_exon[:-1]]
     places = {"donor": donors, "acceptor": acceptors, "tss": starts}
-    first = Composition.N_TRAITS
     for name, model in MODELS.items():
-        model.plant(codes, places[name], traits[first : first + model.n_traits], rng)
-        first += model.n_traits
+        model.plant(codes, places[name], traits[name], rng)
+    codons.keep_open(codes, coding, first, rng)
     codes = layout.turn(codes)
     repeats, unknown = fill_gaps(layout, codes, rng)
     codes[unknown] = 4
@@ -339,6 +358,6 @@ def _enough_genes(settings: Settings) -> int:
     """Return a number of genes that fills the chromosomes and yields enough true sites."""
     sites_per_gene = 1.0 if settings.signal == "tss" else MEAN_INTRONS
     largest = max(settings.n_training(organism)[0] for organism in settings.organisms)
-    needed = math.ceil(1.1 * largest / sites_per_gene / (settings.n_chromosomes - 1)) + 3
+    needed = math.ceil(1.1 * largest / sites_per_gene / (settings.n_chromosomes - 1)) + 1
     usual = settings.chromosome_length // _BASES_PER_GENE
     return max(needed, usual) * settings.n_chromosomes

@@ -33,7 +33,7 @@ def write_simulation(
     ``genomes/<organism>.fa``      60 columns; repeats in lower case, N kept
     ``sites/<organism>.bed``       BED6 of the labelled sites, in the order of the windows: name
                                    ``<gene>.<intron>`` or ``<gene>.tss``, score 1000; ``decoy``, 0
-    ``annotation/<organism>.gff3`` genes, mRNA and exons of all genes
+    ``annotation/<organism>.gff3`` genes, mRNA, exons and CDS of all genes
     ``dataset.toml``               configuration with these files for ``seqmtl dataset``
     ``tree.nwk``                   the tree
     ``summary.json``               seed, parameters, files and counts
@@ -132,7 +132,8 @@ def _gff_lines(genome: SimulatedGenome) -> Iterator[str]:
         yield f"##sequence-region {contig} 1 {length}\n"
     number = 0
     for contig, genes in zip(genome.contigs, genome.genes, strict=True):
-        exons = list(zip(genes.exon_start.tolist(), genes.exon_end.tolist(), strict=True))
+        columns = genes.exon_start, genes.exon_end, genes.coding_start, genes.coding_end
+        exons = list(zip(*(column.tolist() for column in columns), strict=True))
         spans = zip(*(edge.tolist() for edge in genes.spans()), strict=True)
         for own, (start, end) in enumerate(spans):
             name, sign = _gene_name(number), _STRANDS[int(genes.strand[own])]
@@ -141,11 +142,18 @@ def _gff_lines(genome: SimulatedGenome) -> Iterator[str]:
             yield f"{contig}\tseqmtl\tgene\t{where}\tID={name}\n"
             yield f"{contig}\tseqmtl\tmRNA\t{where}\tID={name}.m;Parent={name}\n"
             its_exons = exons[genes.first_exon[own] : genes.first_exon[own + 1]]
-            for order, (exon_start, exon_end) in enumerate(its_exons, start=1):
-                yield (
-                    f"{contig}\tseqmtl\texon\t{exon_start + 1}\t{exon_end}\t.\t{sign}\t.\t"
-                    f"ID={name}.e{order};Parent={name}.m\n"
-                )
+            for row in _exon_lines(its_exons, name, sign):
+                yield f"{contig}\tseqmtl\t{row}\n"
+
+
+def _exon_lines(exons: list[tuple[int, int, int, int]], name: str, sign: str) -> Iterator[str]:
+    """Yield the exons of a gene and their coding parts, from the third column on."""
+    n_coding = 0
+    for order, (start, end, coding_start, coding_end) in enumerate(exons, start=1):
+        yield f"exon\t{start + 1}\t{end}\t.\t{sign}\t.\tID={name}.e{order};Parent={name}.m"
+        where = f"{coding_start + 1}\t{coding_end}\t.\t{sign}\t{-n_coding % 3}"
+        yield f"CDS\t{where}\tID={name}.c;Parent={name}.m"
+        n_coding += coding_end - coding_start
 
 
 def _write_windows(simulation: Simulation, path: Path) -> None:

@@ -10,7 +10,7 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import readable
 from seqmtl.io.vcf import CHROM, REF, VcfReader, escape
 from seqmtl.variants.alleles import REASONS
-from seqmtl.variants.effects import Effects
+from seqmtl.variants.effects import EXON, Effects
 
 #: Columns of the table.
 TABLE = (
@@ -23,7 +23,7 @@ TABLE = (
 #: Further columns of the table for paired models.
 INTRONS = ("gain_ref_intron", "gain_alt_intron", "loss_ref_intron", "loss_alt_intron")
 
-_LETTER = {"donor": "D", "acceptor": "A", "tss": "T"}
+_LETTER = {"donor": "D", "acceptor": "A", "tss": "T", EXON: "E"}
 _STRANDS = "+-."  # -1 (none) is the last
 
 
@@ -71,21 +71,25 @@ class EffectText:
     def header_lines(self) -> list[bytes]:
         """Return the lines that declare the INFO entries."""
         letter = _LETTER.get(self._kind, "")
-        found = ("DS", "DP", "ST", "RS", *(("IR", "IA") if self._with_introns else ()))
-        columns = [f"{what}_{letter}{c}" for what in found for c in "GL"]
-        seen, score, introns = "windows that the variant touches", "raw score", ""
+        site, what, span = "site", f"a site ({self._kind})", "most probable intron of the site"
+        if self._kind == EXON:
+            site, what, span = "exon", "an exon between two introns", "exon"
+        columns: tuple[str, ...] = ("DS", "DP", "ST", "RS")
+        seen, score, spans = "windows that the variant touches", "raw score", ""
         if self._with_introns:
-            seen, score = "sites in reach of an intron", "log-odds of the probability"
-            introns = (
-                ", most probable intron of the site as FIRST-LAST:PROBABILITY in the reference "
-                "(IR) and in the alternative (IA)"
+            columns += ("ER", "EA") if self._kind == EXON else ("IR", "IA")
+            seen, score = f"{site}s in reach of an intron", "log-odds of the probability"
+            spans = (
+                f", {span} as FIRST-LAST:PROBABILITY in the reference ({columns[-2]}) and in the "
+                f"alternative ({columns[-1]})"
             )
+        names = "|".join(f"{column}_{letter}{c}" for column in columns for c in "GL")
         what = (
-            f"seqmtl {__version__}: change of the probability of a site ({self._kind}), the "
-            f"largest gain (G) and loss (L) among the {seen}: delta "
-            "score (DS, 0 to 1), delta position (DP, from POS to the first base of the site in "
-            f"reading direction), strand of the site (ST), change of the {score} (RS, where "
-            f"both alleles have the site){introns}. Format: ALLELE|ORGANISM|{'|'.join(columns)}"
+            f"seqmtl {__version__}: change of the probability of {what}, the largest gain (G) and "
+            f"loss (L) among the {seen}: delta score (DS, 0 to 1), delta position (DP, from POS to "
+            f"the first base of the {site} in reading direction), strand of the {site} (ST), "
+            f"change of the {score} (RS, where both alleles have the {site}){spans}. "
+            f"Format: ALLELE|ORGANISM|{names}"
         )
         why = "; ".join(f"{reason}: {text}" for reason, text in REASONS.items())
         lines = [

@@ -18,6 +18,8 @@ from seqmtl.variants._allele_kernels import fill_haplotypes
 from seqmtl.variants._effect_kernels import find_effects
 from seqmtl.variants.alleles import AlleleList, Alleles
 
+#: The kind of the effects on exons, beside those of signals.
+EXON = "exon"
 _BASES = 1 << 19  # bases of haplotypes scored at a time
 
 
@@ -41,9 +43,9 @@ class Effects(NamedTuple):
     reasons : list of str
         Why an allele was not scored (a key of :data:`~seqmtl.variants.alleles.REASONS`), or "".
     introns : ndarray of float64, shape (n, 2, 2, 3), optional
-        Of paired models: start, end and probability of the most probable intron at this site in the
-        reference and in the alternative; NaN if there is none. Positions are those of the
-        reference; an end in inserted bases is moved to the end of the bases that they replace.
+        Of paired models: start, end and probability of the most probable intron at this site, or of
+        the exon itself, in the reference and in the alternative; NaN if there is none. Positions
+        are those of the reference; an end in inserted bases is moved next to them.
     """
 
     changes: NDArray[np.float64]
@@ -112,6 +114,20 @@ class Haplotypes(NamedTuple):
         inside = np.empty(codes.size, dtype=np.bool_)
         fill_haplotypes(genome.codes, alleles, zones, flank, ends - sizes, codes, inside)
         return cls(codes, inside, ends - sizes, zones, zones[:, 0] - alleles.begins)
+
+    def one(self, i: int) -> Haplotypes:
+        """Return a view of one allele."""
+        first = int(self.places[i, 0])
+        last = int(self.places[i + 1, 0]) if i + 1 < len(self.places) else self.codes.size
+        rows = slice(i, i + 1)
+        places, zones, starts = self.places[rows] - first, self.zones[rows], self.starts[rows]
+        return Haplotypes(self.codes[first:last], self.inside[first:last], places, zones, starts)
+
+
+def ranges(keys: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of neighbouring rows that are equal."""
+    cuts = np.flatnonzero(np.diff(keys, axis=0).any(axis=1)) + 1
+    return pairwise([*range(min(1, len(keys))), *cuts.tolist(), len(keys)])
 
 
 #: Probabilities, 0 without a site, and scores, NaN without one, by strand and window, shape (2, n).
@@ -185,18 +201,20 @@ class AlleleScorer(ABC):
         """
         effects = [Effects.none(alleles.starts.size, self.sees_introns) for _ in self.kinds]
         zones = alleles.zones(genome.codes)
-        for first, last in self._groups(zones):
+        for first, last in self._groups(alleles, zones):
             part = alleles.part(first, last)
             haplotypes = Haplotypes.of(genome, part, zones[first:last], self._flank)
-            self._score(haplotypes, [own.rows(first, last) for own in effects])
+            self._score(genome, part, haplotypes, [own.rows(first, last) for own in effects])
         return effects
 
     @abstractmethod
-    def _groups(self, zones: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    def _groups(self, alleles: Alleles, zones: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         """Yield the ranges of alleles to score at a time."""
 
     @abstractmethod
-    def _score(self, haplotypes: Haplotypes, effects: list[Effects]) -> None:
+    def _score(
+        self, genome: Genome, alleles: Alleles, haplotypes: Haplotypes, effects: list[Effects]
+    ) -> None:
         """Write the effects on each signal of a group of alleles."""
 
     def _compare(
@@ -276,13 +294,14 @@ class EffectScorer(AlleleScorer):
         )
         self.kinds = (model.site.kind,)
 
-    def _groups(self, zones: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    def _groups(self, alleles: Alleles, zones: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         """Yield ranges of about `_BASES` bases, with at least one allele each."""
         sizes = (zones[:, 1:] + 2 * self._flank).sum(axis=1)
-        cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // _BASES)) + 1
-        return pairwise([*range(min(1, sizes.size)), *cuts.tolist(), sizes.size])
+        return ranges(np.cumsum(sizes)[:, np.newaxis] // _BASES)
 
-    def _score(self, haplotypes: Haplotypes, effects: list[Effects]) -> None:
+    def _score(
+        self, genome: Genome, alleles: Alleles, haplotypes: Haplotypes, effects: list[Effects]
+    ) -> None:
         """Score the windows of both strands."""
         scanner = self._finder.scanner
         n = haplotypes.codes.size - self._length + 1

@@ -1,40 +1,36 @@
-"""Changes of the probability of donors and acceptors by alleles, in sight of their partners."""
+"""Changes of the probability of donors, acceptors and exons by alleles, in sight of each other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.io.genome import ContigPiece
 from seqmtl.models.paired import ENDS, PairedModel
-from seqmtl.pairs import PairedFinder, Posteriors
-from seqmtl.pairs.chain import to_log_odds
-from seqmtl.sequences.sites import Sites
-from seqmtl.variants.effects import AlleleScorer, Effects, Haplotypes, Profile
+from seqmtl.pairs import PairedFinder
+from seqmtl.pairs.chain import context_of, to_log_odds
+from seqmtl.sequences import Genome
+from seqmtl.variants.alleles import Alleles
+from seqmtl.variants.effects import EXON, AlleleScorer, Effects, Haplotypes, Profile, ranges
+from seqmtl.variants.exon_effects import compare_exons, exons_of, probability
+from seqmtl.variants.neighbourhoods import Neighbourhood, Weighed
 
 _DECIMALS = 6  # of probabilities; farther away, an allele changes them by less
-_LEAST_INTRON = 0.01  # probability
-
-
-class _Weighed(NamedTuple):
-    """What the chain makes of a haplotype, and where it begins among all."""
-
-    sites: Sites
-    posteriors: Posteriors
-    origin: int
 
 
 class PairedEffectScorer(AlleleScorer):
     """Scores alleles with the paired model of one organism.
 
-    The chain is run on both haplotypes, with as much around the sites that are compared as a scan
-    sees. Compared are the sites from which an intron can reach the windows that overlap the allele,
-    as by :class:`~seqmtl.variants.effects.EffectScorer`; scores are the log-odds of the posterior.
-    The probabilities of the reference are those of a scan: windows that cross a contig end have no
-    site.
+    The chain is run on both haplotypes. Compared are the sites from which an intron can reach the
+    windows that overlap the allele, as by :class:`~seqmtl.variants.effects.EffectScorer`; scores
+    are the log-odds of the posterior. The exons are what lies between two introns that follow each
+    other, and the place of an exon is its first base in reading direction. Windows that cross a
+    contig end have no site.
+
+    The chain sees as much on either side of these sites as decides on them
+    (:func:`seqmtl.pairs.chain.context_of`), and of a contig always the same tiles, so that results
+    do not depend on what other alleles there are.
 
     Parameters
     ----------
@@ -43,7 +39,7 @@ class PairedEffectScorer(AlleleScorer):
     organism : str
         Organism of the model.
     distance : int, optional
-        Consider only sites within this many bases of the changed bases.
+        Consider only sites, and exons with bases, within this many bases of the changed bases.
 
     Raises
     ------
@@ -53,84 +49,127 @@ class PairedEffectScorer(AlleleScorer):
         If `distance` is negative.
     """
 
-    kinds, sees_introns, n_records = ENDS, True, 64
+    kinds, sees_introns, n_records = (*ENDS, EXON), True, 64
 
     def __init__(self, model: PairedModel, organism: str, *, distance: int | None = None) -> None:
         self._finder = PairedFinder(model, organism)
         windows = max(finder.length for finder in self._finder.finders)
-        reach = min(self._finder.layer.span, self._finder.margin) + windows
-        flank = self._finder.margin + reach
-        length, turns = 2 * flank + 1, (flank, flank)
-        super().__init__(organism, distance, flank=flank, length=length, turns=turns, reach=reach)
+        context = context_of(self._finder.layer)
+        reach = context + windows if distance is None else min(context + windows, distance)
+        length, turns = 2 * reach + 1, (reach, reach)
+        super().__init__(organism, distance, flank=reach, length=length, turns=turns, reach=reach)
+        self._tile, self._margin = context // 2, context + 2 * windows
 
-    def _groups(self, zones: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-        """Yield each allele that changes a base."""
-        changing = np.flatnonzero(zones[:, 1:].any(axis=1))
-        return ((i, i + 1) for i in changing.tolist())
+    def _tiles(self, alleles: Alleles, zones: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the contig, the first and the last tile of each zone."""
+        starts = zones[:, 0] - alleles.begins
+        tiles = starts // self._tile, (starts + zones[:, 1]) // self._tile
+        return np.column_stack([alleles.begins, *tiles])
 
-    def _score(self, haplotypes: Haplotypes, effects: list[Effects]) -> None:
+    def _groups(self, alleles: Alleles, zones: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Yield ranges of alleles in the same tiles."""
+        return ranges(self._tiles(alleles, zones))
+
+    def _score(
+        self, genome: Genome, alleles: Alleles, haplotypes: Haplotypes, effects: list[Effects]
+    ) -> None:
+        """Score the alleles of a group of tiles, one by one."""
+        changing = np.flatnonzero(haplotypes.zones[:, 1:].any(axis=1)).tolist()
+        if not changing:
+            return
+        begin, *tiles = self._tiles(alleles, haplotypes.zones)[0].tolist()
+        contig = genome.codes[begin : int(alleles.ends[0])]
+        first, last = tiles[0] * self._tile, (tiles[1] + 1) * self._tile
+        near = Neighbourhood(self._finder, contig, first - self._margin, last + self._margin)
+        for i in changing:
+            self._score_one(near, haplotypes.one(i), [own.rows(i, i + 1) for own in effects])
+
+    def _score_one(
+        self, near: Neighbourhood, haplotypes: Haplotypes, effects: list[Effects]
+    ) -> None:
         """Score one allele."""
-        first, second = haplotypes.places[0].tolist()
-        bounds = ((first, second), (second, haplotypes.codes.size))
-        weighed = [self._weigh(haplotypes, *own) for own in bounds]
-        for k, own in enumerate(effects):
-            profile = self._profile(k, weighed, haplotypes.codes.size)
-            found = self._compare(haplotypes, profile, own)
+        zone = int(haplotypes.starts[0]) - near.start
+        m, n = haplotypes.zones[0, 1:].tolist()
+        first = int(haplotypes.places[0, 1]) + self._flank
+        weighed = (
+            near.reference, near.alternative(zone, zone + m, haplotypes.codes[first : first + n])
+        )  # fmt: skip
+        for k, own in enumerate(effects[:2]):
+            found = self._compare(haplotypes, self._profile(k, weighed, haplotypes, zone), own)
             assert own.introns is not None
             for c, (strand, _, *windows) in enumerate(found[0].tolist()):
                 for h, window in enumerate(windows):
                     if window >= 0:
-                        best = self._intron(k, strand, window, weighed[h])
-                        own.introns[0, c, h] = self._on_reference(best, haplotypes, h)
+                        first = window - int(haplotypes.places[0, h]) - self._flank + zone
+                        *ends, p = self._intron(k, strand, first, weighed[h])
+                        if h:
+                            ends = [_on_reference(end, zone, m, n) for end in ends]
+                        own.introns[0, c, h] = (*(end + near.start for end in ends), p)
+        self._compare_exons(weighed, zone, (m, n), near.start, effects[2])
 
-    def _weigh(self, haplotypes: Haplotypes, begin: int, end: int) -> _Weighed:
-        """Run the chain on a haplotype without what is beyond the contig."""
-        inside = haplotypes.inside[begin:end]
-        first, size = int(inside.argmax()), int(np.count_nonzero(inside))
-        codes = haplotypes.codes[begin + first : begin + first + size]
-        found = self._finder.weigh(ContigPiece("", 0, codes, True), 0, size, _LEAST_INTRON)
-        return _Weighed(*found, begin + first)
-
-    def _profile(self, k: int, weighed: list[_Weighed], n: int) -> Profile:
+    def _profile(
+        self, k: int, weighed: tuple[Weighed, Weighed], haplotypes: Haplotypes, zone: int
+    ) -> Profile:
         """Return probabilities and log-odds by strand and first base of the site."""
-        P, scores = np.zeros((2, n)), np.full((2, n), np.nan)
+        size = haplotypes.codes.size
+        P, scores = np.zeros((2, size)), np.full((2, size), np.nan)
         last = self._finder.site_lengths[k] - 1
-        for sites, _, origin in weighed:
-            own = sites.take(sites["is_donor"] == (k == 0))
-            strands = own.is_reverse.astype(int)
-            at = origin + own.starts + last * strands
-            P[strands, at] = np.round(np.exp(own["log_p"]), _DECIMALS)
-            scores[strands, at] = to_log_odds(own["log_p"])
+        for (sites, found), place, n in zip(
+            weighed, haplotypes.places[0].tolist(), haplotypes.zones[0, 1:].tolist(), strict=True
+        ):
+            strands = sites.is_reverse.astype(int)
+            at = sites.starts + last * strands - zone + self._flank
+            rows = (sites["is_donor"] == (k == 0)) & (at >= 0) & (at < n + 2 * self._flank)
+            where = strands[rows], at[rows] + place
+            P[where] = np.round(np.exp(found.sites[rows]), _DECIMALS)
+            scores[where] = to_log_odds(found.sites[rows])
         return P, scores
 
     def _intron(
-        self, k: int, strand: int, first: int, weighed: _Weighed
+        self, k: int, strand: int, first: int, weighed: Weighed
     ) -> tuple[float, float, float]:
         """Return start, end and probability of the most probable intron of a site; NaN if none.
 
         `first` is the first base of the site in reading direction; start and end count alike.
         """
-        sites, found, origin = weighed
-        start = first - origin - (self._finder.site_lengths[k] - 1) * strand
+        sites, found = weighed
+        start = first - (self._finder.site_lengths[k] - 1) * strand
         is_here = (sites.starts == start) & (sites.is_reverse == strand)
         is_here &= sites["is_donor"] == (k == 0)
         here = np.flatnonzero(is_here[found.introns].any(axis=1))
         if not here.size:
             return np.nan, np.nan, np.nan
         best = here[found.intron_values[here].argmax()]
-        begin, end = (sites["places"][found.introns[best]] + origin).tolist()
+        begin, end = sites["places"][found.introns[best]].tolist()
         return begin, end, float(np.exp(found.intron_values[best]))
 
-    def _on_reference(
-        self, intron: tuple[float, float, float], haplotypes: Haplotypes, h: int
-    ) -> tuple[float, ...]:
-        """Move an intron of a haplotype, where the zone is behind the flank, to the contig."""
-        m, n = haplotypes.zones[0, 1:].tolist()
-        zone = int(haplotypes.places[0, h]) + self._flank
+    def _compare_exons(
+        self,
+        weighed: tuple[Weighed, Weighed],
+        zone: int,
+        sizes: tuple[int, int],
+        origin: int,
+        effects: Effects,
+    ) -> None:
+        """Write the effects on exons; positions count from `origin`."""
+        low, highs = zone - self._flank, [zone + size + self._flank for size in sizes]
+        before, after = (exons_of(own, low, high) for own, high in zip(weighed, highs, strict=True))
+        changes = compare_exons(before, after, zone, *sizes)
+        assert effects.introns is not None
+        for c, sign in enumerate((1, -1)):
+            best = max(changes, key=lambda own: sign * own.delta, default=None)
+            if best is None or sign * best.delta <= 0:
+                continue
+            (first, last, strand), *values, _ = best
+            effects.changes[0, c], effects.strands[0, c] = sign * best.delta, strand
+            effects.places[0, c] = origin + (last if strand else first)
+            effects.probabilities[0, c] = [probability(log_p) for log_p in values]
+            effects.scores[0, c] = to_log_odds(np.array(values))
+            for h, log_p in enumerate(values):
+                if log_p == log_p:
+                    effects.introns[0, c, h] = origin + first, origin + last + 1, np.exp(log_p)
 
-        def moved(place: float) -> float:
-            if h and place > zone:
-                place = place - n + m if place >= zone + n else min(place, zone + m)
-            return place - zone + int(haplotypes.starts[0])
 
-        return moved(intron[0]), moved(intron[1]), intron[2]
+def _on_reference(place: float, zone: int, m: int, n: int) -> float:
+    """Return the place on the reference of one on an alternative with n bases instead of m."""
+    return place - n + m if place >= zone + n else min(place, zone + m)

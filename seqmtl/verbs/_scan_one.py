@@ -17,7 +17,7 @@ from seqmtl._progress import ScanProgress
 from seqmtl._threads import in_order, n_threads
 from seqmtl._version import __version__
 from seqmtl.cluster import Cluster, Piece, connect
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.inputs import note_input
 from seqmtl.files.names import safe_names
@@ -325,7 +325,7 @@ def _contigs(text: str, lengths: dict[str, int]) -> frozenset[str]:
     if not names:
         raise SeqmtlError(f"--contigs must name the contigs to scan, got none in {text!r}")
     if not lengths.keys() >= {*names}:
-        raise SeqmtlError(unknown_contig(names, list(lengths)))
+        raise UsageError(f"--contigs: {unknown_contig(names, list(lengths))}")
     return frozenset(names)
 
 
@@ -405,14 +405,15 @@ def _counts(summary: ScanSummary, file_format: str) -> str:
     """Summarize the fate of the candidates."""
     parts = [f"{summary.n_candidates} candidates"]
     parts += [f"{n} removed by {reason}" for reason, n in summary.removed.items()]
-    n_written, n_low = summary.n_records, summary.n_reported - summary.n_records
+    n_sites, n_low = summary.n_reported, summary.n_reported - summary.n_records
+    if file_format == "introns":
+        return ", ".join([*parts, f"{n_sites} left; {summary.n_records} introns"])
     if file_format == "spsc":
         parts.append(f"{n_low} at -6 or below left to the aligner's penalty for unlisted sites")
     elif file_format == "hints":
         parts.append(f"{n_low} no likelier than before left out")
-    elif file_format not in _OF_PAIRS:
-        n_written = summary.n_reported
-    return ", ".join([*parts, str(n_written)])
+    is_chosen = file_format in ("spsc", "hints")
+    return ", ".join([*parts, f"{summary.n_records if is_chosen else n_sites} sites"])
 
 
 def _options(request: ScanOptions) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import logging
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError
@@ -77,7 +78,7 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         return self._of_windows(cast("MultiTaskModel", model))
 
     def _of_windows(self, model: MultiTaskModel) -> MultiTaskModel:
-        name, windows = self.organism, None
+        name, windows, started = self.organism, None, time.perf_counter()
         if self.data or self.genome or self.sites:
             windows = self._read(model)
         adapted = model.adapt(
@@ -92,10 +93,21 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
             logger.info("%s: %s has no labels; score it with --from-relatives", self.output, name)
         else:
             name = adapted.match(name)
-            logger.info("%s: %s, %d windows", self.output, name, len(windows))
+            self._tell(adapted.training, name, time.perf_counter() - started)
         entry = adapted.training.get("adapted", {}).get(name, {})
         write_json(self.json, {"schema_version": 1, "organism": name, **entry})
         return adapted
+
+    def _tell(self, training: dict[str, Any], name: str, seconds: float) -> None:
+        """Tell where the organism was placed, how much its relatives are trusted, and the time."""
+        entry, counts = training["adapted"][name], training["tasks"][name]
+        first = max(entry["relatives"], key=lambda other: entry["relatives"][other])
+        trust = sum(float(x) * weight for x, weight in entry["trust"].items())
+        logger.info(
+            "%s: %s, %d windows with %d true sites; placed by %s; %s counts most (%.2f), trust "
+            "%.2f; %.1f s", self.output, name, counts["n"], counts["n_positive"], entry["source"],
+            first, entry["relatives"][first], trust, seconds,
+        )  # fmt: skip
 
     def _of_pairs(self, model: PairedModel) -> PairedModel:
         """Add an organism to a paired model by rounds of self-training on its genome.
@@ -122,6 +134,7 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
             )
         ((of, genome),) = self.genome
         match_names([name], [of], "--genome")
+        started = time.perf_counter()
         if self.plot:
             _kinds.require_matplotlib("--plot")
         check_new(model, name, self.like, self.tree)
@@ -153,7 +166,12 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
             from seqmtl.report.figures import draw_rounds
 
             save_figure(draw_rounds(facts["rounds"]), self.plot)
-        logger.info("%s: %s, %d round(s)", self.output, name, len(own.rounds) - 1)
+        first = int(own.weights.argmax())
+        logger.info(
+            "%s: %s, %d round(s); %s counts most (%.2f); %.1f s", self.output, name,
+            len(own.rounds) - 1, model.donor.tasks[first], own.weights[first],
+            time.perf_counter() - started,
+        )  # fmt: skip
         return adapted
 
     def _read(self, model: MultiTaskModel) -> Windows:

@@ -138,12 +138,11 @@ class Annotate(_options.Threads):
 
     def _summed_up(self, model: Any, name: str, scan: dict[str, Any]) -> dict[str, Any]:
         """Write the summary and the page; return the summary."""
-        from seqmtl.files.streams import numbered_lines
+        from seqmtl.report.introns import intron_rows, read_found
         from seqmtl.verbs.report import Report
 
         own = model.training.get("unlabelled", {}).get(name, {})
-        lines = (line for _, line in numbered_lines(self._path("sites.introns.gff3")))
-        p = [float(line.split(b"\t")[5]) for line in lines if line[:1] != b"#"]
+        rows = intron_rows(read_found(self._path("sites.introns.gff3")))
         summary = {
             "schema_version": 1,
             "command": "annotate",
@@ -152,8 +151,8 @@ class Annotate(_options.Threads):
             "genome": self.genome,
             "model": self.model,
             **own,
-            "introns": len(p),
-            "introns_from": {f"{least:g}": sum(own >= least for own in p) for least in (0.5, 0.9)},
+            "introns": rows[0]["found"],
+            "introns_from": {f"{row['least']:g}": row["found"] for row in rows[1:]},
             "scans": [scan],
         }
         write_json(self._path("summary.json"), summary)
@@ -161,7 +160,6 @@ class Annotate(_options.Threads):
             folder=self.output, output=self._path("report.html"), title=f"Introns of {name}",
             command_line=self.command,
         ).run()  # fmt: skip
-        logger.info("%s: %s, %d introns", self.output, name, summary["introns"])
         return summary
 
 

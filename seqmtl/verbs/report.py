@@ -35,6 +35,10 @@ class Report(Request):
     output: str = required("-o", "page to write", metavar="HTML", kind=_page, role="how")
     title: str | None = option("heading (default: signals and organisms)")
     tree: str | None = option("tree to draw next to the similarity", metavar="NEWICK|NAME")
+    annotation: tuple[tuple[str, str], ...] = option(
+        "GFF3, GTF or BED12 to count the introns of seqmtl annotate in; repeat for each organism",
+        metavar="ORGANISM=FILE", kind=_kinds.named_path, is_repeated=True, default=(),
+    )  # fmt: skip
 
     def run(self) -> FolderContents:
         """Write the page.
@@ -53,17 +57,15 @@ class Report(Request):
             self.output,
             title=self.title,
             tree=self.tree,
+            annotations=dict(self.annotation),
             command=self.command,
             versions=_versions(),
         )
+        for found in contents.found.values():
+            logger.info("%s", found.sentence())
         for line in contents.left_out:
             logger.info("not shown: %s", line)
-        logger.info(
-            "%s: %d signal(s), %d model(s); open it in a browser",
-            self.output,
-            len(contents.signals),
-            sum(len(signal.models) for signal in contents.signals.values()),
-        )
+        logger.info("%s: open it in a browser", self.output)
         return contents
 
 

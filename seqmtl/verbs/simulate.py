@@ -28,7 +28,7 @@ class Simulate(Request):
     window: int = option("bases per window", metavar="BP", default=200)
     chromosomes: int = option("chromosomes per organism; the last is the test set", default=3)
     chromosome_length: int = option(
-        "bases per chromosome; 1000 windows need about 40000 at least, of tss 185000",
+        "bases per chromosome; 1000 windows need about 45000 at least, of tss 200000",
         metavar="BP",
         default=200_000,
     )

@@ -69,6 +69,18 @@ def test_the_model_is_that_of_the_function(adapt, found, folder, tmp_path, seqmt
     assert "weights of the relatives 0." in shown
 
 
+def test_place_trust_and_time_are_told_in_a_line(adapt, found, folder):
+    told = adapt(f"--tree {folder}/tree.nwk").splitlines()[-1]
+    entry = found().training["adapted"]["man"]
+    trust = sum(float(x) * weight for x, weight in entry["trust"].items())
+    first = max(entry["relatives"], key=entry["relatives"].get)
+    assert re.search(
+        r"new\.seqmtl: man, 60 windows with \d+ true sites; placed by man in the tree tree.nwk, 2 "
+        rf"from ape, the nearest; {first} counts most \({entry['relatives'][first]:.2f}\), trust "
+        rf"{trust:.2f}; \d+\.\d s$", told
+    )  # fmt: skip
+
+
 def test_a_table_without_organisms_is_of_the_one_named_and_prevalences_hold(adapt, found):
     adapt("--prevalence 0.01", data="plain.tsv")
     assert found().training["tasks"]["man"]["n"] == 60
@@ -80,7 +92,7 @@ def test_without_labels_the_relatives_score(adapt, found, folder, tmp_path, seqm
     assert "score it with --from-relatives" in adapt("--like ape", data=None)
     assert found().tasks == OTHERS
     command = f"predict {tmp_path}/new.seqmtl {folder}/plain.tsv --organism man --split all"
-    assert "--from-relatives" in seqmtl(command, 1).err
+    assert "--from-relatives" in seqmtl(command, 2).err
     seqmtl(f"{command} --from-relatives")
 
 
@@ -88,9 +100,9 @@ def test_without_labels_the_relatives_score(adapt, found, folder, tmp_path, seqm
     ("options", "organism", "code", "message"),
     [
         ("", "fly", 1, "organism 'fly' is in the model already"),
-        ("--like appe", "man", 1, "'appe' is neither .*did you mean 'ape'"),
-        ("", "woman", 1, "task 'woman' is not in .*few.tsv; did you mean 'man'"),
-        ("--tree '(a:1,b:1);'", "man", 1, "'man' is neither an organism of the model nor one"),
+        ("--like appe", "man", 2, "'appe' is neither .*did you mean 'ape'"),
+        ("", "woman", 2, "task 'woman' is not in .*few.tsv; did you mean 'man'"),
+        ("--tree '(a:1,b:1);'", "man", 2, "'man' is neither an organism of the model nor one"),
         ("--prevalence 2", "man", 2, "must be between 0 and 1, got 2"),
     ],
 )

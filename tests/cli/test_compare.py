@@ -144,7 +144,7 @@ def test_runs_of_other_settings_are_not_mixed(compare):
 def test_errors_come_before_training(compare, seqmtl, data, monkeypatch):
     for code, more, message in (
         (1, "--tree '((ape,men),fly);'", "task 'man' is not in the tree .*'men'"),
-        (1, "--per-organism 5000", "per_organism must be at most .* got 5000"),
+        (2, "--per-organism 5000", "--per-organism must be at most .* got 5000"),
         (1, "--plot /nowhere/x.png", "no folder /nowhere"),
         (1, "--json /nowhere/x.json", "no folder /nowhere"),
         (2, "--table x.csv", r"must end in \.tsv or \.md, got 'x\.csv'"),
@@ -161,7 +161,7 @@ def test_errors_come_before_training(compare, seqmtl, data, monkeypatch):
         assert message in seqmtl(f"compare {data} --methods {method} --json o", code=2).err
     monkeypatch.setattr("seqmtl._kinds.find_spec", lambda name: None)
     told = compare("--plot x.png", code=2).err
-    assert "needs matplotlib; pip install 'seqmtl[plots]'" in told
+    assert "needs matplotlib; run: pip install matplotlib" in told
 
 
 def test_some_organisms_and_other_sources_from_python(data, tmp_path):

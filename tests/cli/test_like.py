@@ -41,16 +41,19 @@ def scan(genome, tmp_path, seqmtl):
 def test_a_starter_model_scans_for_an_organism_it_lacks(scan):
     sites, messages = scan("--like 'Apis mellifera'")
     assert len(sites) > 400
-    assert re.search(r"scored as Apis_mellifera in the tree eukaryotes, \d+ from d_mel", messages)
-    near = scan("--like 'D. simulans'")[1]
-    assert "the nearest. Organisms without labels, 1230 to 1280 million years from their" in near
-    assert "their nearest, none nearer, had AUPRC 0.94 (h_sapiens) to 0.98 (d_melan" in near
-    assert " on windows, with labels 0.99; over a genome, where sites are rare, expect les" in near
-    assert "far from all" not in near
+    assert "nearest relative d_melanogaster, distant (690 million years); organisms at " in messages
+    assert "tree eukaryotes" not in messages  # which is no news
+    near = [line for line in scan("--like 'D. simulans'")[1].splitlines() if "nearest" in line]
+    assert near == [
+        "seqmtl: note: D. simulans, scored as Drosophila_simulans: nearest relative "
+        "d_melanogaster, close (11 million years); organisms at 1,230 to 1,280 had a mean "
+        "precision of 0.94 to 0.98 on windows, less over a genome"
+    ]
     # far from all: what was measured on any organism
     far = scan("--like 'Schizosaccharomyces pombe'")[1]
-    assert "1230 to 3300 million years from their nearest, had AUPRC 0.63 (s_cerevisiae) to" in far
-    assert "far from all organisms of the model" in scan("--like human")[1]
+    assert "seqmtl: warning: Schizosaccharomyces pombe: nearest relative s_cerevisiae, far " in far
+    assert "at 1,230 to 3,300 had a mean precision of 0.63 to 0.98" in far
+    assert "a few labels help (seqmtl adapt)" in far
 
 
 def test_the_scores_are_those_of_the_model_adapted_without_labels(scan, genome):
@@ -85,7 +88,7 @@ def test_like_an_organism_of_the_model_is_that_organism(scan):
     ],
 )
 def test_bad_input(scan, options, message):
-    assert message in scan(options, code=1)[1]
+    assert message in scan(options, code="refused")[1]
 
 
 def test_the_names_of_shipped_models_are_known_and_no_output(scan, tmp_path, monkeypatch, seqmtl):
@@ -134,8 +137,8 @@ def test_windows_of_any_name_are_predicted_and_evaluated_as_the_organism(path, t
     np.testing.assert_allclose([float(row[2]) for row in rows], expected, rtol=1e-4)
     assert {row[1] for row in rows} == {"chimp"}
     # without a table of figures only the distance is said
-    assert "12.8 from H. sapiens, the nearest" in shown.err
-    assert "AUPRC" not in shown.err
+    assert "nearest relative H. sapiens, close (12.8 in the tree " in shown.err
+    assert "precision" not in shown.err
     seqmtl(f"evaluate {options} --json {tmp_path}/figures.json")
     figures = json.loads((tmp_path / "figures.json").read_text())
     assert figures["tasks"]["chimp"]["auroc"] > 0.8  # its motif is man's
@@ -143,10 +146,10 @@ def test_windows_of_any_name_are_predicted_and_evaluated_as_the_organism(path, t
 
 def test_figures_are_for_distances_of_the_shipped_tree(tmp_path, seqmtl):
     command = f"adapt starter:donor --organism bee --like 'Apis mellifera' -o {tmp_path}/bee"
-    assert "AUPRC" in seqmtl(command).err
+    assert "precision" in seqmtl(command).err
     shown = seqmtl(f"{command} --tree insects").err
-    assert "from d_melanogaster, the nearest" in shown
-    assert "AUPRC" not in shown
+    assert "nearest relative d_melanogaster" in shown
+    assert "precision" not in shown
 
 
 @pytest.fixture(scope="module")
@@ -194,8 +197,8 @@ def test_a_taxonomy_dump_places_organisms_in_every_command(dump, genome, vcf, wr
             text = out.with_suffix(suffix).read_text() if suffix else shown.out
             found.append([line for line in text.splitlines() if not line.startswith("##")])
             if options is place:
-                assert "Cupressus sempervirens in the tree" in shown.err
-                assert "2 from a_thaliana, the nearest" in shown.err
+                assert "cypress, scored as Cupressus sempervirens: nearest relative" in shown.err
+                assert "nearest relative a_thaliana, far (2 in the tree " in shown.err
                 assert "AUPRC" not in shown.err  # figures are for distances of the shipped tree
         assert found[0] == found[1] != [], command
 
@@ -217,7 +220,9 @@ def test_models_that_cannot_be_adapted_refuse_it(structure, message):
 def test_variants_are_scored_for_an_organism_it_lacks(genome, vcf, tmp_path, seqmtl):
     path, at = vcf
     options = f"--vcf {path} --fasta {genome} -o {tmp_path}/out.vcf --like 'Apis mellifera'"
-    assert "scored as Apis_mellifera" in seqmtl(f"variants starter:donor {options}").err
+    assert (
+        "Apis mellifera: nearest relative d_mel" in seqmtl(f"variants starter:donor {options}").err
+    )
     assert (tmp_path / "out.vcf").read_text().splitlines()[-1].startswith(f"c\t{at}\t")
 
 

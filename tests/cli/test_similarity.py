@@ -88,7 +88,7 @@ def test_a_projected_matrix_is_told_once_as_a_message(write, tmp_path, seqmtl):
 
 
 def test_unknown_organisms_get_near_matches(seqmtl):
-    shown = seqmtl("similarity --tree metazoa --organisms human,Mus_muscullus", 1)
+    shown = seqmtl("similarity --tree metazoa --organisms human,Mus_muscullus", 2)
     assert "did you mean 'Mus_musculus' or" in shown.err
 
 
@@ -104,9 +104,9 @@ def test_unknown_organisms_get_near_matches(seqmtl):
         ("--tree t --similarity K.tsv", "tree must have one source .* got tree and table"),
         ("--graph g --similarity graph:x", "kind must have numbers after graph:, got 'graph:x'"),
         ("--tree t --organisms a,,b", "must be comma-separated names, got 'a,,b'"),
-        ("--tree t --scales 1,-2", "argument --scales: must be .* above 0, got -2"),
-        ("--tree t --scales 1,x", "argument --scales: must be .* above 0, got 'x'"),
-        ("--tree t --plot K.gif", "argument --plot: must end in .png, .svg or .pdf, got 'K.gif'"),
+        ("--tree t --scales 1,-2", "--scales must be .* above 0, got -2"),
+        ("--tree t --scales 1,x", "--scales must be .* above 0, got 'x'"),
+        ("--tree t --plot K.gif", "--plot must end in .png, .svg or .pdf, got 'K.gif'"),
     ],
 )
 def test_wrong_usage(seqmtl, options, message):
@@ -221,7 +221,7 @@ def test_the_tree_is_read_first(seqmtl):
     assert "'a_thaliana' is not in the tree vertebrates; it has" in message
     assert message.endswith("(try --tree eukaryotes)\n")
     # organisms of no shipped tree
-    message = seqmtl("similarity --tree plants --organisms unicorn,human", 1).err
+    message = seqmtl("similarity --tree plants --organisms unicorn,human", 2).err
     assert "tasks 'unicorn', 'human' are not in the tree plants" in message
     assert "eukaryotes" not in message
 

@@ -275,7 +275,7 @@ class TestBadInput:
             (1, "--mkl hierarchical --tree '{tree}' --organism ape",
              "got 1 of .*; a single task has no relatives: use indiv"),
             (2, "--mkl hierarchical", "must have one source of tree, .* got none; give tree"),
-            (2, "--mkl tree --tree '{tree}'", "--mkl: must be one of hierarchical, smooth"),
+            (2, "--mkl tree --tree '{tree}'", "--mkl must be one of hierarchical, smooth"),
             (2, "--mkl smooth --similarity tree --tree '{tree}'", "give only one"),
             (2, "--selection auto --mkl smooth --tree '{tree}'",
              "--mkl learns the weights of several similarities at a fixed -C, but"),

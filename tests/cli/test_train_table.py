@@ -479,7 +479,7 @@ def test_regression(train, tmp_path, seqmtl):
     assert "none: regression" in seqmtl(f"info {tmp_path / 'm'}").out
     assert (
         "got 0 classes"
-        in seqmtl(f"evaluate {tmp_path / 'm'} {known} --plot {tmp_path}/x.png", 1).err
+        in seqmtl(f"evaluate {tmp_path / 'm'} {known} --plot {tmp_path}/x.png", 2).err
     )
     assert model.training["epsilon"] == "0.05"
     learnt = train(known, "svr", tree="((a,b)ab,c)root;", mkl="hierarchical").training["mkl"]
@@ -519,7 +519,7 @@ def test_weights_of_numbers_take_tables(table, tmp_path, seqmtl):
     ("options", "message"),
     [
         ("--method minimax --kernel rbf", "minimax does not take it"),
-        ("--method svc", "invalid choice: 'svc'"),
+        ("--method svc", "--method must be one of kernel-svc, "),
         ("--method pareto --share 0.1", "--share is an option of partial-mkl, minimax"),
         ("--method pareto --q 2", "--q is an option of sparse-mkl"),
         ("--method partial-mkl --norm 2", "--norm is an option of kernel-mkl, pareto"),
@@ -528,7 +528,7 @@ def test_weights_of_numbers_take_tables(table, tmp_path, seqmtl):
         ("--method kernel-svc --max-epochs 5", "--max-epochs is an option of kernel"),
         ("--method pareto --tree metazoa", "--tree is an option of kernel-svc"),
         ("--method pareto --features wd:5", "--features is an option of one-class"),
-        ("--method pareto --resume", "unrecognized arguments: --resume"),
+        ("--method pareto --resume", "there is no option --resume"),
         ("--method one-class --tune 1,2", "--tune is an option of kernel-svc"),
         ("--method one-class --standardize", "one-class separates raw numbers"),
         ("--method pareto --contamination 0.2", "is an option of one-class"),
@@ -537,7 +537,7 @@ def test_weights_of_numbers_take_tables(table, tmp_path, seqmtl):
         ("--method kernel-svc --kernel rbf --kernel rbf:1", "takes one --kernel"),
         ("--method pareto --kernel rbf:x", "kernel must be rbf:GAMMA with numbers"),
         ("--method pareto --kernel cubic", "kernel must be one of linear, poly"),
-        ("--method pareto --p 0", "--p: must be a finite number above 0, got 0"),
+        ("--method pareto --p 0", "--p must be a finite number above 0, got 0"),
         ("--method pareto --plot x.png", "--plot draws the path over several values"),
         ("--method pareto --p 1,2 --plot x.gif", "must end in .png, .svg or .pdf"),
         ("--method pareto --sequence s", "--sequence needs a string --kernel"),
@@ -548,9 +548,8 @@ def test_weights_of_numbers_take_tables(table, tmp_path, seqmtl):
 )  # fmt: skip
 def test_wrong_usage(options, message, tmp_path, seqmtl):
     error = seqmtl(f"train-table {tmp_path / 'absent.csv'} -o {tmp_path / 'm'} {options}", 2).err
-    usage = "usage: seqmtl train-table DATA --method METHOD -o MODEL [options]"
-    assert error.splitlines()[0] in (usage, "usage: seqmtl [-h] [--version] COMMAND ...")
-    assert message in " ".join(error.split())
+    assert message in error
+    assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
 
@@ -560,8 +559,7 @@ def test_train_names_the_command_of_tables(table, tmp_path, seqmtl):
         error = seqmtl(f"train {table} -o {tmp_path / 'm'} {options}", 2).err
         flag, method = options.replace("=", " ").split()[0], "METHOD"
         method = "pareto" if flag == "--method" else method
-        end = f"{flag} is for tables: use seqmtl train-table DATA --method {method}\n"
-        assert error.endswith(end)
+        assert f"{flag} is for tables: use seqmtl train-table DATA --method {method} (" in error
     error = " ".join(seqmtl(f"train {table} -o {tmp_path / 'm'}", 2).err.split())
     assert f"train on it with seqmtl train-table {table} --method {{kernel-svc,kernel-" in error
     columns = {"organism": ["worm"] * 2, "label": [1, -1], "sequence": ["ACGT", "TTGT"]}

@@ -278,7 +278,7 @@ def test_what_is_no_address(address, capsys):
 def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(cluster, "find_spec", lambda name: None)
     with (
-        pytest.raises(SeqmtlError, match=r"--dask needs dask; pip install 'seqmtl\[cluster\]'"),
+        pytest.raises(SeqmtlError, match="needs dask; run: pip install dask distributed crypto"),
         connect("local:1"),
     ):
         pass

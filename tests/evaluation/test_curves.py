@@ -156,7 +156,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
         return original(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(ImportError, match=r"pip install 'seqmtl\[plots\]'"):
+    with pytest.raises(ImportError, match=r"run: pip install matplotlib"):
         draw_curves(*make_data(n=50))
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import seqmtl
+from seqmtl.cli.main import build_parser, parsers_of
 from seqmtl.cli.main import main as seqmtl_main
 from seqmtl.scan.writers import SUFFIXES
 
@@ -347,8 +348,7 @@ def explain() -> Outputs:
 def help_texts() -> Outputs:
     """Return the help of the program and of every command, 100 columns wide."""
     outputs = {"help/seqmtl.txt": _help("")}
-    commands = outputs["help/seqmtl.txt"].split("COMMAND\n")[1].split("\n\n")[0]
-    for name in re.findall(r"^    (\w[\w-]*)", commands, flags=re.MULTILINE):
+    for name in parsers_of(build_parser()):
         outputs[f"help/{name}.txt"] = _help(name)
     return outputs
 

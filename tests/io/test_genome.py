@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 import os
 from itertools import accumulate
 
@@ -12,6 +13,7 @@ from Bio import SeqIO
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqmtl._messages import forget_told, messages_from
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.files import streams as stream
 from seqmtl.io import fasta, load_genome, load_genomes, open_pieces
@@ -269,3 +271,16 @@ def test_sequences_that_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch
     for read in readers:
         with pytest.raises(MemoryLimitError, match=r"g\.fa\.gz: holding .* Gb and the next bases"):
             read(path)
+
+
+def test_a_genome_is_told_of_once_by_a_command(plain, caplog):
+    caplog.set_level("INFO")
+    forget_told()
+    with messages_from(logging.WARNING):
+        load_genome(plain, padding=1)  # unheard
+    for _ in range(2):
+        load_genome(plain, padding=1)
+    assert caplog.text.count(f"{plain}: ") == 1
+    forget_told()
+    load_genome(plain, padding=1)
+    assert caplog.text.count(f"{plain}: ") == 2

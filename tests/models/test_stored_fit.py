@@ -399,9 +399,9 @@ def test_a_folder_of_others_is_left_alone_and_what_a_killed_run_left_is_replaced
         ("{0} --memory 1M", 1, "GiB, and --memory allows 0.00; give more"),
         ("{0} --memory 2G --loss logistic", 2, "--loss logistic needs all windows in memory"),
         ("{0} --memory 2G --mkl smooth --distances d", 2, "--mkl needs all windows"),
-        ("{0} --memory 2G --shift 3", 1, "--shift needs a window length"),
+        ("{0} --memory 2G --shift 3", 2, "--shift needs a window length"),
         ("{0} --dask local:0", 2, "must be the address of a scheduler"),
-        ("--memory 2G", 1, "read DATA from disk; name a dataset or a table"),
+        ("--memory 2G", 2, "read DATA from disk; name a dataset or a table"),
     ],
 )
 def test_what_it_cannot_do_is_refused(table, tmp_path, seqmtl, options, code, message):

@@ -33,6 +33,16 @@ def posteriors_of(given, codes, layer):
 
 def whole_contig(model, organism, codes, least=0.05):
     """Return sites by (signal, start, strand), and those of introns by (start, end, strand)."""
+    return _whole_contig(model, organism, codes, least)[:2]
+
+
+def exons_of(model, organism, codes, least=1e-3):
+    """Return the probabilities of exons of a contig by (start, end, strand)."""
+    return _whole_contig(model, organism, codes, least)[2]
+
+
+def _whole_contig(model, organism, codes, least):
+    """Return the probabilities of sites, of introns and of exons."""
     found, layer = [], model.layer_of(organism)
     for own, word in ((model.donor, (2, 3)), (model.acceptor, (0, 2))):
         columns = []
@@ -46,14 +56,17 @@ def whole_contig(model, organism, codes, least=0.05):
             columns.append((starts, np.full(starts.size, strand == "-"), log_odds))
         found.append(ends(*map(np.concatenate, zip(*columns, strict=True))))
     joined = join_ends(found, (2, 2), codes, layer.coding)
-    posteriors = run_chain(joined, layer, least)
+    posteriors = run_chain(joined, layer, least, least)
     columns = joined["is_donor"], joined.starts, joined.is_reverse, np.exp(posteriors.sites)
     sites = {
         ("donor" if is_donor else "acceptor", start, "+-"[is_reverse]): p
         for is_donor, start, is_reverse, p in zip(*(c.tolist() for c in columns), strict=True)
     }
-    introns = {}
-    for pair, log_p in zip(posteriors.introns, posteriors.intron_values, strict=True):
-        bounds = (int(joined["places"][k]) for k in pair)
-        introns[(*bounds, "+-"[int(joined.is_reverse[pair[0]])])] = np.exp(log_p)
-    return sites, introns
+    listed = []
+    for rows, values in (
+        (posteriors.introns, posteriors.intron_values), (posteriors.exons, posteriors.exon_values)
+    ):  # fmt: skip
+        places, strands = joined["places"][rows].tolist(), joined.is_reverse[rows[:, 0]].tolist()
+        keys = ((*pair, "+-"[strand]) for pair, strand in zip(places, strands, strict=True))
+        listed.append(dict(zip(keys, np.exp(values), strict=True)))
+    return sites, *listed

@@ -1,5 +1,7 @@
 """The chain against all parses one by one, a plain quadratic recursion, and its symmetries."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -79,25 +81,48 @@ def _case(sites, layer):
     }
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_posteriors_are_the_shares_of_all_parses(seed):
-    rng = np.random.default_rng(seed)
-    options = {"n_lengths": 5, "decay": 0.2} if seed % 3 else {}
-    options |= _exons(rng, 12) if seed % 4 else {}
-    sites, layer = _sites(rng, (14, 25)[seed % 2], 8), _layer(rng, **options)
-    total, shares, introns = 0.0, np.zeros(8), {}
+def _check_parses(sites, layer):
+    """Compare sites, introns and exons with all parses; return those of introns and of exons."""
+    total, shares, introns, exons = 0.0, np.zeros(len(sites)), {}, {}
     for weight, parse in all_parses(_case(sites, layer)):
         total += weight
         for pair in parse:
             shares[list(pair)] += weight
             introns[pair] = introns.get(pair, 0.0) + weight
-    found = run_chain(sites, layer, min_probability=1e-9)
+        for (_, end), (start, _) in itertools.pairwise(parse):
+            if sites.is_reverse[end] == sites.is_reverse[start]:
+                exons[end, start] = exons.get((end, start), 0.0) + weight
+    found = run_chain(sites, layer, min_probability=1e-6, least_exon=1e-6)
     assert_allclose(np.exp(found.sites), shares / total, rtol=1e-9, atol=1e-12)
-    introns = {pair: weight / total for pair, weight in introns.items() if weight / total > 1e-9}
-    assert {tuple(row) for row in found.introns.tolist()} == introns.keys()
-    for row, value in zip(found.introns.tolist(), found.intron_values, strict=True):
-        assert np.exp(value) == pytest.approx(introns[tuple(row)], rel=1e-9)
+    for weights, rows, values in (
+        (introns, found.introns, found.intron_values), (exons, found.exons, found.exon_values)
+    ):  # fmt: skip
+        listed = dict(zip(map(tuple, rows.tolist()), np.exp(values).tolist(), strict=True))
+        assert listed == {
+            pair: pytest.approx(weight / total, rel=1e-9)
+            for pair, weight in weights.items()
+            if weight / total > 1e-6
+        }
+    return introns, exons
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_posteriors_are_the_shares_of_all_parses(seed):
+    rng = np.random.default_rng(seed)
+    options = {"n_lengths": 5, "decay": 0.2} if seed % 3 else {}
+    options |= _exons(rng, 12) if seed % 4 else {}
+    introns, _ = _check_parses(_sites(rng, (14, 25)[seed % 2], 8), _layer(rng, **options))
     assert introns or seed not in (0, 2, 5, 10)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_exons_are_what_lies_between_introns(seed):
+    rng = np.random.default_rng(seed)
+    sites = _sites(rng, 40, 9).adding(is_end=np.arange(9) % 2 == 1)
+    sites = Sites(sites.starts, rng.random(9) < seed / 12, sites.columns)
+    options = _exons(rng, 12) if seed % 3 else {}
+    _, exons = _check_parses(sites, _layer(rng, shortest=1, n_lengths=9, decay=0.1, **options))
+    assert exons or seed == 3
 
 
 def test_a_longer_contig_equals_the_quadratic_recursion():

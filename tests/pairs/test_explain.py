@@ -29,7 +29,7 @@ def table(case, tmp_path_factory):
     sites, introns = whole_contig(model, "a", codes, 1e-4)
     chosen = []
     for strand in "+-":
-        own = sorted(key for key, p in introns.items() if p > 0.8 and key[2] == strand)
+        own = sorted(key for key, p in introns.items() if p > 0.95 and key[2] == strand)
         chosen += own[:: len(own) - 1][:2]
     bed = ""
     for start, end, strand in chosen:

@@ -52,6 +52,19 @@ def test_intron_lengths_are_smoothed_and_every_length_is_possible():
     assert p.min() > 0.01 / lengths[-1] / np.log(lengths[-1])
 
 
+def test_no_intron_is_shorter_than_the_shortest_that_is_annotated():
+    rng = np.random.default_rng(4)
+    own = {"a": rng.integers(60, 90, 400), "b": rng.integers(45, 70, 50), "c": _lengths([30])}
+    own["a"][0], own["b"][0] = 52, 41
+    tables = length_tables(own, np.full((3, 3), 0.5) + 0.5 * np.eye(3))
+    assert [tables[name].shortest for name in own] == [52, 41, 41]  # one intron is no rule
+    for table in tables.values():
+        p = np.exp(table.introns)
+        assert p[:-1].sum() + p[-1] / -np.expm1(-table.decay) == pytest.approx(1.0)
+    alone = length_tables({"c": own["c"]}, ONE)["c"]
+    assert alone.shortest < 30
+
+
 def test_few_introns_borrow_from_relatives():
     rng = np.random.default_rng(1)
     own = {

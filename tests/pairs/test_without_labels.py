@@ -26,7 +26,7 @@ def scan(new, tmp_path, seqmtl):
         out = tmp_path / "x.bed"
         command = f"scan {new}/pair.seqmtl {genome or _genome(new)} --format introns -o {out}"
         messages = seqmtl(f"{command} {options}", code).err
-        return _introns(out) if code == 0 else [], messages
+        return _introns(out) if not code else [], messages
 
     return run
 
@@ -61,7 +61,7 @@ def test_like_an_organism_of_the_model_is_its_layer_unless_another_is_named(scan
     ],
 )
 def test_a_scan_refuses(scan, options, genome, message):
-    assert message in scan(options, genome, code=1)[1]
+    assert message in scan(options, genome, code="refused")[1]
 
 
 def test_a_table_of_genomes_places_each_by_its_own(scan, new, tmp_path, seqmtl):
@@ -79,7 +79,7 @@ def test_a_table_of_genomes_places_each_by_its_own(scan, new, tmp_path, seqmtl):
 def test_windows_are_not_for_like_with_pairs(new, tmp_path, seqmtl):
     (tmp_path / "v.vcf").write_text("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n")
     options = f"--vcf {tmp_path}/v.vcf --fasta {_genome(new)} --like auto -o {tmp_path}/o.vcf"
-    shown = seqmtl(f"variants {new}/pair.seqmtl {options}", 1).err
+    shown = seqmtl(f"variants {new}/pair.seqmtl {options}", 2).err
     assert "--like with a model of seqmtl pair is for seqmtl scan and adapt" in shown
 
 
@@ -131,11 +131,11 @@ def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqm
 def test_adapt_refuses(new, tmp_path, seqmtl, options, message):
     options = options.format(_genome(new), new)
     command = f"adapt {new}/pair.seqmtl {options} --organism c -o {tmp_path}/c.seqmtl"
-    assert message in seqmtl(command, 1).err
+    assert message in seqmtl(command, "refused").err
     assert not (tmp_path / "c.seqmtl").exists()
     for option in ("--plot x.svg", "--introns x.bed"):
         data = f"adapt {new}/donor --organism c {option} -o {tmp_path}/c.seqmtl"
-        assert f"{option.split()[0]} is for a model of seqmtl pair" in seqmtl(data, 1).err
+        assert f"{option.split()[0]} is for a model of seqmtl pair" in seqmtl(data, 2).err
 
 
 def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
@@ -172,8 +172,19 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     assert "donors and" in shown
     assert "acceptors are known" in shown
     assert min(load_model(out / "model.seqmtl").training["unlabelled"]["c"]["known"]) > 150
-    seqmtl(f"report {out} -o {tmp_path}/page.html")
-    assert "Introns by model.seqmtl" in (tmp_path / "page.html").read_text()
+    truth = f"{new}/sim/annotation/c.gff3"
+    told = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html").err
+    n, right, true = map(
+        int,
+        re.search(
+            r"c: (\d+) introns of .* 0.5 or more, (\d+) .* the (\d+) of c.gff3", told
+        ).groups(),
+    )
+    assert n == json.loads((out / "summary.json").read_text())["introns_from"]["0.5"]
+    assert min(right / n, right / true) > 0.8
+    assert "<h1>Introns of c</h1>" in (tmp_path / "page.html").read_text()
+    shown = seqmtl(f"report {out} --annotation d={truth} -o {tmp_path}/page.html", 2).err
+    assert "has no introns of d by seqmtl annotate, but of c" in shown
 
 
 def test_one_scan_writes_what_three_would(new, tmp_path, seqmtl):
@@ -216,5 +227,5 @@ def test_annotate_with_an_organism_of_the_model_has_no_rounds(new, tmp_path, seq
 )
 def test_annotate_refuses_and_leaves_no_folder(new, tmp_path, seqmtl, genome, options, message):
     command = f"annotate {genome} --like b {options} -o {tmp_path}/x".format(new)
-    assert message in seqmtl(command, 1).err
+    assert message in seqmtl(command, "refused").err
     assert not (tmp_path / "x").exists()

@@ -394,7 +394,15 @@ def solver(folder):
 
 
 def variants(folder):
-    return run("variants", "--variants", 150, "--length", 30, "--features", "wd:3")
+    models, genome, _ = _pair(folder)
+    options = ["--model", models[0], "--genome", genome, "--organism", "a", "--spacing", 10]
+    found = run("variants", "--variants", 150, "--length", 30, "--features", "wd:3")
+    return found + run("variants", "--variants", 20, *options)
+
+
+def exon_effects(folder):
+    models, genome, annotation = _pair(folder)
+    return run("exon_effects", models[0], genome, annotation, "--organism", "a", "--most", 4)
 
 
 def worm(folder):
@@ -515,7 +523,14 @@ FIGURES = {
         r"^\| split_random \| 160 \| 141 \| wd:8 \| 1 \| .* \d\S* \| \d\S* \|$",
         r"^\| split_random \| 160 \| 141 \| default \| .* \+0\.0000 \(\+0\.000\.\.\+0\.000\)",
     ],
-    variants: [r"150 variants +\d+\.\d\d s +[\d,]+ per second  peak [\d,]+ MiB"],
+    exon_effects: [
+        r"^annotated site +\d exon  ( \d\.\d{3}){6} ",
+        r"^acceptors, strongest candidates: AUROC, AUPRC alone / paired / exon \d\.\d{3} ",
+        r"^of probability 0.9 to 1.0: \d, mean \d\.\d{3}, loss \d\.\d{3}, skipped \d",
+    ],
+    variants: [
+        rf" {n} variants +\d+\.\d\d s +[\d,]+ per second  peak [\d,]+ MiB" for n in (150, 20)
+    ],
 }
 
 

@@ -11,7 +11,7 @@ import reference_pages
 import tutorial_pages
 
 import seqmtl
-from seqmtl.cli.main import build_parser, main
+from seqmtl.cli.main import build_parser, main, parsers_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -41,11 +41,6 @@ def _commands(path):
                 yield shlex.split(words, comments=True)[1:]
 
 
-def _subcommands(parser):
-    """Return the names of the commands as the parser prints them."""
-    return re.findall(r"^    (\w[\w-]*)(?: |$)", parser.format_help(), flags=re.MULTILINE)
-
-
 def test_every_command_of_the_documents_is_one():
     parser = build_parser()
     for path in PAGES:
@@ -56,7 +51,7 @@ def test_every_command_of_the_documents_is_one():
 
 def test_the_documents_show_every_command():
     shown = {words[0] for path in PAGES for words in _commands(path)}
-    assert shown >= set(_subcommands(build_parser()))
+    assert shown >= set(parsers_of(build_parser()))
 
 
 def test_what_the_documents_import_is_there():
@@ -135,7 +130,7 @@ def test_a_tutorial_that_fails_says_where(tmp_path):
 
 def test_the_reference_has_every_command_with_every_option(capsys):
     pages = reference_pages.pages()
-    for name in _subcommands(build_parser()):
+    for name in parsers_of(build_parser()):
         with pytest.raises(SystemExit, match="0"):
             main([name, "--help"])
         page = pages[f"commands/{name}.md"]

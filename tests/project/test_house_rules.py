@@ -3,7 +3,6 @@
 import ast
 import functools
 import graphlib
-import importlib.metadata
 import re
 import subprocess
 import sys
@@ -242,21 +241,6 @@ def test_training_imports_what_it_needs(tmp_path):
     others = {"scipy.linalg", "scipy.sparse"}
     assert not (heavy | compiling | others) & again
     assert (tmp_path / "model").exists()
-
-
-def test_the_version_is_written_once():
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert settings["project"]["dynamic"] == ["version"]
-    assert settings["tool"]["hatch"]["version"]["path"] == "seqmtl/_version.py"
-    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    newest = re.search(r"^## \[?(\d+\.\d+\.\d+)", changes, flags=re.MULTILINE)
-    assert newest is not None
-    assert newest[1] == seqmtl.__version__
-    try:
-        installed = importlib.metadata.version("seqmtl")
-    except importlib.metadata.PackageNotFoundError:
-        return
-    assert installed == seqmtl.__version__
 
 
 def test_every_kernel_module_is_known_to_the_type_checker():

@@ -9,6 +9,7 @@ import itertools
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -178,11 +179,13 @@ def test_gff_is_valid(written):
         spans: dict[str, tuple[str, int, int, str]] = {}
         parents: dict[str, str] = {}
         for contig, source, kind, start, end, score, strand, phase, text in read_rows(path):
-            assert (source, score, phase) == ("seqmtl", ".", ".")
-            assert kind in {"gene", "mRNA", "exon"}
+            assert (source, score) == ("seqmtl", ".")
+            assert (kind, phase) in {("CDS", n) for n in "012"} | {
+                (kind, ".") for kind in ("gene", "mRNA", "exon")
+            }
             assert 1 <= int(start) <= int(end) <= 60_000
             attributes = dict(pair.split("=") for pair in text.split(";"))
-            assert attributes["ID"] not in spans
+            assert (attributes["ID"] in spans) <= (kind == "CDS")  # one of several exons
             spans[attributes["ID"]] = (contig, int(start), int(end), strand)
             if "Parent" in attributes:
                 parents[attributes["ID"]] = attributes["Parent"]
@@ -191,6 +194,36 @@ def test_gff_is_valid(written):
             outer, inner = spans[parent], spans[child]
             assert (outer[0], outer[3]) == (inner[0], inner[3])
             assert outer[1] <= inner[1] <= inner[2] <= outer[2]
+
+
+def test_genes_are_open_reading_frames_that_go_on_over_introns(written):
+    folder, _ = written
+    for organism in "abc":
+        contigs = read_fasta(folder / "genomes" / f"{organism}.fa")
+        genes: dict[str, list[list[str]]] = {}
+        for row in read_rows(folder / "annotation" / f"{organism}.gff3"):
+            if row[2] in {"exon", "CDS"}:
+                genes.setdefault(row[8].partition("Parent=")[2], []).append(row)
+        phases = Counter()
+        for rows in genes.values():
+            spans = {"exon": [], "CDS": []}
+            text, sign = "", rows[0][6]
+            for contig, _, kind, start, end, _, _, phase, _ in rows:  # as it is transcribed
+                spans[kind].append((int(start) - 1, int(end)))
+                if kind == "CDS":
+                    assert int(phase) == -len(text) % 3
+                    phases[phase] += 1
+                    part = contigs[contig][int(start) - 1 : int(end)].upper()
+                    text += part if sign == "+" else reverse_complement(part)
+            codons = [text[i : i + 3] for i in range(0, len(text), 3)]
+            assert codons[0] == "ATG"
+            assert {"TAA", "TAG", "TGA"}.isdisjoint(codons[:-1])
+            assert codons[-1] in {"TAA", "TAG", "TGA"}
+            inner = [edge for span in sorted(spans["exon"]) for edge in span]
+            coding = [edge for span in sorted(spans["CDS"]) for edge in span]
+            assert inner[1:-1] == coding[1:-1]
+            assert inner[0] + 20 <= coding[0] < coding[-1] <= inner[-1] - 20
+        assert min(phases[n] for n in "012") > 0.2 * phases.total()
 
 
 def test_summary_counts(written):
@@ -312,13 +345,59 @@ def test_composition_is_not_uniform():
 
 def test_organisms_share_no_long_stretch():
     made = simulate(TREE, seed=6, n_windows=100, chromosome_length=50_000, drift=0.0)
-    texts = [genome.letters.tobytes().upper() for genome in made.genomes]
-    words = [
-        {text[i : i + 32] for i in range(len(text) - 31) if b"N" not in text[i : i + 32]}
-        for text in texts
+    found = [re.findall(b"[ACGT]{32,}", genome.letters.tobytes()) for genome in made.genomes]
+    words = [  # outside repeats, whose units may be alike by chance
+        {text[i : i + 32] for text in texts for i in range(len(text) - 31)} for texts in found
     ]
     for one, other in itertools.combinations(words, 2):
-        assert len(one & other) < 20
+        assert len(one) > 100_000
+        assert not one & other
+
+
+def codon_usage(genome) -> np.ndarray:
+    """Frequencies of the codons of an organism, without the ends of exons, where motifs are."""
+    counts = Counter()
+    for number, genes in enumerate(genome.genes):
+        text = genome.letters[genome.offsets[number] : genome.offsets[number + 1]]
+        text = text.tobytes().decode().upper()
+        for own, sign in enumerate(genes.strand):
+            before = 0
+            for exon in range(genes.first_exon[own], genes.first_exon[own + 1]):
+                start, end = int(genes.coding_start[exon]), int(genes.coding_end[exon])
+                part = text[start:end] if sign > 0 else reverse_complement(text[start:end])
+                first = 18 - (before + 18) % 3
+                counts.update(part[i : i + 3] for i in range(first, len(part) - 18, 3))
+                before += end - start
+    return np.array([counts[a + b + c] for a, b, c in itertools.product("ACGT", repeat=3)])
+
+
+def introns_of(genes) -> np.ndarray:
+    """Lengths of the introns of a chromosome."""
+    found = []
+    for first, last in itertools.pairwise(genes.first_exon.tolist()):
+        edges = sorted(
+            [*genes.exon_start[first:last].tolist(), *genes.exon_end[first:last].tolist()]
+        )
+        found.append(np.diff(edges)[1::2])
+    return np.concatenate(found)
+
+
+def test_close_leaves_have_more_similar_codons_and_introns():
+    tree = "((a:0.02,b:0.02):2,c:2);"
+    made = simulate(tree, seed=1, n_windows=500, chromosome_length=300_000, drift=1.0)
+    stops = [16 * 3, 16 * 3 + 2, 16 * 3 + 8]
+    counts = [codon_usage(genome) for genome in made.genomes]
+    for own in counts:
+        assert own[stops].sum() == 0
+        known = own[own > 0] / own.sum()
+        assert -(known * np.log2(known)).sum() < 5.6  # bits; alike would be 5.93
+    a, b, c = (np.delete(np.log((own + 1) / own.sum()), stops) for own in counts)
+    assert np.corrcoef(a, b)[0, 1] > 0.9 > 0.6 > np.corrcoef(a, c)[0, 1]
+    medians = []
+    for genome in made.genomes:
+        ends = [introns_of(genes) for genes in genome.genes]
+        medians.append(float(np.median(np.concatenate(ends))))
+    assert abs(medians[0] - medians[1]) < 5 < abs(medians[0] - medians[2])
 
 
 def test_a_true_acceptor_has_a_pyrimidine_tract():

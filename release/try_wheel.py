@@ -1,0 +1,37 @@
+"""Try what a new user has: the wheel in an environment of its own, away from the sources.
+
+python release/try_wheel.py ENVIRONMENT
+"""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    """Run commands of the environment; the first that fails ends it."""
+    environment = Path(sys.argv[1])
+    letters = random.Random(1)
+    genome = Path("genome.fa")
+    genome.write_text(f">contig\n{''.join(letters.choices('ACGT', k=20_000))}\n", encoding="utf-8")
+    for command in (
+        "--version",
+        "help annotate",
+        "completion bash",
+        "info starter:splice",
+        "similarity --tree metazoa --organisms human,mouse",
+        f"scan starter:donor {genome} --like Diptera --top 20 -o donors.bed",
+        f"scan starter:splice {genome} --organism d_melanogaster --format introns -o introns.bed",
+    ):
+        words = [str(environment / "bin" / "seqmtl"), *command.split()]
+        print("$ seqmtl", command, flush=True)
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    pages = environment / "share" / "man" / "man1"
+    for page in ("seqmtl.1", "seqmtl-annotate.1"):
+        if not (pages / page).is_file():
+            raise SystemExit(f"{pages / page}: not in the wheel")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Parsers that name what was typed, and what was probably meant."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from itertools import takewhile
+from typing import Any, NoReturn
+
+_ALIKE = 0.6  # least similarity of two spellings
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that refuses unknown options first, takes no abbreviations, and answers in a line.
+
+    Abbreviations would change their meaning with each new option.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, **settings)
+        self.words: list[str] = []
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, after refusing options that the parser does not have."""
+        self.words = [*(sys.argv[1:] if args is None else args)]
+        own = self.words
+        if self._subparsers is not None:  # the words after the command are its own
+            own = [*takewhile(lambda word: word.startswith("-"), own)]
+        for word in takewhile(lambda word: word != "--", own):
+            name = word.partition("=")[0]
+            if name.startswith("--") and name not in self._option_string_actions:
+                known = [flag for flag in self._option_string_actions if flag.startswith("--")]
+                self.error(f"there is no option {name}{did_you_mean(name, known)}")
+        return super().parse_known_args(args, namespace)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        meant = did_you_mean(str(value), action.choices)
+        if isinstance(action, argparse._SubParsersAction):
+            self.error(f"there is no command {value!r}{meant or '; seqmtl lists them'}")
+        choices = ", ".join(map(str, action.choices))
+        raise argparse.ArgumentError(action, f"must be one of {choices}, got {value!r}{meant}")
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with code 2, after one line that names an option as it was typed."""
+        found = re.fullmatch(r"argument (\S+): (.*)", message, flags=re.DOTALL)
+        if found:
+            space = " " if found[2].startswith("must ") else ": "
+            message = f"{self._as_typed(found[1].split('/'))}{space}{found[2]}"
+        _, _, command = self.prog.partition(" ")
+        of = f" ({self.prog.partition(' ')[0]} help {command})" if command else ""
+        self.exit(2, f"{self.prog}: error: {message}{of}\n")
+
+    def _as_typed(self, names: Sequence[str]) -> str:
+        """Return the name of an option that is among the words, or else its last."""
+        typed = [
+            name
+            for name in names
+            for word in self.words
+            if word.partition("=")[0] == name or (len(name) == 2 and word.startswith(name))
+        ]
+        return typed[0] if typed else names[-1]
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a question for what was probably meant, or nothing."""
+    near = get_close_matches(word, [*map(str, known)], n=1, cutoff=_ALIKE)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,98 @@
+"""Candidates of a paired model around alleles, on the reference and with an allele in place."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.io.genome import ContigPiece
+from seqmtl.pairs import PairedFinder, Posteriors, run_chain
+from seqmtl.pairs.chain import content_between, promising
+from seqmtl.sequences.sites import Sites
+
+_LEAST_INTRON = 0.01  # probability
+_LEAST_EXON = 0.001
+
+
+class Weighed(NamedTuple):
+    """Candidates of a haplotype that parses may take, and what the chain makes of them."""
+
+    sites: Sites
+    posteriors: Posteriors
+
+
+class Neighbourhood:
+    """A stretch of a contig with its candidates, into which alleles are put.
+
+    An allele changes the scores of the sites whose windows overlap it, and the coding content next
+    to it. All else is taken from the reference, so only the chain is run for each allele.
+
+    Parameters
+    ----------
+    finder : PairedFinder
+        Finds candidates.
+    contig : ndarray of uint8
+        Letters of the contig.
+    first, last : int
+        The sites are those that start at first..last-1.
+
+    Attributes
+    ----------
+    start : int
+        Base of the contig from which all positions are counted.
+    reference : Weighed
+        The candidates of the reference.
+    """
+
+    def __init__(
+        self, finder: PairedFinder, contig: NDArray[np.uint8], first: int, last: int
+    ) -> None:
+        self._finder = finder
+        self._window = max(own.length for own in finder.finders)
+        self.start = max(0, first - self._window)
+        self._codes = contig[self.start : last + self._window]
+        bounds = max(0, first) - self.start, min(last, contig.size) - self.start
+        self.reference = self._weigh(self._promising(self._codes, *bounds))
+
+    def alternative(self, begin: int, end: int, letters: NDArray[np.uint8]) -> Weighed:
+        """Return the candidates with the bases begin..end-1 replaced by others."""
+        codes = np.concatenate([self._codes[:begin], letters, self._codes[end:]])
+        known, grown = self.reference.sites, letters.size - (end - begin)
+        clear = self._window + max(self._finder.site_lengths)
+        low, high = begin - clear, end + clear
+        left = known.take(slice(int(np.searchsorted(known["places"], low, "right"))))
+        right = known.take(slice(int(np.searchsorted(known["places"], high)), None))
+        right = _moved(right, grown)
+        found = self._promising(codes, max(0, low - clear), high + grown + clear)
+        places = found["places"]
+        found = found.take((places > low) & (places < high + grown))
+        sites = Sites.join([left, found, right])
+        first, last = max(0, len(left) - 1), len(left) + len(found) + 1
+        places = sites["places"][first:last]
+        content = content_between(places, codes, self._finder.layer.coding)
+        content += left["content"][-1] if len(left) else 0.0
+        sites["content"][first:last] = content
+        if len(right):
+            sites["content"][last:] += content[-1] - right["content"][0]
+        return self._weigh(sites)
+
+    def _promising(self, codes: NDArray[np.uint8], first: int, last: int) -> Sites:
+        """Return the candidates that start at first..last-1 and that parses may take."""
+        begin = max(0, first - self._window)
+        piece = ContigPiece("", begin, codes[begin : last + self._window], True)
+        sites = self._finder.candidates(piece, first, last)
+        sites = sites.take(promising(sites, self._finder.layer.least))
+        return sites.adding(places=sites["places"] + begin)
+
+    def _weigh(self, sites: Sites) -> Weighed:
+        found = run_chain(sites, self._finder.layer, _LEAST_INTRON, _LEAST_EXON)
+        return Weighed(sites, found)
+
+
+def _moved(sites: Sites, shift: int) -> Sites:
+    """Return sites some bases farther to the right, with the frames of their coding content."""
+    content = np.roll(sites["content"].reshape(-1, 2, 3), shift, axis=2).reshape(-1, 6)
+    moved = sites.adding(places=sites["places"] + shift, content=content)
+    return Sites(moved.starts + shift, moved.is_reverse, moved.columns)

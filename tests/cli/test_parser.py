@@ -1,0 +1,126 @@
+"""The commands as a list, near misses, wrong values, completion: what is typed before a run."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from seqmtl.cli._parser import did_you_mean
+from seqmtl.cli.main import GROUPS, build_parser, parsers_of
+
+
+def test_without_a_command_all_are_listed_and_that_is_a_usage_error(seqmtl):
+    shown = seqmtl("", 2)
+    assert shown.out == ""
+    assert shown.err == seqmtl("--help").out == seqmtl("help").out
+    listed = re.findall(r"^  (\w[\w-]*)  +\S", shown.err.split("examples:")[0], re.MULTILINE)
+    assert listed == [*parsers_of(build_parser())]
+    assert listed[0] == "annotate"
+    titles = [line[:-1] for line in shown.err.splitlines() if re.fullmatch(r"[a-z].*:", line)]
+    assert titles == ["options", *GROUPS, "examples"]
+
+
+def test_help_is_a_command_too(seqmtl):
+    for name in ("scan", "train-table"):
+        assert seqmtl(f"help {name}").out == seqmtl(f"{name} --help").out
+    assert "there is no command 'scna'; did you mean 'scan'?" in seqmtl("help scna", 2).err
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("scna m g -o x", "seqmtl: error: there is no command 'scna'; did you mean 'scan'?\n"),
+        ("train_table x -o y", "there is no command 'train_table'; did you mean 'train-table'?"),
+        ("zzz", "there is no command 'zzz'; seqmtl lists them\n"),
+        ("--versoin", "seqmtl: error: there is no option --versoin; did you mean '--version'?\n"),
+        # no abbreviation, and told even if something else is missing, too
+        (
+            "scan m g --tre x -o y",
+            "scan: error: there is no option --tre; did you mean '--tree'? (",
+        ),
+        ("scan m g --outptu=x", "there is no option --outptu; did you mean '--output'? ("),
+        ("scan m g -o x --zzzz", "there is no option --zzzz (seqmtl help scan)\n"),
+        ("scan m g -o x --format bde", "--format must be one of bigwig, bedgraph, bed, gff3, "),
+        ("scan m g -o x --format bde", "got 'bde'; did you mean 'bed'? (seqmtl help scan)\n"),
+        # names are those that were typed
+        ("train d -o", "train: error: -o: expected one argument (seqmtl help train)\n"),
+        ("train d --output", "train: error: --output: expected one argument"),
+        ("scan m g -o x --top 0", "scan: error: --top must be an integer of at least 1, got 0 ("),
+        ("completion tcsh", "SHELL must be one of bash, zsh, fish, got 'tcsh'"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_line_with_what_was_meant(command, message, seqmtl):
+    shown = seqmtl(command, 2)
+    assert message in shown.err
+    assert shown.err.count("\n") == 1
+    assert shown.out == ""
+
+
+def test_what_follows_two_dashes_is_no_option():
+    args = build_parser(["info"]).parse_args(["info", "--", "--tre"])
+    assert args.model == "--tre"
+
+
+def test_wrong_values_that_show_in_the_run_are_named_as_typed(tmp_path, seqmtl):
+    genome = tmp_path / "g.fa"
+    genome.write_text(f">c\n{'ACGT' * 200}\n")
+    scan = f"scan starter:donor {genome}"
+    fly = "--organism d_melanogaster"
+    for command, message in (
+        (f"{scan} {fly} --min-probability 2 -o {tmp_path}/x.bed",
+         "scan: error: --min-probability must be a number from 0 to 1, got 2"),
+        (f"{scan} {fly} -o {tmp_path}/x.foo", "scan: error: -o must end in one of .bw"),
+        (f"{scan} {fly} --output {tmp_path}/x.foo", "scan: error: --output must end in one of"),
+        (f"{scan} --organism d_melanogastre -o {tmp_path}/x.bed",
+         "scan: error: --organism: task 'd_melanogastre' is not in this model; did you mean"),
+        (f"{scan} --like Quarx -o {tmp_path}/x.bed", "scan: error: --like: 'Quarx' is neither"),
+        (f"{scan} {fly} --contigs d -o {tmp_path}/x.bed", "scan: error: --contigs: contig must be"),
+        ("similarity --tree metazoa --organisms human,muose", "--organisms: task 'muose' is not"),
+    ):  # fmt: skip
+        assert message in seqmtl(command, 2).err
+    # what is in files is data
+    assert "seqmtl: error: " in seqmtl(f"{scan}.gz {fly} -o {tmp_path}/x.bed", 1).err
+
+
+def test_near_misses_are_alike():
+    assert did_you_mean("calibrat", ["calibrate", "simulate"]) == "; did you mean 'calibrate'?"
+    assert did_you_mean("q", ["calibrate"]) == ""
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_can_complete_commands_and_options(shell, seqmtl):
+    script = seqmtl(f"completion {shell}").out
+    for name, parser in parsers_of(build_parser()).items():
+        assert name in script
+        options = [flag for action in parser._actions for flag in action.option_strings]
+        assert all(flag.lstrip("-") in script for flag in options)
+
+
+def test_bash_completes(tmp_path, seqmtl):
+    script = tmp_path / "seqmtl.bash"
+    script.write_text(seqmtl("completion bash").out)
+    (tmp_path / "genome.fa").touch()
+
+    def completed(*words):
+        typed = " ".join(("seqmtl", *(repr(word) for word in words)))
+        call = (
+            f"source {script}; cd {tmp_path}; COMP_WORDS=({typed}); COMP_CWORD={len(words)}; "
+            f"_shtab_seqmtl seqmtl '{words[-1]}' x; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        )
+        done = subprocess.run(["bash", "-c", call], capture_output=True, text=True, check=False)
+        return done.stdout.split()
+
+    assert completed("sca") == ["scan"]
+    assert completed("scan", "--min-p") == ["--min-probability"]
+    assert completed("adapt", "--at-end", "p") == ["pad"]
+    assert "genome.fa" in completed("scan", "m", "gen")
+
+
+def test_neither_help_nor_version_needs_numpy():
+    for words in (["help", "scan"], ["--version"], []):
+        code = (
+            "import sys\nfrom seqmtl.cli.main import main\n"
+            f"try: main({words})\nexcept SystemExit: pass\nassert 'numpy' not in sys.modules"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

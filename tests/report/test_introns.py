@@ -1,0 +1,63 @@
+"""Introns found without labels, and those of an annotation."""
+
+import pytest
+
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.report.introns import FoundIntrons, intron_rows, introns, read_found, read_known
+
+FOUND = """\
+##gff-version 3
+chr1\tseqmtl\tintron\t11\t20\t0.95\t+\t.\tID=a
+chr1\tseqmtl\tintron\t11\t20\t0.6\t-\t.\tID=b
+chr1\tseqmtl\tintron\t31\t45\t0.5\t+\t.\tID=c
+chr2\tseqmtl\tintron\t5\t9\t0.1\t-\t.\tID=d
+"""
+# two transcripts of a gene share their first intron, 11 to 20; another one is from 61 to 70
+EXONS = [("t", 1, 10), ("t", 21, 30), ("u", 5, 10), ("u", 21, 60), ("u", 71, 80)]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Return a file of introns, and an annotation."""
+    lines = ["##gff-version 3\n", "chr1\tx\tgene\t1\t80\t.\t+\t.\tID=g\n"]
+    lines += [f"chr1\tx\tmRNA\t1\t80\t.\t+\t.\tID={name};Parent=g\n" for name in "tu"]
+    lines += [
+        f"chr1\tx\texon\t{start}\t{end}\t.\t+\t.\tParent={name}\n" for name, start, end in EXONS
+    ]
+    (tmp_path / "found.gff3").write_text(FOUND)
+    (tmp_path / "known.gff3").write_text("".join(lines))
+    return tmp_path / "found.gff3", tmp_path / "known.gff3"
+
+
+def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand(files):
+    found = read_found(files[0])
+    assert list(found) == [
+        ("chr1", 10, 20, False), ("chr1", 10, 20, True), ("chr1", 30, 45, False),
+        ("chr2", 4, 9, True),
+    ]  # fmt: skip
+    known = read_known(files[1], {"chr1", "chr2"})
+    assert known == {("chr1", 10, 20, False), ("chr1", 60, 70, False)}
+    assert [row["found"] for row in intron_rows(found)] == [4, 3, 1]
+    rows = intron_rows(found, known)
+    assert rows == [
+        {"least": 0.1, "found": 4, "known": 1, "others": 3, "missed": 1},
+        {"least": 0.5, "found": 3, "known": 1, "others": 2, "missed": 1},
+        {"least": 0.9, "found": 1, "known": 1, "others": 0, "missed": 1},
+    ]
+    own = FoundIntrons("ant", rows, "a/known.gff3")
+    assert own.sentence() == (
+        "ant: 3 introns of probability 0.5 or more, 1 of them among the 2 of known.gff3."
+    )
+    assert FoundIntrons("ant", rows).sentence() == "ant: 3 introns of probability 0.5 or more."
+    table = introns([own])
+    assert "<td>3</td>\n" in table.replace("<td>", "\n<td>").replace("</td>", "</td>\n")
+    assert "Missed" in table
+    assert "Missed" not in introns([FoundIntrons("ant", intron_rows(found))])
+
+
+def test_an_annotation_of_another_genome_is_refused(files):
+    with pytest.raises(
+        SeqmtlError, match=r"known\.gff3: introns were found on I and others, .* chr1"
+    ):
+        read_known(files[1], {"II", "I"})
+    assert read_known(files[1], ())
