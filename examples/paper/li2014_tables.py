@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import t as student
 
-from seqmtl.evaluation.figures import DASHES, PALETTE, figure_style, new_figure, save_figure
+from seqmtl._style import DASHES, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.files.atomic import write_json, write_lines
 
 FRACTIONS = {"letter": (0.1, 0.2, 0.5), "landmine": (0.2, 0.3, 0.5)}

@@ -45,7 +45,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer, StandardScaler
 
 from seqmtl import MultiTaskKernelSVC, TaskKernel
-from seqmtl.evaluation.figures import GREY, PALETTE, figure_style, new_figure, save_figure
+from seqmtl._style import GREY, PALETTE, figure_style, new_figure, save_figure
 
 COARSE = {"C": (1e-1, 1e1, 1e3, 1e5), "gamma": (1e-3, 1e-1, 1e1, 1e3)}
 FINE = {name: tuple(10.0**k for k in range(-3, 6)) for name in ("C", "gamma")}

@@ -60,7 +60,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from seqmtl import TaskKernel
-from seqmtl.evaluation.figures import GREY, PALETTE, figure_style, new_figure, save_figure
+from seqmtl._style import GREY, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.features.numeric import NumericRows
 from seqmtl.solvers.dcd import Descent, Progress, Solution, State
 from seqmtl.solvers.problem import Problem

@@ -44,7 +44,7 @@ import numpy as np
 from _shared import Options
 
 from seqmtl import PositionalKmers, TaskKernel, Windows, read_windows
-from seqmtl.evaluation.figures import GREY, PALETTE, figure_style, new_figure, save_figure
+from seqmtl._style import GREY, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.files.atomic import write_json
 from seqmtl.kernels import WeightedDegreeKernel
 from seqmtl.models.fit import train_windows

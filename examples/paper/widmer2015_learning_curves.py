@@ -40,8 +40,8 @@ from _shared import Options
 
 from seqmtl import read_windows
 from seqmtl._names import match_names
+from seqmtl._style import DASHES, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.cli.main import main as seqmtl
-from seqmtl.evaluation.figures import DASHES, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.similarity.distances import read_alignment_distances
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from seqmtl import MultiTaskMKLClassifier, MultiTaskSVC, TaskKernel
-from seqmtl.evaluation.figures import DASHES, GREY, PALETTE, figure_style, new_figure, save_figure
+from seqmtl._style import DASHES, GREY, PALETTE, figure_style, new_figure, save_figure
 
 DIMENSIONS = 100
 COSTS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)

@@ -30,6 +30,9 @@ OVER_WINDOWS = (
     "sites are rarer, and AUPRC (genome) of seqmtl evaluate is lower."
 )
 
+#: What is bold in a table.
+BOLD = "bold leads its row; what differs by less than an interval ties, and without bold all do"
+
 Document = Mapping[str, Any]
 
 _metric = number(least=0)
@@ -277,7 +280,9 @@ def summarize(document: Document, metric: str) -> dict[str, dict[str, Cell]]:
             if len(row) == 1:
                 low, high = entry["tasks"][name][f"{metric}_interval"][0]
                 table[name][method] = Cell(float(row[0]), None, (low, high))
-        table[MEAN][method] = _cell(values.mean(axis=0))
+        own = [table[name][method] for name in names]
+        is_one = values.shape[1] == 1
+        table[MEAN][method] = mean_cell(own) if is_one else _cell(values.mean(axis=0))
     return table
 
 
@@ -286,14 +291,43 @@ def _cell(values: Any) -> Cell:
 
 
 def best_of(cells: Mapping[str, Cell]) -> set[str]:
-    """Return the methods with the best mean as it is displayed, if there are several methods."""
-    shown = {method: f"{cell.mean:.4f}" for method, cell in cells.items()}
-    best = max((value for value in shown.values() if value != "nan"), default="")
-    return {method for method, value in shown.items() if value == best and len(shown) > 1}
+    """Return the methods that lead: the best mean, and those that tie with it; none if all do.
+
+    Two methods tie if the mean of one is within the interval of the other, or if both means are
+    displayed alike.
+    """
+    known = {method: cell for method, cell in cells.items() if not math.isnan(cell.mean)}
+    best = max(known.values(), key=lambda cell: cell.mean, default=Cell(math.nan, None))
+    leading = {method for method, cell in known.items() if tie(cell, best)}
+    return leading if len(leading) < len(known) else set()
+
+
+def tie(one: Cell, other: Cell) -> bool:
+    """Tell whether two cells differ by no more than an interval of theirs, or not as displayed."""
+    worse, better = sorted([one, other], key=lambda cell: cell.mean)
+    alike = f"{worse.mean:.4f}" == f"{better.mean:.4f}"
+    return alike or worse.bounds[1] >= better.mean or better.bounds[0] <= worse.mean
+
+
+def mean_cell(cells: Sequence[Cell]) -> Cell:
+    """Return the mean of cells of one split, with the interval that follows from theirs.
+
+    The errors of organisms are independent, so that their squares add up.
+    """
+    if not cells:
+        return Cell(math.nan, None)
+    mean = float(np.mean([cell.mean for cell in cells]))
+    if any(cell.interval is None for cell in cells):
+        return Cell(mean, None)
+    below, above = (
+        math.sqrt(sum((cell.bounds[k] - cell.mean) ** 2 for cell in cells)) / len(cells)
+        for k in (0, 1)
+    )
+    return Cell(mean, None, (mean - below, mean + above))
 
 
 def to_markdown(document: Document) -> str:
-    """Return a table per metric, organisms by methods, with the best of a row in bold."""
+    """Return a table per metric, organisms by methods, with those that lead a row in bold."""
     parts = []
     for metric, title in METRICS.items():
         rows = [[title, *document["methods"]]]
@@ -302,9 +336,7 @@ def to_markdown(document: Document) -> str:
             shown = [f"**{cell}**" if m in best else str(cell) for m, cell in cells.items()]
             rows.append([name.replace("|", r"\|"), *shown])
         parts.append(_aligned(rows))
-    return "\n".join(
-        [*parts, f"{spread_text(document)}; the best of a row is bold.\n{OVER_WINDOWS}\n"]
-    )
+    return "\n".join([*parts, f"{spread_text(document)}; {BOLD}.\n{OVER_WINDOWS}\n"])
 
 
 def spread_text(document: Document) -> str:

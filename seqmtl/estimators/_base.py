@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
@@ -61,6 +62,7 @@ class ExampleReader(BaseEstimator):
     def _check_X_y(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, NDArray[Any]]:  # noqa: N802
         """Return validated examples and targets, as float64 if `numeric`."""
         if not isinstance(X, Windows):
+            _refuse_strings(X)
             X, y = validate_data(self, X, y, y_numeric=numeric, **_MATRIX)
             return X, y.astype(np.float64, copy=False) if numeric else y
         if y is None:
@@ -73,6 +75,7 @@ class ExampleReader(BaseEstimator):
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:  # noqa: N802
         if not isinstance(X, Windows):
+            _refuse_strings(X)
             return validate_data(self, X, reset=reset, **_MATRIX)
         if reset:
             self.n_features_in_ = X.length
@@ -209,6 +212,16 @@ class MultiTaskEstimator(ExampleReader):
         if names is None:
             names = X.tasks if isinstance(X, Windows) else self.tasks_[0]
         return [names] * n if isinstance(names, str) else [str(name) for name in names]
+
+
+def _refuse_strings(X: Any) -> None:
+    """Say which call is right for a list of sequences, or the name of a file."""
+    if isinstance(X, (str, os.PathLike)):
+        raise ValueError(f"X must be Windows or numbers, got a path; use read_windows({str(X)!r})")
+    if isinstance(X, (list, tuple)) and X and isinstance(X[0], (str, bytes)):
+        raise ValueError(
+            "X must be Windows or numbers, got strings; use Windows.from_strings(X, labels, tasks)"
+        )
 
 
 def _checked_names(tasks: Any) -> list[Any]:

@@ -1,5 +1,6 @@
 """Evaluate scores: metrics with intervals, curves, calibration; independent of models."""
 
+from seqmtl._style import save_figure
 from seqmtl.evaluation.curves import draw_curves, draw_reliability
 from seqmtl.evaluation.expected import add_expected, calibration_error, expected_sites
 from seqmtl.evaluation.metrics import evaluate
@@ -16,5 +17,6 @@ __all__ = [
     "expected_sites",
     "metrics_table",
     "reliability_table",
+    "save_figure",
     "thresholds_table",
 ]

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl.evaluation.figures import (
+from seqmtl._style import (
     GREY,
+    MARKERS,
+    PALETTE,
+    SMALL,
+    WIDTH,
     extremes,
     figure_style,
     line_look,
@@ -26,11 +30,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_MOST_IN_PANEL = 8
-_MOST_PER_COLUMN = 24
+_MOST_PER_COLUMN = 16  # of a legend below, of two or three columns
+_PER_ROW = 3  # panels of the reliability of organisms
 _STEPS = 1000
-_SMALLEST = 1e-5  # probability on logarithmic axes
-_POOREST_ENLARGED = 0.95  # AUROC from which the corner of the ROC curve is also drawn enlarged
+_SMALLEST, _LARGEST = 1e-4, 1 - 1e-2  # probability at the ends of the axes
+_POOREST_ENLARGED = 0.95  # AUROC from which only the upper left corner of the ROC curve is drawn
 
 
 class _Curves(NamedTuple):
@@ -54,8 +58,8 @@ def draw_curves(
 ) -> Figure:
     """Draw the ROC and the precision-recall curve of every task.
 
-    The figure is 11 x 4.9 inches, wider with a legend outside. Of more than 48 tasks, those with
-    the lowest and the highest AUPRC are drawn.
+    The legend is below. Of more than 48 tasks, those with the lowest and the highest AUPRC are
+    drawn.
 
     Parameters
     ----------
@@ -92,78 +96,59 @@ def draw_curves(
             "labels must hold both classes in at least one task, got none; nothing to draw"
         )
     shown = [every[i] for i in extremes([curves.auprc for curves in every])]
-    columns = -(-len(shown) // _MOST_PER_COLUMN) if len(shown) > _MOST_IN_PANEL else 0
     with figure_style():
-        figure = new_figure(11 + 2.4 * max(columns - 1, 0), 4.9)
-        roc_axes, pr_axes = figure.subplots(1, 2)
-        roc_lines = _draw_roc(roc_axes, shown)
-        pr_lines = _draw_precision_recall(pr_axes, shown)
-        areas = {"AUROC": [c.auroc for c in shown], AUPRC_TITLES[auprc]: [c.auprc for c in shown]}
-        if columns:
-            look = {"ncols": columns, "fontsize": 7.5, "handlelength": 2.6}
-            _add_legend(figure, shown, roc_lines, areas, loc="outside right upper", **look)
-        else:
-            first, second = ({title: values} for title, values in areas.items())
-            _add_legend(roc_axes, shown, roc_lines, first, loc="lower right")
-            _add_legend(pr_axes, shown, pr_lines, second, loc="lower left")
+        rows = -(-len(shown) // _columns(shown))
+        figure = new_figure(WIDTH, 3.7 + 0.19 * rows)
+        pr_axes, roc_axes = figure.subplots(1, 2)
+        lines = _draw_precision_recall(pr_axes, shown)
+        _draw_roc(roc_axes, shown)
+        names = [f"{c.auprc:.3f}  {c.auroc:.3f}  {plain_text(c.name, 24)}" for c in shown]
+        figure.legend(
+            lines, names, title=f"{AUPRC_TITLES[auprc]}, AUROC", loc="outside lower center",
+            ncols=_columns(shown), alignment="left", fontsize=SMALL, title_fontsize=SMALL,
+        )  # fmt: skip
         write_title(figure, title, len(shown), len(every), "the lowest and the highest AUPRC")
     return figure
 
 
-def _draw_roc(axes: Axes, shown: Sequence[_Curves]) -> list[Any]:
-    """Draw one ROC curve per task; return the lines."""
-    axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
-    points = [_thin(*curves.ranked.roc()) for curves in shown]
-    lines = _draw_lines(axes, points)
-    _unit_square(axes, "False positive rate", "True positive rate", "ROC")
-    if min(curves.auroc for curves in shown) >= _POOREST_ENLARGED:
-        inset = axes.inset_axes((0.36, 0.52, 0.52, 0.34))
-        _draw_lines(inset, points)
-        inset.set(xlim=(0, 0.1), ylim=(0.75, 1.005), xticks=(0, 0.05, 0.1), yticks=(0.8, 0.9, 1))
-        inset.tick_params(labelsize=7.5)
-        inset.set_title("top left corner", fontsize=8, fontweight="normal", pad=3)
-        inset.grid(color="#eeeeee")
-    return lines
+def _columns(shown: Sequence[Any]) -> int:
+    return 2 if len(shown) <= 2 * _MOST_PER_COLUMN else 3
 
 
 def _draw_precision_recall(axes: Axes, shown: Sequence[_Curves]) -> list[Any]:
-    """Draw a baseline and a precision-recall curve per task; return the lines of the curves."""
-    for index, curves in enumerate(shown):
-        color = line_look(index)["color"]
-        axes.axhline(curves.share, color=color, linewidth=0.9, linestyle=":", alpha=0.8)
+    """Draw a precision-recall curve per task; return the lines."""
     points = [_thin(*curves.ranked.precision_recall()) for curves in shown]
     lines = _draw_lines(axes, points, drawstyle="steps-pre")
-    _unit_square(axes, "Recall", "Precision", "Precision and recall (dotted: prevalence)")
+    _unit_square(axes, "share of the true sites found", "share of what is found that is true")
+    axes.set_title("Precision and recall")
+    shares = [curves.share for curves in shown]
+    axes.axhspan(min(shares), max(shares), color=GREY, alpha=0.25, linewidth=1.5)
+    axes.annotate(
+        "by chance", (0.02, max(shares)), (0, 3), textcoords="offset points", color=GREY,
+        fontsize=SMALL,
+    )  # fmt: skip
     return lines
+
+
+def _draw_roc(axes: Axes, shown: Sequence[_Curves]) -> None:
+    """Draw one ROC curve per task; of good ones, the upper left corner."""
+    axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+    _draw_lines(axes, [_thin(*curves.ranked.roc()) for curves in shown])
+    _unit_square(axes, "share of the others called", "share of the true sites found")
+    axes.set_title("ROC")
+    if min(curves.auroc for curves in shown) >= _POOREST_ENLARGED:
+        axes.set(xlim=(-0.002, 0.2), ylim=(0.5, 1.005), title="ROC, upper left corner")
 
 
 def _draw_lines(axes: Axes, points: Sequence[Any], **look: Any) -> list[Any]:
     """Draw a line for the points of every task, each with its own look."""
-    return [
-        axes.plot(x, y, linewidth=1.5, **line_look(index), **look)[0]
-        for index, (x, y) in enumerate(points)
-    ]
+    return [axes.plot(x, y, **line_look(index), **look)[0] for index, (x, y) in enumerate(points)]
 
 
-def _unit_square(axes: Axes, xlabel: str, ylabel: str, title: str) -> None:
+def _unit_square(axes: Axes, xlabel: str, ylabel: str) -> None:
     """Label axes that both run from 0 to 1."""
-    axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.015), xlabel=xlabel, ylabel=ylabel, title=title)
-    axes.grid(color="#eeeeee")
-
-
-def _add_legend(
-    place: Axes | Figure,
-    shown: Sequence[_Curves],
-    lines: Sequence[Any],
-    areas: dict[str, list[float]],
-    **look: Any,
-) -> None:
-    """Name the tasks, after their areas."""
-    names = [
-        "  ".join([*(f"{area:.3f}" for area in values), plain_text(curves.name)])
-        for curves, *values in zip(shown, *areas.values(), strict=True)
-    ]
-    place.legend(lines, names, title="  ".join(areas), alignment="left", **look)
+    axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.015), xlabel=xlabel, ylabel=ylabel)
+    axes.grid()
 
 
 def _thin(
@@ -178,16 +163,18 @@ def _thin(
 
 
 def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | None = None) -> Figure:
-    """Draw the share of true sites against the probability, on linear and logarithmic axes.
+    """Draw the share of true sites against the probability, and the numbers, a panel per task.
 
     Parameters
     ----------
     tasks : mapping of str to mapping
         Result of :func:`~seqmtl.evaluation.expected_sites`. A point is a bin of the probability,
-        and the line through it is where the share would be by chance. Tasks without rows are left
-        out.
+        and the line through it is where the share would be by chance. A share below 1/10,000 or
+        above 99 % is drawn at the edge. Below, the candidates and the true sites of every bin.
+        Tasks without rows are left out; of many, those with the smallest and the largest error are
+        drawn.
     title : str, optional
-        Title above both panels.
+        Title above all panels.
 
     Raises
     ------
@@ -196,40 +183,61 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
     """
     every = [(name, task) for name, task in tasks.items() if task.get("reliability")]
     drawn = [every[i] for i in extremes([task.get("error_likely") or 0.0 for _, task in every])]
-    columns = -(-len(drawn) // _MOST_PER_COLUMN)
-    names = []
-    for name, task in drawn:
-        error = task.get("error_likely")
-        names.append(f"{'NA' if error is None else f'{error:.3f}'}  {plain_text(name)}")
+    columns = min(_PER_ROW, max(len(drawn), 1))
+    rows = max(-(-len(drawn) // columns), 1)
+    most = max((row["n"] for _, t in drawn for row in t["reliability"]), default=1)
+    powers = [power for power in (10, 1_000, 100_000, 10_000_000, 1_000_000_000) if power <= most]
     with figure_style():
-        figure = new_figure(9.5 + 2.4 * (columns - 1), 4.9)
-        linear, logarithmic = figure.subplots(1, 2)
-        for axes in (linear, logarithmic):
-            axes.plot([_SMALLEST, 1], [_SMALLEST, 1], color=GREY, linewidth=0.8, linestyle=":")
-            lines = [_draw_bins(axes, task["reliability"], i) for i, (_, task) in enumerate(drawn)]
-        _unit_square(linear, "Predicted probability", "Share of true sites", "Reliability")
-        _unit_square(logarithmic, "Predicted probability", "Share of true sites", "Logarithmic")
-        limits = (_SMALLEST, 1.2)
-        logarithmic.set(xscale="log", yscale="log", xlim=limits, ylim=limits)
-        figure.legend(
-            lines,
-            names,
-            loc="outside right upper",
-            title="Error above 0.1",
-            ncols=columns,
-            alignment="left",
-            fontsize=8.5 if len(drawn) <= _MOST_IN_PANEL else 7.5,
-        )
+        figure = new_figure(WIDTH if columns > 1 else WIDTH / 2, 0.4 + 3.1 * rows)
+        grid = figure.subplots(
+            2 * rows, columns, squeeze=False, sharex=True, sharey="row",
+            height_ratios=[2.1, 1] * rows,
+        )  # fmt: skip
+        for place, (name, task) in enumerate(drawn):
+            row, column = divmod(place, columns)
+            shares, counts = grid[2 * row : 2 * row + 2, column]
+            _draw_bins(shares, counts, task["reliability"])
+            counts.set(ylim=(0, 2.5 * most))
+            counts.set_yticks([0, *powers], ["0", *(f"{power:,}" for power in powers)])
+            shares.set_title(plain_text(name, 20))
+            if column == 0:
+                shares.set_ylabel("share of true sites")
+                counts.set_ylabel("candidates,\ntrue sites")
+            if place + columns >= len(drawn):
+                counts.set_xlabel("predicted probability")
+                counts.tick_params(labelbottom=True)
+        for axes in grid.T.reshape(columns, rows, 2).swapaxes(0, 1).reshape(-1, 2)[len(drawn) :]:
+            for one in axes:
+                one.set_axis_off()
         write_title(figure, title, len(drawn), len(every), "the smallest and the largest error")
     return figure
 
 
-def _draw_bins(axes: Axes, rows: Sequence[Mapping[str, Any]], index: int) -> Any:
-    """Draw the bins of a task with their intervals; return the line."""
+def _draw_bins(shares: Axes, counts: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Draw the bins of a task with their intervals, and their numbers below."""
+    from matplotlib.ticker import NullLocator
+
     bins = [row for row in rows if "-" in row["probability"] and row["n"] > 0]
-    n = np.array([row["n"] for row in bins])
-    expected, true = (np.array([row[key] for row in bins]) / n for key in ("expected", "true"))
+    n, n_true = (np.array([row[key] for row in bins]) for key in ("n", "true"))
+    expected = np.array([row["expected"] for row in bins]) / n
     low, high = np.array([row["true_interval"] for row in bins]).reshape(-1, 2).T / n
-    look = line_look(index)
-    axes.vlines(expected, low, high, color=look["color"], linewidth=0.8, alpha=0.6)
-    return axes.plot(expected, true, marker="o", markersize=4, linewidth=1.3, **look)[0]
+    x, share, low, high = (
+        np.clip(values, _SMALLEST, _LARGEST) for values in (expected, n_true / n, low, high)
+    )
+    ends, ticks = [0.7 * _SMALLEST, 1 - 0.7 * (1 - _LARGEST)], [0.001, 0.01, 0.1, 0.5, 0.9]
+    shares.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
+    shares.vlines(x, low, high, color=PALETTE[5], linewidth=4)
+    shares.plot(x, share, "o", color=PALETTE[0])
+    shares.set(xscale="logit", yscale="logit", xlim=ends, ylim=ends)
+    names = [f"{tick:g}".removeprefix("0") for tick in ticks]
+    shares.set_yticks(ticks, names)
+    for axis in (shares.xaxis, shares.yaxis):
+        axis.set_minor_locator(NullLocator())
+    counts.plot(x, n, "-", marker=MARKERS[2], color=GREY, linewidth=1)
+    counts.plot(x, n_true, "-o", color=PALETTE[0], linewidth=1)
+    counts.set(xscale="logit", yscale="symlog", xlim=ends)
+    counts.set_xticks(ticks[::2], names[::2])
+    for axis in (counts.xaxis, counts.yaxis):
+        axis.set_minor_locator(NullLocator())
+    for axes in (shares, counts):
+        axes.grid()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.evaluation.figures import GREY, figure_style, line_look, new_figure, plain_text
+from seqmtl._style import GREY, SMALL, figure_style, line_look, new_figure, plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,12 +49,10 @@ def draw_path(
         figure = new_figure(15.5, 4.6 + 0.16 * rows)
         along, front, weights = figure.subplots(1, 3)
         _draw_lines(along, x, change, tasks)
-        along.set(
-            title="Objectives of the tasks", ylabel=f"Change of $g_t$ from p = {p[base]:g}, %"
-        )
+        along.set(title="Objectives of the tasks", ylabel=f"change from p = {p[base]:g}, %")
         _draw_front(front, p, objectives, tasks)
         _draw_lines(weights, x, theta, kernels)
-        weights.set(title="Kernel weights", ylabel=r"$\theta_m$")
+        weights.set(title="Kernel weights", ylabel="weight")
         for axes in (along, weights):
             _mark_trade_offs(axes, finite, x[-1] if np.isinf(p[-1]) else None)
     return figure
@@ -74,15 +72,13 @@ def _draw_lines(
         label = plain_text(name, 72 // columns) if index < _MOST_NAMED else None
         axes.plot(x, column, marker=".", linewidth=1.4, label=label, **line_look(index))
     axes.axvline(1.0, color=GREY, linewidth=0.8, linestyle=":")
-    axes.grid(color="#eeeeee")
-    axes.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, fontsize=7.5, frameon=False
-    )
+    axes.grid()
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, fontsize=SMALL)
 
 
 def _mark_trade_offs(axes: Axes, finite: NDArray[np.float64], infinite: float | None) -> None:
     """Label the finite p with powers of ten, and the position of infinity."""
-    axes.set(xscale="log", xlabel="Trade-off p: easy tasks first < 1 < hard tasks first")
+    axes.set(xscale="log", xlabel="trade-off p: easy tasks first < 1 < hard tasks first")
     if infinite is None:
         return
     low, high = np.log10([finite.min(initial=1.0), finite.max(initial=1.0)])
@@ -98,22 +94,21 @@ def _draw_front(
     """Draw the solutions: two tasks against each other, more tasks as mean and worst."""
     if len(tasks) == 2:
         x, y = objectives.T
-        axes.set(
-            xlabel=f"$g_t$ of {plain_text(tasks[0])}", ylabel=f"$g_t$ of {plain_text(tasks[1])}"
-        )
+        first, second = (f"objective of {plain_text(task)}" for task in tasks)
+        axes.set(xlabel=first, ylabel=second)
     else:
         x, y = objectives.mean(axis=1), objectives.max(axis=1)
-        axes.set(xlabel="Mean of $g_t$ over the tasks", ylabel="Largest $g_t$")
+        axes.set(xlabel="mean objective of the tasks", ylabel="largest objective of a task")
     axes.plot(x, y, color=GREY, linewidth=0.9)
     axes.scatter(x, y, s=26, zorder=3, **{"color": line_look(0)["color"]})
     for i in _with_room(x, y):
         axes.annotate(
-            f"p = {p[i]:.3g}", (x[i], y[i]), xytext=(5, 4), textcoords="offset points", fontsize=7.5
+            f"p = {p[i]:.3g}", (x[i], y[i]), (5, 4), textcoords="offset points", fontsize=SMALL
         )
     axes.ticklabel_format(useOffset=False)
     axes.locator_params(axis="x", nbins=6)
     axes.set(title="The front")
-    axes.grid(color="#eeeeee")
+    axes.grid()
 
 
 def _with_room(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:

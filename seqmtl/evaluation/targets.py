@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from seqmtl.evaluation.shown import Evaluation
+
 
 def evaluate_targets(
     targets: ArrayLike, predictions: ArrayLike, tasks: ArrayLike
@@ -43,4 +45,4 @@ def evaluate_targets(
         "absolute_error": float(np.mean([task["absolute_error"] for task in found.values()])),
         "n_tasks": len(known),
     }
-    return {"schema_version": 2, "tasks": found, "mean": mean}
+    return Evaluation(schema_version=2, tasks=found, mean=mean)

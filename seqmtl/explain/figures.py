@@ -4,92 +4,113 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.evaluation.figures import GREY, figure_style, new_figure, plain_text
+from seqmtl._style import (
+    DIVERGING,
+    GREY,
+    LETTER_COLOURS,
+    SEQUENTIAL,
+    SHADE,
+    WIDTH,
+    figure_style,
+    new_figure,
+    plain_text,
+)
 from seqmtl.explain.poim import Poim
 from seqmtl.models.site import Site
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.gridspec import GridSpec
 
-_PER_ROW = 75  # positions in a row of a logo
-_SITE_COLOUR = "#f1e7c6"
-_LEFT, _RIGHT, _TOP, _BOTTOM = 0.85, 0.85, 0.32, 0.52  # inches around all panels
-_X_LABEL = "position relative to the first base of the site"
+_REACH = 20  # bases to either side of the site
+_FARTHEST, _FAR = 40, 0.3  # bases, for stacks that are as tall as this share of the tallest
+_FLAT = 0.04  # of the tallest stack: what is lower at the ends is cut off
+_X_LABEL = "bases from the site (0: its first base)"
+_EFFECT = "change of the score"
 
 
 def draw_poim(found: Poim) -> Figure:
-    """Draw a POIM (11 inches wide): importance by position and order, and of single letters.
+    """Draw a POIM: the largest effect of an oligomer by length and position, and of each letter.
 
     Top: max over z of abs(Q_{k,j}(z)) for k = 1..K from bottom to top, at the first base of the
     oligomer, as in Sonnenburg et al. (2008). Bottom: Q_{1,j} of the four letters.
     """
     with figure_style():
-        figure = new_figure(11, 4.2 + 0.27 * found.max_order, arrange=False)
-        whole = _panels(figure, 1, gap=0)[0]
-        ratios = (0.9 + 0.27 * found.max_order, 2.4)
-        grid = whole.subgridspec(
-            2, 2, hspace=0.09, wspace=0.03, width_ratios=(70, 1), height_ratios=ratios
+        figure = new_figure(WIDTH, 3.1 + 0.2 * found.max_order)
+        heat, lines = figure.subplots(
+            2, 1, sharex=True, height_ratios=(0.6 + 0.2 * found.max_order, 1.7)
         )
-        heat = figure.add_subplot(grid[0, 0])
+        limits = float(found.positions[0]) - 0.5, float(found.positions[-1]) + 0.5
         image = heat.imshow(
-            found.importance(), cmap="viridis", aspect="auto", origin="lower", vmin=0,
-            interpolation="none", extent=(*_limits(found.positions), 0.5, found.max_order + 0.5),
+            found.importance(), cmap=SEQUENTIAL, aspect="auto", origin="lower", vmin=0,
+            interpolation="none", extent=(*limits, 0.5, found.max_order + 0.5),
         )  # fmt: skip
-        heat.set_facecolor("#dddddd")
-        heat.set(ylabel="order k", title=plain_text(found.label, 80))
+        heat.set(ylabel="word length", title=plain_text(f"{found.label}: words that matter", 70))
         heat.set_yticks(range(1, found.max_order + 1))
-        heat.tick_params(labelbottom=False)
-        bar = figure.colorbar(image, cax=figure.add_subplot(grid[0, 1]))
-        bar.set_label("max |Q| over oligomers")
-        lines = figure.add_subplot(grid[1, 0], sharex=heat)
+        bar = figure.colorbar(image, ax=heat, pad=0.01, aspect=12)
+        bar.set_label("largest\nchange", fontsize="small")
+        bar.outline.set_visible(False)
         _mark_site(lines, found.site)
         lines.axhline(0, color=GREY, linewidth=0.6)
         for code, letter in enumerate("ACGT"):
             q = found.Q[0][:, code]
-            lines.plot(found.positions, q, color=LETTER_COLOURS[code], linewidth=1.3, label=letter)
-        lines.set(ylabel="Q of single letters", xlabel=_X_LABEL)
-        lines.legend(loc="upper left", ncols=4)
-        lines.grid(color="#eeeeee")
+            lines.plot(found.positions, q, color=LETTER_COLOURS[code], label=letter)
+        lines.set(ylabel=_EFFECT, xlabel=_X_LABEL, title="Single letters", xlim=limits)
+        lines.legend(
+            loc="lower right", bbox_to_anchor=(1, 0.98), ncols=4, handlelength=1, borderpad=0
+        )
+        lines.grid()
         _ticks(lines, found.positions.size)
     return figure
 
 
-def draw_logo(found: Poim) -> Figure:
-    """Draw Q_{1,j} as a sequence logo (12 inches wide), in rows of at most about 75 positions."""
-    q, positions = found.Q[0], found.positions
-    bounds = _rows(positions.size, found.site)
-    size = int(np.diff(bounds).max())
+def draw_logo(*found: Poim) -> Figure:
+    """Draw Q_{1,j} as sequence logos, one row for each POIM, on the same scales.
+
+    A row is from 20 bases before the site to 20 after it, or as far as stacks nearly as tall as the
+    tallest are. Ends in which all stacks are low are cut off.
+    """
+    heights = [own.Q[0] for own in found]
+    begin, end = shown_range(np.abs(np.stack(heights)).sum(axis=2).max(axis=0), found[0].site)
+    positions = found[0].positions[begin:end]
+    limits = extent(np.concatenate([q[begin:end] for q in heights]))
     with figure_style():
-        n_rows = len(bounds) - 1
-        figure = new_figure(12, 0.9 + 1.9 * n_rows, arrange=False)
-        rows = _panels(figure, n_rows, gap=0.32, right=0.08).subplots(squeeze=False, sharey=True)[
-            :, 0
-        ]
-        for axes, (begin, end) in zip(rows, pairwise(bounds), strict=True):
-            first = positions[begin]
-            _logo_panel(axes, q[begin:end], positions[begin:end], found.site)
-            axes.set(xlim=(first - 0.5, first + size - 0.5), ylim=extent(q))
-            _ticks(axes, size)
-        rows[0].set_title(plain_text(found.label, 80))
+        figure = new_figure(WIDTH, 0.75 + 1.2 * len(found))
+        rows = figure.subplots(len(found), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
+        for axes, own in zip(rows, found, strict=True):
+            _logo_panel(axes, own.Q[0][begin:end], positions, own.site)
+            axes.set(xlim=(positions[0] - 0.6, positions[-1] + 0.6), ylim=limits)
+            axes.set_title(plain_text(own.label, 70), pad=3)
         rows[-1].set_xlabel(_X_LABEL)
-        figure.supylabel("Q of single letters", fontsize=9.5)
+        _ticks(rows[-1], positions.size)
+        figure.supylabel(_EFFECT, fontsize="medium")
     return figure
 
 
-def _rows(length: int, site: Site) -> list[int]:
-    """Return the ends of rows of about equal length that do not split the site."""
-    n_rows = -(-length // _PER_ROW)
-    bounds = [round(row * length / n_rows) for row in range(n_rows + 1)]
-    after = site.offset + site.length
-    return [after if site.offset < bound < min(after, length) else bound for bound in bounds]
+def shown_range(stacks: NDArray[np.float64], site: Site) -> tuple[int, int]:
+    """Return the first position of a window to show, and the first after those.
+
+    Parameters
+    ----------
+    stacks : ndarray of float64, shape (L,)
+        How much there is to see at every position of the window.
+    site : Site
+        Position of the signal, which is shown.
+    """
+    stacks, after = stacks / (stacks.max() or 1.0), site.offset + site.length
+    tall = np.flatnonzero(stacks >= _FAR)
+    tall = tall[(tall >= site.offset - _FARTHEST) & (tall < after + _FARTHEST)]
+    first = min([site.offset - _REACH, *(tall - 2)])
+    last = max([site.offset + _REACH, after - 1, *(tall + 2)])
+    kept = np.flatnonzero(stacks >= _FLAT)
+    first = max(first, min([site.offset - 3, *(kept - 1)]), 0)
+    last = min(last, max([after + 2, *(kept + 1)]), stacks.size - 1)
+    return int(first), int(last) + 1
 
 
 def draw_contributions(
@@ -99,7 +120,9 @@ def draw_contributions(
     titles: Sequence[str],
     site: Site,
 ) -> Figure:
-    """Draw contributions and mutagenesis of windows (16 inches wide), one below the other.
+    """Draw contributions and mutagenesis of windows, one below the other.
+
+    The bases shown are chosen as in :func:`draw_logo`.
 
     Parameters
     ----------
@@ -114,77 +137,64 @@ def draw_contributions(
     site : Site
         Position of the signal.
     """
-    n, L = letters.shape
-    positions = np.arange(L) - site.offset
+    begin, end = shown_range(np.abs(parts).max(axis=0, initial=0.0), site)
+    letters, parts, changes = letters[:, begin:end], parts[:, begin:end], changes[:, begin:end]
+    positions = np.arange(begin, end) - site.offset
     heights = np.where(letters[..., None] == np.arange(4), parts[..., None], 0.0)
     most = float(np.abs(changes).max()) or 1.0
     with figure_style():
-        figure = new_figure(16, 0.5 + 2.9 * n, arrange=False)
-        whole = _panels(figure, n, gap=0.55)
-        heat = None
-        for i in range(n):
-            grid = whole[i].subgridspec(
-                2, 2, hspace=0.11, wspace=0.02, width_ratios=(110, 1), height_ratios=(1.6, 1)
-            )
-            logo = figure.add_subplot(grid[0, 0])
-            _logo_panel(logo, heights[i], positions, site)
-            logo.set(xlim=_limits(positions), ylim=extent(heights.reshape(-1, 4)))
-            logo.set(ylabel="contribution", title=plain_text(titles[i], 120))
-            logo.tick_params(labelbottom=False)
-            heat = figure.add_subplot(grid[1, 0], sharex=logo)
+        figure = new_figure(WIDTH, 0.5 + 2.3 * len(letters))
+        for part, *own in zip(
+            figure.subfigures(len(letters), 1, squeeze=False)[:, 0], heights, changes, titles,
+            strict=True,
+        ):  # fmt: skip
+            stacks, change, title = own
+            logo, heat = part.subplots(2, 1, sharex=True, height_ratios=(1.6, 1))
+            _logo_panel(logo, stacks, positions, site)
+            logo.set(ylabel="adds to\nthe score", title=plain_text(title, 70))
+            logo.set(xlim=(positions[0] - 0.6, positions[-1] + 0.6))
+            logo.set(ylim=extent(heights.reshape(-1, 4)))
             image = heat.imshow(
-                changes[i].T, cmap="RdBu_r", aspect="auto", vmin=-most, vmax=most,
-                interpolation="none", extent=(*_limits(positions), 3.5, -0.5),
+                change.T, cmap=DIVERGING, aspect="auto", vmin=-most, vmax=most,
+                interpolation="none", extent=(positions[0] - 0.5, positions[-1] + 0.5, 3.5, -0.5),
             )  # fmt: skip
             heat.set_yticks(range(4), "ACGT")
             heat.set_ylabel("changed to")
-            _ticks(heat, L)
-            bar = figure.colorbar(image, cax=figure.add_subplot(grid[1, 1]))
+            _ticks(heat, len(positions))
+            bar = part.colorbar(image, ax=heat, pad=0.01, aspect=6)
             bar.set_label("change")
-        if heat is not None:
+            bar.outline.set_visible(False)
+        if len(letters):
             heat.set_xlabel(_X_LABEL)
     return figure
-
-
-def _panels(figure: Figure, n: int, *, gap: float, right: float = _RIGHT) -> GridSpec:
-    """Return the positions of n stacked panels, with gaps and margins in inches.
-
-    Fixed margins need no layout pass, and make figures of several organisms match.
-    """
-    width, height = figure.get_size_inches()
-    panel = (height - _TOP - _BOTTOM - gap * (n - 1)) / n
-    return figure.add_gridspec(
-        n, 1, left=_LEFT / width, right=1 - right / width, bottom=_BOTTOM / height,
-        top=1 - _TOP / height, hspace=gap / panel,
-    )  # fmt: skip
 
 
 def _logo_panel(
     axes: Axes, values: NDArray[np.float64], positions: NDArray[Any], site: Site
 ) -> None:
+    """Draw a logo, and the letters of the site at the top of the marked stretch."""
     _mark_site(axes, site)
+    for place, letter in enumerate(site.letters if len(site.letters) == site.length else ""):
+        axes.text(
+            place, 0.99, letter, transform=axes.get_xaxis_transform(), ha="center", va="top",
+            color=GREY, fontsize="small",
+        )  # fmt: skip
     draw_letters(axes, values, positions)
     axes.axhline(0, color=GREY, linewidth=0.6)
 
 
 def _mark_site(axes: Axes, site: Site) -> None:
-    axes.axvspan(-0.5, site.length - 0.5, color=_SITE_COLOUR, linewidth=0, zorder=0)
-
-
-def _limits(positions: NDArray[Any]) -> tuple[float, float]:
-    return float(positions[0]) - 0.5, float(positions[-1]) + 0.5
+    axes.axvspan(-0.5, site.length - 0.5, color=SHADE, linewidth=0, zorder=0)
 
 
 def _ticks(axes: Axes, n: int) -> None:
-    """Put ticks at round positions, at most about fifteen for n positions."""
+    """Put ticks at round positions, at most about ten for n positions."""
     from matplotlib.ticker import MultipleLocator
 
-    step = next((step for step in (1, 2, 5, 10, 20, 50, 100, 200) if n <= 15 * step), 500)
+    step = next((step for step in (1, 2, 5, 10, 20, 50, 100, 200) if n <= 10 * step), 500)
     axes.xaxis.set_major_locator(MultipleLocator(step))
 
 
-#: Colours of A, C, G, T from the house palette, safe for colour-blind readers.
-LETTER_COLOURS = ("#009E73", "#0072B2", "#E69F00", "#D55E00")
 _WIDTH = 0.94  # of a letter, relative to its column
 
 

@@ -264,6 +264,17 @@ def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
     return path
 
 
+def annotation_path(folder: str, organism: str, summary: Mapping[str, Any]) -> str | None:
+    """Return where the annotation of an organism is now, or None if it is not found or had none."""
+    stated = summary.get("config", {}).get("organisms", {}).get(organism, {}).get("annotation")
+    if not isinstance(stated, str):
+        return None
+    near = [os.path.dirname(place) for place in _places(folder, organism, summary)]
+    names = [stated, os.path.basename(stated)]
+    paths = [os.path.join(place, own) for place in [folder, f"{folder}/..", *near] for own in names]
+    return next(filter(os.path.isfile, paths), None)
+
+
 def _places(folder: str, name: str, summary: Mapping[str, Any]) -> list[str]:
     """Return where an organism's genome may be: as seen from the dataset, now and when made."""
     folders = [os.path.realpath(folder), summary.get("folder", "")]

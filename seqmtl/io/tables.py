@@ -1,8 +1,9 @@
-"""Read windows from a table: organism, label, sequence and optionally split and name."""
+"""Read windows: of a table (organism, label, sequence, optionally split and name) or others."""
 
 from __future__ import annotations
 
 import logging
+import os
 from collections import Counter
 from collections.abc import Iterator
 
@@ -21,6 +22,8 @@ from seqmtl.files.streams import (
     source_name,
 )
 from seqmtl.io.columns import WindowColumns
+from seqmtl.io.dataset import is_dataset, read_dataset
+from seqmtl.io.fasta import guess_format, read_fasta_windows
 from seqmtl.io.fields import Fields, cut, find_columns, split_fields
 from seqmtl.sequences import RowNames, Windows
 from seqmtl.sequences.alphabet import CHECKED_CODES, OTHER
@@ -36,23 +39,24 @@ def read_windows(
     organism: str | None = None,
     require_labels: bool = True,
 ) -> Windows:
-    """Read labelled windows from a tab-separated table.
+    """Read labelled windows from a table, a FASTA file, or a dataset of ``seqmtl dataset``.
 
-    The header names the columns, in any order: ``sequence``, ``label`` (1 or +1; -1 or 0 for
-    negatives), ``organism``, and optionally ``split`` and ``name``; others are ignored. The file
-    is read in blocks, and only the bases kept stay in memory, one byte each. All rows are
-    checked, whether kept or not.
+    The header of a tab-separated table names the columns, in any order: ``sequence``, ``label`` (1
+    or +1; -1 or 0 for negatives), ``organism``, and optionally ``split`` and ``name``; others are
+    ignored. The file is read in blocks, and only the bases kept stay in memory, one byte each. All
+    rows are checked, whether kept or not. For FASTA see :func:`read_fasta_windows`, for datasets
+    :func:`read_dataset`. Strings in memory are for :meth:`Windows.from_strings`.
 
     Parameters
     ----------
     path : path-like
-        Plain, gzip or bgzip file, or ``"-"`` for standard input.
+        Plain, gzip or bgzip file, folder of a dataset, or ``"-"`` for standard input.
     window : int, optional
         Keep the central `window` bases, from ``(length - window) // 2`` (0-based); sequences may
         then differ in length. Default: whole sequences, which must have equal lengths.
     split : str, optional
-        Keep only the rows with this value in the column ``split``. Without such a column all
-        rows are kept.
+        Keep only the rows with this value in the column ``split``, or this split of a dataset:
+        train, valid or test. Without such a column all rows are kept.
     organism : str, optional
         Organism of all rows; overrides the column.
     require_labels : bool
@@ -69,13 +73,34 @@ def read_windows(
     InputFormatError
         If the file is not such a table, or two names of organisms mean the same one; the message
         gives the file and the 1-based line.
+    ValueError
+        If `path` is a sequence of strings.
 
     Examples
     --------
     >>> windows = read_windows("data.tsv.gz", window=141, split="train")  # doctest: +SKIP
+    >>> windows = read_windows("donors", split="train")  # doctest: +SKIP
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ValueError(
+            f"path must be a file or the folder of a dataset, got {type(path).__name__}; for "
+            "strings use Windows.from_strings(sequences, labels, tasks)"
+        )
     if window is not None and window < 1:
         raise ValueError(f"window must be 1 or more, got {window}; leave it out for all")
+    if is_dataset(path):
+        windows = read_dataset(path, split=split, organism=organism).windows
+        return windows if window is None else windows.center(window)
+    if os.path.isdir(path):
+        raise InputFormatError(
+            "a folder must be a dataset with windows.tsv and summary.json; make one with seqmtl "
+            "dataset, or name a file",
+            path=os.fspath(path),
+        )
+    if guess_format(path) == "fasta":
+        return read_fasta_windows(
+            path, window=window, organism=organism, require_labels=require_labels
+        )
     reader = _Reader(path, window, split, organism, require_labels)
     for block in reader.blocks:
         reader.add(block)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import brief
+from seqmtl._html import element, join
 from seqmtl._names import NameIndex, match_names
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError
@@ -175,6 +176,19 @@ class Model:
         raise NotImplementedError
 
     # ---- calibration
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.tasks[:5]) + ", ..." * (len(self.tasks) > 5)
+        return f"{type(self).__name__} of {names}"
+
+    def _repr_html_(self) -> str:
+        told = element("pre", "\n".join(self.text("")))
+        more = element("details", join([element("summary", "Details"), told]))
+        return join([element("div", repr(self)), *self._pictures(), more])
+
+    def _pictures(self) -> list[str]:
+        """Return what notebooks show between the name of a model and its details."""
+        return []
 
     def probability(self, scores: NDArray[np.float64], tasks: Sequence[str]) -> NDArray[np.float64]:
         """Convert scores to calibrated probabilities, shape (n,).

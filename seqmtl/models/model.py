@@ -423,16 +423,15 @@ class MultiTaskModel(Model):
 
     def _kernel_text(self) -> list[str]:
         """Show the task kernel of the training tasks, and count their relatives."""
-        T, kernel = len(self.tasks), self.kernel
-        if len(kernel) == T:
-            return [str(kernel)]
-        own = TaskKernel(self.tasks, kernel.matrix[:T, :T], kernel.source)
-        n = len(kernel) - T
-        return [str(own), f"  and {n} relative{'s' * (n > 1)} without data"]
+        n = len(self.kernel) - len(self.tasks)
+        more = [f"  and {n} relative{'s' * (n > 1)} without data"] * bool(n)
+        return [str(self.kernel.restrict(self.tasks)), *more]
 
     def __repr__(self) -> str:
-        names = ", ".join(self.tasks[:5]) + ", ..." * (len(self.tasks) > 5)
-        return f"MultiTaskModel of {names}: {self.W.shape[0]:,} features of {self.features}"
+        return f"{super().__repr__()}: {self.W.shape[0]:,} features of {self.features}"
+
+    def _pictures(self) -> list[str]:
+        return [self.kernel.restrict(self.tasks)._repr_html_()]
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays = pack_weights(self.W)

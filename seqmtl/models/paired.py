@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import refuse
+from seqmtl._html import table
 from seqmtl._names import match_names
 from seqmtl._schema import items, mapping, number, record, text, whole, word
 from seqmtl._version import __version__
@@ -226,6 +227,13 @@ class PairedModel(Model):
             If the model does not know it.
         """
         return self.layer[self.match(organism)]
+
+    def _pictures(self) -> list[str]:
+        head = ["organism", "shortest intron", "longest", "introns", "coding bases"]
+        keys = ("shortest", "longest", "n_introns", "n_coding")
+        facts = self.layer_facts()
+        rows = [[name, *(f"{own[key]:,}" for key in keys)] for name, own in facts.items()]
+        return [table(head, rows, "What the layer above donors and acceptors is from")]
 
     def describe(self) -> dict[str, Any]:
         """Return a summary of the model as JSON values."""

@@ -1,4 +1,4 @@
-"""Pieces of HTML; external text is escaped by `text`. The template of the page is page.html."""
+"""Pictures, tables and sections of the page, whose template is page.html."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from seqmtl.evaluation.figures import render
+from seqmtl._html import Markup, element, join, table
+from seqmtl._style import render
 from seqmtl.evaluation.tables import Column, cells
 from seqmtl.files.streams import read_text
 
@@ -20,68 +21,6 @@ _PAGE = Path(__file__).with_name("page.html")
 _MEDIA_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 
 
-class Markup(str):
-    """A string that is already HTML."""
-
-    __slots__ = ()
-
-
-def text(value: object) -> Markup:
-    """Return `value` as HTML: escaped, unless it is Markup."""
-    return value if isinstance(value, Markup) else Markup(html.escape(str(value)))
-
-
-def join(parts: Iterable[object], separator: str = "\n") -> Markup:
-    """Join pieces, escaping each unless it is Markup."""
-    return Markup(separator.join(text(part) for part in parts))
-
-
-def element(name: str, content: object, **attributes: object) -> Markup:
-    """Return one element with escaped attribute values; `class_` stands for class."""
-    shown = "".join(
-        f' {key.rstrip("_")}="{html.escape(str(value))}"' for key, value in attributes.items()
-    )
-    return Markup(f"<{name}{shown}>{text(content)}</{name}>")
-
-
-def table(
-    head: Sequence[object],
-    rows: Sequence[Sequence[object]],
-    caption: str,
-    *,
-    has_total: bool = False,
-) -> Markup:
-    """Return a table, or nothing if it has no rows.
-
-    Parameters
-    ----------
-    head : sequence
-        Headings of the columns.
-    rows : sequence of sequence
-        Cells; the first in a row is its heading.
-    caption : str
-        Sentence above the table.
-    has_total : bool, default False
-        Whether the last row is a total of the others.
-    """
-    if not rows:
-        return Markup()
-    lines = [
-        join([element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])], "")
-        for row in rows
-    ]
-    body = [element("tr", line) for line in lines]
-    if has_total:
-        body[-1] = element("tr", lines[-1], class_="total")
-    headings = join(element("th", cell, scope="col") for cell in head)
-    parts = [
-        element("caption", caption),
-        element("thead", element("tr", headings)),
-        element("tbody", join(body)),
-    ]
-    return element("div", element("table", join(parts)), class_="scroll")
-
-
 def column_table(
     columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], caption: str
 ) -> Markup:
@@ -90,12 +29,23 @@ def column_table(
     return table([column.head for column in shown], cells(shown, rows), caption)
 
 
+def details(summary: str, parts: Iterable[object]) -> Markup:
+    """Return what is shown on demand, or nothing if it is empty."""
+    content = join(part for part in parts if part)
+    return element("details", join([element("summary", summary), content])) if content else content
+
+
 def embed(content: bytes, file_format: str, alternative: str, caption: str) -> Markup:
     """Return a figure with the image embedded in the page."""
     data = base64.b64encode(content).decode("ascii")
     source = f"data:{_MEDIA_TYPES[file_format]};base64,{data}"
     image = Markup(f'<img src="{source}" alt="{html.escape(alternative)}">')
-    return element("figure", join([image, element("figcaption", caption)]))
+    return drawing(image, caption)
+
+
+def drawing(image: Markup, caption: str, **attributes: object) -> Markup:
+    """Return a picture above its caption."""
+    return element("figure", join([image, element("figcaption", caption)]), **attributes)
 
 
 def picture(figure: Figure, alternative: str, caption: str) -> Markup:
@@ -108,7 +58,9 @@ def number(value: float | None, digits: int = 3) -> str:
     return "n/a" if value is None else f"{value:.{digits}f}"
 
 
-def render_sections(title: str, summary: object, sections: Sequence[tuple[str, Markup]]) -> str:
+def render_sections(
+    title: str, summary: object, advice: object, sections: Sequence[tuple[str, Markup]]
+) -> str:
     """Return a complete page as text, omitting sections without content.
 
     Parameters
@@ -117,19 +69,26 @@ def render_sections(title: str, summary: object, sections: Sequence[tuple[str, M
         Heading of the page.
     summary : str or Markup
         First paragraph.
+    advice : str or Markup
+        Second paragraph: what to do next.
     sections : sequence of (str, Markup)
         Headings and contents.
     """
     shown = [(heading, content) for heading, content in sections if content]
     anchors = [heading.lower().replace(" ", "-") for heading, _ in shown]
+    groups: dict[str, list[Markup]] = {}
+    for anchor, (heading, _) in zip(anchors, shown, strict=True):
+        name, _, group = heading.partition(": ")
+        groups.setdefault(group, []).append(element("a", name, href=f"#{anchor}"))
     links = [
-        element("a", heading, href=f"#{anchor}")
-        for anchor, (heading, _) in zip(anchors, shown, strict=True)
+        element("div", join([*([f"{group}:"] if group else []), *own]))
+        for group, own in groups.items()
     ]
     body = [
         element("section", join([element("h2", heading), content]), id=anchor)
         for anchor, (heading, content) in zip(anchors, shown, strict=True)
     ]
     return Template(read_text(_PAGE, "HTML")).substitute(
-        title=join([title]), summary=join([summary]), links=join(links), sections=join(body)
-    )
+        title=join([title]), summary=join([summary]), advice=join([advice]), links=join(links),
+        sections=join(body),
+    )  # fmt: skip

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from seqmtl._style import GREY, WIDTH, figure_style, line_look, new_figure, plain_text
 from seqmtl.compare.results import MEAN, METRICS, summarize
-from seqmtl.evaluation.figures import GREY, figure_style, line_look, new_figure, plain_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,7 @@ def draw_convergence(
         Relative duality gap at which training stops.
     """
     with figure_style():
-        figure = new_figure(8.0, 3.6)
+        figure = new_figure(WIDTH, 3.0)
         axes = figure.subplots()
         for index, (name, history) in enumerate(runs.items()):
             work = np.array([step["work"] for step in history], dtype=np.float64)
@@ -37,18 +37,16 @@ def draw_convergence(
             axes.plot(
                 work[shown],
                 gap[shown],
-                marker="o",
-                markersize=3.5,
-                linewidth=1.5,
+                marker=".",
                 label=plain_text(name),
                 **line_look(index),
             )
         if tolerance is not None:
-            axes.axhline(tolerance, color=GREY, linewidth=1, linestyle="--", label="stops here")
-        axes.set(yscale="log", xlabel="Work (passes over the training windows)")
-        axes.set(ylabel="Relative duality gap", xlim=(0, None))
-        axes.grid(color="#e5e5e5")
-        figure.legend(loc="outside right upper", frameon=False)
+            axes.axhline(tolerance, color=GREY, linewidth=1, linestyle="--", label="goal")
+        axes.set(yscale="log", xlabel="passes over the training windows")
+        axes.set(ylabel="distance from the optimum", xlim=(0, None))
+        axes.grid()
+        figure.legend(loc="outside right upper")
     return figure
 
 
@@ -63,7 +61,7 @@ def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
     by_size = sorted(documents, key=training_windows)
     methods = list(dict.fromkeys(m for document in by_size for m in document["methods"]))
     with figure_style():
-        figure = new_figure(10, 3.8)
+        figure = new_figure(WIDTH, 3.2)
         for axes, metric in zip(figure.subplots(1, 2), METRICS, strict=True):
             for index, method in enumerate(methods):
                 points = [
@@ -76,16 +74,14 @@ def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
                 low, high = np.array([cell.bounds for _, cell in points]).T
                 look = line_look(index)
                 axes.fill_between(x, low, high, color=look["color"], alpha=0.12)
-                axes.plot(x, mean, marker="o", markersize=4, label=plain_text(method), **look)
-            axes.set(xscale="log", xlabel="Training windows per organism", ylabel=METRICS[metric])
+                axes.plot(x, mean, marker="o", label=plain_text(method), **look)
+            axes.set(xscale="log", xlabel="training windows per organism", title=METRICS[metric])
             sizes = sorted({training_windows(document) for document in by_size})
             axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
             axes.set_xticks([], minor=True)
-            axes.grid(color="#eeeeee")
+            axes.grid()
         handles, labels = axes.get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="outside upper center", ncols=len(methods), frameon=False
-        )
+        figure.legend(handles, labels, loc="outside upper center", ncols=min(len(methods), 4))
     return figure
 
 
@@ -110,14 +106,14 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
         },
     }
     with figure_style():
-        figure = new_figure(9.0, 3.2)
+        figure = new_figure(WIDTH, 3.0)
         for axes, (title, lines) in zip(figure.subplots(1, 2), panels.items(), strict=True):
             for index, (name, values) in enumerate(lines.items()):
-                axes.plot(values, marker="o", markersize=4, label=name, **line_look(index))
-            axes.set(xlabel="Round (0: the relatives alone)", ylabel=title)
+                axes.plot(values, marker="o", label=name, **line_look(index))
+            axes.set(xlabel="round (0: the relatives alone)", title=title)
             axes.set_xticks(range(len(rounds)))
-            axes.grid(color="#eeeeee")
-            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(lines), frameon=False)
+            axes.grid()
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=len(lines) - 1)
         figure.axes[0].set_ylim(0, None)
         figure.axes[1].set_yscale("log")
         figure.axes[1].yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -100,6 +100,8 @@ class Signal:
         Tree to draw beside the similarity.
     dataset : dict
         Summary of the dataset; empty if the folder has none.
+    folder : str
+        The dataset.
     models : dict of str to MultiTaskModel
         Models by file name without suffix.
     metrics : dict of str to dict
@@ -111,6 +113,7 @@ class Signal:
     name: str
     tree: Tree | None = None
     dataset: dict[str, Any] = field(default_factory=dict)
+    folder: str = ""
     models: dict[str, MultiTaskModel] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
     curves: dict[str, str] = field(default_factory=dict)
@@ -145,10 +148,35 @@ class Signal:
             return list(self.models[self.main].tasks)
         return list(self.metrics[self.main]["tasks"] if self.metrics else self.dataset["organisms"])
 
-    def main_first(self) -> dict[str, Any]:
-        """Return the metrics with those of the main model first."""
+    def rivals(self) -> dict[str, Any]:
+        """Return the metrics with those of the main model first, and without copies."""
+        copies = self.copies()
         names = sorted(self.metrics, key=lambda name: name != self.main)
-        return {name: self.metrics[name] for name in names}
+        return {name: self.metrics[name] for name in names if name not in copies}
+
+    def copies(self) -> dict[str, str]:
+        """Return the evaluated models that are another, by name: calibrated or not, say."""
+        found: dict[str, str] = {}
+        names = sorted(self.metrics, key=lambda name: name != self.main)
+        for i, name in enumerate(names):
+            same = (n for n in names[:i] if n not in found and self._are_same(n, name))
+            if (first := next(same, None)) is not None:
+                found[name] = first
+        return found
+
+    def _are_same(self, one: str, other: str) -> bool:
+        """Tell whether two models have the same weights, or, if unknown, the same metrics."""
+        if one in self.models and other in self.models:
+            a, b = self.models[one], self.models[other]
+            return (
+                a.tasks == b.tasks and np.array_equal(a.W, b.W) and np.array_equal(a.bias, b.bias)
+            )
+        tasks = [self.metrics[name]["tasks"] for name in (one, other)]
+        values = [
+            {name: (task["auroc"], task["auprc_genome"]) for name, task in own.items()}
+            for own in tasks
+        ]
+        return values[0] == values[1]
 
 
 def _shares(model: MultiTaskModel) -> bool:
@@ -197,6 +225,10 @@ class FolderContents:
     scans: dict[str, Any] = field(default_factory=dict)
     found: dict[str, FoundIntrons] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
+
+    def place(self, name: str) -> str:
+        """Return the path of a model by its name."""
+        return os.path.join(self.path, f"{name}.seqmtl")
 
     def signal(self, name: str) -> Signal:
         """Return the entry of a signal, creating it if necessary."""
@@ -329,7 +361,7 @@ def _add_dataset(contents: FolderContents, path: str) -> None:
         raise ValueError(
             f"a second data set of {signal.name}; give each a folder of results of its own"
         )
-    signal.dataset = summary
+    signal.dataset, signal.folder = summary, os.path.dirname(path)
 
 
 def _add_evaluation(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:

@@ -6,11 +6,12 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from seqmtl._html import Markup, join
 from seqmtl.evaluation.tables import Column
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike, numbered_lines
 from seqmtl.io.annotation import read_annotation
-from seqmtl.report._html import Markup, column_table, join
+from seqmtl.report._html import column_table
 
 #: An intron: contig, first base and the base after the last (0-based), whether on the minus strand.
 Intron = tuple[str, int, int, bool]

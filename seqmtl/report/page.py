@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from seqmtl._html import Markup, element, join, table
 from seqmtl.compare.figure import draw_comparison
 from seqmtl.compare.results import OVER_WINDOWS, spread_text
 from seqmtl.evaluation.tables import Column
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import write_lines
+from seqmtl.io.dataset import annotation_path
 from seqmtl.models.paired import expectation
-from seqmtl.report._html import (
-    Markup,
-    column_table,
-    element,
-    join,
-    number,
-    picture,
-    render_sections,
-    table,
-)
+from seqmtl.report._html import column_table, details, drawing, picture, render_sections
 from seqmtl.report.figures import draw_learning_curves, draw_rounds, training_windows
-from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, Signal, read_folder
+from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, read_folder
+from seqmtl.report.genome_view import INTRONS, Stretch, draw_stretch, find_stretch, held_out_regions
 from seqmtl.report.introns import introns
 from seqmtl.report.sections import OF_A_SIGNAL, reliability, results
+from seqmtl.report.words import name_contents, next_step, summarise
 from seqmtl.similarity.trees import read_tree
 
-_FEW = 3  # organisms named in the title
-_NOT_EVALUATED = (
-    "There is no evaluation of a paired model in this folder: seqmtl evaluate PAIR.seqmtl DONORS "
-    "ACCEPTORS --json FILE"
+_MOST_STRETCHES = 3
+_BROWSER = (
+    "Plus strand above, minus strand below. A bar is a donor or an acceptor, as high as it is "
+    "probable; a roof is an intron with its probability. The stretch was chosen because most "
+    "introns are called in it"
 )
 
 
@@ -77,96 +74,18 @@ def write_folder_report(
         If matplotlib is not installed.
     """
     contents = read_folder(folder, None if tree is None else read_tree(tree), annotations)
-    sections: list[tuple[str, Markup]] = [("Introns", introns(contents.found.values()))]
-    sections.append(("Donors and acceptors in pairs", _pairs(contents)))
+    sections = [(heading, section(contents)) for heading, section in _FIRST.items()]
     for signal in contents.signals.values():
         end = f": {signal.text}" if len(contents.signals) > 1 else ""
         sections += [(heading + end, section(signal)) for heading, section in OF_A_SIGNAL.items()]
-    sections += [(heading, section(contents)) for heading, section in _OF_THE_FOLDER.items()]
+    sections += [(heading, section(contents)) for heading, section in _LAST.items()]
     sections.append(("This page", _made(contents, command, versions or {})))
-    page = render_sections(title or _title(contents), summarise(contents), sections)
+    sentence, advised = next_step(contents)
+    advice = join([element("b", "Next:"), f"{sentence}:", element("code", advised)], " ")
+    title = title or name_contents(contents)
+    page = render_sections(title, summarise(contents), advice, sections)
     write_lines(path, [page])
     return contents
-
-
-def _title(contents: FolderContents) -> str:
-    """Name the signals and their organisms, or where introns were found."""
-    signals = contents.signals.values()
-    if contents.found:
-        names = list(dict.fromkeys(own.organism for own in contents.found.values()))
-        return f"Introns of {_listed(names) if len(names) <= _FEW else f'{len(names)} organisms'}"
-    if not signals:
-        return f"Introns by {_listed([f'{name}.seqmtl' for name in contents.paired])}"
-    organisms = list(dict.fromkeys(name for signal in signals for name in signal.organisms))
-    few = _listed(organisms) if len(organisms) <= _FEW else f"{len(organisms)} organisms"
-    return _capital(f"{_listed([signal.text for signal in signals])} of {few}")
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Join names as in a sentence."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-def summarise(contents: FolderContents) -> str:
-    """Summarise the contents of the folder in a few sentences."""
-    sentences = [own.sentence() for own in contents.found.values()]
-    sentences += [_sentence(signal) for signal in contents.signals.values()]
-    for name, document in contents.pairs.items():
-        gains = []
-        for signal, methods in document["signals"].items():
-            alone, paired = (_mean_auprc(methods[way]) for way in WAYS)
-            gains.append(f"from {alone} to {paired} for {SIGNAL_NAMES.get(signal, signal)}")
-        sentences.append(
-            f"With their partners seen ({document['model']}, {name}), the mean AUPRC (genome) "
-            f"changes {' and '.join(gains)}."
-        )
-    return " ".join(sentences)
-
-
-def _sentence(signal: Signal) -> str:
-    """Tell what the main model of a signal reaches."""
-    what, name = _capital(signal.text), signal.main
-    if not name:
-        return f"{what}: a data set, no model yet."
-    n = len(signal.organisms)
-    text = f"{what}: the model {name}.seqmtl of {n} organism{'s' * (n > 1)}"
-    mean = signal.metrics.get(name, {}).get("mean", {})
-    if mean.get("auprc_genome") is None:
-        return f"{text}."
-    return (
-        f"{text} reaches a mean AUPRC (genome) of {mean['auprc_genome']:.3f} and a mean AUROC of "
-        f"{number(mean.get('auroc'))} over every candidate in the test regions"
-        f"{_against_others(signal.metrics, name)}."
-    )
-
-
-def _against_others(metrics: Mapping[str, Any], main: str) -> str:
-    """Summarise how the other models compare, whichever is better."""
-    others = {name: entry for name, entry in metrics.items() if name != main}
-    if not others:
-        return ""
-    versus = ", ".join(f"{_mean_auprc(entry)} for {name}" for name, entry in others.items())
-    n_ahead = n_equal = n_known = 0
-    for name, task in metrics[main]["tasks"].items():
-        if task["auprc_genome"] is not None:
-            tasks = [entry["tasks"].get(name, {}) for entry in others.values()]
-            best = max(task.get("auprc_genome") or 0.0 for task in tasks)
-            n_known += 1
-            n_ahead += task["auprc_genome"] > best
-            n_equal += task["auprc_genome"] == best
-    equal = f", equal to the best of them in {n_equal}" if n_equal else ""
-    return (
-        f" (AUPRC of the others: {versus}); it is ahead of all others in {n_ahead} of {n_known} "
-        f"organism(s){equal}"
-    )
-
-
-def _mean_auprc(metrics: Mapping[str, Any]) -> str:
-    return number(metrics["mean"]["auprc_genome"])
 
 
 def _pairs(contents: FolderContents) -> Markup:
@@ -182,10 +101,8 @@ def _pairs(contents: FolderContents) -> Markup:
                 f"and with its partners (from {name})"
             )
             shown = {way: methods[way] for way in WAYS}
-            parts += [element("p", element("b", sites)), results(over, shown)]
-            parts.append(reliability(methods["paired"]["tasks"]))
-    if contents.paired and not parts:
-        parts.append(element("p", _NOT_EVALUATED))
+            reliable = reliability(methods["paired"]["tasks"])
+            parts += [element("h3", sites), results(over, shown, reliable)]
     columns = [
         Column("Organism", "name"),
         Column("Introns", "n_introns", ","),
@@ -201,7 +118,9 @@ def _pairs(contents: FolderContents) -> Markup:
         "shortest and the longest in the table of lengths (bases), coding bases, and held-out true "
         "sites"
     )
-    return join([*parts, column_table(columns, rows, caption)])
+    return join(
+        [*parts, details("What paired models are from", [column_table(columns, rows, caption)])]
+    )
 
 
 def _by_organism(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -232,23 +151,29 @@ def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
         Column("Moved", "moved", ".2f"),
     ]
     rows = [{"round": k, **found} for k, found in enumerate(facts["rounds"])]
-    caption = f"{name}, without labels: sites found in {facts['bases']:,} bases of its genome"
-    shown = picture(
-        draw_rounds(facts["rounds"]),
-        "Sites found, and lengths of introns, by round",
-        f"{name}: donors and acceptors, and the lengths of introns, by the relatives alone (round "
-        "0), and after each round of learning from what was found. In the table: expected numbers; "
-        "sure: of probability .9 or more; kept: share of those of the round before that still have "
-        ".5; backwards: introns found in the genome read backwards, where there are none, for each "
-        "found forwards; moved: change of the site models' weights, as a share.",
+    caption = (
+        f"{name}, without labels: sites found in {facts['bases']:,} bases of its genome, by the "
+        "relatives alone (round 0), and after each round of learning from what was found. Donors, "
+        "acceptors: expected numbers; sure: of probability .9 or more; kept: share of those of the "
+        "round before that still have .5; backwards: introns found in the genome read backwards, "
+        "where there are none, for each found forwards; moved: change of the site models' weights, "
+        "as a share."
     )
+    shown = details("Round by round", [column_table(columns, rows, caption)])
+    if len(rows) > 1:
+        drawn = picture(
+            draw_rounds(facts["rounds"]),
+            "Sites found, and lengths of introns, by round",
+            f"{name}: donors and acceptors, and the lengths of introns, by round.",
+        )
+        shown = join([drawn, shown])
     told = [element("p", f"{name}: {line}.") for line in expectation(facts)]
     told += [element("p", element("b", f"Doubt: {own}.")) for own in facts.get("doubts", [])]
-    return join([*told, column_table(columns, rows, caption), shown])
+    return join([*told, shown])
 
 
 def _comparisons(contents: FolderContents) -> Markup:
-    """Return a curve over the comparisons of each folder, or the bars of a single one."""
+    """Return a curve over the comparisons of each folder, or the dots of a single one."""
     by_place: dict[str, dict[str, Any]] = {}
     for name, document in contents.comparisons.items():
         by_place.setdefault(os.path.dirname(name), {})[name] = document
@@ -267,10 +192,44 @@ def _comparison(by_name: Mapping[str, Any]) -> Markup:
         )
     return picture(
         draw_comparison(documents[0]),
-        "Bars of AUROC and AUPRC by organism and method",
+        "AUROC and AUPRC by organism and method",
         f"Methods on the same splits, {training_windows(documents[0]):,.0f} training windows per "
         f"organism. {spread_text(documents[0])}. {source}",
     )
+
+
+def _stretches(contents: FolderContents) -> Markup:
+    """Return a stretch of each of the first genomes whose introns were scanned."""
+    parts: list[Markup] = []
+    for name, summary in contents.scans.items():
+        place = os.path.join(contents.path, os.path.dirname(name))
+        for scan in summary["scans"]:
+            if len(parts) < _MOST_STRETCHES and (found := _stretch(contents, place, scan)):
+                told = _BROWSER + ", among the test regions." * found.is_held_out
+                told += "." * (not found.is_held_out)
+                heading = f"{scan['organism']}, {found.contig}:{found.start + 1:,}-{found.end:,}. "
+                caption = f"{heading}{found.text()} {told}"
+                parts.append(drawing(draw_stretch(found), caption, class_="wide"))
+    return join(parts)
+
+
+def _stretch(contents: FolderContents, place: str, scan: Mapping[str, Any]) -> Stretch | None:
+    """Return the stretch to show of a scan whose summary is in the folder `place`, if any."""
+    names = [os.path.basename(path) for path in scan["files"]]
+    if not any(name.endswith(INTRONS) for name in names):
+        return None
+    try:
+        paths = [os.path.join(folder, own) for own in names for folder in (place, f"{place}/..")]
+        organism, regions = scan["organism"], []
+        annotation = contents.annotations.get(organism)
+        for signal in contents.signals.values():
+            if organism in signal.dataset.get("organisms", {}):
+                regions = held_out_regions(signal.folder, organism)
+                annotation = annotation or annotation_path(signal.folder, organism, signal.dataset)
+        return find_stretch([path for path in paths if os.path.isfile(path)], regions, annotation)
+    except (OSError, ValueError, IndexError, SeqmtlError) as error:
+        contents.left_out.append(f"a stretch of the genome: {error}")
+        return None
 
 
 def _scans(contents: FolderContents) -> Markup:
@@ -308,7 +267,13 @@ def _made(contents: FolderContents, command: str, versions: Mapping[str, str]) -
     return join([shown, table(["What", "Value"], facts, "How this page was made"), *notes])
 
 
-_OF_THE_FOLDER: dict[str, Callable[[FolderContents], Markup]] = {
+#: Sections before those of the signals, and after them.
+_FIRST: dict[str, Callable[[FolderContents], Markup]] = {
+    "Introns": lambda contents: introns(contents.found.values()),
+    "Donors and acceptors in pairs": _pairs,
+    "A stretch of the genome": _stretches,
+}
+_LAST: dict[str, Callable[[FolderContents], Markup]] = {
     "Comparison of methods": _comparisons,
     "Genome scans": _scans,
 }

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from seqmtl.compare.figure import Cells, draw_bars
-from seqmtl.compare.results import MEAN, Cell, best_of
+from seqmtl._html import Markup, element, join, table
+from seqmtl.compare.figure import Cells, draw_dots
+from seqmtl.compare.results import BOLD, MEAN, Cell, best_of, mean_cell
 from seqmtl.evaluation.curves import draw_reliability
 from seqmtl.evaluation.metrics import RECALLS
 from seqmtl.evaluation.tables import Column, reliability_rows, threshold_rows
 from seqmtl.explain import poim
 from seqmtl.explain.figures import draw_logo, draw_poim
 from seqmtl.files.streams import read_bytes
-from seqmtl.report._html import Markup, column_table, element, embed, join, picture, table
+from seqmtl.report._html import column_table, details, embed, picture
 from seqmtl.report.figures import draw_convergence
 from seqmtl.report.folder import Signal
 from seqmtl.report.similarity_figure import draw_kernel
@@ -47,18 +48,15 @@ def data(signal: Signal) -> Markup:
         )
     caption = f"Windows of {summary['window']} bases around {summary['signal']} sites and decoys."
     reasons = sorted(summary["left_out"].items(), key=lambda item: -item[1])[:_MOST_REASONS]
-    return join(
-        [
-            table(head, rows, caption),
-            _counts("Left out", reasons, "Number", "What is not in the data, and why"),
-            _counts(
-                "Check for leaks",
-                _nested(summary["leakage"]),
-                "Windows",
-                "What splits have in common in the end, duplicates left out",
-            ),
-        ]
+    left_out = _counts("Left out", reasons, "Number", "What is not in the data, and why")
+    leaks = _counts(
+        "Check for leaks",
+        _nested(summary["leakage"]),
+        "Windows",
+        "What splits have in common in the end, duplicates left out",
     )
+    more = details("What was left out, and what splits have in common", [left_out, leaks])
+    return join([table(head, rows, caption), more])
 
 
 def _counts(first: str, counts: Any, second: str, caption: str) -> Markup:
@@ -81,15 +79,12 @@ def similarity(signal: Signal) -> Markup:
     if not signal.models or len(signal.organisms) < 2:
         return Markup()
     model = signal.models[signal.main]
-    kernel = model.kernel.restrict(model.tasks)
-    diagonal = np.diagonal(kernel.matrix)
+    kernel = model.kernel.restrict(model.tasks).scaled()
     beside = "the tree given" if signal.tree else "a tree that joins the most similar first"
     caption = (
-        f"Task kernel ({model.kernel.source}) beside {beside}. The larger a value beside the "
-        "diagonal, the more two organisms share their weights."
+        f"How much the organisms share ({model.kernel.source}), beside {beside}: 1 is all, 0 "
+        "nothing."
     )
-    if np.ptp(diagonal) >= 1e-6 * diagonal.max():
-        caption += " The diagonal is in proportion to the cost C chosen for each organism."
     title = "Tree of the organisms beside the heat map of their similarity"
     return picture(draw_kernel(kernel, signal.tree), title, caption)
 
@@ -125,7 +120,12 @@ def accuracy(signal: Signal) -> Markup:
     """Return tables and bars of all models that were evaluated, and the curves of the main one."""
     if not signal.metrics:
         return Markup()
-    parts = [results("every candidate in the test regions", signal.main_first())]
+    reliable = reliability(signal.metrics.get(signal.main, {}).get("tasks", {}))
+    parts = [results("every candidate in the test regions", signal.rivals(), reliable)]
+    parts += [
+        element("p", f"{name} has the weights of {other}, and so its accuracy.")
+        for name, other in signal.copies().items()
+    ]
     for name, path in signal.curves.items():
         alternative = f"ROC and precision-recall curves of {name}"
         caption = f"Curves of {name} over every candidate in the test regions."
@@ -133,8 +133,10 @@ def accuracy(signal: Signal) -> Markup:
     return join(parts)
 
 
-def results(over: str, methods: Mapping[str, Mapping[str, Any]]) -> Markup:
-    """Return the metrics of methods by organism as tables and bars, and those over the genome.
+def results(
+    over: str, methods: Mapping[str, Mapping[str, Any]], reliable: tuple[Markup, Markup]
+) -> Markup:
+    """Return the metrics of methods by organism as dots and tables, and those over the genome.
 
     Parameters
     ----------
@@ -142,9 +144,13 @@ def results(over: str, methods: Mapping[str, Mapping[str, Any]]) -> Markup:
         What the metrics are over.
     methods : mapping of str to mapping
         Results of ``seqmtl evaluate`` by method; the organisms are those of the first.
+    reliable : tuple of Markup
+        Picture and table of :func:`reliability`.
     """
     first = next(iter(methods.values()))
-    caption = f"Over {over}; the best of each row is bold."
+    caption = f"Over {over}."
+    if len(methods) > 1:
+        caption = f"Over {over}; {BOLD}."
     if first["bootstrap"]["n_resamples"]:
         caption += (
             f" Beside each value, the {100 * first['bootstrap']['confidence']:g}"
@@ -152,28 +158,35 @@ def results(over: str, methods: Mapping[str, Mapping[str, Any]]) -> Markup:
             "resamples."
         )
     tables = {
-        title: _cells(methods, metric)
+        title: metric_cells(methods, metric)
         for metric, title in (("auroc", "AUROC"), ("auprc_genome", "AUPRC (genome)"))
     }
-    title = "Bars of AUROC and AUPRC by organism and method with intervals"
+    title = "AUROC and AUPRC by organism and method with intervals"
+    dots = "AUROC and AUPRC (genome) with their intervals. The scales do not begin at 0."
+    auroc, auprc = (_best_in_bold(title, cells, caption) for title, cells in tables.items())
     return join(
         [
-            *(_best_in_bold(title, cells, caption) for title, cells in tables.items()),
-            picture(draw_bars(tables, [0.5, 0.0]), title, f"The same, over {over}."),
-            _genome_table(methods),
+            picture(draw_dots(tables), title, dots),
+            reliable[0],
+            auprc,
+            details("AUROC", [auroc]),
+            details("Precision by the share of sites found", [_genome_table(methods)]),
+            details("Expected and true sites", [reliable[1]]),
         ]
     )
 
 
-def _cells(methods: Mapping[str, Mapping[str, Any]], metric: str) -> Cells:
+def metric_cells(methods: Mapping[str, Mapping[str, Any]], metric: str) -> Cells:
     """Return the values of a metric by organism and method, with the means last."""
     names = list(next(iter(methods.values()))["tasks"])
     cells: dict[str, dict[str, Cell]] = {name: {} for name in [*names, MEAN]}
     for method, metrics in methods.items():
         for name, row in cells.items():
-            task = metrics["mean"] if name == MEAN else metrics["tasks"].get(name, {})
+            task = metrics["tasks"].get(name, {})
             value, interval = task.get(metric), task.get(f"{metric}_interval")
             row[method] = Cell(np.nan if value is None else value, None, interval)
+        own = [cells[name][method] for name in names]
+        cells[MEAN][method] = mean_cell([cell for cell in own if not np.isnan(cell.mean)])
     return cells
 
 
@@ -215,8 +228,7 @@ def _genome_table(methods: Mapping[str, Mapping[str, Any]]) -> Markup:
 
 
 def calibration(signal: Signal) -> Markup:
-    """Return the reliability of the main model on the test regions, and its thresholds."""
-    parts = [reliability(signal.metrics.get(signal.main, {}).get("tasks", {}))]
+    """Return the thresholds of the main model."""
     model = signal.models.get(signal.main)
     if model is not None and model.kind == "classification" and model.curves:
         columns = [
@@ -229,15 +241,15 @@ def calibration(signal: Signal) -> Markup:
         ]
         rows = threshold_rows(model.training["calibration"])
         caption = "Thresholds, from the candidates of the calibration"
-        parts.append(column_table(columns, rows, caption))
-    return join(parts)
+        return column_table(columns, rows, caption)
+    return Markup()
 
 
-def reliability(tasks: Mapping[str, Mapping[str, Any]]) -> Markup:
-    """Return the numbers of sites expected and true, of all candidates and by probability."""
+def reliability(tasks: Mapping[str, Mapping[str, Any]]) -> tuple[Markup, Markup]:
+    """Return a picture and a table of the sites expected and true, by probability."""
     rows = reliability_rows(tasks)
     if not rows:
-        return Markup()
+        return Markup(), Markup()
     columns = [
         Column("Organism", "name"),
         Column("Probability", "probability"),
@@ -255,10 +267,11 @@ def reliability(tasks: Mapping[str, Mapping[str, Any]]) -> Markup:
     figure = picture(
         draw_reliability(tasks),
         "Share of true sites by predicted probability",
-        "All candidates of the test regions: no part of training and calibration. Lines are where "
-        "the shares would be by chance.",
+        "Do sites with a probability of 0.9 turn out true nine times in ten? Dots: the share that "
+        "is true; bars: where it would be by chance if the probabilities hold. Below, how many "
+        "candidates (grey) and true sites (blue) there are. All are in the test regions.",
     )
-    return join([figure, column_table(columns, rows, caption)])
+    return figure, column_table(columns, rows, caption)
 
 
 def training(signal: Signal) -> Markup:
@@ -273,9 +286,9 @@ def training(signal: Signal) -> Markup:
     tolerances = {signal.models[name].training["settings"]["tol"] for name in runs}
     return picture(
         draw_convergence(runs, tolerances.pop() if len(tolerances) == 1 else None),
-        "Relative duality gap against work on a log scale",
-        "The duality gap bounds how far the objective is from its optimum; relative to the "
-        "objective. Work counts the steps on examples that were not shrunk away.",
+        "Distance from the optimum by work",
+        "A bound on how far training is from its optimum (the relative duality gap). Work counts "
+        "the steps on examples that were not shrunk away.",
     )
 
 
@@ -284,21 +297,19 @@ def learnt(signal: Signal) -> Markup:
     if not signal.models:
         return Markup()
     model = signal.models[signal.main]
-    parts = []
-    for name in model.tasks[:_MOST_ORGANISMS]:
-        importance = poim(model, name, max_order=min(_POIM_ORDER, model.length))
-        caption = f"{name}: what a letter at a position adds to the expected score."
-        parts.append(picture(draw_logo(importance), f"Logo of the weights of {name}", caption))
-        caption = (
-            f"{name}: the largest importance of an oligomer of each length at each position "
-            "(Sonnenburg et al. 2008)."
-        )
-        alternative = f"Importance of oligomers by position, {name}"
-        parts.append(picture(draw_poim(importance), alternative, caption))
+    order = min(_POIM_ORDER, model.length)
+    found = [poim(model, name, max_order=order) for name in model.tasks[:_MOST_ORGANISMS]]
+    caption = (
+        "How much a letter at a position adds to the score, in the mean over all sequences. The "
+        "letters of the site, shaded, are in every candidate, and so add little."
+    )
+    parts = [picture(draw_logo(*found), f"Logos of {', '.join(p.label for p in found)}", caption)]
     n_more = len(model.tasks) - _MOST_ORGANISMS
     if n_more > 0:
         parts.append(element("p", f"{n_more} more organisms: see seqmtl explain."))
-    return join(parts)
+    caption = "The largest effect of a word of each length at each position (Sonnenburg 2008)."
+    words = [picture(draw_poim(own), f"Words that matter, {own.label}", caption) for own in found]
+    return join([*parts, details("Words that matter, and the whole windows", words)])
 
 
 def models(signal: Signal) -> Markup:
@@ -321,7 +332,7 @@ def models(signal: Signal) -> Markup:
         if facts.get("command"):
             commands.append(element("pre", element("code", facts["command"])))
     head = ["Model", "Features", "Window", "Training windows", "Duality gap", "Settings"]
-    return join([table(head, rows, "Models of this signal"), *commands])
+    return details("Settings and commands", [table(head, rows, "Models of this signal"), *commands])
 
 
 def _wrapped(content: str) -> Markup:

@@ -7,15 +7,24 @@ overlaps another.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.evaluation.figures import PALETTE, figure_style, new_figure, plain_text
-from seqmtl.similarity import Distances, TaskKernel, Tree
-from seqmtl.similarity.distances import linkage_tree
+from seqmtl._style import (
+    DIVERGING,
+    FAINT,
+    GREY,
+    INK,
+    PALETTE,
+    SEQUENTIAL,
+    figure_style,
+    new_figure,
+    plain_text,
+)
+from seqmtl.similarity import TaskKernel, Tree
+from seqmtl.similarity.layout import collapse, joined, lay_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +40,6 @@ _PANEL, _PITCH = 1.5, 1.74
 _SMALL = 7.5
 _BOLD = 1.15  # width relative to regular letters
 _LONGEST = 1000
-_INK, _GREY, _FAINT = "#333333", "#777777", "#aaaaaa"
 
 
 def draw_kernel(
@@ -58,7 +66,7 @@ def draw_kernel(
     ImportError
         If matplotlib is not installed.
     """
-    tree = _joined(kernel) if tree is None else tree.prune(kernel.names)
+    tree = joined(kernel) if tree is None else tree.prune(kernel.names)
     what = f"{len(kernel)} task{'s' * (len(kernel) > 1)}"
     if len(kernel) > _MOST_ROWS:
         clades, of_clades = collapse(kernel, tree, _CLADES)
@@ -114,7 +122,7 @@ class _Sheet:
         self.figure = new_figure(self.width, self.height)
         self.figure.set_layout_engine("none")
         self._text(_MARGIN, _MARGIN, title_lines, 10.5, weight="bold")
-        self._text(_MARGIN, tree_top, tree_lines, _SMALL, color=_GREY)
+        self._text(_MARGIN, tree_top, tree_lines, _SMALL, color=GREY)
         self._draw_tree(top)
         self._draw_map(top)
         if rows:
@@ -149,11 +157,11 @@ class _Sheet:
             return
         axes = self._axes(_MARGIN, top, self.tree_width, self.side)
         rows = range(len(self.names))
-        axes.hlines(rows, self.layout.tips, self.tree_end, _FAINT, linewidth=0.7, linestyle=":")
+        axes.hlines(rows, self.layout.tips, self.tree_end, FAINT, linewidth=0.7, linestyle=":")
         left, right, y = zip(*self.layout.branches, strict=True)
-        axes.hlines(y, left, right, _INK, linewidth=1.2)
+        axes.hlines(y, left, right, INK, linewidth=1.2)
         x, upper, lower = zip(*self.layout.joints, strict=True)
-        axes.vlines(x, upper, lower, _INK, linewidth=1.2, capstyle="projecting")
+        axes.vlines(x, upper, lower, INK, linewidth=1.2, capstyle="projecting")
         shift = 0.05 / self.tree_width * self.tree_end
         look: Any = {"fontsize": self.label_font, "va": "center", "color": PALETTE[0]}
         for at, row, text in self.layout.labels:
@@ -180,7 +188,9 @@ class _Sheet:
         axes.tick_params(length=0, labelsize=self.font)
         M = self.kernel.n_kernels
         is_compared = self.small is not self.kernel
-        axes.set_title("Cosines" if is_compared else f"Mean of {M} kernels" if M > 1 else "K")
+        axes.set_title(
+            "Cosines" if is_compared else f"Mean of {M} kernels" if M > 1 else "Similarity"
+        )
         if len(self.names) <= _MOST_NUMBERS:
             _write_numbers(axes, self.matrix, image)
         self._draw_bar(image, self.bar_left, top, min(self.side, 2.6))
@@ -229,9 +239,9 @@ def _heat_map(axes: Axes, matrix: NDArray[np.float64], scale: NDArray[np.float64
     """Draw a matrix with colours over the range of `scale`: blue above 0, red below."""
     high = float(np.abs(scale).max())
     low = -high if scale.min() < -1e-9 * high else 0.0
-    colours = "RdBu" if low else "Blues"
+    colours = DIVERGING if low else SEQUENTIAL
     image = axes.imshow(matrix, cmap=colours, vmin=low, vmax=high, aspect="auto")
-    axes.spines[:].set(visible=True, color="#cccccc", linewidth=0.6)
+    axes.spines[:].set(visible=True, color=FAINT, linewidth=0.6)
     return image
 
 
@@ -243,16 +253,8 @@ def _write_numbers(axes: Axes, matrix: NDArray[np.float64], image: Any) -> None:
         is_dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
         axes.text(
             column, row, format(value, form), ha="center", va="center", fontsize=_SMALL,
-            color="white" if is_dark else "#222222",
+            color="white" if is_dark else INK,
         )  # fmt: skip
-
-
-def _joined(kernel: TaskKernel) -> Tree:
-    """Cluster tasks by similarity."""
-    scale = np.sqrt(np.diagonal(kernel.matrix))
-    D = np.maximum(1.0 - kernel.matrix / np.outer(scale, scale), 0.0)
-    np.fill_diagonal(D, 0.0)
-    return linkage_tree(Distances(kernel.names, D, "1 - K"))
 
 
 def _width(text: str, size: float) -> float:
@@ -272,113 +274,3 @@ def _wrap(text: str, width: float, size: float) -> list[str]:
             lines.append("")
         lines[-1] += piece
     return [plain_text(line.rstrip(), _LONGEST) for line in lines]
-
-
-def collapse(kernel: TaskKernel, tree: Tree, most: int) -> tuple[TaskKernel, Tree]:
-    """Return the mean similarity within and between clades, and the tree of the clades.
-
-    The clade with the most organisms is opened until there would be more than `most`. A clade has
-    the name of its node, or of its first and last organism, and their number.
-
-    Parameters
-    ----------
-    kernel : TaskKernel
-        K of the leaves of the tree, in any order.
-    tree : Tree
-        Its leaves are the tasks.
-    most : int
-        Number of clades, at least 1.
-    """
-    below = tree.membership()
-    n_children = np.bincount(tree.parents[1:], minlength=len(tree))
-    clades, size = {0}, below.sum(axis=1)
-    while True:
-        widest = max(sorted(clades), key=lambda node: size[node])
-        if size[widest] == 1 or len(clades) - 1 + n_children[widest] > most:
-            break
-        clades.remove(widest)
-        clades |= set(np.flatnonzero(tree.parents == widest).tolist())
-    nodes = sorted(clades)
-    names = [
-        tree.node_name(node) + (f" ({size[node]})" if size[node] > 1 else "") for node in nodes
-    ]
-    first = [tree.leaf_names[int(below[node].argmax())] for node in nodes]
-    place = [kernel.names.index(name) for name in tree.leaf_names]
-    share = np.zeros((len(nodes), len(kernel)))
-    share[:, place] = below[nodes] / size[nodes, None]
-    matrices = share @ kernel.matrices @ share.T
-    pruned, new_name = tree.prune(first), dict(zip(first, names, strict=True))
-    labels = [new_name.get(label, label) for label in pruned.labels]
-    shown = Tree(pruned.parents, pruned.lengths, tuple(labels), tree.source)
-    return TaskKernel(tuple(names), matrices, kernel.source, labels=kernel.labels), shown
-
-
-@dataclass(frozen=True)
-class TreeLayout:
-    """A tree from left to right: x is the distance from the root, leaf i is at height i.
-
-    Attributes
-    ----------
-    leaves : list of str
-        Leaves from top to bottom.
-    tips : list of float
-        x of every leaf.
-    branches : list of (x0, x1, y)
-        Horizontal lines.
-    joints : list of (x, y0, y1)
-        Vertical lines at inner nodes.
-    labels : list of (x, y, text)
-        Labels of inner nodes; the row to the right of (x, y) has no lines and no other label.
-    has_lengths : bool
-        Whether x is a path length; otherwise all leaves are at the same x.
-    """
-
-    leaves: list[str]
-    tips: list[float]
-    branches: list[tuple[float, float, float]]
-    joints: list[tuple[float, float, float]]
-    labels: list[tuple[float, float, str]]
-    has_lengths: bool
-
-
-def lay_out(tree: Tree) -> TreeLayout:
-    """Place the nodes of a tree; without lengths all leaves are at the same x."""
-    n = len(tree)
-    children: list[list[int]] = [[] for _ in range(n)]
-    for i in range(1, n):
-        children[tree.parents[i]].append(i)
-    has_lengths = bool(np.isfinite(tree.lengths[1:]).any())
-    x = _path_lengths(tree) if has_lengths else _levels(tree)
-    first, end = tree.leaf_ranges
-    y = first.astype(np.float64)  # of leaves, which have a row each
-    layout = TreeLayout(list(tree.leaf_names), x[tree.leaves].tolist(), [], [], [], has_lengths)
-    for i in range(n - 1, -1, -1):
-        below = children[i]
-        if not below:
-            continue
-        y[i] = (y[below[0]] + y[below[-1]]) / 2
-        layout.joints.append((x[i], y[below[0]], y[below[-1]]))
-        layout.branches.extend((x[i], x[child], y[child]) for child in below)
-        if tree.labels[i]:
-            # between the rows of two children, where neither has a line
-            gaps = [end[child] - 0.5 for child in below[:-1]] or [y[i]]
-            gap = min(gaps, key=lambda value: abs(value - y[i]))
-            layout.labels.append((x[i], float(gap), tree.labels[i]))
-    return layout
-
-
-def _path_lengths(tree: Tree) -> NDArray[np.float64]:
-    """Return the distance of every node from the root; missing lengths count as 1."""
-    x = np.where(np.isnan(tree.lengths), 1.0, tree.lengths)
-    x[0] = 0.0
-    for i in range(1, len(x)):
-        x[i] += x[tree.parents[i]]
-    return x
-
-
-def _levels(tree: Tree) -> NDArray[np.float64]:
-    """Return how far left every node must be for leaves to align on the right."""
-    height = np.zeros(len(tree))
-    for i in range(len(tree) - 1, 0, -1):
-        height[tree.parents[i]] = max(height[tree.parents[i]], height[i] + 1)
-    return height[0] - height

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from seqmtl._html import element, join
 from seqmtl._names import match_names
 from seqmtl.coupling import Nodes
 from seqmtl.exceptions import InputFormatError
@@ -178,6 +179,12 @@ class NamedKernels:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def _repr_html_(self) -> str:
+        from seqmtl.similarity.picture import draw_kernel_svg
+
+        about = f"TaskKernel of {len(self)} tasks from {self.source}"
+        return join([element("div", about), draw_kernel_svg(self)])
 
     def __repr__(self) -> str:
         several = f", mean of {self.n_kernels} kernels," if self.n_kernels > 1 else ""

@@ -33,7 +33,7 @@ from seqmtl.tables.one_vs_one import vote
 _CHUNK = 1 << 22  # kernel values at a time
 
 
-@dataclass
+@dataclass(repr=False)
 class KernelModel(Model):
     """A multi-task model of support vectors and kernels; see also :class:`Model`.
 

@@ -359,7 +359,7 @@ class ParetoPath:
         path : str or path-like
             Output file: .png, .svg or .pdf.
         """
-        from seqmtl.evaluation.figures import save_figure
+        from seqmtl._style import save_figure
         from seqmtl.evaluation.pareto import draw_path
 
         kernels = [short_name(kernel) for kernel in self.estimators[0].kernels_]

@@ -17,7 +17,6 @@ from seqmtl.io import (
     guess_format,
     is_table_of_windows,
     load_genomes,
-    read_fasta_windows,
     read_numeric_table,
     read_sites,
 )
@@ -244,17 +243,11 @@ def _from_file(source: WindowInput, window: int | None, require_labels: bool) ->
     data, organism = source.data, source.organism
     if not data:
         raise SeqmtlError("no windows given; name a DATA file, or give --genome and --sites")
+    options: dict[str, Any] = {"window": window, "organism": organism}
     if source.is_dataset:
-        windows = read_dataset(data, split=source.split_or_all, organism=organism).windows
-        return windows if window is None else windows.center(window)
-    if os.path.isdir(data):
-        raise SeqmtlError(
-            f"{data}: a folder must be a dataset with windows.tsv and summary.json; make one with "
-            "seqmtl dataset, or name a file"
-        )
-    if guess_format(data) == "fasta":
-        options: dict[str, Any] = {"organism": organism, "require_labels": require_labels}
-        return read_fasta_windows(data, window=window, **options)
+        return read_windows(data, split=source.split_or_all, **options)
+    if os.path.isdir(data) or guess_format(data) == "fasta":
+        return read_windows(data, require_labels=require_labels, **options)
     (windows,) = parts_of_table(source, window, require_labels=require_labels)
     return windows
 

@@ -162,7 +162,7 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         tell_doubts(name, facts)
         write_json(self.json, {"schema_version": 1, "organism": name, **facts})
         if self.plot:
-            from seqmtl.evaluation.figures import save_figure
+            from seqmtl._style import save_figure
             from seqmtl.report.figures import draw_rounds
 
             save_figure(draw_rounds(facts["rounds"]), self.plot)

@@ -117,8 +117,8 @@ def _calibrated(
     import numpy as np
 
     from seqmtl._names import match_names
+    from seqmtl._style import save_figure
     from seqmtl.evaluation import calibration_error, draw_reliability, expected_sites
-    from seqmtl.evaluation.figures import save_figure
     from seqmtl.models.probability_curve import cross_fitted, weights_for_prevalence
 
     by_task: dict[str, Any] = {}

@@ -54,7 +54,7 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
     table: str | None = option(
         "write means and spreads: .tsv or .md", metavar="FILE", kind=table, role="how"
     )
-    plot: str | None = _options.figure("bar chart by organism")
+    plot: str | None = _options.figure("means with intervals by organism")
     methods: tuple[str, ...] = _of_methods(
         "methods to run: individual, union, mtl (similarity from the tree), mkl (learned "
         "similarity), default (what seqmtl train does by default), unseen (each organism "
@@ -217,9 +217,9 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
 
     def _write(self, document: dict[str, Any]) -> None:
         """Write the document, the table and the figure, each atomically."""
+        from seqmtl._style import save_figure
         from seqmtl.compare.figure import draw_comparison
         from seqmtl.compare.results import to_markdown, to_tsv
-        from seqmtl.evaluation.figures import save_figure
         from seqmtl.files.atomic import write_lines
 
         write_json(self.json, document)

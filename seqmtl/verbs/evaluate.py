@@ -72,8 +72,8 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
 
 def _of_model(model: Any, request: Evaluate) -> dict[str, Any]:
     """Return the metrics of a model, with expected numbers of sites if it is calibrated."""
+    from seqmtl._style import save_figure
     from seqmtl.evaluation import add_expected, draw_curves
-    from seqmtl.evaluation.figures import save_figure
     from seqmtl.verbs._scoring import score_labelled
 
     if request.acceptors:

@@ -64,7 +64,7 @@ class Similarity(Relations):
         relation = self.relation(self.similarity)
         kernel, others = self._of_model(relation) if self.model else (self._given(relation), None)
         if self.plot:
-            from seqmtl.evaluation.figures import save_figure
+            from seqmtl._style import save_figure
             from seqmtl.report.similarity_figure import draw_kernel
 
             tree = relation.read_tree(kernel.names) if relation and relation.has_tree else None

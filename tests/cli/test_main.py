@@ -314,7 +314,7 @@ def test_demo_runs_commands_that_can_be_copied(tmp_path, seqmtl):
     assert "brunia_parva" not in json.loads((folder / "donors/summary.json").read_text())["genomes"]
     page = (folder / "report.html").read_text()
     assert f"{called} among the {len(true)} of brunia_parva.gff3" in page
-    for name in ("paired", "Relative duality gap", "after each round of learning"):
+    for name in ("paired", "relative duality gap", "after each round of learning"):
         assert name in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     # a command as it was shown does what the demo did

@@ -6,10 +6,13 @@ import pytest
 
 from seqmtl.compare.figure import draw_comparison
 from seqmtl.compare.results import (
+    Cell,
     FinishedRuns,
     Result,
+    best_of,
     check_document,
     make_document,
+    mean_cell,
     read_results,
     summarize,
     to_markdown,
@@ -66,13 +69,34 @@ def test_means_and_spreads(document):
     assert list(table) == ["a|b", "fly", "mean"]
 
 
-def test_markdown_has_the_best_in_bold(document):
+def test_markdown_has_no_winner_of_ties(document):
     lines = [[field.strip() for field in line.replace(r"\|", "/").split("|")]
              for line in to_markdown(document).splitlines()]  # fmt: skip
     assert lines[0][1:-1] == ["AUROC", "union", "mtl"]
-    assert lines[2][1:-1] == ["a/b", "**0.7000 ± 0.1414**", "**0.7000 ± 0.0000**"]
-    assert lines[3][1:-1] == ["fly", "**0.9000 ± 0.0000**", "0.8500 ± 0.0707"]
+    assert lines[2][1:-1] == ["a/b", "0.7000 ± 0.1414", "0.7000 ± 0.0000"]  # a tie
+    assert lines[3][1:-1] == ["fly", "0.9000 ± 0.0000", "0.8500 ± 0.0707"]  # within 0.0707
     assert lines[4][1] == "mean"
+
+
+def test_what_leads_by_more_than_the_intervals_is_best():
+    low, middle, high = (
+        Cell(mean, None, (mean - 0.02, mean + 0.02)) for mean in (0.70, 0.71, 0.80)
+    )
+    assert best_of({"a": low, "b": middle, "c": high}) == {"c"}
+    assert best_of({"a": low, "b": middle}) == set()
+    assert best_of({"a": low, "b": high, "c": Cell(0.79, None)}) == {"b", "c"}
+    assert best_of({"a": low, "b": Cell(float("nan"), None)}) == set()
+    assert best_of({"a": Cell(0.70001, None), "b": Cell(0.70002, None)}) == set()  # as displayed
+    assert best_of({"a": Cell(0.71, 0.005), "b": Cell(0.70, 0.004)}) == {"a"}
+    assert best_of({}) == set()
+
+
+def test_errors_of_a_mean_add_up_in_squares():
+    cells = [Cell(0.5, None, (0.47, 0.53)), Cell(0.7, None, (0.66, 0.72))]
+    mean = mean_cell(cells)
+    assert mean.mean == pytest.approx(0.6)
+    assert mean.interval == pytest.approx((0.6 - 0.05 / 2, 0.6 + 13**0.5 / 200))
+    assert mean_cell([*cells, Cell(0.6, None)]).interval is None
 
 
 def test_one_split_has_no_spread_and_what_is_drawn_is_told():
@@ -120,12 +144,10 @@ def test_tsv_has_a_row_per_organism_and_method(document):
 def test_the_figure_shows_every_mean(document):
     figure = draw_comparison(document)
     for axes, metric in zip(figure.axes, ("auroc", "auprc_windows"), strict=True):
-        widths = [bar.get_x() + bar.get_width() for bar in axes.patches]
+        dots = {line.get_label(): list(line.get_xdata()) for line in axes.lines}
         table = summarize(document, metric)
-        assert widths == pytest.approx(
-            [cells[method].mean for method in ("union", "mtl") for cells in table.values()]
-        )
-    assert figure.axes[0].get_xlim()[0] == 0.5
+        for method in ("union", "mtl"):
+            assert dots[method] == [cells[method].mean for cells in table.values()]
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["a|b", "fly", "mean"]
 
 

@@ -12,8 +12,8 @@ import pytest
 from matplotlib.image import imread
 from sklearn.metrics import auc, average_precision_score, roc_auc_score
 
+from seqmtl._style import line_look, plain_text, render, save_figure
 from seqmtl.evaluation import draw_curves, draw_reliability, expected_sites
-from seqmtl.evaluation.figures import line_look, plain_text, render, save_figure
 from seqmtl.exceptions import SeqmtlError
 
 
@@ -43,32 +43,34 @@ def test_formats_and_no_leftovers(figure, tmp_path):
     assert 0.5 < (pixels[..., :3].min(axis=2) > 0.99).mean() < 0.99
 
 
-def test_areas_in_the_legends(figure):
+def test_areas_in_the_legend(figure):
     labels, scores, tasks = make_data()
-    for axes, metric in zip(figure.axes, (roc_auc_score, average_precision_score), strict=True):
-        assert legend_texts(axes.get_legend()) == [
-            f"{metric(labels[tasks == name], scores[tasks == name]):.3f}  {name}"
-            for name in ("fly", "worm")
-        ]
+    shown = []
+    for name in ("fly", "worm"):
+        own = labels[tasks == name], scores[tasks == name]
+        areas = [metric(*own) for metric in (average_precision_score, roc_auc_score)]
+        shown.append("  ".join([*(f"{area:.3f}" for area in areas), name]))
+    assert legend_texts(figure.legends[0]) == shown
+    assert figure.legends[0].get_title().get_text() == "AUPRC, AUROC"
 
 
 def test_drawn_curves_have_the_areas():
     labels, scores, tasks = make_data(names=("fly",), n=20_000)
-    roc, pr = draw_curves(labels, scores, tasks).axes
+    pr, roc = draw_curves(labels, scores, tasks).axes
     x, y = roc.lines[1].get_data()
     assert x.size < 2100
     assert auc(x, y) == pytest.approx(roc_auc_score(labels, scores), abs=1e-3)
-    baseline, curve = pr.lines
-    assert baseline.get_ydata()[0] == labels.mean()
+    (curve,), (chance,) = pr.lines, pr.patches
+    assert chance.get_y() == labels.mean()
     recall, precision = curve.get_data()
     assert curve.get_drawstyle() == "steps-pre"
     area = np.sum(np.diff(recall) * precision[1:])
     assert area == pytest.approx(average_precision_score(labels, scores), abs=2e-3)
 
 
-def test_good_scores_get_an_enlarged_corner(figure):
-    assert len(draw_curves(*make_data(shift=4.0)).axes[0].child_axes) == 1
-    assert figure.axes[0].child_axes == []
+def test_of_good_scores_the_corner_is_drawn(figure):
+    limits = [f.axes[1].get_xlim() for f in (figure, draw_curves(*make_data(shift=4.0)))]
+    assert limits == [(-0.01, 1.01), (-0.002, 0.2)]
 
 
 def test_many_tasks_share_one_legend_outside():
@@ -79,8 +81,8 @@ def test_many_tasks_share_one_legend_outside():
     assert [text.split("  ")[2] for text in texts] == names
     figure.canvas.draw()
     box = figure.legends[0].get_window_extent()
-    assert box.x0 > max(axes.get_window_extent().x1 for axes in figure.axes)
-    assert box.y0 >= 0
+    assert box.y1 < min(axes.get_window_extent().y0 for axes in figure.axes)
+    assert min(box.x0, box.y0) >= 0
     assert box.x1 <= figure.bbox.x1
     assert len({str(line_look(index)) for index in range(28)}) == 28
 
@@ -104,7 +106,7 @@ def test_names_are_shown_as_they_are():
     names = ("_hidden", r"$\frac{1}{", "x" * 80)
     figure = draw_curves(*make_data(names, n=100))
     render(figure, "png")
-    texts = legend_texts(figure.axes[0].get_legend())
+    texts = legend_texts(figure.legends[0])
     assert texts[0].endswith("  _hidden")
     assert texts[1].endswith(r"  \$\frac{1}{")
     assert texts[2].endswith("x…")
@@ -116,7 +118,7 @@ def test_one_class_is_left_out_with_a_warning(caplog):
     labels[tasks == "worm"] = False
     figure = draw_curves(labels, scores, tasks)
     assert "'worm' has one class only" in caplog.text
-    assert len(figure.axes[0].get_legend().get_texts()) == 1
+    assert len(figure.legends[0].get_texts()) == 1
     with pytest.raises(ValueError, match="labels must hold both classes in at least one task"):
         draw_curves(np.zeros(4), np.arange(4.0), ["a"] * 4)
 
@@ -164,13 +166,17 @@ def test_reliability_shows_the_bins():
     labels, scores, tasks = make_data(n=2000)
     found = expected_sites(labels, 1 / (1 + np.exp(-scores)), tasks)
     figure = draw_reliability({**found, "none": {}}, title="Calibration")
-    assert legend_texts(figure.legends[0]) == [
-        f"{task['error_likely']:.3f}  {name}" for name, task in found.items()
-    ]
-    for axes in figure.axes:
-        for line, task in zip(axes.lines[1:], found.values(), strict=True):
-            bins = task["reliability"][2:]
-            assert line.get_xdata().tolist() == [row["expected"] / row["n"] for row in bins]
-            assert line.get_ydata().tolist() == [row["true"] / row["n"] for row in bins]
+    shares, counts = figure.axes[:2], figure.axes[2:]
+    for above, below, (name, task) in zip(shares, counts, found.items(), strict=True):
+        bins = task["reliability"][2:]
+        x = np.clip([row["expected"] / row["n"] for row in bins], 1e-4, 0.99)
+        share = np.clip([row["true"] / row["n"] for row in bins], 1e-4, 0.99)
+        assert above.get_title(loc="left") == name
+        np.testing.assert_array_equal(above.lines[1].get_data(), [x, share])
+        for (bottom, top), row in zip(above.collections[0].get_segments(), bins, strict=True):
+            interval = np.array(row["true_interval"]) / row["n"]
+            np.testing.assert_allclose([bottom[1], top[1]], np.clip(interval, 1e-4, 0.99))
+        for line, key in zip(below.lines, ("n", "true"), strict=True):
+            assert line.get_ydata().tolist() == [row[key] for row in bins]
     root = ElementTree.parse(io.BytesIO(render(figure, "svg"))).getroot()
     assert root.tag.endswith("svg")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqmtl import WeightedDegree
-from seqmtl.evaluation.figures import figure_style, new_figure, render
+from seqmtl._style import LETTER_COLOURS, figure_style, new_figure, render
 from seqmtl.explain import (
     contributions,
     differential,
@@ -16,7 +16,8 @@ from seqmtl.explain import (
     mutagenesis,
     poim,
 )
-from seqmtl.explain.figures import LETTER_COLOURS, draw_letters, extent
+from seqmtl.explain.figures import draw_letters, extent, shown_range
+from seqmtl.models.site import Site
 from seqmtl.sequences import Windows
 from tests.explain.test_poim import make_model
 
@@ -58,12 +59,12 @@ def test_letters_stand_where_and_as_high_as_they_should():
 
 def test_poim_figure_has_its_values_at_their_positions(found):
     figure = draw_poim(found)
-    heat, lines = figure.axes[0], figure.axes[2]
+    heat, lines = figure.axes[:2]
     image = heat.get_images()[0]
     np.testing.assert_allclose(image.get_array().filled(np.nan), found.importance())
     assert tuple(image.get_extent()) == (-12.5, 7.5, 0.5, 4.5)
     assert image.origin == "lower"
-    assert heat.get_title(loc="left") == "a"
+    assert heat.get_title(loc="left") == "a: words that matter"
     by_letter = {line.get_label(): line for line in lines.lines}
     for code, letter in enumerate("ACGT"):
         np.testing.assert_array_equal(by_letter[letter].get_xdata(), np.arange(-12, 8))
@@ -72,19 +73,36 @@ def test_poim_figure_has_its_values_at_their_positions(found):
     assert np.diff(lines.get_xticks()).tolist() == [2] * (len(lines.get_xticks()) - 1)
     other = poim(make_model(WeightedDegree(3), 20, offset=12), "b", max_order=4)
     difference = draw_poim(differential(found, other))
-    assert difference.axes[0].get_title(loc="left") == "a - b"
+    assert difference.axes[0].get_title(loc="left") == "a - b: words that matter"
 
 
-def test_logo_is_cut_into_rows_of_one_scale(found):
+def test_logos_are_around_the_site_in_rows_of_one_scale(found):
     assert len(draw_logo(found).axes) == 1
-    long = poim(make_model(WeightedDegree(2), 141, offset=69), "a", max_order=2)
-    rows = draw_logo(long).axes
-    assert [axes.get_xlim() for axes in rows] == [(-69.5, 1.5), (1.5, 72.5)]  # the site is whole
+    names = ("a", "b")
+    long = [poim(make_model(WeightedDegree(2), 141, offset=69), t, max_order=2) for t in names]
+    rows = draw_logo(*long).axes
+    assert [axes.get_title(loc="left") for axes in rows] == list(names)
     assert rows[0].get_ylim() == rows[1].get_ylim()
     for axes in rows:
         first, last = axes.get_xlim()
+        assert first < -0.5 < 1.5 < last
+        assert last - first <= 2 * 40 + 8
         for box in drawn(axes).values():
             assert first < box[0] < box[2] < last
+
+
+def test_flat_ends_are_cut_and_tall_stacks_kept():
+    site, stacks = Site(100, 2, "GT"), np.zeros(241)
+    assert shown_range(stacks, site) == (97, 105)  # the site and a little more
+    stacks[95:110] = 1.0
+    assert shown_range(stacks, site) == (94, 111)
+    stacks[50:200] = np.maximum(stacks[50:200], 0.1)  # low, but not flat
+    assert shown_range(stacks, site) == (80, 121)
+    stacks[70] = 0.5  # as the TATA box of a transcription start
+    assert shown_range(stacks, site) == (68, 121)
+    stacks[10] = 1.0  # too far
+    assert shown_range(stacks, site) == (68, 121)
+    assert shown_range(np.ones(3), Site(0, 2, "GT")) == (0, 3)
 
 
 def test_contributions_figure_has_a_logo_and_a_heat_map_per_window():
@@ -92,7 +110,7 @@ def test_contributions_figure_has_a_logo_and_a_heat_map_per_window():
     windows = Windows.from_strings(["ACGTN" * 4, "GATTACAGATTACAGATTAC"])
     parts, changes = (explain(model, windows, "a") for explain in (contributions, mutagenesis))
     figure = draw_contributions(windows.matrix(), parts, changes, ["one", "two $x$"], model.site)
-    logos = [axes for axes in figure.axes if axes.get_ylabel() == "contribution"]
+    logos = [axes for axes in figure.axes if axes.get_ylabel() == "adds to\nthe score"]
     heats = [axes for axes in figure.axes if axes.get_ylabel() == "changed to"]
     assert [axes.get_title(loc="left") for axes in logos] == ["one", r"two \$x\$"]
     for heat, change in zip(heats, changes, strict=True):

@@ -214,7 +214,6 @@ BAD = [
     (table(header=("organism", "Label", "sequence")), "rename 'Label' to 'label'", 1),
     (table(header=("species", "label", "sequence")), "add a column named 'organism'", 1),
     (table().replace("\t", ","), "separate the columns by tabs", 1),
-    (">a\nACGT\n", "looks like FASTA", 1),
     (table(header=("label", "label", "sequence")), "name the column 'organism'", 1),
     (
         table([("a", "1", "AC", "AC")], ("organism", "label", "sequence", "label")),

@@ -1,14 +1,15 @@
-"""Results of several models: table, bars, convergence."""
+"""Results of several models: table, dots, convergence."""
 
 import numpy as np
 import pytest
 
-from seqmtl.compare.figure import draw_bars
+from seqmtl._html import Markup, element, join, text
+from seqmtl.compare.figure import draw_dots
 from seqmtl.evaluation import add_expected, evaluate
-from seqmtl.report._html import Markup, element, join, text
 from seqmtl.report.figures import draw_convergence
-from seqmtl.report.sections import _cells, results
+from seqmtl.report.sections import metric_cells, results
 
+NOTHING = (Markup(), Markup())
 NAMES = ("<script>alert(1)</script>", "a & b", "plain")
 
 
@@ -27,45 +28,57 @@ def methods():
     return found
 
 
-def test_tables_mark_the_best_and_escape_names(methods):
-    page = results("all", methods)
+def test_tables_mark_what_leads_by_more_than_intervals_and_escape_names(methods):
+    page = results("all", methods, NOTHING)
     for name in NAMES:
         for metric in ("auroc", "auprc_genome"):
             entries = {m: r["tasks"][name] for m, r in methods.items()}
-            best = max(entries, key=lambda method: entries[method][metric])
-            for method, entry in entries.items():
+            best = max(entries.values(), key=lambda entry: entry[metric])
+            ties = [
+                entry[f"{metric}_interval"][1] >= best[metric]
+                or entry[metric] >= best[f"{metric}_interval"][0]
+                for entry in entries.values()
+            ]
+            for entry, is_tied in zip(entries.values(), ties, strict=True):
                 low, high = entry[f"{metric}_interval"]
                 cell = f"{entry[metric]:.4f} ({low:.4f}-{high:.4f})"
-                assert f"<td>{f'<b>{cell}</b>' if method == best else cell}</td>" in page
-    assert page.count("<b>") == 2 * (len(NAMES) + 1)
+                is_bold = is_tied and not all(ties)
+                assert f"<td>{f'<b>{cell}</b>' if is_bold else cell}</td>" in page
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "union &amp; all" in page
     assert "&amp;amp;" not in page
 
 
-def test_ties_are_all_bold_and_what_is_unknown_is_told(methods):
+def test_nothing_is_bold_among_ties_and_what_is_unknown_is_told(methods):
     same = methods["union & all"]
-    assert results("all", {"one": same, "two": same}).count("<b>") == 2 * 2 * (len(NAMES) + 1)
+    assert "<b>" not in results("all", {"one": same, "two": same}, NOTHING)
     result = evaluate(
         [1, 0, 1, 1], [1.0, 0.0, 1.0, 2.0], ["a", "a", "b", "b"], auprc="auprc_genome",
         n_bootstrap=0,
     )  # fmt: skip
-    page = results("all", {"multi-task": result})
+    page = results("all", {"multi-task": result}, NOTHING)
     assert page.count('<th scope="row">b</th><td>n/a</td>') == 2
     assert "<b>" not in page
     assert "bootstrap" not in page
 
 
-def test_bars_and_whiskers_are_the_results(methods):
-    axes = draw_bars({"title": _cells(methods, "auprc_genome")}, [0.0]).axes[0]
-    tasks = [r["tasks"][name] for r in methods.values() for name in NAMES]
-    bars = [bar.get_width() for i, bar in enumerate(axes.patches) if i % 4 < 3]
-    assert bars == [task["auprc_genome"] for task in tasks]
-    means = [bar.get_width() for bar in axes.patches[3::4]]
-    assert means == [r["mean"]["auprc_genome"] for r in methods.values()]
-    lines = [segment[:, 0].tolist() for c in axes.collections for segment in c.get_segments()]
-    assert lines == [task["auprc_genome_interval"] for task in tasks]
+def test_dots_and_whiskers_are_the_results(methods):
+    axes = draw_dots({"title": metric_cells(methods, "auprc_genome")}).axes[0]
+    dots = [line.get_xdata() for line in axes.lines if line.get_label() in methods]
+    for shown, whiskers, result in zip(dots, axes.collections, methods.values(), strict=True):
+        tasks = [result["tasks"][name] for name in NAMES]
+        *own, mean = shown
+        assert own == [task["auprc_genome"] for task in tasks]
+        assert mean == pytest.approx(result["mean"]["auprc_genome"])
+        *lines, of_mean = [segment[:, 0].tolist() for segment in whiskers.get_segments()]
+        intervals = np.array([task["auprc_genome_interval"] for task in tasks])
+        assert lines == intervals.tolist()
+        # errors of a mean of three: the root of the sum of squares, divided by 3
+        below, above = np.linalg.norm(intervals - np.array(own)[:, None], axis=0) / 3
+        np.testing.assert_allclose(of_mean, [mean - below, mean + above])
+    low, high = axes.get_xlim()
+    assert 0.2 < low < min(map(min, dots)) < max(map(max, dots)) < high
 
 
 def test_convergence_leaves_out_gaps_that_have_no_logarithm():

@@ -14,7 +14,7 @@ from PIL import Image
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.report.folder import read_folder
-from seqmtl.report.page import summarise
+from seqmtl.report.words import next_step, summarise
 from seqmtl.scan.held_out import score_held_out
 
 VOID = {"meta", "img", "br"}
@@ -103,8 +103,8 @@ def test_what_commands_wrote_is_found(results, evaluated):
     signal = contents.signals["acceptor"]
     assert set(signal.models) == {"joint", "acceptor/raw", "acceptor/alone"}
     assert signal.main == "joint"
-    assert signal.main_first() == evaluated
-    assert list(signal.main_first()) == ["joint", "acceptor/alone"]
+    assert signal.rivals() == evaluated
+    assert list(signal.rivals()) == ["joint", "acceptor/alone"]
     assert signal.curves == {"joint": str(results / "curves.png")}
     assert set(contents.comparisons) == {"comparison90.json", "comparison300.json"}
     told = "\n".join(contents.left_out)
@@ -158,8 +158,9 @@ def test_the_page_is_whole_and_can_be_navigated(page):
         else:
             assert base64.b64decode(content).startswith(b"\x89PNG")
     titles = [image["alt"] for image in parsed.images]
-    for title in ("Bars of AUROC", "Relative duality gap", "ROC and precision-recall",
-                  "Share of true sites", "AUROC and AUPRC by the number"):  # fmt: skip
+    for title in ("AUROC and AUPRC by organism", "Distance from the optimum",
+                  "ROC and precision-recall", "Share of true sites",
+                  "AUROC and AUPRC by the number"):  # fmt: skip
         assert sum(alternative.startswith(title) for alternative in titles) == 1
 
 
@@ -168,12 +169,7 @@ def test_the_numbers_are_those_of_evaluate(evaluated, page):
     joint, alone = evaluated.values()
     main, other = (f"{found['mean']['auprc_genome']:.3f}" for found in (joint, alone))
     assert f"the model joint.seqmtl of 3 organisms reaches a mean AUPRC (genome) of {main}" in text
-    ahead = sum(
-        task["auprc_genome"] > alone["tasks"][name]["auprc_genome"]
-        for name, task in joint["tasks"].items()
-    )
-    assert f"(AUPRC of the others: {other} for acceptor/alone)" in text
-    assert f"ahead of all others in {ahead} of 3 organism(s)" in text
+    assert re.search(f"; acceptor/alone, {other}, is (ahead|a tie|behind)\\.", text)
     for task in joint["tasks"].values():
         low, high = task["auprc_genome_interval"]
         assert f"{task['auprc_genome']:.4f} ({low:.4f}-{high:.4f})" in text
@@ -204,16 +200,55 @@ def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(r
     assert signal.main == "d_default"
 
 
-def test_the_summary_tells_ties(results):
+def _metrics(value, half, n_tasks=4):
+    """Return metrics of tasks with the same value and interval."""
+    task = {"auprc_genome": value, "auprc_genome_interval": [value - half, value + half]}
+    return {"tasks": {f"t{i}": {**task, "auroc": value} for i in range(n_tasks)}}
+
+
+def test_the_summary_crowns_no_winner_of_ties(results):
     contents = read_folder(results)
-    contents.signals["acceptor"].metrics = {
-        name: {"mean": {"auprc_genome": 0.5, "auroc": 0.5},
-               "tasks": {"bee": {"auprc_genome": 0.5}, "cat": {"auprc_genome": 0.4 + other / 9}}}
-        for other, name in enumerate(("joint", "acceptor/alone"))
-    }  # fmt: skip
-    text = summarise(contents)
-    assert "ahead of all others in 0 of 2 organism(s), equal to the best of them in 1" in text
-    assert text.startswith("Splice acceptors: the model joint.seqmtl of 3 organisms reaches")
+    signal = contents.signals["acceptor"]
+    for other, told in ((0.70, "behind"), (0.78, "a tie"), (0.82, "a tie"), (0.9, "ahead")):
+        signal.metrics = {"joint": _metrics(0.8, 0.06), "acceptor/alone": _metrics(other, 0.04)}
+        text = summarise(contents)
+        # errors of four organisms: half of one's
+        assert text == (
+            "Splice acceptors by themselves: the model joint.seqmtl of 3 organisms reaches a mean "
+            "AUPRC (genome) of 0.800 (0.770 to 0.830) over every candidate in the test regions; "
+            f"acceptor/alone, {other:.3f}, is {told}."
+        )
+
+
+def test_copies_are_no_rivals(results):
+    signal = read_folder(results).signals["acceptor"]
+    one, other = _metrics(0.8, 0.1), _metrics(0.7, 0.1)
+    # joint is raw, calibrated; of others the numbers must tell
+    signal.metrics = {"acceptor/raw": one, "joint": one, "acceptor/alone": one}
+    assert list(signal.rivals()) == ["joint", "acceptor/alone"]
+    assert signal.copies() == {"acceptor/raw": "joint"}
+    signal.metrics = {"gone": one, "lost": dict(one), "joint": other}
+    assert signal.copies() == {"lost": "gone"}
+
+
+def test_what_to_do_next(results):
+    contents = read_folder(results)
+    signal = contents.signals["acceptor"]
+    data, joint = signal.folder, f"{results}/joint.seqmtl"
+    sentence, command = next_step(contents)
+    assert sentence == "score a genome"
+    assert command.startswith(f"seqmtl scan {joint} GENOME.fa --organism ")
+    signal.metrics.clear()
+    evaluate = f"seqmtl evaluate {joint} {data} --json {results}/joint.json"
+    assert next_step(contents)[1] == evaluate
+    del signal.models["joint"]
+    raw = f"{results}/acceptor/raw.seqmtl"
+    assert next_step(contents)[1] == f"seqmtl calibrate {raw} {data} -o {raw}"
+    signal.models.clear()
+    made = f"{results}/acceptor.seqmtl"
+    assert next_step(contents)[1] == f"seqmtl train {data} --tree eukaryotes -o {made}"
+    contents.signals.clear()
+    assert next_step(contents)[1] == "seqmtl --help"
 
 
 def test_a_browser_shows_text_and_pictures(page, tmp_path):

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgba
 
 from seqmtl import TaskKernel
-from seqmtl.evaluation.figures import render
+from seqmtl._style import render
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.report.similarity_figure import collapse, draw_kernel, lay_out
+from seqmtl.report.similarity_figure import draw_kernel
 from seqmtl.similarity import Tree, read_tree
+from seqmtl.similarity.layout import collapse, lay_out
 
 TREE = "((ape:1,man:2)primates:3,(fly:4,bee:5,ant:6)insects,yeast:0.5)root;"
 CLADES = "(((a:1,b:1)ab:1,(c:1,d:1):1)abcd:1,((e:1,f:1):1,g:2):1);"
@@ -139,7 +140,7 @@ class TestPicture:
         figure = draw_kernel(TaskKernel("abcd", K * 4))
         order = [label.get_text() for label in figure.axes[1].get_yticklabels()]
         assert abs(order.index("a") - order.index("c")) == 1
-        assert "Tree: 1 - K by average linkage" in _check_texts(figure)
+        assert "Tree: 1 - similarity by average linkage" in _check_texts(figure)
 
     @pytest.mark.parametrize("names", [["a"], ["a", "b", LONG]])
     def test_trivial_kernels(self, names):

@@ -1,4 +1,8 @@
-"""Common style of all figures: palette, text, headless rendering, atomic files."""
+"""The one style of all pictures: colours, sizes, text; headless rendering; atomic files.
+
+Pictures are at most `WIDTH` inches wide, so that their letters are still legible on a telephone,
+where the page shows them about 380 pixels wide.
+"""
 
 from __future__ import annotations
 
@@ -15,33 +19,55 @@ from seqmtl.files.atomic import atomic_write
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Colours that colour-blind readers can distinguish (Okabe and Ito 2008), without the yellow.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: Colours of lines and points. No two of them look alike to colour-blind readers: they differ by
+#: 15 or more in CAM02-UCS as people without one of the three kinds of cones see them.
+PALETTE = ("#0060A8", "#D55E00", "#2BAA6A", "#CC79A7", "#E8B800", "#7CC8F5", "#000000")
+#: Colours of A, C, G, T, which differ by 17 or more.
+LETTER_COLOURS = ("#009E60", "#08519C", "#F0A500", "#A61C1C")
+MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
-GREY = "#777777"
+INK, GREY, FAINT, GRID, PALE = "#2b3440", "#6b7580", "#b4bcc5", "#e6e9ed", "#f3f5f7"
+SHADE = "#f4ead0"  # of a site
+#: Colour maps: from nothing to much, and from less to more.
+SEQUENTIAL, DIVERGING = "Blues", "RdBu"
+WIDTH = 6.6  # inches, of a whole picture
+SMALL = 8.5  # points, of notes in a picture
 FORMATS = ("png", "svg", "pdf")
 _MOST_DRAWN, _EACH_END = 48, 14
 
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
-    "font.size": 9.5,
+    "font.size": 10,
     "text.usetex": False,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 9.5,
     "axes.titlesize": 10.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.8,
-    "axes.edgecolor": "#444444",
+    "axes.edgecolor": GREY,
     "axes.axisbelow": True,
+    "axes.facecolor": "white",
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "lines.linewidth": 1.5,
+    "lines.markersize": 4.5,
     "figure.autolayout": False,
     "figure.constrained_layout.use": False,
     "figure.facecolor": "white",
-    "axes.facecolor": "white",
-    "legend.frameon": True,
-    "legend.framealpha": 0.9,
-    "legend.edgecolor": "#dddddd",
-    "legend.fontsize": 8.5,
+    "figure.titlesize": 11,
+    "figure.titleweight": "bold",
+    "legend.frameon": False,
+    "legend.fontsize": 9,
     "svg.fonttype": "path",
     "svg.hashsalt": "seqmtl",
 }
@@ -96,13 +122,19 @@ def write_title(figure: Figure, title: str | None, n_drawn: int, n_all: int, whi
     if n_drawn < n_all:
         parts.append(f"{n_drawn} of {n_all} tasks: {which}")
     if parts:
-        figure.suptitle(plain_text("; ".join(parts), 120), fontsize=12, fontweight="bold")
+        figure.suptitle(plain_text("; ".join(parts), 80), x=0.01, ha="left")
 
 
 def line_look(index: int) -> dict[str, Any]:
     """Return colour and dash pattern of line `index`; the first 28 are distinct."""
     dash = DASHES[(index // len(PALETTE)) % len(DASHES)]
     return {"color": PALETTE[index % len(PALETTE)], "linestyle": dash}
+
+
+def point_look(index: int) -> dict[str, Any]:
+    """Return colour and marker of points `index`; the first 49 are distinct."""
+    marker = MARKERS[(index + index // len(PALETTE)) % len(MARKERS)]
+    return {"color": PALETTE[index % len(PALETTE)], "marker": marker}
 
 
 def plain_text(text: str, longest: int = 36) -> str:
@@ -122,7 +154,7 @@ def render(figure: Figure, file_format: str) -> bytes:
         if layout is not None:  # once for all formats, without the drawing that savefig would add
             layout.execute(figure)
             figure.set_layout_engine(None)
-        figure.savefig(stream, format=file_format, dpi=130, metadata=metadata)
+        figure.savefig(stream, format=file_format, dpi=200, metadata=metadata)
     return stream.getvalue()
 
 

@@ -1,0 +1,68 @@
+"""From a dataset folder to an estimator, and back to the commands; what wrong calls say."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from seqmtl import MultiTaskSVC, Windows, load_model, read_dataset, read_windows
+from seqmtl.exceptions import InputFormatError
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    from seqmtl.cli.main import main
+
+    place = tmp_path_factory.mktemp("round")
+    simulate = "simulate --tree (bee:0.1,cat:0.4); --chromosome-length 60000 --no-windows -q -o"
+    assert main([*simulate.split(), str(place / "sim")]) == 0
+    dataset = ["dataset", str(place / "sim" / "dataset.toml"), "-q", "-o"]
+    assert main([*dataset, str(place / "acceptors")]) == 0
+    return place / "acceptors"
+
+
+def test_a_dataset_is_read_as_windows(folder):
+    for options in ({}, {"split": "train"}, {"organism": "cat", "split": "test"}):
+        windows, expected = read_windows(folder, **options), read_dataset(folder, **options).windows
+        assert windows.sequences() == expected.sequences()
+        assert list(windows.labels) == list(expected.labels)
+    short = read_windows(folder, window=21)
+    assert short.sequences() == read_windows(folder).center(21).sequences()
+
+
+def test_an_estimator_of_a_dataset_is_used_by_the_commands(folder, tmp_path, seqmtl):
+    windows = read_windows(folder, split="train")
+    svc = MultiTaskSVC(features=None, C=0.1, tol=0.05).fit(windows)
+    path = tmp_path / "svc.seqmtl"
+    svc.model_.save(path)
+    seqmtl(f"evaluate {path} {folder} --bootstrap 0 --json {tmp_path}/m.json")
+    found = json.loads((tmp_path / "m.json").read_text())
+    assert found["mean"]["auroc"] > 0.8
+    assert found["signal"] == "acceptor"
+    test = read_windows(folder, split="test")
+    model = load_model(path)
+    np.testing.assert_allclose(model.decision_function(test), svc.decision_function(test))
+
+
+def test_fasta_is_read_as_windows(write):
+    fasta = write(">a organism=bee label=1\nACGTACGT\n>b organism=cat label=-1\nTTTTACGT\n", "x.fa")
+    windows = read_windows(fasta)
+    assert windows.sequences() == ["ACGTACGT", "TTTTACGT"]
+    assert list(windows.tasks) == ["bee", "cat"]
+    assert list(windows.labels) == [1, -1]
+
+
+def test_wrong_calls_say_which_is_right(tmp_path):
+    strings = ["ACGT", "ACGA"]
+    for call in (
+        lambda: read_windows(strings),
+        lambda: MultiTaskSVC().fit(strings, [1, -1]),
+        lambda: MultiTaskSVC().fit(Windows.from_strings(strings, [1, -1])).predict(strings),
+    ):
+        with pytest.raises(ValueError, match=r"strings.* use Windows\.from_strings\("):
+            call()
+    with pytest.raises(ValueError, match=re.escape("use read_windows('donors')")):
+        MultiTaskSVC().fit("donors")
+    with pytest.raises(InputFormatError, match=r"a folder must be a dataset with windows\.tsv"):
+        read_windows(tmp_path)

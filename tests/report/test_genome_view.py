@@ -1,0 +1,98 @@
+"""The stretch of a genome: which one is chosen, what is told of it, where things are drawn."""
+
+import gzip
+from xml.etree import ElementTree
+
+import pytest
+
+from seqmtl.report.genome_view import Call, Stretch, draw_stretch, find_stretch, held_out_regions
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def _intron(contig, start, end, p, strand="+"):
+    return f"{contig}\tseqmtl\tintron\t{start + 1}\t{end}\t{p}\t.\t{strand}\tID=x".replace(
+        f"\t{p}\t.\t{strand}", f"\t{p}\t{strand}\t."
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two stretches of called introns on contig a, the fuller one first; one on contig b."""
+    rows = [
+        *(_intron("a", 1000 + 500 * k, 1100 + 500 * k, 0.9) for k in range(5)),
+        _intron("a", 1200, 1300, 0.2, "-"),
+        *(_intron("a", 90_000 + 500 * k, 90_100 + 500 * k, 0.8, "-") for k in range(3)),
+        _intron("b", 50, 150, 0.99),
+    ]
+    (tmp_path / "x.introns.gff3").write_text("##gff-version 3\n" + "\n".join(rows) + "\n")
+    bed = "#contig\nb\t50\t52\tGT\t990\t+\t1.0\t0.99\na\t1000\t1002\tGT\t900\t+\t1.0\t0.9\n"
+    with gzip.open(tmp_path / "x.donor.bed.gz", "wt") as stream:
+        stream.write(bed)
+    exons = "".join(
+        f"a\t.\texon\t{start + 1}\t{end}\t.\t+\t.\tParent=t\n"
+        for start, end in ((800, 1000), (1100, 1500), (1600, 1700), (1900, 2000))
+    )
+    (tmp_path / "genes.gff3").write_text(f"##gff-version 3\n{exons}")
+    return [str(tmp_path / name) for name in ("x.introns.gff3", "x.donor.bed.gz")]
+
+
+def test_the_stretch_with_the_most_introns_is_chosen(files):
+    found = find_stretch(files)
+    assert (found.contig, found.start, found.end) == ("a", 850, 3250)
+    assert len(found.introns) == 6
+    assert found.donors == [Call(1000, 1002, False, 0.9)]
+    assert found.text() == "5 introns have a probability of 0.5 or more."
+    assert find_stretch(files[1:]) is None
+
+
+def test_test_regions_come_first(files, tmp_path):
+    regions = "#contig\tstart\tend\tsplit\torganism\na\t80000\t99000\ttest\tfly\n"
+    (tmp_path / "regions.tsv").write_text(regions + "a\t0\t9000\ttrain\tfly\n")
+    held_out = held_out_regions(str(tmp_path), "fly")
+    assert held_out == [("a", 80_000, 99_000)]
+    found = find_stretch(files, held_out)
+    assert (found.start, found.is_held_out) == (89_850, True)
+    elsewhere = find_stretch(files, [("b", 0, 10)])  # no introns there
+    assert (elsewhere.start, elsewhere.is_held_out) == (850, False)
+
+
+def test_introns_longer_than_a_stretch(tmp_path):
+    path = tmp_path / "introns.gff3"
+    path.write_text(_intron("a", 1_000, 100_000, 0.7) + "\n" + _intron("a", 5, 90_000, 0.8) + "\n")
+    found = find_stretch([str(path)])
+    assert found.start == 0
+    assert found.end > 90_000
+
+
+def test_what_is_annotated_is_told_and_drawn(files, tmp_path):
+    found = find_stretch(files, annotation=str(tmp_path / "genes.gff3"))
+    told = "of which 2 are annotated; 1 of the 3 annotated introns has less."
+    assert found.text().endswith(told)
+    picture = ElementTree.fromstring(draw_stretch(found))
+    roofs = picture.findall(f"{SVG}polyline")[2:]  # after the legend
+    assert sum("stroke-dasharray" in roof.attrib for roof in roofs) == 4  # 3 called, 1 doubtful
+    opacities = [float(roof.get("stroke-opacity")) for roof in roofs]
+    assert max(opacities) == pytest.approx(0.15 + 0.85 * 0.9, abs=0.01)
+    assert min(opacities) == pytest.approx(0.15 + 0.85 * 0.2, abs=0.01)
+
+
+def test_places_are_in_proportion_and_inside():
+    calls = [Call(100, 200, False, 1.0), Call(300, 500, True, 0.5)]
+    stretch = Stretch("a<b", 0, 1000, calls, [Call(100, 102, False, 0.25)], [])
+    picture = ElementTree.fromstring(draw_stretch(stretch))
+    roofs = [
+        [tuple(map(float, point.split(","))) for point in roof.get("points").split()]
+        for roof in picture.findall(f"{SVG}polyline")[1:]
+    ]
+    (left, base), (middle, top), (right, _) = roofs[0]
+    assert top < base  # above on the plus strand
+    assert middle == pytest.approx((left + right) / 2, abs=0.1)
+    (other, hung), (_, bottom), (end, _) = roofs[1]
+    assert bottom > hung
+    assert (end - other) / (right - left) == pytest.approx(2, rel=0.01)
+    width = float(picture.get("width"))
+    assert all(0 <= x <= width for roof in roofs for x, _ in roof)
+    donor = picture.findall(f"{SVG}rect")[-1]
+    assert float(donor.get("height")) == pytest.approx(10)
+    assert "a<b" in [text.text for text in picture.findall(f"{SVG}text")]
