@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 #: Values of the layer to start from: log of the scale, both shifts, log weight of a switch, scale
 #: of the coding content, shift of exons.
-START = np.array([-0.1, -2.5, 5.0, -7.0, 0.45, 5.4])
+START = np.array([-0.1, -2.5, 5.0, -7.0, 0.45, 5.0])
 _BOUNDS = [
     (np.log(0.05), np.log(5.0)), (-25.0, 25.0), (-25.0, 25.0), (-14.0, -1.0), (0.0, 2.0),
     (-10.0, 15.0),
