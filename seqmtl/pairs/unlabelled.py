@@ -272,7 +272,10 @@ class Unlabelled:
 
     @property
     def is_enough(self) -> bool:
-        """Whether there are calls enough to train on, beside what is known."""
+        """Whether there are calls enough to train on, beside what is known.
+
+        Calls count less those that the genome read backwards would have.
+        """
         least = max(min(_FEWEST, _FEWEST_PER_MB * self.sample.size / 1e6) / FOLDS, _LEAST_SITES)
         for fold in range(FOLDS):
             sure = Sites.join(
@@ -280,7 +283,8 @@ class Unlabelled:
                 for (sites, found), own in zip(self.weighed, self.sample.fold, strict=True)
             )
             sure = sure.take(_first_copies(self.sample.codes, sure))
-            if min(np.bincount(sure["is_donor"], minlength=2)) < least:
+            n = min(np.bincount(sure["is_donor"], minlength=2))
+            if n * (1 - self.rounds[-1].backwards) < least:
                 return False
         return True
 
