@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "numpydoc",
     "myst_parser",
+    "mathml",
     "paper_equations",
     "reference_pages",
     "tutorial_pages",
@@ -25,7 +26,8 @@ exclude_patterns = ["_build", "_ext"]
 highlight_language = "none"
 suppress_warnings = ["config.cache"]
 
-myst_enable_extensions = ["deflist"]
+myst_enable_extensions = ["deflist", "dollarmath"]
+html_math_renderer = "mathml"
 myst_heading_anchors = 3
 smartquotes = False
 

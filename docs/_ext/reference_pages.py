@@ -106,9 +106,13 @@ def api_page(module: str, names: list[str]) -> str:
     parts = [f"# {module}", doc]
     for name in names:
         kind = "class" if isinstance(getattr(import_module(module), name), type) else "function"
-        place = f"{module}.verbs.{name}" if name in seqmtl._VERBS else module
-        parts.append(f"```{{eval-rst}}\n.. auto{kind}:: {place}.{name}\n```")
+        parts.append(f"```{{eval-rst}}\n.. auto{kind}:: {place(module, name)}\n```")
     return "\n\n".join(parts) + "\n"
+
+
+def place(module: str, name: str) -> str:
+    """Return where a public name is documented; that of a command is in its file."""
+    return f"{module}.verbs.{name}.{name}" if name in seqmtl._VERBS else f"{module}.{name}"
 
 
 def pages() -> dict[str, str]:
@@ -118,13 +122,22 @@ def pages() -> dict[str, str]:
     found["commands/index.md"] = _index(
         "Commands", "`seqmtl COMMAND --help` prints the same.\n\n" + "\n".join(lines), commands()
     )
-    top = [name for name in seqmtl.__all__ if name != "__version__"]
-    found["api/seqmtl.md"] = api_page("seqmtl", top)
-    for room in rooms():
-        found[f"api/{room}.md"] = api_page(f"seqmtl.{room}", public_names(room))
+    modules = {"seqmtl": [name for name in seqmtl.__all__ if name != "__version__"]}
+    modules |= {f"seqmtl.{room}": public_names(room) for room in rooms()}
+    stems = {module: module.removeprefix("seqmtl.") for module in modules}
+    for module, names in modules.items():
+        found[f"api/{stems[module]}.md"] = api_page(module, names)
     text = "What `import seqmtl` offers comes first; then the rooms, with what only they have."
-    found["api/index.md"] = _index("Python", text, ["seqmtl", *rooms()])
+    listed = "\n\n".join(_room(module, stems[module], names) for module, names in modules.items())
+    found["api/index.md"] = _index("Python", f"{text}\n\n{listed}", stems.values())
     return found
+
+
+def _room(module: str, stem: str, names: list[str]) -> str:
+    """Return what a room is for, and its names as links."""
+    first = (import_module(module).__doc__ or "").strip().split("\n\n")[0]
+    links = " · ".join(f"{{py:obj}}`{name} <{place(module, name)}>`" for name in names)
+    return f"## [{module}]({stem}.md)\n\n{first}\n\n{links}"
 
 
 def _index(title: str, text: str, names: Any) -> str:

@@ -1,8 +1,9 @@
 """Tutorials run: their blocks are carried out in order, and their pages show what came out.
 
 Blocks marked ``sh`` go to a shell, those marked ``python`` share one namespace. A page is run in a
-folder of its own. ``tests/project/test_docs.py`` runs the pages as well; the build adds to every
-block what it printed, and takes the pictures that the page shows from that folder.
+folder of its own. ``tests/project/test_docs.py`` runs the pages. The build does so if
+SEQMTL_TUTORIALS names a folder, or takes what the tests have left there: it adds to every block
+what it printed, and takes the pictures that the page shows. Else a page is text and code alone.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTAL
 PICTURE = re.compile(r"!\[[^\]]*\]\(pictures/([^)]+)\)")
 PRINTED = "\n```{code-block} text\n:class: printed\n"
 MAX_LINES = 24
+RESULTS = "SEQMTL_TUTORIALS"
+NOT_RUN = f"""```{{note}}
+Built without {RESULTS}: what the blocks print and draw is not shown.
+```
+"""
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -84,7 +90,7 @@ def finished(name: str, text: str) -> Iterator[tuple[str, Path]]:
     SEQMTL_TUTORIALS may name a folder: then a page is run once, by the tests or by the build.
     """
     with tempfile.TemporaryDirectory(prefix="seqmtl-docs.") as temporary:
-        folder = Path(os.environ.get("SEQMTL_TUTORIALS", temporary)) / name
+        folder = Path(os.environ.get(RESULTS, temporary)) / name
         page = folder / "page.md"
         if not page.exists():
             folder.mkdir(parents=True)
@@ -95,6 +101,10 @@ def finished(name: str, text: str) -> Iterator[tuple[str, Path]]:
 def read_tutorial(app: Sphinx, docname: str, source: list[str]) -> None:
     """Put a page below ``tutorials`` as it is after its run into the place of its text."""
     if not docname.startswith("tutorials/") or not BLOCK.search(source[0]):
+        return
+    if RESULTS not in os.environ:
+        title, _, rest = source[0].partition("\n")
+        source[0] = f"{title}\n\n{NOT_RUN}{PICTURE.sub('', rest)}"
         return
     name = docname.rpartition("/")[2]
     pictures = Path(app.srcdir) / "tutorials" / "pictures" / name

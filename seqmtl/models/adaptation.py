@@ -299,27 +299,33 @@ def _learnt(
     return _joined(model, placed, examples, found, at, replaces=replaces), found
 
 
-def tune(model: Any, placed: Placement, name: str, data: Any) -> Adapted:
-    """Return what is learnt for a new organism from windows with labels, but no model."""
-    examples = _examples(name, data)
-    return learn(
-        examples, _scores(model, data), placed.weights, features=model.features,
-        settings=settings_of(model.training), scales=_scales(model),
-    )  # fmt: skip
+def learn_parts(
+    model: Any, placed: Placement, name: str, data: Any, weight: Array, parts: Sequence[Any], *,
+    trust: float, C: float,
+) -> list[Any]:  # fmt: skip
+    """Return models with a new organism, with the trust in its relatives and the cost as given.
 
+    Each is learnt from some rows of the windows, and the last is the mean of the others. Nothing is
+    chosen and nothing held out: the caller calibrates.
 
-def learn_again(
-    model: Any, placed: Placement, name: str, data: Any, tuned: Adapted, parts: Sequence[Any]
-) -> list[Any]:
-    """Return models with a new organism, with the relatives' weights and the cost of another run.
-
-    Each is learnt from some rows of the windows, and the last is the mean of the others. This takes
-    a tenth of the time of :func:`learn`, but holds out nothing: the caller calibrates.
+    Parameters
+    ----------
+    model, placed, name
+        The model, where the organism is among its relatives, and its name.
+    data : Windows
+        Windows with labels.
+    weight : ndarray of float64, shape (n,)
+        How much each counts.
+    parts : sequence of ndarray of int64
+        The rows that each model is learnt from.
+    trust, C : float
+        x and C.
     """
-    examples, none = _examples(name, data), np.zeros(0, dtype=np.int64)
-    settings = replace(settings_of(model.training), C=tuned.C)
-    given = _scores(model, data) @ tuned.weights
-    every = np.zeros((len(parts) + 1, examples.y.size))
+    y, none = np.where(data.labels > 0, 1.0, -1.0), np.zeros(0, dtype=np.int64)
+    examples = Examples(data, y, np.zeros(y.size, dtype=np.int64), (name,), weight)
+    settings, a = replace(settings_of(model.training), C=C), trust * placed.weights
+    given = _scores(model, data) @ a
+    every = np.zeros((len(parts) + 1, y.size))
     for amounts, rows in zip(every, parts, strict=False):
         amounts[rows] = _descend(
             examples.take(rows), given[rows], settings, model.features, _scales(model)
@@ -327,17 +333,11 @@ def learn_again(
     every[-1] = every[:-1].mean(axis=0)
     return [
         _joined(
-            model, placed, examples,
-            replace(tuned, amounts=amounts, rows=none, held_out=np.zeros(0)), len(model.tasks),
+            model, placed, examples, Adapted(a, amounts, none, np.zeros(0), {trust: 1.0}, C),
+            len(model.tasks),
         )
         for amounts in every
     ]  # fmt: skip
-
-
-def _examples(name: str, data: Any) -> Examples:
-    """Return windows with labels as the examples of an organism."""
-    y = np.where(data.labels > 0, 1.0, -1.0)
-    return Examples(data, y, np.zeros(y.size, dtype=np.int64), (name,))
 
 
 def _scales(model: Any) -> Array:

@@ -114,7 +114,8 @@ class PairLayer(NamedTuple):
     least : tuple of float, two
         Least log-odds of a donor and of an acceptor that parses may take.
     exons : ndarray of float64, shape (600,) or (0,)
-        Density of the lengths of exons between two introns, of 0, 1, ... bases, if it counts.
+        Density of the lengths of exons between two introns, of 0, 1, ... bases, if it counts; it
+        adds up to the share of introns that such an exon follows.
     exon_shift : float
         Log weight of this density.
     """

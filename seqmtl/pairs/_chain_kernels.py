@@ -10,17 +10,18 @@ _LARGE = 1e30  # from here on, sums get a new unit
 
 
 @njit
-def move_on(outside, coding, content, switch):
-    """Update the sums over parses in each state from one site to the next; return that outside.
+def move_on(k, outside, coding, coded, content, switch):
+    """Update the sums over parses in each state from a site to the next, k; return that outside.
 
-    A coding state gets the weight ``content[r]``; it may begin or end once, with half of its
-    content on average.
+    A coding state gets the weight ``content[k, r]``; it may begin or end once, with half of its
+    content on average. `coded` is the product of these weights.
     """
     ended = 0.0
     for r in range(6):
-        x = content[r]
+        x = content[k, r]
         ended += coding[r] * (1.0 + x)
         coding[r] = coding[r] * x + 0.5 * switch * outside * (1.0 + x)
+        coded[r] *= x
     return outside + 0.5 * switch * ended
 
 
@@ -41,69 +42,62 @@ def rescale(divisor, coding, far, first, n_starts, opened, first_end, n_ends, cl
 
 
 @njit
-def go_far(place, passed, table, decay, starts, opened, first, n_starts, far):
-    """Update the sums over parses in introns that are longer than the table; return their first.
+def weigh_exons(coded, first_end, n_ends, closed):
+    """Bound the weights of coding since the ends, by which `closed` is to be multiplied."""
+    for r in range(6):
+        if coded[r] > _LARGE or coded[r] < 1.0 / _LARGE:
+            t, q = r // 3, 1 + r % 3
+            for i in range(first_end[t], n_ends[t]):
+                closed[t, i, q] *= coded[r]
+            coded[r] = 1.0
 
-    ``far[q]`` is that at the place `passed` times the density of each intron's length; it becomes
-    that at `place`, with the introns that have grown out of the table on the way.
+
+@njit
+def go_far(place, t, passed, table, decay, starts, opened, first, n_starts, far):
+    """Update the sums over parses in introns that are longer than the table, and their first.
+
+    ``far[t, q]`` is that at the place ``passed[t]`` times the density of each intron's length; it
+    becomes that at `place`, with the introns that have grown out of the table on the way.
     """
     introns, shortest = table
     reach = shortest + introns.size
-    if decay == 0.0:
-        while first < n_starts and place - starts[first] >= reach:
-            first += 1
-        return first
-    kept = np.exp(-decay * (place - passed))
-    for q in range(4):
-        far[q] *= kept
-    while first < n_starts and place - starts[first] >= reach:
-        g = introns[introns.size - 1] * np.exp(-decay * (place - starts[first] - reach + 1))
+    if decay > 0.0:
+        kept = np.exp(-decay * (place - passed[t]))
         for q in range(4):
-            far[q] += g * opened[first, q]
-        first += 1
-    return first
+            far[t, q] *= kept
+    passed[t] = place
+    while first[t] < n_starts[t] and place - starts[t, first[t]] >= reach:
+        if decay > 0.0:
+            i = first[t]
+            g = introns[introns.size - 1] * np.exp(-decay * (place - starts[t, i] - reach + 1))
+            for q in range(4):
+                far[t, q] += g * opened[t, i, q]
+        first[t] += 1
 
 
 @njit
-def close_introns(place, shortest, introns, starts, opened, first, last, far, weight, known):
-    """Sum the parses whose last intron leads from a start to `place`.
+def add_partners(place, t, nearest, table, places, sums, first, last, begun, weight, row, known):
+    """Sum the parses up to the places first..last-1 of a strand, times the weights of distances.
 
-    These are the starts first..last-1, and those farther away, whose sums are `far`.
-
-    Unsigned indices spare numba the check for negative ones, which would take most of the time.
+    These are ``table[distance - nearest]``. ``known[row]`` becomes `weight` times the sum and
+    what it begins with. (Slices of arrays would count references, which takes as long as all else;
+    unsigned indices spare the check for negative ones.)
     """
     u = np.uint64
-    s0, s1, s2, s3 = far[0], far[1], far[2], far[3]
-    for i in range(u(first), u(last)):
-        g = introns[u(place - shortest - starts[i])]
-        s0 += g * opened[i, u(0)]
-        s1 += g * opened[i, u(1)]
-        s2 += g * opened[i, u(2)]
-        s3 += g * opened[i, u(3)]
-    known[0], known[1], known[2], known[3] = weight * s0, weight * s1, weight * s2, weight * s3
+    t = u(t)
+    s0, s1, s2, s3 = begun[t, 0], begun[t, 1], begun[t, 2], begun[t, 3]
+    for i in range(u(first[t]), u(last[t])):
+        g = table[u(place - nearest - places[t, i])]
+        s0 += g * sums[t, i, u(0)]
+        s1 += g * sums[t, i, u(1)]
+        s2 += g * sums[t, i, u(2)]
+        s3 += g * sums[t, i, u(3)]
+    known[row, 0], known[row, 1] = weight * s0, weight * s1
+    known[row, 2], known[row, 3] = weight * s2, weight * s3
 
 
 @njit
-def sum_exons(place, path, exons, ends, paths, closed, first, last, sums):
-    """Sum the parses whose last intron closes at one of the ends first..last-1, times its exon.
-
-    ``exons[length]`` is the weight of an exon from an end to `place`, `path` and `paths` the
-    logarithms of the weights of coding up to there, in the frames of the strand.
-    """
-    for q in range(4):
-        sums[q] = 0.0
-    for i in range(first, last):
-        h = exons[place - ends[i]]
-        if h > 0.0:
-            sums[0] += h * closed[i, 0]
-            for r in range(3):
-                if closed[i, 1 + r] > 0.0:
-                    coded = np.exp(min(path[r] - paths[i, r], 700.0))
-                    sums[1 + r] += h * closed[i, 1 + r] * coded
-
-
-@njit
-def sum_parses(sites, lengths, known, units, starts, opened, ends, paths, closed):
+def sum_parses(sites, lengths, known, units, starts, opened, ends, closed):
     """Sum the weights of all parses of a contig up to each of its sites, by place.
 
     There are seven states between introns: outside coding sequence, or coding on strand t in frame
@@ -115,19 +109,18 @@ def sum_parses(sites, lengths, known, units, starts, opened, ends, paths, closed
     `coding_shift` in coding sequence. Two introns that follow each other in one state also weigh
     ``1 + exons[length]``, of the length between them. `switch` is the weight of a beginning and of
     an end of coding sequence, per base; ``content[k, 3 t + r]`` is that of coding since the site
-    before, see :func:`move_on`, and ``sums[k]`` the sum of its logarithms. `sites` and `lengths`
-    are :class:`seqmtl.pairs.chain.SiteColumns` and :class:`seqmtl.pairs.chain.ChainWeights`.
+    before, see :func:`move_on`. `sites` and `lengths` are :class:`seqmtl.pairs.chain.SiteColumns`
+    and :class:`seqmtl.pairs.chain.ChainWeights`.
 
     ``known[k]`` becomes, of a start, the sum over the parses before it that are outside, or in each
     phase; of an end, that over the parses whose last intron it closes. The sums are multiples of
     ``exp(units[k])``; those that underflow are negligible. The function returns the log of the sum
-    over all parses. `starts`, `ends` (2 x n), `opened`, `closed` (2 x n x 4) and `paths`
-    (2 x n x 3) are space.
+    over all parses. `starts`, `ends` (2 x n), `opened` and `closed` (2 x n x 4) are space.
     """
-    places, phases, strands, is_end, weights, content, sums = sites
+    places, phases, strands, is_end, weights, content = sites
     introns, shortest, switch, shift, coding_shift, decay, exons = lengths
-    outside, unit, coding, exon = 1.0, 0.0, np.ones(6), np.zeros(4)
-    far, passed = np.zeros((2, 4)), np.zeros(2, dtype=np.int64)
+    outside, unit, coding, coded, exon = 1.0, 0.0, np.ones(6), np.ones(6), np.zeros((1, 4))
+    far, nothing, passed = np.zeros((2, 4)), np.zeros((2, 4)), np.zeros(2, dtype=np.int64)
     heads = np.zeros((5, 2), dtype=np.int64)
     first, last, n_starts = heads[0], heads[1], heads[2]  # starts in reach of the next end
     first_end, n_ends = heads[3], heads[4]  # ends in reach of the next start
@@ -137,7 +130,8 @@ def sum_parses(sites, lengths, known, units, starts, opened, ends, paths, closed
         place, t, phase = places[k], strands[k], phases[k]
         if k and place > places[k - 1]:
             length = place - places[k - 1]
-            outside = move_on(outside, coding, content[k], switch * length)
+            outside = move_on(k, outside, coding, coded, content, switch * length)
+            weigh_exons(coded, first_end, n_ends, closed)
         highest = outside
         for r in range(6):
             highest = max(highest, coding[r])
@@ -147,39 +141,32 @@ def sum_parses(sites, lengths, known, units, starts, opened, ends, paths, closed
             rescale(highest, coding, far, first, n_starts, opened, first_end, n_ends, closed)
         units[k] = unit
         if is_end[k]:
-            first[t] = go_far(
-                place, passed[t], (introns, shortest), decay, starts[t], opened[t], first[t],
-                n_starts[t], far[t],
-            )  # fmt: skip
-            passed[t] = place
+            go_far(
+                place, t, passed, (introns, shortest), decay, starts, opened, first, n_starts, far
+            )
             while last[t] < n_starts[t] and place - starts[t, last[t]] >= shortest:
                 last[t] += 1
-            close_introns(
-                place, shortest, introns, starts[t], opened[t], first[t], last[t], far[t],
-                weights[k], known[k],
-            )  # fmt: skip
+            add_partners(
+                place, t, shortest, introns, starts, opened, first, last, far, weights[k], k, known
+            )
             i = n_ends[t]
             ends[t, i], closed[t, i, 0] = place, known[k, 0]
             outside += known[k, 0]
             for c in range(3):
                 r = (phase - c) % 3
                 coding[3 * t + r] += known[k, 1 + c]
-                closed[t, i, 1 + r] = known[k, 1 + c]
-                paths[t, i, r] = sums[k, 3 * t + r]
+                closed[t, i, 1 + r] = known[k, 1 + c] / coded[3 * t + r]
             n_ends[t] += 1
         else:
             while first_end[t] < n_ends[t] and place - ends[t, first_end[t]] >= exons.size:
                 first_end[t] += 1
-            path = sums[k, 3 * t : 3 * t + 3]
-            sum_exons(
-                place, path, exons, ends[t], paths[t], closed[t], first_end[t], n_ends[t], exon
-            )
+            add_partners(place, t, 0, exons, ends, closed, first_end, n_ends, nothing, 1.0, 0, exon)
             i, weight = n_starts[t], weights[k]
-            known[k, 0] = outside + exon[0]
+            known[k, 0] = outside + exon[0, 0]
             opened[t, i, 0] = known[k, 0] * weight * shift
             for c in range(3):
                 r = (phase - c) % 3
-                known[k, 1 + c] = coding[3 * t + r] + exon[1 + r]
+                known[k, 1 + c] = coding[3 * t + r] + exon[0, 1 + r] * coded[3 * t + r]
                 opened[t, i, 1 + c] = known[k, 1 + c] * weight * coding_shift
             starts[t, i] = place
             n_starts[t] += 1
@@ -198,7 +185,7 @@ def list_introns(sites, lengths, before, after, values, floor, found, found_valu
     ones are written to the rows of `found` (start, end) and to `found_values`, as many as there is
     space for.
     """
-    places, _, strands, is_end, _, _, _ = sites
+    places, _, strands, is_end, _, _ = sites
     introns, shortest, _, shift, coding_shift, decay, _ = lengths
     n, n_starts = 0, np.zeros(2, dtype=np.int64)
     starts = np.zeros((2, places.size), dtype=np.int64)
@@ -238,15 +225,15 @@ def list_exons(sites, lengths, before, after, units, values, longest, floor, fou
     results of :func:`sum_parses` from either side, `units` what a site adds to the logarithm, and
     `values` that of the share of the parses with the site; the rest as in :func:`list_introns`.
     """
-    places, phases, strands, is_end, _, content, sums = sites
+    places, phases, strands, is_end, _, content = sites
     switch, exons = lengths[2], lengths[6]
-    n, coding, closed, least = 0, np.zeros(6), np.zeros(3), np.exp(floor)
+    n, coding, coded, closed, least = 0, np.zeros(6), np.ones(6), np.zeros(3), np.exp(floor)
     least_seen = floor - 5.0  # what is less probable hardly matters for what is left
     for i in range(places.size):
         if not is_end[i] or values[i] < floor:
             continue
         t, unit, outside, left = strands[i], 0.0, before[i, 0], np.exp(values[i])
-        coding[:] = 0.0
+        coding[:], coded[:] = 0.0, 1.0
         for c in range(3):
             r = (phases[i] - c) % 3
             coding[3 * t + r] = closed[r] = before[i, 1 + c]
@@ -255,7 +242,7 @@ def list_exons(sites, lengths, before, after, units, values, longest, floor, fou
             if length > longest:
                 break
             if step > 0:
-                outside = move_on(outside, coding, content[k], switch * step)
+                outside = move_on(k, outside, coding, coded, content, switch * step)
             highest = outside
             for r in range(6):
                 highest = max(highest, coding[r])
@@ -272,9 +259,9 @@ def list_exons(sites, lengths, before, after, units, values, longest, floor, fou
             both = (outside + h * before[i, 0]) * after[k, 0]
             for c in range(3):
                 r = (phases[k] - c) % 3
-                own, coded = coding[3 * u + r], sums[k, 3 * u + r] - sums[i, 3 * u + r]
+                own = coding[3 * u + r]
                 if h > 0.0 and closed[r] > 0.0:
-                    own += h * closed[r] * np.exp(min(coded, 700.0))
+                    own += h * closed[r] * min(coded[3 * u + r], 1e300)
                 both += own * after[k, 1 + c]
             value = np.log(max(both, 1e-300)) + unit + units[i] + units[k]
             left -= np.exp(value)

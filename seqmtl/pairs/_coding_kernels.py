@@ -25,17 +25,15 @@ def count_words(codes, positions, counts):
 
 
 @njit
-def sum_content(codes, places, table, sums):
-    """Sum the content of the bases between neighbouring places, in six frames.
+def sum_content(codes, places, words, sums):
+    """Sum the content of the bases from the first place to each, in six frames.
 
-    ``sums[k, r]`` becomes the sum over the bases ``places[k-1]..places[k]-1`` of the plus strand,
+    ``sums[k, r]`` becomes the sum over the bases ``places[0]..places[k]-1`` of the plus strand,
     read in codons that start at bases p with p % 3 == r; ``sums[k, 3 + r]`` that of the minus
-    strand, read in codons whose first base is p - 1. ``table[j, w]`` is the content of the last
+    strand, read in codons whose first base is p - 1. ``words[w, j]`` is the content of the last
     base of word w at position j of a codon; words with other letters count 0. `places` rise from 0
-    or more to at most the number of codes. The first row becomes 0.
+    or more to at most the number of codes.
     """
-    for r in range(6):
-        sums[0, r] = 0.0
     mask, shift = 4**_WORD - 1, 2 * (_WORD - 1)
     first, last = max(0, places[0] - _WORD + 1), places[places.size - 1]
     plus, minus, n_plus, n_minus = 0, 0, 0, 0
@@ -45,13 +43,14 @@ def sum_content(codes, places, table, sums):
     for p in range(first, places[0]):
         plus = ((plus << 2) | (codes[p] & 3)) & mask
         n_plus = 0 if codes[p] >= _OTHER else n_plus + 1
-    k = 1
+    k, at = 0, places[0] % 3
     a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    i0, i1, i2 = at, (at + 2) % 3, (at + 1) % 3  # positions of a codon, by frame
+    j0, j1, j2 = 2 - at, (3 - at) % 3, (4 - at) % 3
     for p in range(places[0], last):
         while places[k] <= p:
             sums[k, 0], sums[k, 1], sums[k, 2] = a, b, c
             sums[k, 3], sums[k, 4], sums[k, 5] = d, e, f
-            a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
             k += 1
         plus = ((plus << 2) | (codes[p] & 3)) & mask
         n_plus = 0 if codes[p] >= _OTHER else n_plus + 1
@@ -61,17 +60,17 @@ def sum_content(codes, places, table, sums):
             n_minus += 1
         else:
             minus, n_minus = minus >> 2, 0
-        at = p % 3
         if n_plus >= _WORD:
-            a += table[at, plus]
-            b += table[(at + 2) % 3, plus]
-            c += table[(at + 1) % 3, plus]
+            a += words[plus, i0]
+            b += words[plus, i1]
+            c += words[plus, i2]
         if n_minus >= _WORD:
-            d += table[2 - at, minus]
-            e += table[(3 - at) % 3, minus]
-            f += table[(4 - at) % 3, minus]
+            d += words[minus, j0]
+            e += words[minus, j1]
+            f += words[minus, j2]
+        i0, i1, i2 = i2, i0, i1
+        j0, j1, j2 = j2, j0, j1
     while k < places.size:
         sums[k, 0], sums[k, 1], sums[k, 2] = a, b, c
         sums[k, 3], sums[k, 4], sums[k, 5] = d, e, f
-        a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         k += 1

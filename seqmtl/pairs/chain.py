@@ -11,8 +11,9 @@ the product
 - over its coding bases, of ``exp(coding_scale c)``, where c is the content of the base in the frame
   (see :mod:`seqmtl.pairs.coding`),
 - over the beginnings and ends of coding sequence, of ``exp(switch)``,
-- over the exons, of ``1 + exp(exon_shift) h(length)``, where h is the density of the lengths of
-  exons, and an exon is what lies between two introns, if all of it codes, or none.
+- over the exons, of ``1 + exp(exon_shift) h(length)``, where an exon is what lies between two
+  introns, if all of it codes, or none, and h is the density of its length times the share of
+  introns that an exon follows.
 
 The posterior probability of a site is the share of the parses with an intron that begins or ends
 there, by weight. Coding sequence begins or ends at most once between two candidates, and then half
@@ -28,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.paired import PairLayer
+from seqmtl.models.paired import ENDS, PairLayer
 from seqmtl.pairs._chain_kernels import list_exons, list_introns, sum_parses
 from seqmtl.pairs._coding_kernels import sum_content
 from seqmtl.sequences.sites import Sites
@@ -84,8 +85,6 @@ class SiteColumns(NamedTuple):
         Weight of each.
     content : ndarray of float64, shape (n, 6)
         Weight of coding since the site before.
-    sums : ndarray of float64, shape (n, 6)
-        Logarithm of the weight of coding since the first site.
     """
 
     places: NDArray[np.int64]
@@ -94,7 +93,6 @@ class SiteColumns(NamedTuple):
     is_end: NDArray[np.bool_]
     weights: NDArray[np.float64]
     content: NDArray[np.float64]
-    sums: NDArray[np.float64]
 
     def part(self, rows: slice | NDArray[np.int64]) -> SiteColumns:
         """Return some of the sites."""
@@ -172,7 +170,7 @@ def join_ends(
         By place, starts of introns before ends, with further columns: ``places`` are the bases of
         the stretch before the end of the intron that is at the site, on the forward strand.
         ``is_donor``; ``is_end`` tells whether a site is the last of an intron, as read on the
-        forward strand. ``content``, shape (n, 6), is the coding content from the site before, see
+        forward strand. ``content``, shape (n, 6), is the coding content from the first site on, see
         :func:`seqmtl.pairs._coding_kernels.sum_content`.
     """
     parts = []
@@ -189,13 +187,13 @@ def join_ends(
 def content_between(
     places: NDArray[np.int64], codes: NDArray[np.uint8], coding: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """Return the coding content of the letters between neighbouring places, shape (n, 6).
+    """Return the coding content of the letters from the first place to each, shape (n, 6).
 
     See :func:`seqmtl.pairs._coding_kernels.sum_content`.
     """
-    content = np.zeros((places.size, 6))
+    content = np.empty((places.size, 6))
     if places.size:
-        sum_content(codes, places, coding, content)
+        sum_content(codes, places, np.ascontiguousarray(coding.T), content)
     return content
 
 
@@ -222,20 +220,13 @@ def run_chain(
         none.
     """
     kept = promising(sites, layer.least)
-    n_all, sites = len(sites), keep_sites(sites, kept)
+    n_all, sites = len(sites), sites.take(kept)
     places, is_end = sites["places"], sites["is_end"]
     log_weights = _bounded(layer.scale * sites["log_odds"], _STRONGEST)
-    coded = _bounded(layer.coding_scale * sites["content"], _STRONGEST)
+    content = np.diff(sites["content"], axis=0, prepend=0.0)
+    coded = _bounded(layer.coding_scale * content, _STRONGEST)
     strands = sites.is_reverse.astype(np.int64)
-    forward = SiteColumns(
-        places,
-        places % 3,
-        strands,
-        is_end,
-        np.exp(log_weights),
-        np.exp(coded),
-        coded.cumsum(axis=0),
-    )
+    forward = SiteColumns(places, places % 3, strands, is_end, np.exp(log_weights), np.exp(coded))
     logs = np.array([layer.switch, layer.shift, layer.coding_shift, layer.exon_shift])
     switch, shift, coding_shift, exon_shift = np.exp(np.float64(logs)).tolist()
     known = ChainWeights(
@@ -244,7 +235,7 @@ def run_chain(
     )  # fmt: skip
     before, units, after, after_units = _sum_both_ways(forward, known)
     with np.errstate(divide="ignore"):
-        values = np.log((before * after).sum(axis=1)) + units + after_units
+        values = np.log(np.einsum("kq,kq->k", before, after)) + units + after_units
     introns, exons = _NONE, _NONE
     if min_probability is not None:
         floor = np.log(max(min_probability, _LISTED) / layer.ceiling)
@@ -274,18 +265,13 @@ def _sum_both_ways(sites: SiteColumns, known: ChainWeights) -> list[NDArray[np.f
     """
     n = sites.places.size
     found: list[NDArray[np.float64]] = []
-    # read from the other side, content belongs to the site before, and sums fall
+    # read from the other side, content belongs to the site before
     after_content = np.concatenate([sites.content[1:], np.ones((min(n, 1), 6))])
-    turned = sites._replace(
-        places=-sites.places, is_end=~sites.is_end, content=after_content, sums=-sites.sums
-    )
-    of_starts, of_ends = (
-        (np.empty((2, n), dtype=np.int64), *(np.empty((2, n, m)) for m in sizes))
-        for sizes in ((4,), (3, 4))
-    )
+    turned = sites._replace(places=-sites.places, is_end=~sites.is_end, content=after_content)
+    space = [own for _ in ENDS for own in (np.empty((2, n), dtype=np.int64), np.empty((2, n, 4)))]
     for own in (sites, turned.part(slice(None, None, -1))):
         sums, units = np.empty((n, 4)), np.empty(n)
-        total = sum_parses(own, known, sums, units, *of_starts, *of_ends)
+        total = sum_parses(own, known, sums, units, *space)
         found += [sums, units]
     before, units, after, after_units = found
     return [before, units - total, np.ascontiguousarray(after[::-1]), after_units[::-1]]
@@ -306,14 +292,6 @@ def promising(sites: Sites, least: tuple[float, float]) -> NDArray[np.int64]:
     """Return the rows of the sites whose log-odds reach the least of their kind."""
     is_donor = sites["is_end"] == sites.is_reverse
     return np.flatnonzero(sites["log_odds"] >= np.where(is_donor, *least))
-
-
-def keep_sites(sites: Sites, rows: NDArray[np.int64]) -> Sites:
-    """Return some of the sites of :func:`join_ends`, with the coding content between these."""
-    if rows.size == len(sites):
-        return sites
-    content = np.diff(sites["content"].cumsum(axis=0)[rows], axis=0, prepend=0.0)
-    return sites.take(rows).adding(content=content)
 
 
 def to_log_odds(log_p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +102,7 @@ def _explain(
     def log_odds(changed: Sites = sites, layer: PairLayer = layer) -> float:
         return float(to_log_odds(run_chain(changed, layer).sites[[row]])[0])
 
-    def without(column: str, rows: NDArray[np.bool_], value: float) -> float:
+    def without(column: str, rows: NDArray[np.bool_], value: Any) -> float:
         """Return the log-odds less those with a value in some rows of a column."""
         rows = rows.reshape(-1, *[1] * (sites[column].ndim - 1))
         return paired - log_odds(sites.adding(**{column: np.where(rows, value, sites[column])}))
@@ -115,7 +115,9 @@ def _explain(
     bounds = (places[found.introns[own]] + origin).tolist()
     shares = np.exp(found.intron_values[own]).tolist()
     partner = int(found.introns[own[0]].sum()) - row if own.size else -1
-    left, right = (without("content", side, 0.0) for side in (rows <= row, rows > row))
+    left, right = (
+        without("content", side, sites["content"][row]) for side in (rows <= row, rows > row)
+    )
     near = np.abs(places - places[row]) <= _NEAR
     is_end, is_reverse = sites["is_end"], sites.is_reverse
     alike = (is_reverse == is_reverse[row]) & (is_end == is_end[row])

@@ -15,7 +15,7 @@ from seqmtl.io.dataset import SplitGenome, read_summary
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairLayer, check_ends
 from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
-from seqmtl.pairs.chain import keep_sites, margin_of, promising, run_chain
+from seqmtl.pairs.chain import margin_of, promising, run_chain
 from seqmtl.pairs.coding import Content, coding_content, shared_content
 from seqmtl.pairs.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.pairs.regions import PathLike, known_sites, read_both, shared_organisms, stretches
@@ -30,13 +30,13 @@ _BOUNDS = [
     (np.log(0.05), np.log(5.0)), (-25.0, 25.0), (-25.0, 25.0), (-14.0, -1.0), (0.0, 2.0),
     (-10.0, 15.0),
 ]  # fmt: skip
-_SPREAD = np.array([0.2, 1.0, 1.0, 1.0, 0.3, 1.0])  # of organisms around the shared values
+_SPREAD = np.array([0.2, 1.0, 1.0, 1.0, 0.3, 3.0])  # of organisms around the shared values
 _LEVELLED = 100.0  # true sites from which an organism counts about as much as any other
 _ENOUGH = 1_500  # true sites of an organism; no more are fitted to,
 _PIECES = 8  # nor more than so many pieces,
 _SOME = 200  # if these have so many true sites
 _LOWEST = -30.0  # log posterior of a true site
-_LOST = 0.001  # share of the expected true sites among the candidates that parses leave out
+_LOST = 0.0003  # share of the expected true sites among the candidates that parses leave out
 
 
 class _Task(NamedTuple):
@@ -118,6 +118,7 @@ def fit_layer(
     relatedness = donor.kernel.matrix[:T, :T]
     exons = exon_densities(
         {task: annotated_lengths(own, of_exons=True) for task, own in strands.items()},
+        lengths,
         relatedness,
     )
     try:
@@ -176,7 +177,7 @@ def _read_task(
     density = np.sum([_count_sites(own) for own in (train, held)], axis=0)
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
     least = _least(pieces)
-    pieces = [keep_sites(piece, promising(piece, least)) for piece in pieces]
+    pieces = [piece.take(promising(piece, least)) for piece in pieces]
     return _Task(pieces, table, content, offset, lengths.size, n_sites, denser, least, exons)
 
 

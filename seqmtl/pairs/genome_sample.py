@@ -165,7 +165,7 @@ class Candidates(NamedTuple):
             codes, origin = self.sample.stretch(k), int(self.sample.bounds[k, 0])
             sites = join_ends(self.ends[k], (SITE_LENGTH,) * 2, codes, layer.coding, origin)
             found = run_chain(sites, layer, min_probability)
-            kept = {name: sites[name] for name in ("is_donor", "places")}
+            kept = {name: sites[name] for name in ("is_donor", "places", "log_odds")}
             return Sites(sites.starts, sites.is_reverse, kept), found
 
         return list(in_order(one, range(len(self.ends))))

@@ -13,20 +13,21 @@ stretches that are as full of them as bacterial contigs, and the five values of 
 that all organisms are near. The chain takes ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at
 .003 and becomes the mean posterior.
 
-Then (:meth:`Unlabelled.train`) come rounds. Labels are drawn: a candidate of posterior p, of .3 or
-more, is a site with probability p, and otherwise a decoy, as are all others. Both site models are
-adapted to them, always from the models of the relatives, so that these remain the prior. (Without
-those in between, sites and decoys look too easy to tell apart, and probabilities become too bold.)
-Each fold of the genome is scored by the models that are adapted on the others, and these scores
-calibrate them. How much the relatives are trusted, and what an example costs, is chosen in the
-first and in the third round alone, since it takes most of the time. Lengths are those of the
-introns called, mixed with the relatives', and content has the exons beside them.
+Then (:meth:`Unlabelled.train`) come rounds. A candidate of posterior p, of .3 or more, is a site of
+weight p; the others are decoys. Of these all that look most like sites count, each little, and some
+of the rest. Both site models are adapted to them, always from the models of the relatives, so that
+these remain the prior. (Without those in between, sites and decoys look too easy to tell apart, and
+probabilities become too bold.) Each fold of the genome is scored by the models that are adapted on
+the others, and these scores calibrate them. How much the relatives are trusted, and what an example
+costs, is fixed: labels that the relatives helped to make speak for the relatives, more or less by
+chance. Lengths are those of the introns called, mixed with the relatives', and content has the
+exons beside them.
 
 The genome read backwards has its composition, but no gene: what is found there tells how many of
 the introns are false. Rounds end when the expected number of introns, less those backwards, ceases
 to grow. Introns that are known, of reads or proteins, are sites in every round.
 (Self-training of gene finders: Lomsadze et al., 2005; decoys as a control: Elias and Gygi, 2007;
-labels drawn from posteriors: stochastic EM, Celeux and Diebolt, 1985.)
+weights from posteriors: Dempster, Laird and Rubin, 1977.)
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
 from seqmtl.dataset.known_introns import KnownIntrons
-from seqmtl.models.adaptation import Adapted, learn_again, tune
+from seqmtl.models.adaptation import learn_parts
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import ENDS, PairedModel, PairLayer
 from seqmtl.models.relatives import extend, place
@@ -75,9 +76,9 @@ _SITE = 0.3  # least posterior of a candidate that may be taken for a site
 _DECOYS = 8  # for every site; 4 give .001 to .009 less AUPRC
 _FEWEST_ALONE = 30  # sites of each signal to learn from them alone; of yeast, 10 are too few
 _DECOYS_ALONE = 2_000  # beside known sites alone: 40 to 400 give .02 to .05 less AUPRC
+_HARD = 0.5  # share of the decoys that are those most like sites
 _MOST_SITES = 4_000  # of each signal: more cost time and memory
-_TUNED = (1, 3)  # rounds in which the trust in relatives and the cost are chosen, and
-_MOST_TUNED = 2_000  # the windows for it; later rounds learn with those chosen
+_TRUST, _COST = 0.5, 1.0  # in the relatives, and of an example; chosen by labels, they vary more
 _TRIED = 4e6  # bases in which relatives are tried, of all together,
 _LEAST_TRIED = 2e5  # and of each at least
 _NEAR = 8  # bases on either side of a site by which copies of a repeat are told
@@ -128,6 +129,15 @@ class _Learnt(NamedTuple):
     assumed: float
 
 
+class _Examples(NamedTuple):
+    """Sites and decoys of an end: windows, the fold and weight of each, and the share of sites."""
+
+    windows: Windows
+    folds: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    share: float
+
+
 def _logit(p: float) -> float:
     return float(np.log(p / (1 - p)))
 
@@ -172,7 +182,6 @@ class Unlabelled:
         if self._place.explained == 0 and len(tasks) > 1:
             self._place = self._place._replace(weights=self._worths())
         self.weights = self._place.weights
-        self._tuned: dict[int, Adapted] = {}
         donor, acceptor = (
             replace(end, kernel=extend(end.kernel, len(tasks), name, self.weights))
             for end in (model.donor, model.acceptor)
@@ -263,7 +272,10 @@ class Unlabelled:
 
     @property
     def is_enough(self) -> bool:
-        """Whether there are calls enough to train on, beside what is known."""
+        """Whether there are calls enough to train on, beside what is known.
+
+        Calls count less those that the genome read backwards would have.
+        """
         least = max(min(_FEWEST, _FEWEST_PER_MB * self.sample.size / 1e6) / FOLDS, _LEAST_SITES)
         for fold in range(FOLDS):
             sure = Sites.join(
@@ -271,7 +283,8 @@ class Unlabelled:
                 for (sites, found), own in zip(self.weighed, self.sample.fold, strict=True)
             )
             sure = sure.take(_first_copies(self.sample.codes, sure))
-            if min(np.bincount(sure["is_donor"], minlength=2)) < least:
+            n = min(np.bincount(sure["is_donor"], minlength=2))
+            if n * (1 - self.rounds[-1].backwards) < least:
                 return False
         return True
 
@@ -338,57 +351,51 @@ class Unlabelled:
     def _learn(self, number: int) -> _Learnt:
         """Adapt the site models of an end: for each fold, one that has not seen it."""
         model, end = (self.model.donor, self.model.acceptor)[number], ENDS[number]
-        windows, folds, share = self._examples(model, end)
+        windows, folds, weights, share = self._examples(model, end)
         if self._is_alone:
             where: dict[str, Any] = {"like": self.like, "tree": self.tree}
             own = model.adapt(self.name, windows, **where, prevalence=share)
             return _Learnt([own] * FOLDS, own, _logit(share))
-        n_rounds, n = len(self.rounds), len(windows)
-        if n_rounds in _TUNED:
-            rows = _some(n, _MOST_TUNED, np.random.default_rng(0))
-            self._tuned[number] = tune(model, self._place, self.name, windows[rows])
-        tuned = self._tuned[number]
-        parts, held = [np.flatnonzero(folds != fold) for fold in range(FOLDS)], np.zeros(n)
-        models = learn_again(model, self._place, self.name, windows, tuned, parts)
+        parts = [np.flatnonzero(folds != fold) for fold in range(FOLDS)]
+        given = model, self._place, self.name, windows, weights, parts
+        models, held = learn_parts(*given, trust=_TRUST, C=_COST), np.zeros(len(windows))
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
             held[rows] = models[fold].decision_function(windows[rows], [self.name] * rows.size)
         drawn = np.flatnonzero(folds >= 0)
         words = model.site.word_of(windows[drawn]) if len(model.site.words) > 1 else None
+        y, weights = windows.labels[drawn], weights[drawn]
         for own in models:
-            labels = windows.labels[drawn]
-            own.calibrate(self.name, held[drawn], labels, None, "auto", share, words)
+            own.calibrate(self.name, held[drawn], y, weights, "auto", share, words)
         return _Learnt(models[:FOLDS], models[FOLDS], _logit(share))
 
-    def _examples(
-        self, model: MultiTaskModel, end: str
-    ) -> tuple[Windows, NDArray[np.int64], float]:
-        """Return sites and decoys as windows, the fold of each, and the share of sites."""
+    def _examples(self, model: MultiTaskModel, end: str) -> _Examples:
+        """Return sites and decoys."""
         rng = np.random.default_rng(0)
         found: list[list[Sites]] = [[], []]
-        n_known = 0
+        n, n_true = 0, 0.0
         for k, (sites, posteriors) in enumerate(self.weighed):
-            is_end = sites["is_donor"] == (end == ENDS[0])
-            p = np.exp(posteriors.sites)
-            is_site = (p >= _SITE) & (rng.random(p.size) < p) & (not self._is_alone)
-            is_known = self._is_known(sites)
-            n_known += int((is_end & is_known).sum())
-            own = sites.adding(fold=np.full(len(sites), self.sample.fold[k]))
-            found[0].append(own.take(is_end & is_site & ~is_known))
-            found[1].append(own.take(is_end & ~is_site & ~is_known))
+            own = sites.adding(
+                fold=np.full(len(sites), self.sample.fold[k]), p=np.exp(posteriors.sites)
+            ).take(sites["is_donor"] == (end == ENDS[0]))
+            is_known = self._is_known(own)
+            is_site = (own["p"] >= _SITE) & (not self._is_alone)
+            n, n_true = n + len(own), n_true + is_known.sum() + own["p"][is_site & ~is_known].sum()
+            found[0].append(own.take(is_site & ~is_known))
+            found[1].append(own.take(~is_site & ~is_known))
         true, decoys = (Sites.join(own) for own in found)
-        n_true, n_decoys = len(true) + n_known, len(decoys)
         true = true.take(_first_copies(self.sample.codes, true))
         true = true.take(_some(len(true), _MOST_SITES, rng))
         known = self._known_windows(model, end, rng)
         n_given = sum(map(len, known))
-        n_wanted = _DECOYS_ALONE if self._is_alone else _DECOYS * (len(true) + n_given)
-        decoys = decoys.take(_some(n_decoys, n_wanted, rng))
+        n_wanted = _DECOYS_ALONE if self._is_alone else _DECOYS * (true["p"].sum() + n_given)
+        decoys = _drawn(decoys, int(n_wanted), 0.0 if self._is_alone else _HARD, rng)
         labels = np.repeat(np.array([1, -1], dtype=np.int8), [len(true), len(decoys)])
         both = Sites.join([true, decoys])
         drawn = self._windows(self.sample.codes, both, labels, model)
         folds = np.concatenate([both["fold"], np.full(n_given, -1)])
-        return concatenate([drawn, *known]), folds, max(n_true, 1) / (max(n_true, 1) + n_decoys)
+        weights = np.concatenate([true["p"], decoys["p"], np.ones(n_given)])
+        return _Examples(concatenate([drawn, *known]), folds, weights, max(n_true, 1.0) / n)
 
     def _known_windows(
         self, model: MultiTaskModel, end: str, rng: np.random.Generator
@@ -425,12 +432,14 @@ class Unlabelled:
         donors, acceptors = self.state.shares
         shares = donors * real, acceptors * real
         layer = replace(self.state, shares=shares).layer(CEILING)
+        case = "few" if self._is_alone or not self.is_enough else "placed"
+        case = "rounds" if len(self.rounds) > 1 and not self._is_alone else case
         facts = {
             "rounds": [own.to_dict() for own in self.rounds], "bases": self.sample.size,
             "doubts": find_doubts(
                 self.sample, self.rounds[-1], self._prior, sum(self.rounds[-1].sure) > 0
             ),
-            "right": [*RIGHT[len(self.rounds) > 1 and not self._is_alone]],
+            "right": [*RIGHT[case]],
             "known": [len(self.known.donors), len(self.known.acceptors)] if self.known else [0, 0],
         }  # fmt: skip
         known = dict(self.model.training.get("unlabelled", {}))
@@ -466,6 +475,21 @@ def _first_copies(codes: NDArray[np.uint8], sites: Sites) -> NDArray[np.int64]:
     """Return the rows of sites whose surroundings no site before has: a repeat counts once."""
     near = codes[sites.starts[:, np.newaxis] + np.arange(-_NEAR, SITE_LENGTH + _NEAR)]
     return np.sort(np.unique(near, axis=0, return_index=True)[1])
+
+
+def _drawn(decoys: Sites, n: int, hard: float, rng: np.random.Generator) -> Sites:
+    """Return n decoys with weights `p` of sum n: those most like sites, a share, and some others.
+
+    All that look like sites count, each little, so that less depends on which are drawn.
+    """
+    if n >= len(decoys):
+        return decoys.adding(p=np.ones(len(decoys)))
+    order = np.argsort(-decoys["log_odds"], kind="stable")
+    first, rest = np.split(order, [int(n * hard)])
+    others = rng.choice(rest, n - first.size, replace=False)
+    share = n / len(decoys)
+    weights = np.repeat([share, share * rest.size / others.size], [first.size, others.size])
+    return decoys.take(np.concatenate([first, others])).adding(p=weights)
 
 
 def _some(n: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:

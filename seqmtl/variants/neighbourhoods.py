@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
 from seqmtl.pairs import PairedFinder, Posteriors, run_chain
-from seqmtl.pairs.chain import content_between, keep_sites, promising
+from seqmtl.pairs.chain import content_between, promising
 from seqmtl.sequences.sites import Sites
 
 _LEAST_INTRON = 0.01  # probability
@@ -72,8 +72,10 @@ class Neighbourhood:
         first, last = max(0, len(left) - 1), len(left) + len(found) + 1
         places = sites["places"][first:last]
         content = content_between(places, codes, self._finder.layer.coding)
-        kept = int(len(left) > 0)  # the content before the last site on the left stays
-        sites["content"][first + kept : last] = content[kept:]
+        content += left["content"][-1] if len(left) else 0.0
+        sites["content"][first:last] = content
+        if len(right):
+            sites["content"][last:] += content[-1] - right["content"][0]
         return self._weigh(sites)
 
     def _promising(self, codes: NDArray[np.uint8], first: int, last: int) -> Sites:
@@ -81,7 +83,7 @@ class Neighbourhood:
         begin = max(0, first - self._window)
         piece = ContigPiece("", begin, codes[begin : last + self._window], True)
         sites = self._finder.candidates(piece, first, last)
-        sites = keep_sites(sites, promising(sites, self._finder.layer.least))
+        sites = sites.take(promising(sites, self._finder.layer.least))
         return sites.adding(places=sites["places"] + begin)
 
     def _weigh(self, sites: Sites) -> Weighed:

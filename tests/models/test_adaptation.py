@@ -107,22 +107,34 @@ class TestProblem:
         scores = [m.decision_function(windows, "man") for m in (one, large)]
         assert_allclose(*scores, atol=0.05)  # both to their tolerance
 
-    def test_learning_again_is_learning_with_trust_and_cost_as_given(self, model, monkeypatch):
+    def test_learning_of_parts_is_learning_with_trust_and_cost_as_given(self, model, monkeypatch):
         windows = windows_of("man", 30, 5)
         monkeypatch.setattr(adaptation, "TRUSTS", {0.5: 1.0})
         monkeypatch.setattr(adaptation, "COSTS", (1.0,))
         monkeypatch.setattr(adaptation, "fit_weights", lambda scores, y, weights, share: weights)
-        placed = place(model.kernel, model.tasks, "man")
-        tuned = adaptation.tune(model, placed, "man", windows)
-        assert (tuned.C, tuned.evidence) == (pytest.approx(1.0), {0.5: 1.0})
-        half = np.arange(len(windows) // 2)
-        parts = [np.arange(len(windows)), half]
-        models = adaptation.learn_again(model, placed, "man", windows, tuned, parts)
+        n, placed = len(windows), place(model.kernel, model.tasks, "man")
+        half = np.arange(n // 2)
+
+        def learn(windows, weight, parts):
+            return adaptation.learn_parts(
+                model, placed, "man", windows, weight, parts, trust=0.5, C=1.0
+            )
+
+        models = learn(windows, np.ones(n), [np.arange(n), half])
         both, few, mean = (own.decision_function(windows, "man") for own in models)
         adapted = model.adapt("man", windows).decision_function(windows, "man")
         assert_allclose(both, adapted, atol=0.1)  # both to their tolerance
         assert np.abs(few - both).max() > 0.2
         assert_allclose(mean, (both + few) / 2, atol=1e-4)
+        # an example of weight two is two of weight one
+        weight = np.where(np.arange(n) < half.size, 2.0, 1.0)
+        twice = windows[np.concatenate([np.arange(n), half])]
+        weighed, copied = (
+            learn(own, w, [np.arange(len(own))])[0].decision_function(windows, "man")
+            for own, w in ((windows, weight), (twice, np.ones(len(twice))))
+        )
+        assert_allclose(weighed, copied, atol=0.1)
+        assert np.abs(weighed - both).max() > 0.2
 
 
 class TestRelatives:

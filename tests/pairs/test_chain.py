@@ -45,8 +45,9 @@ def _sites(rng, length, n, spread=1.5):
 
 
 def joined(places, is_reverse, is_end, log_odds, content):
-    """Candidates as the chain takes them."""
-    columns = {"places": places, "is_end": is_end, "log_odds": log_odds, "content": content}
+    """Candidates as the chain takes them; `content` is that since the site before."""
+    columns = {"places": places, "is_end": is_end, "log_odds": log_odds}
+    columns["content"] = content.cumsum(axis=0)
     return Sites(places, is_reverse, columns)
 
 
@@ -70,7 +71,9 @@ def _case(sites, layer):
         "strands": sites.is_reverse.astype(int).tolist(),
         "is_end": sites["is_end"].tolist(),
         "weights": np.exp(layer.scale * sites["log_odds"]).tolist(),
-        "content": np.exp(layer.coding_scale * sites["content"]).tolist(),
+        "content": np.exp(
+            layer.coding_scale * np.diff(sites["content"], axis=0, prepend=0.0)
+        ).tolist(),
         "intron": intron,
         "enter": float(np.exp(layer.switch)),
         "leave": float(np.exp(layer.switch)),
@@ -187,8 +190,7 @@ def test_coordinates_may_shift_and_partners_outside_change_nothing():
     moved = sites.adding(places=sites["places"] + 12_345)  # a multiple of 3
     assert_array_equal(run_chain(moved, layer).sites, found)
     # two copies far apart, with nothing that codes between: the same posteriors twice
-    content = sites["content"].copy()
-    content[0] = -200.0
+    content = sites["content"] + sites["content"][-1] - 200.0
     two = Sites.join([sites, sites.adding(places=sites["places"] + 6000, content=content)])
     own, other = np.split(run_chain(two, layer).sites, 2)
     assert np.abs(np.exp(own) - np.exp(found)).max() < 0.02
@@ -268,14 +270,8 @@ def test_what_is_left_out_is_as_if_it_were_no_candidate():
     sites, layer = _sites(rng, 200, 60), _layer(rng, decay=0.1)
     is_donor = sites["is_end"] == sites.is_reverse
     kept = sites["log_odds"] >= np.where(is_donor, -0.2, 0.4)
-    content, since = [], np.zeros(6)
-    for own, is_kept in zip(sites["content"], kept, strict=True):
-        since = since + own
-        if is_kept:
-            content.append(since)
-            since = np.zeros(6)
     rows = np.flatnonzero(kept)
-    expected = run_chain(sites.take(rows).adding(content=np.array(content)), layer, 0.01)
+    expected = run_chain(sites.take(rows), layer, 0.01)
     found = run_chain(sites, layer._replace(least=(-0.2, 0.4)), 0.01)
     assert_allclose(found.sites[rows], expected.sites, rtol=1e-9)
     assert_array_equal(found.sites[~kept], np.full((~kept).sum(), -700.0))

@@ -5,7 +5,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from seqmtl.models.paired import PairLayer
-from seqmtl.pairs.lengths import annotated_lengths, length_tables, mixed_table, relatives_density
+from seqmtl.pairs.lengths import (
+    annotated_lengths,
+    exon_densities,
+    length_tables,
+    mixed_table,
+    relatives_density,
+)
 from seqmtl.pairs.regions import KnownSites
 
 ONE = np.ones((1, 1))
@@ -153,5 +159,28 @@ def test_a_genome_of_its_own_replaces_the_prior_by_its_number_of_introns():
         return p[: 501 - table.shortest].sum() / p.sum()
 
     assert share(0) < 0.1
-    assert share(50) == pytest.approx(0.5, abs=0.1)
-    assert share(950) > 0.9
+    assert share(25) == pytest.approx(share(0) + (1 - share(0)) / 3, abs=0.05)
+    for n in (50, 950):  # called introns never count more than the prior
+        assert share(n) == pytest.approx((1 + share(0)) / 2, abs=0.05)
+
+
+def test_exons_add_up_to_the_share_of_introns_that_they_follow():
+    exons = {
+        "a": _lengths([19, 100, 120, 599, 600, 9000]),
+        "b": _lengths([50] * 40),
+        "c": _lengths([]),
+    }
+    introns = {"a": _lengths([80] * 10), "b": _lengths([80] * 50), "c": _lengths([])}
+    alike = np.ones((3, 3))
+    found = exon_densities(exons, introns, alike)
+    # relatives count n / (n + 50): b and c for a, a and c for b, a and b for c
+    of_c = (10 / 60 * 0.3 + 50 / 100 * 0.8) / (10 / 60 + 50 / 100)
+    expected = {"a": (3 + 5 * 0.8) / 15, "b": (40 + 5 * 0.3) / 55, "c": of_c}
+    for name, own in found.items():
+        assert own.shape == (600,)
+        assert not own[:20].any()
+        assert own.sum() == pytest.approx(expected[name])
+    assert exon_densities({"x": exons["a"]}, {"x": introns["a"]}, ONE)["x"].sum() == pytest.approx(
+        0.3
+    )
+    assert not exon_densities({"x": _lengths([7, 600])}, {"x": introns["a"]}, ONE)["x"].size

@@ -7,8 +7,10 @@ import pytest
 
 from seqmtl.dataset.known_introns import read_known_introns
 from seqmtl.models.saved import load_model
+from seqmtl.pairs.doubts import RIGHT
 from seqmtl.pairs.genome_sample import sample_genome
-from seqmtl.pairs.unlabelled import Unlabelled
+from seqmtl.pairs.unlabelled import Unlabelled, _drawn
+from seqmtl.sequences.sites import Sites
 from tests.oracles.pairs import open_contigs, whole_contig
 
 PADDING = 61
@@ -39,19 +41,43 @@ def _calls(model, path, least):
     }
 
 
+def _range_told(model):
+    """Return how many of the calls may be right."""
+    return tuple(model.training["unlabelled"]["c"]["right"])
+
+
 def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
     path = new / "sim/genomes/c.fa"
     own = Unlabelled(load_model(new / "pair.seqmtl"), "c", sample_genome(path, PADDING))
     assert own.is_enough
     true, told = _true_sites(new / "sim/annotation/c.gff3"), []
-    before = _calls(own.paired(), path, 0.9)
+    placed = own.paired()
+    assert _range_told(placed) == RIGHT["placed"]
+    before = _calls(placed, path, 0.9)
     own.train(told.append, 3)
-    after = _calls(own.paired(), path, 0.9)
+    trained = own.paired()
+    assert _range_told(trained) == RIGHT["rounds"]
+    after = _calls(trained, path, 0.9)
     assert len(after & true) > 1.05 * len(before & true) > 0.4 * len(true)
     assert len(after & true) > 0.9 * len(after)
     assert own.rounds[1:] == told != []
     assert own.rounds[-1].backwards < 0.05
     assert abs(sum(own.rounds[-1].expected) / len(true) - 1) < 0.2
+
+
+def test_decoys_that_look_most_like_sites_all_count_and_the_others_as_a_sample():
+    odds = np.random.default_rng(1).permutation(1_000).astype(np.float32)
+    sites = Sites(np.arange(1_000), np.zeros(1_000, dtype=np.bool_), {"log_odds": odds})
+    drawn = _drawn(sites, 100, 0.4, np.random.default_rng(0))
+    hard = drawn["log_odds"] >= 960
+    assert (hard.sum(), len(drawn), np.unique(drawn.starts).size) == (40, 100, 100)
+    # each tenth of a decoy: 40 of 40, and 960 by 60
+    np.testing.assert_allclose(drawn["p"], np.where(hard, 0.1, 0.1 * 960 / 60))
+    assert drawn["p"].sum() == pytest.approx(100)
+    for n, share in ((100, 0.0), (1_000, 0.4), (2_000, 0.4)):
+        every = _drawn(sites, n, share, np.random.default_rng(0))
+        assert len(every) == min(n, 1_000)
+        assert set(every["p"]) == {1.0}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -81,3 +107,4 @@ def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, wri
     own.train(told.append)
     assert len(told) == n_rounds
     assert own.paired().training["unlabelled"]["c"]["known"] == [n, n]
+    assert _range_told(own.paired()) == RIGHT["few"]

@@ -1,0 +1,33 @@
+process SEQMTL_PAIR {
+    tag "$meta.id"
+    label 'process_low'
+
+    conda "${moduleDir}/environment.yml"
+    container "${ workflow.containerEngine in ['singularity', 'apptainer'] && !task.ext.singularity_pull_docker_container ?
+        'https://depot.galaxyproject.org/singularity/seqmtl:0.1.0--pyhdfd78af_0' :
+        'quay.io/biocontainers/seqmtl:0.1.0--pyhdfd78af_0' }"
+
+    input:
+    tuple val(meta), path(donor), path(acceptor), path(donors), path(acceptors), path(genomes)
+
+    output:
+    tuple val(meta), path("${prefix}.paired.seqmtl"), emit: model
+    tuple val("${task.process}"), val('seqmtl'), eval("seqmtl --version | sed 's/.* //'"), topic: versions, emit: versions_seqmtl
+
+    when:
+    task.ext.when == null || task.ext.when
+
+    script:
+    def args = task.ext.args ?: ''
+    prefix = task.ext.prefix ?: "${meta.id}"
+    """
+    seqmtl pair $donor $acceptor $donors $acceptors --threads $task.cpus $args \\
+        -o ${prefix}.paired.seqmtl
+    """
+
+    stub:
+    prefix = task.ext.prefix ?: "${meta.id}"
+    """
+    touch ${prefix}.paired.seqmtl
+    """
+}
