@@ -17,7 +17,7 @@ from seqmtl.simulate import default_tree, simulate, write_simulation
 def main() -> None:
     """Compare the two models."""
     with tempfile.TemporaryDirectory() as folder:
-        write_simulation(simulate(default_tree(), seed=1, n_windows={"velia_nigra": 150}), folder)
+        write_simulation(simulate(default_tree(), seed=1, n_windows={"velia_nigra": 100}), folder)
         windows = read_windows(f"{folder}/windows.tsv.gz", window=141)
         tree = TaskKernel.from_newick(f"{folder}/tree.nwk")
     train, test = windows.select_split("train"), windows.select_split("test")

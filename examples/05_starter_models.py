@@ -83,6 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--signals", nargs="+", default=signals, choices=signals)
     parser.add_argument("--without", choices=list(ANNOTATED), help="leave it out, to test on it")
     args = parser.parse_args(arguments)
+    args.output.mkdir(parents=True, exist_ok=True)
     for signal in args.signals:
         if signal == "splice":
             save_paired(pair(args.data, args.output, args.without), args.output)

@@ -159,7 +159,7 @@ def learnt_kernel(
     return TaskKernel(
         [kernel.names[t] for t in kept],
         K[:, kept][:, :, kept],
-        f"learnt from {kernel.source}",
+        f"{kernel.source}, learnt",
         labels=views,
     )
 

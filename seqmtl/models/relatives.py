@@ -119,7 +119,8 @@ def place(
         R = _untuned(kernel, T, trusts or {})
         weights, explained = _conditional_mean(R[:T, :T], R[:T, found[0]], 1.0)
         where = f"{kernel.names[found[0]]} in the task kernel of the model"
-        return Placement(explained * weights + (1.0 - explained) / T, where, explained)
+        rest = _mean(R[:T, :T])
+        return Placement(explained * weights + (1.0 - explained) * rest, where, explained)
     if like is None:
         return Placement(np.full(T, 1.0 / T), "the mean of all", 0.0)
     return _in_tree(read_tree(LARGEST_TREE), tasks, target)
@@ -131,6 +132,15 @@ def _conditional_mean(R: Array, column: Array, size: float) -> tuple[Array, floa
     explained = float(np.clip(column @ weights / size, 0.0, 1.0))
     weights = np.maximum(weights, 0.0)
     return (weights / weights.sum(), explained) if weights.any() else (weights, 0.0)
+
+
+def _mean(R: Array) -> Array:
+    """Return the weights of the tasks in the estimate of the root by generalized least squares.
+
+    Close relatives count together little more than one of them.
+    """
+    weights = np.maximum(np.linalg.pinv(R, hermitian=True).sum(axis=1), 0.0)
+    return weights / weights.sum()
 
 
 def _untuned(kernel: TaskKernel, T: int, trusts: Mapping[str, float]) -> Array:
@@ -173,7 +183,8 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
     size = float(R[np.ix_(columns, columns)].mean())
     some, explained = _conditional_mean(R[:n, :n], R[:n, columns].mean(axis=1), size)
     weights = np.full(len(tasks), (1.0 - explained) / len(tasks))
-    weights[[tasks.index(name) for name in own]] += explained * some
+    rest = (1.0 - explained) * n / len(tasks) * _mean(R[:n, :n])
+    weights[[tasks.index(name) for name in own]] = explained * some + rest
     pruned, _, order = prune_to(tree, names)
     distances = pruned.distances()[np.ix_(order, order)][:n, columns].mean(axis=1)
     nearest = int(distances.argmin())

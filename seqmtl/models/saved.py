@@ -42,7 +42,7 @@ def load_model(path: str | os.PathLike[str], only: Sequence[str] = ()) -> Model:
     >>> load_model("starter:donor").site.letters
     'GT'
     >>> load_model("starter:splice").layer_of("c_elegans").shortest
-    10
+    40
     """
     path = os.fspath(path)
     description, arrays = read_model_file(path, only)

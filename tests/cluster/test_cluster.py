@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import signal
 import socket
 import ssl
@@ -325,7 +326,8 @@ def test_workers_may_come_later_and_of_another_version_not_at_all(processes, tmp
         while found.n_threads():  # it is not yet known that the worker is dead
             time.sleep(0.02)
         processes.start("worker", env=environment)
-        told = rf"worker \S+ has seqmtl 0\.0\.1, and this is {__version__}; install the same"
+        this = re.escape(__version__)
+        told = rf"worker \S+ has seqmtl 0\.0\.1, and this is {this}; install the same"
         for make in (iter, list):
             with pytest.raises(SeqmtlError, match=told):
                 list(found.map(scaled, make(pieces(2)), common=Piece("a", ())))

@@ -189,8 +189,8 @@ class TestSeveralViews:
         text = model.text("m")
         start = text.index("  and 1 relative without data")
         shown = text[start - 1].splitlines()
-        assert shown[0].startswith("TaskKernel of 3 tasks from ")
-        K = [[float(value) for value in line.split()[1:]] for line in shown[1:]]
+        assert shown[0].startswith("TaskKernel of 3 tasks, mean of 3 kernels, from ")
+        K = [[float(value) for value in line.split()[1:]] for line in shown[1:4]]
         assert_allclose(K, model.kernel.matrix[:3, :3], atol=1e-3)
         assert re.fullmatch(r"MultiTaskModel of ape, .*: [\d,]+ features of .*", repr(model))
         assert len(repr(model)) < 200
