@@ -22,20 +22,22 @@ def read(name: str) -> list[dict[str, Any]]:
 def main() -> None:
     """Draw both panels."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.5, 3), layout="constrained")
-    few = read("few_labels")
-    last = max(row["labels"] for row in few)
-    for method, colour in COLOURS.items():
+    few, above = read("few_labels"), 2.0
+    sizes = sorted({row["labels"] for row in few})
+    final = {row["method"]: row["mean"] for row in few if row["labels"] == sizes[-1]}
+    for method in sorted(COLOURS, key=lambda name: -final[name]):
         rows = [row for row in few if row["method"] == method]
-        labels, means = ([row[key] for row in rows] for key in ("labels", "mean"))
-        left.errorbar(
-            labels, means, [row["deviation"] for row in rows], color=colour, marker="o", ms=3
-        )
-        left.annotate(method, (last, means[-1]), (5, 0), textcoords="offset points",
-                      va="center", color=colour)  # fmt: skip
+        means, spread = ([row[key] for row in rows] for key in ("mean", "deviation"))
+        left.errorbar(sizes, means, spread, color=COLOURS[method], marker="o", ms=3)
+        above = min(final[method], above - 0.014)  # names do not overlap
+        left.annotate(method, (sizes[-1], above), (5, 0), textcoords="offset points",
+                      va="center", color=COLOURS[method])  # fmt: skip
     left.set(
         xscale="log", xlabel="labelled windows of each organism", ylabel="mean AUPRC (windows)"
     )
-    left.set_xlim(right=last * 4)
+    left.set_xticks(sizes, [f"{n:,}" for n in sizes])
+    left.minorticks_off()
+    left.set_xlim(right=sizes[-1] * 4)
     rows = [row for row in read("genomes") if row["organism"] != "mean"]
     for place, row in enumerate(reversed(rows)):
         right.plot([row["alone"], row["paired"]], [place, place], color="#bbbbbb", zorder=1)
