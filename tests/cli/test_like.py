@@ -52,7 +52,7 @@ def test_a_starter_model_scans_for_an_organism_it_lacks(scan):
     # far from all: what was measured on any organism
     far = scan("--like 'Schizosaccharomyces pombe'")[1]
     assert "seqmtl: warning: Schizosaccharomyces pombe: nearest relative s_cerevisiae, far " in far
-    assert "at 174 to 3,300 had a mean precision of 0.63 to 1.00" in far
+    assert "at 174 to 3,300 had a mean precision of 0.58 to 1.00" in far
     assert "a few labels help (seqmtl adapt)" in far
 
 
