@@ -83,13 +83,8 @@ def has_homologue(
     ndarray of bool, shape (m,)
     """
     found = np.zeros(len(windows), dtype=np.bool_)
-    if windows.shape[1] < 2 * _WORD or not len(windows) or not len(others):
+    if not len(windows) or not len(others):
         return found
-    own, their = _words(windows), _words(others)
-    order = np.ascontiguousarray(np.argsort(their, axis=0, kind="stable").T.astype(np.int32))
-    begins = np.empty((their.shape[1], 4**_WORD + 1), dtype=np.int32)
-    for position, column in enumerate(their.T):
-        begins[position] = np.searchsorted(column[order[position]], np.arange(4**_WORD + 1))
     n_kinds = int(max(kinds.max(), other_kinds.max())) + 1
     shares = np.maximum(
         _frequencies(windows, kinds, n_kinds)[:, np.newaxis],
@@ -97,24 +92,27 @@ def has_homologue(
     )
     same, differs = np.log2(_SHARE / shares), np.log2((1 - _SHARE) / 3 / shares)
     least = float(np.log2(2 * len(others) / _FALSE))
-    numbers = kinds.astype(np.int64), other_kinds.astype(np.int64)
-    mark_related(
-        windows, own, numbers[0], others, numbers[1], order, begins, same, differs, least, found
-    )
+    for position in range(windows.shape[1] - _WORD + 1):
+        rows, words = _words(windows, position)
+        other_rows, other_words = _words(others, position)
+        order = other_rows[np.argsort(other_words, kind="stable")]
+        ends = np.cumsum(np.bincount(other_words, minlength=4**_WORD))
+        mark_related(
+            windows, kinds, rows, words, others, other_kinds, order, ends, same, differs, least,
+            found,
+        )  # fmt: skip
     return found
 
 
-def _words(windows: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """Return the word that begins at each position, or -1 if it says little."""
-    n = windows.shape[1] - _WORD + 1
-    words = np.zeros((len(windows), n), dtype=np.int32)
-    letters = np.zeros((len(windows), n), dtype=np.uint8)
-    for begin in range(_WORD):
-        codes = windows[:, begin : begin + n]
-        words = 4 * words + codes
-        letters |= np.left_shift(1, codes, dtype=np.uint8)
-    words[_N_LETTERS[letters] < 3] = -1
-    return words
+def _words(
+    windows: NDArray[np.uint8], position: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    """Return the windows whose word at a position says enough, and these words."""
+    codes = windows[:, position : position + _WORD]
+    letters = np.bitwise_or.reduce(np.left_shift(1, codes, dtype=np.uint8), axis=1)
+    rows = np.flatnonzero(_N_LETTERS[letters] >= 3)
+    factors = (4 ** np.arange(_WORD)).astype(np.uint16)
+    return rows, codes[rows].astype(np.uint16) @ factors
 
 
 def _frequencies(
