@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import refuse
 from seqmtl._html import table
 from seqmtl._names import match_names
-from seqmtl._schema import items, mapping, number, record, text, whole, word
+from seqmtl._schema import choice, items, mapping, number, record, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.catalogue import STARTER
@@ -21,8 +21,11 @@ from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, check_arrays, part
 
-#: The two signals of a paired model.
+#: The two ends of introns, and the edges of genes that a paired model may have besides.
 ENDS = ("donor", "acceptor")
+EDGES = ("start", "stop", "tss", "polya")
+#: Edges that need no model: coding sequence begins and ends with these codons.
+CODONS = EDGES[:2]
 #: Why a paired model does not predict examples.
 NOT_WINDOWS = (
     "a paired model scores the sites of a genome together with their partners, so it takes no "
@@ -45,14 +48,18 @@ _FACTS = {
     "n_sites": whole(),
 }
 #: What the first files lack.
+_EDGE = {"signal": choice(*EDGES), "scale": number(least=0), "shift": number(), "least": number()}
 _LATER = {
     "ceiling": number(above=0, most=1),
     "decay": number(least=0),
     "least": items(number(), 2, most=2),
     "exon_shift": number(),
+    "edges": items(record(_EDGE)),
+    "transcript_switch": number(),
 }
 #: Lengths of exons that a table has, from 0.
 EXON_LENGTHS = 600
+_WITH_EDGES = 9  # version of the format
 _SPAN = 0.995  # share of introns
 _TWO = items(number(least=0), 2, most=2)
 #: What a file says of a round of self-training, see :class:`seqmtl.pairs.unlabelled.Round`.
@@ -72,6 +79,7 @@ _UNLABELLED = record(
 )
 #: The heading of the lines of :func:`round_line`.
 ROUNDS = "round    donors  acceptors   sure (p >= .9)  kept  backwards  moved  introns (bases)"
+_ANY = mapping(lambda name, value: None, 1)
 _HEADER = record(
     {
         "seqmtl_version": text,
@@ -79,9 +87,30 @@ _HEADER = record(
             {}, {"command": text, "split": word, "unlabelled": mapping(_UNLABELLED)}
         ),
         "layer": mapping(record(_FACTS, _LATER), 1),
-        **{end: mapping(lambda name, value: None, 1) for end in ENDS},
-    }
+        **{end: _ANY for end in ENDS},
+    },
+    {edge: _ANY for edge in EDGES},
 )
+
+
+class Edge(NamedTuple):
+    """What an edge of genes weighs: ``exp(scale * log-odds + shift)``.
+
+    Attributes
+    ----------
+    signal : {"start", "stop", "tss", "polya"}
+        What begins or ends there: coding sequence, or a transcript.
+    scale, shift : float
+        Of the log-odds of the signal's own model. Without one, all start or stop codons are alike,
+        and the scale is 0.
+    least : float
+        Least log-odds that parses may take.
+    """
+
+    signal: str
+    scale: float
+    shift: float
+    least: float
 
 
 class PairLayer(NamedTuple):
@@ -118,6 +147,11 @@ class PairLayer(NamedTuple):
         adds up to the share of introns that such an exon follows.
     exon_shift : float
         Log weight of this density.
+    edges : tuple of Edge
+        Edges of genes with models of their own.
+    transcript_switch : float
+        Log weight of any other beginning or end of a transcript, per base; 0 if transcripts are
+        not told from what is between genes: without edges of transcripts.
     """
 
     scale: float
@@ -136,6 +170,14 @@ class PairLayer(NamedTuple):
     least: tuple[float, float] = (-1e9, -1e9)
     exons: NDArray[np.float64] = np.zeros(0)
     exon_shift: float = 0.0
+    edges: tuple[Edge, ...] = ()
+    transcript_switch: float = 0.0
+
+    def least_of(self, signal: str) -> float:
+        """Return the least log-odds of a site that parses may take; inf if they take none."""
+        if signal in ENDS:
+            return self.least[ENDS.index(signal)]
+        return next((edge.least for edge in self.edges if edge.signal == signal), np.inf)
 
     @property
     def longest(self) -> int:
@@ -175,6 +217,8 @@ class PairedModel(Model):
         Layer of every organism.
     training : dict
         How the layer was fitted, as JSON values.
+    edges : dict of str to MultiTaskModel
+        Models of edges of genes, by signal; of some of the organisms at least.
 
     Raises
     ------
@@ -186,6 +230,7 @@ class PairedModel(Model):
     acceptor: MultiTaskModel
     layer: dict[str, PairLayer]
     training: dict[str, Any] = field(default_factory=dict)
+    edges: dict[str, MultiTaskModel] = field(default_factory=dict)
 
     classes: tuple[Any, ...] = field(init=False, default=(-1, 1))
     feature_names: tuple[str, ...] = field(init=False, default=())
@@ -197,6 +242,7 @@ class PairedModel(Model):
 
     def __post_init__(self) -> None:
         check_ends(self.donor, self.acceptor)
+        check_edges(self.edges)
         self.tasks = _organisms(self.donor, self.acceptor, self.layer)
         self.curves: dict[str, ProbabilityCurve] = {}
 
@@ -228,6 +274,11 @@ class PairedModel(Model):
         """
         return self.layer[self.match(organism)]
 
+    @property
+    def site_models(self) -> dict[str, MultiTaskModel]:
+        """Models by signal: donor, acceptor, and those of the edges."""
+        return {"donor": self.donor, "acceptor": self.acceptor, **self.edges}
+
     def _pictures(self) -> list[str]:
         head = ["organism", "shortest intron", "longest", "introns", "coding bases"]
         keys = ("shortest", "longest", "n_introns", "n_coding")
@@ -241,7 +292,7 @@ class PairedModel(Model):
             "tasks": list(self.tasks),
             "layer": self.layer_facts(),
             "training": self.training,
-            **{end: getattr(self, end).describe() for end in ENDS},
+            **{signal: model.describe() for signal, model in self.site_models.items()},
         }
 
     def text(self, file: str) -> list[str]:
@@ -265,15 +316,15 @@ class PairedModel(Model):
             lines += ["", f"{name}: {labels}, {facts['bases']:,} bases of its genome", ROUNDS]
             lines += [round_line(k, own) for k, own in enumerate(facts["rounds"])]
             lines += [*expectation(facts), *(f"doubt: {own}" for own in facts.get("doubts", []))]
-        for end in ENDS:
-            lines += ["", *getattr(self, end).text(f"the {end}s of {file}")]
+        for signal, model in self.site_models.items():
+            lines += ["", *model.text(f"the {signal}s of {file}")]
         return lines
 
     def layer_facts(self) -> dict[str, dict[str, Any]]:
         """Return the layers without their arrays."""
         return {
             name: {fact: getattr(layer, fact) for fact in (*_FACTS, *_LATER)}
-            | {"least": list(layer.least)}
+            | {"least": list(layer.least), "edges": [edge._asdict() for edge in layer.edges]}
             for name, layer in self.layer.items()
         }
 
@@ -293,10 +344,11 @@ class PairedModel(Model):
         }
         if any(layer.exons.size for layer in every):
             arrays["exons"] = np.stack([_padded(layer.exons) for layer in every])
-        for end in ENDS:
-            header[end], own = getattr(self, end).contents()
-            arrays |= {f"{end}.{name}": array for name, array in own.items()}
-        header["format_version"] = format_version(arrays)
+        for signal, model in self.site_models.items():
+            header[signal], own = model.contents()
+            arrays |= {f"{signal}.{name}": array for name, array in own.items()}
+        has_edges = any(layer.edges for layer in every)
+        header["format_version"] = max(format_version(arrays), _WITH_EDGES if has_edges else 0)
         self._check(header, arrays)
         return header, arrays
 
@@ -307,6 +359,9 @@ class PairedModel(Model):
         for name, facts in layer.items():
             if facts["longest"] < facts["shortest"]:
                 refuse(f"layer.{name}.longest", "at least the shortest", facts["longest"])
+            for edge in facts.get("edges", ()):
+                if edge["signal"] not in (*CODONS, *description):
+                    refuse(f"layer.{name}.edges", "those of the models", edge["signal"])
         n_introns = sum(facts["longest"] - facts["shortest"] + 1 for facts in layer.values())
         forms: Forms = {
             "introns": ("float64", (n_introns,)),
@@ -317,7 +372,7 @@ class PairedModel(Model):
             forms["exons"] = ("float64", (len(layer), EXON_LENGTHS))
         check_arrays(own, forms)
         for name in arrays.keys() - own.keys():
-            if name.partition(".")[0] not in ENDS:
+            if name.partition(".")[0] not in (*ENDS, *(EDGES & description.keys())):
                 raise ValueError(f"array {name} does not belong to this model")
 
     @classmethod
@@ -333,11 +388,15 @@ class PairedModel(Model):
         """
         try:
             cls._check(description, arrays)
-            donor, acceptor = (cls._end(end, path, description, arrays) for end in ENDS)
+            edges = [signal for signal in EDGES if signal in description]
+            donor, acceptor, *others = (
+                cls._end(signal, path, description, arrays) for signal in (*ENDS, *edges)
+            )
             facts = description["layer"]
             order = _organisms(donor, acceptor, facts)
             layer = _unpack_layer({name: facts[name] for name in order}, arrays)
-            return cls(donor, acceptor, layer, dict(description["training"]))
+            training = dict(description["training"])
+            return cls(donor, acceptor, layer, training, dict(zip(edges, others, strict=True)))
         except ModelFileError:
             raise
         except (ValueError, SeqmtlError) as error:
@@ -417,6 +476,23 @@ def check_ends(donor: MultiTaskModel, acceptor: MultiTaskModel) -> None:
     match_names(donor.tasks, acceptor.tasks, "the model of acceptors")
 
 
+def check_edges(models: Mapping[str, MultiTaskModel]) -> None:
+    """Check that models are of edges of genes, by their signals.
+
+    Raises
+    ------
+    SeqmtlError
+        If one is no classifier of such sites.
+    """
+    for signal, model in models.items():
+        is_scanning = model.can_scan and model.kind == "classification"
+        if signal not in EDGES or not is_scanning or model.site.kind != signal:
+            raise SeqmtlError(
+                f"the model of {signal} sites must be a classifier of {', '.join(EDGES)} sites, "
+                f"but its signal is {model.site.kind!r}"
+            )
+
+
 def _padded(exons: NDArray[np.float64]) -> NDArray[np.float64]:
     return exons if exons.size else np.zeros(EXON_LENGTHS)
 
@@ -431,6 +507,7 @@ def _unpack_layer(
         introns, at = np.array(arrays["introns"][at:end]), end
         known = {fact: value for fact, value in own.items() if fact != "longest"}
         known |= {"least": tuple(own["least"])} if "least" in own else {}
+        known["edges"] = tuple(Edge(**edge) for edge in own.get("edges", ()))
         layer[name] = PairLayer(
             **known, introns=introns, coding=np.array(coding), exons=np.array(exons)
         )

@@ -7,29 +7,36 @@ import numpy as np
 from seqmtl._jit import njit
 
 _LARGE = 1e30  # from here on, sums get a new unit
+#: What a site is, as read along the forward strand; read backwards, 2 i and 2 i + 1 change places.
+INTRON_START, INTRON_END, CODING_START, CODING_END, TRANSCRIPT_START, TRANSCRIPT_END = range(6)
 
 
 @njit
-def move_on(k, outside, coding, coded, content, switch):
-    """Update the sums over parses in each state from a site to the next, k; return that outside.
+def move_on(k, outside, coding, coded, content, switch, transcript_switch):
+    """Update the sums over parses in each state from a site to the next, k.
 
     A coding state gets the weight ``content[k, r]``; it may begin or end once, with half of its
-    content on average. `coded` is the product of these weights.
+    content on average. `coded` is the product of these weights. Transcripts begin and end between
+    genes, ``outside[0]``, if `transcript_switch` is above 0; otherwise, all is in that state.
     """
-    ended = 0.0
-    for r in range(6):
-        x = content[k, r]
-        ended += coding[r] * (1.0 + x)
-        coding[r] = coding[r] * x + 0.5 * switch * outside * (1.0 + x)
-        coded[r] *= x
-    return outside + 0.5 * switch * ended
+    between = outside[0]
+    for t in range(2):
+        o, ended = (1 + t if transcript_switch > 0.0 else 0), 0.0
+        own = between if o == 0 else outside[o]
+        for r in range(3 * t, 3 * t + 3):
+            x = content[k, r]
+            ended += coding[r] * (1.0 + x)
+            coding[r] = coding[r] * x + 0.5 * switch * own * (1.0 + x)
+            coded[r] *= x
+        outside[o] += 0.5 * switch * ended
+        if o > 0:
+            outside[0] += transcript_switch * own
+            outside[o] += transcript_switch * between
 
 
 @njit
-def rescale(divisor, coding, far, first, n_starts, opened, first_end, n_ends, closed):
-    """Divide the sums over parses by a number."""
-    for r in range(6):
-        coding[r] /= divisor
+def rescale(divisor, far, first, n_starts, opened, first_end, n_ends, closed):
+    """Divide the sums over parses in introns, and before exons, by a number."""
     for t in range(2):
         for q in range(4):
             far[t, q] /= divisor
@@ -39,6 +46,29 @@ def rescale(divisor, coding, far, first, n_starts, opened, first_end, n_ends, cl
         for i in range(first_end[t], n_ends[t]):
             for q in range(4):
                 closed[t, i, q] /= divisor
+
+
+@njit
+def pass_edge(kind, t, phase, weight, split, outside, coding):
+    """Update the sums over parses at an edge of a gene; return that of the parses with it.
+
+    Coding sequence or a transcript begins or ends there. The sum has the weight of the edge where
+    something begins, so that the sums from either side have it once.
+    """
+    o, r = (1 + t if split else 0), 3 * t + phase
+    if kind == CODING_START:
+        known = outside[o] * weight
+        coding[r] += known
+    elif kind == CODING_END:
+        known = coding[r]
+        outside[o] += known * weight
+    elif kind == TRANSCRIPT_START:
+        known = outside[0] * weight
+        outside[o] += known
+    else:
+        known = outside[o]
+        outside[0] += known * weight
+    return known
 
 
 @njit
@@ -117,9 +147,11 @@ def sum_parses(sites, lengths, known, units, starts, opened, ends, closed):
     ``exp(units[k])``; those that underflow are negligible. The function returns the log of the sum
     over all parses. `starts`, `ends` (2 x n), `opened` and `closed` (2 x n x 4) are space.
     """
-    places, phases, strands, is_end, weights, content = sites
-    introns, shortest, switch, shift, coding_shift, decay, exons = lengths
-    outside, unit, coding, coded, exon = 1.0, 0.0, np.ones(6), np.ones(6), np.zeros((1, 4))
+    places, phases, strands, kinds, weights, content = sites
+    introns, shortest, switch, shift, coding_shift, decay, exons, transcript_switch = lengths
+    split, unit = transcript_switch > 0.0, 0.0
+    outside, coding, coded, exon = np.zeros(3), np.ones(6), np.ones(6), np.zeros((1, 4))
+    outside[: 3 if split else 1] = 1.0
     far, nothing, passed = np.zeros((2, 4)), np.zeros((2, 4)), np.zeros(2, dtype=np.int64)
     heads = np.zeros((5, 2), dtype=np.int64)
     first, last, n_starts = heads[0], heads[1], heads[2]  # starts in reach of the next end
@@ -130,17 +162,23 @@ def sum_parses(sites, lengths, known, units, starts, opened, ends, closed):
         place, t, phase = places[k], strands[k], phases[k]
         if k and place > places[k - 1]:
             length = place - places[k - 1]
-            outside = move_on(k, outside, coding, coded, content, switch * length)
+            move_on(k, outside, coding, coded, content, switch * length, transcript_switch * length)
             weigh_exons(coded, first_end, n_ends, closed)
-        highest = outside
+        highest = max(outside[0], outside[1], outside[2])
         for r in range(6):
             highest = max(highest, coding[r])
         if highest > _LARGE or highest < 1.0 / _LARGE:
             unit += np.log(highest)
             outside /= highest
-            rescale(highest, coding, far, first, n_starts, opened, first_end, n_ends, closed)
+            coding /= highest
+            rescale(highest, far, first, n_starts, opened, first_end, n_ends, closed)
         units[k] = unit
-        if is_end[k]:
+        o = 1 + t if split else 0
+        if kinds[k] > INTRON_END:
+            known[k, :] = 0.0
+            q = 1 if kinds[k] < TRANSCRIPT_START else 0
+            known[k, q] = pass_edge(kinds[k], t, phase, weights[k], split, outside, coding)
+        elif kinds[k] == INTRON_END:
             go_far(
                 place, t, passed, (introns, shortest), decay, starts, opened, first, n_starts, far
             )
@@ -151,7 +189,7 @@ def sum_parses(sites, lengths, known, units, starts, opened, ends, closed):
             )
             i = n_ends[t]
             ends[t, i], closed[t, i, 0] = place, known[k, 0]
-            outside += known[k, 0]
+            outside[o] += known[k, 0]
             for c in range(3):
                 r = (phase - c) % 3
                 coding[3 * t + r] += known[k, 1 + c]
@@ -162,7 +200,7 @@ def sum_parses(sites, lengths, known, units, starts, opened, ends, closed):
                 first_end[t] += 1
             add_partners(place, t, 0, exons, ends, closed, first_end, n_ends, nothing, 1.0, 0, exon)
             i, weight = n_starts[t], weights[k]
-            known[k, 0] = outside + exon[0, 0]
+            known[k, 0] = outside[o] + exon[0, 0]
             opened[t, i, 0] = known[k, 0] * weight * shift
             for c in range(3):
                 r = (phase - c) % 3
@@ -170,7 +208,7 @@ def sum_parses(sites, lengths, known, units, starts, opened, ends, closed):
                 opened[t, i, 1 + c] = known[k, 1 + c] * weight * coding_shift
             starts[t, i] = place
             n_starts[t] += 1
-    total = outside
+    total = outside.sum()
     for r in range(6):
         total += coding[r]
     return np.log(total) + unit
@@ -185,15 +223,16 @@ def list_introns(sites, lengths, before, after, values, floor, found, found_valu
     ones are written to the rows of `found` (start, end) and to `found_values`, as many as there is
     space for.
     """
-    places, _, strands, is_end, _, _ = sites
-    introns, shortest, _, shift, coding_shift, decay, _ = lengths
+    places, _, strands, kinds, _, _ = sites
+    introns, shortest, _, shift, coding_shift, decay, _, _ = lengths
     n, n_starts = 0, np.zeros(2, dtype=np.int64)
     starts = np.zeros((2, places.size), dtype=np.int64)
     for k in range(places.size):
         t = strands[k]
-        if not is_end[k]:
+        if kinds[k] == INTRON_START:
             starts[t, n_starts[t]] = k
             n_starts[t] += 1
+        if kinds[k] != INTRON_END:
             continue
         for j in range(n_starts[t] - 1, -1, -1):
             i = starts[t, j]
@@ -225,15 +264,18 @@ def list_exons(sites, lengths, before, after, units, values, longest, floor, fou
     results of :func:`sum_parses` from either side, `units` what a site adds to the logarithm, and
     `values` that of the share of the parses with the site; the rest as in :func:`list_introns`.
     """
-    places, phases, strands, is_end, _, content = sites
-    switch, exons = lengths[2], lengths[6]
+    places, phases, strands, kinds, weights, content = sites
+    switch, exons, transcript_switch = lengths[2], lengths[6], lengths[7]
+    split = transcript_switch > 0.0
     n, coding, coded, closed, least = 0, np.zeros(6), np.ones(6), np.zeros(3), np.exp(floor)
+    outside = np.zeros(3)
     least_seen = floor - 5.0  # what is less probable hardly matters for what is left
     for i in range(places.size):
-        if not is_end[i] or values[i] < floor:
+        if kinds[i] != INTRON_END or values[i] < floor:
             continue
-        t, unit, outside, left = strands[i], 0.0, before[i, 0], np.exp(values[i])
-        coding[:], coded[:] = 0.0, 1.0
+        t, unit, left = strands[i], 0.0, np.exp(values[i])
+        coding[:], coded[:], outside[:] = 0.0, 1.0, 0.0
+        outside[1 + t if split else 0] = before[i, 0]
         for c in range(3):
             r = (phases[i] - c) % 3
             coding[3 * t + r] = closed[r] = before[i, 1 + c]
@@ -242,21 +284,22 @@ def list_exons(sites, lengths, before, after, units, values, longest, floor, fou
             if length > longest:
                 break
             if step > 0:
-                outside = move_on(k, outside, coding, coded, content, switch * step)
-            highest = outside
+                move_on(k, outside, coding, coded, content, switch * step, transcript_switch * step)
+            highest = max(outside[0], outside[1], outside[2])
             for r in range(6):
                 highest = max(highest, coding[r])
             if highest > _LARGE or 0.0 < highest < 1.0 / _LARGE:
                 unit += np.log(highest)
                 outside /= highest
-                for r in range(6):
-                    coding[r] /= highest
-            if is_end[k] or values[k] < least_seen:
-                continue
+                coding /= highest
             u, h = strands[k], 0.0
+            if kinds[k] > INTRON_END:
+                pass_edge(kinds[k], u, phases[k], weights[k], split, outside, coding)
+            if kinds[k] != INTRON_START or values[k] < least_seen:
+                continue
             if u == t and length < exons.size:
                 h = exons[length] * np.exp(-unit)
-            both = (outside + h * before[i, 0]) * after[k, 0]
+            both = (outside[1 + u if split else 0] + h * before[i, 0]) * after[k, 0]
             for c in range(3):
                 r = (phases[k] - c) % 3
                 own = coding[3 * u + r]

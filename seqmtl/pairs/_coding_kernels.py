@@ -25,6 +25,23 @@ def count_words(codes, positions, counts):
 
 
 @njit
+def list_codons(codes, kinds, found):
+    """List the codons whose word, of 64, has a kind above 0; return their number.
+
+    The first base of each, and its kind, are written to the rows of `found`, which has space for
+    all bases.
+    """
+    word, n, size = 0, 0, 0
+    for p in range(codes.size):
+        word = ((word << 2) | (codes[p] & 3)) & 63
+        size = 0 if codes[p] >= _OTHER else size + 1
+        if size >= 3 and kinds[word] > 0:
+            found[n, 0], found[n, 1] = p - 2, kinds[word]
+            n += 1
+    return n
+
+
+@njit
 def sum_content(codes, places, words, sums):
     """Sum the content of the bases from the first place to each, in six frames.
 

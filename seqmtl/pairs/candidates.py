@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,14 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.dataset import SplitGenome
+from seqmtl.io.genome import ContigPiece
 from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.paired import CODONS, PairLayer
+from seqmtl.models.site import SIGNALS
+from seqmtl.pairs._coding_kernels import list_codons
 from seqmtl.pairs.chain import join_ends
-from seqmtl.pairs.regions import SITE_LENGTH, PathLike
-from seqmtl.scan.finder import SiteFinder
+from seqmtl.pairs.regions import PathLike
+from seqmtl.scan.filters import BlockCounts
+from seqmtl.scan.finder import SiteFinder, finder_of
 from seqmtl.scan.held_out import candidate_finder, find_candidates
+from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.sites import Sites
 
 _PIECE = 1_000_000  # bases
+_CODON = 3  # bases
+
+
+class EdgeFinder(NamedTuple):
+    """What finds an edge of genes: signal, least log-odds, and the finder of its model if any."""
+
+    signal: str
+    least: float
+    finder: SiteFinder | None
 
 
 class Bounds(NamedTuple):
@@ -76,11 +91,85 @@ def end_finders(
     ]
 
 
+def edge_finders(
+    layer: PairLayer, models: Mapping[str, MultiTaskModel], organism: str
+) -> list[EdgeFinder]:
+    """Return what finds the edges of genes that a layer takes, by their models or as codons."""
+    return [
+        EdgeFinder(
+            edge.signal,
+            edge.least,
+            finder_of(models[edge.signal], organism) if edge.signal in models else None,
+        )
+        for edge in layer.edges
+    ]
+
+
+def find_edges(
+    edges: Sequence[EdgeFinder], piece: ContigPiece, begin: int, end: int, like: Sites
+) -> dict[str, Sites]:
+    """Return edges of genes that start at begin..end-1 of a contig, by signal.
+
+    Those without a model are all codons of their kind, and have log-odds of 0. Columns of `like`
+    that they lack are 0.
+    """
+    begin, end = max(begin, piece.start), min(end, piece.start + piece.codes.size)
+    found, codons = {}, None
+    for edge in edges:
+        if edge.finder is not None:
+            own = find_scored(edge.finder, piece, begin, end, edge.least)
+        else:
+            codons = _codons(piece, begin, end) if codons is None else codons
+            own = codons[edge.signal]
+        lacking = like.columns.keys() - own.columns.keys()
+        columns = {name: np.zeros(len(own), like[name].dtype) for name in lacking}
+        found[edge.signal] = own.adding(**columns)
+    return found
+
+
+def _codons(piece: ContigPiece, begin: int, end: int) -> dict[str, Sites]:
+    """Return the start and stop codons that start at begin..end-1, plus before minus."""
+    codes = piece.codes[begin - piece.start : end - piece.start + _CODON - 1]
+    rows = np.empty((codes.size, 2), dtype=np.int64)
+    rows = rows[: list_codons(codes, _KIND_OF_CODON, rows)]
+    found = {}
+    for number, signal in enumerate(CODONS):
+        strands = [rows[rows[:, 1] == 1 + 2 * number + k, 0] + begin for k in range(2)]
+        starts, is_reverse = np.concatenate(strands), np.repeat([False, True], [*map(len, strands)])
+        found[signal] = Sites(starts, is_reverse, {"log_odds": np.zeros(starts.size)})
+    return found
+
+
+def _kinds_of_codons() -> NDArray[np.uint8]:
+    """Return the kind of each of 64 words: 1 + 2 signal + strand, or 0."""
+    kinds = np.zeros(64, dtype=np.uint8)
+    for number, signal in enumerate(CODONS):
+        for word in SIGNALS[signal].split(","):
+            for strand, codes in enumerate((encode(word), reverse_complement(encode(word)))):
+                kinds[codes @ [16, 4, 1]] = 1 + 2 * number + strand
+    return kinds
+
+
+_KIND_OF_CODON = _kinds_of_codons()
+
+
+def find_scored(
+    finder: SiteFinder, piece: ContigPiece, begin: int, end: int, least: float = -np.inf
+) -> Sites:
+    """Return the sites that start at begin..end-1 of a contig, with ``log_odds`` of `least`."""
+    assert finder.log_odds is not None
+    found = finder.find_sites(piece, begin, end, BlockCounts())
+    log_odds = finder.log_odds(found["scores"].astype(np.float64))
+    found = found.adding(log_odds=log_odds)
+    return found if least == -np.inf else found.take(log_odds >= least)
+
+
 def find_piece(
     finders: Sequence[SiteFinder],
     held: Sequence[SplitGenome],
     bounds: Bounds,
     coding: NDArray[np.float32],
+    edges: Sequence[EdgeFinder] = (),
 ) -> Sites:
     """Return the candidates of a piece of a region and of its margin.
 
@@ -94,23 +183,28 @@ def find_piece(
         One of :func:`cut_regions`.
     coding : ndarray of float32, shape (3, 4096)
         Coding content.
+    edges : sequence of EdgeFinder, optional
+        Result of :func:`edge_finders`.
 
     Returns
     -------
     Sites
         Those of :func:`seqmtl.pairs.chain.join_ends`, with ``scores`` of the site models, and
         ``labels``: 1 for a true site, -1 for another candidate, 0 for an annotated site that the
-        dataset excludes, and for the candidates of the margin.
+        dataset excludes, for the candidates of the margin, and for those of edges.
     """
     first, last, begin, end = bounds
-    ends = []
+    ends = {}
     for finder, own in zip(finders, held, strict=True):
         assert finder.log_odds is not None
         part = replace(own, regions=np.array([[begin, end]], dtype=np.int64))
         found = Sites.join(find_candidates(finder, part))
         found = found.take(found["is_clean"])
-        ends.append(found.adding(log_odds=finder.log_odds(found["scores"].astype(np.float64))))
+        log_odds = finder.log_odds(found["scores"].astype(np.float64))
+        ends[finder.signal] = found.adding(log_odds=log_odds)
     codes = held[0].genome.codes[begin:end]
-    sites = join_ends(ends, (SITE_LENGTH, SITE_LENGTH), codes, coding, begin)
+    piece = ContigPiece("", begin, codes, True)
+    ends |= find_edges(edges, piece, begin, end, ends["donor"])
+    sites = join_ends(ends, codes, coding, begin)
     is_inside = (sites.starts >= first) & (sites.starts < last)
     return sites.adding(labels=np.where(is_inside, sites["labels"], 0))

@@ -23,14 +23,14 @@ detectors: Schweikert et al., 2009.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.paired import ENDS, PairLayer
-from seqmtl.pairs._chain_kernels import list_exons, list_introns, sum_parses
+from seqmtl.models.paired import EDGES, ENDS, PairLayer
+from seqmtl.pairs._chain_kernels import INTRON_END, list_exons, list_introns, sum_parses
 from seqmtl.pairs._coding_kernels import sum_content
 from seqmtl.sequences.sites import Sites
 
@@ -44,6 +44,9 @@ _LEAST_MARGIN, _MOST_MARGIN = 10_000, 200_000  # bases
 _MARGIN = 4  # introns
 _LEAST_CONTEXT, _MOST_CONTEXT = 3_000, 50_000  # bases
 _SPACE = 1_000  # pairs that are listed at once
+#: Signals of a chain by number; an odd one ends what the one before begins.
+SIGNALS = ENDS + EDGES
+_LENGTHS = {"donor": 2, "acceptor": 2, "start": 3, "stop": 3, "tss": 1, "polya": 1}  # bases
 _NONE = np.empty((0, 2), dtype=np.int64), np.empty(0)  # pairs of sites, and values
 
 
@@ -79,8 +82,8 @@ class SiteColumns(NamedTuple):
     ----------
     places, phases, strands : ndarray of int64, shape (n,)
         Place, modulo 3 as well, and strand: 0 plus, 1 minus.
-    is_end : ndarray of bool, shape (n,)
-        Whether a site is the last of an intron.
+    kinds : ndarray of int64, shape (n,)
+        What each is along the forward strand, see :mod:`seqmtl.pairs._chain_kernels`.
     weights : ndarray of float64, shape (n,)
         Weight of each.
     content : ndarray of float64, shape (n, 6)
@@ -90,7 +93,7 @@ class SiteColumns(NamedTuple):
     places: NDArray[np.int64]
     phases: NDArray[np.int64]
     strands: NDArray[np.int64]
-    is_end: NDArray[np.bool_]
+    kinds: NDArray[np.int64]
     weights: NDArray[np.float64]
     content: NDArray[np.float64]
 
@@ -117,6 +120,8 @@ class ChainWeights(NamedTuple):
         Fall of the logarithm of the weight per base beyond the last length; 0: no longer introns.
     exons : ndarray of float64, shape (m,)
         Weights of exons of 0, 1, ... bases.
+    transcript_switch : float
+        Weight of a beginning or an end of a transcript, per base; 0: there are no transcripts.
     """
 
     introns: NDArray[np.float64]
@@ -126,6 +131,7 @@ class ChainWeights(NamedTuple):
     coding_shift: float
     decay: float
     exons: NDArray[np.float64]
+    transcript_switch: float
 
 
 def context_of(layer: PairLayer) -> int:
@@ -143,20 +149,17 @@ def margin_of(layer: PairLayer) -> int:
 
 
 def join_ends(
-    ends: Sequence[Sites],
-    site_lengths: Sequence[int],
+    ends: Mapping[str, Sites],
     codes: NDArray[np.uint8],
     coding: NDArray[np.float32],
     origin: int = 0,
 ) -> Sites:
-    """Join donors and acceptors of a stretch of a contig, with the coding content between them.
+    """Join the candidates of a stretch of a contig, with the coding content between them.
 
     Parameters
     ----------
-    ends : sequence of Sites
-        Donors and acceptors, with ``log_odds`` of a true site, and other columns of both.
-    site_lengths : sequence of int
-        Bases of a donor and of an acceptor.
+    ends : mapping of str to Sites
+        Candidates by signal, with ``log_odds`` of a true site, and other columns of all.
     codes : ndarray of uint8
         Letters of the stretch.
     coding : ndarray of float32, shape (3, 4096)
@@ -167,21 +170,29 @@ def join_ends(
     Returns
     -------
     Sites
-        By place, starts of introns before ends, with further columns: ``places`` are the bases of
-        the stretch before the end of the intron that is at the site, on the forward strand.
-        ``is_donor``; ``is_end`` tells whether a site is the last of an intron, as read on the
-        forward strand. ``content``, shape (n, 6), is the coding content from the first site on, see
-        :func:`seqmtl.pairs._coding_kernels.sum_content`.
+        By place, what ends an exon before what begins one, with further columns: ``places`` are the
+        bases of the stretch before the end of the intron, of coding sequence without its stop
+        codon, or of the transcript that is at the site, on the forward strand. ``signals`` are
+        numbers in ``SIGNALS``; ``kinds``, of :mod:`seqmtl.pairs._chain_kernels`, tell what a site
+        is as read on the forward strand. ``content``, shape (n, 6), is the coding content from the
+        first site on, see :func:`seqmtl.pairs._coding_kernels.sum_content`.
     """
     parts = []
-    for own, length, is_donor in zip(ends, site_lengths, (True, False), strict=True):
-        is_end = own.is_reverse == is_donor
-        places = own.starts - origin + length * is_end
-        kind = np.full(len(own), is_donor)
-        parts.append(own.adding(places=places, is_end=is_end, is_donor=kind))
+    for name, own in ends.items():
+        signal = SIGNALS.index(name)
+        is_behind = own.is_reverse == (name not in ("acceptor", "polya"))
+        places = own.starts - origin + _LENGTHS[name] * is_behind
+        columns = {"signals": np.full(len(own), signal), "kinds": signal ^ own.is_reverse}
+        parts.append(own.adding(places=places, **columns))
     sites = Sites.join(parts)
-    sites = sites.take(np.lexsort([sites["is_end"], sites["places"]]))
+    sites = sites.take(in_chain_order(sites["places"], sites["kinds"]))
     return sites.adding(content=content_between(sites["places"], codes, coding))
+
+
+def in_chain_order(places: NDArray[np.int64], kinds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows by place, what ends an exon before what begins one."""
+    begins = (kinds == INTRON_END) | ((kinds > INTRON_END) & (kinds % 2 == 0))
+    return np.argsort((2 * places + begins) * 8 + kinds, kind="stable")
 
 
 def content_between(
@@ -219,19 +230,25 @@ def run_chain(
         List the exons of at least this posterior probability, and of up to 10,000 bases. Default:
         none.
     """
-    kept = promising(sites, layer.least)
-    n_all, sites = len(sites), sites.take(kept)
-    places, is_end = sites["places"], sites["is_end"]
-    log_weights = _bounded(layer.scale * sites["log_odds"], _STRONGEST)
+    kept = promising(sites, layer)
+    n_all = len(sites)
+    sites = sites if kept.size == n_all else sites.take(kept)
+    places, signals, kinds = sites["places"], sites["signals"], sites["kinds"]
+    scales, shifts = np.full(len(SIGNALS), layer.scale), np.zeros(len(SIGNALS))
+    for edge in layer.edges:
+        number = SIGNALS.index(edge.signal)
+        scales[number], shifts[number] = edge.scale, edge.shift
+    log_weights = _bounded(scales[signals] * sites["log_odds"] + shifts[signals], _STRONGEST)
     content = np.diff(sites["content"], axis=0, prepend=0.0)
     coded = _bounded(layer.coding_scale * content, _STRONGEST)
     strands = sites.is_reverse.astype(np.int64)
-    forward = SiteColumns(places, places % 3, strands, is_end, np.exp(log_weights), np.exp(coded))
+    forward = SiteColumns(places, places % 3, strands, kinds, np.exp(log_weights), np.exp(coded))
     logs = np.array([layer.switch, layer.shift, layer.coding_shift, layer.exon_shift])
     switch, shift, coding_shift, exon_shift = np.exp(np.float64(logs)).tolist()
     known = ChainWeights(
         np.exp(np.float64(layer.introns)), layer.shortest, switch, shift, coding_shift,
         float(layer.decay), exon_shift * layer.exons,
+        float(np.exp(layer.transcript_switch)) if layer.transcript_switch else 0.0,
     )  # fmt: skip
     before, units, after, after_units = _sum_both_ways(forward, known)
     with np.errstate(divide="ignore"):
@@ -240,6 +257,7 @@ def run_chain(
     if min_probability is not None:
         floor = np.log(max(min_probability, _LISTED) / layer.ceiling)
         likely = np.flatnonzero(values >= floor - _ROUNDING)  # as probable as any of their introns
+        is_end = kinds == INTRON_END
         own = np.where(is_end, after_units, units) + log_weights
         rows, listed = _listed(
             list_introns, forward.part(likely), known._replace(introns=layer.introns),
@@ -248,7 +266,7 @@ def run_chain(
         introns = likely[rows], listed
     if least_exon is not None:
         floor = np.log(least_exon / layer.ceiling)
-        own = np.where(is_end, units, after_units)
+        own = np.where(kinds == INTRON_END, units, after_units)
         exons = _listed(
             list_exons, forward, known, before, after, own, values, _LONGEST_EXON, floor
         )
@@ -267,7 +285,7 @@ def _sum_both_ways(sites: SiteColumns, known: ChainWeights) -> list[NDArray[np.f
     found: list[NDArray[np.float64]] = []
     # read from the other side, content belongs to the site before
     after_content = np.concatenate([sites.content[1:], np.ones((min(n, 1), 6))])
-    turned = sites._replace(places=-sites.places, is_end=~sites.is_end, content=after_content)
+    turned = sites._replace(places=-sites.places, kinds=sites.kinds ^ 1, content=after_content)
     space = [own for _ in ENDS for own in (np.empty((2, n), dtype=np.int64), np.empty((2, n, 4)))]
     for own in (sites, turned.part(slice(None, None, -1))):
         sums, units = np.empty((n, 4)), np.empty(n)
@@ -288,10 +306,10 @@ def _listed(loop: Any, *given: Any) -> tuple[NDArray[np.int64], NDArray[np.float
         size = n
 
 
-def promising(sites: Sites, least: tuple[float, float]) -> NDArray[np.int64]:
-    """Return the rows of the sites whose log-odds reach the least of their kind."""
-    is_donor = sites["is_end"] == sites.is_reverse
-    return np.flatnonzero(sites["log_odds"] >= np.where(is_donor, *least))
+def promising(sites: Sites, layer: PairLayer) -> NDArray[np.int64]:
+    """Return the rows of the sites that parses may take: their log-odds reach the least."""
+    least = np.array([layer.least_of(signal) for signal in SIGNALS])
+    return np.flatnonzero(sites["log_odds"] >= least[sites["signals"]])
 
 
 def to_log_odds(log_p: NDArray[np.float64]) -> NDArray[np.float64]:

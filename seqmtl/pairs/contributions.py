@@ -86,7 +86,8 @@ def explain_site(
     first = max(0, begin - finder.margin)
     piece = ContigPiece("", first, codes[first : end + finder.margin], True)
     sites, _ = finder.weigh(piece, begin, end)
-    found = np.flatnonzero((sites.starts == start) & (sites.is_reverse == is_reverse))
+    is_here = (sites.starts == start) & (sites.is_reverse == is_reverse)
+    found = np.flatnonzero(is_here & (sites["signals"] < len(ENDS)))
     if not found.size:
         return None
     priors = [float(np.log(share) - np.log1p(-share)) for share in prevalences]
@@ -97,7 +98,7 @@ def _explain(
     sites: Sites, layer: PairLayer, row: int, priors: list[float], origin: int
 ) -> SiteContributions:
     """Explain a row of the sites, whose places count from `origin`."""
-    places, k = sites["places"], 0 if sites["is_donor"][row] else 1
+    places, k = sites["places"], int(sites["signals"][row])
 
     def log_odds(changed: Sites = sites, layer: PairLayer = layer) -> float:
         return float(to_log_odds(run_chain(changed, layer).sites[[row]])[0])
@@ -119,8 +120,7 @@ def _explain(
         without("content", side, sites["content"][row]) for side in (rows <= row, rows > row)
     )
     near = np.abs(places - places[row]) <= _NEAR
-    is_end, is_reverse = sites["is_end"], sites.is_reverse
-    alike = (is_reverse == is_reverse[row]) & (is_end == is_end[row])
+    alike = (sites.is_reverse == sites.is_reverse[row]) & (sites["signals"] == k)
     even = layer._replace(
         introns=np.full(layer.introns.size, -np.log(max(layer.introns.size, layer.span))),
         decay=min(layer.decay, _EVEN),
@@ -133,8 +133,8 @@ def _explain(
         without("log_odds", rows == row, priors[k]),
         without("log_odds", rows == partner, priors[1 - k]) if own.size else np.nan,
         paired - log_odds(layer=even),
-        right if is_reverse[row] else left,
-        left if is_reverse[row] else right,
+        right if sites.is_reverse[row] else left,
+        left if sites.is_reverse[row] else right,
         without("log_odds", near & alike & (rows != row), _REMOVED),
         [(*pair, share) for pair, share in zip(bounds, shares, strict=True)],
     )

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.paired import PairedModel
-from seqmtl.pairs.chain import Posteriors, join_ends, margin_of, run_chain, to_log_odds
+from seqmtl.pairs.candidates import edge_finders, find_edges, find_scored
+from seqmtl.pairs.chain import SIGNALS, Posteriors, join_ends, margin_of, run_chain, to_log_odds
 from seqmtl.scan.filters import BlockCounts, SiteFilters
 from seqmtl.scan.finder import Found, SiteFinder, finder_of
 from seqmtl.sequences.sites import Sites
@@ -46,8 +47,8 @@ class PairedFinder:
     length, window, nearest, farthest, margin, block : int
         See :class:`seqmtl.scan.blocks.Finder`.
     finders : tuple of SiteFinder
-        What describes donors and acceptors, whose scores are the log-odds of the posterior
-        probability.
+        What describes donors, acceptors and edges of genes with models, whose scores are the
+        log-odds of the posterior probability.
     """
 
     length, nearest, farthest = 1, 0, 0
@@ -64,11 +65,12 @@ class PairedFinder:
         self.filters = SiteFilters() if filters is None else filters
         self.strands, self.least_intron = strands, introns
         self.layer = model.layer_of(organism)
-        ends = (model.donor, model.acceptor)
-        self._ends = [finder_of(own, organism) for own in ends]
-        self.finders = tuple(map(_of_posteriors, self._ends))
-        self.site_lengths = [own.scanner.site_length for own in self._ends]
-        windows = [own.length for own in self._ends]
+        self._ends = [finder_of(own, organism) for own in (model.donor, model.acceptor)]
+        self._edges = edge_finders(self.layer, model.edges, organism)
+        found = [*self._ends, *(own.finder for own in self._edges if own.finder)]
+        self.finders = tuple(map(_of_posteriors, found))
+        self.site_lengths = [own.scanner.site_length for own in found]
+        windows = [own.length for own in found]
         self.window = min(windows)
         self.margin = margin_of(self.layer) + max(windows)
         self.block = max(_BLOCK, _BLOCKS_PER_MARGIN * self.margin)
@@ -83,10 +85,11 @@ class PairedFinder:
         sites, found = self.weigh(piece, first - margin, last + margin, self.least_intron)
         counts = BlockCounts()
         asked = self._is_asked_for(sites, first, last)
-        of_ends = asked & sites["is_donor"], asked & ~sites["is_donor"]
         streams = {
-            own.signal: self._reported(piece, sites, of_end, counts)
-            for own, of_end in zip(self.finders, of_ends, strict=True)
+            own.signal: self._reported(
+                piece, sites, asked & (sites["signals"] == SIGNALS.index(own.signal)), counts
+            )
+            for own in self.finders
         }
         if self.least_intron is not None:
             introns = _introns(sites, found, piece.start)
@@ -139,12 +142,9 @@ class PairedFinder:
         Sites
             Those of :func:`seqmtl.pairs.chain.join_ends`, with ``scores`` of the site models.
         """
-        ends = []
-        for own in self._ends:
-            assert own.log_odds is not None
-            found = own.find_sites(piece, begin, end, BlockCounts())
-            ends.append(found.adding(log_odds=own.log_odds(found["scores"].astype(np.float64))))
-        return join_ends(ends, self.site_lengths, piece.codes, self.layer.coding, piece.start)
+        ends = {own.signal: find_scored(own, piece, begin, end) for own in self._ends}
+        ends |= find_edges(self._edges, piece, begin, end, ends["donor"])
+        return join_ends(ends, piece.codes, self.layer.coding, piece.start)
 
     def _reported(
         self, piece: ContigPiece, sites: Sites, asked: NDArray[np.bool_], counts: BlockCounts

@@ -3,68 +3,124 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._threads import in_order
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import SplitGenome, read_summary
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.paired import ENDS, PairLayer, check_ends
-from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
-from seqmtl.pairs.chain import margin_of, promising, run_chain
+from seqmtl.models.paired import CODONS, EDGES, ENDS, Edge, PairLayer, check_edges, check_ends
+from seqmtl.pairs.candidates import EdgeFinder, cut_regions, end_finders, find_piece
+from seqmtl.pairs.chain import SIGNALS, margin_of, promising, run_chain
 from seqmtl.pairs.coding import Content, coding_content, shared_content
 from seqmtl.pairs.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.pairs.regions import PathLike, known_sites, read_both, shared_organisms, stretches
+from seqmtl.scan.finder import finder_of
 from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
-#: Values of the layer to start from: log of the scale, both shifts, log weight of a switch, scale
-#: of the coding content, shift of exons.
-START = np.array([-0.1, -2.5, 5.0, -7.0, 0.45, 5.0])
-_BOUNDS = [
-    (np.log(0.05), np.log(5.0)), (-25.0, 25.0), (-25.0, 25.0), (-14.0, -1.0), (0.0, 2.0),
-    (-10.0, 15.0),
-]  # fmt: skip
-_SPREAD = np.array([0.2, 1.0, 1.0, 1.0, 0.3, 3.0])  # of organisms around the shared values
+
+class _Number(NamedTuple):
+    """A number of the layer to fit: start, bounds, and the spread of organisms around all."""
+
+    start: float
+    low: float
+    high: float
+    spread: float
+
+
+_SCALE = _Number(-0.1, np.log(0.05), np.log(5.0), 0.2)  # of log-odds, as a logarithm
+#: The numbers of every layer. Others are the log of a scale of an edge with a model, the shift of
+#: a tss or polya, and the switch between transcripts and what is between genes.
+NUMBERS = {
+    "scale": _SCALE,
+    "shift": _Number(-1.6, -25.0, 25.0, 1.0),
+    "coding shift": _Number(5.0, -25.0, 25.0, 1.0),
+    "switch": _Number(-8.5, -14.0, -1.0, 1.0),
+    "coding scale": _Number(0.45, 0.0, 2.0, 0.3),
+    "exon shift": _Number(6.0, -10.0, 15.0, 3.0),
+    "start": _Number(-1.5, -25.0, 25.0, 1.5),
+    "stop": _Number(-5.0, -25.0, 25.0, 1.5),
+}
+_SHIFT_OF_EDGE = _Number(0.0, -25.0, 25.0, 1.5)
+_SWITCH_OF_TRANSCRIPTS = _Number(-9.0, -16.0, -1.0, 1.0)
+_OF_TRANSCRIPTS = EDGES[2:]
+#: Values of a layer to start from.
+START = {name: number.start for name, number in NUMBERS.items()}
+Values = Mapping[str, float]
 _LEVELLED = 100.0  # true sites from which an organism counts about as much as any other
 _ENOUGH = 1_500  # true sites of an organism; no more are fitted to,
 _PIECES = 8  # nor more than so many pieces,
 _SOME = 200  # if these have so many true sites
+_STEP = 1e-3  # of a number, for the slope
 _LOWEST = -30.0  # log posterior of a true site
+_EDGES_LOST = 0.02  # share of the expected edges among the candidates that parses leave out
+_ANY = -1e9  # least log-odds if all count
 _LOST = 0.0003  # share of the expected true sites among the candidates that parses leave out
 
 
-class _Task(NamedTuple):
-    """Candidates and lengths of one organism, and what its shift has besides the shared one.
+class _Learnt(NamedTuple):
+    """What the training regions of an organism tell: introns, their and exons' lengths, content."""
 
-    `denser` is the log of how much denser true sites are where the layer is not fitted, too.
+    n_introns: int
+    lengths: LengthTable
+    exons: NDArray[np.float64]
+    content: Content
+
+
+class _Task(NamedTuple):
+    """Candidates of an organism, what training told, and what its shift has besides the shared one.
+
+    `denser` is the log of how much denser true sites are where the layer is not fitted, too;
+    `edges` tell of which there is a model, and the least log-odds.
     """
 
     pieces: list[Sites]
-    lengths: LengthTable
-    content: Content
+    learnt: _Learnt
     offset: float
-    n_introns: int
     n_sites: int
     denser: float
     least: tuple[float, float]
-    exons: NDArray[np.float64]
+    edges: Mapping[str, tuple[bool, float]]
 
-    def layer(self, values: NDArray[np.float64]) -> PairLayer:
+    def layer(self, values: Values) -> PairLayer:
         """Return the layer with these values."""
-        scale = float(np.exp(values[0]))
-        shift, coding_shift = (float(own + scale * self.offset) for own in values[1:3])
+        scale = float(np.exp(values["scale"]))
+        shift, coding_shift = (
+            values[name] + scale * self.offset for name in ("shift", "coding shift")
+        )
+        edges = tuple(
+            Edge(kind, np.exp(values[_scale_of(kind)]) if has_model else 0.0, values[kind], least)
+            for kind, (has_model, least) in self.edges.items()
+        )
+        has_transcripts = any(kind in _OF_TRANSCRIPTS for kind in self.edges)
+        n_introns, lengths, exons, content = self.learnt
         return PairLayer(
-            scale, shift, coding_shift, float(values[3]), float(values[4]), self.lengths.shortest,
-            self.lengths.introns, self.content.table, self.n_introns, self.content.n_bases,
-            self.n_sites, 1.0, self.lengths.decay, self.least, self.exons,
-            float(values[5]),
+            scale, shift, coding_shift, values["switch"], values["coding scale"],
+            lengths.shortest, lengths.introns, content.table, n_introns, content.n_bases,
+            self.n_sites, 1.0, lengths.decay, self.least, exons,
+            values["exon shift"], edges, values["transcripts"] if has_transcripts else 0.0,
         )  # fmt: skip
+
+
+def _scale_of(kind: str) -> str:
+    """Return the name of the number that is the scale of an edge."""
+    return f"scale of {kind}"
+
+
+def _numbers(edges: Iterable[str]) -> dict[str, _Number]:
+    """Return the numbers of a layer with models of these edges."""
+    edges = [*edges]
+    found = NUMBERS | {_scale_of(kind): _SCALE for kind in edges}
+    found |= {kind: _SHIFT_OF_EDGE for kind in edges}
+    is_of_transcripts = any(kind in _OF_TRANSCRIPTS for kind in edges)
+    return found | ({"transcripts": _SWITCH_OF_TRANSCRIPTS} if is_of_transcripts else {})
 
 
 def fit_layer(
@@ -74,6 +130,7 @@ def fit_layer(
     acceptors: PathLike,
     *,
     split: str = "valid",
+    edges: Mapping[str, MultiTaskModel] | None = None,
 ) -> dict[str, PairLayer]:
     """Fit the layer of every organism: lengths, scales and shifts.
 
@@ -95,6 +152,9 @@ def fit_layer(
         Their datasets.
     split : {"valid", "test", "train"}
         Regions to fit on. Scores on the training regions are too good, and so would be the layer.
+    edges : mapping of str to MultiTaskModel, optional
+        Calibrated models of edges of genes by signal: start, stop, tss, polya. An organism that one
+        lacks goes without. Default: any ATG and stop codon may begin and end coding sequence.
 
     Raises
     ------
@@ -102,7 +162,9 @@ def fit_layer(
         If models and datasets do not fit together, no organism has a true site in `split`, or the
         annotation has no introns.
     """
+    edges = {} if edges is None else edges
     check_ends(donor, acceptor)
+    check_edges(edges)
     names = shared_organisms(donors, acceptors)
     order = {donor.match(name): name for name in names}
     if missing := [name for name in donor.tasks if name not in order]:
@@ -131,8 +193,9 @@ def fit_layer(
     ]
     tasks = {
         task: _read_task(
-            (donor, acceptor), (donors, acceptors), task, order[task], split, lengths[task],
-            (tables[task], exons[task]), content,
+            {"donor": donor, "acceptor": acceptor, **edges}, (donors, acceptors),
+            (task, order[task]), split,
+            _Learnt(lengths[task].size, tables[task], exons[task], content),
         )
         for task, content in zip(
             donor.tasks, shared_content(contents, relatedness), strict=True
@@ -140,58 +203,68 @@ def fit_layer(
     }  # fmt: skip
     if not any(task.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
-    values = _fit(tasks)
+    values = _fit(tasks, _numbers(edges))
     return {name: _moved(task.layer(values[name]), task.denser) for name, task in tasks.items()}
 
 
 def _read_task(
-    models: tuple[MultiTaskModel, MultiTaskModel],
+    models: Mapping[str, MultiTaskModel],
     paths: tuple[PathLike, PathLike],
-    task: str,
-    name: str,
+    names: tuple[str, str],
     split: str,
-    lengths: NDArray[np.int64],
-    densities: tuple[LengthTable, NDArray[np.float64]],
-    content: Content,
+    learnt: _Learnt,
 ) -> _Task:
-    """Return what the layer of an organism, called `name` in the datasets, is fitted to."""
-    train, (table, exons) = read_both(*paths, name, "train"), densities
+    """Return what the layer of an organism is fitted to; `names` are of the models and datasets."""
+    (task, name), table, content = names, learnt.lengths, learnt.content
+    train = read_both(*paths, name, "train")
     probe = PairLayer(1, 0, 0, 0, 0, *table[:2], content.table, decay=table.decay)
     held = read_both(*paths, name, split)
-    finders = end_finders(models, paths, task)
+    ends = [models[end] for end in ENDS]
+    finders = end_finders(ends, paths, task)
+    edges = [edge for edge in EDGES if edge in models and task in models[edge].tasks]
+    edge_finders = [
+        EdgeFinder(edge, _ANY, finder_of(models[edge], task) if edge in edges else None)
+        for edge in EDGES if edge in (*CODONS, *edges)
+    ]  # fmt: skip
     pieces: list[Sites] = []
     n_sites, n_donors, n_bases, bounds = 0, 0, 0, cut_regions(held[0], margin_of(probe))
     for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
-        pieces.append(find_piece(finders, held, bounds[k], content.table))
+        pieces.append(find_piece(finders, held, bounds[k], content.table, edge_finders))
+        if len(pieces) == 1:  # every base may be a candidate, so those that are not promising go
+            edge_finders = [
+                own._replace(least=_least(pieces, own.signal, _EDGES_LOST)) if own.finder else own
+                for own in edge_finders
+            ]
         n_bases += bounds[k].last - bounds[k].first
         is_true = pieces[-1]["labels"] > 0
         n_sites += int(is_true.sum())
-        n_donors += int((is_true & pieces[-1]["is_donor"]).sum())
+        n_donors += int((is_true & (pieces[-1]["signals"] == 0)).sum())
         if n_sites >= _ENOUGH or (len(pieces) >= _PIECES and n_sites >= _SOME):
             break
-    offset = sum(_offset(model, path, name) for model, path in zip(models, paths, strict=True))
+    offset = sum(_offset(model, path, name) for model, path in zip(ends, paths, strict=True))
     logger.info(
         "%s: %d introns and %d coding bases in train, %d true %ss and %d true %ss in %s",
-        task, lengths.size, content.n_bases, n_donors, ENDS[0], n_sites - n_donors, ENDS[1], split,
+        task, learnt.n_introns, content.n_bases, n_donors, ENDS[0], n_sites - n_donors, ENDS[1],
+        split,
     )  # fmt: skip
     density = np.sum([_count_sites(own) for own in (train, held)], axis=0)
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
-    least = _least(pieces)
-    pieces = [piece.take(promising(piece, least)) for piece in pieces]
-    return _Task(pieces, table, content, offset, lengths.size, n_sites, denser, least, exons)
+    found = _Task(
+        pieces, learnt, offset, n_sites, denser,
+        (_least(pieces, ENDS[0], _LOST), _least(pieces, ENDS[1], _LOST)),
+        {own.signal: (own.finder is not None, own.least) for own in edge_finders},
+    )  # fmt: skip
+    layer = found.layer({name: own.start for name, own in _numbers(edges).items()})
+    return found._replace(pieces=[piece.take(promising(piece, layer)) for piece in pieces])
 
 
-def _least(pieces: Sequence[Sites]) -> tuple[float, float]:
-    """Return the log-odds of donors and acceptors below which hardly a true site is expected."""
-    found = []
-    for is_donor in (True, False):
-        logs = np.sort(
-            np.concatenate([own["log_odds"][own["is_donor"] == is_donor] for own in pieces])
-        )
-        below = np.cumsum(1 / (1 + np.exp(-logs)))
-        row = int(np.searchsorted(below, _LOST * below[-1])) if logs.size else 0
-        found.append(float(logs[row]) if row else -1e9)
-    return found[0], found[1]
+def _least(pieces: Sequence[Sites], signal: str, lost: float) -> float:
+    """Return the log-odds below which so small a share of the true sites is expected."""
+    number = SIGNALS.index(signal)
+    logs = np.sort(np.concatenate([own["log_odds"][own["signals"] == number] for own in pieces]))
+    below = np.cumsum(1 / (1 + np.exp(-logs)))
+    row = int(np.searchsorted(below, lost * below[-1])) if logs.size else 0
+    return float(logs[row]) if row else _ANY
 
 
 def _count_sites(held: tuple[SplitGenome, SplitGenome]) -> tuple[int, int]:
@@ -215,14 +288,16 @@ def log_likelihood(pieces: Sequence[Sites], layer: PairLayer) -> float:
     return total
 
 
-def _fit(tasks: Mapping[str, _Task]) -> dict[str, NDArray[np.float64]]:
+def _fit(tasks: Mapping[str, _Task], numbers: Mapping[str, _Number]) -> dict[str, Values]:
     """Return the values of each organism: first the shared ones, then its deviation from them."""
     from scipy.optimize import minimize
 
     used = [task for task in tasks.values() if task.n_sites]
+    start, low, high, spread = np.array([*numbers.values()]).T
 
     def loss(values: NDArray[np.float64], task: _Task) -> float:
-        return -log_likelihood(task.pieces, task.layer(values))
+        named = dict(zip(numbers, values.tolist(), strict=True))
+        return -log_likelihood(task.pieces, task.layer(named))
 
     def prior(values: NDArray[Any], centre: NDArray[Any], spread: NDArray[Any]) -> float:
         return 0.5 * float((((values - centre) / spread) ** 2).sum())
@@ -232,21 +307,33 @@ def _fit(tasks: Mapping[str, _Task]) -> dict[str, NDArray[np.float64]]:
             loss(values, task) * (_LEVELLED / (_LEVELLED + task.n_sites) if len(used) > 1 else 1.0)
             for task in used
         ]
-        return sum(losses) + prior(values, START, 5 * _SPREAD)
+        return sum(losses) + prior(values, start, 5 * spread)
 
     def own_loss(values: NDArray[np.float64], task: _Task) -> float:
-        return loss(values, task) + prior(values, shared, _SPREAD)
+        return loss(values, task) + prior(values, shared, spread)
 
     def best(loss: Callable[[NDArray[np.float64]], float], start: NDArray[np.float64]) -> Any:
-        options = {"eps": 1e-3, "ftol": 1e-5, "maxiter": 50}
-        return minimize(loss, start, method="L-BFGS-B", bounds=_BOUNDS, options=options).x
+        def with_slope(values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            steps = np.where(values + _STEP > high, -_STEP, _STEP)
+            points = [values, *(values + np.diag(steps))]
+            at, *beside = in_order(loss, points)
+            return at, (np.array(beside) - at) / steps
 
-    shared = best(shared_loss, START)
+        options = {"ftol": 1e-4, "maxiter": 50}
+        bounds = list(zip(low, high, strict=True))
+        found = minimize(
+            with_slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        )
+        return found.x
+
+    shared = best(shared_loss, start)
     found = dict.fromkeys(tasks, shared)
     for name, task in tasks.items() if len(used) > 1 else ():
         if task.n_sites:
             found[name] = best(partial(own_loss, task=task), shared)
-    return found
+    return {
+        name: dict(zip(numbers, values.tolist(), strict=True)) for name, values in found.items()
+    }
 
 
 def _offset(model: MultiTaskModel, path: PathLike, organism: str) -> float:

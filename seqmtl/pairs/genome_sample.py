@@ -12,7 +12,8 @@ from seqmtl._threads import in_order
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
 from seqmtl.io.genome import ContigPiece, contig_lengths, open_pieces
-from seqmtl.models.paired import PairLayer
+from seqmtl.models.paired import ENDS, PairLayer
+from seqmtl.pairs.candidates import edge_finders, find_edges
 from seqmtl.pairs.chain import Posteriors, join_ends, run_chain
 from seqmtl.pairs.regions import SITE_LENGTH
 from seqmtl.scan.filters import BlockCounts
@@ -157,16 +158,23 @@ class Candidates(NamedTuple):
         Returns
         -------
         list of (Sites, Posteriors)
-            By stretch. Sites have ``is_donor`` and ``places``, which count from the first base of
+            By stretch. Sites have ``signals`` and ``places``, which count from the first base of
             the stretch; their starts count from that of the buffer.
         """
 
         def one(k: int) -> tuple[Sites, Posteriors]:
             codes, origin = self.sample.stretch(k), int(self.sample.bounds[k, 0])
-            sites = join_ends(self.ends[k], (SITE_LENGTH,) * 2, codes, layer.coding, origin)
+            ends = dict(zip(ENDS, self.ends[k], strict=True))
+            piece = ContigPiece("", origin, codes, True)
+            edges = edge_finders(layer, {}, "")
+            ends |= find_edges(edges, piece, origin, origin + codes.size, ends["donor"])
+            sites = join_ends(ends, codes, layer.coding, origin)
             found = run_chain(sites, layer, min_probability)
-            kept = {name: sites[name] for name in ("is_donor", "places", "log_odds")}
-            return Sites(sites.starts, sites.is_reverse, kept), found
+            rows = np.flatnonzero(sites["signals"] < len(ENDS))
+            number = np.cumsum(sites["signals"] < len(ENDS)) - 1
+            kept = {name: sites[name][rows] for name in ("signals", "places", "log_odds")}
+            found = found._replace(sites=found.sites[rows], introns=number[found.introns])
+            return Sites(sites.starts[rows], sites.is_reverse[rows], kept), found
 
         return list(in_order(one, range(len(self.ends))))
 

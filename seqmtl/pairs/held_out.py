@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.models.paired import ENDS, PairedModel
-from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
+from seqmtl.pairs.candidates import cut_regions, edge_finders, end_finders, find_piece
 from seqmtl.pairs.chain import margin_of, run_chain, to_log_odds
 from seqmtl.pairs.regions import PathLike, read_both, shared_organisms
 from seqmtl.scan.held_out import IN_MASK, block_edges
@@ -84,16 +84,17 @@ def score_paired(
         task = model.match(name)
         finders = end_finders((model.donor, model.acceptor), (donors, acceptors), task)
         layer, held = model.layer_of(task), read_both(donors, acceptors, name, split)
+        of_edges = edge_finders(layer, model.edges, task)
         edges, n_masked = block_edges(held[0].regions), 0
         for bounds in cut_regions(held[0], margin_of(layer)):
-            piece = find_piece(finders, held, bounds, layer.coding)
+            piece = find_piece(finders, held, bounds, layer.coding, of_edges)
             is_own = (piece.starts >= bounds.first) & (piece.starts < bounds.last)
             n_masked += int((is_own & is_inside(piece.starts, held[0].masked)).sum())
             blocks = np.searchsorted(edges, bounds.begin + piece["places"], "right")
             log_p = run_chain(piece, layer).sites
             piece = piece.adding(blocks=blocks, log_p=log_p).take(piece["labels"] != 0)
             for end, found in parts.items():
-                found.append(_scores(piece.take(piece["is_donor"] == (end == "donor")), task))
+                found.append(_scores(piece.take(piece["signals"] == ENDS.index(end)), task))
         if n_masked:
             logger.info("%s: %d %s", name, n_masked, IN_MASK)
     return {

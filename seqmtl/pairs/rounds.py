@@ -62,7 +62,7 @@ def expected_sites(weighed: Weighed) -> tuple[float, float]:
     """Return the expected number of donors and of acceptors."""
     sums = np.zeros(2)
     for sites, found in weighed:
-        sums += np.bincount(~sites["is_donor"], np.exp(found.sites), minlength=2)
+        sums += np.bincount(sites["signals"], np.exp(found.sites), minlength=2)
     return float(sums[0]), float(sums[1])
 
 
@@ -76,7 +76,7 @@ def sure_sites(weighed: Weighed) -> tuple[int, int]:
     """Return the number of donors and of acceptors that are called."""
     n = np.zeros(2, dtype=np.int64)
     for sites, found in weighed:
-        n += np.bincount(~sites["is_donor"][np.exp(found.sites) >= SURE], minlength=2)
+        n += np.bincount(sites["signals"][np.exp(found.sites) >= SURE], minlength=2)
     return int(n[0]), int(n[1])
 
 

@@ -44,7 +44,7 @@ from seqmtl._messages import messages_from
 from seqmtl.dataset.known_introns import KnownIntrons
 from seqmtl.models.adaptation import learn_parts
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.paired import ENDS, PairedModel, PairLayer
+from seqmtl.models.paired import CODONS, ENDS, Edge, PairedModel, PairLayer
 from seqmtl.models.relatives import extend, place
 from seqmtl.pairs.coding import Content, Stretch, coding_content
 from seqmtl.pairs.doubts import RIGHT, find_doubts
@@ -109,15 +109,15 @@ class _State:
 
     def layer(self, ceiling: float = 1.0) -> PairLayer:
         """Return the layer above the site models."""
-        scale = float(np.exp(START[0]))
+        scale = float(np.exp(START["scale"]))
         offset = sum(
             0.5 * _logit(p) - own for p, own in zip(self.shares, self.assumed, strict=True)
         )
         return PairLayer(
-            scale, float(START[1] + scale * offset), float(START[2] + scale * offset),
-            float(START[3]), float(START[4]), self.lengths.shortest, self.lengths.introns,
+            scale, START["shift"] + scale * offset, START["coding shift"] + scale * offset,
+            START["switch"], START["coding scale"], self.lengths.shortest, self.lengths.introns,
             self.content.table, self.n_introns, self.content.n_bases, 0, ceiling,
-            self.lengths.decay,
+            self.lengths.decay, edges=tuple(Edge(kind, 0.0, START[kind], -1e9) for kind in CODONS),
         )  # fmt: skip
 
 
@@ -232,7 +232,7 @@ class Unlabelled:
             weighed = self._candidates.weigh(self.state.layer(), LIKELY)
             before, n = self.state.shares, np.zeros(2)
             for sites, _found in weighed:
-                n += np.bincount(~sites["is_donor"], minlength=2)
+                n += np.bincount(sites["signals"], minlength=2)
             now = np.maximum(np.array(expected_sites(weighed)) / np.maximum(n, 1), 1e-6)
             self.state = replace(self.state, shares=(float(now[0]), float(now[1])))
             if np.abs(np.log(now / before)).max() < _SETTLED:
@@ -283,7 +283,7 @@ class Unlabelled:
                 for (sites, found), own in zip(self.weighed, self.sample.fold, strict=True)
             )
             sure = sure.take(_first_copies(self.sample.codes, sure))
-            n = min(np.bincount(sure["is_donor"], minlength=2))
+            n = min(np.bincount(sure["signals"], minlength=2))
             if n * (1 - self.rounds[-1].backwards) < least:
                 return False
         return True
@@ -332,8 +332,9 @@ class Unlabelled:
             for is_reverse in (False, True):
                 own = called.take(called.is_reverse == is_reverse)
                 places = codes.size - own["places"] if is_reverse else own["places"]
-                order = np.lexsort([own["is_donor"], places])
-                strands.append((places[order], own["is_donor"][order]))
+                is_donor = own["signals"] == 0
+                order = np.lexsort([is_donor, places])
+                strands.append((places[order], is_donor[order]))
             stretches.append(Stretch(codes, strands))
         return stretches
 
@@ -377,7 +378,7 @@ class Unlabelled:
         for k, (sites, posteriors) in enumerate(self.weighed):
             own = sites.adding(
                 fold=np.full(len(sites), self.sample.fold[k]), p=np.exp(posteriors.sites)
-            ).take(sites["is_donor"] == (end == ENDS[0]))
+            ).take(sites["signals"] == ENDS.index(end))
             is_known = self._is_known(own)
             is_site = (own["p"] >= _SITE) & (not self._is_alone)
             n, n_true = n + len(own), n_true + is_known.sum() + own["p"][is_site & ~is_known].sum()
@@ -456,19 +457,19 @@ def _rows_known(
     if known is None:
         return lambda sites: np.zeros(len(sites), dtype=np.bool_)
     keys, genome = [], known.genome
-    for is_donor, sites in ((True, known.donors), (False, known.acceptors)):
+    for signal, sites in enumerate((known.donors, known.acceptors)):
         for (name, begin), (first, last) in zip(
             sample.origins, sample.bounds.tolist(), strict=True
         ):
             starts = sites.starts - int(genome.starts[genome.index(name)]) - begin + first
             inside = (starts >= first) & (starts < last)
-            keys.append(_keys(starts[inside], sites.is_reverse[inside], is_donor))
+            keys.append(_keys(starts[inside], sites.is_reverse[inside], signal))
     every = np.concatenate(keys)
-    return lambda sites: np.isin(_keys(sites.starts, sites.is_reverse, sites["is_donor"]), every)
+    return lambda sites: np.isin(_keys(sites.starts, sites.is_reverse, sites["signals"]), every)
 
 
-def _keys(starts: NDArray[np.int64], is_reverse: Any, is_donor: Any) -> NDArray[np.int64]:
-    return starts * 4 + np.asarray(is_reverse) * 2 + np.asarray(is_donor)
+def _keys(starts: NDArray[np.int64], is_reverse: Any, signals: Any) -> NDArray[np.int64]:
+    return starts * 4 + np.asarray(is_reverse) * 2 + np.asarray(signals)
 
 
 def _first_copies(codes: NDArray[np.uint8], sites: Sites) -> NDArray[np.int64]:

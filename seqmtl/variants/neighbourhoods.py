@@ -83,7 +83,7 @@ class Neighbourhood:
         begin = max(0, first - self._window)
         piece = ContigPiece("", begin, codes[begin : last + self._window], True)
         sites = self._finder.candidates(piece, first, last)
-        sites = sites.take(promising(sites, self._finder.layer.least))
+        sites = sites.take(promising(sites, self._finder.layer))
         return sites.adding(places=sites["places"] + begin)
 
     def _weigh(self, sites: Sites) -> Weighed:

@@ -119,7 +119,7 @@ class PairedEffectScorer(AlleleScorer):
         ):
             strands = sites.is_reverse.astype(int)
             at = sites.starts + last * strands - zone + self._flank
-            rows = (sites["is_donor"] == (k == 0)) & (at >= 0) & (at < n + 2 * self._flank)
+            rows = (sites["signals"] == k) & (at >= 0) & (at < n + 2 * self._flank)
             where = strands[rows], at[rows] + place
             P[where] = np.round(np.exp(found.sites[rows]), _DECIMALS)
             scores[where] = to_log_odds(found.sites[rows])
@@ -135,7 +135,7 @@ class PairedEffectScorer(AlleleScorer):
         sites, found = weighed
         start = first - (self._finder.site_lengths[k] - 1) * strand
         is_here = (sites.starts == start) & (sites.is_reverse == strand)
-        is_here &= sites["is_donor"] == (k == 0)
+        is_here &= sites["signals"] == k
         here = np.flatnonzero(is_here[found.introns].any(axis=1))
         if not here.size:
             return np.nan, np.nan, np.nan
