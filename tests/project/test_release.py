@@ -78,10 +78,29 @@ def test_links_of_the_readme_work_where_it_is_shown_alone():
     assert all(link.startswith(("https://", "#")) for link in links)
 
 
+def _newest():
+    """The version of the newest changes."""
+    found = re.search(r"^## \[?(\d+\.\d+\.\d+)", _text("CHANGELOG.md"), flags=re.MULTILINE)
+    return found[1]
+
+
 def test_the_newest_changes_are_those_of_the_version():
-    newest = re.search(r"^## \[?(\d+\.\d+\.\d+)", _text("CHANGELOG.md"), flags=re.MULTILINE)
-    own = Version(seqmtl.__version__)
-    assert Version(newest[1]) == own or (own.is_prerelease and own < Version(newest[1]))
+    newest, own = Version(_newest()), Version(seqmtl.__version__)
+    assert newest == own or (own.is_prerelease and own < newest)
+
+
+def test_pipelines_and_the_recipe_are_of_the_newest_version():
+    asked = re.compile(r'(?:seqmtl(?::| ?=)|@TOOL_VERSION@">|set version = ")(\d[\w.]*)')
+    found = {
+        path: asked.findall(path.read_text(encoding="utf-8"))
+        for folder in ("examples/pipelines", "recipes")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".nf", ".xml", ".yml", ".yaml"}
+    }
+    assert {version for versions in found.values() for version in versions} == {_newest()}
+    naming = ("main.nf", "environment.yml", "seqmtl.yaml", "config.yaml", "macros.xml", "meta.yaml")
+    for path, versions in found.items():
+        assert bool(versions) == (path.name in naming and path.parent.name != "nextflow"), path
 
 
 def test_what_is_not_installed_has_a_version_too():
