@@ -62,6 +62,24 @@ def test_there_is_one_address_and_one_list_of_authors():
     assert re.findall(r"(?:home|dev_url): (.*)", recipe) == [ADDRESS, ADDRESS]
 
 
+def test_papers_have_one_doi_wherever_they_are_cited():
+    entries = _text("paper/paper.bib").split("\n@")
+    titles = {
+        found[1]: re.sub(r"[{}]", "", re.search(r"title = \{(.*)\}", entry)[1]).lower()
+        for entry in entries
+        if (found := re.search(r"doi = \{(.*)\}", entry))
+    }
+    assert all(re.fullmatch(r"10\.\d{4,}/\S+", doi) for doi in titles)
+    cited = _text("CITATION.cff").split("references:")[1].split("  - type:")[1:]
+    dois = [re.search(r"doi: (.*)", paper)[1] for paper in cited]
+    assert [re.search(r'title: "(.*)"', paper)[1].lower() for paper in cited] == [
+        titles[doi] for doi in dois
+    ]
+    assert (
+        re.findall(r'type="doi">(.*?)<', _text("examples/pipelines/galaxy/macros.xml")) == dois[1:]
+    )
+
+
 def test_links_of_the_readme_work_where_it_is_shown_alone():
     shown = _text("README.md")
     settings = SETTINGS["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
