@@ -216,7 +216,7 @@ class TestRelatives:
         (tmp_path / "names.dmp").write_text(names)
         kernel = TaskKernel.individual(["Musca a", "Vermis a", "Herba a"])
         found = place(kernel, kernel.names, "gnat", like="Musca b", tree=tmp_path)
-        assert found[3:] == ("Musca a", 2)
+        assert found[3:] == ("Musca a", 2, ("Musca a",))
         assert found.weights[0] > found.weights[1] >= found.weights[2] > 0
         expected = place(
             kernel, kernel.names, "gnat", like="Musca b",
