@@ -257,5 +257,5 @@ def test_one_genome_needs_a_fasta_and_takes_one_model(folder, tmp_path, seqmtl):
     told = seqmtl(f"scan {model} {out}", 2).err
     assert "the following arguments are required: FASTA" in told
     seqmtl(f"scan {model} --organism man {fasta} {out}")
-    told = seqmtl(f"scan {model} {fasta} {fasta} {out}", 1).err
+    told = seqmtl(f"scan {model} {fasta} {fasta} {out}", 2).err
     assert "several models are for many genomes; give --genomes" in told
