@@ -18,13 +18,18 @@ _TEXT = """\
   seqmtl train acceptors -o acc.seqmtl; seqmtl calibrate acc.seqmtl acceptors -o acc.seqmtl
   seqmtl pair donor.seqmtl acc.seqmtl donors acceptors -o splice.seqmtl
   seqmtl evaluate splice.seqmtl donors acceptors
+  seqmtl pair donor.seqmtl acc.seqmtl donors acceptors --edge start.seqmtl --edge stop.seqmtl \
+      -o genes.seqmtl
 
 An acceptor without a donor at the distance of an intron is no acceptor, and most introns are
 between stretches of coding sequence that are in frame. The new model holds both models and a layer
 above them: every parse of a contig into coding sequence and introns is weighed by the log-odds of
-its sites, by the lengths of its introns, and by its codons; the probability of a site is the share
-of the parses with it. Lengths and coding content are learnt from the training regions; six numbers
-per organism are fitted on the validation regions, which neither model has seen.
+its sites, by the lengths of its introns, and by its codons, from a start codon to a stop codon; the
+probability of a site is the share of the parses with it. Lengths and coding content are learnt from
+the training regions; eight numbers per organism are fitted on the validation regions, which neither
+model has seen. Models of starts and stops (trained and calibrated like the others, on datasets of
+annotations with CDS) tell which codons, and find more; those of tss and polya tell where
+transcripts begin and end. scan then reports these signals, too.
 
 Only regions in the same split of both datasets are used. They have the same splits if they come
 from one configuration with annotations; or name the contigs under [organisms.NAME.split].

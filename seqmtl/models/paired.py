@@ -274,6 +274,11 @@ class PairedModel(Model):
         """
         return self.layer[self.match(organism)]
 
+    def signals_of(self, organism: str) -> list[str]:
+        """Return the signals of an organism that have models: donor, acceptor, and edges."""
+        edges = [edge.signal for edge in self.layer_of(organism).edges]
+        return [*ENDS, *(signal for signal in edges if signal in self.edges)]
+
     @property
     def site_models(self) -> dict[str, MultiTaskModel]:
         """Models by signal: donor, acceptor, and those of the edges."""
@@ -488,8 +493,8 @@ def check_edges(models: Mapping[str, MultiTaskModel]) -> None:
         is_scanning = model.can_scan and model.kind == "classification"
         if signal not in EDGES or not is_scanning or model.site.kind != signal:
             raise SeqmtlError(
-                f"the model of {signal} sites must be a classifier of {', '.join(EDGES)} sites, "
-                f"but its signal is {model.site.kind!r}"
+                f"an edge of genes must be a classifier of {', '.join(EDGES[:-1])} or {EDGES[-1]} "
+                f"sites in DNA windows, but its signal is {signal!r}"
             )
 
 

@@ -89,6 +89,7 @@ def score_paired(
         for bounds in cut_regions(held[0], margin_of(layer)):
             piece = find_piece(finders, held, bounds, layer.coding, of_edges)
             is_own = (piece.starts >= bounds.first) & (piece.starts < bounds.last)
+            is_own &= piece["signals"] < len(ENDS)
             n_masked += int((is_own & is_inside(piece.starts, held[0].masked)).sum())
             blocks = np.searchsorted(edges, bounds.begin + piece["places"], "right")
             log_p = run_chain(piece, layer).sites

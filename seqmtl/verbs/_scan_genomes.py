@@ -261,7 +261,10 @@ def _take(plan: Plan, scan: str, taken: dict[str, str]) -> None:
         If another scan writes one of them.
     """
     request = plan.request
-    files = [str(request.json), *plan.files(request.output)]
+    files = [
+        str(request.json),
+        *(file for own in plan.outputs.items() for file in plan.files(*own)),
+    ]
     note_input(str(request.genome))
     for path in files:
         note_output(path)

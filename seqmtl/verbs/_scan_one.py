@@ -156,14 +156,16 @@ class Plan:
         if self.file_format in _OF_PAIRS and request.min_probability is None:
             self.request = request.changed(min_probability=_LEAST_PROBABILITY)
 
-    @property
-    def signals(self) -> tuple[str, ...]:
-        """Signals that have files of their own."""
-        return ENDS if self.is_paired else ("",)
+    def signals(self, organism: str) -> tuple[str, ...]:
+        """Return the signals that have files of their own."""
+        if not self.is_paired:
+            return ("",)
+        return ENDS if self.is_unlabelled else tuple(self.model.signals_of(organism))
 
-    def files(self, output: str) -> list[str]:
+    def files(self, organism: str, output: str) -> list[str]:
         """Return the files of one of the outputs."""
-        return output_paths(output, self.file_format, self.request.strand, self.signals)
+        signals = self.signals(organism)
+        return output_paths(output, self.file_format, self.request.strand, signals)
 
     def value(self, organism: str) -> str:
         """Return what tracks hold: what was asked for, or probabilities if they hold."""
@@ -232,7 +234,8 @@ def scan_one(
             started = time.perf_counter()
             summary = _write(plan, organism, finder, track, runs)
             seconds = time.perf_counter() - started
-            scans.append(_finished(organism, plan.files(path), plan.file_format, summary, seconds))
+            files = plan.files(organism, path)
+            scans.append(_finished(organism, files, plan.file_format, summary, seconds))
     if request.json:
         _write_summary(plan, scans, fingerprint)
     return scans
@@ -243,8 +246,10 @@ def _check_files(plan: Plan) -> None:
     output, summary = plan.request.output, plan.request.json
     if summary == "-" and output == "-":
         raise UsageError("sites and summary cannot both go to standard output; name a file")
-    check_seekable("" if output == "-" else output, plan.file_format, len(plan.signals))
-    check_outputs(*(file for path in plan.outputs.values() for file in plan.files(path)), summary)
+    n_signals = max(len(plan.signals(organism)) for organism in plan.outputs)
+    check_seekable("" if output == "-" else output, plan.file_format, n_signals)
+    files = [file for own in plan.outputs.items() for file in plan.files(*own)]
+    check_outputs(*files, summary)
 
 
 def _lengths(plan: Plan) -> dict[str, int] | None:

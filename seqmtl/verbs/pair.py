@@ -6,11 +6,13 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 
 if TYPE_CHECKING:
+    from seqmtl.models.model import MultiTaskModel
     from seqmtl.models.paired import PairedModel
 
 logger = logging.getLogger("seqmtl")
@@ -25,6 +27,11 @@ class Pair(_options.Threads):
     donors: str = required("dataset of donors", metavar="DONORS", is_positional=True)
     acceptors: str = required("dataset of acceptors", metavar="ACCEPTORS", is_positional=True)
     output: str = required("-o", "model file", metavar="MODEL", role="how")
+    edge: tuple[str, ...] = option(
+        "calibrated model of edges of genes: start, stop, tss or polya; may be repeated",
+        metavar="MODEL",
+        is_repeated=True,
+    )
     split: str = option(
         "split to fit on; never train, whose sites the models know",
         choices=("valid", "test"),
@@ -46,14 +53,43 @@ class Pair(_options.Threads):
 
         check_outputs(self.output, self.json)
         donor, acceptor = MultiTaskModel.load(self.donor), MultiTaskModel.load(self.acceptor)
-        layer = fit_layer(donor, acceptor, self.donors, self.acceptors, split=self.split)
+        edges = _edges(self.edge, donor.tasks)
+        data = (self.donors, self.acceptors)
+        layer = fit_layer(donor, acceptor, *data, split=self.split, edges=edges)
         training = {"split": self.split, "command": self.command}
-        model = PairedModel(donor, acceptor, layer, training)
+        model = PairedModel(donor, acceptor, layer, training, edges)
         model.save(self.output)
         facts = model.layer_facts()
         write_json(self.json, {"schema_version": 1, "tasks": facts})
         logger.info("%s: %d organisms", self.output, len(facts))
         return model
+
+
+def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, MultiTaskModel]:
+    """Read models of edges of genes, by signal in the order of the layer."""
+    from seqmtl.models.model import MultiTaskModel
+    from seqmtl.models.paired import EDGES, check_edges
+
+    found: dict[str, MultiTaskModel] = {}
+    for path in paths:
+        model = MultiTaskModel.load(path)
+        signal = model.site.kind if model.can_scan else "site"
+        if signal in found:
+            raise UsageError(f"{path} is a second model of {signal} sites; give one of each signal")
+        found[signal] = model
+        try:
+            check_edges({signal: model})
+        except SeqmtlError as error:
+            raise SeqmtlError(f"{path}: {error}") from error
+        if lacking := [name for name in organisms if name not in model.tasks]:
+            logger.warning(
+                "%s has no %s, so its edges are not used there", path, ", ".join(lacking)
+            )
+        if missing := [name for name in model.tasks if name not in model.curves]:
+            logger.warning(
+                "%s is not calibrated for %s; run seqmtl calibrate", path, ", ".join(missing)
+            )
+    return {signal: found[signal] for signal in EDGES if signal in found}
 
 
 pair = verb(Pair)

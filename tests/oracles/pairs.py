@@ -3,16 +3,32 @@
 import numpy as np
 
 from seqmtl.io.genome import load_genome
+from seqmtl.models.paired import EDGES, ENDS
 from seqmtl.pairs import join_ends, run_chain
 from seqmtl.scan.finder import scanner_of
 from seqmtl.sequences import reverse_complement
 from seqmtl.sequences.sites import Sites
+
+WORDS = {
+    "donor": ["GT"], "acceptor": ["AG"], "start": ["ATG"], "stop": ["TAA", "TAG", "TGA"],
+    "tss": [""], "polya": [""],
+}  # fmt: skip
 
 
 def ends(starts, is_reverse, log_odds):
     """Return candidates of one signal."""
     columns = {"log_odds": np.asarray(log_odds)}
     return Sites(np.asarray(starts), np.asarray(is_reverse, bool), columns)
+
+
+def codons(codes, signal):
+    """Return the start or stop codons of both strands, all alike."""
+    letters = ["".join("ACGTN"[code] for code in own) for own in (codes, reverse_complement(codes))]
+    plus, minus = (
+        [at for at in range(len(own) - 2) if own[at : at + 3] in WORDS[signal]] for own in letters
+    )
+    starts = np.array([*plus, *(len(codes) - 3 - at for at in minus)], dtype=np.int64)
+    return ends(starts, [False] * len(plus) + [True] * len(minus), np.zeros(starts.size))
 
 
 def open_contigs(path):
@@ -25,10 +41,14 @@ def posteriors_of(given, codes, layer):
     """Return the log posteriors of donors, then of acceptors, in the order given."""
     bounds = [0, len(given[0]), len(given[0]) + len(given[1])]
     numbered = [own.adding(number=np.arange(*bounds[k : k + 2])) for k, own in enumerate(given)]
-    joined = join_ends(numbered, (2, 2), codes, layer.coding)
-    found = np.empty(len(joined))
+    every = dict(zip(ENDS, numbered, strict=True))
+    for edge in layer.edges:
+        own = codons(codes, edge.signal)
+        every[edge.signal] = own.adding(number=np.full(len(own), bounds[2]))
+    joined = join_ends(every, codes, layer.coding)
+    found = np.empty(bounds[2] + 1)
     found[joined["number"]] = run_chain(joined, layer).sites
-    return found
+    return found[:-1]
 
 
 def whole_contig(model, organism, codes, least=0.05):
@@ -43,24 +63,32 @@ def exons_of(model, organism, codes, least=1e-3):
 
 def _whole_contig(model, organism, codes, least):
     """Return the probabilities of sites, of introns and of exons."""
-    found, layer = [], model.layer_of(organism)
-    for own, word in ((model.donor, (2, 3)), (model.acceptor, (0, 2))):
+    found, layer = {}, model.layer_of(organism)
+    for signal, own in model.site_models.items():
         columns = []
         for strand in "+-":
             letters = codes if strand == "+" else reverse_complement(codes)
             scores = scanner_of(own, organism).scan_contig(letters)
             starts = np.arange(scores.size) + own.site.offset
-            is_word = (letters[starts] == word[0]) & (letters[starts + 1] == word[1])
-            starts = starts[is_word] if strand == "+" else codes.size - 2 - starts[is_word]
+            length = len(WORDS[signal][0])
+            read = "".join("ACGTN"[code] for code in letters)
+            is_word = np.array(
+                [not length or read[at : at + length] in WORDS[signal] for at in starts], bool
+            )
+            length = length or 1
+            starts = starts[is_word] if strand == "+" else codes.size - length - starts[is_word]
             log_odds = own.log_odds_of(organism)(scores[is_word].astype(float))
             columns.append((starts, np.full(starts.size, strand == "-"), log_odds))
-        found.append(ends(*map(np.concatenate, zip(*columns, strict=True))))
-    joined = join_ends(found, (2, 2), codes, layer.coding)
+        found[signal] = ends(*map(np.concatenate, zip(*columns, strict=True)))
+    alike = [edge.signal for edge in layer.edges if edge.signal not in found]
+    found |= {signal: codons(codes, signal) for signal in alike}
+    joined = join_ends(found, codes, layer.coding)
     posteriors = run_chain(joined, layer, least, least)
-    columns = joined["is_donor"], joined.starts, joined.is_reverse, np.exp(posteriors.sites)
+    columns = joined["signals"], joined.starts, joined.is_reverse, np.exp(posteriors.sites)
     sites = {
-        ("donor" if is_donor else "acceptor", start, "+-"[is_reverse]): p
-        for is_donor, start, is_reverse, p in zip(*(c.tolist() for c in columns), strict=True)
+        ((*ENDS, *EDGES)[signal], start, "+-"[is_reverse]): p
+        for signal, start, is_reverse, p in zip(*(c.tolist() for c in columns), strict=True)
+        if (*ENDS, *EDGES)[signal] in model.site_models
     }
     listed = []
     for rows, values in (

@@ -1,39 +1,83 @@
 """All parses of a contig into coding sequence and introns, one by one, and a plain recursion.
 
-States between sites: 0 is outside coding sequence, (strand, frame) codes. `case` has places,
-strands, is_end, weights, content (a row per site: the factors of coding since the site before, in
-frames 0 to 2 of both strands), intron and exon (functions of the length, 0 where there can be
-none), enter, leave and shifts (outside, inside).
+States between sites: 0 is outside coding sequence, (strand, frame) codes. With transcripts, 0 is
+between them, and (strand, None) in one but outside coding sequence. `case` has places, strands,
+kinds (names below), weights, content (a row per site: the factors of coding since the site before,
+in frames 0 to 2 of both strands), intron and exon (functions of the length, 0 where there can be
+none), enter, leave, transcribe (per base; 0: there are none) and shifts (outside, inside).
 """
 
 import math
 
-STATES = [0] + [(strand, frame) for strand in (0, 1) for frame in range(3)]
+KINDS = ["intron", "exon", "code", "stop coding", "transcribe", "stop transcribing"]  # what begins
+CODING = [(strand, frame) for strand in (0, 1) for frame in range(3)]
+
+
+def _states(case):
+    return [0, *([(0, None), (1, None)] if case["transcribe"] else []), *CODING]
+
+
+def _outside(case, strand):
+    """State next to coding sequence of a strand."""
+    return (strand, None) if case["transcribe"] else 0
+
+
+def _is_coding(state):
+    return state != 0 and state[1] is not None
 
 
 def _moves(case, k, state):
+    """(state after site k, weight, edges taken there) of what can happen since the site before."""
+    moves = []
+    for here, factor in _since(case, k, state):
+        moves.append((here, factor, []))
+        if (beyond := _beyond(case, k, here)) is not None:
+            moves.append((beyond, factor * case["weights"][k], [(k,)]))
+    return moves
+
+
+def _since(case, k, state):
     """(state at site k, weight) of what can happen since the site before."""
     length = case["places"][k] - case["places"][k - 1] if k else 0
     if not length:
         return [(state, 1.0)]
     content = case["content"][k]
-    if state != 0:
+    if _is_coding(state):
         factor = content[3 * state[0] + state[1]]
-        return [(state, factor), (0, case["leave"] * length * (1 + factor) / 2)]
+        left = _outside(case, state[0])
+        return [(state, factor), (left, case["leave"] * length * (1 + factor) / 2)]
     begun = [
-        (own, case["enter"] * length * (1 + content[3 * own[0] + own[1]]) / 2) for own in STATES[1:]
+        (own, case["enter"] * length * (1 + content[3 * own[0] + own[1]]) / 2)
+        for own in CODING
+        if _outside(case, own[0]) == state
     ]
-    return [(0, 1.0), *begun]
+    if case["transcribe"]:
+        others = [0] if state != 0 else [(0, None), (1, None)]
+        begun += [(own, case["transcribe"] * length) for own in others]
+    return [(state, 1.0), *begun]
+
+
+def _beyond(case, k, state):
+    """State after the edge of a gene at site k, or None if there is none in this state."""
+    strand, place = case["strands"][k], case["places"][k]
+    outside, coding = _outside(case, strand), (strand, place % 3)
+    before, after = {
+        "code": (outside, coding),
+        "stop coding": (coding, outside),
+        "transcribe": (0, outside),
+        "stop transcribing": (outside, 0),
+    }.get(case["kinds"][k], (None, None))
+    return after if state == before else None
 
 
 def _after(case, i, j, state):
     """State after an intron from site i to j, or None if there is no such intron."""
-    same = case["strands"][i] == case["strands"][j]
-    if case["is_end"][i] or not case["is_end"][j] or not same:
+    strand = case["strands"][i]
+    if case["kinds"][i] != "intron" or case["kinds"][j] != "exon" or case["strands"][j] != strand:
         return None
-    if state == 0:
-        return 0
-    if state[0] != case["strands"][i]:
+    if not _is_coding(state):
+        return state if state == _outside(case, strand) else None
+    if state[0] != strand:
         return None
     # the reading frame goes on after the intron as if it were cut out
     return state[0], (state[1] + case["places"][j] - case["places"][i]) % 3
@@ -41,17 +85,17 @@ def _after(case, i, j, state):
 
 def _weight(case, i, j, state):
     length = case["places"][j] - case["places"][i]
-    both = case["weights"][i] * case["weights"][j] * case["shifts"][state != 0]
+    both = case["weights"][i] * case["weights"][j] * case["shifts"][_is_coding(state)]
     return both * case["intron"](length)
 
 
 def _exon(case, j, i, state):
     """Additional weight of what lies between an intron that ends at j and one that starts at i."""
-    if case["is_end"][i] or case["strands"][i] != case["strands"][j]:
+    if case["kinds"][i] != "intron" or case["strands"][i] != case["strands"][j]:
         return 0.0
     length = case["places"][i] - case["places"][j]
     weight = case["exon"](length)
-    if state != 0:
+    if _is_coding(state):
         for k in range(j + 1, i + 1):
             if case["places"][k] > case["places"][k - 1]:
                 weight *= case["content"][k][3 * state[0] + state[1]]
@@ -59,15 +103,15 @@ def _exon(case, j, i, state):
 
 
 def all_parses(case):
-    """Yield the weight and the introns of every parse."""
+    """Yield the weight of every parse, and the sites of its introns and edges, in order."""
     n = len(case["places"])
 
     def go_on(k, state, weight, introns):
         if k == n:
             yield weight, introns
             return
-        for here, factor in _moves(case, k, state):
-            yield from go_on(k + 1, here, weight * factor, introns)
+        for here, factor, edges in _moves(case, k, state):
+            yield from go_on(k + 1, here, weight * factor, [*introns, *edges])
             yield from open_at(k, here, weight * factor, introns)
 
     def open_at(k, here, weight, introns):
@@ -80,15 +124,16 @@ def all_parses(case):
                     if (more := _exon(case, j, i, after)) > 0:
                         yield from open_at(i, after, own * more, known)
 
-    for state in STATES:
+    for state in _states(case):
         yield from go_on(0, state, 1.0, [])
 
 
 def log_total(case):
     """Log of the sum over all parses, by a recursion over sites from the left, in logarithms."""
     n = len(case["places"])
-    arriving = [{state: -math.inf for state in STATES} for _ in range(n + 1)]
-    arriving[0] = dict.fromkeys(STATES, 0.0)
+    states = _states(case)
+    arriving = [dict.fromkeys(states, -math.inf) for _ in range(n + 1)]
+    arriving[0] = dict.fromkeys(states, 0.0)
 
     closed = [{} for _ in range(n)]  # parses whose last intron ends at a site
 
@@ -98,9 +143,9 @@ def log_total(case):
         arriving[k][state] = high if low == -math.inf else high + math.log1p(math.exp(low - high))
 
     for k in range(n):
-        here = dict.fromkeys(STATES, -math.inf)
+        here = dict.fromkeys(states, -math.inf)
         for state, value in arriving[k].items():
-            for other, factor in _moves(case, k, state):
+            for other, factor, _ in _moves(case, k, state):
                 own = value + math.log(factor)
                 high, low = max(here[other], own), min(here[other], own)
                 here[other] = high if low == -math.inf else high + math.log1p(math.exp(low - high))

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl.models.paired import PairLayer
+from seqmtl.models.paired import EDGES, Edge, PairLayer
 from seqmtl.pairs.chain import run_chain, to_log_odds
 from seqmtl.sequences import reverse_complement
 from seqmtl.sequences.sites import Sites
 from tests.oracles.pairs import ends, posteriors_of
-from tests.oracles.parses import all_parses, log_total
+from tests.oracles.parses import KINDS, all_parses, log_total
 
 NO_CONTENT = np.zeros((3, 4096), dtype=np.float32)
 
@@ -46,9 +46,31 @@ def _sites(rng, length, n, spread=1.5):
 
 def joined(places, is_reverse, is_end, log_odds, content):
     """Candidates as the chain takes them; `content` is that since the site before."""
-    columns = {"places": places, "is_end": is_end, "log_odds": log_odds}
-    columns["content"] = content.cumsum(axis=0)
-    return Sites(places, is_reverse, columns)
+    signals = (is_end != is_reverse).astype(int)
+    columns = {"places": places, "log_odds": log_odds, "content": content.cumsum(axis=0)}
+    return with_signals(Sites(places, is_reverse, columns), signals)
+
+
+def with_signals(sites, signals):
+    """Sites of other signals: donor, acceptor, start, stop, tss, polya from 0."""
+    # what a signal begins on the plus strand, its partner begins on the minus strand, backwards
+    return sites.adding(signals=signals, kinds=np.where(sites.is_reverse, signals ^ 1, signals))
+
+
+def _with_edges(rng, sites, n_signals):
+    """Some of the sites as edges of genes, and what a layer needs for them."""
+    signals = np.where(rng.random(len(sites)) < 0.5, sites["signals"],
+                       rng.integers(2, n_signals, len(sites)))  # fmt: skip
+    sites = with_signals(sites, signals)
+    begins = np.isin(sites["kinds"], [1, 2, 4])
+    rows = np.lexsort([begins, sites["places"]])
+    others = {name: sites[name] for name in ("places", "content")}  # these do not move
+    edges = tuple(
+        Edge(signal, 0.6 + 0.1 * k, 1.0 - k / 2, -1e9)
+        for k, signal in enumerate(EDGES[: n_signals - 2])
+    )
+    options = {"edges": edges, "transcript_switch": -1.5 if n_signals > 4 else 0.0}
+    return sites.take(rows).adding(**others), options
 
 
 def _case(sites, layer):
@@ -65,12 +87,18 @@ def _case(sites, layer):
         known = length < layer.exons.size
         return float(layer.exons[length] * np.exp(layer.exon_shift)) if known else 0.0
 
+    scales = [layer.scale] * 2 + [edge.scale for edge in layer.edges]
+    shifts = [0.0] * 2 + [edge.shift for edge in layer.edges]
     return {
         "exon": exon,
         "places": sites["places"].tolist(),
         "strands": sites.is_reverse.astype(int).tolist(),
-        "is_end": sites["is_end"].tolist(),
-        "weights": np.exp(layer.scale * sites["log_odds"]).tolist(),
+        "kinds": [KINDS[kind] for kind in sites["kinds"]],
+        "weights": [
+            float(np.exp(scales[signal] * value + shifts[signal]))
+            for signal, value in zip(sites["signals"], sites["log_odds"], strict=True)
+        ],
+        "transcribe": float(np.exp(layer.transcript_switch)) if layer.transcript_switch else 0.0,
         "content": np.exp(
             layer.coding_scale * np.diff(sites["content"], axis=0, prepend=0.0)
         ).tolist(),
@@ -86,8 +114,10 @@ def _check_parses(sites, layer):
     total, shares, introns, exons = 0.0, np.zeros(len(sites)), {}, {}
     for weight, parse in all_parses(_case(sites, layer)):
         total += weight
+        for own in parse:
+            shares[list(own)] += weight
+        parse = [own for own in parse if len(own) == 2]
         for pair in parse:
-            shares[list(pair)] += weight
             introns[pair] = introns.get(pair, 0.0) + weight
         for (_, end), (start, _) in itertools.pairwise(parse):
             if sites.is_reverse[end] == sites.is_reverse[start]:
@@ -118,18 +148,40 @@ def test_posteriors_are_the_shares_of_all_parses(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_exons_are_what_lies_between_introns(seed):
     rng = np.random.default_rng(seed)
-    sites = _sites(rng, 40, 9).adding(is_end=np.arange(9) % 2 == 1)
-    sites = Sites(sites.starts, rng.random(9) < seed / 12, sites.columns)
+    sites = _sites(rng, 40, 9)
+    is_reverse = rng.random(9) < seed / 12
+    sites = with_signals(
+        Sites(sites.starts, is_reverse, sites.columns), (np.arange(9) % 2) ^ is_reverse
+    )
     options = _exons(rng, 12) if seed % 3 else {}
     _, exons = _check_parses(sites, _layer(rng, shortest=1, n_lengths=9, decay=0.1, **options))
     assert exons or seed == 3
 
 
-def test_a_longer_contig_equals_the_quadratic_recursion():
+@pytest.mark.parametrize("n_signals", [4, 6])
+@pytest.mark.parametrize("seed", range(8))
+def test_genes_have_edges(seed, n_signals):
+    """Coding sequence and transcripts begin and end there, in the frame of the codon."""
+    rng = np.random.default_rng(seed)
+    sites, options = _with_edges(rng, _sites(rng, 25, 8, spread=0.8), n_signals)
+    _check_parses(sites, _layer(rng, shortest=1, **_exons(rng, 12), **options))
+    # without these edges in the layer, they are as if they were no sites
+    plain = _layer(np.random.default_rng(seed))
+    rows = np.flatnonzero(sites["signals"] < 2)
+    found = run_chain(sites, plain).sites
+    assert_allclose(found[rows], run_chain(sites.take(rows), plain).sites, rtol=1e-9)
+    assert (np.delete(found, rows) == -700.0).all()
+
+
+@pytest.mark.parametrize("n_signals", [2, 4, 6])
+def test_a_longer_contig_equals_the_quadratic_recursion(n_signals):
     """A site's posterior is the derivative of the log of the sum by the log of its weight."""
     rng = np.random.default_rng(5)
     sites, layer = _sites(rng, 600, 60), _layer(rng, n_lengths=30, decay=0.01)
     layer = layer._replace(**_exons(rng, 40))
+    if n_signals > 2:
+        sites, options = _with_edges(rng, sites, n_signals)
+        layer = layer._replace(**options)
     found = np.exp(run_chain(sites, layer).sites)
     step, case = 1e-4, _case(sites, layer)
     for k in range(60):
@@ -145,7 +197,8 @@ def test_a_longer_contig_equals_the_quadratic_recursion():
 @pytest.mark.parametrize("is_end", [[], [False], [True], [True] * 5, [False] * 5])
 def test_sites_without_partners_have_no_chance(is_end):
     rng = np.random.default_rng(1)
-    sites = _sites(rng, 50, len(is_end)).adding(is_end=np.array(is_end, dtype=np.bool_))
+    sites = _sites(rng, 50, len(is_end))
+    sites = with_signals(sites, (np.array(is_end, dtype=np.bool_) ^ sites.is_reverse).astype(int))
     found = run_chain(sites, _layer(rng), min_probability=0.1)
     assert_allclose(found.sites, np.full(len(is_end), -700.0))
     assert found.introns.shape == (0, 2)
@@ -233,7 +286,7 @@ def test_a_chromosome_of_candidates_stays_finite(level, content):
     assert np.isfinite(to_log_odds(log_p)).all()
     assert log_p.max() <= 0
     # each intron has one start and one end
-    is_end = sites["is_end"]
+    is_end = sites["kinds"] == 1
     assert np.exp(log_p[~is_end]).sum() == pytest.approx(np.exp(log_p[is_end]).sum(), rel=1e-6)
 
 
@@ -268,8 +321,7 @@ def test_a_table_goes_on_geometrically(n_lengths):
 def test_what_is_left_out_is_as_if_it_were_no_candidate():
     rng = np.random.default_rng(11)
     sites, layer = _sites(rng, 200, 60), _layer(rng, decay=0.1)
-    is_donor = sites["is_end"] == sites.is_reverse
-    kept = sites["log_odds"] >= np.where(is_donor, -0.2, 0.4)
+    kept = sites["log_odds"] >= np.where(sites["signals"] == 0, -0.2, 0.4)
     rows = np.flatnonzero(kept)
     expected = run_chain(sites.take(rows), layer, 0.01)
     found = run_chain(sites, layer._replace(least=(-0.2, 0.4)), 0.01)

@@ -169,7 +169,7 @@ def test_content_between_sites_is_that_of_the_words_of_six_frames():
     table = rng.normal(size=(3, 4096)).astype(np.float32)
     starts = np.sort(rng.choice(390, 30, replace=False))
     given = [ends(own, np.full(15, k), np.zeros(15)) for k, own in enumerate(np.split(starts, 2))]
-    sites = join_ends(given, (2, 2), codes, table)
+    sites = join_ends(dict(zip(("donor", "acceptor"), given, strict=True)), codes, table)
     per_base = np.zeros((6, 400))
     for turned, text in ((False, codes), (True, reverse_complement(codes))):
         for at in range(5, 400):

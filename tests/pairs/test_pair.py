@@ -18,7 +18,7 @@ from seqmtl.io.dataset import read_dataset, read_split_genome
 from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
 from seqmtl.pairs import candidates, fit, fit_layer, score_paired
-from seqmtl.pairs.candidates import cut_regions, end_finders, find_piece
+from seqmtl.pairs.candidates import cut_regions, edge_finders, end_finders, find_piece
 from seqmtl.pairs.chain import margin_of, run_chain
 from seqmtl.pairs.fit import log_likelihood
 from seqmtl.pairs.regions import read_both
@@ -153,8 +153,9 @@ def test_a_layer_fitted_on_training_regions_looks_better_than_it_is(case):
             own = layer[name]
             finders = end_finders(inputs[:2], inputs[2:], name)
             held = read_both(*inputs[2:], name, split)
+            edges = edge_finders(own, {}, name)
             pieces = [
-                find_piece(finders, held, bounds, own.coding)
+                find_piece(finders, held, bounds, own.coding, edges)
                 for bounds in cut_regions(held[0], margin_of(own))
             ]
             total += log_likelihood(pieces, own)
@@ -388,7 +389,7 @@ def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, capsys):
     masked = (starts >= 5000) & (starts < 15000)
     assert_array_equal(second["labels"], np.where(masked, 0, first["labels"]))
     assert (first["labels"][masked] > 0).sum() > 3
-    is_donor = second["is_donor"]
+    is_donor = second["signals"] == 0
     for model, data, n, n_masked in (
         ("donor", ["donors"], is_donor & (second["labels"] != 0), masked & is_donor),
         ("splice", ["donors", "acceptors"], second["labels"] != 0, masked),
