@@ -7,13 +7,14 @@ import os
 import shlex
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 from seqmtl._kinds import require_matplotlib
 from seqmtl._messages import messages_from
 from seqmtl.cli._command import Command
 from seqmtl.cli._console import show
 from seqmtl.files.atomic import write_lines
-from seqmtl.files.streams import read_json, read_text
+from seqmtl.files.streams import read_text
 from seqmtl.request import Request, option
 from seqmtl.verbs import _options
 
@@ -68,24 +69,26 @@ class Demo(Request):
     )
     seed: int = _options.seed("seed of the simulation", 1)
 
-    def run(self) -> None:
-        """Show and run the commands, logging only warnings and errors."""
+    def run(self) -> Any:
+        """Show and run the commands, logging only warnings and errors; return what is found."""
         require_matplotlib("the report")
+        result = None
         for comment, steps in _STEPS.items():
             _tell(f"# {comment}")
             for step in steps:
                 if step is _EDIT:
                     self._edit()
                 else:
-                    self._run_step(step)
+                    result = self._run_step(step)
+        return result
 
-    def _run_step(self, step: str) -> None:
+    def _run_step(self, step: str) -> Any:
         words = [word.format(self.output, self.seed) for word in step.split()]
         command_line = shlex.join(["seqmtl", *words])
         _tell(command_line)
         args = import_module("seqmtl.cli.main").build_parser(words).parse_args(words)
         with messages_from(logging.WARNING):
-            args.of.request_of(args, command_line)()
+            return args.of.request_of(args, command_line)()
 
     def _edit(self) -> None:
         """Do what the shell would."""
@@ -101,34 +104,15 @@ def _tell(line: str) -> None:
         print(line, flush=True)
 
 
-def _show(request: Demo, _: None) -> None:
-    show(_summary(request.output))
+def _show(request: Demo, contents: Any) -> None:
+    """Show the summary of the page, and name both pages."""
+    from seqmtl.report.words import summarise
 
-
-def _summary(folder: str) -> str:
-    """Tell what was found in the new genome and how good the model is, and name the pages."""
-    from seqmtl.evaluation.tables import Column, tab_separated
-    from seqmtl.report.introns import COLUMNS, intron_rows, read_found, read_known
-
-    found = read_found(os.path.join(folder, _NEW, "sites.introns.gff3"))
-    with messages_from(logging.WARNING):
-        known = read_known(os.path.join(folder, "annotation", f"{_NEW}.gff3"), ())
-    columns = [Column("AUPRC (genome)", "name"), Column("site alone", "alone", ".3f")]
-    columns.append(Column("in pairs", "paired", ".3f"))
-    signals = read_json(os.path.join(folder, "pair.json"))["signals"]
-    rows = [
-        {"name": f"{name}s", **{way: own[way]["mean"]["auprc_genome"] for way in own}}
-        for name, own in signals.items()
-    ]
-    pages = [os.path.join(folder, name, "report.html") for name in (_NEW, "")]
-    return "\n".join(
-        [
-            f"introns of {_NEW}, found without labels; {len(known)} are true",
-            tab_separated(COLUMNS, intron_rows(found, known)),
-            f"the other five organisms, in regions kept for tests\n{tab_separated(columns, rows)}",
-            f"{pages[0]}: what a user has of a new genome; open it in a browser",
-            f"{pages[1]}: the same, with the truth, and the model of the five\n",
-        ]
+    pages = [os.path.join(request.output, name, "report.html") for name in (_NEW, "")]
+    show(
+        f"{summarise(contents)}\n"
+        f"{pages[0]}: what a user has of a new genome; open it in a browser\n"
+        f"{pages[1]}: the same, with the truth, and the model of the five\n"
     )
 
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from seqmtl._html import Markup, element, join, table
-from seqmtl.compare.figure import Cells, draw_dots
-from seqmtl.compare.results import BOLD, MEAN, Cell, best_of, mean_cell
+from seqmtl._html import Markup, details, element, embed, join, picture, table
+from seqmtl.evaluation.cells import BOLD, Cells, best_of, draw_dots, metric_cells
 from seqmtl.evaluation.curves import draw_reliability
 from seqmtl.evaluation.metrics import RECALLS
-from seqmtl.evaluation.tables import Column, reliability_rows, threshold_rows
+from seqmtl.evaluation.tables import Column, as_html, reliability_rows, threshold_rows
 from seqmtl.explain import poim
 from seqmtl.explain.figures import draw_logo, draw_poim
 from seqmtl.files.streams import read_bytes
-from seqmtl.report._html import column_table, details, embed, picture
 from seqmtl.report.figures import draw_convergence
 from seqmtl.report.folder import Signal
-from seqmtl.report.similarity_figure import draw_kernel
+from seqmtl.similarity.figure import draw_kernel
 
 _POIM_ORDER = 6
 _MOST_ORGANISMS = 12  # with logos
@@ -99,7 +95,7 @@ def weights(signal: Signal) -> Markup:
         Column("Weight", "weight", ".3f"),
     ]
     rows = [{**kernel, "n_tasks": len(kernel["tasks"])} for kernel in kernels]
-    return column_table(columns, rows, "Weight learnt for every similarity (clade, scale or graph)")
+    return as_html(columns, rows, "Weight learnt for every similarity (clade, scale or graph)")
 
 
 def selected(signal: Signal) -> Markup:
@@ -113,7 +109,7 @@ def selected(signal: Signal) -> Markup:
         Column("C", "C", ".2g"),
     ]
     rows = [{"name": name, **task} for name, task in tasks.items()]
-    return column_table(columns, rows, "By cross-validation")
+    return as_html(columns, rows, "By cross-validation")
 
 
 def accuracy(signal: Signal) -> Markup:
@@ -176,20 +172,6 @@ def results(
     )
 
 
-def metric_cells(methods: Mapping[str, Mapping[str, Any]], metric: str) -> Cells:
-    """Return the values of a metric by organism and method, with the means last."""
-    names = list(next(iter(methods.values()))["tasks"])
-    cells: dict[str, dict[str, Cell]] = {name: {} for name in [*names, MEAN]}
-    for method, metrics in methods.items():
-        for name, row in cells.items():
-            task = metrics["tasks"].get(name, {})
-            value, interval = task.get(metric), task.get(f"{metric}_interval")
-            row[method] = Cell(np.nan if value is None else value, None, interval)
-        own = [cells[name][method] for name in names]
-        cells[MEAN][method] = mean_cell([cell for cell in own if not np.isnan(cell.mean)])
-    return cells
-
-
 def _best_in_bold(title: str, cells: Cells, caption: str) -> Markup:
     """Return a table of one metric; the best of a row is bold."""
     rows = []
@@ -219,7 +201,7 @@ def _genome_table(methods: Mapping[str, Mapping[str, Any]]) -> Markup:
         for name, task in metrics["tasks"].items()
     ]
     rows.sort(key=lambda row: str(row["name"]))
-    return column_table(
+    return as_html(
         columns,
         rows,
         "Over every candidate in the held-out part of the genome: AUPRC, and precision where 50, "
@@ -241,7 +223,7 @@ def calibration(signal: Signal) -> Markup:
         ]
         rows = threshold_rows(model.training["calibration"])
         caption = "Thresholds, from the candidates of the calibration"
-        return column_table(columns, rows, caption)
+        return as_html(columns, rows, caption)
     return Markup()
 
 
@@ -271,7 +253,7 @@ def reliability(tasks: Mapping[str, Mapping[str, Any]]) -> tuple[Markup, Markup]
         "is true; bars: where it would be by chance if the probabilities hold. Below, how many "
         "candidates (grey) and true sites (blue) there are. All are in the test regions.",
     )
-    return figure, column_table(columns, rows, caption)
+    return figure, as_html(columns, rows, caption)
 
 
 def training(signal: Signal) -> Markup:
@@ -327,7 +309,7 @@ def models(signal: Signal) -> Markup:
         n_windows = sum(task["n"] for task in facts["tasks"].values())
         features = f"{model.features}: {model.W.shape[0]:,} weights"
         rows.append(
-            [name, _wrapped(features), model.length, f"{n_windows:,}", gap, _wrapped(settings)]
+            [name, wrapped(features), model.length, f"{n_windows:,}", gap, wrapped(settings)]
         )
         if facts.get("command"):
             commands.append(element("pre", element("code", facts["command"])))
@@ -335,7 +317,7 @@ def models(signal: Signal) -> Markup:
     return details("Settings and commands", [table(head, rows, "Models of this signal"), *commands])
 
 
-def _wrapped(content: str) -> Markup:
+def wrapped(content: str) -> Markup:
     """Return text that may wrap within a cell."""
     return element("span", content, class_="wrap")
 

@@ -218,8 +218,7 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
     def _write(self, document: dict[str, Any]) -> None:
         """Write the document, the table and the figure, each atomically."""
         from seqmtl._style import save_figure
-        from seqmtl.compare.figure import draw_comparison
-        from seqmtl.compare.results import to_markdown, to_tsv
+        from seqmtl.compare.results import draw_comparison, to_markdown, to_tsv
         from seqmtl.files.atomic import write_lines
 
         write_json(self.json, document)

@@ -4,20 +4,18 @@ import json
 
 import pytest
 
-from seqmtl.compare.figure import draw_comparison
 from seqmtl.compare.results import (
-    Cell,
     FinishedRuns,
     Result,
-    best_of,
     check_document,
+    draw_comparison,
     make_document,
-    mean_cell,
     read_results,
     summarize,
     to_markdown,
     to_tsv,
 )
+from seqmtl.evaluation.cells import Cell, best_of, mean_cell
 from seqmtl.exceptions import SeqmtlError
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from seqmtl._html import Markup, element, join, text
-from seqmtl.compare.figure import draw_dots
 from seqmtl.evaluation import add_expected, evaluate
+from seqmtl.evaluation.cells import draw_dots, metric_cells
 from seqmtl.report.figures import draw_convergence
-from seqmtl.report.sections import metric_cells, results
+from seqmtl.report.sections import results
 
 NOTHING = (Markup(), Markup())
 NAMES = ("<script>alert(1)</script>", "a & b", "plain")

@@ -39,7 +39,7 @@ class Page(HTMLParser):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+        assert tag in VOID or self.open.pop() == tag
 
 
 def _run(*arguments):
@@ -192,7 +192,9 @@ def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(r
     shutil.copy(results / "acceptor" / "raw.seqmtl", tmp_path / "d_default.seqmtl")
     signal = read_folder(tmp_path).signals["acceptor"]
     assert signal.main == "d_default"
-    # whatever the test labels say
+    # whatever was evaluated, and whatever the test labels say
+    signal.metrics = {"a_individual": {}, "b_union": {}}
+    assert signal.main == "d_default"
     signal.metrics = {
         name: {"mean": {"auprc_genome": float(name == "a_individual")}, "tasks": {}}
         for name in signal.models
@@ -306,4 +308,7 @@ def test_bad_folders(tmp_path, results, write, seqmtl):
     assert "neither a data set nor a model" in seqmtl(f"report {tmp_path} -o {out}", 1).err
     tree = write("(bee:1,cat:1);", "t.nwk")
     assert "a<b" in seqmtl(f"report {results} --tree {tree} -o {out}", 1).err
+    empty = write("", "empty.gff3")
+    told = seqmtl(f"report {results} --annotation bee={empty} -o {out}", 1).err
+    assert f"{empty}: an annotation must have" in told
     assert not out.exists()

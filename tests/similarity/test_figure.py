@@ -9,8 +9,8 @@ from matplotlib.colors import to_rgba
 from seqmtl import TaskKernel
 from seqmtl._style import render
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.report.similarity_figure import draw_kernel
 from seqmtl.similarity import Tree, read_tree
+from seqmtl.similarity.figure import draw_kernel
 from seqmtl.similarity.layout import collapse, lay_out
 
 TREE = "((ape:1,man:2)primates:3,(fly:4,bee:5,ant:6)insects,yeast:0.5)root;"
@@ -140,7 +140,8 @@ class TestPicture:
         figure = draw_kernel(TaskKernel("abcd", K * 4))
         order = [label.get_text() for label in figure.axes[1].get_yticklabels()]
         assert abs(order.index("a") - order.index("c")) == 1
-        assert "Tree: 1 - similarity by average linkage" in _check_texts(figure)
+        shown = [text.replace("\n", " ") for text in _check_texts(figure)]
+        assert "Tree: 1 - similarity by average linkage" in shown
 
     @pytest.mark.parametrize("names", [["a"], ["a", "b", LONG]])
     def test_trivial_kernels(self, names):
@@ -166,7 +167,8 @@ class TestPicture:
         kernel = TaskKernel.smooth(np.array([[0, 1, 4], [1, 0, 5], [4, 5, 0]]), names="abc")
         figure = draw_kernel(kernel)
         shown = _check_texts(figure)
-        assert {"Mean of 3 kernels", "3 kernels", *kernel.labels} <= set(shown)
+        assert {"3 kernels", *kernel.labels} <= set(shown)
+        assert any(text.startswith("Similarity of 3 tasks: mean of 3 kernels") for text in shown)
         images = [axes.images[0] for axes in figure.axes if axes.images]
         rows = [label.get_text() for label in figure.axes[1].get_yticklabels()]
         ordered = kernel.restrict(rows)
