@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import subprocess
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -12,9 +13,6 @@ from typing import Any
 from seqmtl._kinds import require_matplotlib
 from seqmtl._messages import messages_from
 from seqmtl.cli._command import Command
-from seqmtl.cli._console import show
-from seqmtl.files.atomic import write_lines
-from seqmtl.files.streams import read_text
 from seqmtl.request import Request, option
 from seqmtl.verbs import _options
 
@@ -22,8 +20,10 @@ logger = logging.getLogger("seqmtl")
 
 _NEW, _RELATIVE = "brunia_parva", "brunia_magna"
 #: What a user would do with an editor: leave out the new organism, and draw few decoys, to be fast.
-_EDIT = f"(sed '/{_NEW}/,/^$/d' {{0}}/dataset.toml; {{1}}) > {{0}}/relatives.toml"
-_FEWER_DECOYS = "\n[decoys]\nratio = 2\n"
+_EDIT = (
+    f"(sed '/{_NEW}/,/^$/d' {{0}}/dataset.toml; printf '\\n[decoys]\\nratio = 2\\n') "
+    "> {0}/relatives.toml"
+)
 _SIGNALS = ("donor", "acceptor")
 _STEPS = {
     f"six made-up organisms, related by a tree; of {_NEW}, nothing but the genome is to be known": (
@@ -76,13 +76,14 @@ class Demo(Request):
         for comment, steps in _STEPS.items():
             _tell(f"# {comment}")
             for step in steps:
-                if step is _EDIT:
-                    self._edit()
-                else:
-                    result = self._run_step(step)
+                result = self._run_step(step)
         return result
 
     def _run_step(self, step: str) -> Any:
+        if step is _EDIT:
+            line = step.format(shlex.quote(self.output))
+            _tell(line)
+            return subprocess.run(["sh", "-c", line], check=True)
         words = [word.format(self.output, self.seed) for word in step.split()]
         command_line = shlex.join(["seqmtl", *words])
         _tell(command_line)
@@ -90,26 +91,18 @@ class Demo(Request):
         with messages_from(logging.WARNING):
             return args.of.request_of(args, command_line)()
 
-    def _edit(self) -> None:
-        """Do what the shell would."""
-        text = _FEWER_DECOYS.replace("\n", "\\n")
-        _tell(_EDIT.format(shlex.quote(self.output), f"printf '{text}'"))
-        tables = read_text(os.path.join(self.output, "dataset.toml"), "TOML").split("\n\n")
-        kept = "\n\n".join(table for table in tables if _NEW not in table)
-        write_lines(os.path.join(self.output, "relatives.toml"), [kept, _FEWER_DECOYS])
-
 
 def _tell(line: str) -> None:
     if logger.isEnabledFor(logging.INFO):
         print(line, flush=True)
 
 
-def _show(request: Demo, contents: Any) -> None:
+def _show(request: Demo, contents: Any) -> str:
     """Show the summary of the page, and name both pages."""
     from seqmtl.report.words import summarise
 
     pages = [os.path.join(request.output, name, "report.html") for name in (_NEW, "")]
-    show(
+    return (
         f"{summarise(contents)}\n"
         f"{pages[0]}: what a user has of a new genome; open it in a browser\n"
         f"{pages[1]}: the same, with the truth, and the model of the five\n"

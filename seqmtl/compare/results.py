@@ -300,12 +300,8 @@ def spread_text(document: Document) -> str:
 
 def _aligned(rows: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "| "
-        + " | ".join(field.ljust(width) for field, width in zip(row, widths, strict=True))
-        + " |"
-        for row in rows
-    ]
+    cells = [[text.ljust(n) for text, n in zip(row, widths, strict=True)] for row in rows]
+    lines = [f"| {' | '.join(row)} |" for row in cells]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(lines) + "\n"
 

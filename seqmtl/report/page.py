@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from seqmtl._html import Markup, details, element, join, picture, table
+from seqmtl._version import __version__
 from seqmtl.compare.results import OVER_WINDOWS, draw_comparison
 from seqmtl.evaluation.tables import Column, as_html, cells
 from seqmtl.exceptions import SeqmtlError
@@ -20,11 +23,12 @@ from seqmtl.report.figures import draw_learning_curves, draw_rounds, training_wi
 from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, read_folder
 from seqmtl.report.genome_view import INTRONS, Stretch, draw_stretch, find_stretch, held_out_regions
 from seqmtl.report.introns import introns
-from seqmtl.report.sections import OF_A_SIGNAL, reliability, results, wrapped
+from seqmtl.report.sections import OF_A_SIGNAL, results, wrapped
 from seqmtl.report.words import name_contents, next_step, summarise
 from seqmtl.similarity.trees import read_tree
 
 _PAGE = Path(__file__).with_name("page.html")
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "biopython")
 _MOST_STRETCHES = 3
 _BROWSER = (
     "Plus strand above, minus strand below. A bar is a donor or an acceptor, as high as it is "
@@ -41,7 +45,6 @@ def write_folder_report(
     tree: str | None = None,
     annotations: Mapping[str, str] | None = None,
     command: str = "",
-    versions: Mapping[str, str] | None = None,
 ) -> FolderContents:
     """Write the page of a folder as one self-contained HTML file.
 
@@ -63,8 +66,6 @@ def write_folder_report(
         Annotations of organisms whose introns were found without labels, to compare with.
     command : str, optional
         Command line that requested the page.
-    versions : mapping of str to str, optional
-        Versions of the software.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def write_folder_report(
         end = f": {signal.text}" if len(contents.signals) > 1 else ""
         sections += [(heading + end, section(signal)) for heading, section in OF_A_SIGNAL.items()]
     sections += [(heading, section(contents)) for heading, section in _LAST.items()]
-    sections.append(("This page", _made(contents, command, versions or {})))
+    sections.append(("This page", _made(contents, command)))
     sentence, advised = next_step(contents)
     advice = join([element("b", "Next:"), f"{sentence}:", element("code", advised)], " ")
     title = title or name_contents(contents)
@@ -110,8 +111,7 @@ def _pairs(contents: FolderContents) -> Markup:
                 f"and with its partners (from {name})"
             )
             shown = {way: methods[way] for way in WAYS}
-            reliable = reliability(methods["paired"]["tasks"])
-            parts += [element("h3", sites), results(over, shown, reliable)]
+            parts += [element("h3", sites), results(over, shown, "paired")]
     columns = [
         Column("Organism", "name"),
         Column("Introns", "n_introns", ","),
@@ -262,13 +262,14 @@ def _scans(contents: FolderContents) -> Markup:
     return table(head, rows, "Scans whose summaries are in the folder")
 
 
-def _made(contents: FolderContents, command: str, versions: Mapping[str, str]) -> Markup:
+def _made(contents: FolderContents, command: str) -> Markup:
     """Return the command, where the data are from, versions, and what is not shown."""
     facts = [("Folder", os.path.abspath(contents.path))]
     for signal in contents.signals.values():
         if signal.dataset.get("command"):
             facts.append((f"Data set, {signal.name}", signal.dataset["command"]))
-    facts += [(f"Version of {name}", version) for name, version in versions.items()]
+    facts += [("Version of seqmtl", __version__), ("Version of python", platform.python_version())]
+    facts += [(f"Version of {name}", version(name)) for name in _PACKAGES]
     notes = [element("p", f"Not shown: {line}") for line in contents.left_out]
     shown = element("pre", element("code", command))
     return join([shown, table(["What", "Value"], facts, "How this page was made"), *notes])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from seqmtl._html import Markup, details, element, embed, join, picture, table
@@ -116,8 +116,7 @@ def accuracy(signal: Signal) -> Markup:
     """Return tables and bars of all models that were evaluated, and the curves of the main one."""
     if not signal.metrics:
         return Markup()
-    reliable = reliability(signal.metrics.get(signal.main, {}).get("tasks", {}))
-    parts = [results("every candidate in the test regions", signal.rivals(), reliable)]
+    parts = [results("every candidate in the test regions", signal.rivals(), signal.main)]
     parts += [
         element("p", f"{name} has the weights of {other}, and so its accuracy.")
         for name, other in signal.copies().items()
@@ -129,9 +128,7 @@ def accuracy(signal: Signal) -> Markup:
     return join(parts)
 
 
-def results(
-    over: str, methods: Mapping[str, Mapping[str, Any]], reliable: tuple[Markup, Markup]
-) -> Markup:
+def results(over: str, methods: Mapping[str, Mapping[str, Any]], best: str) -> Markup:
     """Return the metrics of methods by organism as dots and tables, and those over the genome.
 
     Parameters
@@ -140,8 +137,8 @@ def results(
         What the metrics are over.
     methods : mapping of str to mapping
         Results of ``seqmtl evaluate`` by method; the organisms are those of the first.
-    reliable : tuple of Markup
-        Picture and table of :func:`reliability`.
+    best : str
+        The method whose probabilities are shown, if it has any.
     """
     first = next(iter(methods.values()))
     caption = f"Over {over}."
@@ -159,15 +156,17 @@ def results(
     }
     title = "AUROC and AUPRC by organism and method with intervals"
     dots = "AUROC and AUPRC (genome) with their intervals. The scales do not begin at 0."
+    tasks = methods.get(best, {}).get("tasks", {})
+    bins = reliability_rows(tasks)
     auroc, auprc = (_best_in_bold(title, cells, caption) for title, cells in tables.items())
     return join(
         [
             picture(draw_dots(tables), title, dots),
-            reliable[0],
+            *([_reliability(tasks)] if bins else []),
             auprc,
             details("AUROC", [auroc]),
             details("Precision by the share of sites found", [_genome_table(methods)]),
-            details("Expected and true sites", [reliable[1]]),
+            details("Expected and true sites", [_expected(bins)]),
         ]
     )
 
@@ -227,11 +226,19 @@ def calibration(signal: Signal) -> Markup:
     return Markup()
 
 
-def reliability(tasks: Mapping[str, Mapping[str, Any]]) -> tuple[Markup, Markup]:
-    """Return a picture and a table of the sites expected and true, by probability."""
-    rows = reliability_rows(tasks)
-    if not rows:
-        return Markup(), Markup()
+def _reliability(tasks: Mapping[str, Mapping[str, Any]]) -> Markup:
+    """Return a picture of the share of true sites by probability."""
+    return picture(
+        draw_reliability(tasks),
+        "Share of true sites by predicted probability",
+        "Do sites with a probability of 0.9 turn out true nine times in ten? Dots: the share that "
+        "is true; bars: where it would be by chance if the probabilities hold. Below, how many "
+        "candidates (grey) and true sites (blue) there are. All are in the test regions.",
+    )
+
+
+def _expected(bins: Sequence[Mapping[str, Any]]) -> Markup:
+    """Return a table of the sites expected and true, by probability."""
     columns = [
         Column("Organism", "name"),
         Column("Probability", "probability"),
@@ -246,14 +253,7 @@ def reliability(tasks: Mapping[str, Mapping[str, Any]]) -> tuple[Markup, Markup]
         "other blocks of the genome, if the probabilities hold. They do not where both numbers "
         "differ by more than a factor of 1.25 and by more than chance."
     )
-    figure = picture(
-        draw_reliability(tasks),
-        "Share of true sites by predicted probability",
-        "Do sites with a probability of 0.9 turn out true nine times in ten? Dots: the share that "
-        "is true; bars: where it would be by chance if the probabilities hold. Below, how many "
-        "candidates (grey) and true sites (blue) there are. All are in the test regions.",
-    )
-    return figure, as_html(columns, rows, caption)
+    return as_html(columns, bins, caption)
 
 
 def training(signal: Signal) -> Markup:
