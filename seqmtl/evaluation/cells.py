@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MEAN = "mean"
+_NOTE = 88  # letters of a line below a picture
 #: What is bold in a table.
 BOLD = "bold leads its row; what differs by less than an interval ties, and without bold all do"
 
@@ -120,7 +122,8 @@ def draw_dots(tables: Mapping[str, Cells], note: str = "") -> Figure:
     first = next(iter(tables.values()))
     methods = list(dict.fromkeys(method for cells in first.values() for method in cells))
     with figure_style():
-        height = 1.1 + 0.2 * bool(note) + len(first) * max(0.14 * len(methods), 0.26)
+        lines = textwrap.wrap(note, _NOTE)
+        height = 1.1 + 0.2 * len(lines) + len(first) * max(0.14 * len(methods), 0.26)
         figure = new_figure(WIDTH, height)
         panels = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
         for axes, (title, table) in zip(panels, tables.items(), strict=True):
@@ -132,8 +135,8 @@ def draw_dots(tables: Mapping[str, Cells], note: str = "") -> Figure:
         if len(methods) > 1:
             columns = min(len(methods), 4)
             figure.legend(handles, labels, loc="outside upper center", ncols=columns)
-        if note:
-            figure.supxlabel(note, fontsize=SMALL)
+        if lines:
+            figure.supxlabel("\n".join(lines), fontsize=SMALL)
     return figure
 
 

@@ -67,11 +67,7 @@ class Stretch:
         told = f"{len(called)} introns have a probability of {_CALLED:g} or more"
         if not self.transcripts:
             return f"{told}."
-        missed = len(known - called)
-        return (
-            f"{told}, of which {len(called & known)} are annotated; {missed} of the "
-            f"{len(known)} annotated introns {'is' if missed == 1 else 'are'} not among them."
-        )
+        return f"{told}, {len(called & known)} of them among the {len(known)} that are annotated."
 
 
 def find_stretch(

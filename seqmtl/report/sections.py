@@ -102,14 +102,23 @@ def selected(signal: Signal) -> Markup:
     """Return the selected hyperparameters of every organism of the main model."""
     if not signal.models:
         return Markup()
-    tasks = signal.models[signal.main].training.get("selection", {}).get("tasks", {})
+    training = signal.models[signal.main].training
+    tasks, added = training.get("selection", {}).get("tasks", {}), training.get("adapted", {})
     columns = [
         Column("Organism", "name"),
         Column("Trust in its relatives", "trust", ".2f"),
         Column("C", "C", ".2g"),
     ]
     rows = [{"name": name, **task} for name, task in tasks.items()]
-    return as_html(columns, rows, "By cross-validation")
+    rows += [
+        {"name": name, "trust": sum(float(x) * share for x, share in own["trust"].items())}
+        for name, own in added.items()
+        if "trust" in own
+    ]
+    caption = "By cross-validation" + "; without C: added by seqmtl adapt" * (
+        len(rows) > len(tasks)
+    )
+    return as_html(columns, rows, caption)
 
 
 def accuracy(signal: Signal) -> Markup:

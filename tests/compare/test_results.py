@@ -147,6 +147,11 @@ def test_the_figure_shows_every_mean(document):
         for method in ("union", "mtl"):
             assert dots[method] == [cells[method].mean for cells in table.values()]
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["a|b", "fly", "mean"]
+    figure = draw_comparison(document | {"drawn": ["train"]})
+    figure.canvas.draw()
+    note, box = figure._supxlabel, figure._supxlabel.get_window_extent()
+    assert note.get_text().replace("\n", " ").endswith("the test windows are the same in all")
+    assert 0 < box.x0 < box.x1 < figure.bbox.x1  # not cut off
 
 
 def test_finished_runs_survive_a_torn_line_and_belong_to_a_comparison(tmp_path):

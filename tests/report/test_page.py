@@ -14,6 +14,7 @@ from PIL import Image
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.report.folder import read_folder
+from seqmtl.report.sections import selected
 from seqmtl.report.words import next_step, summarise
 from seqmtl.scan.held_out import score_held_out
 
@@ -200,6 +201,14 @@ def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(r
         for name in signal.models
     }
     assert signal.main == "d_default"
+
+
+def test_an_organism_that_was_added_has_a_trust_and_no_cost(results):
+    signal = read_folder(results).signals["acceptor"]
+    assert "seqmtl adapt" not in selected(signal)
+    signal.models["joint"].training["adapted"] = {"ant": {"trust": {"0": 0.5, "0.5": 0.5}}}
+    assert '<th scope="row">ant</th><td>0.25</td><td></td>' in selected(signal)
+    assert "without C: added by seqmtl adapt" in selected(signal)
 
 
 def _metrics(value, half, n_tasks=4):
