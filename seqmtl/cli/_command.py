@@ -63,7 +63,10 @@ class Command:
             usage=self.usage,
             formatter_class=OneScreen if self.usage else argparse.RawDescriptionHelpFormatter,
         )
-        add_logging(parser)
+        quiet = "show only warnings and errors"
+        parser.add_argument("-q", "--quiet", action="store_true", help=quiet)
+        parser.add_argument("--log-json", action="store_true", help="log messages as JSON lines")
+        parser.add_argument("--debug", action="store_true", help="show the traceback of errors")
         groups = {"": parser}
         for option in options_of(self.request):
             if option.group not in groups:
@@ -83,13 +86,6 @@ class Command:
         names = {option.name for option in options_of(self.request)}
         given = {name: value for name, value in vars(args).items() if name in names}
         return self.request(**given, command_line=command_line)
-
-
-def add_logging(parser: argparse.ArgumentParser) -> None:
-    """Add the options of all commands."""
-    parser.add_argument("-q", "--quiet", action="store_true", help="show only warnings and errors")
-    parser.add_argument("--log-json", action="store_true", help="log messages as JSON lines")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of errors")
 
 
 class OneScreen(argparse.RawDescriptionHelpFormatter):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from seqmtl._html import element, join, picture, table
@@ -26,18 +25,15 @@ class Evaluation(dict[str, Any]):
     def _repr_html_(self) -> str:
         if not ("tasks" in self and MEAN in self):
             return element("pre", super().__repr__())
-        metrics = self._metrics()
-        rows: list[list[object]] = [
-            [name, f"{task['n']:,}", *(_with_interval(task, key) for key in metrics)]
-            for name, task in self["tasks"].items()
-        ]
-        rows.append([MEAN, "", *(_number(self[MEAN][key]) for key in metrics)])
-        shown = table(["task", "n", *metrics], rows, repr(self), has_total=True)
-        drawn = next((metric for metric in metrics if metric.startswith("auprc")), metrics[0])
+        tables = {metric: metric_cells({"": self}, metric) for metric in self._metrics()}
+        sizes = {name: f"{task['n']:,}" for name, task in self["tasks"].items()} | {MEAN: ""}
+        rows = [[name, n, *(own[name][""] for own in tables.values())] for name, n in sizes.items()]
+        shown = table(["task", "n", *tables], rows, repr(self), has_total=True)
+        drawn = next((name for name in tables if name.startswith("auprc")), next(iter(tables)))
         if self[MEAN][drawn] is None:
             return shown
         try:
-            figure = draw_dots({drawn: metric_cells({"": self}, drawn)})
+            figure = draw_dots({drawn: tables[drawn]})
         except ImportError:  # without matplotlib
             return shown
         return join([shown, picture(figure, f"{drawn} by task", "")])
@@ -48,9 +44,3 @@ class Evaluation(dict[str, Any]):
 
 def _number(value: float | None) -> str:
     return "NA" if value is None else f"{value:.4f}"
-
-
-def _with_interval(task: Mapping[str, Any], metric: str) -> str:
-    interval = task.get(f"{metric}_interval")
-    shown = _number(task.get(metric))
-    return f"{shown} ({interval[0]:.4f}-{interval[1]:.4f})" if interval else shown

@@ -129,17 +129,19 @@ class Signal:
     def main(self) -> str:
         """The model that the page is about; test labels play no part in the choice.
 
-        It is the first by name among the best in this order: models that share among organisms
-        (neither individual nor union), that were evaluated, whose trust and cost were selected on
-        held-out labels (the default of ``seqmtl train``), that are calibrated, and that have the
-        most organisms. Without models, it is the first that was evaluated.
+        It is the first by name among the best in this order: models that have the organisms of the
+        dataset, that share among organisms (neither individual nor union), that were evaluated,
+        whose trust and cost were selected on held-out labels (the default of ``seqmtl train``),
+        that are calibrated, and that have the most organisms. Without models, it is the first that
+        was evaluated.
         """
 
-        def rank(name: str) -> tuple[bool, bool, bool, bool, int]:
+        def rank(name: str) -> tuple[bool, bool, bool, bool, bool, int]:
             model = self.models[name]
+            has_all = set(self.dataset.get("organisms", ())) <= set(model.tasks)
             is_selected = bool(model.training.get("selection", {}).get("tasks"))
-            is_evaluated = name in self.metrics
-            return _shares(model), is_evaluated, is_selected, bool(model.curves), len(model.tasks)
+            is_shared, n = _shares(model), len(model.tasks)
+            return has_all, is_shared, name in self.metrics, is_selected, bool(model.curves), n
 
         return max(self.models, key=rank, default=next(iter(self.metrics), ""))
 
@@ -279,9 +281,8 @@ def read_folder(
     for path in (path for path in paths if path.endswith(".json")):
         _add_json(contents, path)
     _check_annotations(contents)
-    rank = {name: k for k, name in enumerate(SIGNAL_NAMES)}
-    by_rank = sorted(contents.signals, key=lambda name: rank.get(name, len(rank)))
-    contents.signals = {name: contents.signals[name] for name in by_rank}
+    in_order = sorted(contents.signals, key=lambda name: [*SIGNAL_NAMES, name].index(name))
+    contents.signals = {name: contents.signals[name] for name in in_order}
     if not contents.signals and not contents.paired:
         raise SeqmtlError(
             f"{folder}: neither a data set nor a model (*.seqmtl) in it; make them with "

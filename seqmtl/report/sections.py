@@ -305,8 +305,7 @@ def learnt(signal: Signal) -> Markup:
 
 def models(signal: Signal) -> Markup:
     """Return the provenance of every model."""
-    rows = []
-    commands = []
+    rows, commands = [], []
     for name, model in signal.models.items():
         facts = model.training
         settings = ", ".join(

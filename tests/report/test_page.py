@@ -7,15 +7,17 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image
 
+from seqmtl import TaskKernel
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.report.folder import read_folder
 from seqmtl.report.sections import selected
-from seqmtl.report.words import next_step, summarise
+from seqmtl.report.words import summarise
 from seqmtl.scan.held_out import score_held_out
 
 VOID = {"meta", "img", "br"}
@@ -193,6 +195,12 @@ def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(r
     shutil.copy(results / "acceptor" / "raw.seqmtl", tmp_path / "d_default.seqmtl")
     signal = read_folder(tmp_path).signals["acceptor"]
     assert signal.main == "d_default"
+    signal.dataset = {"organisms": {"another": {}}}
+    signal.models["e_other"] = SimpleNamespace(
+        tasks=("another",), kernel=TaskKernel.union(["another"]), training={}, curves={}
+    )
+    assert signal.main == "e_other"
+    signal.dataset = {}
     # whatever was evaluated, and whatever the test labels say
     signal.metrics = {"a_individual": {}, "b_union": {}}
     assert signal.main == "d_default"
@@ -240,26 +248,6 @@ def test_copies_are_no_rivals(results):
     assert signal.copies() == {"acceptor/raw": "joint"}
     signal.metrics = {"gone": one, "lost": dict(one), "joint": other}
     assert signal.copies() == {"lost": "gone"}
-
-
-def test_what_to_do_next(results):
-    contents = read_folder(results)
-    signal = contents.signals["acceptor"]
-    data, joint = signal.folder, f"{results}/joint.seqmtl"
-    sentence, command = next_step(contents)
-    assert sentence == "score a genome"
-    assert command.startswith(f"seqmtl scan {joint} GENOME.fa --organism ")
-    signal.metrics.clear()
-    evaluate = f"seqmtl evaluate {joint} {data} --json {results}/joint.json"
-    assert next_step(contents)[1] == evaluate
-    del signal.models["joint"]
-    raw = f"{results}/acceptor/raw.seqmtl"
-    assert next_step(contents)[1] == f"seqmtl calibrate {raw} {data} -o {raw}"
-    signal.models.clear()
-    made = f"{results}/acceptor.seqmtl"
-    assert next_step(contents)[1] == f"seqmtl train {data} --tree eukaryotes -o {made}"
-    contents.signals.clear()
-    assert next_step(contents)[1] == "seqmtl --help"
 
 
 def test_a_browser_shows_text_and_pictures(page, tmp_path):

@@ -18,6 +18,18 @@ def model():
     )  # fmt: skip
 
 
+def test_what_a_signal_lacks_comes_next(model):
+    signal = Signal("acceptor", folder="d", models={"m": model})
+    contents = FolderContents("r", signals={"acceptor": signal})
+    assert next_step(contents)[1] == "seqmtl evaluate r/m.seqmtl d --json r/m.json"
+    model.curves.clear()
+    assert next_step(contents)[1] == "seqmtl calibrate r/m.seqmtl d -o r/m.seqmtl"
+    signal.models.clear()
+    assert next_step(contents)[1] == "seqmtl train d --tree eukaryotes -o r/acceptor.seqmtl"
+    contents.signals.clear()
+    assert next_step(contents)[1] == "seqmtl --help"
+
+
 def test_what_to_do_next_with_both_ends_of_introns(model):
     signals = {
         name: Signal(name, folder=f"{name}s", models={name: model}, metrics={name: {}})
