@@ -6,7 +6,15 @@ import pytest
 
 from seqmtl._style import render
 from seqmtl.io.annotation import read_annotation
-from seqmtl.report.genome_view import Call, Stretch, draw_stretch, find_stretch, held_out_regions
+from seqmtl.io.transcripts import Transcript
+from seqmtl.report.genome_view import (
+    Call,
+    Stretch,
+    _lanes,
+    draw_stretch,
+    find_stretch,
+    held_out_regions,
+)
 
 
 def _intron(contig, start, end, p, strand="+"):
@@ -58,6 +66,22 @@ def test_test_regions_come_first(files, tmp_path):
     assert (doubtful.start, doubtful.is_held_out) == (850, False)
 
 
+def test_of_stretches_with_as_many_introns_the_surest_is_chosen(tmp_path):
+    path = tmp_path / "introns.gff3"
+    places = ((1_000, 0.6), (50_000, 0.9), (99_000, 0.7))
+    path.write_text("".join(f"{_intron('a', start, start + 90, p)}\n" for start, p in places))
+    assert find_stretch([str(path)]).start == 50_000 - 150
+
+
+def test_transcripts_are_in_three_lanes_none_on_another():
+    genes = [
+        Transcript(f"t{k}", "", "a", False, ((100 * k, end),))
+        for k, end in enumerate((300, 400, 500, 600, 900, 700))
+    ]
+    lanes = _lanes(Stretch("a", 0, 1000, transcripts=genes))
+    assert [[own.start for own in lane] for lane in lanes] == [[0, 400], [100, 500], [200]]
+
+
 def test_introns_longer_than_a_stretch(tmp_path):
     path = tmp_path / "introns.gff3"
     path.write_text(_intron("a", 1_000, 100_000, 0.7) + "\n" + _intron("a", 5, 90_000, 0.8) + "\n")
@@ -87,6 +111,7 @@ def test_places_are_those_of_the_genome():
     assert [list(roof.get_xdata()) for roof in (above, below)] == [[100, 150, 200], [300, 400, 500]]
     left, top, right = above.get_ydata()
     assert 0 < left == right < top  # above on the plus strand
+    assert {above.get_linestyle(), below.get_linestyle()} == {"-"}  # nothing is annotated
     left, bottom, _ = below.get_ydata()
     assert bottom < left < 0
     ((foot, head),) = (bar for own in axes.collections for bar in own.get_segments())

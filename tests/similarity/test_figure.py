@@ -120,6 +120,8 @@ class TestPicture:
         drawn = axes.images[0].get_array()
         assert np.array_equal(drawn, kernel.restrict(expected).matrix)
         assert tree_axes.get_ylim() == axes.get_ylim() == (4.5, -0.5)
+        assert tree_axes.get_xlim()[0] == 0 < 7 < tree_axes.get_xlim()[1]  # the farthest leaf
+        assert tree_axes.get_xticks().size > 1
         a, b = tree_axes.get_position(), axes.get_position()
         assert (a.y0, a.y1) == pytest.approx((b.y0, b.y1))
         assert a.x1 < b.x0
@@ -183,11 +185,24 @@ class TestPicture:
         for name in names[1:]:
             newick = f"({newick},{name})"
         kernel = TaskKernel.hierarchical(f"{newick};")
-        shown = _check_texts(draw_kernel(kernel, read_tree(f"{newick};")))
+        figure = draw_kernel(kernel, read_tree(f"{newick};"))
+        assert figure.axes[0].get_xticks().size == 0  # no branch has a length
+        shown = _check_texts(figure)
         assert "The first 12 of 13 kernels" in shown
         wrapped = {text.replace("\n", "") for text in shown}
         assert set(kernel.labels[:12]) <= wrapped
         assert kernel.labels[12] not in wrapped
+
+    def test_many_tasks_and_what_they_are_compared_with_are_clades(self):
+        names = [f"t{i}" for i in range(201)]
+        clades = (",".join(names[i : i + 3]) for i in range(0, 201, 3))
+        kernel = TaskKernel.union(names)
+        others = TaskKernel.join([kernel, kernel], "both", ["one", "two"])
+        figure = draw_kernel(
+            kernel, read_tree(f"({','.join(f'({own})' for own in clades)});"), others
+        )
+        shapes = [axes.images[0].get_array().shape for axes in figure.axes if axes.images]
+        assert shapes == [(99, 99)] * 3  # of 67 clades 16 are opened, up to 100 rows
 
     def test_negative_similarity_is_red(self):
         figure = draw_kernel(TaskKernel(["a", "b"], [[1, -0.5], [-0.5, 1]]))
