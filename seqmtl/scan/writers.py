@@ -181,7 +181,10 @@ def _files(
         yield from _files(f"{output}.bw", "bigwig", strands, signals)
         return
     for number, signal in enumerate(signals):
-        is_own = len(signals) > 1 and not SINKS[file_format].is_together
+        is_together, taken = SINKS[file_format].is_together, SINKS[file_format].signals
+        if len(signals) > 1 and is_together and taken and signal not in taken:
+            continue  # splice scores have no edges of genes
+        is_own = len(signals) > 1 and not is_together
         path = inserted(output, signal) if is_own else output
         if file_format != "bigwig" or strands != "both":
             yield path, number, strands

@@ -64,8 +64,8 @@ def exons_of(model, organism, codes, least=1e-3):
 def _whole_contig(model, organism, codes, least):
     """Return the probabilities of sites, of introns and of exons."""
     found, layer = {}, model.layer_of(organism)
-    for signal, own in model.site_models.items():
-        columns = []
+    for signal in model.signals_of(organism):
+        own, columns = model.site_models[signal], []
         for strand in "+-":
             letters = codes if strand == "+" else reverse_complement(codes)
             scores = scanner_of(own, organism).scan_contig(letters)
