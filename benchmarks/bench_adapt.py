@@ -169,9 +169,9 @@ def summarize(
     return rows
 
 
-def error(values: NDArray[np.float64]) -> float:
-    """Return the standard error of a mean, 0 for a single value."""
-    return float(values.std(ddof=1) / values.size**0.5) if values.size > 1 else 0.0
+def error(values: NDArray[np.float64]) -> float | str:
+    """Return the standard error of a mean, nothing for a single value."""
+    return float(values.std(ddof=1) / values.size**0.5) if values.size > 1 else ""
 
 
 def main() -> None:

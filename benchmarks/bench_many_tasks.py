@@ -42,7 +42,7 @@ DECOYS_PER_SITE = 9
 WINDOW = 200
 #: Genes per training window of an organism, and bases per gene; half of them are for tests.
 GENES_PER_WINDOW = 0.06
-BASES_PER_GENE = 1600
+BASES_PER_GENE = 2400
 #: Length of the path from the root to every organism.
 HEIGHT = 0.8
 

@@ -21,7 +21,8 @@ A table of `tables.toml` has
 
 A template has fields such as {mean:.3p}: a key of the row and a format, of which `p` stands for a
 number without the zero before the point. {few_labels/labels=100/method=tree/mean:.3p} is of the one
-row of a result with these values. A cell is empty if one of its fields is.
+row of a result with these values. A cell is empty if one of its fields is, unless another template
+follows after a "|".
 """
 
 from __future__ import annotations
@@ -80,10 +81,12 @@ class Cells(string.Formatter):
 
     def fill(self, template: str, row: Row) -> str:
         """Return a cell."""
-        try:
-            return self.vformat(template, (), row)
-        except LookupError:
-            return ""
+        for way in template.split("|"):
+            try:
+                return self.vformat(way, (), row)
+            except LookupError:
+                continue
+        return ""
 
 
 def spread(rows: list[Row], across: str, by: list[str]) -> list[Row]:

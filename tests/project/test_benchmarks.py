@@ -406,7 +406,7 @@ FIGURES = {
     features: [r"^\| 20 \| default \| 1 \| 1 ", r"^\| 20 \| exact \| 1 \| 1 .* 0 \| 0 \| \d"],
     adapt: [
         r"^\| 0 \| adapt \| 1 \|(  \|){3}( 1 \|){3}  \|$",  # the motif tells all true sites
-        r"^\| 0 \| single \| 1 \| adapt \| 0 \| 0 \|( 1 \|){3}",
+        r"^\| 0 \| single \| 1 \| adapt \| 0 \|  \|( 1 \|){3}",
         r"^\| 10 \| joint \| 1 \| .* \d+(\.\d+)? \|$",
         r"^\| 10 \| own \| [01]",
     ],
