@@ -49,7 +49,7 @@ class ModelFileError(InputFormatError):
 
 
 class UsageError(SeqmtlError, ValueError):
-    """An option has a wrong value, or options do not go together."""
+    """An option is missing or has a wrong value, or arguments do not go together."""
 
 
 class UnknownTaskError(SeqmtlError, ValueError):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from seqmtl._messages import forget_told
 from seqmtl.cli.main import main
 
 # The same examples in every run, however long a busy machine takes to draw and to try them.
@@ -49,6 +50,7 @@ def shared_data() -> Path:
 @pytest.fixture(autouse=True)
 def _log_from_the_start() -> None:
     """Undo what a command has done to the package's log, so that no test hears another's."""
+    forget_told()
     log = logging.getLogger("seqmtl")
     log.handlers.clear()
     log.propagate = True
@@ -71,7 +73,7 @@ def write(tmp_path):
 def seqmtl(capsys):
     """Return a function that runs a command in this process, and returns what it has written.
 
-    The code of what is refused is 1 if it is data, 2 if it is an option.
+    The code is 1 if data or a file is at fault, 2 if an option or argument is.
     """
 
     def run(command, code=0):
@@ -82,8 +84,7 @@ def seqmtl(capsys):
         except SystemExit as stop:
             found = stop.code
         written = capsys.readouterr()
-        codes = (1, 2) if code == "refused" else (code,)
-        assert found in codes, f"{command}: {written.err}"
+        assert found == code, f"{command}: {written.err}"
         return written
 
     return run

@@ -165,7 +165,7 @@ def _run(args: argparse.Namespace, command_line: str, files: FilesOfACommand) ->
 def _of_an_option(error: Exception, args: argparse.Namespace) -> str | None:
     """Return the message if an option has a wrong value, None if it is about data."""
     if isinstance(error, InputFormatError):
-        return None
+        return _of_a_choice(error, args)
     text = str(error)
     for action in args.usage_error.__self__._actions:
         value = getattr(args, action.dest, None)
@@ -181,6 +181,16 @@ def _of_an_option(error: Exception, args: argparse.Namespace) -> str | None:
         if isinstance(error, UnknownTaskError) and any(repr(word) in text for word in words):
             return str(argparse.ArgumentError(action, text))
     return text if isinstance(error, UsageError) else None
+
+
+def _of_a_choice(error: InputFormatError, args: argparse.Namespace) -> str | None:
+    """Return the message if the choices of an option are a file's, which lacks its value."""
+    for action in args.usage_error.__self__._actions:
+        rule = error.message.removeprefix(f"{action.dest} ")
+        asked = f"got {getattr(args, action.dest, None)!r}"
+        if rule != error.message and rule.startswith("must be one of ") and asked in rule:
+            return f"{error.path}: {argparse.ArgumentError(action, rule)}"
+    return None
 
 
 def _with_input(text: str, data: str | None, files: FilesOfACommand) -> str:

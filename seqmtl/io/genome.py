@@ -234,7 +234,7 @@ def contig_lengths(path: PathLike) -> dict[str, int]:
         logger.warning("%s does not match the current %s and is not used", index, path)
     lengths: dict[str, int] = {}
     name = ""
-    for item in _scan(path, check_letters=False):  # whoever reads on will check them
+    for item in _scan(path):
         if isinstance(item, bytes):
             lengths[name] += len(item)
         else:
@@ -248,7 +248,6 @@ def _scan(
     only: Collection[str] | None = None,
     keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
-    check_letters: bool = True,
 ) -> Iterator[str | bytes]:
     """Yield the name of each contig, followed by its codes in blocks if it is requested.
 
@@ -259,7 +258,7 @@ def _scan(
         return
     is_wanted = False
     items = scan_fasta(path, keep_case=keep_case, on_read=on_read)
-    for item in _check_letters(items, path) if check_letters else items:
+    for item in _check_letters(items, path):
         if isinstance(item, bytes):
             if is_wanted:
                 yield item
@@ -271,17 +270,18 @@ def _scan(
 
 
 def _check_letters(items: Iterable[Header | bytes], path: PathLike) -> Iterator[Header | bytes]:
-    """Yield everything, and warn if most letters are not nucleotides, as in proteins."""
+    """Yield everything, and warn once of a file whose letters mostly are no nucleotides."""
     n_letters = n_others = 0
     for item in items:
         if isinstance(item, bytes):
             n_letters += len(item)
             n_others += item.count(OTHER) + item.count(OTHER + LOWER)
         yield item
-    if 2 * n_others > n_letters:
+    name = source_name(path)
+    if 2 * n_others > n_letters and are_heard(logging.WARNING) and is_news(("letters", name)):
         logger.warning(
             "%s: only %.0f %% of the letters are A, C, G or T; is it a nucleotide sequence?",
-            source_name(path), 100 * (1 - n_others / n_letters),
+            name, 100 * (1 - n_others / n_letters),
         )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from seqmtl._names import NameIndex, check_distinct
 from seqmtl.coupling import Coupling
 from seqmtl.evaluation.metrics import RankedScores
+from seqmtl.exceptions import UsageError
 from seqmtl.models.adaptation_text import tell_place
 from seqmtl.models.calibration import fit_logistic, fit_sigmoid
 from seqmtl.models.examples import Examples
@@ -251,7 +252,7 @@ def adapt_model(
         placed = Placement(np.eye(len(model.tasks))[own], f"its own model of {n:,} labels", 1.0)
     if data is None:
         if own is not None:
-            raise ValueError(f"{name!r} is in the model already; give labels to adapt it further")
+            raise UsageError(f"{name!r} is in the model already; give labels to adapt it further")
         # the table has the distances of the shipped tree
         tell_place(name, placed, {} if tree is not None else model.training.get("left_out", {}))
         return replace(model, kernel=extend(model.kernel, len(model.tasks), name, placed.weights))
@@ -409,7 +410,7 @@ def _own_column(model: Any, name: str) -> int | None:
         return None
     known = model.tasks[found[0]]
     if known not in model.training.get("adapted", {}):
-        raise ValueError(
+        raise UsageError(
             f"organism {name!r} is in the model already, which was trained on {known!r}; train "
             "again with all labels, or give the new organism another name"
         )

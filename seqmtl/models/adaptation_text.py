@@ -7,11 +7,10 @@ from typing import Any
 
 from seqmtl._messages import is_news
 from seqmtl._names import simplify
-from seqmtl.models.relatives import Placement
+from seqmtl.models.relatives import ALIKE, Placement
 
 logger = logging.getLogger(__name__)
 
-_ALIKE = 0.1  # relative difference of distances
 _FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
 _CLOSE = 0.9  # and from which they are close
 
@@ -19,8 +18,8 @@ _CLOSE = 0.9  # and from which they are close
 def tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
     """Log, in a line, how near the relatives are of an organism without labels.
 
-    `left_out` has the accuracy of organisms left out of the training, whose distances are those of
-    the shipped tree, in million years.
+    `left_out` has the accuracy of organisms left out of the training, and their distances to the
+    nearest that was not, by the shipped tree, in million years.
     """
     if not is_news((name, placed.source)):
         return
@@ -31,9 +30,10 @@ def tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
     label = name if simplify(name) == simplify(found) else f"{name}, scored as {found}"
     is_far = placed.explained < _FAR
     words = "far" if is_far else "close" if placed.explained >= _CLOSE else "distant"
-    where, hope = f"{placed.distance:.3g} in the tree {tree}", "expect more errors" * is_far
+    where = f"{placed.distance:.3g} in the tree {tree}"
     if left_out:
-        where, hope = f"{placed.distance:,.0f} million years", _expected(placed, left_out)
+        where = f"{placed.distance:,.0f} million years"
+    hope = _expected(placed, left_out) or "expect more errors" * is_far
     logger.log(
         logging.WARNING if is_far else logging.INFO,
         "%s: nearest relative %s, %s (%s)%s%s", label, placed.nearest, words, where,
@@ -42,23 +42,22 @@ def tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
 
 
 def _expected(placed: Placement, left_out: dict[str, Any]) -> str:
-    """Describe the precision of organisms left out of the training.
+    """Describe the precision of the nearest organisms, left out; "" if they were too near others.
 
-    They are those at about the same distance, or all if the organism is far from the model's.
+    What was measured with a relative at hand says nothing of an organism without one so near.
     """
-    nearest = min(
-        (own["distance"] for own in left_out.values()), key=lambda d: abs(d - placed.distance)
-    )
-    alike = [
-        own
-        for own in left_out.values()
-        if placed.explained < _FAR or abs(own["distance"] - nearest) <= _ALIKE * nearest
-    ]
-    precision = _span([own["auprc"] for own in alike], ".2f")
-    distances = _span([own["distance"] for own in alike], ",.0f")
+    measured = {
+        name: left_out[name]
+        for name in placed.alike
+        if name in left_out and placed.distance <= ALIKE * left_out[name]["distance"]
+    }
+    if not measured:
+        return ""
+    precision = _span([own["auprc"] for own in measured.values()], ".2f")
+    distances = _span([own["distance"] for own in measured.values()], ",.0f")
     return (
-        f"organisms at {distances} had a mean precision of {precision} on windows, less over a "
-        "genome"
+        f"{', '.join(measured)}, left out of the training, {distances} from the nearest other, had "
+        f"a mean precision of {precision} on windows, less over a genome"
     )
 
 

@@ -1,8 +1,9 @@
 """Place a new organism among the organisms of a model: how much each of them counts at first.
 
-    a = r2 R_SS^+ R_Sn / (sum of its entries)  +  (1 - r2) / T,     r2 = R_nS R_SS^+ R_Sn / R_nn
+    a = r2 [R_SS^+ R_Sn]  +  (1 - r2) [R_SS^+ 1],     r2 = R_nS R_SS^+ R_Sn / R_nn
 
 =====  ==================================================================================
+[x]    the positive entries of x, divided by their sum; 0 in place of the others
 S      the T tasks of the model
 n      the new organism, or the mean of the leaves of a clade
 R      similarity by a tree, with unit diagonal, or by the task kernel of the model
@@ -12,8 +13,10 @@ a_s    weight of task s; without labels, w_n = sum_s a_s w_s
 =====  ==================================================================================
 
 The first term is the mean of w_n given the other w_s under the multi-task regulariser. What it
-leaves open is filled by the mean of all tasks, because far away nearness says little about the
-worth of a single relative.
+leaves open is filled by the mean of all tasks as generalized least squares estimates it, 1 a vector
+of ones: far away nearness says little about the worth of a single relative, but close relatives
+say the same and count together little more than one of them. Tasks that the tree lacks have 1 / T
+of the second term each, and the others share the rest of it as above.
 """
 
 from __future__ import annotations
@@ -39,6 +42,8 @@ logger = logging.getLogger(__name__)
 
 #: The shipped tree in which organisms are looked up if no tree is given.
 LARGEST_TREE = "eukaryotes"
+#: Ratio up to which distances are taken for the same.
+ALIKE = 1.01
 _TYPO = 0.85  # least similarity of two spellings of a species
 
 
@@ -57,6 +62,8 @@ class Placement(NamedTuple):
         The nearest task in the tree, or "" if no tree was used.
     distance : float
         Length of the path to it.
+    alike : tuple of str
+        The tasks to which it is as long: those of the nearest clade that has any.
     """
 
     weights: Array
@@ -64,6 +71,7 @@ class Placement(NamedTuple):
     explained: float
     nearest: str = ""
     distance: float = 0.0
+    alike: tuple[str, ...] = ()
 
     @property
     def distance_text(self) -> str:
@@ -81,6 +89,9 @@ def place(
     trusts: Mapping[str, float] | None = None,
 ) -> Placement:
     """Return how much each task of a model counts for a new organism before there are labels.
+
+    In the place of a task that is the only one to count; where nothing tells the place, all tasks
+    count the same, 1 / T, and else as by the equation at the top of this module.
 
     Parameters
     ----------
@@ -189,7 +200,8 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
     distances = pruned.distances()[np.ix_(order, order)][:n, columns].mean(axis=1)
     nearest = int(distances.argmin())
     distance = float(distances[nearest])
-    placed = Placement(weights, f"{found} in {where}", explained, names[nearest], distance)
+    alike = tuple(names[i] for i in np.flatnonzero(distances <= ALIKE * distance))
+    placed = Placement(weights, f"{found} in {where}", explained, names[nearest], distance, alike)
     return placed._replace(source=placed.source + placed.distance_text)
 
 

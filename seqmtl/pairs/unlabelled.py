@@ -1,17 +1,18 @@
 """A paired model for an organism of which nothing but the genome is known.
 
 =====  ==================================================================================
-a_t    how much relative t counts, by the place in the tree: :mod:`seqmtl.models.relatives`; without
-       a place, by how many sites t finds in a part of the genome, less those found backwards
+a_t    how much relative t counts, with sum 1: by the place in the tree, and what that leaves open
+       by generalized least squares (:mod:`seqmtl.models.relatives`); without a place, by how many
+       sites t finds in a part of the genome, less those found backwards
 pi_e   share of true sites among the candidates of end e (donors, acceptors)
 s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
 =====  ==================================================================================
 
-At first the site models are means of the relatives', lengths of introns are theirs, in their
-shares, coding content is that of the open reading frames of the genome itself, without the
-stretches that are as full of them as bacterial contigs, and the five values of the layer are those
-that all organisms are near. The chain takes ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at
-.003 and becomes the mean posterior.
+At first weights of the site models are means of the relatives', each counting a_t, and so are the
+distributions of the lengths of introns, those of few introns less; coding content is that of the
+open reading frames of the genome itself, without the stretches that are as full of them as
+bacterial contigs, and the five values of the layer are those that all organisms are near. The chain
+takes ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at .003 and becomes the mean posterior.
 
 Then (:meth:`Unlabelled.train`) come rounds. A candidate of posterior p, of .3 or more, is a site of
 weight p; the others are decoys. Of these all that look most like sites count, each little, and some

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from seqmtl._checks import check_choice
 from seqmtl._threads import in_order
-from seqmtl.exceptions import ScanInterrupted, SeqmtlError
+from seqmtl.exceptions import ScanInterrupted, UsageError
 from seqmtl.files.atomic import is_special
 from seqmtl.files.bgzip import index_packed
 from seqmtl.files.streams import Output
@@ -231,21 +231,21 @@ def check_seekable(output: str, file_format: str, n_signals: int = 1) -> None:
 
     Raises
     ------
-    SeqmtlError
+    UsageError
         If it is a stream, but the format needs files, or is compressed twice.
     """
     is_stream = not output or is_special(output)
     if is_stream and file_format == "all":
-        raise SeqmtlError("all writes several files; name them, such as FOLDER/sites")
+        raise UsageError("all writes several files; name them, such as FOLDER/sites")
     if is_stream and n_signals > 1 and not SINKS[file_format].is_together:
-        raise SeqmtlError(
+        raise UsageError(
             f"{file_format} has a file for donors and one for acceptors, so it cannot be written "
             "to standard output; name a file, or choose spsc or introns"
         )
     if file_format == "bigwig" and is_stream:
-        raise SeqmtlError("bigWig cannot be written to standard output; name a file")
+        raise UsageError("bigWig cannot be written to standard output; name a file")
     if file_format == "bigwig" and output.endswith(".gz"):
-        raise SeqmtlError(f"bigWig is already compressed; name it without .gz, got {output}")
+        raise UsageError(f"bigWig is already compressed; name it without .gz, got {output}")
 
 
 def _scan_block(block: Block, finder: Finder, sinks: Sequence[Sink]) -> Done:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import refuse
 from seqmtl._names import match_names
-from seqmtl.exceptions import SeqmtlError, UnknownTaskError
+from seqmtl.exceptions import SeqmtlError, UnknownTaskError, UsageError
 from seqmtl.kernels import BaseKernel, Linear, Standardized, kernel_from_dict
 from seqmtl.models.base import Model
 from seqmtl.models.probability_curve import ProbabilityCurve
@@ -179,11 +179,11 @@ class KernelModel(Model):
         ------
         UnknownTaskError
             If the model was not trained on a task, or the tasks of the examples are unknown.
-        SeqmtlError
+        UsageError
             If `from_relatives` is True.
         """
         if from_relatives:
-            raise SeqmtlError(
+            raise UsageError(
                 "scores from relatives need a model of weights, but this is one of kernels"
             )
         data, tasks = split_tasks(data, tasks)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import NameIndex, check_distinct, match_names
-from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.exceptions import InputFormatError, SeqmtlError, UsageError
 from seqmtl.io import (
     NumericTable,
     guess_format,
@@ -73,7 +73,7 @@ def read_training_examples(source: Any, *, require_labels: bool = True) -> Examp
     if _holds_windows(source):
         return _of_windows(read_windows_of(source, require_labels=require_labels))
     if source.window or source.shift:
-        raise SeqmtlError(
+        raise UsageError(
             f"--window and --shift apply to DNA windows, but {source.data} is a table of examples; "
             "leave them out"
         )
@@ -98,7 +98,7 @@ def read_for_model(model: Model, source: Any, *, require_labels: bool) -> Exampl
     if model.inputs == "windows":
         return _of_windows(_read_windows_for(model, source, require_labels=require_labels))
     if not source.data or source.genome:
-        raise SeqmtlError("the model was trained on a table of examples; give such a file as DATA")
+        raise UsageError("the model was trained on a table of examples; give such a file as DATA")
     columns, names = model.training.get("columns", {}), model.feature_names or None
     is_text = model.inputs == "sequences"
     table = read_numeric_table(
@@ -158,7 +158,7 @@ def _of_table(table: NumericTable, split: str | None, task: str | None) -> Examp
         rows = np.flatnonzero(table.splits == split)
         if not rows.size:
             known = ", ".join(np.unique(table.splits).tolist())
-            raise SeqmtlError(f"split must be one of {known}, got {split!r}")
+            raise UsageError(f"split must be one of {known}, got {split!r}")
         table = table.select(rows)
     tasks = table.tasks if task is None else np.full(len(table), task)
     is_split = table.splits is not None
@@ -175,7 +175,7 @@ def read_windows_of(source: WindowInput, *, require_labels: bool) -> Windows:
     """
     window = source.window
     if source.genome and source.data:
-        raise SeqmtlError("give either DATA, or --genome with --sites, not both")
+        raise UsageError("give either DATA, or --genome with --sites, not both")
     if source.genome and window is None:
         window = DEFAULT_WINDOW
     if source.shift and window is None:
@@ -242,7 +242,7 @@ def _from_file(source: WindowInput, window: int | None, require_labels: bool) ->
 
     data, organism = source.data, source.organism
     if not data:
-        raise SeqmtlError("no windows given; name a DATA file, or give --genome and --sites")
+        raise UsageError("no windows given; name a DATA file, or give --genome and --sites")
     options: dict[str, Any] = {"window": window, "organism": organism}
     if source.is_dataset:
         return read_windows(data, split=source.split_or_all, **options)
@@ -326,7 +326,7 @@ def genomes_with_sites(source: Any) -> list[tuple[str, str, str]]:
     odd = [name for name in paths if not NameIndex(list(sites)).find(name)]
     odd += [name for name in sites if not NameIndex(list(paths)).find(name)]
     if odd:
-        raise SeqmtlError(
+        raise UsageError(
             f"every organism needs --genome and --sites, but only one was given for "
             f"{', '.join(sorted(odd))}"
         )
@@ -343,5 +343,8 @@ def _by_organism(named: list[tuple[str, str]], option: str) -> dict[str, str]:
         raise SeqmtlError(
             f"{option} must name every organism once, got {twice[0]!r} twice; leave one out"
         )
-    check_distinct(names)
+    try:
+        check_distinct(names)
+    except InputFormatError as error:
+        raise UsageError(f"{option}: {error}") from None
     return dict(named)

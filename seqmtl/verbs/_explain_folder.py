@@ -16,7 +16,7 @@ import numpy as np
 from seqmtl._names import NameIndex, match_names
 from seqmtl._style import save_figure
 from seqmtl._version import __version__
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.explain import (
     Oligomer,
     Poim,
@@ -237,7 +237,7 @@ def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
     relatives = model.kernel.names[len(model.tasks) :]
     for name in names:
         if is_known(name, relatives) and not is_known(name, model.tasks):
-            raise SeqmtlError(
+            raise UsageError(
                 f"organism {name!r} has no training data, but is a relative; explain shows "
                 f"{', '.join(model.tasks)}, and seqmtl.explain.poim in Python takes its name"
             )
@@ -300,7 +300,7 @@ def _backgrounds(
 def _write_pairs(model: PairedModel, request: Any, folder: Path) -> dict[str, Any]:
     """Write what contributes to the probabilities of sites."""
     if request.data or not (request.genome and request.sites):
-        raise SeqmtlError(
+        raise UsageError(
             "a model of seqmtl pair explains sites of a genome; give --genome and --sites, and no "
             "DATA"
         )

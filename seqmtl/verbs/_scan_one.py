@@ -93,7 +93,7 @@ class Plan:
         if self.is_paired:
             self._check_paired()
         elif self.file_format in _OF_PAIRS:
-            raise SeqmtlError("introns need a model of seqmtl pair; choose another --format")
+            raise UsageError("introns need a model of seqmtl pair; choose another --format")
         for organism in self.outputs:
             if not self.request.from_relatives and not self.is_unlabelled:
                 self.model.match(organism)
@@ -103,7 +103,7 @@ class Plan:
     def _outputs(self) -> dict[str, str]:
         request, tasks = self.request, self.model.tasks
         if request.organism is None and len(tasks) > 1:
-            raise SeqmtlError(
+            raise UsageError(
                 f"the model has {len(tasks)} organisms; name one of {', '.join(tasks)} with "
                 "--organism, or all"
             )
@@ -215,9 +215,9 @@ def scan_one(
     `fingerprint` is that of one of many scans, of which is known what it is fit for.
     """
     if request.more:
-        raise SeqmtlError("several models are for many genomes; give --genomes TABLE")
+        raise UsageError("several models are for many genomes; give --genomes TABLE")
     if request.genome is None:
-        raise SeqmtlError("a scan needs a genome; name a FASTA file")
+        raise UsageError("a scan needs a genome; name a FASTA file")
     model = load_model(request.model, only=("weights", "pairs"))
     with messages_from(logging.ERROR if fingerprint else logging.NOTSET):
         plan = Plan(request, model)
@@ -242,7 +242,7 @@ def _check_files(plan: Plan) -> None:
     """Check that the outputs can be written, as far as can be known before the scan."""
     output, summary = plan.request.output, plan.request.json
     if summary == "-" and output == "-":
-        raise SeqmtlError("sites and summary cannot both go to standard output; name a file")
+        raise UsageError("sites and summary cannot both go to standard output; name a file")
     check_seekable("" if output == "-" else output, plan.file_format, len(plan.signals))
     check_outputs(*(file for path in plan.outputs.values() for file in plan.files(path)), summary)
 

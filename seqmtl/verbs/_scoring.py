@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl._messages import messages_from
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import SeqmtlError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -83,7 +83,7 @@ def check_new(model: Any, name: str, like: str | None, tree: str | None) -> None
 
     Raises
     ------
-    SeqmtlError
+    UsageError
         If the model has the organism.
     UnknownTaskError
         If no organism or clade has the name; the message lists near matches.
@@ -91,7 +91,7 @@ def check_new(model: Any, name: str, like: str | None, tree: str | None) -> None
     from seqmtl.models.base import is_known
 
     if is_known(name, model.tasks):
-        raise SeqmtlError(f"organism {name!r} is in the model already; give it another name")
+        raise UsageError(f"organism {name!r} is in the model already; give it another name")
     model.donor.adapt(name, **relatives(like, tree))
 
 

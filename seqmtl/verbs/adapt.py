@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl import _kinds
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.outputs import check_outputs, replacing, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
@@ -114,7 +114,7 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
 
         Raises
         ------
-        SeqmtlError
+        UsageError
             If there are labels, there is not one genome of the organism, or the model has it.
         """
         from seqmtl._names import match_names
@@ -122,13 +122,13 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
 
         given = {"DATA": self.data, "--sites": self.sites, "--prevalence": self.prevalence}
         for what in (what for what, value in given.items() if value):
-            raise SeqmtlError(
+            raise UsageError(
                 f"{what} is for models of seqmtl train: a model of seqmtl pair learns from the "
                 "genome, and from --introns; leave it out"
             )
         name = self.organism
         if len(self.genome) != 1:
-            raise SeqmtlError(
+            raise UsageError(
                 f"a model of seqmtl pair needs the genome of the organism; give --genome "
                 f"{name}=FASTA, once"
             )

@@ -10,7 +10,7 @@ from typing import Any
 
 from seqmtl import _kinds
 from seqmtl._version import __version__
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.atomic import make_folder
 from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
@@ -71,7 +71,7 @@ class Annotate(_options.Threads):
         if not is_known(name, given.tasks):
             check_new(given, name, self.like, self.tree)
         elif self.introns:
-            raise SeqmtlError(
+            raise UsageError(
                 f"{given.match(name)} is an organism of the model, which has learnt its introns; "
                 "leave --introns out, or give another name with --organism"
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl import _kinds
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, verb
 from seqmtl.verbs import _options
@@ -77,7 +77,7 @@ def _of_model(model: Any, request: Evaluate) -> dict[str, Any]:
     from seqmtl.verbs._scoring import score_labelled
 
     if request.acceptors:
-        raise SeqmtlError(f"{request.model} takes one DATA; two are for a model of seqmtl pair")
+        raise UsageError(f"{request.model} takes one DATA; two are for a model of seqmtl pair")
     held = score_labelled(model, request, _FIGURES)
     data = (held.labels, held.scores, held.tasks)
     auprc = "auprc_windows" if model.inputs == "windows" else "auprc"
@@ -103,7 +103,7 @@ def _of_pairs(model: Model, request: Evaluate) -> dict[str, Any]:
     from seqmtl.verbs._scoring import tell_known
 
     if not (request.data and request.acceptors):
-        raise SeqmtlError(
+        raise UsageError(
             "a model of seqmtl pair is evaluated on two datasets; name that of donors, then that "
             "of acceptors"
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl._version import __version__
-from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.exceptions import InputFormatError, SeqmtlError, UsageError
 from seqmtl.files.bgzip import index_packed
 from seqmtl.files.outputs import binary_output, check_outputs, write_json
 from seqmtl.request import option, required, verb
@@ -113,9 +113,7 @@ class Variants(_options.Relatives, _options.Threads):
                 ".vcf.gz and convert it with: bcftools view -Ob"
             )
         if [self.output, self.tsv, self.json].count("-") > 1:
-            raise SeqmtlError(
-                "only one output can go to standard output; name files for the others"
-            )
+            raise UsageError("only one output can go to standard output; name files for the others")
 
     def _genome(self, scorer: Any, chrom_map: dict[str, str]) -> Any:
         """Load the contigs that have variants; all contigs if the variants come from a stream.
@@ -148,7 +146,7 @@ def _scorer(request: Variants) -> Any:
 
     model, request = in_place(load_model(request.model, only=("weights", "pairs")), request)
     if request.organism is None and len(model.tasks) > 1:
-        raise SeqmtlError(
+        raise UsageError(
             f"the model has {len(model.tasks)} organisms; name one of "
             f"{', '.join(model.tasks)} with --organism"
         )

@@ -99,7 +99,7 @@ def test_without_labels_the_relatives_score(adapt, found, folder, tmp_path, seqm
 @pytest.mark.parametrize(
     ("options", "organism", "code", "message"),
     [
-        ("", "fly", 1, "organism 'fly' is in the model already"),
+        ("", "fly", 2, "organism 'fly' is in the model already"),
         ("--like appe", "man", 2, "'appe' is neither .*did you mean 'ape'"),
         ("", "woman", 2, "task 'woman' is not in .*few.tsv; did you mean 'man'"),
         ("--tree '(a:1,b:1);'", "man", 2, "'man' is neither an organism of the model nor one"),

@@ -220,31 +220,31 @@ def test_bad_tables_are_refused_before_training(text, tmp_path, seqmtl):
 
 
 @pytest.mark.parametrize(
-    ("command", "message"),
+    ("code", "command", "message"),
     [
-        ("train {data}/windows.tsv.gz --tree '(ape:1,fly:1);' -o {tmp}/m",
+        (1, "train {data}/windows.tsv.gz --tree '(ape:1,fly:1);' -o {tmp}/m",
          "task 'man' is not in the tree text"),
-        ("train {data}/windows.tsv.gz -o {tmp}/none/m", "create it first"),
-        ("train {data}/windows.tsv.gz --window 900 -o {tmp}/m", "900"),
-        ("train {data}/absent.tsv -o {tmp}/m", "absent.tsv: No such file"),
-        ("train {data} -o {tmp}/m", "a folder must be a dataset"),
-        ("train -o {tmp}/m", "no windows given"),
-        ("train {data}/windows.tsv.gz --split dev -o {tmp}/m", "dev"),
-        ("train --genome a={data}/genomes/ape.fa -o {tmp}/m", "--genome and --sites"),
-        ("predict {data}/tree.nwk {data}/windows.tsv.gz", "not a seqmtl model"),
-        ("predict {data}/model.seqmtl {data}/genomes/ape.fa",
+        (1, "train {data}/windows.tsv.gz -o {tmp}/none/m", "create it first"),
+        (1, "train {data}/windows.tsv.gz --window 900 -o {tmp}/m", "900"),
+        (1, "train {data}/absent.tsv -o {tmp}/m", "absent.tsv: No such file"),
+        (1, "train {data} -o {tmp}/m", "a folder must be a dataset"),
+        (2, "train -o {tmp}/m", "no windows given"),
+        (2, "train {data}/windows.tsv.gz --split dev -o {tmp}/m", "dev"),
+        (2, "train --genome a={data}/genomes/ape.fa -o {tmp}/m", "--genome and --sites"),
+        (1, "predict {data}/tree.nwk {data}/windows.tsv.gz", "not a seqmtl model"),
+        (1, "predict {data}/model.seqmtl {data}/genomes/ape.fa",
          "do not name their organism; give one of ape, man, fly"),
-        ("info {data}/absent", "cannot be opened"),
-        ("scan {data}/model.seqmtl {data}/genomes/ape.fa -o {tmp}/x.bed",
+        (1, "info {data}/absent", "cannot be opened"),
+        (2, "scan {data}/model.seqmtl {data}/genomes/ape.fa -o {tmp}/x.bed",
          "has 3 organisms; name one"),
-        ("scan {data}/model.seqmtl {data}/genomes/ape.fa --organism cat -o {tmp}/x.bed",
+        (2, "scan {data}/model.seqmtl {data}/genomes/ape.fa --organism cat -o {tmp}/x.bed",
          "task 'cat' is not in this model"),
-        ("scan {data}/model.seqmtl {data}/tree.nwk --organism ape -o {tmp}/x.bed", "tree.nwk"),
+        (1, "scan {data}/model.seqmtl {data}/tree.nwk --organism ape -o {tmp}/x.bed", "tree.nwk"),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("model")
-def test_errors_have_a_message_and_leave_nothing(data, tmp_path, seqmtl, command, message):
-    assert message in seqmtl(command.format(data=data, tmp=tmp_path), "refused").err
+def test_errors_have_a_message_and_leave_nothing(data, tmp_path, seqmtl, code, command, message):
+    assert message in seqmtl(command.format(data=data, tmp=tmp_path), code).err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -44,7 +44,11 @@ def case(tmp_path_factory):
 
 
 def _translatable(genome, annotation):
-    """Write codons into the exons of a genome, but for the bases next to an intron."""
+    """Write codons into the exons of a genome, but for the bases next to an intron.
+
+    Their usage is far more uneven than that of the simulator's own codons, so that a genome of
+    these tests' size is enough to learn it from.
+    """
     rng = np.random.default_rng(0)
     codons = ["".join(codon) for codon in itertools.product("ACGT", repeat=3)]
     share = np.random.default_rng(7).exponential(size=64) ** 2

@@ -62,6 +62,24 @@ def test_there_is_one_address_and_one_list_of_authors():
     assert re.findall(r"(?:home|dev_url): (.*)", recipe) == [ADDRESS, ADDRESS]
 
 
+def test_papers_have_one_doi_wherever_they_are_cited():
+    entries = _text("paper/paper.bib").split("\n@")
+    titles = {
+        found[1]: re.sub(r"[{}]", "", re.search(r"title = \{(.*)\}", entry)[1]).lower()
+        for entry in entries
+        if (found := re.search(r"doi = \{(.*)\}", entry))
+    }
+    assert all(re.fullmatch(r"10\.\d{4,}/\S+", doi) for doi in titles)
+    cited = _text("CITATION.cff").split("references:")[1].split("  - type:")[1:]
+    dois = [re.search(r"doi: (.*)", paper)[1] for paper in cited]
+    assert [re.search(r'title: "(.*)"', paper)[1].lower() for paper in cited] == [
+        titles[doi] for doi in dois
+    ]
+    assert (
+        re.findall(r'type="doi">(.*?)<', _text("examples/pipelines/galaxy/macros.xml")) == dois[1:]
+    )
+
+
 def test_links_of_the_readme_work_where_it_is_shown_alone():
     shown = _text("README.md")
     settings = SETTINGS["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
@@ -78,10 +96,29 @@ def test_links_of_the_readme_work_where_it_is_shown_alone():
     assert all(link.startswith(("https://", "#")) for link in links)
 
 
+def _newest():
+    """The version of the newest changes."""
+    found = re.search(r"^## \[?(\d+\.\d+\.\d+)", _text("CHANGELOG.md"), flags=re.MULTILINE)
+    return found[1]
+
+
 def test_the_newest_changes_are_those_of_the_version():
-    newest = re.search(r"^## \[?(\d+\.\d+\.\d+)", _text("CHANGELOG.md"), flags=re.MULTILINE)
-    own = Version(seqmtl.__version__)
-    assert Version(newest[1]) == own or (own.is_prerelease and own < Version(newest[1]))
+    newest, own = Version(_newest()), Version(seqmtl.__version__)
+    assert newest == own or (own.is_prerelease and own < newest)
+
+
+def test_pipelines_and_the_recipe_are_of_the_newest_version():
+    asked = re.compile(r'(?:seqmtl(?::| ?=)|@TOOL_VERSION@">|set version = ")(\d[\w.]*)')
+    found = {
+        path: asked.findall(path.read_text(encoding="utf-8"))
+        for folder in ("examples/pipelines", "recipes")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".nf", ".xml", ".yml", ".yaml"}
+    }
+    assert {version for versions in found.values() for version in versions} == {_newest()}
+    naming = ("main.nf", "environment.yml", "seqmtl.yaml", "config.yaml", "macros.xml", "meta.yaml")
+    for path, versions in found.items():
+        assert bool(versions) == (path.name in naming and path.parent.name != "nextflow"), path
 
 
 def test_what_is_not_installed_has_a_version_too():

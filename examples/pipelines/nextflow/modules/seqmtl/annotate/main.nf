@@ -8,11 +8,12 @@ process SEQMTL_ANNOTATE {
         'quay.io/biocontainers/seqmtl:0.1.0--pyhdfd78af_0' }"
 
     input:
-    tuple val(meta), path(genome), val(like)
+    tuple val(meta), path(genome), val(like), path(introns)
+    path model
     path tree
-    path introns
 
     output:
+    tuple val(meta), path("${prefix}"), emit: results
     tuple val(meta), path("${prefix}/report.html"), emit: report
     tuple val(meta), path("${prefix}/sites.introns.gff3"), emit: introns
     tuple val(meta), path("${prefix}/model.seqmtl"), emit: model
@@ -25,11 +26,12 @@ process SEQMTL_ANNOTATE {
     script:
     def args = task.ext.args ?: ''
     prefix = task.ext.prefix ?: "${meta.id}"
+    def model_option = model ? "--model $model" : ''
     def tree_option = tree ? "--tree $tree" : ''
     def introns_option = introns ? "--introns $introns" : ''
     """
     seqmtl annotate $genome --organism '${meta.id}' --like '$like' \\
-        $tree_option $introns_option --threads $task.cpus $args -o ${prefix}
+        $model_option $tree_option $introns_option --threads $task.cpus $args -o ${prefix}
     """
 
     stub:

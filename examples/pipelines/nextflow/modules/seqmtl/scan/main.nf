@@ -13,6 +13,7 @@ process SEQMTL_SCAN {
 
     output:
     tuple val(meta), path("${prefix}.sites.*"), emit: sites
+    tuple val(meta), path("${prefix}.scan.json"), emit: summary
     tuple val("${task.process}"), val('seqmtl'), eval("seqmtl --version | sed 's/.* //'"), topic: versions, emit: versions_seqmtl
 
     when:
@@ -23,12 +24,12 @@ process SEQMTL_SCAN {
     prefix = task.ext.prefix ?: "${meta.id}"
     """
     seqmtl scan $model $genome --organism '$organism' --format $format \\
-        --threads $task.cpus $args -o ${prefix}.sites.${format}
+        --json ${prefix}.scan.json --threads $task.cpus $args -o ${prefix}.sites.${format}
     """
 
     stub:
     prefix = task.ext.prefix ?: "${meta.id}"
     """
-    touch ${prefix}.sites.${format}
+    touch ${prefix}.sites.${format} ${prefix}.scan.json
     """
 }
