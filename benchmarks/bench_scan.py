@@ -190,7 +190,7 @@ def measure_speed(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     return [
         {
             "way": name,
-            "million positions/s": speed,
+            "million positions a second": speed,
             "largest error": error if name.startswith("scan") else "",
             "bound": scanner.max_error if name.startswith("scan") else "",
         }

@@ -450,9 +450,9 @@ FIGURES = {
         for tasks in (3, 20)
     ],
     out_of_core: [
-        r"^ +4,000 +memory .* +(\d+\.\d{3})$",
-        r"^ +4,000 +disk .* [0-9.]+e-04 .*\d$",
-        r"^ +MiB moved in \d looks: to a worker \d+\.\d, back \d+\.\d, most back \d+\.\d ",
+        r"^\| 4000 \| memory \| 0 \|( \d\S* \|){8}$",
+        r"^\| 4000 \| disk \|( \d\S* \|){9}$",
+        r"^\| 4000 \| disk \|( \d\S* \|){12}$",
     ],
     threads: [
         rf"^\| {name} \|( \d\S* \|){{7}} same \|$" for name in ("training", "default", "scan")
