@@ -1,13 +1,18 @@
-"""Pieces of HTML and SVG; external text is escaped by `text`."""
+"""Pieces of HTML; external text is escaped by `text`."""
 
 from __future__ import annotations
 
+import base64
 import html
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from seqmtl._style import GREY, INK
+from seqmtl._style import render
 
-_FONT = "system-ui, sans-serif"
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MEDIA_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 
 
 class Markup(str):
@@ -29,17 +34,12 @@ def join(parts: Iterable[object], separator: str = "\n") -> Markup:
 def element(name: str, content: object, **attributes: object) -> Markup:
     """Return one element with escaped attribute values.
 
-    `class_` stands for class, and `text_anchor` for text-anchor. Numbers have two digits.
+    `class_` stands for class.
     """
     shown = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{html.escape(_brief(value))}"'
-        for key, value in attributes.items()
+        f' {key.rstrip("_")}="{html.escape(str(value))}"' for key, value in attributes.items()
     )
     return Markup(f"<{name}{shown}>{text(content)}</{name}>")
-
-
-def _brief(value: object) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
 def table(
@@ -80,35 +80,22 @@ def table(
     return join([told, element("div", element("table", join(parts)), class_="scroll", tabindex=0)])
 
 
-def svg(width: float, height: float, parts: Iterable[object], label: str) -> Markup:
-    """Return a picture of elements, as wide as `width` in CSS pixels, or narrower if need be.
-
-    Parameters
-    ----------
-    width, height : float
-        Size in CSS pixels, which are also the units of the elements.
-    parts : iterable
-        Elements.
-    label : str
-        What is to be seen, in words.
-    """
-    return element(
-        "svg", join(parts, ""), xmlns="http://www.w3.org/2000/svg", role="img", aria_label=label,
-        viewBox=f"0 0 {width:.0f} {height:.0f}", width=f"{width:.0f}", font_family=_FONT,
-        font_size=11, fill=INK, style="max-width: 100%; height: auto",
-    )  # fmt: skip
+def details(summary: str, parts: Iterable[object]) -> Markup:
+    """Return what is shown on demand, or nothing if it is empty."""
+    content = join(part for part in parts if part)
+    return element("details", join([element("summary", summary), content])) if content else content
 
 
-def line(x0: float, y0: float, x1: float, y1: float, colour: str = GREY, **look: object) -> Markup:
-    """Return a line of SVG."""
-    return element("line", "", x1=x0, y1=y0, x2=x1, y2=y1, stroke=colour, **look)
+def picture(figure: Figure, alternative: str, caption: str, **attributes: object) -> Markup:
+    """Return a matplotlib figure above its caption, as embedded SVG."""
+    return embed(render(figure, "svg"), "svg", alternative, caption, **attributes)
 
 
-def box(x: float, y: float, width: float, height: float, colour: str, **look: object) -> Markup:
-    """Return a filled rectangle of SVG."""
-    return element("rect", "", x=x, y=y, width=width, height=height, fill=colour, **look)
-
-
-def words(x: float, y: float, content: object, **look: object) -> Markup:
-    """Return a text of SVG, which begins at (x, y) unless `text_anchor` says otherwise."""
-    return element("text", content, x=x, y=y, **look)
+def embed(
+    content: bytes, file_format: str, alternative: str, caption: str, **attributes: object
+) -> Markup:
+    """Return the content of an image file above its caption."""
+    data = base64.b64encode(content).decode("ascii")
+    source = f"data:{_MEDIA_TYPES[file_format]};base64,{data}"
+    image = Markup(f'<img src="{source}" alt="{html.escape(alternative)}"/>')
+    return element("figure", join([image, element("figcaption", caption)]), **attributes)

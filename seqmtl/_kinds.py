@@ -147,15 +147,24 @@ def dask_address(value: Any) -> str:
     return check_address(text(value))
 
 
+def path_of(*suffixes: str) -> Kind:
+    """Return a kind that takes a path with one of these suffixes, which sets the format."""
+
+    def path(value: Any) -> str:
+        found = text(value)
+        if not found.lower().endswith(suffixes):
+            known = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+            raise ValueError(f"must end in {known}, got {found!r}; the suffix sets the format")
+        return found
+
+    return path
+
+
 def figure(value: Any) -> str:
     """Take the path of a figure, which can be drawn."""
-    path = text(value)
-    if not path.lower().endswith((".png", ".svg", ".pdf")):
-        raise ValueError(
-            f"must end in .png, .svg or .pdf, got {path!r}; the suffix sets the format"
-        )
+    path = path_of(".png", ".svg", ".pdf")(value)
     require_matplotlib()
-    return path
+    return str(path)
 
 
 def require_matplotlib(what: str = "") -> None:

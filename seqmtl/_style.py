@@ -92,15 +92,15 @@ def figure_style() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float, *, arrange: bool = True) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of this size in inches on an Agg canvas; call it in `figure_style`.
 
-    Axes are arranged around their labels, which takes time, unless the caller places them.
+    Axes are arranged around their labels.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained" if arrange else None)
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 

@@ -10,18 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from seqmtl._kinds import positive_int
+from seqmtl.cli._console import show
 from seqmtl.request import Option, Request, name_of, options_of
 
 #: Exit code if training stopped before reaching its tolerance.
 NOT_CONVERGED = 3
 
 
-def nothing(request: Any, result: Any) -> None:
-    """Show nothing of a result."""
-
-
-def no_change(parser: argparse.ArgumentParser) -> None:
-    """Leave a parser as it is."""
+def converged(model: Any) -> bool:
+    """Tell whether the training of a model has reached its tolerance."""
+    return bool(model.training["converged"])
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,10 @@ class Command:
     text : str
         Examples, and what else its help tells.
     show : callable
-        Shows the result, given the request and what its ``run`` returned; may return an exit code.
+        Text for people, given the request and what its ``run`` returned. It is not shown if JSON
+        goes to standard output.
+    has_converged : callable
+        Whether the tolerance was reached, given what ``run`` returned.
     usage : str, optional
         First line of the help. Default: all options.
     adjust : callable
@@ -47,9 +48,10 @@ class Command:
     request: type[Request]
     summary: str
     text: str
-    show: Callable[[Any, Any], int | None] = nothing
+    show: Callable[[Any, Any], str] = lambda request, result: ""
+    has_converged: Callable[[Any], bool] = lambda result: True
     usage: str | None = None
-    adjust: Callable[[argparse.ArgumentParser], None] = no_change
+    adjust: Callable[[argparse.ArgumentParser], None] = lambda parser: None
 
     def add_to(self, subparsers: Any) -> None:
         """Add the command to a parser."""
@@ -61,7 +63,10 @@ class Command:
             usage=self.usage,
             formatter_class=OneScreen if self.usage else argparse.RawDescriptionHelpFormatter,
         )
-        add_logging(parser)
+        quiet = "show only warnings and errors"
+        parser.add_argument("-q", "--quiet", action="store_true", help=quiet)
+        parser.add_argument("--log-json", action="store_true", help="log messages as JSON lines")
+        parser.add_argument("--debug", action="store_true", help="show the traceback of errors")
         groups = {"": parser}
         for option in options_of(self.request):
             if option.group not in groups:
@@ -70,18 +75,17 @@ class Command:
         parser.set_defaults(of=self, usage_error=parser.error)
         self.adjust(parser)
 
+    def finish(self, request: Any, result: Any) -> int:
+        """Show the result; return the exit code."""
+        if getattr(request, "json", None) != "-":
+            show(self.show(request, result))
+        return 0 if self.has_converged(result) else NOT_CONVERGED
+
     def request_of(self, args: argparse.Namespace, command_line: str) -> Request:
         """Return the request of parsed arguments."""
         names = {option.name for option in options_of(self.request)}
         given = {name: value for name, value in vars(args).items() if name in names}
         return self.request(**given, command_line=command_line)
-
-
-def add_logging(parser: argparse.ArgumentParser) -> None:
-    """Add the options of all commands."""
-    parser.add_argument("-q", "--quiet", action="store_true", help="show only warnings and errors")
-    parser.add_argument("--log-json", action="store_true", help="log messages as JSON lines")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of errors")
 
 
 class OneScreen(argparse.RawDescriptionHelpFormatter):

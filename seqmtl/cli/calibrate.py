@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from seqmtl.cli._command import Command
-from seqmtl.cli._console import show
 from seqmtl.verbs.calibrate import Calibrate
 
 _TEXT = """\
@@ -29,13 +28,11 @@ and share of true sites, over bins: of the candidates above .1, and of all, near
 probabilities near 0. Probabilities are cross-fitted. The second table is as in seqmtl evaluate."""
 
 
-def _show(request: Calibrate, summary: dict[str, Any]) -> None:
+def _show(_: Calibrate, summary: dict[str, Any]) -> str:
     """Show the score thresholds and the reliability of every organism."""
     from seqmtl.evaluation import reliability_table, thresholds_table
 
-    if request.json != "-":
-        tasks = summary["tasks"]
-        show(f"{thresholds_table(tasks)}\n{reliability_table(tasks)}")
+    return f"{thresholds_table(summary['tasks'])}\n{reliability_table(summary['tasks'])}"
 
 
 COMMAND = Command(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from seqmtl.cli._command import NOT_CONVERGED, Command
-from seqmtl.cli._console import show
+from seqmtl.cli._command import Command
 from seqmtl.verbs.compare import Compare
 
 _TEXT = """\
@@ -17,13 +16,11 @@ Repeat the same command to resume an interrupted run. If you then ask for more s
 the finished ones are reused from comparison.json."""
 
 
-def _show(request: Compare, document: dict[str, Any]) -> int:
+def _show(_: Compare, document: dict[str, Any]) -> str:
     """Show the means and spreads."""
     from seqmtl.compare.results import to_markdown
 
-    show(to_markdown(document))
-    has_converged = all(all(entry["converged"]) for entry in document["methods"].values())
-    return 0 if has_converged else NOT_CONVERGED
+    return to_markdown(document)
 
 
 COMMAND = Command(
@@ -31,4 +28,5 @@ COMMAND = Command(
     "compare individual, union, multi-task and MKL models and the default of train",
     _TEXT,
     _show,
+    lambda document: all(all(entry["converged"]) for entry in document["methods"].values()),
 )

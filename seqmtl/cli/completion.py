@@ -47,8 +47,8 @@ class Completion(Request):
         return str(shtab.complete(parser, shell=self.shell))
 
 
-def _show(request: Completion, script: str) -> None:
-    print(script)
+def _show(_: Completion, script: str) -> str:
+    return f"{script}\n"
 
 
 COMMAND = Command(Completion, "words that the Tab key completes in a shell", _TEXT, _show)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from seqmtl.cli._command import Command
-from seqmtl.cli._console import show
 from seqmtl.verbs.dataset import Dataset
 
 _TEXT = """\
@@ -48,12 +47,7 @@ of genomic positions it represents. The drawn decoys are for training; `seqmtl c
 annotated sites (DIR/sites.tsv) as true. DIR/left_out.tsv lists what was left out, and why."""
 
 
-def _show(request: Dataset, summary: dict[str, Any]) -> None:
-    if request.json != "-":
-        show(_table(summary))
-
-
-def _table(summary: dict[str, Any]) -> str:
+def _show(_: Dataset, summary: dict[str, Any]) -> str:
     """Format the counts as a tab-separated table."""
     lines = ["organism\tsites\tdecoys\ttrain\tvalid\ttest\tleft_out"]
     for name, facts in summary["organisms"].items():

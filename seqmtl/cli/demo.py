@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import subprocess
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 from seqmtl._kinds import require_matplotlib
 from seqmtl._messages import messages_from
 from seqmtl.cli._command import Command
-from seqmtl.cli._console import show
-from seqmtl.files.atomic import write_lines
-from seqmtl.files.streams import read_json, read_text
 from seqmtl.request import Request, option
 from seqmtl.verbs import _options
 
@@ -21,8 +20,10 @@ logger = logging.getLogger("seqmtl")
 
 _NEW, _RELATIVE = "brunia_parva", "brunia_magna"
 #: What a user would do with an editor: leave out the new organism, and draw few decoys, to be fast.
-_EDIT = f"(sed '/{_NEW}/,/^$/d' {{0}}/dataset.toml; {{1}}) > {{0}}/relatives.toml"
-_FEWER_DECOYS = "\n[decoys]\nratio = 2\n"
+_EDIT = (
+    f"(sed '/{_NEW}/,/^$/d' {{0}}/dataset.toml; printf '\\n[decoys]\\nratio = 2\\n') "
+    "> {0}/relatives.toml"
+)
 _SIGNALS = ("donor", "acceptor")
 _STEPS = {
     f"six made-up organisms, related by a tree; of {_NEW}, nothing but the genome is to be known": (
@@ -68,32 +69,27 @@ class Demo(Request):
     )
     seed: int = _options.seed("seed of the simulation", 1)
 
-    def run(self) -> None:
-        """Show and run the commands, logging only warnings and errors."""
+    def run(self) -> Any:
+        """Show and run the commands, logging only warnings and errors; return what is found."""
         require_matplotlib("the report")
+        result = None
         for comment, steps in _STEPS.items():
             _tell(f"# {comment}")
             for step in steps:
-                if step is _EDIT:
-                    self._edit()
-                else:
-                    self._run_step(step)
+                result = self._run_step(step)
+        return result
 
-    def _run_step(self, step: str) -> None:
+    def _run_step(self, step: str) -> Any:
+        if step is _EDIT:
+            line = step.format(shlex.quote(self.output))
+            _tell(line)
+            return subprocess.run(["sh", "-c", line], check=True)
         words = [word.format(self.output, self.seed) for word in step.split()]
         command_line = shlex.join(["seqmtl", *words])
         _tell(command_line)
         args = import_module("seqmtl.cli.main").build_parser(words).parse_args(words)
         with messages_from(logging.WARNING):
-            args.of.request_of(args, command_line)()
-
-    def _edit(self) -> None:
-        """Do what the shell would."""
-        text = _FEWER_DECOYS.replace("\n", "\\n")
-        _tell(_EDIT.format(shlex.quote(self.output), f"printf '{text}'"))
-        tables = read_text(os.path.join(self.output, "dataset.toml"), "TOML").split("\n\n")
-        kept = "\n\n".join(table for table in tables if _NEW not in table)
-        write_lines(os.path.join(self.output, "relatives.toml"), [kept, _FEWER_DECOYS])
+            return args.of.request_of(args, command_line)()
 
 
 def _tell(line: str) -> None:
@@ -101,34 +97,15 @@ def _tell(line: str) -> None:
         print(line, flush=True)
 
 
-def _show(request: Demo, _: None) -> None:
-    show(_summary(request.output))
+def _show(request: Demo, contents: Any) -> str:
+    """Show the summary of the page, and name both pages."""
+    from seqmtl.report.words import summarise
 
-
-def _summary(folder: str) -> str:
-    """Tell what was found in the new genome and how good the model is, and name the pages."""
-    from seqmtl.evaluation.tables import Column, tab_separated
-    from seqmtl.report.introns import COLUMNS, intron_rows, read_found, read_known
-
-    found = read_found(os.path.join(folder, _NEW, "sites.introns.gff3"))
-    with messages_from(logging.WARNING):
-        known = read_known(os.path.join(folder, "annotation", f"{_NEW}.gff3"), ())
-    columns = [Column("AUPRC (genome)", "name"), Column("site alone", "alone", ".3f")]
-    columns.append(Column("in pairs", "paired", ".3f"))
-    signals = read_json(os.path.join(folder, "pair.json"))["signals"]
-    rows = [
-        {"name": f"{name}s", **{way: own[way]["mean"]["auprc_genome"] for way in own}}
-        for name, own in signals.items()
-    ]
-    pages = [os.path.join(folder, name, "report.html") for name in (_NEW, "")]
-    return "\n".join(
-        [
-            f"introns of {_NEW}, found without labels; {len(known)} are true",
-            tab_separated(COLUMNS, intron_rows(found, known)),
-            f"the other five organisms, in regions kept for tests\n{tab_separated(columns, rows)}",
-            f"{pages[0]}: what a user has of a new genome; open it in a browser",
-            f"{pages[1]}: the same, with the truth, and the model of the five\n",
-        ]
+    pages = [os.path.join(request.output, name, "report.html") for name in (_NEW, "")]
+    return (
+        f"{summarise(contents)}\n"
+        f"{pages[0]}: what a user has of a new genome; open it in a browser\n"
+        f"{pages[1]}: the same, with the truth, and the model of the five\n"
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from seqmtl.cli._command import Command
-from seqmtl.cli._console import show
 from seqmtl.verbs.evaluate import Evaluate
 
 _TEXT = """\
@@ -32,13 +31,11 @@ A model of seqmtl pair takes two datasets, and compares the sites alone with tho
 partners, on the regions that are in the same split of both."""
 
 
-def _show(request: Evaluate, metrics: dict[str, Any]) -> None:
+def _show(_: Evaluate, metrics: dict[str, Any]) -> str:
     """Show the metrics, and below them the reliability of a calibrated model."""
     from seqmtl.evaluation import metrics_table, reliability_table
     from seqmtl.evaluation.tables import stacked
 
-    if request.json == "-":
-        return
     if "signals" not in metrics:
         is_of_tables = {"auprc", "accuracy", "r2"}.intersection(metrics.get("mean", ()))
         column = "task" if is_of_tables else "organism"
@@ -52,9 +49,8 @@ def _show(request: Evaluate, metrics: dict[str, Any]) -> None:
         ]
         tables = [metrics_table(found, **labels) for found, labels in methods]
         details = [reliability_table(found["tasks"], **labels) for found, labels in methods]
-    show(stacked(tables))
-    if details[0].count("\n") > 1:
-        show(f"\n{stacked(details)}")
+    below = f"\n{stacked(details)}" if details[0].count("\n") > 1 else ""
+    return stacked(tables) + below
 
 
 COMMAND = Command(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from seqmtl.cli._command import Command
-from seqmtl.cli._console import show
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.outputs import write_json
 from seqmtl.request import Request, option
@@ -46,12 +45,11 @@ class Info(Request):
         return {"schema_version": 1, "path": self.model, **model.describe(), "text": text}
 
 
-def _show(request: Info, description: dict[str, Any]) -> None:
-    text = description.pop("text")
+def _show(request: Info, description: dict[str, Any]) -> str:
+    text = str(description.pop("text"))
     if request.json:
         write_json("-", description)
-    else:
-        show(text)
+    return "" if request.json else text
 
 
 COMMAND = Command(Info, "describe a model: tasks, task kernel, features, training", _TEXT, _show)

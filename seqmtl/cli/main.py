@@ -142,7 +142,7 @@ def _run(args: argparse.Namespace, command_line: str, files: FilesOfACommand) ->
         with warnings_as_messages():
             request = command.request_of(args, command_line)
             with request.threads_in_use():
-                code = command.show(request, request.run()) or 0
+                code = command.finish(request, request.run())
             sys.stdout.flush()  # a full disk shows here, not when Python exits
             return code
     except BrokenPipeError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seqmtl.cli._command import Command
-from seqmtl.cli._console import show
 from seqmtl.verbs.pair import Pair
 
 if TYPE_CHECKING:
@@ -34,13 +33,7 @@ table of their lengths (longer ones are geometric), coding the coding bases that
 from, sites the true sites fitted on; see the page Method."""
 
 
-def _show(request: Pair, model: PairedModel) -> None:
-    """Show the layer of every organism."""
-    if request.json != "-":
-        show(_table(model))
-
-
-def _table(model: PairedModel) -> str:
+def _show(_: Pair, model: PairedModel) -> str:
     """Format the layer of every organism."""
     lines = [
         "organism\tintrons\tshortest\tlongest\tcoding\tsites\tscale\tshift\tcoding_shift\tswitch"

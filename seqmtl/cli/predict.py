@@ -21,10 +21,11 @@ A model of train-table finds its columns by name and ignores others. It writes n
 class, or, for more than two classes, their votes."""
 
 
-def _show(request: Predict, columns: dict[str, Any]) -> None:
+def _show(request: Predict, columns: dict[str, Any]) -> str:
     """Write the scores to standard output, unless they have a file."""
     if request.output is None:
         write_scores(columns, "-")
+    return ""
 
 
 COMMAND = Command(

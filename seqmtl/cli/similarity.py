@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from seqmtl.cli._command import Command
-from seqmtl.cli._console import show
 from seqmtl.similarity.kinds import MANUAL
 from seqmtl.verbs.similarity import Similarity
 
@@ -20,9 +19,8 @@ _TEXT = f"""\
 {MANUAL}"""
 
 
-def _show(request: Similarity, kernel: Any) -> None:
-    if not request.output:
-        show(f"{kernel}\n")
+def _show(request: Similarity, kernel: Any) -> str:
+    return "" if request.output else f"{kernel}\n"
 
 
 COMMAND = Command(Similarity, "print and draw the similarity of organisms", _TEXT, _show)

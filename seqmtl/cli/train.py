@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from seqmtl.cli._command import NOT_CONVERGED, Command
+from seqmtl.cli._command import Command, converged
 from seqmtl.verbs.train import Train
 
 _OF_TABLES = (
@@ -26,15 +26,11 @@ def _refuse_tables(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(*_OF_TABLES, action=_OfTables, nargs="?", help=argparse.SUPPRESS)
 
 
-def _show(_: Train, model: Any) -> int:
-    return 0 if model.training["converged"] else NOT_CONVERGED
-
-
 COMMAND = Command(
     Train,
     "train one model for all organisms on windows (for tables: seqmtl train-table)",
     "  seqmtl train windows.tsv.gz --tree metazoa --window 141 -o splice.seqmtl",
-    _show,
+    has_converged=converged,
     usage="seqmtl train DATA -o MODEL [options]",
     adjust=_refuse_tables,
 )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from seqmtl.cli._command import NOT_CONVERGED, Command
+from seqmtl.cli._command import Command, converged
 from seqmtl.verbs.train_table import TrainTable
 
 _TEXT = """\
@@ -23,14 +21,10 @@ such as spectrum:3:protein. Tables without tasks may have more than two classes,
 one-vs-one by pareto and the other methods with one SVM per task."""
 
 
-def _show(_: TrainTable, model: Any) -> int:
-    return 0 if model.training["converged"] else NOT_CONVERGED
-
-
 COMMAND = Command(
     TrainTable,
     "train on a table of numbers or sequences, or on windows with kernels",
     _TEXT,
-    _show,
+    has_converged=converged,
     usage="seqmtl train-table DATA --method METHOD -o MODEL [options]",
 )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,25 +12,25 @@ from seqmtl._checks import refuse
 from seqmtl._schema import anything, flag, items, mapping, number, record, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.compare.protocol import PARTS
+from seqmtl.evaluation.cells import BOLD, MEAN, Cell, best_of, draw_dots, mean_cell
 from seqmtl.evaluation.tables import Column, tab_separated
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.resumable import Journal
 from seqmtl.files.streams import read_json
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _FORMAT = "seqmtl comparison, unfinished"
 
 SCHEMA_VERSION = 2
 METRICS = {"auroc": "AUROC", "auprc_windows": "AUPRC (windows)"}
-MEAN = "mean"
 _PARTS = ("mean", "sd", "95")  # of a Cell
 #: What the AUPRC of a comparison is over.
 OVER_WINDOWS = (
     "AUPRC (windows) is over the test windows, with the decoys that were drawn. Over a genome true "
     "sites are rarer, and AUPRC (genome) of seqmtl evaluate is lower."
 )
-
-#: What is bold in a table.
-BOLD = "bold leads its row; what differs by less than an interval ties, and without bold all do"
 
 Document = Mapping[str, Any]
 
@@ -130,27 +129,6 @@ class FinishedRuns(Journal):
         if not self.exists():
             self.start()
         self.write(vars(result))
-
-
-class Cell(NamedTuple):
-    """Mean over the splits, with the standard deviation (n - 1) or, for one split, an interval."""
-
-    mean: float
-    sd: float | None
-    interval: tuple[float, float] | None = None
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Ends of the interval, or of one standard deviation to either side."""
-        spread = self.sd or 0.0
-        return self.interval or (self.mean - spread, self.mean + spread)
-
-    def __str__(self) -> str:
-        if math.isnan(self.mean):
-            return "n/a"
-        if self.interval is not None:
-            return f"{self.mean:.4f} ({self.interval[0]:.4f}-{self.interval[1]:.4f})"
-        return f"{self.mean:.4f}" + ("" if self.sd is None else f" ± {self.sd:.4f}")
 
 
 def make_document(
@@ -290,40 +268,10 @@ def _cell(values: Any) -> Cell:
     return Cell(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None)
 
 
-def best_of(cells: Mapping[str, Cell]) -> set[str]:
-    """Return the methods that lead: the best mean, and those that tie with it; none if all do.
-
-    Two methods tie if the mean of one is within the interval of the other, or if both means are
-    displayed alike.
-    """
-    known = {method: cell for method, cell in cells.items() if not math.isnan(cell.mean)}
-    best = max(known.values(), key=lambda cell: cell.mean, default=Cell(math.nan, None))
-    leading = {method for method, cell in known.items() if tie(cell, best)}
-    return leading if len(leading) < len(known) else set()
-
-
-def tie(one: Cell, other: Cell) -> bool:
-    """Tell whether two cells differ by no more than an interval of theirs, or not as displayed."""
-    worse, better = sorted([one, other], key=lambda cell: cell.mean)
-    alike = f"{worse.mean:.4f}" == f"{better.mean:.4f}"
-    return alike or worse.bounds[1] >= better.mean or better.bounds[0] <= worse.mean
-
-
-def mean_cell(cells: Sequence[Cell]) -> Cell:
-    """Return the mean of cells of one split, with the interval that follows from theirs.
-
-    The errors of organisms are independent, so that their squares add up.
-    """
-    if not cells:
-        return Cell(math.nan, None)
-    mean = float(np.mean([cell.mean for cell in cells]))
-    if any(cell.interval is None for cell in cells):
-        return Cell(mean, None)
-    below, above = (
-        math.sqrt(sum((cell.bounds[k] - cell.mean) ** 2 for cell in cells)) / len(cells)
-        for k in (0, 1)
-    )
-    return Cell(mean, None, (mean - below, mean + above))
+def draw_comparison(document: Document) -> Figure:
+    """Draw one panel per metric, see :func:`~seqmtl.evaluation.cells.draw_dots`."""
+    note = spread_text(document)
+    return draw_dots({METRICS[metric]: summarize(document, metric) for metric in METRICS}, note)
 
 
 def to_markdown(document: Document) -> str:
@@ -352,12 +300,8 @@ def spread_text(document: Document) -> str:
 
 def _aligned(rows: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "| "
-        + " | ".join(field.ljust(width) for field, width in zip(row, widths, strict=True))
-        + " |"
-        for row in rows
-    ]
+    cells = [[text.ljust(n) for text, n in zip(row, widths, strict=True)] for row in rows]
+    lines = [f"| {' | '.join(row)} |" for row in cells]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(lines) + "\n"
 

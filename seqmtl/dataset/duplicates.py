@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.dataset.config import SPLITS
-from seqmtl.dataset.homologues import Homologues
+from seqmtl.dataset.homologues import count_homologues
 from seqmtl.io.dataset import read_dataset, read_summary
 from seqmtl.sequences import Windows
 
@@ -95,7 +95,7 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
         them that are related to one of train of any organism, by organism, see
         :func:`seqmtl.dataset.homologues.has_homologue`.
     """
-    keys, labels, splits, homologues = [], [], [], Homologues()
+    keys, labels, splits, sites = [], [], [], {}
     overlapping = {f"{a}-{b}": 0 for a, b in combinations(SPLITS, 2)}
     for organism in read_summary(path)["genomes"]:
         windows = read_dataset(path, organism=organism).windows
@@ -103,11 +103,8 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
         keys.append(fingerprints(windows))
         labels.append(windows.labels)
         splits.append(split)
-        train, _, test = (
-            windows[np.flatnonzero((windows.labels > 0) & (split == number))]
-            for number in range(len(SPLITS))
-        )
-        homologues.add(organism, train, test)
+        train, test = (np.flatnonzero((windows.labels > 0) & (split == k)) for k in (0, 2))
+        sites[organism] = windows[train].matrix(), windows[test].matrix()
         for a, b in combinations(range(3), 2):
             overlapping[f"{SPLITS[a]}-{SPLITS[b]}"] += _count_overlapping(
                 windows.starts[split == b], windows.starts[split == a], windows.length
@@ -126,7 +123,7 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
         "with_both_labels": int(has[both].sum()),
         "overlapping_between_splits": overlapping,
         "duplicates_inside_splits": int(np.maximum(has - 1, 0).sum()),
-        **homologues.count(),
+        **count_homologues(sites),
     }
 
 

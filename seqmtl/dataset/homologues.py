@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.dataset._homologue_kernels import mark_related
-from seqmtl.sequences import Windows
 
 IN_TEST = "site of train with a homologue in valid or test"
 
@@ -21,36 +21,36 @@ _LETTERS = 5
 _N_LETTERS = np.array([letters.bit_count() if letters < 16 else 0 for letters in range(32)])
 
 
-class Homologues:
-    """Count the true sites of test with a homologue in train, of all organisms."""
+def count_homologues(
+    sites: Mapping[str, tuple[NDArray[np.uint8], NDArray[np.uint8]]],
+) -> dict[str, dict[str, int]]:
+    """Count the true sites of test with a homologue in train, of all organisms.
 
-    def __init__(self) -> None:
-        self._organisms: list[str] = []
-        self._train: list[NDArray[np.uint8]] = []
-        self._test: list[NDArray[np.uint8]] = []
+    Parameters
+    ----------
+    sites : mapping of str to (ndarray of uint8, ndarray of uint8)
+        Codes of the true sites of train and of test by organism, shapes (n, length) and (m,
+        length); of those of test, a sample is looked at.
 
-    def add(self, organism: str, train: Windows, test: Windows) -> None:
-        """Add the true sites of an organism; of those of test, a sample is looked at."""
-        drawn = np.random.default_rng(0).permutation(len(test))[:_SAMPLE]
-        self._organisms.append(organism)
-        self._train.append(train.matrix())
-        self._test.append(test[np.sort(drawn)].matrix())
-
-    def count(self) -> dict[str, dict[str, int]]:
-        """Return the sites that were looked at, and those with a homologue, by organism."""
-        train, test = (
-            (np.concatenate(parts), np.repeat(np.arange(len(parts)), [*map(len, parts)]))
-            for parts in (self._train, self._test)
-        )
-        found, n = has_homologue(*test, *train), len(self._organisms)
-        counts = {
-            "test_sites_compared": np.bincount(test[1], minlength=n),
-            "test_sites_with_homologue_in_train": np.bincount(test[1][found], minlength=n),
-        }
-        return {
-            name: dict(zip(self._organisms, row.tolist(), strict=True))
-            for name, row in counts.items()
-        }
+    Returns
+    -------
+    dict
+        The sites that were looked at, and those with a homologue, by organism.
+    """
+    drawn = {
+        name: (train, test[np.sort(np.random.default_rng(0).permutation(len(test))[:_SAMPLE])])
+        for name, (train, test) in sites.items()
+    }
+    train, test = (
+        (np.concatenate(parts), np.repeat(np.arange(len(parts)), [*map(len, parts)]))
+        for parts in zip(*drawn.values(), strict=True)
+    )
+    found, n = has_homologue(*test, *train), len(drawn)
+    counts = {
+        "test_sites_compared": np.bincount(test[1], minlength=n),
+        "test_sites_with_homologue_in_train": np.bincount(test[1][found], minlength=n),
+    }
+    return {name: dict(zip(drawn, row.tolist(), strict=True)) for name, row in counts.items()}
 
 
 def has_homologue(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -33,8 +32,6 @@ from seqmtl.io.dataset import (
     SUMMARY,
     is_dataset,
 )
-
-logger = logging.getLogger(__name__)
 
 _ROWS = 65_536
 

@@ -188,7 +188,7 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
     most = max((row["n"] for _, t in drawn for row in t["reliability"]), default=1)
     powers = [power for power in (10, 1_000, 100_000, 10_000_000, 1_000_000_000) if power <= most]
     with figure_style():
-        figure = new_figure(WIDTH if columns > 1 else WIDTH / 2, 0.4 + 3.1 * rows)
+        figure = new_figure(WIDTH if columns > 1 else WIDTH / 2, 0.7 + 3.1 * rows)
         grid = figure.subplots(
             2 * rows, columns, squeeze=False, sharex=True, sharey="row",
             height_ratios=[2.1, 1] * rows,
@@ -202,13 +202,15 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
             shares.set_title(plain_text(name, 20))
             if column == 0:
                 shares.set_ylabel("share of true sites")
-                counts.set_ylabel("candidates,\ntrue sites")
+                counts.set_ylabel("number")
             if place + columns >= len(drawn):
                 counts.set_xlabel("predicted probability")
                 counts.tick_params(labelbottom=True)
         for axes in grid.T.reshape(columns, rows, 2).swapaxes(0, 1).reshape(-1, 2)[len(drawn) :]:
             for one in axes:
                 one.set_axis_off()
+        handles = [one for axes in grid[:2, 0] for one in axes.get_legend_handles_labels()[0]]
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(columns + 1, 3))
         write_title(figure, title, len(drawn), len(every), "the smallest and the largest error")
     return figure
 
@@ -226,15 +228,15 @@ def _draw_bins(shares: Axes, counts: Axes, rows: Sequence[Mapping[str, Any]]) ->
     )
     ends, ticks = [0.7 * _SMALLEST, 1 - 0.7 * (1 - _LARGEST)], [0.001, 0.01, 0.1, 0.5, 0.9]
     shares.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
-    shares.vlines(x, low, high, color=PALETTE[5], linewidth=4)
+    shares.vlines(x, low, high, color=PALETTE[5], linewidth=4, label="by chance")
     shares.plot(x, share, "o", color=PALETTE[0])
     shares.set(xscale="logit", yscale="logit", xlim=ends, ylim=ends)
     names = [f"{tick:g}".removeprefix("0") for tick in ticks]
     shares.set_yticks(ticks, names)
     for axis in (shares.xaxis, shares.yaxis):
         axis.set_minor_locator(NullLocator())
-    counts.plot(x, n, "-", marker=MARKERS[2], color=GREY, linewidth=1)
-    counts.plot(x, n_true, "-o", color=PALETTE[0], linewidth=1)
+    counts.plot(x, n, "-", marker=MARKERS[2], color=GREY, linewidth=1, label="candidates")
+    counts.plot(x, n_true, "-o", color=PALETTE[0], linewidth=1, label="true sites")
     counts.set(xscale="logit", yscale="symlog", xlim=ends)
     counts.set_xticks(ticks[::2], names[::2])
     for axis in (counts.xaxis, counts.yaxis):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._style import GREY, SMALL, figure_style, line_look, new_figure, plain_text
+from seqmtl._style import GREY, SMALL, WIDTH, figure_style, line_look, new_figure, plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MOST_NAMED = 28  # lines of distinct style
+_MOST_NAMED = 12  # lines, as many as a legend beside a panel has room for
 _ROOM = (0.14, 0.06)  # space for the p beside a point, relative to the size of the front
 
 
@@ -44,10 +44,9 @@ def draw_path(
     x = np.where(np.isfinite(p), p, 10.0 * finite.max(initial=1.0))
     base = int(np.argmin(np.abs(np.log(x))))
     change = 100.0 * (objectives / objectives[base] - 1.0)
-    rows = max(-(-min(len(names), _MOST_NAMED) // _columns(names)) for names in (tasks, kernels))
     with figure_style():
-        figure = new_figure(15.5, 4.6 + 0.16 * rows)
-        along, front, weights = figure.subplots(1, 3)
+        figure = new_figure(WIDTH, 9.6)
+        along, front, weights = figure.subplots(3, 1)
         _draw_lines(along, x, change, tasks)
         along.set(title="Objectives of the tasks", ylabel=f"change from p = {p[base]:g}, %")
         _draw_front(front, p, objectives, tasks)
@@ -58,22 +57,16 @@ def draw_path(
     return figure
 
 
-def _columns(names: Sequence[str]) -> int:
-    """Return the number of columns of a legend."""
-    return 2 if len(names) <= 10 else 3
-
-
 def _draw_lines(
     axes: Axes, x: NDArray[np.float64], values: NDArray[np.float64], names: Sequence[str]
 ) -> None:
-    """Draw one line per column along p, with a legend below."""
-    columns = _columns(names)
+    """Draw one line per column along p, with a legend beside them."""
     for index, (column, name) in enumerate(zip(values.T, names, strict=True)):
-        label = plain_text(name, 72 // columns) if index < _MOST_NAMED else None
+        label = plain_text(name, 24) if index < _MOST_NAMED else None
         axes.plot(x, column, marker=".", linewidth=1.4, label=label, **line_look(index))
     axes.axvline(1.0, color=GREY, linewidth=0.8, linestyle=":")
     axes.grid()
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, fontsize=SMALL)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=SMALL)
 
 
 def _mark_trade_offs(axes: Axes, finite: NDArray[np.float64], infinite: float | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from seqmtl._html import Markup, table
 from seqmtl.evaluation.metrics import AUPRC_TITLES, RECALLS
 
 
@@ -47,6 +48,12 @@ def tab_separated(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) 
     """Format rows as a table with a header line."""
     lines = [[column.head for column in columns], *cells(columns, rows)]
     return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def as_html(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], caption: str) -> Markup:
+    """Return rows as a table of HTML, without columns that are empty in all of them."""
+    shown = [column for column in columns if any(column.cell(row) for row in rows)]
+    return table([column.head for column in shown], cells(shown, rows), caption)
 
 
 def stacked(tables: Sequence[str]) -> str:

@@ -65,7 +65,7 @@ def draw_poim(found: Poim) -> Figure:
             loc="lower right", bbox_to_anchor=(1, 0.98), ncols=4, handlelength=1, borderpad=0
         )
         lines.grid()
-        _ticks(lines, found.positions.size)
+        _ticks(lines)
     return figure
 
 
@@ -87,7 +87,7 @@ def draw_logo(*found: Poim) -> Figure:
             axes.set(xlim=(positions[0] - 0.6, positions[-1] + 0.6), ylim=limits)
             axes.set_title(plain_text(own.label, 70), pad=3)
         rows[-1].set_xlabel(_X_LABEL)
-        _ticks(rows[-1], positions.size)
+        _ticks(rows[-1])
         figure.supylabel(_EFFECT, fontsize="medium")
     return figure
 
@@ -160,7 +160,7 @@ def draw_contributions(
             )  # fmt: skip
             heat.set_yticks(range(4), "ACGT")
             heat.set_ylabel("changed to")
-            _ticks(heat, len(positions))
+            _ticks(heat)
             bar = part.colorbar(image, ax=heat, pad=0.01, aspect=6)
             bar.set_label("change")
             bar.outline.set_visible(False)
@@ -187,12 +187,9 @@ def _mark_site(axes: Axes, site: Site) -> None:
     axes.axvspan(-0.5, site.length - 0.5, color=SHADE, linewidth=0, zorder=0)
 
 
-def _ticks(axes: Axes, n: int) -> None:
-    """Put ticks at round positions, at most about ten for n positions."""
-    from matplotlib.ticker import MultipleLocator
-
-    step = next((step for step in (1, 2, 5, 10, 20, 50, 100, 200) if n <= 10 * step), 500)
-    axes.xaxis.set_major_locator(MultipleLocator(step))
+def _ticks(axes: Axes) -> None:
+    """Put ticks at round positions, at most about ten."""
+    axes.locator_params(axis="x", nbins=10, steps=(1, 2, 5, 10), integer=True)
 
 
 _WIDTH = 0.94  # of a letter, relative to its column

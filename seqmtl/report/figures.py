@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seqmtl._style import GREY, WIDTH, figure_style, line_look, new_figure, plain_text
-from seqmtl.compare.results import MEAN, METRICS, summarize
+from seqmtl.compare.results import METRICS, summarize
+from seqmtl.evaluation.cells import MEAN
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,11 +13,13 @@ from seqmtl._schema import anything, either, items, mapping, number, record, tex
 from seqmtl.compare.results import check_document
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.streams import read_json
+from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
+from seqmtl.io.transcripts import Annotation
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
-from seqmtl.report.introns import FoundIntrons, intron_rows, read_found, read_known
+from seqmtl.report.introns import FoundIntrons, intron_rows, known_introns, read_found
 from seqmtl.similarity import Tree
 
 #: How the sites of a paired model are evaluated.
@@ -32,7 +34,7 @@ _SCAN = {
     "n_reported": whole(),
     "megabases_per_second": number(least=0),
 }
-_SCANS = record({"model": text, "scans": items(record(_SCAN))})
+_SCANS = record({"model": text, "genome": text, "scans": items(record(_SCAN))})
 _ANNOTATED = record({"organism": text, "introns": whole()})
 _INTRONS = "sites.introns.gff3"
 _SHARE = either((type(None),), anything, number(least=0, most=1))  # unknown without true sites
@@ -127,17 +129,19 @@ class Signal:
     def main(self) -> str:
         """The model that the page is about; test labels play no part in the choice.
 
-        It is the first by name among the best in this order: models that were evaluated, that
-        share among organisms (neither individual nor union), whose trust and cost were selected on
-        held-out labels (the default of ``seqmtl train``), that are calibrated, and that have the
-        most organisms. Without models, it is the first that was evaluated.
+        It is the first by name among the best in this order: models that have the organisms of the
+        dataset, that share among organisms (neither individual nor union), that were evaluated,
+        whose trust and cost were selected on held-out labels (the default of ``seqmtl train``),
+        that are calibrated, and that have the most organisms. Without models, it is the first that
+        was evaluated.
         """
 
-        def rank(name: str) -> tuple[bool, bool, bool, bool, int]:
+        def rank(name: str) -> tuple[bool, bool, bool, bool, bool, int]:
             model = self.models[name]
+            has_all = set(self.dataset.get("organisms", ())) <= set(model.tasks)
             is_selected = bool(model.training.get("selection", {}).get("tasks"))
-            is_evaluated = name in self.metrics
-            return is_evaluated, _shares(model), is_selected, bool(model.curves), len(model.tasks)
+            is_shared, n = _shares(model), len(model.tasks)
+            return has_all, is_shared, name in self.metrics, is_selected, bool(model.curves), n
 
         return max(self.models, key=rank, default=next(iter(self.metrics), ""))
 
@@ -226,6 +230,14 @@ class FolderContents:
     found: dict[str, FoundIntrons] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
+    _genes: dict[str, Annotation] = field(default_factory=dict)
+
+    def genes(self, path: str) -> Annotation:
+        """Read an annotation, once."""
+        if path not in self._genes:
+            self._genes[path] = read_annotation(path)
+        return self._genes[path]
+
     def place(self, name: str) -> str:
         """Return the path of a model by its name."""
         return os.path.join(self.path, f"{name}.seqmtl")
@@ -255,18 +267,22 @@ def read_folder(
     ------
     SeqmtlError
         If the folder does not exist, contains neither a model nor a dataset, or has no introns of
-        an organism of `annotations`.
+        an organism of `annotations`, or if one of these cannot be read.
     """
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
         raise SeqmtlError(f"{folder}: no such folder; give the one that holds the results")
     contents = FolderContents(folder, tree, annotations or {})
+    for annotation in contents.annotations.values():
+        contents.genes(annotation)
     paths = list(_files(folder))
     for path in (path for path in paths if path.endswith(".seqmtl")):
         _add_model(contents, path)
     for path in (path for path in paths if path.endswith(".json")):
         _add_json(contents, path)
     _check_annotations(contents)
+    in_order = sorted(contents.signals, key=lambda name: [*SIGNAL_NAMES, name].index(name))
+    contents.signals = {name: contents.signals[name] for name in in_order}
     if not contents.signals and not contents.paired:
         raise SeqmtlError(
             f"{folder}: neither a data set nor a model (*.seqmtl) in it; make them with "
@@ -336,8 +352,9 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
 def _add_introns(contents: FolderContents, path: str, organism: str) -> None:
     """Add the introns of ``seqmtl annotate``, and what an annotation has of them."""
     found = read_found(os.path.join(os.path.dirname(path), _INTRONS))
-    annotation = contents.annotations.get(organism, "")
-    known = read_known(annotation, {own[0] for own in found}) if annotation else None
+    annotation, known = contents.annotations.get(organism, ""), None
+    if annotation:
+        known = known_introns(contents.genes(annotation), {own[0] for own in found})
     rows = intron_rows(found, known)
     contents.found[os.path.relpath(path, contents.path)] = FoundIntrons(organism, rows, annotation)
 

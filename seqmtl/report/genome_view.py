@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from seqmtl._html import Markup, box, element, join, line, svg, words
-from seqmtl._style import FAINT, GREY, INK, PALETTE
-from seqmtl.files.streams import numbered_lines
-from seqmtl.io.annotation import read_annotation
+from seqmtl._style import FAINT, GREY, INK, PALETTE, figure_style, new_figure, plain_text
 from seqmtl.io.dataset import REGIONS
+from seqmtl.io.rows import read_rows
 from seqmtl.io.transcripts import Transcript
+from seqmtl.report.introns import Call, read_calls
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INTRONS = "introns.gff3"  # end of the name of the introns of a scan
 _CALLED = 0.5  # probability from which an intron counts as called
 _SHORTEST, _LONGEST, _INTRONS = 6_000, 60_000, 20  # bases; median introns in a stretch
 _LANES = 3  # of transcripts
-_SIDE, _WIDTH, _SITES, _ROOF, _LANE = 96, 1000, 40, 26, 15  # CSS pixels
-_DONOR, _ACCEPTOR = PALETTE[0], PALETTE[1]
+_WIDTH, _LANE = 10.0, 0.35  # inches; heights of a lane and of a probability of 1 are relative
+_BROKEN = (0, (3, 2))
 Region = tuple[str, int, int]
-
-
-class Call(NamedTuple):
-    """A site or an intron that was called: 0-based half-open, with its probability."""
-
-    start: int
-    end: int
-    is_reverse: bool
-    probability: float
 
 
 @dataclass
@@ -51,7 +46,7 @@ class Stretch:
     contig: str
     start: int
     end: int
-    introns: list[Call]
+    introns: list[Call] = field(default_factory=list)
     donors: list[Call] = field(default_factory=list)
     acceptors: list[Call] = field(default_factory=list)
     transcripts: list[Transcript] = field(default_factory=list)
@@ -72,15 +67,11 @@ class Stretch:
         told = f"{len(called)} introns have a probability of {_CALLED:g} or more"
         if not self.transcripts:
             return f"{told}."
-        missed = len(known - called)
-        return (
-            f"{told}, of which {len(called & known)} are annotated; {missed} of the "
-            f"{len(known)} annotated introns {'has' if missed == 1 else 'have'} less."
-        )
+        return f"{told}, {len(called & known)} of them among the {len(known)} that are annotated."
 
 
 def find_stretch(
-    files: Sequence[str], regions: Sequence[Region] = (), annotation: str | None = None
+    files: Sequence[str], regions: Sequence[Region] = (), transcripts: Sequence[Transcript] = ()
 ) -> Stretch | None:
     """Return the stretch with the most called introns; None without introns.
 
@@ -91,47 +82,25 @@ def find_stretch(
         ``*.acceptor.bed.gz``.
     regions : sequence of (contig, start, end)
         Test regions: the stretch is in one of them, if there are introns.
-    annotation : str, optional
-        File of genes.
+    transcripts : sequence of Transcript
+        Annotated genes.
     """
-    introns = [path for path in files if path.endswith(INTRONS)]
-    if not introns:
-        return None
-    by_contig: dict[str, list[Call]] = {}
-    for contig, call in _calls(introns[0]):
-        by_contig.setdefault(contig, []).append(call)
-    held_out = {
-        contig: [c for c in calls if any(_is_inside(c, contig, region) for region in regions)]
-        for contig, calls in by_contig.items()
-    }
-    found = _fullest(held_out) or _fullest(by_contig)
+    calls = [each for path in files if path.endswith(INTRONS) for each in read_calls(path)]
+    held_out = [each for each in calls if any(_is_inside(*each, region) for region in regions)]
+    of_tests = _fullest(held_out)
+    found = of_tests or _fullest(calls)
     if found is None:
         return None
-    found.is_held_out = any(held_out.values())
-    for name, calls in (("donor", found.donors), ("acceptor", found.acceptors)):
+    found.is_held_out = of_tests is not None
+    found.introns = [call for contig, call in calls if _is_near(call, contig, found)]
+    for name, sites in (("donor", found.donors), ("acceptor", found.acceptors)):
         for path in (path for path in files if path.endswith(f".{name}.bed.gz")):
-            calls += [call for contig, call in _calls(path) if _is_near(call, contig, found)]
-    if annotation is not None:
-        transcripts = read_annotation(annotation).transcripts
-        found.transcripts = [t for t in transcripts if _is_near(t, t.contig, found)]
+            sites += [call for contig, call in read_calls(path) if _is_near(call, contig, found)]
+    found.transcripts = [own for own in transcripts if _is_near(own, own.contig, found)]
     return found
 
 
-def _calls(path: str) -> Iterator[tuple[str, Call]]:
-    """Yield the introns of a GFF3 file, or the sites of a BED file, with their contigs."""
-    is_gff = path.endswith(".gff3")
-    for _, row in numbered_lines(path):
-        if row[:1] == b"#" or not row.strip():
-            continue
-        fields = row.decode().rstrip("\n").split("\t")
-        if is_gff:
-            start, end, strand, p = int(fields[3]) - 1, int(fields[4]), fields[6], fields[5]
-        else:
-            start, end, strand, p = int(fields[1]), int(fields[2]), fields[5], fields[7]
-        yield fields[0], Call(start, end, strand == "-", float(p))
-
-
-def _is_inside(call: Call, contig: str, region: Region) -> bool:
+def _is_inside(contig: str, call: Call, region: Region) -> bool:
     return region[0] == contig and region[1] <= call.start and call.end <= region[2]
 
 
@@ -140,166 +109,123 @@ def _is_near(found: Any, contig: str, stretch: Stretch) -> bool:
     return contig == stretch.contig and found.start < stretch.end and found.end > stretch.start
 
 
-def _fullest(by_contig: Mapping[str, Sequence[Call]]) -> Stretch | None:
+def _fullest(calls: Sequence[tuple[str, Call]]) -> Stretch | None:
     """Return the stretch with the most called introns, of those the one with the surest."""
-    called = {
-        contig: sorted(call for call in calls if call.probability >= _CALLED)
-        for contig, calls in by_contig.items()
-    }
-    lengths = sorted(call.end - call.start for calls in called.values() for call in calls)
-    if not lengths:
+    called = sorted(each for each in calls if each[1].probability >= _CALLED)
+    if not called:
         return None
+    lengths = sorted(call.end - call.start for _, call in called)
     span = min(max(_INTRONS * lengths[len(lengths) // 2], _SHORTEST), _LONGEST)
-    best, place = (0, 0.0), ("", 0, 0)
-    for contig, calls in called.items():
-        last, total = 0, 0.0
-        for first, call in enumerate(calls):
-            last = max(last, first)
-            while last < len(calls) and calls[last].end <= call.start + span:
-                total += calls[last].probability
-                last += 1
-            if (last - first, total) > best:
-                best, place = (last - first, total), (contig, call.start, calls[last - 1].end)
-            total -= call.probability if last > first else 0.0
-    contig, start, end = place
-    if not best[0]:  # every intron is longer than a stretch
-        contig, call = max(
-            ((contig, call) for contig, calls in called.items() for call in calls),
-            key=lambda found: found[1].probability,
-        )
-        start, end = call.start, call.end
+    inside = max(
+        _runs(called, span), key=lambda run: (len(run), sum(call.probability for call in run))
+    )
+    contig = next(contig for contig, call in called if call is inside[0])
+    start, end = inside[0].start, max(call.end for call in inside)
     margin = max((end - start) // 20, 150)
-    start, end = max(start - margin, 0), end + margin
-    near = [c for c in by_contig[contig] if start < c.end and c.start < end]
-    return Stretch(contig, start, end, near)
+    return Stretch(contig, max(start - margin, 0), end + margin)
+
+
+def _runs(called: Sequence[tuple[str, Call]], span: int) -> Iterator[list[Call]]:
+    """Yield the introns from each on that end within `span` bases of its start, and itself."""
+    starts = [(contig, call.start) for contig, call in called]
+    for first, (contig, one) in enumerate(called):
+        end = one.start + span
+        near = called[first + 1 : bisect_right(starts, (contig, end))]
+        yield [one, *(call for _, call in near if call.end <= end)]
 
 
 def held_out_regions(folder: str, organism: str) -> list[Region]:
     """Return the test regions of an organism in a dataset."""
-    rows = (
-        row.decode().rstrip("\n").split("\t")
-        for _, row in numbered_lines(os.path.join(folder, REGIONS))
-        if row[:1] != b"#"
-    )
-    return [(r[0], int(r[1]), int(r[2])) for r in rows if r[3:5] == ["test", organism]]
+    return [
+        (row.fields[0], row.integer(1), row.integer(2))
+        for row in read_rows(os.path.join(folder, REGIONS))
+        if row.fields[3:5] == ["test", organism]
+    ]
 
 
-def draw_stretch(stretch: Stretch) -> Markup:
-    """Draw a stretch as SVG.
+def draw_stretch(stretch: Stretch) -> Figure:
+    """Draw a stretch.
 
     From top to bottom: sites and introns of the plus strand, annotated genes, introns and sites of
     the minus strand. A bar is as high as a site is probable; a roof is an intron, the darker the
     more probable, full if it is annotated or nothing is, else broken.
     """
-    scale = (_WIDTH - _SIDE - 10) / (stretch.end - stretch.start)
-
-    def x(base: float) -> float:
-        return _SIDE + scale * (min(max(base, stretch.start), stretch.end) - stretch.start)
-
-    parts, y = [_legend(bool(stretch.transcripts)), *_ruler(stretch, x)], 50.0
-    known = stretch.annotated() if stretch.transcripts else None
-    for is_reverse in (False, True):
-        strand = "minus" if is_reverse else "plus"
-        tracks = [_sites, _roofs]
-        for draw in reversed(tracks) if is_reverse else tracks:
-            height = _SITES if draw is _sites else _ROOF
-            parts += draw(stretch, x, y, is_reverse, known)
-            what = "sites" if draw is _sites else "introns"
-            parts.append(words(4, y + height / 2 + 4, f"{what}, {strand}"))
-            y += height + 8
-        if not is_reverse and stretch.transcripts:
-            genes, lanes = _genes(stretch, x, y + 4)
-            parts += [words(4, y + 15, "annotated"), *genes]
-            y += lanes * _LANE + 14
-    label = f"Introns, sites and genes of {stretch.contig}:{stretch.start + 1}-{stretch.end}"
-    return svg(_WIDTH, y + 4, parts, label)
-
-
-def _legend(has_genes: bool) -> Markup:
-    entries = [("donor", _DONOR), ("acceptor", _ACCEPTOR)]
-    parts = []
-    for k, (name, colour) in enumerate(entries):
-        parts += [box(_SIDE + 80 * k, 5, 10, 10, colour), words(_SIDE + 15 + 80 * k, 14, name)]
-    told = "intron: the darker, the more probable"
-    parts += [_roof(_SIDE + 175, _SIDE + 199, 14, -9, INK), words(_SIDE + 205, 14, told)]
-    if has_genes:
-        parts.append(_roof(_SIDE + 440, _SIDE + 464, 14, -9, INK, stroke_dasharray="3 2"))
-        parts.append(words(_SIDE + 470, 14, "not annotated"))
-    return join(parts, "")
-
-
-def _ruler(stretch: Stretch, x: Any) -> list[Markup]:
-    """Return the scale, with positions counted from 1, as in browsers."""
-    span = stretch.end - stretch.start
-    steps = (step * 10**power for power in range(1, 9) for step in (1, 2, 5))
-    step = next(step for step in steps if span / step <= 8)
-    parts = [words(4, 36, stretch.contig, font_weight="bold"), line(_SIDE, 42, _WIDTH - 10, 42)]
-    for base in range(stretch.start // step * step + step, stretch.end, step):
-        parts.append(line(x(base), 39, x(base), 42))
-        parts.append(words(x(base), 36, f"{base:,}", text_anchor="middle", fill=GREY))
-    return parts
+    lanes = _lanes(stretch)
+    introns = _LANE * max(len(lanes), 1) / 2 + 0.1
+    sites = introns + 0.95
+    with figure_style():
+        figure = new_figure(_WIDTH, 0.9 * (sites + 1.3))
+        axes = figure.subplots()
+        for k, lane in enumerate(lanes):
+            _draw_genes(axes, lane, ((len(lanes) - 1) / 2 - k) * _LANE)
+        for sign in (1, -1):
+            _draw_roofs(axes, stretch, sign * introns, sign)
+            axes.axhline(sign * sites, color=FAINT, linewidth=0.8)
+            for colour, calls in zip(PALETTE, (stretch.donors, stretch.acceptors), strict=False):
+                own = [call for call in calls if call.is_reverse == (sign < 0)]
+                tops = [sign * (sites + call.probability) for call in own]
+                axes.vlines([call.start + 1 for call in own], sign * sites, tops, colour)
+        names = {
+            f"{what}, {strand}": sign * y
+            for sign, strand in ((1, "plus"), (-1, "minus"))
+            for what, y in (("introns", introns + 0.3), ("sites", sites + 0.5))
+        }
+        names |= {"annotated": 0.0} if lanes else {}
+        axes.set_yticks([*names.values()], [*names])
+        axes.set(xlim=(stretch.start, stretch.end), ylim=(-sites - 1.1, sites + 1.1))
+        axes.tick_params(axis="y", length=0)
+        axes.spines[["left", "bottom"]].set_visible(False)
+        axes.spines["top"].set_visible(True)
+        axes.xaxis.tick_top()
+        axes.xaxis.set_label_position("top")
+        axes.set_xlabel(plain_text(stretch.contig), loc="left")
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        looks: dict[str, Any] = {
+            "donor": {"color": PALETTE[0]},
+            "acceptor": {"color": PALETTE[1]},
+            "intron: the darker, the more probable": {"color": INK},
+        }
+        looks |= {"not annotated": {"color": INK, "linestyle": _BROKEN}} if lanes else {}
+        handles = [axes.plot([], [], label=name, **look)[0] for name, look in looks.items()]
+        figure.legend(handles=handles, loc="outside upper left", ncols=len(handles))
+    return figure
 
 
-def _sites(stretch: Stretch, x: Any, y: float, is_reverse: bool, _: Any) -> list[Markup]:
-    """Return the bars of sites; those of the minus strand hang."""
-    base = y if is_reverse else y + _SITES
-    parts = [line(_SIDE, base, _WIDTH - 10, base, FAINT)]
-    for colour, calls in ((_DONOR, stretch.donors), (_ACCEPTOR, stretch.acceptors)):
-        for call in (call for call in calls if call.is_reverse == is_reverse):
-            height = _SITES * call.probability
-            top = base if is_reverse else base - height
-            parts.append(box(x((call.start + call.end) / 2) - 1, top, 2.2, height, colour))
-    return parts
+def _draw_roofs(axes: Axes, stretch: Stretch, base: float, sign: int) -> None:
+    """Draw roofs above introns, with probabilities where there is room."""
+    known, room = stretch.annotated(), (stretch.end - stretch.start) / 40
+    for call in (call for call in stretch.introns if call.is_reverse == (sign < 0)):
+        is_known = not stretch.transcripts or call[:3] in known
+        middle, top = (call.start + call.end) / 2, base + 0.5 * sign
+        axes.plot(
+            [call.start, middle, call.end], [base, top, base], color=INK, linewidth=1.2,
+            linestyle="-" if is_known else _BROKEN, alpha=0.15 + 0.85 * call.probability,
+        )  # fmt: skip
+        if call.end - call.start > room and call.probability >= _CALLED:
+            look: Any = {"va": "bottom" if sign > 0 else "top", "ha": "center", "color": GREY}
+            axes.text(middle, top, f"{call.probability:.2f}", fontsize="x-small", **look)
 
 
-def _roofs(stretch: Stretch, x: Any, y: float, is_reverse: bool, known: Any) -> list[Markup]:
-    """Return the roofs above introns, with probabilities where there is room."""
-    base, height = (y, _ROOF - 10) if is_reverse else (y + _ROOF, 10 - _ROOF)
-    parts = []
-    for call in sorted(stretch.introns, key=lambda call: call.probability):
-        if call.is_reverse != is_reverse:
-            continue
-        look: dict[str, Any] = {"stroke_opacity": 0.15 + 0.85 * call.probability}
-        if known is not None and call[:3] not in known:
-            look["stroke_dasharray"] = "3 2"
-        left, right = x(call.start), x(call.end)
-        parts.append(_roof(left, right, base, height, INK, **look))
-        if right - left > 26 and call.probability >= _CALLED:
-            place = base + height + (11 if is_reverse else -3)
-            told = f"{call.probability:.2f}"
-            look = {"text_anchor": "middle", "font_size": 9, "fill": GREY}
-            parts.append(words((left + right) / 2, place, told, **look))
-    return parts
+def _lanes(stretch: Stretch) -> list[list[Transcript]]:
+    """Return the transcripts in lanes in which none is on another; what has no room is left out."""
+    lanes: list[list[Transcript]] = []
+    apart = (stretch.end - stretch.start) / 60
+    for own in sorted(stretch.transcripts, key=lambda own: (own.start, -own.end)):
+        free = (lane for lane in lanes if lane[-1].end + apart < own.start)
+        lane = next(free, [])
+        if not lane and len(lanes) < _LANES:
+            lanes.append(lane)
+        lane.append(own)
+    return lanes
 
 
-def _roof(
-    left: float, right: float, base: float, height: float, colour: str, **look: Any
-) -> Markup:
-    points = f"{left:.1f},{base:.1f} {(left + right) / 2:.1f},{base + height:.1f} "
-    points += f"{right:.1f},{base:.1f}"
-    look = {"fill": "none", "stroke": colour, "stroke_width": 1.4, **look}
-    return element("polyline", "", points=points, **look)
-
-
-def _genes(stretch: Stretch, x: Any, y: float) -> tuple[list[Markup], int]:
-    """Return the transcripts in lanes, coding segments thick; and the number of lanes."""
-    parts: list[Markup] = []
-    ends: list[float] = []
-    in_order = sorted(stretch.transcripts, key=lambda t: (t.start, -t.end))
-    for own in in_order:
-        left, right = x(own.start), x(own.end)
-        lane = next((k for k, end in enumerate(ends) if end + 4 < left), len(ends))
-        if lane == _LANES:
-            continue
-        ends[lane : lane + 1] = [right + 12]
-        middle = y + _LANE * lane + 5
-        parts.append(line(left, middle, right, middle, GREY))
-        for segments, half in ((own.exons, 2.5), (own.cds, 5.0)):
-            for start, end in segments:
-                if end > stretch.start and start < stretch.end:
-                    width = max(x(end) - x(start), 1.0)
-                    parts.append(box(x(start), middle - half, width, 2 * half, PALETTE[2]))
-        arrow, at = ("◂", left - 9) if own.is_reverse else ("▸", right + 2)
-        if (own.start >= stretch.start) if own.is_reverse else (own.end <= stretch.end):
-            parts.append(words(at, middle + 4, arrow, fill=GREY))
-    return parts, max(len(ends), 1)
+def _draw_genes(axes: Axes, transcripts: Sequence[Transcript], y: float) -> None:
+    """Draw transcripts at the height y, coding segments thick, with arrows at their ends."""
+    for own in transcripts:
+        axes.hlines(y, own.start, own.end, GREY, linewidth=1)
+        for segments, half in ((own.exons, 0.06), (own.cds, 0.12)):
+            spans = [(start, end - start) for start, end in segments]
+            axes.broken_barh(spans, (y - half, 2 * half), color=PALETTE[2])
+        arrow, at = ("◂", own.start) if own.is_reverse else ("▸", own.end)
+        look: Any = {"ha": "right" if own.is_reverse else "left", "va": "center", "color": GREY}
+        axes.text(at, y, arrow, clip_on=True, **look)

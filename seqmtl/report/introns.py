@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from seqmtl._html import Markup, join
-from seqmtl.evaluation.tables import Column
+from seqmtl.evaluation.tables import Column, as_html
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.streams import PathLike, numbered_lines
-from seqmtl.io.annotation import read_annotation
-from seqmtl.report._html import column_table
+from seqmtl.files.streams import PathLike
+from seqmtl.io.rows import read_rows
+from seqmtl.io.transcripts import Annotation
 
 #: An intron: contig, first base and the base after the last (0-based), whether on the minus strand.
 Intron = tuple[str, int, int, bool]
 
 _LEVELS = (0.1, 0.5, 0.9)
 _CALLED = 1  # the level of the summary
-#: Columns of rows of :func:`intron_rows`.
-COLUMNS = (
+_COLUMNS = (
     Column("Probability", "least", ".1f"),
     Column("Found", "found", ","),
     Column("Annotated", "known", ","),
     Column("Others", "others", ","),
     Column("Missed", "missed", ","),
 )
+
+
+class Call(NamedTuple):
+    """A site or an intron that was called: 0-based half-open, with its probability."""
+
+    start: int
+    end: int
+    is_reverse: bool
+    probability: float
 
 
 class FoundIntrons(NamedTuple):
@@ -57,29 +65,33 @@ class FoundIntrons(NamedTuple):
         )
 
 
-def read_found(path: PathLike) -> dict[Intron, float]:
-    """Read the introns of a GFF3 file of ``seqmtl annotate`` or ``scan``, and their probabilities.
+def read_calls(path: PathLike) -> Iterator[tuple[str, Call]]:
+    """Yield contig and call of the introns of a GFF3 file, or of the sites of a BED file.
 
     Parameters
     ----------
     path : path-like
-        Such as FOLDER/sites.introns.gff3.
+        Such as FOLDER/sites.introns.gff3 of ``seqmtl annotate`` or ``scan``.
     """
-    found: dict[Intron, float] = {}
-    for _, line in numbered_lines(path):
-        if line[:1] != b"#":
-            contig, _, _, start, end, p, strand = line.split(b"\t")[:7]
-            found[contig.decode(), int(start) - 1, int(end), strand == b"-"] = float(p)
-    return found
+    is_gff = os.fspath(path).endswith(".gff3")
+    start, end, strand, probability = (3, 4, 6, 5) if is_gff else (1, 2, 5, 7)
+    for row in read_rows(path):
+        first, p = row.integer(start) - is_gff, float(row.fields[probability])
+        yield row.fields[0], Call(first, row.integer(end), row.fields[strand] == "-", p)
 
 
-def read_known(path: PathLike, contigs: Collection[str]) -> set[Intron]:
-    """Read the introns of an annotation, each once.
+def read_found(path: PathLike) -> dict[Intron, float]:
+    """Read the introns of a GFF3 file, and their probabilities; see :func:`read_calls`."""
+    return {(contig, *call[:3]): call.probability for contig, call in read_calls(path)}
+
+
+def known_introns(annotation: Annotation, contigs: Collection[str]) -> set[Intron]:
+    """Return the introns of an annotation, each once.
 
     Parameters
     ----------
-    path : path-like
-        GFF3, GTF or BED12.
+    annotation : Annotation
+        Of the genome with the introns that were found.
     contigs : collection of str
         Contigs with introns that were found.
 
@@ -88,7 +100,6 @@ def read_known(path: PathLike, contigs: Collection[str]) -> set[Intron]:
     SeqmtlError
         If the annotation has none of the contigs.
     """
-    annotation = read_annotation(path)
     if contigs and not set(contigs) & set(annotation.contigs):
         raise SeqmtlError(
             f"{annotation.path}: introns were found on {min(contigs)} and others, the annotation "
@@ -111,7 +122,7 @@ def intron_rows(
     found : mapping of tuple to float
         Result of :func:`read_found`.
     known : collection of tuple, optional
-        Result of :func:`read_known`. Both ends must be the same.
+        Result of :func:`known_introns`. Both ends must be the same.
 
     Returns
     -------
@@ -140,5 +151,5 @@ def introns(found: Iterable[FoundIntrons]) -> Markup:
         caption = f"{own.organism}, without labels: introns of this probability or more"
         if own.annotation:
             caption += f", and how many of them are in {own.annotation}, with the same ends"
-        tables.append(column_table(COLUMNS, own.rows, caption))
+        tables.append(as_html(_COLUMNS, own.rows, caption))
     return join(tables)

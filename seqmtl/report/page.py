@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from string import Template
 from typing import Any
 
-from seqmtl._html import Markup, element, join, table
-from seqmtl.compare.figure import draw_comparison
-from seqmtl.compare.results import OVER_WINDOWS, spread_text
-from seqmtl.evaluation.tables import Column
+from seqmtl._html import Markup, details, element, join, picture, table
+from seqmtl._version import __version__
+from seqmtl.compare.results import OVER_WINDOWS, draw_comparison
+from seqmtl.evaluation.tables import Column, as_html, cells
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import write_lines
+from seqmtl.files.streams import read_text
 from seqmtl.io.dataset import annotation_path
 from seqmtl.models.paired import expectation
-from seqmtl.report._html import column_table, details, drawing, picture, render_sections
 from seqmtl.report.figures import draw_learning_curves, draw_rounds, training_windows
 from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, read_folder
 from seqmtl.report.genome_view import INTRONS, Stretch, draw_stretch, find_stretch, held_out_regions
 from seqmtl.report.introns import introns
-from seqmtl.report.sections import OF_A_SIGNAL, reliability, results
+from seqmtl.report.sections import OF_A_SIGNAL, results, wrapped
 from seqmtl.report.words import name_contents, next_step, summarise
 from seqmtl.similarity.trees import read_tree
 
+_PAGE = Path(__file__).with_name("page.html")
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "biopython")
 _MOST_STRETCHES = 3
 _BROWSER = (
     "Plus strand above, minus strand below. A bar is a donor or an acceptor, as high as it is "
-    "probable; a roof is an intron with its probability. The stretch was chosen because most "
-    "introns are called in it"
+    "probable; a roof is an intron, with its probability where there is room. Of all stretches as "
+    "long, this one has the most introns"
 )
 
 
@@ -39,7 +45,6 @@ def write_folder_report(
     tree: str | None = None,
     annotations: Mapping[str, str] | None = None,
     command: str = "",
-    versions: Mapping[str, str] | None = None,
 ) -> FolderContents:
     """Write the page of a folder as one self-contained HTML file.
 
@@ -61,8 +66,6 @@ def write_folder_report(
         Annotations of organisms whose introns were found without labels, to compare with.
     command : str, optional
         Command line that requested the page.
-    versions : mapping of str to str, optional
-        Versions of the software.
 
     Raises
     ------
@@ -79,20 +82,27 @@ def write_folder_report(
         end = f": {signal.text}" if len(contents.signals) > 1 else ""
         sections += [(heading + end, section(signal)) for heading, section in OF_A_SIGNAL.items()]
     sections += [(heading, section(contents)) for heading, section in _LAST.items()]
-    sections.append(("This page", _made(contents, command, versions or {})))
+    sections.append(("This page", _made(contents, command)))
     sentence, advised = next_step(contents)
     advice = join([element("b", "Next:"), f"{sentence}:", element("code", advised)], " ")
     title = title or name_contents(contents)
-    page = render_sections(title, summarise(contents), advice, sections)
+    page = _rendered(title, summarise(contents), advice, sections)
     write_lines(path, [page])
     return contents
 
 
+def _introns(contents: FolderContents) -> Markup:
+    """Return what was found without labels: introns, and how paired models learnt to find them."""
+    unlabelled = _by_organism(
+        {name: own.training.get("unlabelled", {}) for name, own in contents.paired.items()}
+    )
+    learnt = [_rounds(name, facts) for name, facts in unlabelled.items()]
+    return join([introns(contents.found.values()), *learnt])
+
+
 def _pairs(contents: FolderContents) -> Markup:
-    """Return what paired models found without labels, their evaluations, and their layers."""
-    models = contents.paired.items()
-    unlabelled = _by_organism({name: own.training.get("unlabelled", {}) for name, own in models})
-    parts = [_rounds(name, facts) for name, facts in unlabelled.items()]
+    """Return the evaluations of paired models, and their layers."""
+    parts: list[Markup] = []
     for name, document in contents.pairs.items():
         for signal, methods in document["signals"].items():
             sites = SIGNAL_NAMES.get(signal, signal)
@@ -101,8 +111,7 @@ def _pairs(contents: FolderContents) -> Markup:
                 f"and with its partners (from {name})"
             )
             shown = {way: methods[way] for way in WAYS}
-            reliable = reliability(methods["paired"]["tasks"])
-            parts += [element("h3", sites), results(over, shown, reliable)]
+            parts += [element("h3", sites), results(over, shown, "paired")]
     columns = [
         Column("Organism", "name"),
         Column("Introns", "n_introns", ","),
@@ -111,16 +120,14 @@ def _pairs(contents: FolderContents) -> Markup:
         Column("Coding bases", "n_coding", ","),
         Column("Sites fitted to", "n_sites", ","),
     ]
-    layers = _by_organism({name: own.layer_facts() for name, own in models})
+    layers = _by_organism({name: own.layer_facts() for name, own in contents.paired.items()})
     rows = [{"name": name, **facts} for name, facts in layers.items()]
     caption = (
         "What the paired models are from: introns (annotated, or found without labels), the "
         "shortest and the longest in the table of lengths (bases), coding bases, and held-out true "
         "sites"
     )
-    return join(
-        [*parts, details("What paired models are from", [column_table(columns, rows, caption)])]
-    )
+    return join([*parts, details("What paired models are from", [as_html(columns, rows, caption)])])
 
 
 def _by_organism(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -159,7 +166,7 @@ def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
         "where there are none, for each found forwards; moved: change of the site models' weights, "
         "as a share."
     )
-    shown = details("Round by round", [column_table(columns, rows, caption)])
+    shown = details("Round by round", [as_html(columns, rows, caption)])
     if len(rows) > 1:
         drawn = picture(
             draw_rounds(facts["rounds"]),
@@ -194,7 +201,7 @@ def _comparison(by_name: Mapping[str, Any]) -> Markup:
         draw_comparison(documents[0]),
         "AUROC and AUPRC by organism and method",
         f"Methods on the same splits, {training_windows(documents[0]):,.0f} training windows per "
-        f"organism. {spread_text(documents[0])}. {source}",
+        f"organism. {source}",
     )
 
 
@@ -205,28 +212,30 @@ def _stretches(contents: FolderContents) -> Markup:
         place = os.path.join(contents.path, os.path.dirname(name))
         for scan in summary["scans"]:
             if len(parts) < _MOST_STRETCHES and (found := _stretch(contents, place, scan)):
-                told = _BROWSER + ", among the test regions." * found.is_held_out
-                told += "." * (not found.is_held_out)
-                heading = f"{scan['organism']}, {found.contig}:{found.start + 1:,}-{found.end:,}. "
-                caption = f"{heading}{found.text()} {told}"
-                parts.append(drawing(draw_stretch(found), caption, class_="wide"))
+                where = f"{scan['organism']}, {found.contig}:{found.start + 1:,}-{found.end:,}"
+                among = " among the test regions" if found.is_held_out else ""
+                caption = f"{where}. {found.text()} {_BROWSER}{among}."
+                what = f"Introns, sites and genes of {where}"
+                parts.append(picture(draw_stretch(found), what, caption, class_="wide"))
     return join(parts)
 
 
 def _stretch(contents: FolderContents, place: str, scan: Mapping[str, Any]) -> Stretch | None:
     """Return the stretch to show of a scan whose summary is in the folder `place`, if any."""
     names = [os.path.basename(path) for path in scan["files"]]
-    if not any(name.endswith(INTRONS) for name in names):
+    paths = [os.path.join(folder, own) for own in names for folder in (place, f"{place}/..")]
+    paths = [path for path in paths if os.path.isfile(path)]
+    if not any(path.endswith(INTRONS) for path in paths):
         return None
+    organism, regions = scan["organism"], []
+    annotation = contents.annotations.get(organism)
     try:
-        paths = [os.path.join(folder, own) for own in names for folder in (place, f"{place}/..")]
-        organism, regions = scan["organism"], []
-        annotation = contents.annotations.get(organism)
         for signal in contents.signals.values():
             if organism in signal.dataset.get("organisms", {}):
                 regions = held_out_regions(signal.folder, organism)
                 annotation = annotation or annotation_path(signal.folder, organism, signal.dataset)
-        return find_stretch([path for path in paths if os.path.isfile(path)], regions, annotation)
+        transcripts = contents.genes(annotation).transcripts if annotation else ()
+        return find_stretch(paths, regions, transcripts)
     except (OSError, ValueError, IndexError, SeqmtlError) as error:
         contents.left_out.append(f"a stretch of the genome: {error}")
         return None
@@ -235,41 +244,76 @@ def _stretch(contents: FolderContents, place: str, scan: Mapping[str, Any]) -> S
 def _scans(contents: FolderContents) -> Markup:
     """Return a table of scans, one row per organism."""
     columns = [
-        Column("Files", "names"),
-        Column("Model", "model"),
         Column("Organism", "organism"),
+        Column("Model", "model"),
         Column("Bases", "n_bases", ","),
         Column("Scored", "n_scored", ","),
         Column("Reported", "n_reported", ","),
         Column("Mb/s", "megabases_per_second", ".1f"),
     ]
-    rows = [
-        {
-            **scan,
-            "model": os.path.basename(summary["model"]),
-            "names": ", ".join(os.path.basename(file) for file in scan["files"]),
-        }
+    scans = [
+        {**scan, "model": os.path.basename(summary["model"])}
         for summary in contents.scans.values()
         for scan in summary["scans"]
     ]
-    return column_table(columns, rows, "Scans whose summaries are in the folder")
+    files = [wrapped(", ".join(map(os.path.basename, scan["files"]))) for scan in scans]
+    rows = [[*own, names] for own, names in zip(cells(columns, scans), files, strict=True)]
+    head = [*(column.head for column in columns), "Files"]
+    return table(head, rows, "Scans whose summaries are in the folder")
 
 
-def _made(contents: FolderContents, command: str, versions: Mapping[str, str]) -> Markup:
+def _made(contents: FolderContents, command: str) -> Markup:
     """Return the command, where the data are from, versions, and what is not shown."""
     facts = [("Folder", os.path.abspath(contents.path))]
     for signal in contents.signals.values():
         if signal.dataset.get("command"):
             facts.append((f"Data set, {signal.name}", signal.dataset["command"]))
-    facts += [(f"Version of {name}", version) for name, version in versions.items()]
+    facts += [("Version of seqmtl", __version__), ("Version of python", platform.python_version())]
+    facts += [(f"Version of {name}", version(name)) for name in _PACKAGES]
     notes = [element("p", f"Not shown: {line}") for line in contents.left_out]
     shown = element("pre", element("code", command))
     return join([shown, table(["What", "Value"], facts, "How this page was made"), *notes])
 
 
+def _rendered(
+    title: str, summary: object, advice: object, sections: Sequence[tuple[str, Markup]]
+) -> str:
+    """Return a complete page as text, omitting sections without content.
+
+    Parameters
+    ----------
+    title : str
+        Heading of the page.
+    summary : str or Markup
+        First paragraph.
+    advice : str or Markup
+        Second paragraph: what to do next.
+    sections : sequence of (str, Markup)
+        Headings and contents.
+    """
+    shown = [(heading, content) for heading, content in sections if content]
+    anchors = [heading.lower().replace(" ", "-") for heading, _ in shown]
+    groups: dict[str, list[Markup]] = {}
+    for anchor, (heading, _) in zip(anchors, shown, strict=True):
+        name, _, group = heading.partition(": ")
+        groups.setdefault(group, []).append(element("a", name, href=f"#{anchor}"))
+    links = [
+        element("div", join([*([f"{group}:"] if group else []), *own]))
+        for group, own in groups.items()
+    ]
+    body = [
+        element("section", join([element("h2", heading), content]), id=anchor)
+        for anchor, (heading, content) in zip(anchors, shown, strict=True)
+    ]
+    return Template(read_text(_PAGE, "HTML")).substitute(
+        title=join([title]), summary=join([summary]), advice=join([advice]), links=join(links),
+        sections=join(body),
+    )  # fmt: skip
+
+
 #: Sections before those of the signals, and after them.
 _FIRST: dict[str, Callable[[FolderContents], Markup]] = {
-    "Introns": lambda contents: introns(contents.found.values()),
+    "Introns": _introns,
     "Donors and acceptors in pairs": _pairs,
     "A stretch of the genome": _stretches,
 }

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from seqmtl._html import Markup, element, join, table
-from seqmtl.compare.figure import Cells, draw_dots
-from seqmtl.compare.results import BOLD, MEAN, Cell, best_of, mean_cell
+from seqmtl._html import Markup, details, element, embed, join, picture, table
+from seqmtl.evaluation.cells import BOLD, Cells, best_of, draw_dots, metric_cells
 from seqmtl.evaluation.curves import draw_reliability
 from seqmtl.evaluation.metrics import RECALLS
-from seqmtl.evaluation.tables import Column, reliability_rows, threshold_rows
+from seqmtl.evaluation.tables import Column, as_html, reliability_rows, threshold_rows
 from seqmtl.explain import poim
 from seqmtl.explain.figures import draw_logo, draw_poim
 from seqmtl.files.streams import read_bytes
-from seqmtl.report._html import column_table, details, embed, picture
 from seqmtl.report.figures import draw_convergence
 from seqmtl.report.folder import Signal
-from seqmtl.report.similarity_figure import draw_kernel
+from seqmtl.similarity.figure import draw_kernel
 
 _POIM_ORDER = 6
 _MOST_ORGANISMS = 12  # with logos
@@ -99,29 +95,37 @@ def weights(signal: Signal) -> Markup:
         Column("Weight", "weight", ".3f"),
     ]
     rows = [{**kernel, "n_tasks": len(kernel["tasks"])} for kernel in kernels]
-    return column_table(columns, rows, "Weight learnt for every similarity (clade, scale or graph)")
+    return as_html(columns, rows, "Weight learnt for every similarity (clade, scale or graph)")
 
 
 def selected(signal: Signal) -> Markup:
     """Return the selected hyperparameters of every organism of the main model."""
     if not signal.models:
         return Markup()
-    tasks = signal.models[signal.main].training.get("selection", {}).get("tasks", {})
+    training = signal.models[signal.main].training
+    tasks, added = training.get("selection", {}).get("tasks", {}), training.get("adapted", {})
     columns = [
         Column("Organism", "name"),
         Column("Trust in its relatives", "trust", ".2f"),
         Column("C", "C", ".2g"),
     ]
     rows = [{"name": name, **task} for name, task in tasks.items()]
-    return column_table(columns, rows, "By cross-validation")
+    rows += [
+        {"name": name, "trust": sum(float(x) * share for x, share in own["trust"].items())}
+        for name, own in added.items()
+        if "trust" in own
+    ]
+    caption = "By cross-validation" + "; without C: added by seqmtl adapt" * (
+        len(rows) > len(tasks)
+    )
+    return as_html(columns, rows, caption)
 
 
 def accuracy(signal: Signal) -> Markup:
     """Return tables and bars of all models that were evaluated, and the curves of the main one."""
     if not signal.metrics:
         return Markup()
-    reliable = reliability(signal.metrics.get(signal.main, {}).get("tasks", {}))
-    parts = [results("every candidate in the test regions", signal.rivals(), reliable)]
+    parts = [results("every candidate in the test regions", signal.rivals(), signal.main)]
     parts += [
         element("p", f"{name} has the weights of {other}, and so its accuracy.")
         for name, other in signal.copies().items()
@@ -133,9 +137,7 @@ def accuracy(signal: Signal) -> Markup:
     return join(parts)
 
 
-def results(
-    over: str, methods: Mapping[str, Mapping[str, Any]], reliable: tuple[Markup, Markup]
-) -> Markup:
+def results(over: str, methods: Mapping[str, Mapping[str, Any]], best: str) -> Markup:
     """Return the metrics of methods by organism as dots and tables, and those over the genome.
 
     Parameters
@@ -144,8 +146,8 @@ def results(
         What the metrics are over.
     methods : mapping of str to mapping
         Results of ``seqmtl evaluate`` by method; the organisms are those of the first.
-    reliable : tuple of Markup
-        Picture and table of :func:`reliability`.
+    best : str
+        The method whose probabilities are shown, if it has any.
     """
     first = next(iter(methods.values()))
     caption = f"Over {over}."
@@ -163,31 +165,19 @@ def results(
     }
     title = "AUROC and AUPRC by organism and method with intervals"
     dots = "AUROC and AUPRC (genome) with their intervals. The scales do not begin at 0."
+    tasks = methods.get(best, {}).get("tasks", {})
+    bins = reliability_rows(tasks)
     auroc, auprc = (_best_in_bold(title, cells, caption) for title, cells in tables.items())
     return join(
         [
             picture(draw_dots(tables), title, dots),
-            reliable[0],
+            *([_reliability(tasks)] if bins else []),
             auprc,
             details("AUROC", [auroc]),
             details("Precision by the share of sites found", [_genome_table(methods)]),
-            details("Expected and true sites", [reliable[1]]),
+            details("Expected and true sites", [_expected(bins)]),
         ]
     )
-
-
-def metric_cells(methods: Mapping[str, Mapping[str, Any]], metric: str) -> Cells:
-    """Return the values of a metric by organism and method, with the means last."""
-    names = list(next(iter(methods.values()))["tasks"])
-    cells: dict[str, dict[str, Cell]] = {name: {} for name in [*names, MEAN]}
-    for method, metrics in methods.items():
-        for name, row in cells.items():
-            task = metrics["tasks"].get(name, {})
-            value, interval = task.get(metric), task.get(f"{metric}_interval")
-            row[method] = Cell(np.nan if value is None else value, None, interval)
-        own = [cells[name][method] for name in names]
-        cells[MEAN][method] = mean_cell([cell for cell in own if not np.isnan(cell.mean)])
-    return cells
 
 
 def _best_in_bold(title: str, cells: Cells, caption: str) -> Markup:
@@ -219,7 +209,7 @@ def _genome_table(methods: Mapping[str, Mapping[str, Any]]) -> Markup:
         for name, task in metrics["tasks"].items()
     ]
     rows.sort(key=lambda row: str(row["name"]))
-    return column_table(
+    return as_html(
         columns,
         rows,
         "Over every candidate in the held-out part of the genome: AUPRC, and precision where 50, "
@@ -241,15 +231,23 @@ def calibration(signal: Signal) -> Markup:
         ]
         rows = threshold_rows(model.training["calibration"])
         caption = "Thresholds, from the candidates of the calibration"
-        return column_table(columns, rows, caption)
+        return as_html(columns, rows, caption)
     return Markup()
 
 
-def reliability(tasks: Mapping[str, Mapping[str, Any]]) -> tuple[Markup, Markup]:
-    """Return a picture and a table of the sites expected and true, by probability."""
-    rows = reliability_rows(tasks)
-    if not rows:
-        return Markup(), Markup()
+def _reliability(tasks: Mapping[str, Mapping[str, Any]]) -> Markup:
+    """Return a picture of the share of true sites by probability."""
+    return picture(
+        draw_reliability(tasks),
+        "Share of true sites by predicted probability",
+        "Do sites with a probability of 0.9 turn out true nine times in ten? Dots: the share that "
+        "is true; bars: where it would be by chance if the probabilities hold. Below, how many "
+        "candidates (grey) and true sites (blue) there are. All are in the test regions.",
+    )
+
+
+def _expected(bins: Sequence[Mapping[str, Any]]) -> Markup:
+    """Return a table of the sites expected and true, by probability."""
     columns = [
         Column("Organism", "name"),
         Column("Probability", "probability"),
@@ -264,14 +262,7 @@ def reliability(tasks: Mapping[str, Mapping[str, Any]]) -> tuple[Markup, Markup]
         "other blocks of the genome, if the probabilities hold. They do not where both numbers "
         "differ by more than a factor of 1.25 and by more than chance."
     )
-    figure = picture(
-        draw_reliability(tasks),
-        "Share of true sites by predicted probability",
-        "Do sites with a probability of 0.9 turn out true nine times in ten? Dots: the share that "
-        "is true; bars: where it would be by chance if the probabilities hold. Below, how many "
-        "candidates (grey) and true sites (blue) there are. All are in the test regions.",
-    )
-    return figure, column_table(columns, rows, caption)
+    return as_html(columns, bins, caption)
 
 
 def training(signal: Signal) -> Markup:
@@ -314,8 +305,7 @@ def learnt(signal: Signal) -> Markup:
 
 def models(signal: Signal) -> Markup:
     """Return the provenance of every model."""
-    rows = []
-    commands = []
+    rows, commands = [], []
     for name, model in signal.models.items():
         facts = model.training
         settings = ", ".join(
@@ -327,7 +317,7 @@ def models(signal: Signal) -> Markup:
         n_windows = sum(task["n"] for task in facts["tasks"].values())
         features = f"{model.features}: {model.W.shape[0]:,} weights"
         rows.append(
-            [name, _wrapped(features), model.length, f"{n_windows:,}", gap, _wrapped(settings)]
+            [name, wrapped(features), model.length, f"{n_windows:,}", gap, wrapped(settings)]
         )
         if facts.get("command"):
             commands.append(element("pre", element("code", facts["command"])))
@@ -335,7 +325,7 @@ def models(signal: Signal) -> Markup:
     return details("Settings and commands", [table(head, rows, "Models of this signal"), *commands])
 
 
-def _wrapped(content: str) -> Markup:
+def wrapped(content: str) -> Markup:
     """Return text that may wrap within a cell."""
     return element("span", content, class_="wrap")
 

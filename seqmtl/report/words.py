@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from seqmtl.compare.results import MEAN, Cell, tie
+from seqmtl.evaluation.cells import MEAN, Cell, metric_cells, tie
 from seqmtl.models.base import Model
 from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, Signal
-from seqmtl.report.sections import metric_cells
 
 _FEW = 3  # organisms named in the title
 _AUPRC = "auprc_genome"
+Step = tuple[str, list[str]]  # what to do, and the words of the command
 
 
 def name_contents(contents: FolderContents) -> str:
@@ -55,7 +56,12 @@ def summarise(contents: FolderContents) -> str:
         for signal, methods in document["signals"].items()
         if (sentence := _with_partners(document["model"], signal, methods))
     ]
-    signals = [_sentence(signal) for signal in contents.signals.values()]
+    in_pairs = {name for document in contents.pairs.values() for name in document["signals"]}
+    signals = [
+        _sentence(signal)
+        for name, signal in contents.signals.items()
+        if name not in in_pairs or signal.main in signal.metrics
+    ]
     return "\n".join([*found, *unlabelled.values(), *pairs, *signals])
 
 
@@ -124,69 +130,63 @@ def _with_interval(cell: Cell) -> str:
 def next_step(contents: FolderContents) -> tuple[str, str]:
     """Return what to do next, as a sentence without its end, and the command for it."""
     signals = list(contents.signals.values())
-    steps = (step for own in signals if (step := _step_of(contents, own)) is not None)
-    if (step := next(steps, None)) is not None:
-        return step
-    ends = [contents.signals.get(name) for name in ("donor", "acceptor")]
-    both = [signal for signal in ends if signal is not None and signal.models and signal.folder]
-    if len(both) == 2:
-        folders = " ".join(signal.folder for signal in both)
-        if not contents.paired:
-            models = " ".join(contents.place(signal.main) for signal in both)
-            made = contents.place("pair")
-            return (
-                "let donors and acceptors see each other, which gains most",
-                f"seqmtl pair {models} {folders} -o {made}",
-            )
-        if not contents.pairs:
-            name = next(iter(contents.paired))
-            command = f"seqmtl evaluate {contents.place(name)} {folders} --json"
-            return (
-                "measure what the paired model gains on the test regions",
-                f"{command} {os.path.join(contents.path, 'pair.json')}",
-            )
-    return _scan_step(contents)
+    steps = [step for own in signals if (step := _step_of(contents, own)) is not None]
+    sentence, words = (*steps, *_pairing(contents), _scan_step(contents))[0]
+    return sentence, shlex.join(["seqmtl", *words])
 
 
-def _step_of(contents: FolderContents, signal: Signal) -> tuple[str, str] | None:
+def _step_of(contents: FolderContents, signal: Signal) -> Step | None:
     """Return what a signal lacks, if it has data."""
     if not signal.folder:
         return None
     if not signal.models:
-        model = contents.place(signal.name)
-        return (
-            f"train a model of {signal.text}",
-            f"seqmtl train {signal.folder} --tree eukaryotes -o {model}",
-        )
+        out = ["-o", contents.place(signal.name)]
+        tree = ["--tree", "eukaryotes"]
+        return f"train a model of {signal.text}", ["train", signal.folder, *tree, *out]
     model, main = contents.place(signal.main), signal.models[signal.main]
+    data = [model, signal.folder]
     if main.kind == "classification" and not main.curves:
-        return (
-            f"turn the scores of {signal.main}.seqmtl into probabilities",
-            f"seqmtl calibrate {model} {signal.folder} -o {model}",
-        )
+        what = f"turn the scores of {signal.main}.seqmtl into probabilities"
+        return what, ["calibrate", *data, "-o", model]
     if signal.main not in signal.metrics and not contents.pairs:
-        found = f"{model.removesuffix('.seqmtl')}.json"
-        return (
-            f"measure how good {signal.main}.seqmtl is on the test regions",
-            f"seqmtl evaluate {model} {signal.folder} --json {found}",
-        )
+        what = f"measure how good {signal.main}.seqmtl is on the test regions"
+        return what, ["evaluate", *data, "--json", f"{model.removesuffix('.seqmtl')}.json"]
     return None
 
 
-def _scan_step(contents: FolderContents) -> tuple[str, str]:
+def _pairing(contents: FolderContents) -> Iterator[Step]:
+    """Yield what to do with models of both ends of introns, and their data."""
+    ends = [contents.signals.get(name) for name in ("donor", "acceptor")]
+    both = [signal for signal in ends if signal is not None and signal.models and signal.folder]
+    folders = [signal.folder for signal in both]
+    if len(both) == 2 and not contents.paired:
+        models = [contents.place(signal.main) for signal in both]
+        what = "let donors and acceptors see each other, which gains most"
+        yield what, ["pair", *models, *folders, "-o", contents.place("pair")]
+    elif len(both) == 2 and not contents.pairs:
+        model = contents.place(next(iter(contents.paired)))
+        what = "measure what the paired model gains on the test regions"
+        yield what, ["evaluate", model, *folders, "--json", f"{contents.path}/pair.json"]
+
+
+def _scan_step(contents: FolderContents) -> Step:
     """Return how to score a genome, or what to do with one that was scored."""
     models: dict[str, Model] = {
         **contents.paired,
         **{s.main: s.models[s.main] for s in contents.signals.values() if s.models},
     }
     if not models:
-        return "see what else there is", "seqmtl --help"
+        return "see what else there is", ["--help"]
+    for scanned in contents.scans.values():
+        for organism in (scan["organism"] for scan in scanned["scans"]):
+            name = next((name for name, model in models.items() if organism in model.tasks), None)
+            if name is not None:
+                command = ["scan", contents.place(name), scanned["genome"], "--organism", organism]
+                what = "guide a gene finder by these sites"
+                return what, [*command, "--format", "hints", "-o", "hints.gff"]
     name, model = next(iter(models.items()))
-    organisms = [scan["organism"] for own in contents.scans.values() for scan in own["scans"]]
-    organism = next(iter(organisms), model.tasks[-1])
-    command = f"seqmtl scan {contents.place(name)} GENOME.fa --organism {organism}"
-    if organisms:
-        return "guide a gene finder by these sites", f"{command} --format hints -o hints.gff"
-    more = " --format all" if contents.paired else ""
-    out = os.path.join(contents.path, organism) + ("" if more else ".bed.gz")
-    return "score a genome", f"{command}{more} -o {out} --json {out}.scan.json"
+    organism = model.tasks[-1]
+    command = ["scan", contents.place(name), "GENOME.fa", "--organism", organism]
+    more, end = (["--format", "all"], "") if contents.paired else ([], ".bed.gz")
+    out = os.path.join(contents.path, organism) + end
+    return "score a genome", [*command, *more, "-o", out, "--json", f"{out}.scan.json"]

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl._html import element, join
+from seqmtl._html import element, join, picture
 from seqmtl._names import match_names
 from seqmtl.coupling import Nodes
 from seqmtl.exceptions import InputFormatError
@@ -181,14 +181,19 @@ class NamedKernels:
         return len(self.names)
 
     def _repr_html_(self) -> str:
-        from seqmtl.similarity.picture import draw_kernel_svg
+        from seqmtl.similarity.figure import draw_kernel
 
-        about = f"TaskKernel of {len(self)} tasks from {self.source}"
-        return join([element("div", about), draw_kernel_svg(self)])
+        try:
+            figure = draw_kernel(self.scaled())
+        except ImportError:  # without matplotlib
+            return element("pre", str(self))
+        about = str(self).partition("\n")[0]
+        return join([element("div", about), picture(figure, str(self), "")])
 
     def __repr__(self) -> str:
         several = f", mean of {self.n_kernels} kernels," if self.n_kernels > 1 else ""
-        lines = [f"TaskKernel of {len(self)} tasks{several} from {self.source}"]
+        what = f"{len(self)} task{'s' * (len(self) > 1)}"
+        lines = [f"TaskKernel of {what}{several} from {self.source}"]
         if len(self) <= _SHOWN:
             width = max(len(name) for name in self.names)
             for name, row in zip(self.names, self.matrix, strict=True):

@@ -209,12 +209,6 @@ def shift(group: str = OF_SITES) -> Any:
     return option(what, metavar="BP", kind=_kinds.integer, default=0, group=group)
 
 
-def tolerance(group: str) -> Any:
-    """Return the option --tol."""
-    what = "stop at this relative duality gap (default: 1e-3)"
-    return option(what, default=1e-3, group=group)
-
-
 def decoys(what: str = "decoys to draw per site if the file has none") -> Any:
     """Return the option --decoys."""
     return _of_sites(what, metavar="RATIO", kind=_kinds.positive_float, default=10.0)

@@ -17,7 +17,8 @@ from seqmtl.files.catalogue import STARTER, model_path
 from seqmtl.files.inputs import note_input, note_output
 from seqmtl.files.outputs import files_of_a_run
 from seqmtl.files.resumable import Journal, partial_path
-from seqmtl.files.streams import read_json, read_text, sha256_of
+from seqmtl.files.streams import read_json, sha256_of
+from seqmtl.io.rows import read_rows
 from seqmtl.models.saved import load_model
 from seqmtl.scan.writers import SINKS
 from seqmtl.verbs._scan_one import Plan, scan_one
@@ -164,26 +165,22 @@ def _read(path: str) -> dict[int, dict[str, str]]:
     InputFormatError
         If it has no column of genomes, another column than known, no row, or a ragged one.
     """
-    lines = [
-        (number, [cell.strip() for cell in line.split("\t")])
-        for number, line in enumerate(read_text(path, "a table of genomes").splitlines(), 1)
-        if line.strip() and not line.startswith("#")
-    ]
-    header = lines[0][1] if lines else []
+    rows = [row._replace(fields=[*map(str.strip, row.fields)]) for row in read_rows(path)]
+    header = rows[0].fields if rows else []
     if "genome" not in header or len({*header}) < len(header) or not {*header} <= {*_COLUMNS}:
         raise InputFormatError(
             "the first line of a table of genomes must name its columns, genome and any of "
             f"{', '.join(_COLUMNS[1:])}, separated by tabs, got {', '.join(header) or 'nothing'}",
             path=path,
         )
-    for number, cells in lines[1:]:
-        if len(cells) != len(header):
-            message = f"a row must have {len(header)} fields like the header, got {len(cells)}"
-            raise InputFormatError(f"{message}; correct the line", path=path, line=number)
-    if not lines[1:]:
+    for row in rows[1:]:
+        if len(row.fields) != len(header):
+            n = len(row.fields)
+            row.refuse(f"a row must have {len(header)} fields like the header, got {n}; correct it")
+    if not rows[1:]:
         raise InputFormatError("the table must have a row for every genome, got none", path=path)
     empty = dict.fromkeys(_COLUMNS, "")
-    return {number: empty | dict(zip(header, cells, strict=True)) for number, cells in lines[1:]}
+    return {row.line: empty | dict(zip(header, row.fields, strict=True)) for row in rows[1:]}
 
 
 def _place(table: str, path: str) -> str:

@@ -33,14 +33,6 @@ def methods(value: Any) -> tuple[str, ...]:
     return names
 
 
-def table(value: Any) -> str:
-    """Take the path of a table."""
-    path = _kinds.text(value)
-    if not path.endswith((".tsv", ".md")):
-        raise ValueError(f"must end in .tsv or .md, got {path!r}")
-    return path
-
-
 _of_methods = partial(option, group="methods")
 _of_splits = partial(option, group="splits")
 
@@ -52,7 +44,10 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
     data: str | None = _options.window_data("labelled windows")
     json: str = required("write results as JSON", metavar="FILE", role="how")
     table: str | None = option(
-        "write means and spreads: .tsv or .md", metavar="FILE", kind=table, role="how"
+        "write means and spreads: .tsv or .md",
+        metavar="FILE",
+        kind=_kinds.path_of(".tsv", ".md"),
+        role="how",
     )
     plot: str | None = _options.figure("means with intervals by organism")
     methods: tuple[str, ...] = _of_methods(
@@ -218,8 +213,7 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
     def _write(self, document: dict[str, Any]) -> None:
         """Write the document, the table and the figure, each atomically."""
         from seqmtl._style import save_figure
-        from seqmtl.compare.figure import draw_comparison
-        from seqmtl.compare.results import to_markdown, to_tsv
+        from seqmtl.compare.results import draw_comparison, to_markdown, to_tsv
         from seqmtl.files.atomic import write_lines
 
         write_json(self.json, document)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seqmtl import _kinds
-from seqmtl._version import __version__
 from seqmtl.files.outputs import check_outputs
 from seqmtl.request import Request, option, required, verb
 
@@ -16,23 +15,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "biopython")
-
-
-def _page(value: Any) -> str:
-    """Take the path of a page."""
-    path = _kinds.text(value)
-    if not path.endswith((".html", ".htm")):
-        raise ValueError(f"must end in .html or .htm, got {path}")
-    return path
-
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Request):
     """Summarize a folder of results as one HTML page."""
 
     folder: str = required("folder of results", metavar="DIR", is_positional=True)
-    output: str = required("-o", "page to write", metavar="HTML", kind=_page, role="how")
+    output: str = required(
+        "-o", "page to write", metavar="HTML", kind=_kinds.path_of(".html", ".htm"), role="how"
+    )
     title: str | None = option("heading (default: signals and organisms)")
     tree: str | None = option("tree to draw next to the similarity", metavar="NEWICK|NAME")
     annotation: tuple[tuple[str, str], ...] = option(
@@ -59,7 +50,6 @@ class Report(Request):
             tree=self.tree,
             annotations=dict(self.annotation),
             command=self.command,
-            versions=_versions(),
         )
         for found in contents.found.values():
             logger.info("%s", found.sentence())
@@ -67,18 +57,6 @@ class Report(Request):
             logger.info("not shown: %s", line)
         logger.info("%s: open it in a browser", self.output)
         return contents
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions of the package, Python and the main dependencies."""
-    import platform
-    from importlib.metadata import version
-
-    return {
-        "seqmtl": __version__,
-        "python": platform.python_version(),
-        **{package: version(package) for package in _PACKAGES},
-    }
 
 
 report = verb(Report)

@@ -65,7 +65,7 @@ class Similarity(Relations):
         kernel, others = self._of_model(relation) if self.model else (self._given(relation), None)
         if self.plot:
             from seqmtl._style import save_figure
-            from seqmtl.report.similarity_figure import draw_kernel
+            from seqmtl.similarity.figure import draw_kernel
 
             tree = relation.read_tree(kernel.names) if relation and relation.has_tree else None
             save_figure(draw_kernel(kernel, tree, others), self.plot)

@@ -4,20 +4,18 @@ import json
 
 import pytest
 
-from seqmtl.compare.figure import draw_comparison
 from seqmtl.compare.results import (
-    Cell,
     FinishedRuns,
     Result,
-    best_of,
     check_document,
+    draw_comparison,
     make_document,
-    mean_cell,
     read_results,
     summarize,
     to_markdown,
     to_tsv,
 )
+from seqmtl.evaluation.cells import Cell, best_of, mean_cell
 from seqmtl.exceptions import SeqmtlError
 
 
@@ -149,6 +147,11 @@ def test_the_figure_shows_every_mean(document):
         for method in ("union", "mtl"):
             assert dots[method] == [cells[method].mean for cells in table.values()]
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["a|b", "fly", "mean"]
+    figure = draw_comparison(document | {"drawn": ["train"]})
+    figure.canvas.draw()
+    note, box = figure._supxlabel, figure._supxlabel.get_window_extent()
+    assert note.get_text().replace("\n", " ").endswith("the test windows are the same in all")
+    assert 0 < box.x0 < box.x1 < figure.bbox.x1  # not cut off
 
 
 def test_finished_runs_survive_a_torn_line_and_belong_to_a_comparison(tmp_path):

@@ -180,3 +180,8 @@ def test_reliability_shows_the_bins():
             assert line.get_ydata().tolist() == [row[key] for row in bins]
     root = ElementTree.parse(io.BytesIO(render(figure, "svg"))).getroot()
     assert root.tag.endswith("svg")
+    figure = draw_reliability({name: found[name] for name in [*found][:1]})
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    assert [own.get_text() for own in legend.texts] == ["by chance", "candidates", "true sites"]
+    assert 0 <= legend.get_window_extent().x0 < legend.get_window_extent().x1 <= figure.bbox.x1

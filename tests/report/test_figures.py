@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from seqmtl._html import Markup, element, join, text
-from seqmtl.compare.figure import draw_dots
 from seqmtl.evaluation import add_expected, evaluate
+from seqmtl.evaluation.cells import draw_dots, metric_cells
 from seqmtl.report.figures import draw_convergence
-from seqmtl.report.sections import metric_cells, results
+from seqmtl.report.sections import results
 
-NOTHING = (Markup(), Markup())
 NAMES = ("<script>alert(1)</script>", "a & b", "plain")
 
 
@@ -29,7 +28,7 @@ def methods():
 
 
 def test_tables_mark_what_leads_by_more_than_intervals_and_escape_names(methods):
-    page = results("all", methods, NOTHING)
+    page = results("all", methods, "")
     for name in NAMES:
         for metric in ("auroc", "auprc_genome"):
             entries = {m: r["tasks"][name] for m, r in methods.items()}
@@ -52,12 +51,12 @@ def test_tables_mark_what_leads_by_more_than_intervals_and_escape_names(methods)
 
 def test_nothing_is_bold_among_ties_and_what_is_unknown_is_told(methods):
     same = methods["union & all"]
-    assert "<b>" not in results("all", {"one": same, "two": same}, NOTHING)
+    assert "<b>" not in results("all", {"one": same, "two": same}, "")
     result = evaluate(
         [1, 0, 1, 1], [1.0, 0.0, 1.0, 2.0], ["a", "a", "b", "b"], auprc="auprc_genome",
         n_bootstrap=0,
     )  # fmt: skip
-    page = results("all", {"multi-task": result}, NOTHING)
+    page = results("all", {"multi-task": result}, "")
     assert page.count('<th scope="row">b</th><td>n/a</td>') == 2
     assert "<b>" not in page
     assert "bootstrap" not in page

@@ -32,7 +32,7 @@ _COMPARISON = {
     },
 }  # fmt: skip
 _SCAN = {
-    "command": "scan", "seqmtl_version": "0.1.0", "model": "m.seqmtl",
+    "command": "scan", "seqmtl_version": "0.1.0", "model": "m.seqmtl", "genome": "g.fa",
     "scans": [{"organism": "ape", "files": ["a.bed"], "n_bases": 10, "n_scored": 5,
                "n_reported": 1, "megabases_per_second": 2.5}],
 }  # fmt: skip

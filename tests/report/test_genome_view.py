@@ -1,13 +1,20 @@
 """The stretch of a genome: which one is chosen, what is told of it, where things are drawn."""
 
 import gzip
-from xml.etree import ElementTree
 
 import pytest
 
-from seqmtl.report.genome_view import Call, Stretch, draw_stretch, find_stretch, held_out_regions
-
-SVG = "{http://www.w3.org/2000/svg}"
+from seqmtl._style import render
+from seqmtl.io.annotation import read_annotation
+from seqmtl.io.transcripts import Transcript
+from seqmtl.report.genome_view import (
+    Call,
+    Stretch,
+    _lanes,
+    draw_stretch,
+    find_stretch,
+    held_out_regions,
+)
 
 
 def _intron(contig, start, end, p, strand="+"):
@@ -55,6 +62,24 @@ def test_test_regions_come_first(files, tmp_path):
     assert (found.start, found.is_held_out) == (89_850, True)
     elsewhere = find_stretch(files, [("b", 0, 10)])  # no introns there
     assert (elsewhere.start, elsewhere.is_held_out) == (850, False)
+    doubtful = find_stretch(files, [("a", 1150, 1350)])  # none that is called
+    assert (doubtful.start, doubtful.is_held_out) == (850, False)
+
+
+def test_of_stretches_with_as_many_introns_the_surest_is_chosen(tmp_path):
+    path = tmp_path / "introns.gff3"
+    places = ((1_000, 0.6), (50_000, 0.9), (99_000, 0.7))
+    path.write_text("".join(f"{_intron('a', start, start + 90, p)}\n" for start, p in places))
+    assert find_stretch([str(path)]).start == 50_000 - 150
+
+
+def test_transcripts_are_in_three_lanes_none_on_another():
+    genes = [
+        Transcript(f"t{k}", "", "a", False, ((100 * k, end),))
+        for k, end in enumerate((300, 400, 500, 600, 900, 700))
+    ]
+    lanes = _lanes(Stretch("a", 0, 1000, transcripts=genes))
+    assert [[own.start for own in lane] for lane in lanes] == [[0, 400], [100, 500], [200]]
 
 
 def test_introns_longer_than_a_stretch(tmp_path):
@@ -66,33 +91,31 @@ def test_introns_longer_than_a_stretch(tmp_path):
 
 
 def test_what_is_annotated_is_told_and_drawn(files, tmp_path):
-    found = find_stretch(files, annotation=str(tmp_path / "genes.gff3"))
-    told = "of which 2 are annotated; 1 of the 3 annotated introns has less."
-    assert found.text().endswith(told)
-    picture = ElementTree.fromstring(draw_stretch(found))
-    roofs = picture.findall(f"{SVG}polyline")[2:]  # after the legend
-    assert sum("stroke-dasharray" in roof.attrib for roof in roofs) == 4  # 3 called, 1 doubtful
-    opacities = [float(roof.get("stroke-opacity")) for roof in roofs]
-    assert max(opacities) == pytest.approx(0.15 + 0.85 * 0.9, abs=0.01)
-    assert min(opacities) == pytest.approx(0.15 + 0.85 * 0.2, abs=0.01)
+    genes = read_annotation(tmp_path / "genes.gff3").transcripts
+    found = find_stretch(files, transcripts=genes)
+    assert found.text().endswith(", 2 of them among the 3 that are annotated.")
+    axes = draw_stretch(found).axes[0]
+    roofs = [line for line in axes.lines if len(line.get_xdata()) == 3]
+    assert sum(roof.get_linestyle() == "--" for roof in roofs) == 4  # 3 called, 1 doubtful
+    opacities = [roof.get_alpha() for roof in roofs]
+    assert max(opacities) == pytest.approx(0.15 + 0.85 * 0.9)
+    assert min(opacities) == pytest.approx(0.15 + 0.85 * 0.2)
 
 
-def test_places_are_in_proportion_and_inside():
+def test_places_are_those_of_the_genome():
     calls = [Call(100, 200, False, 1.0), Call(300, 500, True, 0.5)]
-    stretch = Stretch("a<b", 0, 1000, calls, [Call(100, 102, False, 0.25)], [])
-    picture = ElementTree.fromstring(draw_stretch(stretch))
-    roofs = [
-        [tuple(map(float, point.split(","))) for point in roof.get("points").split()]
-        for roof in picture.findall(f"{SVG}polyline")[1:]
-    ]
-    (left, base), (middle, top), (right, _) = roofs[0]
-    assert top < base  # above on the plus strand
-    assert middle == pytest.approx((left + right) / 2, abs=0.1)
-    (other, hung), (_, bottom), (end, _) = roofs[1]
-    assert bottom > hung
-    assert (end - other) / (right - left) == pytest.approx(2, rel=0.01)
-    width = float(picture.get("width"))
-    assert all(0 <= x <= width for roof in roofs for x, _ in roof)
-    donor = picture.findall(f"{SVG}rect")[-1]
-    assert float(donor.get("height")) == pytest.approx(10)
-    assert "a<b" in [text.text for text in picture.findall(f"{SVG}text")]
+    stretch = Stretch("a$b", 0, 1000, calls, [Call(100, 102, False, 0.25)], [])
+    figure = draw_stretch(stretch)
+    (axes,) = figure.axes
+    above, below = (line for line in axes.lines if len(line.get_xdata()) == 3)
+    assert [list(roof.get_xdata()) for roof in (above, below)] == [[100, 150, 200], [300, 400, 500]]
+    left, top, right = above.get_ydata()
+    assert 0 < left == right < top  # above on the plus strand
+    assert {above.get_linestyle(), below.get_linestyle()} == {"-"}  # nothing is annotated
+    left, bottom, _ = below.get_ydata()
+    assert bottom < left < 0
+    ((foot, head),) = (bar for own in axes.collections for bar in own.get_segments())
+    assert foot[0] == head[0] == 101  # between the bases of the site
+    assert head[1] - foot[1] == pytest.approx(0.25)
+    assert axes.get_xlim() == (0, 1000)
+    assert render(figure, "svg").startswith(b"<?xml")

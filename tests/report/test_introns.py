@@ -3,7 +3,8 @@
 import pytest
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.report.introns import FoundIntrons, intron_rows, introns, read_found, read_known
+from seqmtl.io.annotation import read_annotation
+from seqmtl.report.introns import FoundIntrons, intron_rows, introns, known_introns, read_found
 
 FOUND = """\
 ##gff-version 3
@@ -35,7 +36,7 @@ def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand
         ("chr1", 10, 20, False), ("chr1", 10, 20, True), ("chr1", 30, 45, False),
         ("chr2", 4, 9, True),
     ]  # fmt: skip
-    known = read_known(files[1], {"chr1", "chr2"})
+    known = known_introns(read_annotation(files[1]), {"chr1", "chr2"})
     assert known == {("chr1", 10, 20, False), ("chr1", 60, 70, False)}
     assert [row["found"] for row in intron_rows(found)] == [4, 3, 1]
     rows = intron_rows(found, known)
@@ -59,5 +60,4 @@ def test_an_annotation_of_another_genome_is_refused(files):
     with pytest.raises(
         SeqmtlError, match=r"known\.gff3: introns were found on I and others, .* chr1"
     ):
-        read_known(files[1], {"II", "I"})
-    assert read_known(files[1], ())
+        known_introns(read_annotation(files[1]), {"II", "I"})

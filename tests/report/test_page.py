@@ -7,14 +7,17 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image
 
+from seqmtl import TaskKernel
 from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.report.folder import read_folder
-from seqmtl.report.words import next_step, summarise
+from seqmtl.report.sections import selected
+from seqmtl.report.words import summarise
 from seqmtl.scan.held_out import score_held_out
 
 VOID = {"meta", "img", "br"}
@@ -39,7 +42,7 @@ class Page(HTMLParser):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+        assert tag in VOID or self.open.pop() == tag
 
 
 def _run(*arguments):
@@ -192,12 +195,28 @@ def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(r
     shutil.copy(results / "acceptor" / "raw.seqmtl", tmp_path / "d_default.seqmtl")
     signal = read_folder(tmp_path).signals["acceptor"]
     assert signal.main == "d_default"
-    # whatever the test labels say
+    signal.dataset = {"organisms": {"another": {}}}
+    signal.models["e_other"] = SimpleNamespace(
+        tasks=("another",), kernel=TaskKernel.union(["another"]), training={}, curves={}
+    )
+    assert signal.main == "e_other"
+    signal.dataset = {}
+    # whatever was evaluated, and whatever the test labels say
+    signal.metrics = {"a_individual": {}, "b_union": {}}
+    assert signal.main == "d_default"
     signal.metrics = {
         name: {"mean": {"auprc_genome": float(name == "a_individual")}, "tasks": {}}
         for name in signal.models
     }
     assert signal.main == "d_default"
+
+
+def test_an_organism_that_was_added_has_a_trust_and_no_cost(results):
+    signal = read_folder(results).signals["acceptor"]
+    assert "seqmtl adapt" not in selected(signal)
+    signal.models["joint"].training["adapted"] = {"ant": {"trust": {"0": 0.5, "0.5": 0.5}}}
+    assert '<th scope="row">ant</th><td>0.25</td><td></td>' in selected(signal)
+    assert "without C: added by seqmtl adapt" in selected(signal)
 
 
 def _metrics(value, half, n_tasks=4):
@@ -229,26 +248,6 @@ def test_copies_are_no_rivals(results):
     assert signal.copies() == {"acceptor/raw": "joint"}
     signal.metrics = {"gone": one, "lost": dict(one), "joint": other}
     assert signal.copies() == {"lost": "gone"}
-
-
-def test_what_to_do_next(results):
-    contents = read_folder(results)
-    signal = contents.signals["acceptor"]
-    data, joint = signal.folder, f"{results}/joint.seqmtl"
-    sentence, command = next_step(contents)
-    assert sentence == "score a genome"
-    assert command.startswith(f"seqmtl scan {joint} GENOME.fa --organism ")
-    signal.metrics.clear()
-    evaluate = f"seqmtl evaluate {joint} {data} --json {results}/joint.json"
-    assert next_step(contents)[1] == evaluate
-    del signal.models["joint"]
-    raw = f"{results}/acceptor/raw.seqmtl"
-    assert next_step(contents)[1] == f"seqmtl calibrate {raw} {data} -o {raw}"
-    signal.models.clear()
-    made = f"{results}/acceptor.seqmtl"
-    assert next_step(contents)[1] == f"seqmtl train {data} --tree eukaryotes -o {made}"
-    contents.signals.clear()
-    assert next_step(contents)[1] == "seqmtl --help"
 
 
 def test_a_browser_shows_text_and_pictures(page, tmp_path):
@@ -306,4 +305,7 @@ def test_bad_folders(tmp_path, results, write, seqmtl):
     assert "neither a data set nor a model" in seqmtl(f"report {tmp_path} -o {out}", 1).err
     tree = write("(bee:1,cat:1);", "t.nwk")
     assert "a<b" in seqmtl(f"report {results} --tree {tree} -o {out}", 1).err
+    empty = write("", "empty.gff3")
+    told = seqmtl(f"report {results} --annotation bee={empty} -o {out}", 1).err
+    assert f"{empty}: an annotation must have" in told
     assert not out.exists()

@@ -218,10 +218,10 @@ def test_nothing_in_the_picture_overlaps(T, M, tmp_path):
     assert len(along.get_lines()) == T + 1
     assert len(weights.get_lines()) == M + 1
     boxes = [axes.get_tightbbox(for_layout_only=True) for axes in (along, front, weights)]
-    for left, right in itertools.pairwise(boxes):
-        assert left.x1 <= right.x0
+    for upper, lower in itertools.pairwise(boxes):
+        assert upper.y0 >= lower.y1
     for axes in (along, weights):
-        legend, label = axes.get_legend().get_window_extent(), axes.xaxis.label.get_window_extent()
-        assert legend.y1 <= label.y0 + 1
-    legends = [axes.get_legend().get_window_extent() for axes in (along, weights)]
-    assert legends[0].x1 <= legends[1].x0
+        legend, panel = axes.get_legend().get_window_extent(), axes.get_window_extent()
+        assert panel.x1 <= legend.x0
+        assert legend.x1 <= figure.bbox.x1
+        assert panel.y0 <= legend.y0

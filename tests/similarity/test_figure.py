@@ -9,8 +9,8 @@ from matplotlib.colors import to_rgba
 from seqmtl import TaskKernel
 from seqmtl._style import render
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.report.similarity_figure import draw_kernel
 from seqmtl.similarity import Tree, read_tree
+from seqmtl.similarity.figure import draw_kernel
 from seqmtl.similarity.layout import collapse, lay_out
 
 TREE = "((ape:1,man:2)primates:3,(fly:4,bee:5,ant:6)insects,yeast:0.5)root;"
@@ -120,6 +120,8 @@ class TestPicture:
         drawn = axes.images[0].get_array()
         assert np.array_equal(drawn, kernel.restrict(expected).matrix)
         assert tree_axes.get_ylim() == axes.get_ylim() == (4.5, -0.5)
+        assert tree_axes.get_xlim()[0] == 0 < 7 < tree_axes.get_xlim()[1]  # the farthest leaf
+        assert tree_axes.get_xticks().size > 1
         a, b = tree_axes.get_position(), axes.get_position()
         assert (a.y0, a.y1) == pytest.approx((b.y0, b.y1))
         assert a.x1 < b.x0
@@ -140,7 +142,8 @@ class TestPicture:
         figure = draw_kernel(TaskKernel("abcd", K * 4))
         order = [label.get_text() for label in figure.axes[1].get_yticklabels()]
         assert abs(order.index("a") - order.index("c")) == 1
-        assert "Tree: 1 - similarity by average linkage" in _check_texts(figure)
+        shown = [text.replace("\n", " ") for text in _check_texts(figure)]
+        assert "Tree: 1 - similarity by average linkage" in shown
 
     @pytest.mark.parametrize("names", [["a"], ["a", "b", LONG]])
     def test_trivial_kernels(self, names):
@@ -166,7 +169,8 @@ class TestPicture:
         kernel = TaskKernel.smooth(np.array([[0, 1, 4], [1, 0, 5], [4, 5, 0]]), names="abc")
         figure = draw_kernel(kernel)
         shown = _check_texts(figure)
-        assert {"Mean of 3 kernels", "3 kernels", *kernel.labels} <= set(shown)
+        assert {"3 kernels", *kernel.labels} <= set(shown)
+        assert any(text.startswith("Similarity of 3 tasks: mean of 3 kernels") for text in shown)
         images = [axes.images[0] for axes in figure.axes if axes.images]
         rows = [label.get_text() for label in figure.axes[1].get_yticklabels()]
         ordered = kernel.restrict(rows)
@@ -181,11 +185,24 @@ class TestPicture:
         for name in names[1:]:
             newick = f"({newick},{name})"
         kernel = TaskKernel.hierarchical(f"{newick};")
-        shown = _check_texts(draw_kernel(kernel, read_tree(f"{newick};")))
+        figure = draw_kernel(kernel, read_tree(f"{newick};"))
+        assert figure.axes[0].get_xticks().size == 0  # no branch has a length
+        shown = _check_texts(figure)
         assert "The first 12 of 13 kernels" in shown
         wrapped = {text.replace("\n", "") for text in shown}
         assert set(kernel.labels[:12]) <= wrapped
         assert kernel.labels[12] not in wrapped
+
+    def test_many_tasks_and_what_they_are_compared_with_are_clades(self):
+        names = [f"t{i}" for i in range(201)]
+        clades = (",".join(names[i : i + 3]) for i in range(0, 201, 3))
+        kernel = TaskKernel.union(names)
+        others = TaskKernel.join([kernel, kernel], "both", ["one", "two"])
+        figure = draw_kernel(
+            kernel, read_tree(f"({','.join(f'({own})' for own in clades)});"), others
+        )
+        shapes = [axes.images[0].get_array().shape for axes in figure.axes if axes.images]
+        assert shapes == [(99, 99)] * 3  # of 67 clades 16 are opened, up to 100 rows
 
     def test_negative_similarity_is_red(self):
         figure = draw_kernel(TaskKernel(["a", "b"], [[1, -0.5], [-0.5, 1]]))
