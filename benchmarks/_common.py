@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import resource
+import shlex
 import subprocess
 import sys
 import time
@@ -42,7 +43,7 @@ def write_result(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> N
     from seqmtl import __version__
 
     result = {
-        "command": " ".join(os.path.basename(word) for word in sys.argv),  # of no machine's paths
+        "command": shlex.join(map(os.path.basename, sys.argv)),  # of no machine's paths
         "date": time.strftime("%Y-%m-%d"),
         "seqmtl": __version__,
         "python": platform.python_version(),

@@ -141,7 +141,7 @@ class Study:
 def summarize(
     results: Results, sizes: list[int], organisms: list[str], seconds: dict[str, list[float]]
 ) -> list[dict[str, Any]]:
-    """Return every method's mean over draws, and paired differences from adapt."""
+    """Return every method's mean over draws, and another's difference from it, paired by draw."""
     rows: list[dict[str, Any]] = []
     for n in sizes:
         methods = dict.fromkeys(method for method, size, _ in results if size == n)
@@ -152,15 +152,16 @@ def summarize(
                 np.array(results[first, n, o])[: value.size] - value
                 for o, value in zip(organisms, values, strict=True)
             ]
-            beside = (
-                "" if method == "adapt" else f"{first}: {_differences(np.mean(change, axis=0))}"
-            )
+            gain = np.mean(change, axis=0)
+            is_first = method == "adapt"
             rows.append(
                 {
                     "labels": n,
                     "method": method,
                     "mean": float(np.mean([value.mean() for value in values])),
-                    "another minus it": beside,
+                    "another": "" if is_first else first,
+                    "difference": "" if is_first else float(gain.mean()),
+                    "error": "" if is_first else error(gain),
                     **{o: float(v.mean()) for o, v in zip(organisms, values, strict=True)},
                     "CPU s": float(np.median(taken)) if taken else "",
                 }
@@ -168,13 +169,9 @@ def summarize(
     return rows
 
 
-def _differences(values: NDArray[np.float64]) -> str:
-    return f"{values.mean():+.4f} ± {error(values):.4f}"
-
-
-def error(values: NDArray[np.float64]) -> float:
-    """Return the standard error of a mean, 0 for a single value."""
-    return float(values.std(ddof=1) / values.size**0.5) if values.size > 1 else 0.0
+def error(values: NDArray[np.float64]) -> float | str:
+    """Return the standard error of a mean, nothing for a single value."""
+    return float(values.std(ddof=1) / values.size**0.5) if values.size > 1 else ""
 
 
 def main() -> None:

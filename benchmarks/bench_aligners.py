@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import make_parser
+from _common import add_result_option, make_parser, write_result
 from numpy.typing import NDArray
 
 from seqmtl.io import load_genome
@@ -261,6 +261,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5, help="queries of each gene")
     parser.add_argument("--options", help="of the aligner (default: -x splice for minimap2)")
     parser.add_argument("--with-scores", default="", help="options added if there are scores")
+    add_result_option(parser)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         aligner, annotated = Aligner(args, Path(name)), Path(name) / "annotated.spsc"
@@ -270,7 +271,7 @@ def main() -> None:
         queries = [query for query, out in zip(queries, copied, strict=True) if not out]
         n_introns = sum(len(query.introns) for query in queries)
         print(f"{len(queries)} genes, {n_introns} introns; {copied.sum()} genes left out")
-        print("divergence\tscores\tsensitivity\tprecision", *KINDS, sep="\t")
+        rows = []
         write_annotated(args.annotation, annotated)
         ways = {"none": ()} | {
             way: (f"--spsc={path}", *shlex.split(args.with_scores))
@@ -284,11 +285,13 @@ def main() -> None:
             for way, options in ways.items():
                 values = resample(aligner.count(*options))
                 base = values if base is None else base
-                errors = (values - base)[1:].std(axis=0)
-                both = zip(values[0, :2], errors, strict=False)
-                shown = [f"{value:.3f} ({error:.3f})" for value, error in both]
-                kinds = [f"{value:.2f}" for value in values[0, 2:]]
-                print(f"{divergence:g}", way, *shown, *kinds, sep="\t", flush=True)
+                errors = (values - base)[1:].std(axis=0).tolist()
+                names = ("sensitivity", "precision", *KINDS)
+                row = {"divergence": divergence, "scores": way}
+                row |= dict(zip(names, values[0].tolist(), strict=True))
+                row |= {f"{name}, error": errors[k] for k, name in enumerate(names[:2])}
+                rows.append(row)
+        write_result(args, rows)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ import time
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
 import numpy as np
-from _common import make_parser
+from _common import add_result_option, make_parser, write_result
 from numpy.typing import NDArray
 from sklearn.metrics import matthews_corrcoef
 
@@ -107,10 +107,11 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--test", type=int, default=2000, help="test windows per organism")
     parser.add_argument("--maps", nargs="+", default=[*MAPS], choices=MAPS)
+    add_result_option(parser)
     arguments = parser.parse_args()
     train, test, site = read(arguments)
     test = test[draw(test, arguments.test, 7)]
-    print(f"{'n':>6} {'features':<9}{'AUROC':>7}{'AUPRC':>7}{'MCC':>7}  difference         CPU s")
+    rows = []
     for n in arguments.sizes:
         draws = [train[draw(train, n, seed)] for seed in range(arguments.draws)]
         results = {
@@ -121,11 +122,19 @@ def main() -> None:
             change = found[:, 1] - results[arguments.maps[0]][:, 1]
             error = change.std(ddof=1) / change.size**0.5 if change.size > 1 else 0.0
             auroc, auprc, mcc, seconds = found.mean(axis=0)
-            print(
-                f"{n:6} {name:<9}{auroc:7.4f}{auprc:7.4f}{mcc:7.4f}  "
-                f"{change.mean():+.4f} ± {error:.4f} {seconds:6.1f}",
-                flush=True,
+            rows.append(
+                {
+                    "windows": n,
+                    "features": name,
+                    "AUROC": float(auroc),
+                    "AUPRC": float(auprc),
+                    "MCC": float(mcc),
+                    "difference": float(change.mean()),
+                    "error": float(error),
+                    "CPU s": float(seconds),
+                }
             )
+    write_result(arguments, rows)
 
 
 if __name__ == "__main__":

@@ -18,18 +18,19 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from _common import make_parser, measure
+from _common import add_result_option, make_parser, measure, write_result
 
 
 def main() -> None:
-    """Print the table."""
+    """Run the benchmark."""
     parser = make_parser(__doc__)
     parser.add_argument("data")
     parser.add_argument("--features", default="wd:8")
     parser.add_argument("--bits", type=int, nargs="+", default=[12, 14, 16, 18, 20, 22, 0])
     parser.add_argument("--options", default="--selection none -C 1", help="of seqmtl train")
+    add_result_option(parser)
     arguments = parser.parse_args()
-    seqmtl, rows = [sys.executable, "-m", "seqmtl"], []
+    seqmtl, found = [sys.executable, "-m", "seqmtl"], []
     with tempfile.TemporaryDirectory() as folder:
         model, metrics = Path(folder) / "model.seqmtl", Path(folder) / "metrics.json"
         for bits in arguments.bits:
@@ -41,16 +42,23 @@ def main() -> None:
             measure([*seqmtl, "evaluate", str(model), arguments.data, "--json", str(metrics)])
             tasks = json.loads(metrics.read_text())["tasks"]
             auprc = np.array([own["auprc_windows"] for own in tasks.values()])
-            rows.append((bits, auprc, cpu, mb, model.stat().st_size / 1e6))
-    print("| bits | AUPRC | difference | CPU s | peak MB | model MB |\n|---|---|---|---|---|---|")
-    for bits, auprc, cpu, mb, size in rows:
-        change = auprc - rows[-1][1]
+            found.append((bits, auprc, cpu, mb, model.stat().st_size / 1e6))
+    rows = []
+    for bits, auprc, cpu, mb, size in found:
+        change = auprc - found[-1][1]
         several = change.size > 1
-        error = f" ± {change.std(ddof=1) / np.sqrt(change.size):.4f}" if several else ""
-        print(
-            f"| {bits or 'exact'} | {auprc.mean():.4f} | {change.mean():+.4f}{error} "
-            f"| {cpu:.1f} | {mb:.0f} | {size:.1f} |"
+        rows.append(
+            {
+                "bits": bits or "exact",
+                "AUPRC": float(auprc.mean()),
+                "difference": float(change.mean()),
+                "error": float(change.std(ddof=1) / change.size**0.5) if several else "",
+                "CPU s": cpu,
+                "peak MB": mb,
+                "model MB": size,
+            }
         )
+    write_result(arguments, rows)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import make_parser
+from _common import add_result_option, make_parser, write_result
 
 from seqmtl.io import load_genome
 from seqmtl.io.annotation import read_annotation
@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--false", type=float, default=0.1)
     parser.add_argument("--decoys", default="genome", choices=("genome", "introns"))
     parser.add_argument("--no-selection", action="store_true", help="train once")
+    add_result_option(parser)
     args = parser.parse_args()
     found: dict[str, list[list[float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -61,14 +62,21 @@ def main() -> None:
             for name, row in run_fold(fold, Path(folder), args).items():
                 found.setdefault(name, []).append(row)
                 print(fold, name, *(f"{value:.3f}" for value in row), file=sys.stderr, flush=True)
-    print("labels", *args.organisms, "mean", "difference", "standard_error", sep="\t")
-    base = np.array(found["annotation"])
+    table, base = [], np.array(found["annotation"])
     for name, rows in found.items():
         values = np.array(rows)
         away = values - base
         error = away.std(ddof=1) / away.size**0.5 if away.size > 1 else 0.0
-        means = [*values.mean(axis=0), values.mean(), away.mean(), error]
-        print(name, *(f"{value:.4f}" for value in means), sep="\t")
+        table.append(
+            {
+                "labels": name,
+                **dict(zip(args.organisms, values.mean(axis=0).tolist(), strict=True)),
+                "mean": float(values.mean()),
+                "difference": float(away.mean()),
+                "error": float(error),
+            }
+        )
+    write_result(args, table)
 
 
 def run_fold(fold: int, folder: Path, args: Any) -> dict[str, list[float]]:

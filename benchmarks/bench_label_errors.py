@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import make_parser
+from _common import add_result_option, make_parser, write_result
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
@@ -36,11 +36,12 @@ def main() -> None:
     parser.add_argument("--errors", nargs="+", type=float, default=[0, 0.05, 0.1, 0.2])
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--window", type=int, help="bases")
+    add_result_option(parser)
     args = parser.parse_args()
     windows = read_windows(args.data, window=args.window)
     is_test = windows.splits == windows.split_names.index("test")
     test = windows[np.flatnonzero(is_test)]
-    print("errors\t" + "\t".join([*LOSSES, "hinge_weights"]) + "\t(mean AUPRC, standard error)")
+    table: list[dict[str, Any]] = []
     for share in args.errors:
         rows = []
         for draw in range(args.draws):
@@ -50,8 +51,10 @@ def main() -> None:
             ways = [(loss, None) for loss in LOSSES] + [("hinge", weight)]
             rows.append([score(windows[chosen], y, loss, w, test) for loss, w in ways])
         mean, error = np.mean(rows, axis=0), np.std(rows, axis=0) / max(1, args.draws - 1) ** 0.5
-        cells = (f"{m:.4f} {e:.4f}" for m, e in zip(mean, error, strict=True))
-        print(f"{share:g}", *cells, sep="\t", flush=True)
+        names = [*LOSSES, "hinge, weights"]
+        errors = dict(zip((f"{name}, error" for name in names), error.tolist(), strict=True))
+        table.append({"wrong": share, **dict(zip(names, mean.tolist(), strict=True)), **errors})
+    write_result(args, table)
 
 
 def spoil(

@@ -30,7 +30,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from _common import make_parser, peak_mib, run_alone
+from _common import add_result_option, make_parser, peak_mib, run_alone, write_result
 
 if TYPE_CHECKING:
     from seqmtl import TaskKernel
@@ -42,7 +42,7 @@ DECOYS_PER_SITE = 9
 WINDOW = 200
 #: Genes per training window of an organism, and bases per gene; half of them are for tests.
 GENES_PER_WINDOW = 0.06
-BASES_PER_GENE = 1600
+BASES_PER_GENE = 2400
 #: Length of the path from the root to every organism.
 HEIGHT = 0.8
 
@@ -199,30 +199,41 @@ def main() -> None:
     parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap")
     parser.add_argument("--scan", type=float, default=20, help="megabases")
     parser.add_argument("--methods", nargs="+", default=["tree"], choices=METHODS, metavar="METHOD")
+    add_result_option(parser)
     parser.add_argument("--model", help=argparse.SUPPRESS)
     parser.add_argument("--load", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.model:
         (load_once if arguments.load else train_once)(arguments)
         return
-    print(
-        f"{'method':<12}{'tasks':>6}{'n':>10}{'simulate':>10}{'train':>8}{'work':>7}{'visit us':>9}"
-        f"{'gap':>9}{'peak MiB':>10}{'simulated':>11}{'file MiB':>10}{'save':>6}{'load':>6}"
-        f"{'scan':>6}{'MiB':>5}{'AUPRC':>8}"
-    )
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.seqmtl")
         for tasks, method in itertools.product(arguments.tasks, arguments.methods):
             options = [f"--windows={arguments.windows}", f"--tol={arguments.tol}", "--model", path]
             r = run_alone(__file__, "--tasks", tasks, "--methods", method, *options)
             one = run_alone(__file__, "--load", "--model", path, f"--scan={arguments.scan}")
-            print(
-                f"{method:<12}{tasks:6}{r['n']:10,}{r['simulate']:10.1f}{r['train']:8.1f}"
-                f"{r['work']:7.1f}{1e6 * r['train'] / r['n'] / r['work']:9.1f}{r['gap']:9.1e}"
-                f"{r['peak']:10,.0f}{r['peak_before']:11,.0f}{r['file']:10.1f}{r['save']:6.1f}"
-                f"{one['load']:6.2f}{one['scan']:6.2f}{one['peak']:5.0f}{r['auprc']:8.4f}",
-                flush=True,
+            rows.append(
+                {
+                    "method": method,
+                    "tasks": tasks,
+                    "windows": r["n"],
+                    "simulate, CPU s": r["simulate"],
+                    "train, CPU s": r["train"],
+                    "visits a window": r["work"],
+                    "us a visit": 1e6 * r["train"] / r["n"] / r["work"],
+                    "gap": r["gap"],
+                    "peak MiB": r["peak"],
+                    "peak MiB, simulation": r["peak_before"],
+                    "file MiB": r["file"],
+                    "save, CPU s": r["save"],
+                    "load, CPU s": one["load"],
+                    "scan, CPU s": one["scan"],
+                    "load and scan, MiB": one["peak"],
+                    "AUPRC": r["auprc"],
+                }
             )
+    write_result(arguments, rows)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from contextlib import suppress
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
 import numpy as np
-from _common import make_parser
+from _common import add_result_option, make_parser, write_result
 from numpy.typing import NDArray
 
 from seqmtl import TaskKernel
@@ -94,6 +94,7 @@ def main() -> None:
     parser.add_argument("--loss", nargs="+", help="default: all")
     parser.add_argument("--n", type=int, default=15_362, help="simulated examples")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of a run")
+    add_result_option(parser)
     arguments: argparse.Namespace = parser.parse_args()
     arrays = load(arguments.file) if arguments.file else simulate(arguments.n)
     X, y, task = arrays
@@ -105,10 +106,7 @@ def main() -> None:
         for is_first_order in (True, False):
             problem = make_problem(small, loss, 1.0)
             Descent(problem, tol=1e-6, dtype=np.float64, is_first_order=is_first_order).solve()
-    print(
-        f"{'loss':<28}{'C':>7}{'tol':>8}"
-        f"{'descent s':>11}{'gap':>9}{'steps s':>9}{'gap':>9}{'ratio':>9}"
-    )
+    rows = []
     for loss in losses:
         for C in arguments.C:
             problem = make_problem(arrays, loss, C)
@@ -117,12 +115,19 @@ def main() -> None:
                 plain = Descent(problem, is_first_order=True, **options)
                 before, gap, is_done = measure(plain, arguments.limit)
                 after, new_gap, _ = measure(Descent(problem, **options), arguments.limit)
-                ratio = f"{'' if is_done else '>'}{before / after:.1f}"
-                print(
-                    f"{loss:<28}{C:7g}{tol:8.0e}{before:11.2f}{gap:9.0e}{after:9.2f}"
-                    f"{new_gap:9.0e}{ratio:>9}",
-                    flush=True,
+                rows.append(
+                    {
+                        "loss": loss,
+                        "C": C,
+                        "tol": tol,
+                        "descent, CPU s": before,
+                        "descent, gap": gap,
+                        "steps, CPU s": after,
+                        "steps, gap": new_gap,
+                        "ratio": f"{'' if is_done else '>'}{before / after:.1f}",
+                    }
                 )
+    write_result(arguments, rows)
 
 
 if __name__ == "__main__":

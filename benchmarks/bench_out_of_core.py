@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from _common import make_parser, peak_mib, run_alone
+from _common import add_result_option, make_parser, peak_mib, run_alone, write_result
 from bench_large import simulate_windows
 
 from seqmtl.features.grammar import DEFAULT_VIEWS
@@ -116,17 +116,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--dask", metavar="ADDRESS", help="score on workers, and print bytes moved")
     parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap")
+    add_result_option(parser)
     parser.add_argument("--verbose", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.once:
         train_once(arguments)
         return
-    print(f"{TASKS} tasks, windows of {WINDOW}, {DEFAULT_VIEWS}, to a gap of {arguments.tol:g}")
-    print(
-        f"{'n':>11}{'':>9}{'store s':>9}{'train s':>9}{'wall s':>9}{'us/window':>11}{'looks':>7}"
-        f"{'gap':>10}{'support':>10}{'peak MiB':>10}{'objective':>14}"
-    )
+    rows = []
     names = ("batch", "threads", "tol")
     common = [f"--{name}={getattr(arguments, name)}" for name in names]
     common += [f"--dask={arguments.dask}"] if arguments.dask else []
@@ -135,15 +132,24 @@ def main() -> None:
             if place == "memory" and (n > arguments.in_core or arguments.dask):
                 continue
             r = run_alone(__file__, "--once", "--n", n, f"--memory={memory}", *common)
-            print(
-                f"{n:11,}{place:>9}{r['store']:9.1f}{r['train']:9.1f}{r['wall']:9.1f}"
-                f"{1e6 * (r['store'] + r['train']) / n:11.1f}{r['looks']:7}{r['gap']:10.1e}"
-                f"{r['support']:10,}{r['peak']:10,.0f}{r['primal']:14.3f}",
-                flush=True,
+            moved = {f"MiB {name}": size / 2**20 for name, size in r["moved"].items()}
+            rows.append(
+                {
+                    "windows": n,
+                    "place": place,
+                    "store, CPU s": r["store"],
+                    "train, CPU s": r["train"],
+                    "wall s": r["wall"],
+                    "us a window": 1e6 * (r["store"] + r["train"]) / n,
+                    "rounds": r["looks"],
+                    "gap": r["gap"],
+                    "support vectors": r["support"],
+                    "peak MiB": r["peak"],
+                    "objective": r["primal"],
+                    **(moved if arguments.dask else {}),
+                }
             )
-            if arguments.dask:
-                sizes = ", ".join(f"{name} {size / 2**20:.1f}" for name, size in r["moved"].items())
-                print(f"{'':11} MiB moved in {r['looks']} looks: {sizes} (in one look)")
+    write_result(arguments, rows)
 
 
 if __name__ == "__main__":

@@ -5,19 +5,18 @@
 
 The models are those of docs/howto/introns.md. The genome is repeated up to the given size. Every
 scan writes splice scores of both strands in a process of its own. Prints its CPU and wall seconds,
-megabases per CPU and wall second, and peak memory, and the CPU seconds of the paired scan over the
-sum of both others. The first run of each, with a compiling call, is not counted.
+megabases per CPU and wall second, and peak memory. The first run of each, with a compiling call, is
+not counted.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from _common import make_parser, measure
+from _common import add_result_option, make_parser, measure, write_result
 
 from seqmtl.io import load_genome
 
@@ -47,30 +46,36 @@ def main() -> None:
     parser.add_argument("--organism", help="organism of the models, if there are several")
     parser.add_argument("--megabases", type=float, default=100)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    add_result_option(parser)
     arguments = parser.parse_args()
-    organism = ["--organism", arguments.organism] if arguments.organism else []
+    organism, rows = ["--organism", arguments.organism] if arguments.organism else [], []
     with tempfile.TemporaryDirectory() as name:
         genome, out = Path(name) / "genome.fa", Path(name) / "x.spsc"
         size = repeat_genome(arguments.genome, genome, arguments.megabases)
-        print(f"{size:.4g} Mb, load before {os.getloadavg()[0]:.1f}")
 
         def scan(model: str, path: Path, threads: int) -> tuple[float, float, float]:
             options = ["--threads", str(threads), *organism, "-o", str(out), "-q"]
             return measure([sys.executable, "-m", "seqmtl", "scan", model, str(path), *options])
 
         for threads in arguments.threads:
-            used, names = [], ("paired", "donors", "acceptors")
+            names = ("paired", "donors", "acceptors")
             for what, model in zip(names, arguments.models, strict=True):
                 if threads == arguments.threads[0]:
                     scan(model, arguments.genome, threads)
                 cpu, wall, peak = scan(model, genome, threads)
-                used.append(cpu)
-                print(
-                    f"{threads} threads  {what:<10}CPU {cpu:6.1f} s ({size / cpu:5.1f} Mb/s)   "
-                    f"wall {wall:6.1f} s ({size / wall:5.1f} Mb/s)   peak {peak:.0f} MiB",
-                    flush=True,
+                rows.append(
+                    {
+                        "threads": threads,
+                        "scan": what,
+                        "Mb": size,
+                        "CPU s": cpu,
+                        "wall s": wall,
+                        "Mb per CPU s": size / cpu,
+                        "Mb per wall s": size / wall,
+                        "peak MiB": peak,
+                    }
                 )
-            print(f"{threads} threads  paired over both alone, CPU: {used[0] / sum(used[1:]):.2f}")
+    write_result(arguments, rows)
 
 
 if __name__ == "__main__":

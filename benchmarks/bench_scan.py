@@ -22,9 +22,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from _common import make_parser, peak_mib, run_alone
+from _common import add_result_option, make_parser, peak_mib, run_alone, write_result
 from numpy.typing import NDArray
 
 from seqmtl import use_threads
@@ -160,18 +161,13 @@ def best_time(work: Callable[[], object], repeats: int) -> float:
     return min(times)
 
 
-def measure_speed(arguments: argparse.Namespace) -> None:
-    """Print positions per second of all scanning methods, and the error."""
+def measure_speed(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return positions per second of all ways to scan, and the error of the scan."""
     length, degree = arguments.length, arguments.degree
     n = int(arguments.genome * 1e6)
     codes = SimulatedGenome().draw(n)
     weights = simulate_model(length, degree)
-    begin = time.perf_counter()
     scanner = Scanner(weights)
-    print(
-        f"window {length}, degree {degree}, {n:,} bases, {arguments.threads} thread(s); "
-        f"scanner built in {time.perf_counter() - begin:.2f} s"
-    )
     rows = number_words(codes, degree)
     by_position = fold_floats(weights)
     by_word = np.ascontiguousarray(by_position[::-1].T)
@@ -190,11 +186,16 @@ def measure_speed(arguments: argparse.Namespace) -> None:
     speeds = {
         name: size / best_time(work, arguments.repeats) / 1e6 for name, (work, size) in ways.items()
     }
-    for name, speed in speeds.items():
-        ratio = speeds["scan, plus strand"] / speed
-        print(f"  {name:<26}{speed:8.1f} million positions/s   (scan is {ratio:5.2f} x)")
     error = largest_error(scanner.scan_contig(codes), codes, weights)
-    print(f"  largest error of 2,000 windows {error:.1e} (bound {scanner.max_error:.1e})")
+    return [
+        {
+            "way": name,
+            "million positions a second": speed,
+            "largest error": error if name.startswith("scan") else "",
+            "bound": scanner.max_error if name.startswith("scan") else "",
+        }
+        for name, speed in speeds.items()
+    ]
 
 
 def write_once(arguments: argparse.Namespace) -> None:
@@ -235,6 +236,7 @@ def main() -> None:
     parser.add_argument("--genome", type=float, default=20, help="megabases")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3)
+    add_result_option(parser)
     parser.add_argument("--write-once", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.write_once:
@@ -243,7 +245,7 @@ def main() -> None:
         return
     with use_threads(arguments.threads):
         measure_memory(arguments)  # first: on Linux a child's peak is at least its parent's
-        measure_speed(arguments)
+        write_result(arguments, measure_speed(arguments))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from _common import make_parser, run_alone
+from _common import add_result_option, make_parser, run_alone, write_result
 
 CORES = (8, 16, 64)
 
@@ -92,6 +92,7 @@ def main() -> None:
     parser.add_argument("--genome", type=float, default=100, help="megabases")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
+    add_result_option(parser)
     parser.add_argument("--once", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.once:
@@ -99,20 +100,23 @@ def main() -> None:
         return
     names = ("n", "genome", "threads", "repeats")
     options = [f"--{name}={getattr(arguments, name)}" for name in names]
-    computed = "".join(f"{f'{cores} cores':>10}" for cores in CORES)
-    print(f"{'':<10}{'1 thread':>10}{f'{arguments.threads} threads':>11}{'ratio':>7}{'serial':>8}"
-          f"{computed}  results")  # fmt: skip
+    rows = []
     for name in ("training", "default", "scan"):
         r: dict[str, Any] = run_alone(__file__, f"--once={name}", *options)
         ratio, N = r["one"] / r["several"], arguments.threads
         serial = max((N / ratio - 1) / (N - 1), 0.0) if N > 1 else 1.0
-        more = "".join(f"{1 / (serial + (1 - serial) / cores):10.1f}" for cores in CORES)
-        same = "same" if r["results"] == 1 else "DIFFERENT"
-        print(
-            f"{name:<10}{r['one']:9.1f}s{r['several']:10.1f}s{ratio:7.2f}{serial:8.2f}{more}"
-            f"  {same}",
-            flush=True,
+        rows.append(
+            {
+                "job": name,
+                "1 thread, s": r["one"],
+                f"{N} threads, s": r["several"],
+                "ratio": ratio,
+                "serial share": serial,
+                **{f"{n} cores": 1 / (serial + (1 - serial) / n) for n in CORES},
+                "results": "same" if r["results"] == 1 else "DIFFERENT",
+            }
         )
+    write_result(arguments, rows)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _common import add_result_option, make_parser, write_result
 
 from seqmtl import load_model
 from seqmtl.dataset.known_introns import read_known_introns
@@ -39,9 +40,9 @@ from seqmtl.pairs.rounds import Round
 from seqmtl.pairs.unlabelled import Unlabelled
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("model")
     parser.add_argument("genome")
     parser.add_argument("donors")
@@ -53,33 +54,37 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--known", type=int, nargs="*", default=[])
     parser.add_argument("--annotation", help="GFF3 or GTF to draw the known introns from")
     parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args(arguments)
+    add_result_option(parser)
+    args = parser.parse_args()
     data = (args.donors, args.acceptors)
     model: Any = load_model(args.model, only=("pairs",))
     sample = sample_genome(args.genome, max(model.donor.length, model.acceptor.length))
-    rows = _introns(args) if args.known else []
+    introns = _introns(args) if args.known else []
     splits = ("valid", "test") if args.known else (None,)
-
+    rows: list[dict[str, Any]] = []
     for n in (0, *args.known):
         known = None
         if n:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder, "known.bed")
-                path.write_text("".join(rows[:n]))
+                path.write_text("".join(introns[:n]))
                 both = model.donor, model.acceptor
                 known = read_known_introns(str(path), args.organism, args.genome, both)
         for kind in (_Alone, Unlabelled) if n else (Unlabelled,):
             started = time.perf_counter()
             own = kind(model, args.organism, sample, known=known, like=args.like, tree=args.tree)
-            what = f"{n} known" if n else "placed"
+            known_as = {"organism": args.organism, "known": n, "from": kind.__name__.strip("_")}
             if not n:
                 _tell(own.rounds[0])
-                _show(what, own.paired(), data, args.organism, splits)
+                placed = _figures(own.paired(), data, args.organism, splits)
+                rows += [{**known_as, "rounds": 0, **row, "s": ""} for row in placed]
             own.train(_tell, args.rounds)
+            seconds = time.perf_counter() - started
             if len(own.rounds) > 1:
-                what = f"{what}, {len(own.rounds) - 1} round(s)" if n else "trained"
-                _show(what, own.paired(), data, args.organism, splits)
-            print(f"{time.perf_counter() - started:.0f} s", flush=True)
+                known_as["rounds"] = len(own.rounds) - 1
+                found = _figures(own.paired(), data, args.organism, splits)
+                rows += [{**known_as, **row, "s": seconds} for row in found]
+    write_result(args, rows)
 
 
 class _Alone(Unlabelled):
@@ -118,10 +123,11 @@ def _tell(found: Round) -> None:
     )
 
 
-def _show(
-    what: str, model: Any, data: tuple[str, str], organism: str, splits: Sequence[str | None]
-) -> None:
-    """Print the figures of a model on every candidate of splits of the datasets."""
+def _figures(
+    model: Any, data: tuple[str, str], organism: str, splits: Sequence[str | None]
+) -> list[dict[str, Any]]:
+    """Return the figures of a model on every candidate of splits of the datasets."""
+    rows = []
     scores = [score_paired(model, *data, split=own, organism=organism) for own in splits]
     for end, path in zip(ENDS, data, strict=True):
         n = 0
@@ -135,11 +141,18 @@ def _show(
         p = 1 / (1 + np.exp(-log_odds))
         calls, precision = p >= 0.9, RankedScores(is_true, log_odds).metrics()[1]
         right, claimed = (own[calls].sum() / max(calls.sum(), 1) for own in (is_true, p))
-        print(
-            f"{what:8} {end:9} AUPRC {precision * is_true.sum() / n:.4f}  expected {p.sum():.0f} "
-            f"of {n}  calls {calls.sum()}: right {right:.3f}, claimed {claimed:.3f}",
-            flush=True,
+        rows.append(
+            {
+                "signal": end,
+                "AUPRC": float(precision * is_true.sum() / n),
+                "expected": float(p.sum()),
+                "true": n,
+                "calls of .9": int(calls.sum()),
+                "right": float(right),
+                "claimed": float(claimed),
+            }
         )
+    return rows
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from _common import make_parser, peak_mib
+from _common import add_result_option, make_parser, peak_mib, write_result
 
 from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel, use_threads
 from seqmtl.io import load_genome
@@ -77,6 +77,7 @@ def main() -> None:
     parser.add_argument("--model", help="default: one of random weights")
     parser.add_argument("--genome", metavar="FASTA", help="that of the model")
     parser.add_argument("--organism", default="fly")
+    add_result_option(parser)
     args = parser.parse_args()
     if args.model is None:
         codes = np.random.default_rng(0).integers(0, 4, BASES + 2).astype(np.uint8)
@@ -87,7 +88,7 @@ def main() -> None:
     started = time.perf_counter()
     scorer = PairedEffectScorer if model.structure == "pairs" else EffectScorer
     annotator = Annotator(scorer(model, args.organism, distance=args.distance), genome)
-    print(f"tables: {time.perf_counter() - started:.1f} s")
+    tables, rows = time.perf_counter() - started, []
     with tempfile.TemporaryDirectory() as folder:
         path, output = Path(folder) / "in.vcf", Path(folder) / "out.vcf.gz"
         for k, n in enumerate((min(100, *args.variants), *args.variants)):
@@ -96,8 +97,17 @@ def main() -> None:
             with use_threads(args.threads):
                 summary = annotate_vcf(path, output, annotator)
             seconds = time.perf_counter() - started
-            what = "compiling" if k == 0 else f"{summary.n_scored / seconds:,.0f} per second"
-            print(f"{n:>9,} variants  {seconds:6.2f} s  {what}  peak {peak_mib():,.0f} MiB")
+            if k > 0:  # the first one compiles
+                rows.append(
+                    {
+                        "variants": n,
+                        "s": seconds,
+                        "per second": summary.n_scored / seconds,
+                        "tables, s": tables,
+                        "peak MiB": peak_mib(),
+                    }
+                )
+    write_result(args, rows)
 
 
 if __name__ == "__main__":

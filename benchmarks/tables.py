@@ -1,181 +1,166 @@
-"""Fill the tables of the README and of docs/benchmarks.md from recorded results.
+"""Fill the tables of documents from recorded results.
 
     python benchmarks/tables.py [--check]
 
-`benchmarks/results` has what the programs here and `seqmtl compare` wrote with `--json`. In the
-documents a table stands between ``<!-- table NAME -->`` and ``<!-- end -->``, and is written anew
-from the function of that name below. `--check` changes nothing, and fails if a document is not what
-would be written.
+`benchmarks/results` has what the programs here wrote with `--json`, and the figures of earlier
+versions that were transcribed from the documents ("transcribed": true). In the documents a table
+stands between ``<!-- table NAME -->`` and ``<!-- end -->``, and is written anew as `tables.toml`
+lays it out; in docs/benchmarks.md with a line on how it was measured. `--check` changes nothing,
+and fails if a document is not what would be written.
+
+A table of `tables.toml` has
+
+    results   names of results, whose rows stand below each other (default: its own name)
+    columns   [head, template] of each; default: `columns` of the result
+    only      values of a key of the rows, in the order in which they stand; others are left out
+    across    a key whose values become columns: rows that are equal in the keys `by` become one,
+              with keys such as "100 mean"
+    names     words in the place of values
+    origin    false: the line on how it was measured is below another table
+    rows      templates of all cells, in the place of results and columns, with `head`
+
+A template has fields such as {mean:.3p}: a key of the row and a format, of which `p` stands for a
+number without the zero before the point. {few_labels/labels=100/method=tree/mean:.3p} is of the one
+row of a result with these values. A cell is empty if one of its fields is, unless another template
+follows after a "|".
 """
 
 from __future__ import annotations
 
 import json
 import re
+import string
 import sys
-from collections.abc import Callable
+import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = ("README.md", "docs/benchmarks.md")
-NAMES = {
-    "p_falciparum": "P. falciparum",
-    "a_thaliana": "A. thaliana",
-    "c_elegans": "C. elegans",
-    "d_melanogaster": "D. melanogaster",
-    "s_cerevisiae": "S. cerevisiae",
-}
-_BLOCK = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+RESULTS = ROOT / "benchmarks" / "results"
+DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/howto/adapt.md", "docs/howto/hashing.md")
+BLOCK = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+SPECIFICATION = tomllib.loads((ROOT / "benchmarks" / "tables.toml").read_text("utf-8"))
+Row = dict[str, Any]
 
 
 def read(name: str) -> Any:
     """Return a recorded result."""
-    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text("utf-8"))
+    return json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
 
 
-def share(value: float, digits: int = 3, sign: str = "") -> str:
-    """Format a number between -1 and 1 without the zero before the point."""
-    return f"{value:{sign}.{digits}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
+class Cells(string.Formatter):
+    """Formats templates with the fields of a row or of a recorded result."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Return a value of the row, or of a row of a result."""
+        name, *conditions = field_name.split("/")
+        if conditions:
+            *conditions, key = conditions
+            wanted = dict(condition.split("=") for condition in conditions)
+            (kwargs,) = (
+                row
+                for row in read(name)["rows"]
+                if all(str(row[key]) == value for key, value in wanted.items())
+            )
+            name = key
+        value = kwargs.get(name, "")
+        if value == "":
+            raise LookupError(name)
+        return self.names.get(str(value), value), name
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Format a value; `p` leaves out the zero before the point."""
+        if not format_spec.endswith("p"):
+            return format(value, format_spec)
+        text = value if isinstance(value, str) else format(value, f"{format_spec[:-1]}f")
+        return re.sub(r"(?<![\d.])0(?=\.\d)", "", text)
+
+    def fill(self, template: str, row: Row) -> str:
+        """Return a cell."""
+        for way in template.split("|"):
+            try:
+                return self.vformat(way, (), row)
+            except LookupError:
+                continue
+        return ""
 
 
-def lay_out(head: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n".replace("|  |", "| |") for line in lines)
+def spread(rows: list[Row], across: str, by: list[str]) -> list[Row]:
+    """Join rows that are equal in `by`; their other keys begin with their value of `across`."""
+    found: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        own = found.setdefault(tuple(row[key] for key in by), {key: row[key] for key in by})
+        own.update({f"{row[across]} {key}": value for key, value in row.items()})
+    return list(found.values())
 
 
-def homologues() -> str:
-    """List sites alone and paired, with and without homologues in training."""
-    rows = [
-        [
-            f"{row['signal']}s, {NAMES.get(row['organism'], row['organism'])}",
-            f"{row['with a homologue, %']:.1f} %",
-            *(
-                text
-                for way in ("alone", "paired")
-                for text in (share(row[way]), share(row[f"{way}, difference"], sign="+"))
-            ),
-        ]
-        for row in read("genomes")["rows"]
-    ]
-    return lay_out(
-        ["", "test sites with a homologue", "alone", "without", "paired", "without"], rows
-    )
+def lay_out(name: str) -> tuple[list[list[str]], list[str]]:
+    """Return the head and the rows of a table, and the results that they are of."""
+    table = SPECIFICATION.get(name, {})
+    cells = Cells({**SPECIFICATION["names"], **table.get("names", {})})
+    if "rows" in table:
+        lines = [table["head"]]
+        lines += [[cells.fill(template, {}) for template in row] for row in table["rows"]]
+        return lines, []
+    results = table.get("results", [name.replace("-", "_")])
+    rows = [{"result": own, **row} for own in results for row in read(own)["rows"]]
+    for key, values in table.get("only", {}).items():
+        order = {value: n for n, value in enumerate(values)}
+        rows = sorted((row for row in rows if row[key] in order), key=lambda row: order[row[key]])
+    if "across" in table:
+        rows = spread(rows, table["across"], table["by"])
+    columns = table.get("columns") or read(results[0])["columns"]
+    lines = [[head for head, _ in columns]]
+    lines += [[cells.fill(template, row) for _, template in columns] for row in rows]
+    return lines, results
 
 
-def few_labels() -> str:
-    """List individual, union, tree and default by organism and number of labels."""
-    rows = []
-    for row in read("few_labels")["rows"]:
-        values = [
-            row[name] for name in row if name not in ("labels", "method", "deviation", "mean")
-        ]
-        mean = f"{share(row['mean'])} ± {share(row['deviation'])}"
-        rows.append([f"{row['labels']:,}", row["method"], *map(share, values), mean])
-    head = ["windows of each", "", "A. thal.", "C. eleg.", "D. mel.", "human", "P. falc.", "yeast"]
-    return lay_out([*head, "mean"], rows)
+def sources() -> list[list[str]]:
+    """Return the rows of the table that says where the figures of the README are from."""
+    lines = [["figures of the README", "from"]]
+    for row in SPECIFICATION["comparison"]["rows"]:
+        found = dict.fromkeys(re.findall(r"\{(\w+)/", " ".join(row)))
+        lines.append([row[0], ", ".join(f"`{name}.json`" for name in found)])
+    return lines
 
 
-def minisplice() -> str:
-    """List minisplice, the site alone and pairs on the same candidates."""
-    names = {"minisplice": "minisplice, trained on the other chromosomes",
-             "seqmtl": "seqmtl, trained on seven of them, site alone",
-             "paired": "`seqmtl pair`"}  # fmt: skip
-    found = {(row["program"], row["signal"]): row for row in read("minisplice")["rows"]}
-    rows = []
-    for program, name in names.items():
-        both = [found[program, signal] for signal in ("donor", "acceptor")]
-        values = [f"{share(row['AUPRC'])} ({row['interval']})".replace("0.", ".") for row in both]
-        above = " / ".join(row["minus minisplice"].replace("0.", ".") for row in both).strip(" /")
-        seconds = f"{both[0]['scan of both signals, s']:.1f}"
-        rows.append([name, *values, above, seconds])
-    head = ["P. falciparum, every GT and AG of three held-out chromosomes", "AUPRC (genome) donors"]
-    return lay_out([*head, "acceptors", "minus minisplice", "scan, s"], rows)
+def origin(name: str) -> str:
+    """Return a line on how a result was measured."""
+    result = read(name)
+    command = re.sub(r" --(json|folder) \S+", "", result["command"])
+    if command.startswith("bench_"):
+        command = f"python benchmarks/{command}"
+    version = f"{result['seqmtl']}, {result['date']}"
+    if result.get("transcribed"):
+        how = f"measured with an earlier version, {version}"
+    else:
+        how = f"seqmtl {version}, {result['machine']}, load {result['load'][0]:.0f}"
+    return f"*`{name}.json`: `{command}`; {how}.*\n"
 
 
-def comparison() -> str:
-    """Compare with others, for the README."""
-    few = {row["method"]: row["mean"] for row in read("few_labels")["rows"] if row["labels"] == 100}
-    peer = {(row["program"], row["signal"]): row for row in read("minisplice")["rows"]}
-    genomes = {(row["signal"], row["organism"]): row for row in read("genomes")["rows"]}
-    worm = {(row["program"], row["windows"]): row["AUPRC"] for row in read("worm")["rows"]}
-    adapt = {row["method"]: row for row in read("adapt")["rows"] if row["labels"] == 100}
-    # of the same draws, of which there are fewer: by the paired difference
-    joint = adapt["adapt"]["mean"] - float(adapt["joint"]["another minus it"].split()[1])
-    once = {row["program"].split(",")[0]: row for row in read("liblinear")["rows"]}
-    large = read("large")["rows"][0]
-    signals = ("donor", "acceptor")
-
-    def both(program: str) -> str:
-        return " / ".join(share(peer[program, signal]["AUPRC"]) for signal in signals)
-
-    def mean(way: str) -> str:
-        return " / ".join(share(genomes[signal, "mean"][way]) for signal in signals)
-
-    def of_worm(*programs: str) -> str:
-        best = [max(worm[p, n] for p in programs if (p, n) in worm) for n in (1_000, 50_000)]
-        return " / ".join(map(share, best))
-
-    def cost(name: str) -> str:
-        return f"{once[name]['CPU s']:.1f}, {once[name]['MB']:,.0f}"
-
-    rows = [
-        (
-            "mean AUPRC (windows) of six organisms, acceptors, 100 windows each",
-            share(few["default"]),
-            ", ".join(f"{name} {share(few[name])}" for name in ("individual", "union", "tree")),
-        ),
-        (
-            "P. falciparum, every GT / AG of held-out chromosomes, AUPRC (genome); paired",
-            f"{both('seqmtl')}; {both('paired')}",
-            f"minisplice {both('minisplice')}",
-        ),
-        (
-            "splice scores for these 3.3 Mb, both signals and strands, s",
-            f"{peer['paired', 'donor']['scan of both signals, s']:.1f}",
-            f"minisplice {peer['minisplice', 'donor']['scan of both signals, s']:.1f}",
-        ),
-        (
-            "five genomes, mean AUPRC (genome) of donors / acceptors, paired",
-            mean("paired"),
-            f"the site alone {mean('alone')}",
-        ),
-        (
-            "C. elegans acceptors, AUPRC (windows) after 1,000 / 50,000 windows",
-            of_worm("default"),
-            f"minisplice {of_worm('minisplice', 'minisplice -m16 -e50')}",
-        ),
-        (
-            "a new organism, 100 labels and a model of five others: mean AUPRC (windows) of "
-            "acceptors, CPU s",
-            f"{share(adapt['adapt']['mean'])}, {adapt['adapt']['CPU s']:.2f}",
-            f"labels alone {share(adapt['own']['mean'])}; all data again {share(joint)}, "
-            f"{adapt['joint']['CPU s']:.1f}",
-        ),
-        (
-            "training once on 50,000 windows with `wd:8`, CPU s and MB",
-            cost("seqmtl"),
-            f"LinearSVC on explicit features, same objective {cost('LinearSVC')}",
-        ),
-        (
-            "training once on 1.38 million windows of four organisms, hashed `wd:8`, CPU s",
-            f"{large['CPU s']:.0f} (simulated)",
-            f"Widmer et al. 2012 {large['published s']:,} (their sites, one core of 2012)",
-        ),
-    ]
-    return lay_out(["", "seqmtl, default", "compared with"], [[*row] for row in rows])
+def write(name: str, *, with_origin: bool) -> str:
+    """Return a table in Markdown."""
+    lines, results = (sources(), []) if name == "sources" else lay_out(name)
+    for head, *column in zip(*lines, strict=True):
+        if not any(column):
+            raise SystemExit(f"tables.toml, {name}: nothing below {head!r}; is a key wrong?")
+    lines.insert(1, ["---"] * len(lines[0]))
+    text = "".join("|" + "".join(f" {cell} |" if cell else " |" for cell in line) + "\n"
+                   for line in lines)  # fmt: skip
+    if results and with_origin and SPECIFICATION.get(name, {}).get("origin", True):
+        text += "\n" + "".join(map(origin, results))
+    return text
 
 
-TABLES: dict[str, Callable[[], str]] = {
-    table.__name__.replace("_", "-"): table
-    for table in (homologues, few_labels, minisplice, comparison)
-}
-
-
-def fill(text: str) -> str:
+def fill(text: str, *, with_origin: bool) -> str:
     """Return a document with its tables written anew."""
-    return _BLOCK.sub(lambda block: block[1] + TABLES[block[2]]() + block[3], text)
+    return BLOCK.sub(
+        lambda block: block[1] + write(block[2], with_origin=with_origin) + block[3], text
+    )
 
 
 def main() -> None:
@@ -184,10 +169,11 @@ def main() -> None:
     for name in DOCUMENTS:
         path = ROOT / name
         text = path.read_text("utf-8")
-        if fill(text) != text:
+        filled = fill(text, with_origin=name == "docs/benchmarks.md")
+        if filled != text:
             stale.append(name)
             if "--check" not in sys.argv:
-                path.write_text(fill(text), "utf-8")
+                path.write_text(filled, "utf-8")
     if "--check" in sys.argv and stale:
         raise SystemExit(f"not of benchmarks/results: {', '.join(stale)}; run benchmarks/tables.py")
 
