@@ -7,7 +7,8 @@ into datasets, trained with the defaults, calibrated, paired and evaluated on th
 step a process of its own. With `--no-homologues` all of it is repeated without the sites of train
 that have a homologue in valid or test; the test regions are the same. Prints AUPRC over every
 candidate (mean over the splits), its difference without homologues, and the share of test sites
-with a homologue in train. Files stay in `--folder`, and are not made again.
+with a homologue in train. `--edge start stop` pairs with models of these edges of genes, too, which
+all annotations must have. Files stay in `--folder`, and are not made again.
 """
 
 from __future__ import annotations
@@ -35,10 +36,12 @@ def seqmtl(*arguments: object) -> None:
         )
 
 
-def evaluate(config: Path, folder: Path, tree: str, *, homologues: bool) -> dict[str, Any]:
+def evaluate(
+    config: Path, folder: Path, tree: str, *, homologues: bool = True, edges: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Return what `evaluate` says of the paired model of one split."""
     ends, names = "" if homologues else ".distinct", []
-    for signal in SIGNALS:
+    for signal in (*SIGNALS, *edges):
         whole, data = (folder / f"{config.stem}.{signal}{end}" for end in ("", ends))
         seqmtl("dataset", config, "--signal", signal, "-o", whole)
         if not homologues:
@@ -46,9 +49,10 @@ def evaluate(config: Path, folder: Path, tree: str, *, homologues: bool) -> dict
         seqmtl("train", data, "--tree", tree, "-o", f"{data}.raw")
         seqmtl("calibrate", f"{data}.raw", data, "-o", f"{data}.seqmtl")
         names.append((f"{data}.seqmtl", data, whole))
-    models, data, whole = zip(*names, strict=True)
-    pair = folder / f"{config.stem}.pair{ends}.seqmtl"
-    seqmtl("pair", *models, *data, "-o", pair)
+    models, data, whole = zip(*names[:2], strict=True)
+    pair = folder / f"{config.stem}.{'genes' if edges else 'pair'}{ends}.seqmtl"
+    options = [word for model, *_ in names[2:] for word in ("--edge", model)]
+    seqmtl("pair", *models, *data, *options, "-o", pair)
     seqmtl("evaluate", pair, *whole, "--json", f"{pair}.json")
     found: dict[str, Any] = json.loads(Path(f"{pair}.json").read_text())["signals"]
     for signal, folder_ in zip(SIGNALS, whole, strict=True):
@@ -71,17 +75,19 @@ def main() -> None:
     parser.add_argument("--tree", required=True)
     parser.add_argument("--folder", type=Path, default=Path("genomes"))
     parser.add_argument("--no-homologues", action="store_true")
+    parser.add_argument("--edge", nargs="+", default=(), help="signals such as start stop")
     add_result_option(parser)
     arguments = parser.parse_args()
     arguments.folder.mkdir(exist_ok=True)
 
-    def run(*, homologues: bool) -> list[dict[str, Any]]:
+    def run(**options: Any) -> list[dict[str, Any]]:
         return [
-            evaluate(config, arguments.folder, arguments.tree, homologues=homologues)
+            evaluate(config, arguments.folder, arguments.tree, **options)
             for config in arguments.configs
         ]
 
-    usual = run(homologues=True)
+    usual = run()
+    genes = run(edges=tuple(arguments.edge)) if arguments.edge else None
     distinct = run(homologues=False) if arguments.no_homologues else None
     rows: list[dict[str, Any]] = []
     for signal in SIGNALS:
@@ -92,6 +98,8 @@ def main() -> None:
                 row[way] = auprc(usual, signal, way, organism)
                 if distinct:
                     row[f"{way}, difference"] = auprc(distinct, signal, way, organism) - row[way]
+            if genes:
+                row["with edges"] = auprc(genes, signal, "paired", organism)
             with_homologue, compared = (
                 sum(split[signal]["leakage"][f"test_sites_{name}"][organism] for split in usual)
                 for name in ("with_homologue_in_train", "compared")

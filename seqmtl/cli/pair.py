@@ -17,8 +17,7 @@ _TEXT = """\
   seqmtl train acceptors -o acc.seqmtl; seqmtl calibrate acc.seqmtl acceptors -o acc.seqmtl
   seqmtl pair donor.seqmtl acc.seqmtl donors acceptors -o splice.seqmtl
   seqmtl evaluate splice.seqmtl donors acceptors
-  seqmtl pair donor.seqmtl acc.seqmtl donors acceptors --edge start.seqmtl --edge stop.seqmtl \
-      -o genes.seqmtl
+  seqmtl pair donor.seqmtl acc.seqmtl donors acceptors --edge start.seqmtl -o genes.seqmtl
 
 An acceptor without a donor at the distance of an intron is no acceptor, and most introns are
 between stretches of coding sequence that are in frame. The new model holds both models and a layer

@@ -130,7 +130,8 @@ def add_partners(place, t, nearest, table, places, sums, first, last, begun, wei
 def sum_parses(sites, lengths, known, units, starts, opened, ends, closed):
     """Sum the weights of all parses of a contig up to each of its sites, by place.
 
-    There are seven states between introns: outside coding sequence, or coding on strand t in frame
+    There are seven states between introns (nine, where transcripts are told from what is between
+    genes, see :func:`move_on`): outside coding sequence, or coding on strand t in frame
     r; a contig may begin and end in any. An intron leads from a start to an end on the same strand,
     and keeps the state outside, or the phase of the codon that it splits,
     ``(phases[k] - r) % 3``; `phases` are places modulo 3 on the forward strand. It weighs
@@ -143,7 +144,8 @@ def sum_parses(sites, lengths, known, units, starts, opened, ends, closed):
     and :class:`seqmtl.pairs.chain.ChainWeights`.
 
     ``known[k]`` becomes, of a start, the sum over the parses before it that are outside, or in each
-    phase; of an end, that over the parses whose last intron it closes. The sums are multiples of
+    phase; of an end, that over the parses whose last intron it closes; of an edge of a gene, see
+    :func:`pass_edge`. The sums are multiples of
     ``exp(units[k])``; those that underflow are negligible. The function returns the log of the sum
     over all parses. `starts`, `ends` (2 x n), `opened` and `closed` (2 x n x 4) are space.
     """

@@ -10,7 +10,9 @@ the product
   shift is that of introns outside or inside coding sequence,
 - over its coding bases, of ``exp(coding_scale c)``, where c is the content of the base in the frame
   (see :mod:`seqmtl.pairs.coding`),
-- over the beginnings and ends of coding sequence, of ``exp(switch)``,
+- over the beginnings and ends of coding sequence, of ``exp(switch)``, but at edges of genes, in
+  frame, of ``exp(scale s + shift)``, with the log-odds of the edge or 0; so may transcripts, with
+  two more states, where there are models of their ends,
 - over the exons, of ``1 + exp(exon_shift) h(length)``, where an exon is what lies between two
   introns, if all of it codes, or none, and h is the density of its length times the share of
   introns that an exon follows.
