@@ -127,8 +127,8 @@ def add_partners(place, t, nearest, table, places, sums, first, last, begun, wei
 
 
 @njit
-def sum_parses(sites, lengths, known, units, starts, opened, ends, closed):
-    """Sum the weights of all parses of a contig up to each of its sites, by place.
+def sum_parses(sites, lengths, is_backward, known, units, starts, opened, ends, closed):
+    """Sum the weights of all parses of a contig up to each of its sites, by place, or from the end.
 
     There are seven states between introns (nine, where transcripts are told from what is between
     genes, see :func:`move_on`): outside coding sequence, or coding on strand t in frame
@@ -158,13 +158,18 @@ def sum_parses(sites, lengths, known, units, starts, opened, ends, closed):
     heads = np.zeros((5, 2), dtype=np.int64)
     first, last, n_starts = heads[0], heads[1], heads[2]  # starts in reach of the next end
     first_end, n_ends = heads[3], heads[4]  # ends in reach of the next start
+    sign, begin = (-1, places.size - 1) if is_backward else (1, 0)
     if places.size:
-        passed[0] = passed[1] = places[0]
-    for k in range(places.size):
-        place, t, phase = places[k], strands[k], phases[k]
-        if k and place > places[k - 1]:
-            length = place - places[k - 1]
-            move_on(k, outside, coding, coded, content, switch * length, transcript_switch * length)
+        passed[0] = passed[1] = sign * places[begin]
+    for n in range(places.size):
+        k = begin + sign * n
+        place, t, phase, kind = sign * places[k], strands[k], phases[k], kinds[k] ^ (sign < 0)
+        length = place - sign * places[k - sign] if n else 0
+        if length > 0:
+            row = k + 1 if is_backward else k
+            move_on(
+                row, outside, coding, coded, content, switch * length, transcript_switch * length
+            )
             weigh_exons(coded, first_end, n_ends, closed)
         highest = max(outside[0], outside[1], outside[2])
         for r in range(6):
@@ -176,11 +181,11 @@ def sum_parses(sites, lengths, known, units, starts, opened, ends, closed):
             rescale(highest, far, first, n_starts, opened, first_end, n_ends, closed)
         units[k] = unit
         o = 1 + t if split else 0
-        if kinds[k] > INTRON_END:
+        if kind > INTRON_END:
             known[k, :] = 0.0
-            q = 1 if kinds[k] < TRANSCRIPT_START else 0
-            known[k, q] = pass_edge(kinds[k], t, phase, weights[k], split, outside, coding)
-        elif kinds[k] == INTRON_END:
+            q = 1 if kind < TRANSCRIPT_START else 0
+            known[k, q] = pass_edge(kind, t, phase, weights[k], split, outside, coding)
+        elif kind == INTRON_END:
             go_far(
                 place, t, passed, (introns, shortest), decay, starts, opened, first, n_starts, far
             )

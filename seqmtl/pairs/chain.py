@@ -241,10 +241,11 @@ def run_chain(
         number = SIGNALS.index(edge.signal)
         scales[number], shifts[number] = edge.scale, edge.shift
     log_weights = _bounded(scales[signals] * sites["log_odds"] + shifts[signals], _STRONGEST)
-    content = np.diff(sites["content"], axis=0, prepend=0.0)
-    coded = _bounded(layer.coding_scale * content, _STRONGEST)
+    coded = np.diff(sites["content"], axis=0, prepend=0.0)
+    coded *= layer.coding_scale
+    np.exp(np.clip(coded, -_STRONGEST, _STRONGEST, out=coded), out=coded)
     strands = sites.is_reverse.astype(np.int64)
-    forward = SiteColumns(places, places % 3, strands, kinds, np.exp(log_weights), np.exp(coded))
+    forward = SiteColumns(places, places % 3, strands, kinds, np.exp(log_weights), coded)
     logs = np.array([layer.switch, layer.shift, layer.coding_shift, layer.exon_shift])
     switch, shift, coding_shift, exon_shift = np.exp(np.float64(logs)).tolist()
     known = ChainWeights(
@@ -284,17 +285,14 @@ def _sum_both_ways(sites: SiteColumns, known: ChainWeights) -> list[NDArray[np.f
     The units before are less the logarithm of the sum over all parses.
     """
     n = sites.places.size
-    found: list[NDArray[np.float64]] = []
-    # read from the other side, content belongs to the site before
-    after_content = np.concatenate([sites.content[1:], np.ones((min(n, 1), 6))])
-    turned = sites._replace(places=-sites.places, kinds=sites.kinds ^ 1, content=after_content)
     space = [own for _ in ENDS for own in (np.empty((2, n), dtype=np.int64), np.empty((2, n, 4)))]
-    for own in (sites, turned.part(slice(None, None, -1))):
+    found: list[NDArray[np.float64]] = []
+    for is_backward in (False, True):
         sums, units = np.empty((n, 4)), np.empty(n)
-        total = sum_parses(own, known, sums, units, *space)
+        total = sum_parses(sites, known, is_backward, sums, units, *space)
         found += [sums, units]
-    before, units, after, after_units = found
-    return [before, units - total, np.ascontiguousarray(after[::-1]), after_units[::-1]]
+    found[1] -= total
+    return found
 
 
 def _listed(loop: Any, *given: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
