@@ -33,7 +33,7 @@ from seqmtl.dataset.known_introns import read_known_introns
 from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import read_split_genome
-from seqmtl.models.paired import ENDS
+from seqmtl.models.pair_layer import ENDS
 from seqmtl.pairs import score_paired
 from seqmtl.pairs.genome_sample import sample_genome
 from seqmtl.pairs.rounds import Round

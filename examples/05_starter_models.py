@@ -23,7 +23,8 @@ from seqmtl.evaluation import evaluate
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.model_file import write_arrays
 from seqmtl.io.dataset import read_dataset
-from seqmtl.models.paired import ENDS, PairedModel
+from seqmtl.models.pair_layer import ENDS
+from seqmtl.models.paired import PairedModel
 from seqmtl.models.relatives import place
 from seqmtl.models.stored_weights import round_weights
 from seqmtl.pairs import fit_layer

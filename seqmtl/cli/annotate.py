@@ -20,7 +20,7 @@ from what it found, and finds more, in rounds (seqmtl adapt PAIR --genome). FOLD
   model.seqmtl           the adapted model, for seqmtl scan, variants and explain
   summary.json           the rounds, and the numbers of what was written
 
-Calls of probability .9 or more were right in .84 to .99 of cases where organisms left out of the
+Calls of probability .9 or more were right in .81 to .99 of cases where organisms left out of the
 training had enough of them to learn from, and in .25 to .36 on one repeat-rich genome that had not.
 A warning tells if there is too little to learn from. If introns are known, of reads, of proteins or
 of a few genes, give them with --introns. If --organism is one of the model, it is scored as it is,

@@ -130,24 +130,23 @@ def add_partners(place, t, nearest, table, places, sums, first, last, begun, wei
 def sum_parses(sites, lengths, is_backward, known, units, starts, opened, ends, closed):
     """Sum the weights of all parses of a contig up to each of its sites, by place, or from the end.
 
-    There are seven states between introns (nine, where transcripts are told from what is between
-    genes, see :func:`move_on`): outside coding sequence, or coding on strand t in frame
-    r; a contig may begin and end in any. An intron leads from a start to an end on the same strand,
-    and keeps the state outside, or the phase of the codon that it splits,
-    ``(phases[k] - r) % 3``; `phases` are places modulo 3 on the forward strand. It weighs
-    ``weights[start] * weights[end] * introns[length - shortest]``, where each base beyond the last
-    of `introns` multiplies by ``exp(-decay)`` (0: there are none so long), and `shift` outside,
-    `coding_shift` in coding sequence. Two introns that follow each other in one state also weigh
-    ``1 + exons[length]``, of the length between them. `switch` is the weight of a beginning and of
-    an end of coding sequence, per base; ``content[k, 3 t + r]`` is that of coding since the site
-    before, see :func:`move_on`. `sites` and `lengths` are :class:`seqmtl.pairs.chain.SiteColumns`
-    and :class:`seqmtl.pairs.chain.ChainWeights`.
+    There are seven states between introns (nine with transcripts, see :func:`move_on`): outside
+    coding sequence, or coding on strand t in frame r; a contig may begin and end in any. An intron
+    leads from a start to an end on the same strand, and keeps the state outside, or the phase of
+    the codon that it splits, ``(phases[k] - r) % 3``; `phases` are places modulo 3 on the forward
+    strand. It weighs ``weights[start] * weights[end] * introns[length - shortest]``, where each
+    base beyond the last of `introns` multiplies by ``exp(-decay)`` (0: there are none so long), and
+    `shift` outside, `coding_shift` in coding sequence. Two introns that follow each other in one
+    state also weigh ``1 + exons[length]``, of the length between them. `switch` is the weight of a
+    beginning and of an end of coding sequence, per base; ``content[k, 3 t + r]`` is that of coding
+    since the site before. `sites` and `lengths` are :class:`seqmtl.pairs.chain.SiteColumns` and
+    :class:`seqmtl.pairs.chain.ChainWeights`.
 
     ``known[k]`` becomes, of a start, the sum over the parses before it that are outside, or in each
     phase; of an end, that over the parses whose last intron it closes; of an edge of a gene, see
-    :func:`pass_edge`. The sums are multiples of
-    ``exp(units[k])``; those that underflow are negligible. The function returns the log of the sum
-    over all parses. `starts`, `ends` (2 x n), `opened` and `closed` (2 x n x 4) are space.
+    :func:`pass_edge`; in multiples of ``exp(units[k])``, and those that underflow are negligible.
+    The function returns the log of the sum over all parses. `starts`, `ends` (2 x n), `opened` and
+    `closed` (2 x n x 4) are space.
     """
     places, phases, strands, kinds, weights, content = sites
     introns, shortest, switch, shift, coding_shift, decay, exons, transcript_switch = lengths
@@ -180,9 +179,8 @@ def sum_parses(sites, lengths, is_backward, known, units, starts, opened, ends, 
             coding /= highest
             rescale(highest, far, first, n_starts, opened, first_end, n_ends, closed)
         units[k] = unit
-        o = 1 + t if split else 0
+        o, known[k, :] = 1 + t if split else 0, 0.0
         if kind > INTRON_END:
-            known[k, :] = 0.0
             q = 1 if kind < TRANSCRIPT_START else 0
             known[k, q] = pass_edge(kind, t, phase, weights[k], split, outside, coding)
         elif kind == INTRON_END:

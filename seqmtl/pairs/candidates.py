@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from seqmtl.io.dataset import SplitGenome
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.paired import CODONS, PairLayer
+from seqmtl.models.pair_layer import CODONS, PairLayer
 from seqmtl.models.site import SIGNALS
 from seqmtl.pairs._coding_kernels import list_codons
 from seqmtl.pairs.chain import join_ends

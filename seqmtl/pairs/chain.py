@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.paired import EDGES, ENDS, PairLayer
+from seqmtl.models.pair_layer import EDGES, ENDS, PairLayer
 from seqmtl.pairs._chain_kernels import INTRON_END, list_exons, list_introns, sum_parses
 from seqmtl.pairs._coding_kernels import sum_content
 from seqmtl.sequences.sites import Sites
@@ -106,7 +106,7 @@ class SiteColumns(NamedTuple):
 
 
 class ChainWeights(NamedTuple):
-    """What introns and coding sequence weigh, see :class:`seqmtl.models.paired.PairLayer`.
+    """What introns and coding sequence weigh, see :class:`seqmtl.models.pair_layer.PairLayer`.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ def join_ends(
     codes : ndarray of uint8
         Letters of the stretch.
     coding : ndarray of float32, shape (3, 4096)
-        Coding content, see :class:`seqmtl.models.paired.PairLayer`.
+        Coding content, see :class:`seqmtl.models.pair_layer.PairLayer`.
     origin : int
         Where the stretch begins, as the sites count.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.models.paired import ENDS, PairLayer
+from seqmtl.models.pair_layer import ENDS, PairLayer
 from seqmtl.pairs.chain import run_chain, to_log_odds
 from seqmtl.pairs.finder import PairedFinder
 from seqmtl.sequences.sites import Sites

@@ -14,7 +14,8 @@ from seqmtl._threads import in_order
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import SplitGenome, read_summary
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.paired import CODONS, EDGES, ENDS, Edge, PairLayer, check_edges, check_ends
+from seqmtl.models.pair_layer import CODONS, EDGES, ENDS, Edge, PairLayer
+from seqmtl.models.paired import check_edges, check_ends
 from seqmtl.pairs.candidates import EdgeFinder, cut_regions, end_finders, find_piece
 from seqmtl.pairs.chain import SIGNALS, margin_of, promising, run_chain
 from seqmtl.pairs.coding import Content, coding_content, shared_content

@@ -12,7 +12,7 @@ from seqmtl._threads import in_order
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
 from seqmtl.io.genome import ContigPiece, contig_lengths, open_pieces
-from seqmtl.models.paired import ENDS, PairLayer
+from seqmtl.models.pair_layer import ENDS, PairLayer
 from seqmtl.pairs.candidates import edge_finders, find_edges
 from seqmtl.pairs.chain import Posteriors, join_ends, run_chain
 from seqmtl.pairs.regions import SITE_LENGTH

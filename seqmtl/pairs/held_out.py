@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.paired import ENDS, PairedModel
+from seqmtl.models.pair_layer import ENDS
+from seqmtl.models.paired import PairedModel
 from seqmtl.pairs.candidates import cut_regions, edge_finders, end_finders, find_piece
 from seqmtl.pairs.chain import margin_of, run_chain, to_log_odds
 from seqmtl.pairs.regions import PathLike, read_both, shared_organisms

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.paired import EXON_LENGTHS, PairLayer
+from seqmtl.models.pair_layer import PairLayer
+from seqmtl.models.paired import EXON_LENGTHS
 from seqmtl.pairs.sharing import borrowed
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _STEPS = 64  # grid points per factor e of length
 
 
 class LengthTable(NamedTuple):
-    """Log density of intron lengths; see :class:`seqmtl.models.paired.PairLayer`."""
+    """Log density of intron lengths; see :class:`seqmtl.models.pair_layer.PairLayer`."""
 
     shortest: int
     introns: NDArray[np.float64]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from seqmtl._names import match_names
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import SplitGenome, chosen_organisms, read_split_genome, read_summary
-from seqmtl.models.paired import ENDS
+from seqmtl.models.pair_layer import ENDS
 from seqmtl.pairs.coding import Stretch
 from seqmtl.sequences import Genome
 

@@ -45,7 +45,8 @@ from seqmtl._messages import messages_from
 from seqmtl.dataset.known_introns import KnownIntrons
 from seqmtl.models.adaptation import learn_parts
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.paired import CODONS, ENDS, Edge, PairedModel, PairLayer
+from seqmtl.models.pair_layer import CODONS, ENDS, Edge, PairLayer
+from seqmtl.models.paired import PairedModel
 from seqmtl.models.relatives import extend, place
 from seqmtl.pairs.coding import Content, Stretch, coding_content
 from seqmtl.pairs.doubts import RIGHT, find_doubts

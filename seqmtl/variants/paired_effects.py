@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.paired import ENDS, PairedModel
+from seqmtl.models.pair_layer import ENDS
+from seqmtl.models.paired import PairedModel
 from seqmtl.pairs import PairedFinder
 from seqmtl.pairs.chain import context_of, to_log_odds
 from seqmtl.sequences import Genome

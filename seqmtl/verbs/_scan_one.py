@@ -27,7 +27,7 @@ from seqmtl.io import open_pieces
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.rows import read_regions
 from seqmtl.models.base import is_known
-from seqmtl.models.paired import ENDS
+from seqmtl.models.pair_layer import ENDS
 from seqmtl.models.saved import load_model
 from seqmtl.models.site import Site
 from seqmtl.pairs import PairedFinder

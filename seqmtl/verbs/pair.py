@@ -68,7 +68,8 @@ class Pair(_options.Threads):
 def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, MultiTaskModel]:
     """Read models of edges of genes, by signal in the order of the layer."""
     from seqmtl.models.model import MultiTaskModel
-    from seqmtl.models.paired import EDGES, check_edges
+    from seqmtl.models.pair_layer import EDGES
+    from seqmtl.models.paired import check_edges
 
     found: dict[str, MultiTaskModel] = {}
     for path in paths:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from seqmtl.io.genome import load_genome
-from seqmtl.models.paired import EDGES, ENDS
+from seqmtl.models.pair_layer import EDGES, ENDS
 from seqmtl.pairs import join_ends, run_chain
 from seqmtl.scan.finder import scanner_of
 from seqmtl.sequences import reverse_complement

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl.models.paired import EDGES, Edge, PairLayer
+from seqmtl.models.pair_layer import EDGES, Edge, PairLayer
 from seqmtl.pairs.chain import run_chain, to_log_odds
 from seqmtl.sequences import reverse_complement
 from seqmtl.sequences.sites import Sites

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from seqmtl.cli.main import main
 from seqmtl.io.genome import ContigPiece, load_genome
-from seqmtl.models.paired import CODONS, ENDS
+from seqmtl.models.pair_layer import CODONS, ENDS
 from seqmtl.models.saved import load_model
 from seqmtl.pairs.candidates import edge_finders, find_edges
 from seqmtl.sequences.sites import Sites

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from seqmtl.models.paired import PairLayer
+from seqmtl.models.pair_layer import PairLayer
 from seqmtl.pairs.lengths import (
     annotated_lengths,
     exon_densities,
