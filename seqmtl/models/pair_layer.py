@@ -24,7 +24,7 @@ class Edge(NamedTuple):
         What begins or ends there: coding sequence, or a transcript.
     scale, shift : float
         Of the log-odds of the signal's own model. Without one, all start or stop codons are alike,
-        and the scale is 0.
+        and the scale is 0; with one, it is above.
     least : float
         Least log-odds that parses may take.
     """
@@ -33,6 +33,11 @@ class Edge(NamedTuple):
     scale: float
     shift: float
     least: float
+
+    @property
+    def has_model(self) -> bool:
+        """Whether it is found by a model of its signal, and not as any codon."""
+        return self.scale > 0
 
 
 class PairLayer(NamedTuple):
@@ -70,7 +75,7 @@ class PairLayer(NamedTuple):
     exon_shift : float
         Log weight of this density.
     edges : tuple of Edge
-        Edges of genes with models of their own.
+        Start and stop codons, with models or without, and what else has a model.
     transcript_switch : float
         Log weight of any other beginning or end of a transcript, per base; 0 if transcripts are
         not told from what is between genes: without edges of transcripts.

@@ -16,7 +16,7 @@ from seqmtl._schema import choice, items, mapping, number, record, text, whole, 
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.catalogue import STARTER
-from seqmtl.models.base import FORMAT, Model, damaged, format_version
+from seqmtl.models.base import FORMAT, Model, damaged, format_version, is_known
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.pair_layer import CODONS, EDGES, ENDS, Edge, PairLayer
 from seqmtl.models.probability_curve import ProbabilityCurve
@@ -43,8 +43,8 @@ _FACTS = {
     "n_coding": whole(),
     "n_sites": whole(),
 }
-#: What the first files lack.
 _EDGE = {"signal": choice(*EDGES), "scale": number(least=0), "shift": number(), "least": number()}
+#: What the first files lack.
 _LATER = {
     "ceiling": number(above=0, most=1),
     "decay": number(least=0),
@@ -108,6 +108,8 @@ class PairedModel(Model):
     ------
     SeqmtlError
         If the models are not of donors and of acceptors, or of different organisms.
+    ValueError
+        If a layer takes an edge of genes of which there is no model with its organism.
     """
 
     donor: MultiTaskModel
@@ -128,6 +130,7 @@ class PairedModel(Model):
         check_ends(self.donor, self.acceptor)
         check_edges(self.edges)
         self.tasks = _organisms(self.donor, self.acceptor, self.layer)
+        _check_models(self.layer, self.edges)
         self.curves: dict[str, ProbabilityCurve] = {}
 
     @property
@@ -160,8 +163,8 @@ class PairedModel(Model):
 
     def signals_of(self, organism: str) -> list[str]:
         """Return the signals of an organism that have models: donor, acceptor, and edges."""
-        edges = [edge.signal for edge in self.layer_of(organism).edges]
-        return [*ENDS, *(signal for signal in edges if signal in self.edges)]
+        edges = self.layer_of(organism).edges
+        return [*ENDS, *(edge.signal for edge in edges if edge.has_model)]
 
     @property
     def site_models(self) -> dict[str, MultiTaskModel]:
@@ -248,9 +251,6 @@ class PairedModel(Model):
         for name, facts in layer.items():
             if facts["longest"] < facts["shortest"]:
                 refuse(f"layer.{name}.longest", "at least the shortest", facts["longest"])
-            for edge in facts.get("edges", ()):
-                if edge["signal"] not in (*CODONS, *description):
-                    refuse(f"layer.{name}.edges", "those of the models", edge["signal"])
         n_introns = sum(facts["longest"] - facts["shortest"] + 1 for facts in layer.values())
         forms: Forms = {
             "introns": ("float64", (n_introns,)),
@@ -380,6 +380,24 @@ def check_edges(models: Mapping[str, MultiTaskModel]) -> None:
                 f"an edge of genes must be a classifier of {', '.join(EDGES[:-1])} or {EDGES[-1]} "
                 f"sites in DNA windows, but its signal is {signal!r}"
             )
+
+
+def _check_models(layer: Mapping[str, PairLayer], models: Mapping[str, MultiTaskModel]) -> None:
+    """Check that there is a model of every edge that needs one, with the organism.
+
+    Raises
+    ------
+    ValueError
+        If one is missing.
+    """
+    for name, own in layer.items():
+        for edge in own.edges:
+            needs = edge.has_model or edge.signal not in CODONS
+            if needs and not (edge.signal in models and is_known(name, models[edge.signal].tasks)):
+                refuse(
+                    f"layer.{name}.edges", "those that edges has a model of", edge.signal,
+                    "give the models that the layer was fitted with",
+                )  # fmt: skip
 
 
 def _padded(exons: NDArray[np.float64]) -> NDArray[np.float64]:

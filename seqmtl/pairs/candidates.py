@@ -99,7 +99,7 @@ def edge_finders(
         EdgeFinder(
             edge.signal,
             edge.least,
-            finder_of(models[edge.signal], organism) if edge.signal in models else None,
+            finder_of(models[edge.signal], organism) if edge.has_model else None,
         )
         for edge in layer.edges
     ]

@@ -84,13 +84,8 @@ class PairedFinder:
         margin = self.margin
         sites, found = self.weigh(piece, first - margin, last + margin, self.least_intron)
         counts = BlockCounts()
-        asked = self._is_asked_for(sites, first, last)
-        streams = {
-            own.signal: self._reported(
-                piece, sites, asked & (sites["signals"] == SIGNALS.index(own.signal)), counts
-            )
-            for own in self.finders
-        }
+        asked = sites.take(self._is_asked_for(sites, first, last))
+        streams = {own.signal: self._reported(own, piece, asked, counts) for own in self.finders}
         if self.least_intron is not None:
             introns = _introns(sites, found, piece.start)
             introns = introns.take(self._is_asked_for(introns, first, last))
@@ -147,16 +142,17 @@ class PairedFinder:
         return join_ends(ends, piece.codes, self.layer.coding, piece.start)
 
     def _reported(
-        self, piece: ContigPiece, sites: Sites, asked: NDArray[np.bool_], counts: BlockCounts
+        self, finder: SiteFinder, piece: ContigPiece, sites: Sites, counts: BlockCounts
     ) -> Sites:
-        """Return the sites asked for that pass the filters, plus before minus, as log-odds."""
-        is_reverse, rows = sites.is_reverse, np.flatnonzero(asked)
+        """Return the sites of a finder that pass the filters, plus before minus, as log-odds."""
+        is_reverse = sites.is_reverse
+        rows = np.flatnonzero(sites["signals"] == SIGNALS.index(finder.signal))
         rows = np.concatenate([rows[~is_reverse[rows]], rows[is_reverse[rows]]])
         sites = Sites(sites.starts[rows], is_reverse[rows], {"log_p": sites["log_p"][rows]})
         counts.n_scored += len(sites)
         counts.n_candidates += len(sites)
         for reason, passes in self.filters.of_places.items():
-            passing = passes(piece, sites.starts, self.site_lengths[0])
+            passing = passes(piece, sites.starts, finder.scanner.site_length)
             sites = counts.keep(reason, sites, passing)
         least = self.filters.min_probability
         if least is not None:

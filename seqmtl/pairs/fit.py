@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from seqmtl._threads import in_order
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import SplitGenome, read_summary
+from seqmtl.models.base import is_known
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.pair_layer import CODONS, EDGES, ENDS, Edge, PairLayer
 from seqmtl.models.paired import check_edges, check_ends
@@ -222,7 +223,7 @@ def _read_task(
     held = read_both(*paths, name, split)
     ends = [models[end] for end in ENDS]
     finders = end_finders(ends, paths, task)
-    edges = [edge for edge in EDGES if edge in models and task in models[edge].tasks]
+    edges = [edge for edge in EDGES if edge in models and is_known(task, models[edge].tasks)]
     edge_finders = [
         EdgeFinder(edge, _ANY, finder_of(models[edge], task) if edge in edges else None)
         for edge in EDGES if edge in (*CODONS, *edges)

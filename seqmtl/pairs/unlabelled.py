@@ -448,7 +448,7 @@ class Unlabelled:
         known = dict(self.model.training.get("unlabelled", {}))
         return PairedModel(
             *self.state.whole, {**self.model.layer, self.name: layer},
-            {**self.model.training, "unlabelled": {**known, self.name: facts}},
+            {**self.model.training, "unlabelled": {**known, self.name: facts}}, self.model.edges,
         )  # fmt: skip
 
 

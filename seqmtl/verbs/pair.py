@@ -67,6 +67,7 @@ class Pair(_options.Threads):
 
 def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, MultiTaskModel]:
     """Read models of edges of genes, by signal in the order of the layer."""
+    from seqmtl.models.base import is_known
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.models.pair_layer import EDGES
     from seqmtl.models.paired import check_edges
@@ -82,11 +83,17 @@ def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, Mult
             check_edges({signal: model})
         except SeqmtlError as error:
             raise SeqmtlError(f"{path}: {error}") from error
-        if lacking := [name for name in organisms if name not in model.tasks]:
+        known = [model.match(name) for name in organisms if is_known(name, model.tasks)]
+        if not known:
+            raise SeqmtlError(
+                f"{path} has none of the organisms of the model of donors, {', '.join(organisms)}; "
+                "leave it out, or train one of them"
+            )
+        if lacking := [name for name in organisms if not is_known(name, model.tasks)]:
             logger.warning(
                 "%s has no %s, so its edges are not used there", path, ", ".join(lacking)
             )
-        if missing := [name for name in model.tasks if name not in model.curves]:
+        if missing := [name for name in known if name not in model.curves]:
             logger.warning(
                 "%s is not calibrated for %s; run seqmtl calibrate", path, ", ".join(missing)
             )

@@ -4,14 +4,18 @@ import json
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl.cli.main import main
+from seqmtl.exceptions import ModelFileError
+from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.genome import ContigPiece, load_genome
-from seqmtl.models.pair_layer import CODONS, ENDS
+from seqmtl.models.pair_layer import CODONS, ENDS, Edge
+from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
 from seqmtl.pairs.candidates import edge_finders, find_edges
 from seqmtl.sequences.sites import Sites
+from seqmtl.verbs._scoring import place_unlabelled
 from tests.oracles.pairs import codons, whole_contig
 
 
@@ -26,11 +30,11 @@ def _rows(path):
 
 @pytest.fixture(scope="module")
 def genes(case, tmp_path_factory):
-    """The paired model of `case` with calibrated models of all edges of genes, of its genomes."""
+    """The paired model of `case` with models of edges: stop of both organisms, the others of a."""
     folder, options = tmp_path_factory.mktemp("edges"), []
     for signal in ("start", "stop", "polya"):
         data, model = folder / f"{signal}s", folder / signal
-        config = case / "sim" / ("dataset.toml" if signal != "polya" else "a.toml")
+        config = case / "sim" / ("dataset.toml" if signal == "stop" else "a.toml")
         assert _run("dataset", config, "--signal", signal, "-o", data) == 0
         assert _run("train", data, "--selection", "none", "--features", "wd:4", "-C", 10,
                     "--window", 31, "-o", model) == 0  # fmt: skip
@@ -61,10 +65,10 @@ def test_codons_are_those_in_the_letters(case):
 
 
 def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes):
-    """An organism that a model lacks goes without: there is no polyA model of b."""
+    """An organism that a model lacks goes without: start codons of b are alike."""
     model = load_model(genes / "genes")
     genome = load_genome(case / "sim/genomes/a.fa", padding=1)
-    for organism, signals in (("a", [*ENDS, "start", "stop", "polya"]), ("b", [*ENDS, *CODONS])):
+    for organism, signals in (("a", [*ENDS, "start", "stop", "polya"]), ("b", [*ENDS, "stop"])):
         output = genes / f"{organism}.bed"
         command = ("scan", genes / "genes", case / "sim/genomes/a.fa", "--organism", organism)
         assert _run(*command, "--contigs", "chr1", "-o", output) == 0
@@ -77,7 +81,9 @@ def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes
             assert all(found[key] == pytest.approx(p, abs=1e-5) for key, p in own.items())
             assert signal == "polya" or sum(p > 0.1 for p in found.values()) > 5
         assert not (genes / f"{organism}.tss.bed").exists()
-    assert not (genes / "b.polya.bed").exists()
+    assert not {"b.start.bed", "b.polya.bed"} & {path.name for path in genes.iterdir()}
+    assert _run("evaluate", genes / "genes", case / "donors", case / "acceptors",
+                "--bootstrap", 0) == 0  # fmt: skip
     command = ("scan", genes / "genes", case / "sim/genomes/a.fa", "--organism", "a")
     assert _run(*command, "-o", genes / "x.spsc") == 0
     assert {row[3] for row in _rows(genes / "x.spsc")} == {"D", "A"}
@@ -92,7 +98,7 @@ def test_models_of_edges_are_in_the_file_and_in_words(case, genes, seqmtl):
     told = seqmtl(f"info {genes / 'genes'}").out
     assert all(f"the {signal}s of" in told for signal in first.site_models)
     facts = json.loads(seqmtl(f"info {genes / 'genes'} --json").out)
-    assert facts["start"]["tasks"] == ["a", "b"]
+    assert (facts["start"]["tasks"], facts["stop"]["tasks"]) == (["a"], ["a", "b"])
     written = seqmtl(f"scan {genes / 'genes'} {case}/sim/genomes/a.fa --organism a --format all "
                      f"-o {genes / 'all'} -q")  # fmt: skip
     assert not written.err
@@ -110,3 +116,63 @@ def test_what_is_no_edge_is_refused(case, genes, seqmtl):
     assert not (genes / "x").exists()
     told = seqmtl(f"{pair} --edge {genes}/polya --split test").err
     assert "has no b, so its edges are not used there" in told
+    header, arrays = read_arrays(genes / "start")
+    renamed = json.loads(json.dumps(header).replace('"a"', '"z"'))
+    write_arrays(genes / "of_z", renamed, arrays)
+    told = seqmtl(f"{pair} --edge {genes}/of_z", code=1).err
+    assert "of_z has none of the organisms of the model of donors, a, b; leave it out" in told
+
+
+def test_a_layer_needs_the_models_that_it_was_fitted_with(genes, tmp_path):
+    model = load_model(genes / "genes")
+    ends = model.donor, model.acceptor, model.layer
+    for lacking in ("start", "polya"):
+        edges = {signal: own for signal, own in model.edges.items() if signal != lacking}
+        message = rf"layer\.a\.edges must be those that edges has a model of, got '{lacking}'"
+        with pytest.raises(ValueError, match=message):
+            PairedModel(*ends, edges=edges)
+        header, arrays = read_arrays(genes / "genes")
+        del header[lacking]
+        arrays = {name: own for name, own in arrays.items() if not name.startswith(f"{lacking}.")}
+        write_arrays(tmp_path / "bad", header, arrays)
+        with pytest.raises(ModelFileError, match=message):
+            load_model(tmp_path / "bad")
+    alike = model.layer["b"]._replace(edges=(Edge("start", 0.5, 0.0, -1e9),))
+    with pytest.raises(ValueError, match=r"layer\.b\.edges must be"):
+        PairedModel(*ends[:2], {**model.layer, "b": alike}, edges=model.edges)
+
+
+def test_soft_masked_codons_are_left_out_as_a_whole(case, genes, tmp_path):
+    lines = (case / "sim/genomes/a.fa").read_text().split(">")[1].splitlines()
+    letters = np.array(list("".join(lines[1:]).upper()))
+    lower = np.random.default_rng(0).random(letters.size) < 0.2
+    letters[lower] = np.char.lower(letters[lower])
+    (tmp_path / "a.fa").write_text(f">{lines[0]}\n{''.join(letters)}\n")
+    command = ("scan", genes / "genes", tmp_path / "a.fa", "--organism", "a")
+    assert _run(*command, "-o", tmp_path / "all.bed") == 0
+    assert _run(*command, "-o", tmp_path / "upper.bed", "--softmask", "skip") == 0
+    for signal, length in (("donor", 2), ("stop", 3), ("polya", 1)):
+        every, found = (_rows(tmp_path / f"{name}.{signal}.bed") for name in ("all", "upper"))
+        wanted = [row for row in every if not lower[int(row[1]) : int(row[1]) + length].any()]
+        assert found == wanted
+        assert 0 < len(found) < len(every)
+
+
+def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, tmp_path):
+    genome = case / "sim/genomes/b.fa"
+    own = place_unlabelled(load_model(genes / "genes"), "c", str(genome), "a", None)
+    own.paired().save(tmp_path / "more")
+    model = load_model(tmp_path / "more")
+    assert list(model.edges) == ["start", "stop", "polya"]
+    assert model.signals_of("c") == [*ENDS]
+    assert [(edge.signal, edge.scale) for edge in model.layer["c"].edges] == [
+        (signal, 0.0) for signal in CODONS
+    ]
+    for name, given in (("before", genes / "genes"), ("after", tmp_path / "more")):
+        assert _run("scan", given, case / "sim/genomes/a.fa", "--organism", "a", "--contigs",
+                    "chr1", "-o", tmp_path / f"{name}.bed") == 0  # fmt: skip
+    for signal in load_model(genes / "genes").site_models:
+        before, after = (_rows(tmp_path / f"{name}.{signal}.bed") for name in ("before", "after"))
+        assert [row[:3] for row in before] == [row[:3] for row in after]
+        p, q = (np.array([float(row[7]) for row in own]) for own in (before, after))
+        assert_allclose(p, q, atol=1e-4)
