@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,14 +42,16 @@ class PairedFinder:
         number to write, best first.
     introns : float, optional
         Report introns of at least this probability, too. Default: none.
+    signals : sequence of str, optional
+        Signals to report. Default: all that have models.
 
     Attributes
     ----------
     length, window, nearest, farthest, margin, block : int
         See :class:`seqmtl.scan.blocks.Finder`.
     finders : tuple of SiteFinder
-        What describes donors, acceptors and edges of genes with models, whose scores are the
-        log-odds of the posterior probability.
+        What describes the signals to report, whose scores are the log-odds of the posterior
+        probability.
     """
 
     length, nearest, farthest = 1, 0, 0
@@ -61,6 +64,7 @@ class PairedFinder:
         strands: str = "both",
         filters: SiteFilters | None = None,
         introns: float | None = None,
+        signals: Sequence[str] | None = None,
     ) -> None:
         self.filters = SiteFilters() if filters is None else filters
         self.strands, self.least_intron = strands, introns
@@ -68,7 +72,9 @@ class PairedFinder:
         self._ends = [finder_of(own, organism) for own in (model.donor, model.acceptor)]
         self._edges = edge_finders(self.layer, model.edges, organism)
         found = [*self._ends, *(own.finder for own in self._edges if own.finder)]
-        self.finders = tuple(map(_of_posteriors, found))
+        self.finders = tuple(
+            _of_posteriors(own) for own in found if signals is None or own.signal in signals
+        )
         self.site_lengths = [own.scanner.site_length for own in found]
         windows = [own.length for own in found]
         self.window = min(windows)

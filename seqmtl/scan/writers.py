@@ -181,10 +181,7 @@ def _files(
         yield from _files(f"{output}.bw", "bigwig", strands, signals)
         return
     for number, signal in enumerate(signals):
-        is_together, taken = SINKS[file_format].is_together, SINKS[file_format].signals
-        if len(signals) > 1 and is_together and taken and signal not in taken:
-            continue  # splice scores have no edges of genes
-        is_own = len(signals) > 1 and not is_together
+        is_own = len(signals) > 1 and not SINKS[file_format].is_together
         path = inserted(output, signal) if is_own else output
         if file_format != "bigwig" or strands != "both":
             yield path, number, strands
@@ -242,8 +239,8 @@ def check_seekable(output: str, file_format: str, n_signals: int = 1) -> None:
         raise UsageError("all writes several files; name them, such as FOLDER/sites")
     if is_stream and n_signals > 1 and not SINKS[file_format].is_together:
         raise UsageError(
-            f"{file_format} has a file for donors and one for acceptors, so it cannot be written "
-            "to standard output; name a file, or choose spsc or introns"
+            f"{file_format} has a file for each of {n_signals} signals, so it cannot be written to "
+            "standard output; name a file, or choose spsc or introns"
         )
     if file_format == "bigwig" and is_stream:
         raise UsageError("bigWig cannot be written to standard output; name a file")

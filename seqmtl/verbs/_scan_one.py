@@ -33,7 +33,7 @@ from seqmtl.models.site import Site
 from seqmtl.pairs import PairedFinder
 from seqmtl.scan import Recovery, ScanSummary, SiteFilters, Track, write_scan
 from seqmtl.scan.finder import finder_of
-from seqmtl.scan.writers import check_seekable, guess_format, inserted, output_paths
+from seqmtl.scan.writers import SINKS, check_seekable, guess_format, inserted, output_paths
 from seqmtl.sequences.genome import unknown_contig
 from seqmtl.verbs._scan_options import ScanOptions
 from seqmtl.verbs._scoring import in_place, place_unlabelled, tell_doubts
@@ -157,10 +157,13 @@ class Plan:
             self.request = request.changed(min_probability=_LEAST_PROBABILITY)
 
     def signals(self, organism: str) -> tuple[str, ...]:
-        """Return the signals that have files of their own."""
+        """Return the signals to write: both ends of introns, and edges of genes with models."""
         if not self.is_paired:
             return ("",)
-        return ENDS if self.is_unlabelled else tuple(self.model.signals_of(organism))
+        is_of_introns = self.file_format != "all" and SINKS[self.file_format].is_together
+        if self.is_unlabelled or is_of_introns:
+            return ENDS
+        return tuple(self.model.signals_of(organism))
 
     def files(self, organism: str, output: str) -> list[str]:
         """Return the files of one of the outputs."""
@@ -286,7 +289,8 @@ def _finder(plan: Plan, organism: str, lengths: dict[str, int] | None) -> Any:
     options: dict[str, Any] = {"strands": request.strand, "filters": filters}
     if plan.is_paired:
         introns = request.min_probability if plan.file_format in _OF_PAIRS else None
-        return PairedFinder(plan.placed(), organism, introns=introns, **options)
+        signals = plan.signals(organism)
+        return PairedFinder(plan.placed(), organism, introns=introns, signals=signals, **options)
     return finder_of(
         model,
         organism,
@@ -397,9 +401,10 @@ def _finished(
         "organism": organism, "files": files, **vars(summary), "seconds": round(seconds, 3),
         "megabases_per_second": round(summary.n_bases / 1e6 / max(seconds, 1e-9), 3),
     }  # fmt: skip
+    names = " and ".join(filter(None, [", ".join(files[:-1]), files[-1]]))
     logger.info(
         "%s: %s: %d contigs, %d positions scored, %s written in %.1f s (%.1f Mb/s)",
-        " and ".join(files), organism, summary.n_contigs, summary.n_scored,
+        names, organism, summary.n_contigs, summary.n_scored,
         _counts(summary, file_format), seconds, result["megabases_per_second"],
         extra={"fields": result},
     )  # fmt: skip

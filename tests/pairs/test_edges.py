@@ -85,8 +85,11 @@ def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes
     assert _run("evaluate", genes / "genes", case / "donors", case / "acceptors",
                 "--bootstrap", 0) == 0  # fmt: skip
     command = ("scan", genes / "genes", case / "sim/genomes/a.fa", "--organism", "a")
-    assert _run(*command, "-o", genes / "x.spsc") == 0
+    assert _run(*command, "-o", genes / "x.spsc", "--json", genes / "x.json") == 0
     assert {row[3] for row in _rows(genes / "x.spsc")} == {"D", "A"}
+    assert _run(*command, "-o", genes / "a.bed") == 0
+    n_sites = sum(len(_rows(genes / f"a.{end}.bed")) for end in ENDS)  # edges are not counted
+    assert json.loads((genes / "x.json").read_text())["scans"][0]["n_candidates"] == n_sites
 
 
 def test_models_of_edges_are_in_the_file_and_in_words(case, genes, seqmtl):

@@ -258,7 +258,7 @@ def test_what_a_paired_scan_cannot_do(case, capsys, tmp_path):
     for words, message in (
         ((case / "splice", "--top", 5, "-o", tmp_path / "x"), "--top takes the best introns of"),
         ((case / "splice", "--threshold", 0, "-o", tmp_path / "x"), "--threshold is not for a m"),
-        ((case / "splice", "-o", "-"), "has a file for donors and one for acceptors"),
+        ((case / "splice", "-o", "-"), "has a file for each of 2 signals"),
         ((case / "donor", "--format", "introns", "-o", tmp_path / "x"), "introns need a model of"),
     ):
         assert _run("scan", words[0], genome, "--organism", "a", *words[1:]) == 2
