@@ -39,6 +39,10 @@ class Edge(NamedTuple):
         """Whether it is found by a model of its signal, and not as any codon."""
         return self.scale > 0
 
+    def __str__(self) -> str:
+        weight = f"{self.scale:.2f} s {self.shift:+.2f}" if self.has_model else f"{self.shift:.2f}"
+        return f"{self.signal} {weight}"
+
 
 class PairLayer(NamedTuple):
     """The layer above the sites of one organism; see :mod:`seqmtl.pairs.chain`.

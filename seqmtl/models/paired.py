@@ -172,10 +172,12 @@ class PairedModel(Model):
         return {"donor": self.donor, "acceptor": self.acceptor, **self.edges}
 
     def _pictures(self) -> list[str]:
-        head = ["organism", "shortest intron", "longest", "introns", "coding bases"]
+        head = ["organism", "shortest intron", "longest", "introns", "coding bases", "models"]
         keys = ("shortest", "longest", "n_introns", "n_coding")
-        facts = self.layer_facts()
-        rows = [[name, *(f"{own[key]:,}" for key in keys)] for name, own in facts.items()]
+        rows = [
+            [name, *(f"{own[key]:,}" for key in keys), ", ".join(self.signals_of(name))]
+            for name, own in self.layer_facts().items()
+        ]
         return [table(head, rows, "What the layer above donors and acceptors is from")]
 
     def describe(self) -> dict[str, Any]:
@@ -198,7 +200,8 @@ class PairedModel(Model):
                 f"({layer.n_introns:,} {'called' if name in called else 'annotated'}), "
                 f"{layer.n_coding:,} coding bases, scale {layer.scale:.2f}, shift "
                 f"{layer.shift:.2f}, in coding sequence {layer.coding_shift:.2f}, content "
-                f"{layer.coding_scale:.2f}, switch {layer.switch:.2f} "
+                f"{layer.coding_scale:.2f}, switch {layer.switch:.2f}"
+                f"{''.join(f', {edge}' for edge in layer.edges)} "
                 f"({layer.n_sites:,} held-out sites)"
             )
         for name, facts in called.items():
@@ -209,7 +212,10 @@ class PairedModel(Model):
             lines += [round_line(k, own) for k, own in enumerate(facts["rounds"])]
             lines += [*expectation(facts), *(f"doubt: {own}" for own in facts.get("doubts", []))]
         for signal, model in self.site_models.items():
-            lines += ["", *model.text(f"the {signal}s of {file}")]
+            lines += [
+                "",
+                *model.text(f"the {signal} sites of {file}" if file else f"{signal} sites"),
+            ]
         return lines
 
     def layer_facts(self) -> dict[str, dict[str, Any]]:

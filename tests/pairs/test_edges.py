@@ -99,7 +99,11 @@ def test_models_of_edges_are_in_the_file_and_in_words(case, genes, seqmtl):
     assert list(first.site_models) == [*ENDS, "start", "stop", "polya"]
     assert [edge.signal for edge in first.layer["b"].edges] == list(CODONS)
     told = seqmtl(f"info {genes / 'genes'}").out
-    assert all(f"the {signal}s of" in told for signal in first.site_models)
+    assert all(f"the {signal} sites of" in told for signal in first.site_models)
+    edges = first.layer["a"].edges
+    assert f", start {edges[0].scale:.2f} s {edges[0].shift:+.2f}, stop " in told
+    assert f", start {first.layer['b'].edges[0].shift:.2f}, stop " in told
+    assert "<td>donor, acceptor, start, stop, polya</td>" in first._repr_html_()
     facts = json.loads(seqmtl(f"info {genes / 'genes'} --json").out)
     assert (facts["start"]["tasks"], facts["stop"]["tasks"]) == (["a"], ["a", "b"])
     written = seqmtl(f"scan {genes / 'genes'} {case}/sim/genomes/a.fa --organism a --format all "
