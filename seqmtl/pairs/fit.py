@@ -38,8 +38,9 @@ class _Number(NamedTuple):
 
 
 _SCALE = _Number(-0.1, np.log(0.05), np.log(5.0), 0.2)  # of log-odds, as a logarithm
-#: The numbers of every layer. Others are the log of a scale of an edge with a model, the shift of
-#: a tss or polya, and the switch between transcripts and what is between genes.
+#: The numbers of a layer without models of edges. Of those with one, scale (as a logarithm) and
+#: shift take the place of the weight of any start or stop codon; models of ends of transcripts
+#: bring the switch between these and what is between genes.
 NUMBERS = {
     "scale": _SCALE,
     "shift": _Number(-1.6, -25.0, 25.0, 1.0),
@@ -98,7 +99,9 @@ class _Task(NamedTuple):
             values[name] + scale * self.offset for name in ("shift", "coding shift")
         )
         edges = tuple(
-            Edge(kind, np.exp(values[_scale_of(kind)]) if has_model else 0.0, values[kind], least)
+            Edge(kind, float(np.exp(values[f"{kind} scale"])), values[f"{kind} shift"], least)
+            if has_model
+            else Edge(kind, 0.0, values[kind], least)
             for kind, (has_model, least) in self.edges.items()
         )
         has_transcripts = any(kind in _OF_TRANSCRIPTS for kind in self.edges)
@@ -111,18 +114,18 @@ class _Task(NamedTuple):
         )  # fmt: skip
 
 
-def _scale_of(kind: str) -> str:
-    """Return the name of the number that is the scale of an edge."""
-    return f"scale of {kind}"
-
-
-def _numbers(edges: Iterable[str]) -> dict[str, _Number]:
-    """Return the numbers of a layer with models of these edges."""
-    edges = [*edges]
-    found = NUMBERS | {_scale_of(kind): _SCALE for kind in edges}
-    found |= {kind: _SHIFT_OF_EDGE for kind in edges}
-    is_of_transcripts = any(kind in _OF_TRANSCRIPTS for kind in edges)
-    return found | ({"transcripts": _SWITCH_OF_TRANSCRIPTS} if is_of_transcripts else {})
+def _numbers(tasks: Iterable[_Task]) -> dict[str, _Number]:
+    """Return the numbers of the layers of these organisms."""
+    every = {(kind, has_model) for task in tasks for kind, (has_model, _) in task.edges.items()}
+    found = {name: own for name, own in NUMBERS.items() if name not in CODONS}
+    for kind in EDGES:
+        if (kind, False) in every:
+            found[kind] = NUMBERS[kind]
+        if (kind, True) in every:
+            found |= {f"{kind} scale": _SCALE, f"{kind} shift": _SHIFT_OF_EDGE}
+    if any(kind in _OF_TRANSCRIPTS for kind, _ in every):
+        found["transcripts"] = _SWITCH_OF_TRANSCRIPTS
+    return found
 
 
 def fit_layer(
@@ -205,7 +208,7 @@ def fit_layer(
     }  # fmt: skip
     if not any(task.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
-    values = _fit(tasks, _numbers(edges))
+    values = _fit(tasks)
     return {name: _moved(task.layer(values[name]), task.denser) for name, task in tasks.items()}
 
 
@@ -256,7 +259,7 @@ def _read_task(
         (_least(pieces, ENDS[0], _LOST), _least(pieces, ENDS[1], _LOST)),
         {own.signal: (own.finder is not None, own.least) for own in edge_finders},
     )  # fmt: skip
-    layer = found.layer({name: own.start for name, own in _numbers(edges).items()})
+    layer = found.layer({name: own.start for name, own in _numbers([found]).items()})
     return found._replace(pieces=[piece.take(promising(piece, layer)) for piece in pieces])
 
 
@@ -290,11 +293,11 @@ def log_likelihood(pieces: Sequence[Sites], layer: PairLayer) -> float:
     return total
 
 
-def _fit(tasks: Mapping[str, _Task], numbers: Mapping[str, _Number]) -> dict[str, Values]:
+def _fit(tasks: Mapping[str, _Task]) -> dict[str, Values]:
     """Return the values of each organism: first the shared ones, then its deviation from them."""
     from scipy.optimize import minimize
 
-    used = [task for task in tasks.values() if task.n_sites]
+    used, numbers = [task for task in tasks.values() if task.n_sites], _numbers(tasks.values())
     start, low, high, spread = np.array([*numbers.values()]).T
 
     def loss(values: NDArray[np.float64], task: _Task) -> float:

@@ -121,8 +121,14 @@ def test_what_is_no_edge_is_refused(case, genes, seqmtl):
     told = seqmtl(f"{pair} --edge {genes}/start --edge {genes}/start", code=2).err
     assert "is a second model of start sites" in told
     assert not (genes / "x").exists()
-    told = seqmtl(f"{pair} --edge {genes}/polya --split test").err
+    told = seqmtl(f"{pair} --edge {genes}/start --json {genes}/x.json").err
     assert "has no b, so its edges are not used there" in told
+    # and so start codons of b weigh about what they do without models
+    alone, beside = (
+        json.loads(path.read_text())["tasks"]["b"]["edges"][0]["shift"]
+        for path in (case / "splice.json", genes / "x.json")
+    )
+    assert beside == pytest.approx(alone, abs=0.2)
     header, arrays = read_arrays(genes / "start")
     renamed = json.loads(json.dumps(header).replace('"a"', '"z"'))
     write_arrays(genes / "of_z", renamed, arrays)
