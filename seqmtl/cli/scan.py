@@ -30,11 +30,11 @@ share no two letters. bedGraph and bigWig put the value at the first base of tha
 takes the larger value of both strands. Files ending in .gz are bgzipped and indexed (.tbi).
 
 A model of seqmtl pair reports donors and acceptors, with probabilities given their partners: as
-OUT.donor.bed and OUT.acceptor.bed, or in one file for spsc; the score is the log-odds of the
-probability. --format introns writes the introns of at least --min-probability (default: .1), with
-the probabilities of the intron, its donor and its acceptor. Filters choose what is written: the
-model sees all candidates. An intron is in a region if it starts there, and soft-masked if one of
-its sites is.
+OUT.donor.bed and OUT.acceptor.bed (and OUT.start.bed and so on, of pair --edge), or in one file for
+spsc; the score is the log-odds of the probability. --format introns writes the introns of at least
+--min-probability (default: .1), with the probabilities of the intron, its donor and its acceptor.
+Filters choose what is written: the model sees all candidates. An intron is in a region if it starts
+there, and soft-masked if one of its sites is.
 
 An interrupted scan leaves OUT.partial and a journal; repeat the command with --resume to go on.
 
