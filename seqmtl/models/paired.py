@@ -90,7 +90,7 @@ _HEADER = record(
 
 @dataclass(repr=False)
 class PairedModel(Model):
-    """A model of both ends of introns.
+    """A model of both ends of introns, and of edges of genes.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Candidates of both signals in regions that two datasets share, piece by piece, with labels."""
+"""Candidates of all signals: in regions that two datasets share, piece by piece, with labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find donors, acceptors and introns in parts of a contig, in sight of what surrounds them."""
+"""Find sites and introns in parts of a contig, in sight of what surrounds them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LISTED = 1e-4  # least probability of an intron that is reported
 
 
 class PairedFinder:
-    """Scans contigs in blocks for both signals of one organism.
+    """Scans contigs in blocks for the signals of one organism.
 
     The chain sees the candidates of both strands in a margin on either side of a block, of four
     times the length that 99.5 % of the introns do not exceed, and from 10,000 to 200,000 bases;

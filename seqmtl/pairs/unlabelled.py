@@ -11,7 +11,7 @@ s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
 At first weights of the site models are means of the relatives', each counting a_t, and so are the
 distributions of the lengths of introns, those of few introns less; coding content is that of the
 open reading frames of the genome itself, without the stretches that are as full of them as
-bacterial contigs, and the five values of the layer are those that all organisms are near. The chain
+bacterial contigs, and the layer's other values are those that all organisms are near. The chain
 takes ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at .003 and becomes the mean posterior.
 
 Then (:meth:`Unlabelled.train`) come rounds. A candidate of posterior p, of .3 or more, is a site of
