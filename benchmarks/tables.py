@@ -136,7 +136,7 @@ def origin(name: str) -> str:
         command = f"python benchmarks/{command}"
     version = f"{result['seqmtl']}, {result['date']}"
     if result.get("transcribed"):
-        how = f"measured with an earlier version, {version}"
+        how = f"put down from what it printed, seqmtl {version}"
     else:
         how = f"seqmtl {version}, {result['machine']}, load {result['load'][0]:.0f}"
     return f"*`{name}.json`: `{command}`; {how}.*\n"

@@ -86,6 +86,8 @@ _LEAST_TRIED = 2e5  # and of each at least
 _NEAR = 8  # bases on either side of a site by which copies of a repeat are told
 _FEWEST = 50  # calls to train on; yeast has 5, genomes that gain from it 33 or more,
 _FEWEST_PER_MB = 5.0  # or so many in a million bases,
+_FALSE = 3.0  # false calls for each in the genome read backwards, at worst; yeast has so many
+_MOST_BACKWARDS = 0.3  # calls there for each call, beyond which a round is left out; mammals: .2
 _LEAST_SITES = 4  # and never fewer than these, outside each fold
 _MOST_ROUNDS = 10
 _GAIN = 0.01  # least growth of the expected number of sites, less those backwards, in a round
@@ -276,7 +278,7 @@ class Unlabelled:
     def is_enough(self) -> bool:
         """Whether there are calls enough to train on, beside what is known.
 
-        Calls count less those that the genome read backwards would have.
+        Calls count less three times those that the genome read backwards would have.
         """
         least = max(min(_FEWEST, _FEWEST_PER_MB * self.sample.size / 1e6) / FOLDS, _LEAST_SITES)
         for fold in range(FOLDS):
@@ -286,7 +288,7 @@ class Unlabelled:
             )
             sure = sure.take(_first_copies(self.sample.codes, sure))
             n = min(np.bincount(sure["signals"], minlength=2))
-            if n * (1 - self.rounds[-1].backwards) < least:
+            if n * (1 - _FALSE * self.rounds[-1].backwards) < least:
                 return False
         return True
 
@@ -313,7 +315,8 @@ class Unlabelled:
             self.weighed = self._settle()
             found = self._told(before, float(np.mean(moved)))
             last = self.rounds[-1].net
-            if found.net < last and not self._is_alone:
+            is_worse = found.net < last or found.backwards > _MOST_BACKWARDS
+            if is_worse and not self._is_alone:
                 self.state, self._candidates, self.weighed = *old, before
                 logger.info(
                     "%s: another round finds fewer introns, or more of them in the genome read "

@@ -41,6 +41,21 @@ def _calls(model, path, least):
     }
 
 
+def test_rounds_neither_begin_nor_go_on_where_too_much_is_found_backwards(new, monkeypatch):
+    own = Unlabelled(
+        load_model(new / "pair.seqmtl"), "c", sample_genome(new / "sim/genomes/c.fa", PADDING)
+    )
+    assert own.is_enough
+    told, first = [], own.rounds[0]
+    own.rounds[0] = first._replace(backwards=0.33)
+    assert not own.is_enough
+    own.rounds[0] = first
+    monkeypatch.setattr(own, "_backwards", lambda: 1e6)
+    own.train(told.append, 2)
+    assert told == []
+    assert own.rounds == [first]
+
+
 def _range_told(model):
     """Return how many of the calls may be right."""
     return tuple(model.training["unlabelled"]["c"]["right"])
