@@ -114,9 +114,7 @@ class _State:
     def layer(self, ceiling: float = 1.0) -> PairLayer:
         """Return the layer above the site models."""
         scale = float(np.exp(START["scale"]))
-        offset = sum(
-            0.5 * _logit(p) - own for p, own in zip(self.shares, self.assumed, strict=True)
-        )
+        offset = sum(0.5 * _logit(p) - q for p, q in zip(self.shares, self.assumed, strict=True))
         return PairLayer(
             scale, START["shift"] + scale * offset, START["coding shift"] + scale * offset,
             START["switch"], START["coding scale"], self.lengths.shortest, self.lengths.introns,
@@ -435,9 +433,8 @@ class Unlabelled:
     def paired(self) -> PairedModel:
         """Return the paired model with the organism."""
         real = max(1 - self.rounds[-1].backwards, _LEAST)  # the others are there by chance
-        donors, acceptors = self.state.shares
-        shares = donors * real, acceptors * real
-        layer = replace(self.state, shares=shares).layer(CEILING)
+        donors, acceptors = (share * real for share in self.state.shares)
+        layer = replace(self.state, shares=(donors, acceptors)).layer(CEILING)
         case = "few" if self._is_alone or not self.is_enough else "placed"
         case = "rounds" if len(self.rounds) > 1 and not self._is_alone else case
         facts = {
