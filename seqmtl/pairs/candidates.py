@@ -113,7 +113,8 @@ def find_edges(
     Those without a model are all codons of their kind, and have log-odds of 0. Columns of `like`
     that they lack are 0.
     """
-    begin, end = max(begin, piece.start), min(end, piece.start + piece.codes.size)
+    begin = max(begin, piece.start)
+    end = max(begin, min(end, piece.start + piece.codes.size))
     found, codons = {}, None
     for edge in edges:
         if edge.finder is not None:

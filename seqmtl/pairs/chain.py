@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.models.pair_layer import EDGES, ENDS, PairLayer
+from seqmtl.models.site import SIGNALS as WORDS
 from seqmtl.pairs._chain_kernels import INTRON_END, list_exons, list_introns, sum_parses
 from seqmtl.pairs._coding_kernels import sum_content
 from seqmtl.sequences.sites import Sites
@@ -48,7 +49,7 @@ _LEAST_CONTEXT, _MOST_CONTEXT = 3_000, 50_000  # bases
 _SPACE = 1_000  # pairs that are listed at once
 #: Signals of a chain by number; an odd one ends what the one before begins.
 SIGNALS = ENDS + EDGES
-_LENGTHS = {"donor": 2, "acceptor": 2, "start": 3, "stop": 3, "tss": 1, "polya": 1}  # bases
+_LENGTHS = {signal: len(WORDS[signal].partition(",")[0]) or 1 for signal in SIGNALS}  # bases
 _NONE = np.empty((0, 2), dtype=np.int64), np.empty(0)  # pairs of sites, and values
 
 

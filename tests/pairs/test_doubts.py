@@ -42,4 +42,4 @@ def test_each_doubt_is_told_where_there_are_calls(change, message):
 
 def test_another_composition_is_told():
     (found,) = find_doubts(_sample(0.6), GOOD, PRIOR, False)
-    assert found.startswith("60% of its bases are G or C, 19% to 44% in the genomes tested")
+    assert found.startswith("60% of its bases are G or C, 19% to 51% in the genomes tested")

@@ -52,7 +52,7 @@ def test_codons_are_those_in_the_letters(case):
     edges = edge_finders(load_model(case / "splice").layer_of("a"), {}, "a")
     like = Sites(np.zeros(0, np.int64), np.zeros(0, bool), {"log_odds": np.zeros(0, np.float32)})
     assert [edge.signal for edge in edges] == ["start", "stop"]
-    for begin, end in ((-50, 5_000), (1_200, 1_300), (1_500, 1_500)):
+    for begin, end in ((-50, 5_000), (1_200, 1_300), (1_500, 1_500), (200, 900), (4_100, 5_000)):
         found = find_edges(edges, ContigPiece("c", 1_000, codes, True), begin, end, like)
         for signal, own in found.items():
             expected = codons(codes, signal)
