@@ -191,7 +191,8 @@ class PairedModel(Model):
 
     def text(self, file: str) -> list[str]:
         """Return a readable summary of the model, line by line; `file` is the name to show."""
-        lines = [f"paired model   {file}", "donors and acceptors, seen together"]
+        edges = f", with models of {', '.join(self.edges)} sites" if self.edges else ""
+        lines = [f"paired model   {file}", f"donors and acceptors, seen together{edges}"]
         width = max(len(name) for name in self.tasks)
         called = self.training.get("unlabelled", {})
         for name, layer in self.layer.items():

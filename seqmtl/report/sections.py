@@ -151,9 +151,12 @@ def results(over: str, methods: Mapping[str, Mapping[str, Any]], best: str) -> M
     """
     first = next(iter(methods.values()))
     caption = f"Over {over}."
+    dots = "AUROC and AUPRC (genome). The scales do not begin at 0."
+    has_intervals = first["bootstrap"]["n_resamples"] > 0
     if len(methods) > 1:
-        caption = f"Over {over}; {BOLD}."
-    if first["bootstrap"]["n_resamples"]:
+        caption = f"Over {over}; {BOLD if has_intervals else 'bold leads its row'}."
+    if has_intervals:
+        dots = dots.replace(".", " with their intervals.", 1)
         caption += (
             f" Beside each value, the {100 * first['bootstrap']['confidence']:g}"
             f"\N{NO-BREAK SPACE}% interval of {first['bootstrap']['n_resamples']} bootstrap "
@@ -163,8 +166,7 @@ def results(over: str, methods: Mapping[str, Mapping[str, Any]], best: str) -> M
         title: metric_cells(methods, metric)
         for metric, title in (("auroc", "AUROC"), ("auprc_genome", "AUPRC (genome)"))
     }
-    title = "AUROC and AUPRC by organism and method with intervals"
-    dots = "AUROC and AUPRC (genome) with their intervals. The scales do not begin at 0."
+    title = "AUROC and AUPRC by organism and method"
     tasks = methods.get(best, {}).get("tasks", {})
     bins = reliability_rows(tasks)
     auroc, auprc = (_best_in_bold(title, cells, caption) for title, cells in tables.items())

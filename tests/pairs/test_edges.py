@@ -99,6 +99,7 @@ def test_models_of_edges_are_in_the_file_and_in_words(case, genes, seqmtl):
     assert list(first.site_models) == [*ENDS, "start", "stop", "polya"]
     assert [edge.signal for edge in first.layer["b"].edges] == list(CODONS)
     told = seqmtl(f"info {genes / 'genes'}").out
+    assert "seen together, with models of start, stop, polya sites" in told
     assert all(f"the {signal} sites of" in told for signal in first.site_models)
     edges = first.layer["a"].edges
     assert f", start {edges[0].scale:.2f} s {edges[0].shift:+.2f}, stop " in told

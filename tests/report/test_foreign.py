@@ -108,6 +108,11 @@ def test_an_evaluation_in_pairs_is_shown(folder):
     for cells, end in ((("alone", "0.300"), "7</td><td>6.5"), (("paired", "0.800"), "1,234.5")):
         start = page.index(row.format(*cells))
         assert end in page[start:].split("</tr>")[0]
+    texts = ("AUPRC (genome) with their intervals", "less than an interval", "200 bootstrap")
+    assert all(text in page for text in texts)
+    alone = json.dumps(_PAIRED).replace('"n_resamples": 200', '"n_resamples": 0')
+    (folder / "pairs.json").write_text(alone)
+    assert not any(text in _page(folder)[1] for text in texts)
     assert page.count("<h3>splice acceptors</h3>") == 1
     for interval in ([0.1], [0.1, 0.2, 0.3], ["a", "b"]):
         changed = json.loads(json.dumps(_PAIRED))
