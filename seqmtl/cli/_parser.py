@@ -10,6 +10,8 @@ from difflib import get_close_matches
 from itertools import takewhile
 from typing import Any, NoReturn
 
+from seqmtl.cli import _removed
+
 _ALIKE = 0.6  # least similarity of two spellings
 
 
@@ -32,6 +34,9 @@ class Parser(argparse.ArgumentParser):
         for word in takewhile(lambda word: word != "--", own):
             name = word.partition("=")[0]
             if name.startswith("--") and name not in self._option_string_actions:
+                replacement = _removed.replacement_of_option(self.prog.partition(" ")[2], name)
+                if replacement:
+                    self.error(f"{name} was removed: {replacement}")
                 known = [flag for flag in self._option_string_actions if flag.startswith("--")]
                 self.error(f"there is no option {name}{did_you_mean(name, known)}")
         return super().parse_known_args(args, namespace)
@@ -41,6 +46,8 @@ class Parser(argparse.ArgumentParser):
             return
         meant = did_you_mean(str(value), action.choices)
         if isinstance(action, argparse._SubParsersAction):
+            if value in _removed.COMMANDS:
+                self.error(f"{value} was removed: {_removed.COMMANDS[value]}")
             self.error(f"there is no command {value!r}{meant or '; seqmtl lists them'}")
         choices = ", ".join(map(str, action.choices))
         raise argparse.ArgumentError(action, f"must be one of {choices}, got {value!r}{meant}")

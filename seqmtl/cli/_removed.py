@@ -1,0 +1,18 @@
+"""What was a command or an option once, and what does the same today.
+
+A script that was written for an earlier version gets exit code 2 and one line that names the
+replacement. An entry stays for as long as such scripts may be around.
+"""
+
+from __future__ import annotations
+
+#: Commands that were removed: what to use instead.
+COMMANDS: dict[str, str] = {}
+
+#: Options that were removed, by command: what to use instead.
+OPTIONS: dict[str, dict[str, str]] = {}
+
+
+def replacement_of_option(command: str, option: str) -> str | None:
+    """Return what replaces an option, such as ``--genomes`` of ``scan``; None if it never was."""
+    return OPTIONS.get(command, {}).get(option)
