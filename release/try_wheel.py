@@ -18,7 +18,6 @@ def main() -> None:
     for command in (
         "--version",
         "help annotate",
-        "completion bash",
         "info starter:splice",
         "similarity --tree metazoa --organisms human,mouse",
         f"scan starter:donor {genome} --like Diptera --top 20 -o donors.bed",

@@ -7,7 +7,9 @@ replacement. An entry stays for as long as such scripts may be around.
 from __future__ import annotations
 
 #: Commands that were removed: what to use instead.
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "completion": "nothing replaces it; shells complete file names as before",
+}
 
 #: Options that were removed, by command: what to use instead.
 OPTIONS: dict[str, dict[str, str]] = {}

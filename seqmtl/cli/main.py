@@ -44,7 +44,7 @@ GROUPS = {
     "models of your own, from annotated genomes": "dataset train calibrate evaluate pair adapt",
     "with any model": "predict variants explain info report",
     "organisms, methods and tables": "similarity compare train_table",
-    "to begin with": "demo simulate completion",
+    "to begin with": "demo simulate",
 }
 
 _DESCRIPTION = """\

@@ -1,4 +1,4 @@
-"""The commands as a list, near misses, wrong values, completion: what is typed before a run."""
+"""The commands as a list, near misses, wrong values: what is typed before a run."""
 
 import re
 import subprocess
@@ -47,7 +47,6 @@ def test_help_is_a_command_too(seqmtl):
         ("train d -o", "train: error: -o: expected one argument (seqmtl help train)\n"),
         ("train d --output", "train: error: --output: expected one argument"),
         ("scan m g -o x --top 0", "scan: error: --top must be an integer of at least 1, got 0 ("),
-        ("completion tcsh", "SHELL must be one of bash, zsh, fish, got 'tcsh'"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_line_with_what_was_meant(command, message, seqmtl):
@@ -86,35 +85,6 @@ def test_wrong_values_that_show_in_the_run_are_named_as_typed(tmp_path, seqmtl):
 def test_near_misses_are_alike():
     assert did_you_mean("calibrat", ["calibrate", "simulate"]) == "; did you mean 'calibrate'?"
     assert did_you_mean("q", ["calibrate"]) == ""
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_can_complete_commands_and_options(shell, seqmtl):
-    script = seqmtl(f"completion {shell}").out
-    for name, parser in parsers_of(build_parser()).items():
-        assert name in script
-        options = [flag for action in parser._actions for flag in action.option_strings]
-        assert all(flag.lstrip("-") in script for flag in options)
-
-
-def test_bash_completes(tmp_path, seqmtl):
-    script = tmp_path / "seqmtl.bash"
-    script.write_text(seqmtl("completion bash").out)
-    (tmp_path / "genome.fa").touch()
-
-    def completed(*words):
-        typed = " ".join(("seqmtl", *(repr(word) for word in words)))
-        call = (
-            f"source {script}; cd {tmp_path}; COMP_WORDS=({typed}); COMP_CWORD={len(words)}; "
-            f"_shtab_seqmtl seqmtl '{words[-1]}' x; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-        )
-        done = subprocess.run(["bash", "-c", call], capture_output=True, text=True, check=False)
-        return done.stdout.split()
-
-    assert completed("sca") == ["scan"]
-    assert completed("scan", "--min-p") == ["--min-probability"]
-    assert completed("adapt", "--at-end", "p") == ["pad"]
-    assert "genome.fa" in completed("scan", "m", "gen")
 
 
 def test_neither_help_nor_version_needs_numpy():
