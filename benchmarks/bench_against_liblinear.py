@@ -82,13 +82,15 @@ def main() -> None:
         for tol in args.tol:
             out = f"{folder}/{tol}.seqmtl"
             sides[f"seqmtl, gap {tol:g}"] = (
-                [sys.executable, "-c", SEQMTL, *common, str(tol), out], out,
-            )  # fmt: skip
+                [sys.executable, "-c", SEQMTL, *common, str(tol), out],
+                out,
+            )
         for tol in args.liblinear_tol:
             out = f"{folder}/{tol}.npz"
             sides[f"LinearSVC, tol {tol:g}"] = (
-                [sys.executable, "-c", LIBLINEAR, *common, str(tol), out], out,
-            )  # fmt: skip
+                [sys.executable, "-c", LIBLINEAR, *common, str(tol), out],
+                out,
+            )
         figures: dict[str, list[tuple[float, float, float]]] = {name: [] for name in sides}
         for run in range(args.runs + 1):
             for name, (command, _) in sides.items():

@@ -52,9 +52,22 @@ def main() -> None:
         started = time.perf_counter()
         for model in (args.donor_model, args.acceptor_model):
             _call(
-                [sys.executable, "-m", "seqmtl", "scan", model, folder / "test.fa", "--organism",
-                 args.organism, "--threads", 1, "-q", "-o", folder / "scan.spsc"]
-            )  # fmt: skip
+                [
+                    sys.executable,
+                    "-m",
+                    "seqmtl",
+                    "scan",
+                    model,
+                    folder / "test.fa",
+                    "--organism",
+                    args.organism,
+                    "--threads",
+                    1,
+                    "-q",
+                    "-o",
+                    folder / "scan.spsc",
+                ]
+            )
         seconds["seqmtl"] = time.perf_counter() - started
         paired = scan_paired(args.paired, args.organism, folder, seconds) if args.paired else {}
     rows = []
@@ -122,8 +135,20 @@ def scan_paired(
     model: str, organism: str, folder: Path, seconds: dict[str, float]
 ) -> dict[tuple[str, str, int, str], float]:
     """Return the log-odds of the posterior by letter, contig, start of the site, strand."""
-    command = [sys.executable, "-m", "seqmtl", "scan", model, folder / "test.fa", "--organism",
-               organism, "--threads", 1, "-q", "-o"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "seqmtl",
+        "scan",
+        model,
+        folder / "test.fa",
+        "--organism",
+        organism,
+        "--threads",
+        1,
+        "-q",
+        "-o",
+    ]
     started = time.perf_counter()
     _call([*command, folder / "pair.spsc"])
     seconds["paired"] = time.perf_counter() - started

@@ -50,8 +50,10 @@ class Running:
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
             [*COMMAND, *map(str, arguments)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.lines: list[str] = []
         self.cpu = self.wall = 0.0
         self.is_connected = threading.Event()
@@ -117,8 +119,10 @@ class Dask:
         command = [sys.executable, "-m", f"distributed.cli.dask_{role}", "--no-dashboard"]
         return subprocess.Popen(
             [*command, "--scheduler-file", str(self.file), *options],
-            cwd=self.file.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            cwd=self.file.parent,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
     def stop(self) -> None:
         """End all processes; workers end with the nanny that started them."""
@@ -288,9 +292,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--kills", type=int, default=20, help="runs of each kind")
     parser.add_argument(
-        "--killed", nargs="+", default=KILLED, choices=KILLED,
+        "--killed",
+        nargs="+",
+        default=KILLED,
+        choices=KILLED,
         help="a worker of compare or train, besides one of scan; the command; the scheduler",
-    )  # fmt: skip
+    )
     parser.add_argument("--few", type=int, default=4, help="genomes of runs that are killed")
     parser.add_argument("--windows", type=int, default=1000, help="per organism, for compare")
     with tempfile.TemporaryDirectory() as folder:

@@ -203,8 +203,11 @@ def main() -> None:
     group = np.array([own.group for own in variants])
     signal = np.array([own.signal for own in variants])
     single, both = (np.stack([own.changes for own in part]) for part in (alone, paired))
-    sizes = {"alone": single.max(axis=(0, 2)), "paired": both.max(axis=(0, 2)),
-             "exon": both[2].max(axis=1)}  # fmt: skip
+    sizes = {
+        "alone": single.max(axis=(0, 2)),
+        "paired": both.max(axis=(0, 2)),
+        "exon": both[2].max(axis=1),
+    }
     report_sizes(group, sizes)
     report_ranks(group, signal, single[..., 1], both[..., 1])
     exons = np.array([own.exon for own in variants])

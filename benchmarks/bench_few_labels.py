@@ -40,8 +40,9 @@ def main() -> None:
         command = ["compare", arguments.data, *options, "--methods", ",".join(METHODS)]
         subprocess.run(
             [sys.executable, "-m", "seqmtl", *map(str, command), "--json", str(out), "-q"],
-            check=True, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         found = json.loads(out.read_text())["methods"]
         for method, name in METHODS.items():
             tasks = found[method]["tasks"]

@@ -36,9 +36,20 @@ def main() -> None:
         for bits in arguments.bits:
             hashed = ["--hash-bits", str(bits)] if bits else []
             cpu, _, mb = measure(
-                [*seqmtl, "train", arguments.data, "--features", arguments.features, *hashed,
-                 *arguments.options.split(), "--threads", "1", "-o", str(model)]
-            )  # fmt: skip
+                [
+                    *seqmtl,
+                    "train",
+                    arguments.data,
+                    "--features",
+                    arguments.features,
+                    *hashed,
+                    *arguments.options.split(),
+                    "--threads",
+                    "1",
+                    "-o",
+                    str(model),
+                ]
+            )
             measure([*seqmtl, "evaluate", str(model), arguments.data, "--json", str(metrics)])
             tasks = json.loads(metrics.read_text())["tasks"]
             auprc = np.array([own["auprc_windows"] for own in tasks.values()])

@@ -47,8 +47,9 @@ def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("genomes", type=Path)
     parser.add_argument("--signal", default="donor", choices=("donor", "acceptor"))
-    parser.add_argument("--organisms", nargs="+",
-                        default=["c_elegans", "d_melanogaster", "a_thaliana"])  # fmt: skip
+    parser.add_argument(
+        "--organisms", nargs="+", default=["c_elegans", "d_melanogaster", "a_thaliana"]
+    )
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS, help="with annotation")
     parser.add_argument("--false", type=float, default=0.1)
@@ -102,8 +103,10 @@ def run_fold(fold: int, folder: Path, args: Any) -> dict[str, list[float]]:
                 path = folder / f"{name}.{way.replace(' ', '_')}.tab"
                 path.write_text("".join(star(lists[way])))
             key = "annotation" if way == "annotation" else "junctions"
-            lines.append(f'[organisms.{name}]\ngenome = "{fasta}"\n{key} = "{path}"\n'
-                         f"split = {{ test = {json.dumps(test)} }}\n")  # fmt: skip
+            lines.append(
+                f'[organisms.{name}]\ngenome = "{fasta}"\n{key} = "{path}"\n'
+                f"split = {{ test = {json.dumps(test)} }}\n"
+            )
     options = ["--selection", "none"] if args.no_selection else []
     result = {}
     for way, lines in ways.items():
@@ -115,8 +118,15 @@ def run_fold(fold: int, folder: Path, args: Any) -> dict[str, list[float]]:
         data = folder / way.replace(" ", "_")
         seqmtl("dataset", config, "-o", data)
         seqmtl("train", data, "-o", folder / "m.seqmtl", *options)
-        seqmtl("evaluate", folder / "m.seqmtl", folder / "annotation", "--bootstrap", 0,
-               "--json", folder / "e.json")  # fmt: skip
+        seqmtl(
+            "evaluate",
+            folder / "m.seqmtl",
+            folder / "annotation",
+            "--bootstrap",
+            0,
+            "--json",
+            folder / "e.json",
+        )
         rows = json.loads((folder / "e.json").read_text())["tasks"]
         result[way] = [rows[name]["auprc_genome"] for name in args.organisms]
     return result

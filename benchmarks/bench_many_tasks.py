@@ -72,10 +72,15 @@ def simulate_windows(tasks: int, n: int) -> tuple[Windows, Windows]:
 
     n_genes = 10 + round(GENES_PER_WINDOW * n)
     made = simulate(
-        balanced_tree(tasks), seed=SEED, n_chromosomes=2, n_windows=n, window=WINDOW,
-        n_genes=n_genes, chromosome_length=BASES_PER_GENE * (n_genes // 2 + 5),
+        balanced_tree(tasks),
+        seed=SEED,
+        n_chromosomes=2,
+        n_windows=n,
+        window=WINDOW,
+        n_genes=n_genes,
+        chromosome_length=BASES_PER_GENE * (n_genes // 2 + 5),
         decoys_per_site=DECOYS_PER_SITE,
-    )  # fmt: skip
+    )
     codes = [encode(genome.letters.tobytes()) for genome in made.genomes]
     bases = np.cumsum([0, *(own.size for own in codes)])
     found = []

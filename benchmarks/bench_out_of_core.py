@@ -87,9 +87,11 @@ def train_once(arguments: argparse.Namespace) -> None:
             disk = Disk(int(arguments.memory * 2**30), ask)
             _, solution = train(
                 Examples(store, store.labels, store.task_ids, store.task_names),
-                disk=disk, task_kernel=kernel, **options,
+                disk=disk,
+                task_kernel=kernel,
+                **options,
                 on_epoch=lambda _, now: print(vars(now), flush=True) if arguments.verbose else None,
-            )  # fmt: skip
+            )
             stored = trained - begun - simulated
         else:
             windows = concatenate(list(timed()))
@@ -98,11 +100,17 @@ def train_once(arguments: argparse.Namespace) -> None:
             site = find_site(windows)
             _, solution = train_windows(windows, task_kernel=kernel, site=site, **options)
     result = {
-        "train": time.process_time() - trained, "wall": time.perf_counter() - wall,
-        "store": stored, "simulate": simulated, "peak": peak_mib(), "gap": solution.gap,
-        "looks": len(solution.history), "primal": solution.primal, "moved": moved,
+        "train": time.process_time() - trained,
+        "wall": time.perf_counter() - wall,
+        "store": stored,
+        "simulate": simulated,
+        "peak": peak_mib(),
+        "gap": solution.gap,
+        "looks": len(solution.history),
+        "primal": solution.primal,
+        "moved": moved,
         "support": int((solution.alpha > 0).sum()),
-    }  # fmt: skip
+    }
     print(json.dumps(result))
 
 

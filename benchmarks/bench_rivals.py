@@ -146,8 +146,9 @@ def choose(
         return settings[0]
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(train.X, train.strata))
     parts = [(train.take(fit), train.take(held)) for fit, held in folds]
-    means = [np.mean([auroc(held, method(fit, held, *s)[0]) for fit, held in parts])
-             for s in settings]  # fmt: skip
+    means = [
+        np.mean([auroc(held, method(fit, held, *s)[0]) for fit, held in parts]) for s in settings
+    ]
     return settings[int(np.argmax(means))]
 
 
@@ -183,8 +184,11 @@ def main() -> None:
             seconds = (time.process_time() - started) / args.splits
             spread = np.std(found, ddof=1) if args.splits > 1 else 0.0
             gap = "none" if np.isnan(gaps).any() else f"{max(gaps):.0e}"
-            print(f"{share:5.0%}  {name:31} {np.mean(found):.4f} ± {spread:.4f} {gap:>12} "
-                  f"{seconds:8.2f}", flush=True)  # fmt: skip
+            print(
+                f"{share:5.0%}  {name:31} {np.mean(found):.4f} ± {spread:.4f} {gap:>12} "
+                f"{seconds:8.2f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

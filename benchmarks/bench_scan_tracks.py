@@ -28,8 +28,13 @@ from bench_scan import SimulatedGenome
 TREE = "(near:0.1,far:0.1);"
 SHARES = {"c1": 0.6, "c2": 0.25, "c3": 0.1, "c4": 0.05}
 LINE, PART = 60, 6_000_000
-SUFFIXES = {"bigwig": "bw", "bedgraph": "bedgraph.gz", "bed": "bed.gz", "gff3": "gff3.gz",
-            "spsc": "spsc"}  # fmt: skip
+SUFFIXES = {
+    "bigwig": "bw",
+    "bedgraph": "bedgraph.gz",
+    "bed": "bed.gz",
+    "gff3": "gff3.gz",
+    "spsc": "spsc",
+}
 
 
 def run(*command: object) -> tuple[float, int]:
@@ -59,8 +64,16 @@ def train(folder: Path, signal: str, arguments: argparse.Namespace) -> Path:
     """Train a model of two organisms on simulated windows."""
     data, model = folder / signal, folder / f"{signal}.seqmtl"
     run("simulate", "-o", data, "--tree", TREE, "--signal", signal, "--windows", 400)
-    run("train", data / "windows.tsv.gz", "--tree", data / "tree.nwk", "--window",
-        arguments.window, "-o", model)  # fmt: skip
+    run(
+        "train",
+        data / "windows.tsv.gz",
+        "--tree",
+        data / "tree.nwk",
+        "--window",
+        arguments.window,
+        "-o",
+        model,
+    )
     return model
 
 
@@ -74,9 +87,19 @@ def measure(folder: Path, model: Path, arguments: argparse.Namespace) -> None:
             for organism in ("near", "far"):
                 out = folder / f"out.{SUFFIXES[file_format]}"
                 seconds, peak = run(
-                    "scan", model, folder / "genome.fa", "--organism", organism, "-o", out,
-                    "--threads", arguments.threads, "--json", folder / "s.json", *options,
-                )  # fmt: skip
+                    "scan",
+                    model,
+                    folder / "genome.fa",
+                    "--organism",
+                    organism,
+                    "-o",
+                    out,
+                    "--threads",
+                    arguments.threads,
+                    "--json",
+                    folder / "s.json",
+                    *options,
+                )
                 summary = json.loads((folder / "s.json").read_text())
                 (scan,) = summary["scans"]
                 size = sum(os.path.getsize(name) for name in scan["files"]) / 2**20

@@ -36,10 +36,16 @@ def make_model(length: int, views: str | None) -> MultiTaskModel:
     features = PositionalKmers(views)
     shape = (features.n_features(length), 1)
     return MultiTaskModel(
-        features, length, ("fly",), TaskKernel(["fly"], np.eye(1), "none"),
-        rng.standard_normal(shape, dtype=np.float32), np.zeros(1), np.array([[-2.0, 0.0]]),
-        Site(length // 2 - 1, 2, "GT", "donor"), {},
-    )  # fmt: skip
+        features,
+        length,
+        ("fly",),
+        TaskKernel(["fly"], np.eye(1), "none"),
+        rng.standard_normal(shape, dtype=np.float32),
+        np.zeros(1),
+        np.array([[-2.0, 0.0]]),
+        Site(length // 2 - 1, 2, "GT", "donor"),
+        {},
+    )
 
 
 def write_variants(path: Path, genome: Genome, n: int, spacing: int | None) -> None:

@@ -149,8 +149,9 @@ def write(name: str, *, with_origin: bool) -> str:
         if not any(column):
             raise SystemExit(f"tables.toml, {name}: nothing below {head!r}; is a key wrong?")
     lines.insert(1, ["---"] * len(lines[0]))
-    text = "".join("|" + "".join(f" {cell} |" if cell else " |" for cell in line) + "\n"
-                   for line in lines)  # fmt: skip
+    text = "".join(
+        "|" + "".join(f" {cell} |" if cell else " |" for cell in line) + "\n" for line in lines
+    )
     if results and with_origin and SPECIFICATION.get(name, {}).get("origin", True):
         text += "\n" + "".join(map(origin, results))
     return text

@@ -30,8 +30,14 @@ def main() -> None:
         means, spread = ([row[key] for row in rows] for key in ("mean", "deviation"))
         left.errorbar(sizes, means, spread, color=COLOURS[method], marker="o", ms=3)
         above = min(final[method], above - 0.014)  # names do not overlap
-        left.annotate(method, (sizes[-1], above), (5, 0), textcoords="offset points",
-                      va="center", color=COLOURS[method])  # fmt: skip
+        left.annotate(
+            method,
+            (sizes[-1], above),
+            (5, 0),
+            textcoords="offset points",
+            va="center",
+            color=COLOURS[method],
+        )
     left.set(
         xscale="log", xlabel="labelled windows of each organism", ylabel="mean AUPRC (windows)"
     )

@@ -200,8 +200,9 @@ def tell_matches(pairs: Iterable[tuple[str, str]], where: str) -> None:
     if guessed:
         logger.warning(
             "%s in %s, by the initial of the genus; check that they are one organism",
-            ", ".join(guessed), where,
-        )  # fmt: skip
+            ", ".join(guessed),
+            where,
+        )
     if known or spelt:
         logger.info("%s in %s", ", ".join(known + [_shown(spelt)] * bool(spelt)), where)
 

@@ -124,9 +124,15 @@ class JobProgress:
         )
         logger.info(
             "%s, %s: %.1f s%s; %d of %d done, about %.0f s left",
-            name, kind, seconds, worker and f" by worker {worker}", len(every), self._n_jobs,
-            left / self._n_workers, extra={"fields": {"worker": worker} if worker else {}},
-        )  # fmt: skip
+            name,
+            kind,
+            seconds,
+            worker and f" by worker {worker}",
+            len(every),
+            self._n_jobs,
+            left / self._n_workers,
+            extra={"fields": {"worker": worker} if worker else {}},
+        )
 
 
 class ScanProgress(_Progress):

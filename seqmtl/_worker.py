@@ -54,9 +54,12 @@ class _Teller(logging.Handler):
         if record.thread != self._thread:
             return
         content = {
-            "name": record.name, "levelno": record.levelno, "msg": record.getMessage(),
-            "created": record.created, "fields": getattr(record, "fields", {}),
-        }  # fmt: skip
+            "name": record.name,
+            "levelno": record.levelno,
+            "msg": record.getMessage(),
+            "created": record.created,
+            "fields": getattr(record, "fields", {}),
+        }
         message = {"by": self._name, "record": json.dumps(content, default=str)}
         self._worker.log_event(self._topic, message)
 

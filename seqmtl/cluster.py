@@ -344,9 +344,11 @@ class _Run:
             if before is not None:
                 _log.warning(
                     "%s is done again, by worker %s: worker %s died",
-                    self._names.get(number), worker, before,
+                    self._names.get(number),
+                    worker,
+                    before,
                     extra={"fields": {"worker": worker}},
-                )  # fmt: skip
+                )
             return
         content = json.loads(message["record"])
         content["fields"]["worker"] = message["by"]

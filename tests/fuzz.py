@@ -40,11 +40,49 @@ SECONDS = 60  # of processor time; a try that takes longer hangs
 GOOD = ("clear error", "accepted")
 
 _POOL = (
-    b"\0", b"\xff", b"\t", b"\n", b"\r", b"\r\n", b" ", b"  ", b">", b"#", b"'", b'"', b",", b";",
-    b"(", b")", b"[", b":", b"-", b"+", b".", b"=", b"|", b"nan", b"inf", b"-inf", b"-1", b"0",
-    b"1e400", b"9" * 30, b"-" + b"9" * 30, b"0x10", b"\xc3\xa9", b"\xe2\x80\xae", b"\xef\xbb\xbf",
-    b"\x1b[31m", b"N", b"acgt", b"true", b"null", b"{}", b"a" * 300,
-)  # fmt: skip
+    b"\0",
+    b"\xff",
+    b"\t",
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b" ",
+    b"  ",
+    b">",
+    b"#",
+    b"'",
+    b'"',
+    b",",
+    b";",
+    b"(",
+    b")",
+    b"[",
+    b":",
+    b"-",
+    b"+",
+    b".",
+    b"=",
+    b"|",
+    b"nan",
+    b"inf",
+    b"-inf",
+    b"-1",
+    b"0",
+    b"1e400",
+    b"9" * 30,
+    b"-" + b"9" * 30,
+    b"0x10",
+    b"\xc3\xa9",
+    b"\xe2\x80\xae",
+    b"\xef\xbb\xbf",
+    b"\x1b[31m",
+    b"N",
+    b"acgt",
+    b"true",
+    b"null",
+    b"{}",
+    b"a" * 300,
+)
 _SEPARATORS = re.compile(rb"([\t,\n;=:() ])")
 
 
@@ -69,11 +107,17 @@ CASES = [
     Case("genome", "g.fa", "scan m.seqmtl g.fa --organism man -o out/t.bedgraph"),
     Case("genome", "g.fa", "scan m.seqmtl g.fa --organism man -o out/t.bw"),
     Case("genome, gzip", "g.fa.gz", "scan m.seqmtl g.fa.gz --organism man -o out/t.spsc"),
-    Case("index of a genome", "i.fa.fai",
-         "scan m.seqmtl i.fa --organism man --contigs chr2 -o out/t.bed"),
+    Case(
+        "index of a genome",
+        "i.fa.fai",
+        "scan m.seqmtl i.fa --organism man --contigs chr2 -o out/t.bed",
+    ),
     Case("regions", "r.bed", "scan m.seqmtl g.fa --organism man --regions r.bed -o out/t.gff3"),
-    Case("sites", "s.bed",
-         "predict m.seqmtl --genome man=g.fa --sites man=s.bed --split all -o out/s.tsv"),
+    Case(
+        "sites",
+        "s.bed",
+        "predict m.seqmtl --genome man=g.fa --sites man=s.bed --split all -o out/s.tsv",
+    ),
     Case("GFF3", "a.gff3", "dataset gff3.toml -o out/d"),
     Case("GTF", "a.gtf", "dataset gtf.toml -o out/d"),
     Case("BED12", "a.bed12", "dataset bed12.toml -o out/d"),
@@ -85,14 +129,24 @@ CASES = [
     Case("dataset", "d/regions.tsv", "evaluate m.seqmtl d --bootstrap 0 --json out/e.json"),
     Case("dataset", "d/sites.tsv", "evaluate m.seqmtl d --bootstrap 0 --json out/e.json"),
     Case("VCF", "v.vcf", "variants m.seqmtl --vcf v.vcf --fasta g.fa --organism man -o out/v.vcf"),
-    Case("VCF.gz", "v.vcf.gz",
-         "variants m.seqmtl --vcf v.vcf.gz --fasta g.fa --organism man -o out/v.vcf"),
-    Case("names of contigs", "chr.tsv",
-         "variants m.seqmtl --vcf v.vcf --fasta g.fa --organism man --chrom-map chr.tsv "
-         "-o out/v.vcf"),
+    Case(
+        "VCF.gz",
+        "v.vcf.gz",
+        "variants m.seqmtl --vcf v.vcf.gz --fasta g.fa --organism man -o out/v.vcf",
+    ),
+    Case(
+        "names of contigs",
+        "chr.tsv",
+        "variants m.seqmtl --vcf v.vcf --fasta g.fa --organism man --chrom-map chr.tsv "
+        "-o out/v.vcf",
+    ),
     Case("Newick", "t.nwk", "similarity --tree t.nwk -o out/K.tsv"),
-    Case("Newick", "t.nwk", "simulate --tree t.nwk --windows 20 --window 20 --chromosomes 2 "
-         "--chromosome-length 9000 -o out/sim"),
+    Case(
+        "Newick",
+        "t.nwk",
+        "simulate --tree t.nwk --windows 20 --window 20 --chromosomes 2 "
+        "--chromosome-length 9000 -o out/sim",
+    ),
     Case("Nexus", "t.nex", "similarity --tree t.nex --similarity hierarchical -o out/K.tsv"),
     Case("distances", "D.tsv", "similarity --distances D.tsv -o out/K.tsv"),
     Case("alignment", "aln.fa", "similarity --alignment aln.fa -o out/K.tsv"),
@@ -100,10 +154,16 @@ CASES = [
     Case("GraphML", "g.graphml", "similarity --graph g.graphml -o out/K.tsv"),
     Case("groups", "groups.tsv", "similarity --groups groups.tsv -o out/K.tsv"),
     Case("task kernel", "K.tsv", "similarity --similarity K.tsv -o out/K.tsv"),
-    Case("taxonomy", "dump/nodes.dmp",
-         "similarity --taxonomy dump --organisms ape,man,fly -o out/K.tsv"),
-    Case("taxonomy", "dump/names.dmp",
-         "similarity --taxonomy dump --organisms ape,man,fly -o out/K.tsv"),
+    Case(
+        "taxonomy",
+        "dump/nodes.dmp",
+        "similarity --taxonomy dump --organisms ape,man,fly -o out/K.tsv",
+    ),
+    Case(
+        "taxonomy",
+        "dump/names.dmp",
+        "similarity --taxonomy dump --organisms ape,man,fly -o out/K.tsv",
+    ),
     Case("numbers, CSV", "n.csv", "train-table n.csv --method kernel-svc -o out/m.seqmtl"),
     Case("numbers, CSV", "n.csv", "predict n.seqmtl n.csv -o out/s.tsv"),
     Case("model", "m.seqmtl", "predict m.seqmtl w.tsv --split all -o out/s.tsv"),
@@ -115,60 +175,106 @@ CASES = [
     Case("kernel model, header", "n.seqmtl", "info n.seqmtl"),
     Case("paired model", "pair.seqmtl", "info pair.seqmtl"),
     Case("paired model, header", "pair.seqmtl", "info pair.seqmtl"),
-    Case("paired model, header", "pair.seqmtl",
-         "scan pair.seqmtl g.fa --organism man --format introns -o out/t.bed"),
-    Case("paired model, header", "pair.seqmtl",
-         "evaluate pair.seqmtl sim/don sim/acc --split all --bootstrap 0 --json out/e.json"),
-    Case("paired model, header", "pair.seqmtl",
-         "variants pair.seqmtl --vcf v.vcf --fasta g.fa --organism man -o out/v.vcf"),
-    *(Case("dataset of a pair", f"sim/{end}/{name}",
-           "pair don.seqmtl acc.seqmtl sim/don sim/acc -o out/p.seqmtl")
-      for end in ("don", "acc") for name in ("sites.tsv", "regions.tsv", "summary.json")),
+    Case(
+        "paired model, header",
+        "pair.seqmtl",
+        "scan pair.seqmtl g.fa --organism man --format introns -o out/t.bed",
+    ),
+    Case(
+        "paired model, header",
+        "pair.seqmtl",
+        "evaluate pair.seqmtl sim/don sim/acc --split all --bootstrap 0 --json out/e.json",
+    ),
+    Case(
+        "paired model, header",
+        "pair.seqmtl",
+        "variants pair.seqmtl --vcf v.vcf --fasta g.fa --organism man -o out/v.vcf",
+    ),
+    *(
+        Case(
+            "dataset of a pair",
+            f"sim/{end}/{name}",
+            "pair don.seqmtl acc.seqmtl sim/don sim/acc -o out/p.seqmtl",
+        )
+        for end in ("don", "acc")
+        for name in ("sites.tsv", "regions.tsv", "summary.json")
+    ),
     Case("few windows", "few.tsv", f"{_ADAPT} --tree t.nwk --like ape"),
-    Case("few windows", "few.fa",
-         "adapt m.seqmtl few.fa --organism new --like ape -o out/m.seqmtl"),
+    Case(
+        "few windows", "few.fa", "adapt m.seqmtl few.fa --organism new --like ape -o out/m.seqmtl"
+    ),
     Case("tree of a new organism", "t.nwk", f"{_ADAPT} --tree t.nwk --like ape"),
-    Case("tree of a new organism", "t.nwk",
-         "scan m.seqmtl g.fa --organism new --like primates --tree t2.nwk -o out/t.bed"),
-    Case("tree of a new organism", "t2.nwk",
-         "scan m.seqmtl g.fa --organism new --like primates --tree t2.nwk -o out/t.bed"),
-    Case("tree of a new organism", "dump/nodes.dmp",
-         "scan m.seqmtl g.fa --like primates --tree dump -o out/t.bed"),
-    Case("adapted model, header", "a.seqmtl",
-         "adapt a.seqmtl few.tsv --organism new --split all -o out/m.seqmtl"),
+    Case(
+        "tree of a new organism",
+        "t.nwk",
+        "scan m.seqmtl g.fa --organism new --like primates --tree t2.nwk -o out/t.bed",
+    ),
+    Case(
+        "tree of a new organism",
+        "t2.nwk",
+        "scan m.seqmtl g.fa --organism new --like primates --tree t2.nwk -o out/t.bed",
+    ),
+    Case(
+        "tree of a new organism",
+        "dump/nodes.dmp",
+        "scan m.seqmtl g.fa --like primates --tree dump -o out/t.bed",
+    ),
+    Case(
+        "adapted model, header",
+        "a.seqmtl",
+        "adapt a.seqmtl few.tsv --organism new --split all -o out/m.seqmtl",
+    ),
     Case("table of genomes", "genomes.tsv", "scan m.seqmtl --genomes genomes.tsv -o out/t"),
     Case("genome of a table", "g.fa", "scan m.seqmtl --genomes genomes.tsv -o out/t"),
     Case("splice junctions, BED6", "j.bed6", "dataset j6.toml -o out/d"),
     Case("calibration", "d/sites.tsv", "calibrate m.seqmtl d --split test -o out/m.seqmtl"),
     Case("calibration", "d/regions.tsv", "calibrate m.seqmtl d --split test -o out/m.seqmtl"),
-    Case("calibration", "w.tsv",
-         "calibrate m.seqmtl w.tsv --split all --prevalence .01 -o out/m.seqmtl"),
+    Case(
+        "calibration",
+        "w.tsv",
+        "calibrate m.seqmtl w.tsv --split all --prevalence .01 -o out/m.seqmtl",
+    ),
     Case("windows to explain", "w.tsv", "explain m.seqmtl w.tsv --split all -o out/e"),
     Case("numbers, CSV", "n.csv", "train-table n.csv --method minimax -o out/m.seqmtl"),
     Case("numbers, CSV", "n.csv", "train-table n.csv --method partial-mkl -o out/m.seqmtl"),
     Case("peptides", "p.tsv", f"{fuzz_files.PEPTIDES} -o out/m.seqmtl"),
     Case("peptides", "p.tsv", "predict p.seqmtl p.tsv -o out/s.tsv"),
-    *(Case("results for a report", f"results/{name}.json", "report results -o out/r.html")
-      for name in ("e", "c", "s")),
-    *(Case(kind, f"left/{name}", fuzz_files.RESUMED[name.split("/")[0]] + more)
-      for kind, name, more in (
-          ("checkpoint", "train/m.seqmtl.checkpoint", " --resume"),
-          ("checkpoint, header", "train/m.seqmtl.checkpoint", " --resume"),
-          ("checkpoint of a selection", "selection/m.seqmtl.checkpoint", " --resume"),
-          ("checkpoint of a selection, header", "selection/m.seqmtl.checkpoint", " --resume"),
-          ("window store", "store/m.seqmtl.windows/store.json", " --resume"),
-          ("window store", "store/m.seqmtl.windows/00000.windows", " --resume"),
-          ("window store, header", "store/m.seqmtl.windows/00000.windows", " --resume"),
-          ("window store, header", "store/m.seqmtl.windows/state", " --resume"),
-          ("journal", "scan/t.bed.partial.journal", " --resume"),
-          ("journal", "bigwig/t.bw.partial.journal", " --resume"),
-          ("journal", "genomes/t/one.bed.gz.partial.journal", ""),
-          ("journal", "compare/c.json.partial", ""),
-      )),
-]  # fmt: skip
+    *(
+        Case("results for a report", f"results/{name}.json", "report results -o out/r.html")
+        for name in ("e", "c", "s")
+    ),
+    *(
+        Case(kind, f"left/{name}", fuzz_files.RESUMED[name.split("/")[0]] + more)
+        for kind, name, more in (
+            ("checkpoint", "train/m.seqmtl.checkpoint", " --resume"),
+            ("checkpoint, header", "train/m.seqmtl.checkpoint", " --resume"),
+            ("checkpoint of a selection", "selection/m.seqmtl.checkpoint", " --resume"),
+            ("checkpoint of a selection, header", "selection/m.seqmtl.checkpoint", " --resume"),
+            ("window store", "store/m.seqmtl.windows/store.json", " --resume"),
+            ("window store", "store/m.seqmtl.windows/00000.windows", " --resume"),
+            ("window store, header", "store/m.seqmtl.windows/00000.windows", " --resume"),
+            ("window store, header", "store/m.seqmtl.windows/state", " --resume"),
+            ("journal", "scan/t.bed.partial.journal", " --resume"),
+            ("journal", "bigwig/t.bw.partial.journal", " --resume"),
+            ("journal", "genomes/t/one.bed.gz.partial.journal", ""),
+            ("journal", "compare/c.json.partial", ""),
+        )
+    ),
+]
 #: About how much longer these commands take than others.
-COSTS = {"report": 60, "explain": 200, "pair": 60, "compare": 8, "simulate": 5, "train-table": 3,
-         "train": 3, "dataset": 3, "scan": 2, "calibrate": 2, "adapt": 5}  # fmt: skip
+COSTS = {
+    "report": 60,
+    "explain": 200,
+    "pair": 60,
+    "compare": 8,
+    "simulate": 5,
+    "train-table": 3,
+    "train": 3,
+    "dataset": 3,
+    "scan": 2,
+    "calibrate": 2,
+    "adapt": 5,
+}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -268,9 +374,11 @@ def run(case: Case) -> tuple[str, str]:
     words = [*case.command.format(fast=fuzz_files.FAST).split(), "-q"]
     try:
         with (
-            _limit(), contextlib.redirect_stderr(said), contextlib.redirect_stdout(printed),
+            _limit(),
+            contextlib.redirect_stderr(said),
+            contextlib.redirect_stdout(printed),
             warnings.catch_warnings(),
-        ):  # fmt: skip
+        ):
             code = seqmtl(words)
     except _TooLong:
         return "hang", case.command

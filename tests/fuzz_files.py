@@ -34,15 +34,15 @@ PEPTIDES = "train-table p.tsv --method kernel-svc --sequence peptide --kernel sp
 #: Commands that are interrupted, by the name of the folder below ``left`` with what they leave.
 RESUMED = {
     "train": "train w.tsv --features wd:4 --selection none --tol 1e-5 -C 100 --max-epochs 9 "
-             "-o out/m.seqmtl",
+    "-o out/m.seqmtl",
     "selection": "train w.tsv --features wd:2 --max-epochs 5 -o out/m.seqmtl",
     "store": f"train w.tsv {FAST} --memory 1G -o out/m.seqmtl",
     "scan": "scan m.seqmtl g.fa --organism man -o out/t.bed",
     "bigwig": "scan m.seqmtl g.fa --organism man -o out/t.bw",
     "genomes": "scan m.seqmtl --genomes genomes.tsv --threads 1 --format bed -o out/t",
     "compare": f"compare w.tsv {FAST.partition(' --sel')[0]} --methods individual,union --splits 2 "
-               "-C 0.1 --tol 0.1 --json out/c.json",
-}  # fmt: skip
+    "-C 0.1 --tol 0.1 --json out/c.json",
+}
 
 
 def write_files() -> None:
@@ -79,8 +79,10 @@ def write_files() -> None:
 
 def _newer(letters: list[str]) -> None:
     """Write the inputs of ``adapt``, ``scan --genomes`` and sequences of a table."""
-    sites = [f"{letters[0][i : i + 20]}{'GT' if i % 40 else 'AC'}{letters[0][i + 22 : i + 41]}"
-             for i in range(0, 800, 20)]  # fmt: skip
+    sites = [
+        f"{letters[0][i : i + 20]}{'GT' if i % 40 else 'AC'}{letters[0][i + 22 : i + 41]}"
+        for i in range(0, 800, 20)
+    ]
     _write(
         "few.tsv",
         "organism\tlabel\tsequence\n"
@@ -99,8 +101,10 @@ def _newer(letters: list[str]) -> None:
     _write("j.bed6", "\n".join(bed6))
     config = Path("junctions.toml").read_text()
     _write("j6.toml", config.replace("j.bed12", "j.bed6"))
-    rows = [f"{'ab'[i % 2]}\t{i // 2 % 2}\t{'KLMW'[i // 2 % 4] * 3}{'ACDEF'[i % 5]}GI"
-            for i in range(40)]  # fmt: skip
+    rows = [
+        f"{'ab'[i % 2]}\t{i // 2 % 2}\t{'KLMW'[i // 2 % 4] * 3}{'ACDEF'[i % 5]}GI"
+        for i in range(40)
+    ]
     _write("p.tsv", "\n".join(["task\tlabel\tpeptide", *rows]))
     make.run(f"{PEPTIDES} -q -o p.seqmtl")
 
@@ -112,9 +116,11 @@ def write_left() -> None:
         "train": ("seqmtl.models.checkpoint.Checkpoint.save", 1),
         "selection": ("seqmtl.models.checkpoint.Checkpoint.save_scores", 2),
         "store": ("seqmtl.files.model_file.write_arrays", 1),
-        "scan": (write, 3), "bigwig": (write, 3), "genomes": (write, 3),
+        "scan": (write, 3),
+        "bigwig": (write, 3),
+        "genomes": (write, 3),
         "compare": (write, 3),
-    }  # fmt: skip
+    }
     often = patch("seqmtl.scan.run.JOURNAL_SECONDS", 0), patch("seqmtl.solvers.dcd._SAVE_AFTER", 0)
     with often[0], often[1], contextlib.redirect_stderr(io.StringIO()):
         for name, (where, n) in moments.items():
@@ -197,15 +203,21 @@ def _annotation() -> None:
 
 def _relations() -> None:
     _write("t.nwk", "((ape:0.2,man:0.2)'the primates':0.8,fly:1.0,'a b':2)[all];")
-    _write("t.nex", "#NEXUS\nBEGIN TREES;\n  TRANSLATE 1 ape, 2 man, 3 fly;\n"
-           "  TREE one = [&R] ((1:0.2,2:0.2):0.8,3:1.0);\nEND;")  # fmt: skip
+    _write(
+        "t.nex",
+        "#NEXUS\nBEGIN TREES;\n  TRANSLATE 1 ape, 2 man, 3 fly;\n"
+        "  TREE one = [&R] ((1:0.2,2:0.2):0.8,3:1.0);\nEND;",
+    )
     _write("D.tsv", "name\tape\tman\tfly\nape\t0\t0.4\t2\nman\t0.4\t0\t2\nfly\t2\t2\t0")
     _write("aln.fa", ">ape x\nACGTACGTAC\n>man\nACGTAC-TAG\n>fly\nTCGAACGTTN")
     _write("g.tsv", "ape\tman\t1\nman\tfly\t0.5")
-    _write("g.graphml", '<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
-           '<key id="w" for="edge" attr.name="weight" attr.type="double"/><graph '
-           'edgedefault="undirected"><node id="ape"/><node id="man"/><node id="fly"/><edge '
-           'source="ape" target="man"><data key="w">2</data></edge></graph></graphml>')  # fmt: skip
+    _write(
+        "g.graphml",
+        '<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+        '<key id="w" for="edge" attr.name="weight" attr.type="double"/><graph '
+        'edgedefault="undirected"><node id="ape"/><node id="man"/><node id="fly"/><edge '
+        'source="ape" target="man"><data key="w">2</data></edge></graph></graphml>',
+    )
     _write("groups.tsv", "ape\tprimates\nman\tprimates\t2\nape\tall\nman\tall\nfly\tall")
     _write("K.tsv", "name\tfly\tape\tman\nfly\t1\t.2\t.3\nape\t.2\t1\t.7\nman\t.3\t.7\t1")
     os.mkdir("dump")
@@ -217,9 +229,12 @@ def _relations() -> None:
 
 
 def _variants(letters: str) -> None:
-    lines = ["##fileformat=VCFv4.2", "##contig=<ID=chr1,length=5000>",
-             '##INFO=<ID=DP,Number=1,Type=Integer,Description="Depth">',
-             "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tme"]  # fmt: skip
+    lines = [
+        "##fileformat=VCFv4.2",
+        "##contig=<ID=chr1,length=5000>",
+        '##INFO=<ID=DP,Number=1,Type=Integer,Description="Depth">',
+        "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tme",
+    ]
     for i in range(60, 1500, 90):
         ref, alt = letters[i : i + 1 + i % 3], "ACGT"[i % 4] + "TG" * (i % 2)
         lines.append(f"chr1\t{i + 1}\tv{i}\t{ref}\t{alt},<DEL>\t30\tPASS\tDP=8\tGT\t0/1")
@@ -236,5 +251,6 @@ def _numbers() -> None:
     label = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, "yes", "no")
     rows = [f"{t},{y},{x[0]},{x[1]},{x[2]}" for t, y, x in zip(task, label, X, strict=True)]
     _write("n.csv", "\n".join(["task,label,x,y,z", *rows]))
-    make.run("train-table n.csv -q --method kernel-svc --kernel rbf:0.5 --similarity easy "
-             "-o n.seqmtl")  # fmt: skip
+    make.run(
+        "train-table n.csv -q --method kernel-svc --kernel rbf:0.5 --similarity easy -o n.seqmtl"
+    )

@@ -33,29 +33,52 @@ class Job(NamedTuple):
 
 _SCAN = "scan m.seqmtl big.fa --organism man --threads 1"
 JOBS = [
-    Job("train", "train w.tsv.gz --tree t.nwk --features wd:3 -o {out}/m.seqmtl",
-        "--resume"),
-    Job("train --mkl", "train w.tsv.gz --tree t.nwk --mkl hierarchical --features wd:3 "
-        "--tol 1e-6 --dtype float64 -o {out}/m.seqmtl", "--resume"),
+    Job("train", "train w.tsv.gz --tree t.nwk --features wd:3 -o {out}/m.seqmtl", "--resume"),
+    Job(
+        "train --mkl",
+        "train w.tsv.gz --tree t.nwk --mkl hierarchical --features wd:3 "
+        "--tol 1e-6 --dtype float64 -o {out}/m.seqmtl",
+        "--resume",
+    ),
     Job("train-table", "train-table n.csv --method kernel-svc --tune 0.1,1,10 -o {out}/m.seqmtl"),
-    *(Job(f"scan, {suffix}", f"{_SCAN} -o {{out}}/t.{suffix}", "--resume")
-      for suffix in ("bedgraph", "bed", "gff3", "spsc", "bw")),
+    *(
+        Job(f"scan, {suffix}", f"{_SCAN} -o {{out}}/t.{suffix}", "--resume")
+        for suffix in ("bedgraph", "bed", "gff3", "spsc", "bw")
+    ),
     Job("dataset", "dataset sim/dataset.toml -o {out}/d --json {out}/d.json"),
-    Job("compare", "compare w.tsv.gz --tree t.nwk --features wd:2 --methods individual,union,mtl "
+    Job(
+        "compare",
+        "compare w.tsv.gz --tree t.nwk --features wd:2 --methods individual,union,mtl "
         "--splits 2 --per-organism 60 -C 0.1,1 --threads 1 --json {out}/c.json "
-        "--table {out}/c.tsv"),
+        "--table {out}/c.tsv",
+    ),
     Job("calibrate", "calibrate raw.seqmtl sim/d -o {out}/m.seqmtl --json {out}/m.json"),
     Job("predict", "predict m.seqmtl w.tsv.gz --split all -o {out}/s.tsv"),
-    Job("variants", "variants m.seqmtl --vcf v.vcf --fasta big.fa --organism man -o {out}/v.vcf.gz "
-        "--tsv {out}/v.tsv"),
-    Job("simulate", "simulate --windows 200 --chromosomes 2 --chromosome-length 30000 "
-        "-o {out}/sim"),
-]  # fmt: skip
+    Job(
+        "variants",
+        "variants m.seqmtl --vcf v.vcf --fasta big.fa --organism man -o {out}/v.vcf.gz "
+        "--tsv {out}/v.tsv",
+    ),
+    Job(
+        "simulate", "simulate --windows 200 --chromosomes 2 --chromosome-length 30000 -o {out}/sim"
+    ),
+]
 #: Keys of JSON, a model's header included, that tell of the clock, the machine and the command.
 OF_THE_RUN = frozenset(
-    ["seconds", "command", "fingerprint", "threads", "megabases_per_second", "peak_memory_mib",
-     "history", "output", "outputs", "files", "path"]
-)  # fmt: skip
+    [
+        "seconds",
+        "command",
+        "fingerprint",
+        "threads",
+        "megabases_per_second",
+        "peak_memory_mib",
+        "history",
+        "output",
+        "outputs",
+        "files",
+        "path",
+    ]
+)
 
 
 def kills(folder: Path, n: int, names: Collection[str] = ()) -> dict[str, Counter[str]]:
@@ -176,10 +199,13 @@ def change_model(data: bytes, rng: random.Random) -> bytes:
 def _start(folder: Path, command: str, out: Path) -> subprocess.Popen[str]:
     words = [word.format(out=out.name) for word in command.split()]
     return subprocess.Popen(
-        [sys.executable, "-m", "seqmtl", *words, "-q"], cwd=folder, text=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        [sys.executable, "-m", "seqmtl", *words, "-q"],
+        cwd=folder,
+        text=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
 
 
 def _finish(process: subprocess.Popen[str]) -> tuple[int, str]:
@@ -203,8 +229,9 @@ def _contents(folder: Path) -> dict[str, object]:
     """Return the content of every file below a folder, without what tells of the run itself."""
     return {
         str(path.relative_to(folder)): _content(path)
-        for path in folder.rglob("*") if path.is_file()
-    }  # fmt: skip
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def _content(path: Path) -> object:

@@ -13,9 +13,24 @@ _CODES = {np.dtype(code): name for name, code in _DTYPES.items()}
 _DEEP = json.loads("[" * 400 + "]" * 400)
 #: What takes the place of a value: all of them are out of place nearly everywhere.
 VALUES = (
-    None, True, "", "x", "\ud800", "\x1b[2J", -1, -0.5, math.nan, math.inf, 10**30, 10**400, [],
-    [[]], {}, {"x": 1}, _DEEP,
-)  # fmt: skip
+    None,
+    True,
+    "",
+    "x",
+    "\ud800",
+    "\x1b[2J",
+    -1,
+    -0.5,
+    math.nan,
+    math.inf,
+    10**30,
+    10**400,
+    [],
+    [[]],
+    {},
+    {"x": 1},
+    _DEEP,
+)
 
 
 def read(raw):

@@ -5,12 +5,24 @@ def training_summary(tasks, dtype="float32", kind="classification"):
     """Return what every model file must say about the training of its model."""
     counts = {"n": 100, "n_positive": 10} if kind == "classification" else {"n": 100}
     settings = {
-        "C": 1.0, "loss": "hinge", "class_weight": None, "fit_intercept": True, "tol": 1e-3,
-        "max_epochs": 10, "dtype": dtype, "seed": 0,
-    }  # fmt: skip
+        "C": 1.0,
+        "loss": "hinge",
+        "class_weight": None,
+        "fit_intercept": True,
+        "tol": 1e-3,
+        "max_epochs": 10,
+        "dtype": dtype,
+        "seed": 0,
+    }
     return {
         "settings": settings if kind == "classification" else {**settings, "kind": kind},
         "tasks": {name: dict(counts) for name in tasks},
-        "primal": 1.0, "dual": 1.0, "duality_gap": 0.0, "converged": True, "n_epochs": 1,
-        "work": 1.0, "n_support": 10, "history": [],
-    }  # fmt: skip
+        "primal": 1.0,
+        "dual": 1.0,
+        "duality_gap": 0.0,
+        "converged": True,
+        "n_epochs": 1,
+        "work": 1.0,
+        "n_support": 10,
+        "history": [],
+    }

@@ -54,10 +54,14 @@ def _shell(code: str, folder: Path) -> str:
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", seqmtl + code],
-        cwd=folder, env={**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg"},
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise RuntimeError(f"exit code {done.returncode} of\n{code}\n{done.stdout}")
     return done.stdout

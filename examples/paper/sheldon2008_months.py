@@ -317,9 +317,14 @@ def _draw_gains(panel: Any, runs: dict[int, list[list[dict]]]) -> None:
             place = np.full(gain.size, x + 0.25 * (k - (len(runs) - 1) / 2))
             panel.plot(place, gain, "o", ms=3.5, color=colour, alpha=0.45, markeredgewidth=0)
             panel.plot(
-                place[0], gain.mean(), "_", ms=16, mew=2, color=colour,
+                place[0],
+                gain.mean(),
+                "_",
+                ms=16,
+                mew=2,
+                color=colour,
                 label=f"{size} hours" if x == 0 else None,
-            )  # fmt: skip
+            )
     names = {"all": "all hours", "months": "by month"}
     panel.set_xticks(range(len(pairs)), [f"over {other}\n{names[m]}" for other, m in pairs], size=8)
     panel.set(title="(f) Gain of CYCLE, test hours", ylabel="Difference of AUC")

@@ -387,9 +387,12 @@ def draw(found: dict[str, dict[int, dict[str, Any]]], path: Path) -> None:
             kernel = last["libsvm"]["kernel"]
             upper.loglog(*shown(last["dcd"]["points"]), **ours, label="DCD, primal objective")
             upper.loglog(
-                *shown(last["libsvm"]["points"]), "o-", **theirs, **mark,
+                *shown(last["libsvm"]["points"]),
+                "o-",
+                **theirs,
+                **mark,
                 label="libsvm on the multi-task kernel, dual objective",
-            )  # fmt: skip
+            )
             upper.axvline(kernel, color=GREY, linestyle=":", label="its kernel matrix is computed")
             upper.set(title=f"{TITLES[name]}, n = {n:,}", xlabel="Seconds")
             first, certified, other = zip(*map(precise_times, sizes.values()), strict=True)

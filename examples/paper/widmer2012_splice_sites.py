@@ -218,8 +218,13 @@ def draw(found: dict[str, dict[str, dict[int, dict[str, Any]]]], folder: Path) -
                 axes.loglog(*zip(*points, strict=True), line, color=colour, label=label, ms=4)
                 for why in (r["ended"] for r in own.values() if "ended" in r):
                     axes.annotate(f"ends ({why})", points[-1], (4, 6), textcoords="offset points")
-        axes.loglog(*zip(*PAPER_SECONDS.items(), strict=True), "D:", color=GREY, ms=4,
-                    label="DCD as published (one core of 2012)")  # fmt: skip
+        axes.loglog(
+            *zip(*PAPER_SECONDS.items(), strict=True),
+            "D:",
+            color=GREY,
+            ms=4,
+            label="DCD as published (one core of 2012)",
+        )
         axes.set(xlabel="Training windows", ylabel="CPU seconds")
         axes.legend(loc="upper left", fontsize=8)
         for suffix in ("png", "svg"):

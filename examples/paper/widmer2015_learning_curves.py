@@ -174,10 +174,17 @@ def draw(found: Table, path: Path) -> None:
                 spread = [statistics.stdev(own) if len(own) > 1 else 0.0 for own in values]
                 beside = [size * 1.03 ** (m - len(METHODS) // 2) for size in sizes]
                 panel.errorbar(
-                    beside, [statistics.fmean(own) for own in values], spread, label=method,
-                    marker="o", markersize=3, linewidth=1.3, capsize=2, color=PALETTE[m],
+                    beside,
+                    [statistics.fmean(own) for own in values],
+                    spread,
+                    label=method,
+                    marker="o",
+                    markersize=3,
+                    linewidth=1.3,
+                    capsize=2,
+                    color=PALETTE[m],
                     linestyle=DASHES[m % 4],
-                )  # fmt: skip
+                )
             limits = (min(sizes) / 1.4, max(sizes) * 1.4)
             panel.set(title=name.replace("_", " "), xscale="log", xlim=limits)
             panel.set_xticks(sizes, [str(size) for size in sizes])

@@ -18,9 +18,15 @@ from seqmtl._progress import REDRAW
 
 # control characters, which could steer a terminal, and those that reverse the direction of text
 _RANGES = (
-    (0, 9), (11, 32), (127, 160), (0xAD, 0xAE), (0x200B, 0x2010), (0x2028, 0x202F),
-    (0x2060, 0x2070), (0xFEFF, 0xFEFF + 1),
-)  # fmt: skip
+    (0, 9),
+    (11, 32),
+    (127, 160),
+    (0xAD, 0xAE),
+    (0x200B, 0x2010),
+    (0x2028, 0x202F),
+    (0x2060, 0x2070),
+    (0xFEFF, 0xFEFF + 1),
+)
 _UNSEEN = [code for limits in _RANGES for code in range(*limits)]
 _ESCAPES = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _UNSEEN}
 

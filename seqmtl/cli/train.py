@@ -9,9 +9,19 @@ from seqmtl.cli._command import Command, converged
 from seqmtl.verbs.train import Train
 
 _OF_TABLES = (
-    "--method", "--kernel", "--p", "--share", "--q", "--standardize", "--no-standardize", "--tune",
-    "--plot", "--label-column", "--task-column", "--sequence",
-)  # fmt: skip
+    "--method",
+    "--kernel",
+    "--p",
+    "--share",
+    "--q",
+    "--standardize",
+    "--no-standardize",
+    "--tune",
+    "--plot",
+    "--label-column",
+    "--task-column",
+    "--sequence",
+)
 
 
 class _OfTables(argparse.Action):

@@ -293,9 +293,13 @@ def spread_text(document: Document) -> str:
     if n_splits == 1:
         return "One split, with 95 % bootstrap intervals of its test windows"
     over = f"Mean ± standard deviation over {n_splits} splits"
-    return over if "test" in document["drawn"] else (
-        f"{over}, which differ in their training windows; the test windows are the same in all"
-    )  # fmt: skip
+    return (
+        over
+        if "test" in document["drawn"]
+        else (
+            f"{over}, which differ in their training windows; the test windows are the same in all"
+        )
+    )
 
 
 def _aligned(rows: list[list[str]]) -> str:

@@ -135,11 +135,18 @@ class Comparison:
             for kernel in (self.kernel, self.kernels)
         ]
         described = [
-            __version__, vars(self.protocol), self.features.to_dict(windows.length),
-            self.settings.to_dict(), self.C, self.norm, kernels,
-            windows.task_names, windows.split_names, windows.length,
+            __version__,
+            vars(self.protocol),
+            self.features.to_dict(windows.length),
+            self.settings.to_dict(),
+            self.C,
+            self.norm,
+            kernels,
+            windows.task_names,
+            windows.split_names,
+            windows.length,
             None if self.site is None else vars(self.site),
-        ]  # fmt: skip
+        ]
         digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
         columns = [windows.codes, windows.starts, windows.is_reverse, windows.labels]
         columns += [windows.task_ids] + ([] if windows.splits is None else [windows.splits])

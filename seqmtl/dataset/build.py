@@ -232,9 +232,11 @@ def _log_junctions(
     logger.info(
         "%s: decoys are drawn from %s; %.3g %% of its bases are within %d bases of introns that "
         "reads show. Sites in genes without reads are unknown, and evaluation counts them as false",
-        name, "the whole genome" if within is None else "the genome near introns",
-        100 * float((covered[:, 1] - covered[:, 0]).sum()) / max(1, genome.n_bases), REACH,
-    )  # fmt: skip
+        name,
+        "the whole genome" if within is None else "the genome near introns",
+        100 * float((covered[:, 1] - covered[:, 0]).sum()) / max(1, genome.n_bases),
+        REACH,
+    )
 
 
 def _read_places(config: Config, organism: OrganismConfig) -> tuple[Annotation | None, list[Place]]:
@@ -274,8 +276,9 @@ def _join(
     """Merge the true sites and the decoys of a genome, sorted."""
     genome, n_words = finder.genome, np.int16(len(finder.motif.names))
     sites, drawn = found.sites, decoys.windows
-    true = replace(sites.adding(strata=np.full(len(sites), -1, np.int16)),
-                   starts=finder.window_starts(sites))  # fmt: skip
+    true = replace(
+        sites.adding(strata=np.full(len(sites), -1, np.int16)), starts=finder.window_starts(sites)
+    )
     words = (drawn["strata"] % n_words).astype(np.int8)
     nowhere = np.full(len(drawn), None, dtype=object)
     windows = Sites.join([true, drawn.adding(words=words, places=nowhere)])
@@ -309,11 +312,18 @@ def _transcripts_left_out(name: str, annotation: Annotation | None) -> list[Left
         return []
     return [
         LeftOut(
-            name, row.contig, row.start, row.end, row.strand, row.name or ".", row.reason, 1,
+            name,
+            row.contig,
+            row.start,
+            row.end,
+            row.strand,
+            row.name or ".",
+            row.reason,
+            1,
             f"{annotation.path}:{row.line}",
         )
         for row in annotation.left_out
-    ]  # fmt: skip
+    ]
 
 
 def _log(part: Part) -> None:
@@ -322,18 +332,23 @@ def _log(part: Part) -> None:
     n_sites = int(is_site.sum())
     logger.info(
         "%s: %d true sites and %d decoys; split by %s",
-        part.organism, n_sites, is_site.size - n_sites, part.regions.by,
-    )  # fmt: skip
+        part.organism,
+        n_sites,
+        is_site.size - n_sites,
+        part.regions.by,
+    )
     if decoys.n_moved:
         logger.warning(
             "%s: %d decoys are from other strata than planned, which have too few candidates",
-            part.organism, decoys.n_moved,
-        )  # fmt: skip
+            part.organism,
+            decoys.n_moved,
+        )
     if decoys.n_lacking:
         logger.warning(
             "%s: %d decoys fewer than requested: there are no more candidates",
-            part.organism, decoys.n_lacking,
-        )  # fmt: skip
+            part.organism,
+            decoys.n_lacking,
+        )
     for number, name in enumerate(SPLITS):
         if not ((part.windows["splits"] == number) & is_site).any():
             logger.warning("%s: no true site is in %s", part.organism, name)

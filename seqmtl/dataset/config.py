@@ -353,8 +353,11 @@ def _site_words(config: Config, signal: str) -> tuple[str, ...]:
     if signal != config.signal:
         logger.info(
             "%s: sites.consensus is that of %s; %s sites are taken with %s",
-            config.path, config.signal, signal, " or ".join(canonical) or "any letters",
-        )  # fmt: skip
+            config.path,
+            config.signal,
+            signal,
+            " or ".join(canonical) or "any letters",
+        )
         return canonical
     length, words = SITE_LENGTHS[signal], tuple(word.upper() for word in given)
     allowed = {"".join(letters) for letters in product("ACGT", repeat=length)}

@@ -98,9 +98,19 @@ def has_homologue(
         order = other_rows[np.argsort(other_words, kind="stable")]
         ends = np.cumsum(np.bincount(other_words, minlength=4**_WORD))
         mark_related(
-            windows, kinds, rows, words, others, other_kinds, order, ends, same, differs, least,
+            windows,
+            kinds,
+            rows,
+            words,
+            others,
+            other_kinds,
+            order,
+            ends,
+            same,
+            differs,
+            least,
             found,
-        )  # fmt: skip
+        )
     return found
 
 

@@ -144,8 +144,10 @@ def find_introns(
     if turned or given:
         logger.info(
             "%s: the letters of introns gave the strand of %d junctions, and turned that of %d",
-            organism, given, turned,
-        )  # fmt: skip
+            organism,
+            given,
+            turned,
+        )
     kept, totals, left_out = _once(organism, source, junctions, strand, reads)
     best = _strongest(starts[kept], ends[kept], np.where(inside[kept], totals, 0))
     rows = []
@@ -224,8 +226,9 @@ def _once(
             LeftOut(organism, contig, start, end, ".", ".", reason, 1, f"{source}:{line}")
         )
     if n_both:
-        logger.info("%s: %d junctions are on both strands; the one with more reads counts",
-                    organism, n_both)  # fmt: skip
+        logger.info(
+            "%s: %d junctions are on both strands; the one with more reads counts", organism, n_both
+        )
     return np.array(kept, dtype=np.int64), np.array(sums, dtype=np.int64), left_out
 
 

@@ -88,8 +88,9 @@ def read_known_introns(
         if len(sites) < _FEWEST:
             raise InputFormatError(
                 f"at least {_FEWEST} {signal}s with the letters of the model and a whole window "
-                f"are needed, got {len(sites)}; give more introns, or none", path=path,
-            )  # fmt: skip
+                f"are needed, got {len(sites)}; give more introns, or none",
+                path=path,
+            )
         found.append(Sites(sites.starts, sites.is_reverse))
     lengths = np.array([end - start for _, start, end in sorted(own)], dtype=np.int64)
     return KnownIntrons(genome, found[0], found[1], lengths[lengths >= rules.min_intron])

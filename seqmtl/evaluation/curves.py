@@ -104,9 +104,15 @@ def draw_curves(
         _draw_roc(roc_axes, shown)
         names = [f"{c.auprc:.3f}  {c.auroc:.3f}  {plain_text(c.name, 24)}" for c in shown]
         figure.legend(
-            lines, names, title=f"{AUPRC_TITLES[auprc]}, AUROC", loc="outside lower center",
-            ncols=_columns(shown), alignment="left", fontsize=SMALL, title_fontsize=SMALL,
-        )  # fmt: skip
+            lines,
+            names,
+            title=f"{AUPRC_TITLES[auprc]}, AUROC",
+            loc="outside lower center",
+            ncols=_columns(shown),
+            alignment="left",
+            fontsize=SMALL,
+            title_fontsize=SMALL,
+        )
         write_title(figure, title, len(shown), len(every), "the lowest and the highest AUPRC")
     return figure
 
@@ -124,9 +130,13 @@ def _draw_precision_recall(axes: Axes, shown: Sequence[_Curves]) -> list[Any]:
     shares = [curves.share for curves in shown]
     axes.axhspan(min(shares), max(shares), color=GREY, alpha=0.25, linewidth=1.5)
     axes.annotate(
-        "by chance", (0.02, max(shares)), (0, 3), textcoords="offset points", color=GREY,
+        "by chance",
+        (0.02, max(shares)),
+        (0, 3),
+        textcoords="offset points",
+        color=GREY,
         fontsize=SMALL,
-    )  # fmt: skip
+    )
     return lines
 
 
@@ -190,9 +200,13 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
     with figure_style():
         figure = new_figure(WIDTH if columns > 1 else WIDTH / 2, 0.7 + 3.1 * rows)
         grid = figure.subplots(
-            2 * rows, columns, squeeze=False, sharex=True, sharey="row",
+            2 * rows,
+            columns,
+            squeeze=False,
+            sharex=True,
+            sharey="row",
             height_ratios=[2.1, 1] * rows,
-        )  # fmt: skip
+        )
         for place, (name, task) in enumerate(drawn):
             row, column = divmod(place, columns)
             shares, counts = grid[2 * row : 2 * row + 2, column]

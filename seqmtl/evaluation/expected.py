@@ -152,10 +152,14 @@ def _describe(sums: NDArray[np.float64]) -> dict[str, Any]:
         holds = "yes" if agrees else "by chance" if low <= expected <= high else "no"
         rows.append(
             {
-                "probability": name, "n": n, "expected": expected, "true": true,
-                "true_interval": [low, high], "holds": holds,
+                "probability": name,
+                "n": n,
+                "expected": expected,
+                "true": true,
+                "true_interval": [low, high],
+                "holds": holds,
             }
-        )  # fmt: skip
+        )
     n, expected, true = sums[:, :, likely:].sum(axis=1)
     error = float(np.abs(expected - true).sum() / n.sum()) if n.any() else None
     return {"expected": rows[0]["expected"], "error_likely": error, "reliability": rows}

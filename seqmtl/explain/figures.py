@@ -47,9 +47,14 @@ def draw_poim(found: Poim) -> Figure:
         )
         limits = float(found.positions[0]) - 0.5, float(found.positions[-1]) + 0.5
         image = heat.imshow(
-            found.importance(), cmap=SEQUENTIAL, aspect="auto", origin="lower", vmin=0,
-            interpolation="none", extent=(*limits, 0.5, found.max_order + 0.5),
-        )  # fmt: skip
+            found.importance(),
+            cmap=SEQUENTIAL,
+            aspect="auto",
+            origin="lower",
+            vmin=0,
+            interpolation="none",
+            extent=(*limits, 0.5, found.max_order + 0.5),
+        )
         heat.set(ylabel="word length", title=plain_text(f"{found.label}: words that matter", 70))
         heat.set_yticks(range(1, found.max_order + 1))
         bar = figure.colorbar(image, ax=heat, pad=0.01, aspect=12)
@@ -145,9 +150,12 @@ def draw_contributions(
     with figure_style():
         figure = new_figure(WIDTH, 0.5 + 2.3 * len(letters))
         for part, *own in zip(
-            figure.subfigures(len(letters), 1, squeeze=False)[:, 0], heights, changes, titles,
+            figure.subfigures(len(letters), 1, squeeze=False)[:, 0],
+            heights,
+            changes,
+            titles,
             strict=True,
-        ):  # fmt: skip
+        ):
             stacks, change, title = own
             logo, heat = part.subplots(2, 1, sharex=True, height_ratios=(1.6, 1))
             _logo_panel(logo, stacks, positions, site)
@@ -155,9 +163,14 @@ def draw_contributions(
             logo.set(xlim=(positions[0] - 0.6, positions[-1] + 0.6))
             logo.set(ylim=extent(heights.reshape(-1, 4)))
             image = heat.imshow(
-                change.T, cmap=DIVERGING, aspect="auto", vmin=-most, vmax=most,
-                interpolation="none", extent=(positions[0] - 0.5, positions[-1] + 0.5, 3.5, -0.5),
-            )  # fmt: skip
+                change.T,
+                cmap=DIVERGING,
+                aspect="auto",
+                vmin=-most,
+                vmax=most,
+                interpolation="none",
+                extent=(positions[0] - 0.5, positions[-1] + 0.5, 3.5, -0.5),
+            )
             heat.set_yticks(range(4), "ACGT")
             heat.set_ylabel("changed to")
             _ticks(heat)
@@ -176,9 +189,15 @@ def _logo_panel(
     _mark_site(axes, site)
     for place, letter in enumerate(site.letters if len(site.letters) == site.length else ""):
         axes.text(
-            place, 0.99, letter, transform=axes.get_xaxis_transform(), ha="center", va="top",
-            color=GREY, fontsize="small",
-        )  # fmt: skip
+            place,
+            0.99,
+            letter,
+            transform=axes.get_xaxis_transform(),
+            ha="center",
+            va="top",
+            color=GREY,
+            fontsize="small",
+        )
     draw_letters(axes, values, positions)
     axes.axhline(0, color=GREY, linewidth=0.6)
 

@@ -135,11 +135,14 @@ class Poim:
         rest = self.beyond_letters(k)
         return [
             Oligomer(
-                k, int(row) - self.site.offset, oligomer(int(code), k), float(q[row, code]),
+                k,
+                int(row) - self.site.offset,
+                oligomer(int(code), k),
+                float(q[row, code]),
                 float(rest[row, code]),
             )
             for row, code in zip(rows, codes, strict=True)
-        ]  # fmt: skip
+        ]
 
 
 def oligomer(code: int, k: int) -> str:

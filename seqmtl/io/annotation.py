@@ -36,12 +36,24 @@ _FOREIGN = {
 
 _EXON, _CDS, _UTR, _START, _STOP = range(5)
 _PARTS = {
-    b"exon": _EXON, b"noncoding_exon": _EXON, b"pseudogenic_exon": _EXON, b"coding_exon": _EXON,
-    b"CDS": _CDS, b"cds": _CDS,
-    b"five_prime_UTR": _UTR, b"three_prime_UTR": _UTR, b"UTR": _UTR, b"5UTR": _UTR, b"3UTR": _UTR,
-    b"five_prime_utr": _UTR, b"three_prime_utr": _UTR, b"5'-UTR": _UTR, b"3'-UTR": _UTR,
-    b"start_codon": _START, b"stop_codon": _STOP,
-}  # fmt: skip
+    b"exon": _EXON,
+    b"noncoding_exon": _EXON,
+    b"pseudogenic_exon": _EXON,
+    b"coding_exon": _EXON,
+    b"CDS": _CDS,
+    b"cds": _CDS,
+    b"five_prime_UTR": _UTR,
+    b"three_prime_UTR": _UTR,
+    b"UTR": _UTR,
+    b"5UTR": _UTR,
+    b"3UTR": _UTR,
+    b"five_prime_utr": _UTR,
+    b"three_prime_utr": _UTR,
+    b"5'-UTR": _UTR,
+    b"3'-UTR": _UTR,
+    b"start_codon": _START,
+    b"stop_codon": _STOP,
+}
 # Feature types that are never parents of exons, and often make up most of a file.
 _NO_PARENTS = {b"intron", b"match", b"match_part", b"cDNA_match", b"cdna_match", b"EST_match"}
 _PROTEINS = {b"protein", b"polypeptide"}

@@ -42,8 +42,12 @@ _TREE_AT = _SUMMARY_AT + _SUMMARY.size
 _ITEM = np.dtype([("start", "<u4"), ("value", "<f4")])
 #: What records tell of the values of their bases, and how it is merged.
 _MERGED = {
-    "n": np.add, "lowest": np.minimum, "highest": np.maximum, "total": np.add, "squares": np.add,
-}  # fmt: skip
+    "n": np.add,
+    "lowest": np.minimum,
+    "highest": np.maximum,
+    "total": np.add,
+    "squares": np.add,
+}
 #: A record of a zoom level.
 ZOOM_DTYPE = np.dtype(
     [("contig", "<u4"), ("start", "<u4"), ("end", "<u4")]
@@ -172,9 +176,19 @@ class BigWigLayout:
             headers.append(self._write_level(stream, zoom, level_bases))
             level_bases *= _ZOOM_FACTOR
         header = _HEADER.pack(
-            _MAGIC, _VERSION, len(headers), _TREE_AT, _TREE_AT + len(self._tree), index_at,
-            0, 0, 0, _SUMMARY_AT, max(_SECTION.size + 8 * _SECTION_ITEMS, 32 * _ZOOM_ITEMS), 0,
-        )  # fmt: skip
+            _MAGIC,
+            _VERSION,
+            len(headers),
+            _TREE_AT,
+            _TREE_AT + len(self._tree),
+            index_at,
+            0,
+            0,
+            0,
+            _SUMMARY_AT,
+            max(_SECTION.size + 8 * _SECTION_ITEMS, 32 * _ZOOM_ITEMS),
+            0,
+        )
         stream.write(struct.pack("<I", _MAGIC))
         stream.seek(0)
         stream.write(header + b"".join(headers))

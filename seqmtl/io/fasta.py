@@ -328,8 +328,9 @@ def read_fasta_windows(
         codes += own[left : left + length].data
         label = values.get("label")
         if label is None and require_labels:
-            header.refuse("a record must have a label; write label=1 or label=-1 in the header",
-                          name=name)  # fmt: skip
+            header.refuse(
+                "a record must have a label; write label=1 or label=-1 in the header", name=name
+            )
         sign = 0 if label is None else column.parse_text(label, header.line)
         rows[name] = sign, organism or values.get("organism")
     labels, organisms = zip(*rows.values(), strict=True)

@@ -281,8 +281,9 @@ def _check_letters(items: Iterable[Header | bytes], path: PathLike) -> Iterator[
     if 2 * n_others > n_letters and are_heard(logging.WARNING) and is_news(("letters", name)):
         logger.warning(
             "%s: only %.0f %% of the letters are A, C, G or T; is it a nucleotide sequence?",
-            name, 100 * (1 - n_others / n_letters),
-        )  # fmt: skip
+            name,
+            100 * (1 - n_others / n_letters),
+        )
 
 
 class IndexedContig(NamedTuple):

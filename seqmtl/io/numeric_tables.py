@@ -171,8 +171,9 @@ class _Reader:
         self.first = next(rows, (0, []))
         self.rows = chain([self.first], rows)
         if not self.first[1]:
-            self._refuse(None, "the table must have rows, but it has only a header; check how it "
-                         "was written")  # fmt: skip
+            self._refuse(
+                None, "the table must have rows, but it has only a header; check how it was written"
+            )
         self.places = {name: column for column, name in enumerate(self.names)}
 
     def _refuse(self, line: int | None, message: str) -> NoReturn:

@@ -216,8 +216,9 @@ class _Reader:
                 f"got {self.organism!r}; choose one of them"
             )
         if not self.n_sites:
-            self._refuse("the table must have rows, but it has only a header; check how it was "
-                         "written")  # fmt: skip
+            self._refuse(
+                "the table must have rows, but it has only a header; check how it was written"
+            )
         if self.organism is not None:
             match_names(self._own_names(), [self.organism], self.source)
         else:
@@ -234,6 +235,11 @@ class _Reader:
         logger.info(
             "%s: %d sites (%d true, %d decoys); %d windows padded with N, "
             "%d dropped at contig ends, %d of other organisms skipped",
-            self.source, self.n_sites, *by_label, self.n_padded, self.n_dropped, self.n_skipped,
-        )  # fmt: skip
+            self.source,
+            self.n_sites,
+            *by_label,
+            self.n_padded,
+            self.n_dropped,
+            self.n_skipped,
+        )
         return windows

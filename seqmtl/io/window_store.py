@@ -20,9 +20,12 @@ from seqmtl.sequences.alphabet import OTHER
 PART = 1 << 20
 
 _COLUMNS = {
-    "codes": np.uint8, "starts": np.int64, "is_reverse": np.uint8, "labels": np.int32,
+    "codes": np.uint8,
+    "starts": np.int64,
+    "is_reverse": np.uint8,
+    "labels": np.int32,
     "task_ids": np.int32,
-}  # fmt: skip
+}
 
 
 class StoredPart(NamedTuple):
@@ -73,9 +76,14 @@ class StoredPart(NamedTuple):
         if task_ids.min() < 0 or task_ids.max() >= len(self.task_names):
             raise ValueError(f"array task_ids must hold numbers below {len(self.task_names)}")
         return Windows(
-            codes, starts, self.length, is_reverse=is_reverse, labels=labels, task_ids=task_ids,
+            codes,
+            starts,
+            self.length,
+            is_reverse=is_reverse,
+            labels=labels,
+            task_ids=task_ids,
             task_names=self.task_names,
-        )  # fmt: skip
+        )
 
 
 class WindowStore:
@@ -177,6 +185,11 @@ def compact(windows: Windows) -> Windows:
             codes = np.lib.stride_tricks.sliding_window_view(codes, L)[starts].reshape(-1)
             starts = np.arange(len(windows), dtype=np.int64) * L
     return Windows(
-        codes, starts, L, is_reverse=windows.is_reverse, labels=windows.labels,
-        task_ids=windows.task_ids, task_names=windows.task_names,
-    )  # fmt: skip
+        codes,
+        starts,
+        L,
+        is_reverse=windows.is_reverse,
+        labels=windows.labels,
+        task_ids=windows.task_ids,
+        task_names=windows.task_names,
+    )

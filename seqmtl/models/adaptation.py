@@ -294,16 +294,27 @@ def _learnt(
     scores, scales = _scores(model, examples.data), _scales(model)
     _tell_contradiction(scores @ placed.weights, examples.y, examples.names[0])
     found = learn(
-        examples, scores, placed.weights, features=model.features,
-        settings=settings_of(model.training), scales=scales,
-    )  # fmt: skip
+        examples,
+        scores,
+        placed.weights,
+        features=model.features,
+        settings=settings_of(model.training),
+        scales=scales,
+    )
     return _joined(model, placed, examples, found, at, replaces=replaces), found
 
 
 def learn_parts(
-    model: Any, placed: Placement, name: str, data: Any, weight: Array, parts: Sequence[Any], *,
-    trust: float, C: float,
-) -> list[Any]:  # fmt: skip
+    model: Any,
+    placed: Placement,
+    name: str,
+    data: Any,
+    weight: Array,
+    parts: Sequence[Any],
+    *,
+    trust: float,
+    C: float,
+) -> list[Any]:
     """Return models with a new organism, with the trust in its relatives and the cost as given.
 
     Each is learnt from some rows of the windows, and the last is the mean of the others. Nothing is
@@ -334,11 +345,14 @@ def learn_parts(
     every[-1] = every[:-1].mean(axis=0)
     return [
         _joined(
-            model, placed, examples, Adapted(a, amounts, none, np.zeros(0), {trust: 1.0}, C),
+            model,
+            placed,
+            examples,
+            Adapted(a, amounts, none, np.zeros(0), {trust: 1.0}, C),
             len(model.tasks),
         )
         for amounts in every
-    ]  # fmt: skip
+    ]
 
 
 def _scales(model: Any) -> Array:
@@ -348,9 +362,14 @@ def _scales(model: Any) -> Array:
 
 
 def _joined(
-    model: Any, placed: Placement, examples: Examples, found: Adapted, at: int,
-    *, replaces: bool = False,
-) -> Any:  # fmt: skip
+    model: Any,
+    placed: Placement,
+    examples: Examples,
+    found: Adapted,
+    at: int,
+    *,
+    replaces: bool = False,
+) -> Any:
     """Return the model with a task that replaces one, or is inserted, as it was learnt."""
     T, name, scales = len(model.tasks), examples.names[0], _scales(model)
     kept = np.delete(np.arange(T), at if replaces else [])
@@ -434,8 +453,10 @@ def _tell_contradiction(scores: Array, y: Array, name: str) -> None:
     if auroc < 0.5 - 2.0 * error:
         logger.warning(
             "%s: the labels contradict the relatives (AUROC %.2f of their scores); check that true "
-            "sites have label 1 and are of the strand and signal of the model", name, auroc,
-        )  # fmt: skip
+            "sites have label 1 and are of the strand and signal of the model",
+            name,
+            auroc,
+        )
 
 
 def _summary(

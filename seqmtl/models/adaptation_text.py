@@ -36,9 +36,14 @@ def tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
     hope = _expected(placed, left_out) or "expect more errors" * is_far
     logger.log(
         logging.WARNING if is_far else logging.INFO,
-        "%s: nearest relative %s, %s (%s)%s%s", label, placed.nearest, words, where,
-        f"; {hope}" if hope else "", "; a few labels help (seqmtl adapt)" if is_far else "",
-    )  # fmt: skip
+        "%s: nearest relative %s, %s (%s)%s%s",
+        label,
+        placed.nearest,
+        words,
+        where,
+        f"; {hope}" if hope else "",
+        "; a few labels help (seqmtl adapt)" if is_far else "",
+    )
 
 
 def _expected(placed: Placement, left_out: dict[str, Any]) -> str:

@@ -154,9 +154,17 @@ def _model(examples: Examples, plan: Plan, fitted: Fitted, site: Site | None) ->
     summary = summarise(examples, plan.settings, solution) | fitted.facts | plan.report
     features = features_from_dict(plan.features.to_dict(length))
     return MultiTaskModel(
-        features, length, examples.names, fitted.kernel, solution.W, solution.bias,
-        fitted.calibration, site or Site(0, 0, ""), summary, kind=plan.settings.kind,
-    )  # fmt: skip
+        features,
+        length,
+        examples.names,
+        fitted.kernel,
+        solution.W,
+        solution.bias,
+        fitted.calibration,
+        site or Site(0, 0, ""),
+        summary,
+        kind=plan.settings.kind,
+    )
 
 
 def _few_labels(examples: Examples) -> list[str]:

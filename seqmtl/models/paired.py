@@ -402,9 +402,11 @@ def _check_models(layer: Mapping[str, PairLayer], models: Mapping[str, MultiTask
             needs = edge.has_model or edge.signal not in CODONS
             if needs and not (edge.signal in models and is_known(name, models[edge.signal].tasks)):
                 refuse(
-                    f"layer.{name}.edges", "those that edges has a model of", edge.signal,
+                    f"layer.{name}.edges",
+                    "those that edges has a model of",
+                    edge.signal,
                     "give the models that the layer was fitted with",
-                )  # fmt: skip
+                )
 
 
 def _padded(exons: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -457,6 +457,8 @@ def _find_few(examples: Examples) -> NDArray[np.bool_]:
         if n < _FEWEST:
             logger.info(
                 "%s has too few labels of a class (%d) to hold one out: it shares as the "
-                "others do, or by default", name, n,
-            )  # fmt: skip
+                "others do, or by default",
+                name,
+                n,
+            )
     return np.asarray(fewest < _FEWEST)

@@ -108,9 +108,13 @@ class Site:
         if n_lacking := int((~self.is_in(windows)).sum()):
             logger.warning(
                 "%d of %d windows lack the letters of the model's sites, %s at base %d%s: their "
-                "scores mean little", n_lacking, len(windows), self.letters, self.offset,
+                "scores mean little",
+                n_lacking,
+                len(windows),
+                self.letters,
+                self.offset,
                 self._elsewhere(windows),
-            )  # fmt: skip
+            )
 
     def require_in_place(
         self, windows: Windows, y: NDArray[Any], *, or_nowhere: bool = False

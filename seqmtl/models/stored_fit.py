@@ -190,9 +190,15 @@ class _Search:
                 on_look(self._state(), history[-1])
             if gap <= tol or epochs >= self._settings.max_epochs:
                 solution = replace(
-                    solution, primal=primal, dual=dual, gap=gap, converged=gap <= tol,
-                    n_epochs=epochs, work=work, history=history,
-                )  # fmt: skip
+                    solution,
+                    primal=primal,
+                    dual=dual,
+                    gap=gap,
+                    converged=gap <= tol,
+                    n_epochs=epochs,
+                    work=work,
+                    history=history,
+                )
                 return solution, answers
             if self._is_stuck(history):
                 raise self._too_many(int(self._is_free().sum()))
@@ -242,9 +248,14 @@ class _Search:
         q = alpha * (margins - y * given)
         losses = settings.costs(examples) * LOSSES[settings.loss].values(margins)
         solution = solve(
-            rows, examples, self._coupling, replace(settings, dtype=_PRECISE), given=given,
-            constant=self._primal - float((losses + 0.5 * q).sum()), state=start,
-        )  # fmt: skip
+            rows,
+            examples,
+            self._coupling,
+            replace(settings, dtype=_PRECISE),
+            given=given,
+            constant=self._primal - float((losses + 0.5 * q).sum()),
+            state=start,
+        )
         solution.W += self._W
         solution.W = solution.W.astype(settings.dtype)
         solution.bias += self._bias
@@ -346,7 +357,9 @@ class _Search:
         counts, sides = total("counts"), np.where(bins // BINS % 2 == 1, 1.0, -1.0)
         means = (total("scores") - sides * share * total("steps")) / counts
         return calibrate_tasks(
-            np.append(left_out, means), np.append(examples.y, sides),
-            np.append(examples.ids.astype(np.int64), bins // (2 * BINS)), self._bias.size,
+            np.append(left_out, means),
+            np.append(examples.y, sides),
+            np.append(examples.ids.astype(np.int64), bins // (2 * BINS)),
+            self._bias.size,
             np.append(examples.weight, counts),
-        )  # fmt: skip
+        )

@@ -88,10 +88,15 @@ def forms_of_weights(arrays: Mapping[str, Any], T: int, n: int, dtype: str) -> F
         is_short = dtype == "float32" and "W16" in arrays
         return rows | ({"W16": ("float16", shape)} if is_short else {"W": (dtype, shape)})
     return {
-        "columns": ("uint8", (None,)), "ends": ("int64", (None,)), "checks": ("int64", (None,)),
-        "kernels": ("float64", (None,)), "widths": ("int64", (None,)),
-        "group": ("int64", of_tasks), "column": ("int64", of_tasks), "scale": ("float64", of_tasks),
-    }  # fmt: skip
+        "columns": ("uint8", (None,)),
+        "ends": ("int64", (None,)),
+        "checks": ("int64", (None,)),
+        "kernels": ("float64", (None,)),
+        "widths": ("int64", (None,)),
+        "group": ("int64", of_tasks),
+        "column": ("int64", of_tasks),
+        "scale": ("float64", of_tasks),
+    }
 
 
 def unpack_weights(

@@ -250,10 +250,15 @@ def run_chain(
     logs = np.array([layer.switch, layer.shift, layer.coding_shift, layer.exon_shift])
     switch, shift, coding_shift, exon_shift = np.exp(np.float64(logs)).tolist()
     known = ChainWeights(
-        np.exp(np.float64(layer.introns)), layer.shortest, switch, shift, coding_shift,
-        float(layer.decay), exon_shift * layer.exons,
+        np.exp(np.float64(layer.introns)),
+        layer.shortest,
+        switch,
+        shift,
+        coding_shift,
+        float(layer.decay),
+        exon_shift * layer.exons,
         float(np.exp(layer.transcript_switch)) if layer.transcript_switch else 0.0,
-    )  # fmt: skip
+    )
     before, units, after, after_units = _sum_both_ways(forward, known)
     with np.errstate(divide="ignore"):
         values = np.log(np.einsum("kq,kq->k", before, after)) + units + after_units
@@ -264,9 +269,14 @@ def run_chain(
         is_end = kinds == INTRON_END
         own = np.where(is_end, after_units, units) + log_weights
         rows, listed = _listed(
-            list_introns, forward.part(likely), known._replace(introns=layer.introns),
-            before[likely], after[likely], own[likely], floor,
-        )  # fmt: skip
+            list_introns,
+            forward.part(likely),
+            known._replace(introns=layer.introns),
+            before[likely],
+            after[likely],
+            own[likely],
+            floor,
+        )
         introns = likely[rows], listed
     if least_exon is not None:
         floor = np.log(least_exon / layer.ceiling)

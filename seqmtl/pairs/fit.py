@@ -107,11 +107,25 @@ class _Task(NamedTuple):
         has_transcripts = any(kind in _OF_TRANSCRIPTS for kind in self.edges)
         n_introns, lengths, exons, content = self.learnt
         return PairLayer(
-            scale, shift, coding_shift, values["switch"], values["coding scale"],
-            lengths.shortest, lengths.introns, content.table, n_introns, content.n_bases,
-            self.n_sites, 1.0, lengths.decay, self.least, exons,
-            values["exon shift"], edges, values["transcripts"] if has_transcripts else 0.0,
-        )  # fmt: skip
+            scale,
+            shift,
+            coding_shift,
+            values["switch"],
+            values["coding scale"],
+            lengths.shortest,
+            lengths.introns,
+            content.table,
+            n_introns,
+            content.n_bases,
+            self.n_sites,
+            1.0,
+            lengths.decay,
+            self.least,
+            exons,
+            values["exon shift"],
+            edges,
+            values["transcripts"] if has_transcripts else 0.0,
+        )
 
 
 def _numbers(tasks: Iterable[_Task]) -> dict[str, _Number]:
@@ -198,14 +212,14 @@ def fit_layer(
     ]
     tasks = {
         task: _read_task(
-            {"donor": donor, "acceptor": acceptor, **edges}, (donors, acceptors),
-            (task, order[task]), split,
+            {"donor": donor, "acceptor": acceptor, **edges},
+            (donors, acceptors),
+            (task, order[task]),
+            split,
             _Learnt(lengths[task].size, tables[task], exons[task], content),
         )
-        for task, content in zip(
-            donor.tasks, shared_content(contents, relatedness), strict=True
-        )
-    }  # fmt: skip
+        for task, content in zip(donor.tasks, shared_content(contents, relatedness), strict=True)
+    }
     if not any(task.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
     values = _fit(tasks)
@@ -229,8 +243,9 @@ def _read_task(
     edges = [edge for edge in EDGES if edge in models and is_known(task, models[edge].tasks)]
     edge_finders = [
         EdgeFinder(edge, _ANY, finder_of(models[edge], task) if edge in edges else None)
-        for edge in EDGES if edge in (*CODONS, *edges)
-    ]  # fmt: skip
+        for edge in EDGES
+        if edge in (*CODONS, *edges)
+    ]
     pieces: list[Sites] = []
     n_sites, n_donors, n_bases, bounds = 0, 0, 0, cut_regions(held[0], margin_of(probe))
     for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
@@ -249,16 +264,26 @@ def _read_task(
     offset = sum(_offset(model, path, name) for model, path in zip(ends, paths, strict=True))
     logger.info(
         "%s: %d introns and %d coding bases in train, %d true %ss and %d true %ss in %s",
-        task, learnt.n_introns, content.n_bases, n_donors, ENDS[0], n_sites - n_donors, ENDS[1],
+        task,
+        learnt.n_introns,
+        content.n_bases,
+        n_donors,
+        ENDS[0],
+        n_sites - n_donors,
+        ENDS[1],
         split,
-    )  # fmt: skip
+    )
     density = np.sum([_count_sites(own) for own in (train, held)], axis=0)
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
     found = _Task(
-        pieces, learnt, offset, n_sites, denser,
+        pieces,
+        learnt,
+        offset,
+        n_sites,
+        denser,
         (_least(pieces, ENDS[0], _LOST), _least(pieces, ENDS[1], _LOST)),
         {own.signal: (own.finder is not None, own.least) for own in edge_finders},
-    )  # fmt: skip
+    )
     layer = found.layer({name: own.start for name, own in _numbers([found]).items()})
     return found._replace(pieces=[piece.take(promising(piece, layer)) for piece in pieces])
 

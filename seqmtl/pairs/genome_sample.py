@@ -99,9 +99,7 @@ def sample_genome(path: PathLike, padding: int, most: int = MOST_BASES) -> Genom
     SeqmtlError
         If no contig has 600 bases.
     """
-    lengths = {
-        name: size for name, size in contig_lengths(path).items() if size >= _LEAST_CONTIG
-    }  # fmt: skip
+    lengths = {name: size for name, size in contig_lengths(path).items() if size >= _LEAST_CONTIG}
     if not lengths:
         raise SeqmtlError(
             f"{path}: no contig has the {_LEAST_CONTIG} bases that pairs of sites need; score "

@@ -116,11 +116,21 @@ class _State:
         scale = float(np.exp(START["scale"]))
         offset = sum(0.5 * _logit(p) - q for p, q in zip(self.shares, self.assumed, strict=True))
         return PairLayer(
-            scale, START["shift"] + scale * offset, START["coding shift"] + scale * offset,
-            START["switch"], START["coding scale"], self.lengths.shortest, self.lengths.introns,
-            self.content.table, self.n_introns, self.content.n_bases, 0, ceiling,
-            self.lengths.decay, edges=tuple(Edge(kind, 0.0, START[kind], -1e9) for kind in CODONS),
-        )  # fmt: skip
+            scale,
+            START["shift"] + scale * offset,
+            START["coding shift"] + scale * offset,
+            START["switch"],
+            START["coding scale"],
+            self.lengths.shortest,
+            self.lengths.introns,
+            self.content.table,
+            self.n_introns,
+            self.content.n_bases,
+            0,
+            ceiling,
+            self.lengths.decay,
+            edges=tuple(Edge(kind, 0.0, START[kind], -1e9) for kind in CODONS),
+        )
 
 
 class _Learnt(NamedTuple):
@@ -263,10 +273,15 @@ class Unlabelled:
         lengths, table = called_lengths(self.weighed), self.state.lengths
         backwards = self._backwards() / max(likely_sites(self.weighed), 1e-9)
         return Round(
-            expected, sure, kept, min(backwards, 1.0), table.shortest,
+            expected,
+            sure,
+            kept,
+            min(backwards, 1.0),
+            table.shortest,
             int(np.median(lengths)) if lengths.size else 0,
-            table.shortest + table.introns.size - 1, moved,
-        )  # fmt: skip
+            table.shortest + table.introns.size - 1,
+            moved,
+        )
 
     def _backwards(self) -> float:
         """Return the sites expected in the sample read backwards."""
@@ -318,8 +333,9 @@ class Unlabelled:
                 self.state, self._candidates, self.weighed = *old, before
                 logger.info(
                     "%s: another round finds fewer introns, or more of them in the genome read "
-                    "backwards, and is left out", self.name,
-                )  # fmt: skip
+                    "backwards, and is left out",
+                    self.name,
+                )
                 return
             self.rounds.append(found)
             tell(found)
@@ -346,11 +362,14 @@ class Unlabelled:
         learnt = [self._learn(number) for number in range(len(ENDS))]
         lengths, (donor, acceptor) = self._lengths(self.weighed), learnt
         return replace(
-            self.state, ends=list(zip(donor.folds, acceptor.folds, strict=True)),
-            whole=(donor.whole, acceptor.whole), assumed=(donor.assumed, acceptor.assumed),
-            lengths=mixed_table(lengths, self._prior), n_introns=lengths.size,
+            self.state,
+            ends=list(zip(donor.folds, acceptor.folds, strict=True)),
+            whole=(donor.whole, acceptor.whole),
+            assumed=(donor.assumed, acceptor.assumed),
+            lengths=mixed_table(lengths, self._prior),
+            n_introns=lengths.size,
             content=coding_content(self._exons(self.weighed), may_be_foreign=True),
-        )  # fmt: skip
+        )
 
     def _learn(self, number: int) -> _Learnt:
         """Adapt the site models of an end: for each fold, one that has not seen it."""
@@ -413,16 +432,23 @@ class Unlabelled:
         return [self._windows(self.known.genome.codes, sites, labels, model)]
 
     def _windows(
-        self, codes: NDArray[np.uint8], sites: Sites, labels: NDArray[np.int8],
+        self,
+        codes: NDArray[np.uint8],
+        sites: Sites,
+        labels: NDArray[np.int8],
         model: MultiTaskModel,
-    ) -> Windows:  # fmt: skip
+    ) -> Windows:
         """Return the windows of sites, as a site model takes them."""
         behind = model.length - model.site.offset - SITE_LENGTH
         starts = sites.starts - np.where(sites.is_reverse, behind, model.site.offset)
         return Windows(
-            codes, starts, model.length, is_reverse=sites.is_reverse, labels=labels,
+            codes,
+            starts,
+            model.length,
+            is_reverse=sites.is_reverse,
+            labels=labels,
             task_names=(self.name,),
-        )  # fmt: skip
+        )
 
     def _moved(self, end: MultiTaskModel, k: int) -> float:
         """Return how far the weights of a site model are from those of the relatives."""
@@ -438,18 +464,21 @@ class Unlabelled:
         case = "few" if self._is_alone or not self.is_enough else "placed"
         case = "rounds" if len(self.rounds) > 1 and not self._is_alone else case
         facts = {
-            "rounds": [own.to_dict() for own in self.rounds], "bases": self.sample.size,
+            "rounds": [own.to_dict() for own in self.rounds],
+            "bases": self.sample.size,
             "doubts": find_doubts(
                 self.sample, self.rounds[-1], self._prior, sum(self.rounds[-1].sure) > 0
             ),
             "right": [*RIGHT[case]],
             "known": [len(self.known.donors), len(self.known.acceptors)] if self.known else [0, 0],
-        }  # fmt: skip
+        }
         known = dict(self.model.training.get("unlabelled", {}))
         return PairedModel(
-            *self.state.whole, {**self.model.layer, self.name: layer},
-            {**self.model.training, "unlabelled": {**known, self.name: facts}}, self.model.edges,
-        )  # fmt: skip
+            *self.state.whole,
+            {**self.model.layer, self.name: layer},
+            {**self.model.training, "unlabelled": {**known, self.name: facts}},
+            self.model.edges,
+        )
 
 
 def _rows_known(

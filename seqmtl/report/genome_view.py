@@ -198,9 +198,13 @@ def _draw_roofs(axes: Axes, stretch: Stretch, base: float, sign: int) -> None:
         is_known = not stretch.transcripts or call[:3] in known
         middle, top = (call.start + call.end) / 2, base + 0.5 * sign
         axes.plot(
-            [call.start, middle, call.end], [base, top, base], color=INK, linewidth=1.2,
-            linestyle="-" if is_known else _BROKEN, alpha=0.15 + 0.85 * call.probability,
-        )  # fmt: skip
+            [call.start, middle, call.end],
+            [base, top, base],
+            color=INK,
+            linewidth=1.2,
+            linestyle="-" if is_known else _BROKEN,
+            alpha=0.15 + 0.85 * call.probability,
+        )
         if call.end - call.start > room and call.probability >= _CALLED:
             look: Any = {"va": "bottom" if sign > 0 else "top", "ha": "center", "color": GREY}
             axes.text(middle, top, f"{call.probability:.2f}", fontsize="x-small", **look)

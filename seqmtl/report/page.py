@@ -306,9 +306,12 @@ def _rendered(
         for anchor, (heading, content) in zip(anchors, shown, strict=True)
     ]
     return Template(read_text(_PAGE, "HTML")).substitute(
-        title=join([title]), summary=join([summary]), advice=join([advice]), links=join(links),
+        title=join([title]),
+        summary=join([summary]),
+        advice=join([advice]),
+        links=join(links),
         sections=join(body),
-    )  # fmt: skip
+    )
 
 
 #: Sections before those of the signals, and after them.

@@ -85,13 +85,19 @@ def add_windows(columns, n_rows, rows, starts, total):
                 p = u(starts[i]) + m
                 total[i] += (
                     (columns[t + u(rows[p])] + columns[t + n + u(rows[p + u(1)])])
-                    + (columns[t + u(2) * n + u(rows[p + u(2)])]
-                       + columns[t + u(3) * n + u(rows[p + u(3)])])
-                    + (columns[t + u(4) * n + u(rows[p + u(4)])]
-                       + columns[t + u(5) * n + u(rows[p + u(5)])])
-                    + (columns[t + u(6) * n + u(rows[p + u(6)])]
-                       + columns[t + u(7) * n + u(rows[p + u(7)])])
-                )  # fmt: skip
+                    + (
+                        columns[t + u(2) * n + u(rows[p + u(2)])]
+                        + columns[t + u(3) * n + u(rows[p + u(3)])]
+                    )
+                    + (
+                        columns[t + u(4) * n + u(rows[p + u(4)])]
+                        + columns[t + u(5) * n + u(rows[p + u(5)])]
+                    )
+                    + (
+                        columns[t + u(6) * n + u(rows[p + u(6)])]
+                        + columns[t + u(7) * n + u(rows[p + u(7)])]
+                    )
+                )
 
 
 @njit

@@ -75,8 +75,11 @@ class HeldOut(NamedTuple):
         """Return scores, y, counts and words of one organism, as ``model.calibrate`` takes them."""
         mine = self.tasks == task
         columns: dict[str, Any] = {
-            "scores": self.scores, "y": self.labels, "counts": self.counts, "words": self.words,
-        }  # fmt: skip
+            "scores": self.scores,
+            "y": self.labels,
+            "counts": self.counts,
+            "words": self.words,
+        }
         return {name: None if x is None else x[mine] for name, x in columns.items()}
 
 

@@ -90,10 +90,12 @@ def score_unseen(
             rows = np.flatnonzero(fold != k)
             other, _ = train(
                 Examples(windows, windows.labels, ids, model.tasks).take(rows),
-                features=model.features, task_kernel=model.kernel,
-                settings=settings_of(model.training), site=model.site,
+                features=model.features,
+                task_kernel=model.kernel,
+                settings=settings_of(model.training),
+                site=model.site,
                 few=[*model.training.get("adapted", {})],
-            )  # fmt: skip
+            )
             other.shift = model.shift
             own_parts = {name: regions[k] for name, regions in held.items()}
             if organism is not None:

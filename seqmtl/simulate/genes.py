@@ -100,9 +100,12 @@ class Layout:
         exon_start, exon_end = turned(self.exon_start, self.exon_end)
         coding_start, coding_end = turned(self.coding_start, self.coding_end)
         return replace(
-            self, exon_start=exon_start, exon_end=exon_end, coding_start=coding_start,
+            self,
+            exon_start=exon_start,
+            exon_end=exon_end,
+            coding_start=coding_start,
             coding_end=coding_end,
-        )  # fmt: skip
+        )
 
     def spans(self) -> tuple[np.ndarray, np.ndarray]:
         """Return start and end of every gene on the plus strand, shape (genes,), int64."""

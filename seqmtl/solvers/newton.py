@@ -87,9 +87,12 @@ class FewWeights:
     def __init__(self, problem: Problem, X: Array) -> None:
         self.order = order = np.argsort(problem.tasks, kind="stable")
         p = self.problem = replace(
-            problem, y=problem.y[order], C=problem.C[order], tasks=problem.tasks[order],
+            problem,
+            y=problem.y[order],
+            C=problem.C[order],
+            tasks=problem.tasks[order],
             targets=problem.targets[order] if problem.targets.size else problem.targets,
-        )  # fmt: skip
+        )
         self.K = p.kernels[0]
         self._lam, self._R = split(self.K)
         ends = np.searchsorted(p.tasks, np.arange(len(self.K) + 1))

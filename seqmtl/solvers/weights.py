@@ -81,9 +81,15 @@ class GroupedWeights:
         groups = self.groups
         kernels, begins = groups.flat_kernels()
         return (
-            groups.group, groups.column, groups.scale, kernels, begins, groups.widths,
-            self._starts, self._strides,
-        )  # fmt: skip
+            groups.group,
+            groups.column,
+            groups.scale,
+            kernels,
+            begins,
+            groups.widths,
+            self._starts,
+            self._strides,
+        )
 
     def scores(self, tasks: NDArray[Any]) -> NDArray[np.float64]:
         """Return the score of every example i with the weights of task tasks[i]."""

@@ -333,8 +333,9 @@ def _is_large(kernels: Sequence[BaseKernel], sizes: list[int], must_fit: bool) -
         logger.warning(
             "%d kernel matrices of %d examples do not fit into memory: only those of support "
             "vectors are kept, which is slower",
-            len(kernels), sum(sizes),
-        )  # fmt: skip
+            len(kernels),
+            sum(sizes),
+        )
         return True
     return False
 

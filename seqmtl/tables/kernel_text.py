@@ -48,9 +48,13 @@ def kernel_text(model: Any, file: str) -> list[str]:
 
 def _wrapped(title: str, text: str) -> list[str]:
     return textwrap.wrap(
-        text, 100, initial_indent=f"{title:<15}", subsequent_indent=" " * 15,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+        text,
+        100,
+        initial_indent=f"{title:<15}",
+        subsequent_indent=" " * 15,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _examples(model: Any) -> str:
@@ -109,8 +113,10 @@ def _weights(model: Any) -> list[str]:
         return _bars("learnt weights, in all tasks", kernels, theta[0].tolist())
     lines = _bars("learnt weights, mean of the tasks", kernels, theta.mean(axis=0).tolist())
     width = max(map(len, model.tasks))
-    rows = [f"  {name:<{width}}  " + " ".join(f"{v:.3f}" for v in row)
-            for name, row in zip(model.tasks, theta, strict=True)]  # fmt: skip
+    rows = [
+        f"  {name:<{width}}  " + " ".join(f"{v:.3f}" for v in row)
+        for name, row in zip(model.tasks, theta, strict=True)
+    ]
     return [*lines, "learnt weights of every task, in the same order", *rows]
 
 

@@ -219,10 +219,21 @@ class _Alternation:
             if epoch >= _PATIENCE * changed and self._change_penalties(residuals):
                 changed = epoch
         return MinimaxSolution(
-            self.best_dual[0], self.best[0], np.zeros(0), np.zeros(0), self.primal, self.dual,
-            gap, gap <= tol, epoch, float(epoch), history, np.zeros(0),
-            self.best_dual[1], self.best[1],
-        )  # fmt: skip
+            self.best_dual[0],
+            self.best[0],
+            np.zeros(0),
+            np.zeros(0),
+            self.primal,
+            self.dual,
+            gap,
+            gap <= tol,
+            epoch,
+            float(epoch),
+            history,
+            np.zeros(0),
+            self.best_dual[1],
+            self.best[1],
+        )
 
     def _step(self) -> tuple[float, float, float, float]:
         """Update W, m, B and the multipliers; return the relative residuals.

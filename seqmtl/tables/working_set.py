@@ -128,8 +128,9 @@ class LargeMachine:
         order = np.random.default_rng(0).permutation(self.y.size)
         groups = [
             order[(self.tasks[order] == t) & (self.y[order] == sign)]
-            for t in np.unique(self.tasks) for sign in (-1.0, 1.0)
-        ]  # fmt: skip
+            for t in np.unique(self.tasks)
+            for sign in (-1.0, 1.0)
+        ]
         share = min(1.0, _FIRST / self.y.size)
         return np.sort(np.concatenate([own[: int(np.ceil(share * own.size))] for own in groups]))
 

@@ -14,12 +14,29 @@ from seqmtl.variants.effects import EXON, Effects
 
 #: Columns of the table.
 TABLE = (
-    "contig", "pos", "ref", "alt", "organism", "kind",
-    "gain", "gain_pos", "gain_offset", "gain_strand",
-    "gain_ref_probability", "gain_alt_probability", "gain_ref_score", "gain_alt_score",
-    "loss", "loss_pos", "loss_offset", "loss_strand",
-    "loss_ref_probability", "loss_alt_probability", "loss_ref_score", "loss_alt_score",
-)  # fmt: skip
+    "contig",
+    "pos",
+    "ref",
+    "alt",
+    "organism",
+    "kind",
+    "gain",
+    "gain_pos",
+    "gain_offset",
+    "gain_strand",
+    "gain_ref_probability",
+    "gain_alt_probability",
+    "gain_ref_score",
+    "gain_alt_score",
+    "loss",
+    "loss_pos",
+    "loss_offset",
+    "loss_strand",
+    "loss_ref_probability",
+    "loss_alt_probability",
+    "loss_ref_score",
+    "loss_alt_score",
+)
 #: Further columns of the table for paired models.
 INTRONS = ("gain_ref_intron", "gain_alt_intron", "loss_ref_intron", "loss_alt_intron")
 
@@ -111,12 +128,13 @@ class EffectText:
     def entry(self, alt: bytes, effects: Effects, i: int, position: int) -> str:
         """Return the effects of allele i, in lists, as an INFO entry; POS is 1-based."""
         fields = [
-            alt.decode(), self._escaped,
+            alt.decode(),
+            self._escaped,
             *(f"{change:.4f}" for change in effects.changes[i]),
             *(_offset(effects, i, c, position) for c in (0, 1)),
             *(_STRANDS[strand] for strand in effects.strands[i]),
             *map(_score_change, effects.scores[i]),
-        ]  # fmt: skip
+        ]
         if effects.introns is not None:
             fields += [_intron(effects.introns[i][c][h]) for h in (0, 1) for c in (0, 1)]
         return "|".join(fields)
@@ -126,9 +144,13 @@ class EffectText:
     ) -> str:
         """Return the effects of allele i as a line of the table; positions are 1-based."""
         fields = [
-            readable(row[CHROM]), str(position), readable(row[REF]), alt.decode(),
-            self._organism, self._kind,
-        ]  # fmt: skip
+            readable(row[CHROM]),
+            str(position),
+            readable(row[REF]),
+            alt.decode(),
+            self._organism,
+            self._kind,
+        ]
         for c in (0, 1):
             is_found = effects.strands[i][c] >= 0
             fields += [

@@ -224,9 +224,15 @@ class AlleleScorer(ABC):
         P, scores = profile
         found = np.empty((len(haplotypes.starts), 2, 4), dtype=np.int64)
         find_effects(
-            P, haplotypes.places, haplotypes.zones, self._length, self._turns, self._spares,
-            effects.changes, found,
-        )  # fmt: skip
+            P,
+            haplotypes.places,
+            haplotypes.zones,
+            self._length,
+            self._turns,
+            self._spares,
+            effects.changes,
+            found,
+        )
         is_found = found[..., 0] >= 0
         effects.strands[:] = found[..., 0]
         at = haplotypes.starts[:, np.newaxis] + found[..., 1]

@@ -93,8 +93,9 @@ class PairedEffectScorer(AlleleScorer):
         m, n = haplotypes.zones[0, 1:].tolist()
         first = int(haplotypes.places[0, 1]) + self._flank
         weighed = (
-            near.reference, near.alternative(zone, zone + m, haplotypes.codes[first : first + n])
-        )  # fmt: skip
+            near.reference,
+            near.alternative(zone, zone + m, haplotypes.codes[first : first + n]),
+        )
         for k, own in enumerate(effects[:2]):
             found = self._compare(haplotypes, self._profile(k, weighed, haplotypes, zone), own)
             assert own.introns is not None

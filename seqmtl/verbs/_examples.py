@@ -291,8 +291,9 @@ def all_of_one_split(windows: Windows, data: str, *, tell: bool = True) -> bool:
     if is_one and tell:
         logger.warning(
             "the split column is %r in every row of %s; ignoring it and using all rows",
-            windows.split_names[0], data,
-        )  # fmt: skip
+            windows.split_names[0],
+            data,
+        )
     return is_one
 
 

@@ -54,21 +54,35 @@ SUMMARY, KIND = "summary.json", "seqmtl explain"
 _OLIGOMERS = ("k", "position", "oligomer", "Q", "beyond_letters")
 #: Tables of all organisms, with their columns.
 _SHARED = {
-    "position_importance.tsv": (
-        "organism", "k", "position", "importance", "oligomer", "Q", "gain",
-    ),
+    "position_importance.tsv": ("organism", "k", "position", "importance", "oligomer", "Q", "gain"),
     "kmers.tsv": ("organism", "begin", "end", "k", "kmer", "weight", "beyond_letters"),
     "contributions.tsv": (
-        "organism", "window", "score", "position", "letter", "contribution", "dA", "dC", "dG", "dT",
+        "organism",
+        "window",
+        "score",
+        "position",
+        "letter",
+        "contribution",
+        "dA",
+        "dC",
+        "dG",
+        "dT",
     ),
-}  # fmt: skip
+}
 _DRAWN = 3  # windows per figure
 _MEAN = " mean"  # over all organisms; cannot clash with a name
 _SITES = "sites.tsv"
 _NUMBERS = (
-    "alone", "paired", "partner_alone", "site", "partner", "length", "upstream", "downstream",
+    "alone",
+    "paired",
+    "partner_alone",
+    "site",
+    "partner",
+    "length",
+    "upstream",
+    "downstream",
     "rivals",
-)  # fmt: skip
+)
 Row = tuple[Any, ...]
 
 _COLUMNS = ("organism", "contig", "start", "end", "strand", "signal", *_NUMBERS, "introns")
@@ -120,9 +134,12 @@ def _write_organisms(model: MultiTaskModel, request: Any, folder: Path) -> dict[
         seconds = time.perf_counter() - begun
         logger.info("%s (%d of %d): %.1f s", organism, number, len(organisms), seconds)
     settings = {
-        "max_order": request.max_order, "top": request.top, "n_windows": request.n_windows,
-        "reference": reference, "background": backgrounds,
-    }  # fmt: skip
+        "max_order": request.max_order,
+        "top": request.top,
+        "n_windows": request.n_windows,
+        "reference": reference,
+        "background": backgrounds,
+    }
     return work.finish(request.model, organisms, settings)
 
 
@@ -333,10 +350,15 @@ def _rows(model: PairedModel, request: Any) -> Iterator[tuple[str, ...]]:
                     "the contig; give the two bases of a donor or an acceptor, with its strand"
                 )
             yield (
-                organism, contig, str(start), str(start + length), strand, found.signal,
+                organism,
+                contig,
+                str(start),
+                str(start + length),
+                strand,
+                found.signal,
                 *(_number(getattr(found, name)) for name in _NUMBERS),
                 ",".join(f"{a}-{b}:{p:.4f}" for a, b, p in found.introns) or ".",
-            )  # fmt: skip
+            )
 
 
 def _number(value: Any) -> str:

@@ -75,8 +75,14 @@ class Relations(Request):
         is_kind = what is not None and what.partition(":")[0] in KINDS
         kind, table = (what, None) if is_kind else (None, what)
         sources = (
-            self.tree, self.taxonomy, self.alignment, self.distances, self.graph, self.groups, table
-        )  # fmt: skip
+            self.tree,
+            self.taxonomy,
+            self.alignment,
+            self.distances,
+            self.graph,
+            self.groups,
+            table,
+        )
         if kind is None and self.scales is None and not any(sources):
             return None
         try:

@@ -116,9 +116,14 @@ class _Progress:
             return
         fields = {**result, "worker": worker, "n_done": self._n_done, "seconds_left": round(left)}
         logger.info(
-            "%s: %d sites in %.1f s%s; %s", name, result["n_reported"], result["seconds"], where,
-            state, extra={"fields": fields},
-        )  # fmt: skip
+            "%s: %d sites in %.1f s%s; %s",
+            name,
+            result["n_reported"],
+            result["seconds"],
+            where,
+            state,
+            extra={"fields": fields},
+        )
 
 
 def _plan(request: ScanOptions) -> list[_Planned]:
@@ -205,10 +210,17 @@ def _single(
     if request.tree and os.path.exists(request.tree):
         changes["tree"] = os.path.abspath(request.tree)
     own = request.changed(
-        model=_place("", model), genome=_place(str(request.genomes), row["genome"]), more=(),
-        genomes=None, output=stem + suffix, json=f"{stem}.json", format=kind, dask=None,
-        threads=1 if request.dask else request.threads, **changes,
-    )  # fmt: skip
+        model=_place("", model),
+        genome=_place(str(request.genomes), row["genome"]),
+        more=(),
+        genomes=None,
+        output=stem + suffix,
+        json=f"{stem}.json",
+        format=kind,
+        dask=None,
+        threads=1 if request.dask else request.threads,
+        **changes,
+    )
     return own, name
 
 

@@ -129,9 +129,11 @@ class Plan:
         logger.info(
             "%s: %.0f donors and %.0f acceptors expected in the %.1f million bases looked at; the "
             "median intron called has %d bases; seqmtl annotate learns from it, and finds more",
-            request.organism, *last.expected,
-            own.sample.size / 1e6, last.middle,
-        )  # fmt: skip
+            request.organism,
+            *last.expected,
+            own.sample.size / 1e6,
+            last.middle,
+        )
         found, name = own.paired(), str(request.organism)
         tell_doubts(name, found.training["unlabelled"][name])
         return found
@@ -188,13 +190,16 @@ class Plan:
         if not is_known(organism, self.model.tasks):
             logger.info(
                 "%s: probabilities are the weighted mean log-odds of its relatives, at their "
-                "prevalence; use them to rank sites (--top), not as precision", organism,
-            )  # fmt: skip
+                "prevalence; use them to rank sites (--top), not as precision",
+                organism,
+            )
         elif not self._is_calibrated(organism):
             logger.warning(
                 "%s is not calibrated: probabilities assume the %.2g %% true sites of the training "
-                "windows; run seqmtl calibrate", organism, 100 * self.model.prevalence(organism),
-            )  # fmt: skip
+                "windows; run seqmtl calibrate",
+                organism,
+                100 * self.model.prevalence(organism),
+            )
 
     def fingerprint(
         self, organism: str, sha256: Callable[[str], str] = sha256_of
@@ -307,17 +312,17 @@ def _site(model: Any, letters: str | None) -> Site:
         if site.letters:
             logger.info(
                 "reporting only sites with the letters %s, as in the training data; "
-                "use --consensus any to report every position", site.letters,
-            )  # fmt: skip
+                "use --consensus any to report every position",
+                site.letters,
+            )
         return site
     if letters.lower() == "any":
         return replace(site, letters="")
     asked = {word.strip() for word in letters.upper().split(",")}
     if site.letters and not asked <= {*site.words}:
         logger.warning(
-            "the training windows have %s at the site, but --consensus is %s",
-            site.letters, letters,
-        )  # fmt: skip
+            "the training windows have %s at the site, but --consensus is %s", site.letters, letters
+        )
     offset, length = site.offset, len(letters.split(",")[0].strip())
     if not length:
         raise SeqmtlError(f"--consensus must be letters such as AG, or any, got {letters!r}")
@@ -348,14 +353,23 @@ def _write(plan: Plan, organism: str, finder: Any, track: Track, runs: Any) -> S
     progress = ScanProgress(os.path.getsize(genome) if is_file else None)
     filters = finder.filters
     pieces = open_pieces(
-        genome, size=PIECE, only=filters.scanned, keep_case=filters.skip_lower,
+        genome,
+        size=PIECE,
+        only=filters.scanned,
+        keep_case=filters.skip_lower,
         on_read=progress.read,
-    )  # fmt: skip
+    )
     try:
         return write_scan(
-            binary_output(plan.outputs[organism]), pieces, finder, file_format=plan.file_format,
-            track=track, progress=progress, recovery=recovery, runs=runs,
-        )  # fmt: skip
+            binary_output(plan.outputs[organism]),
+            pieces,
+            finder,
+            file_format=plan.file_format,
+            track=track,
+            progress=progress,
+            recovery=recovery,
+            runs=runs,
+        )
     finally:
         progress.close()
 
@@ -398,16 +412,24 @@ def _finished(
 ) -> dict[str, Any]:
     """Log the end of a scan; return its entry in the JSON summary."""
     result = {
-        "organism": organism, "files": files, **vars(summary), "seconds": round(seconds, 3),
+        "organism": organism,
+        "files": files,
+        **vars(summary),
+        "seconds": round(seconds, 3),
         "megabases_per_second": round(summary.n_bases / 1e6 / max(seconds, 1e-9), 3),
-    }  # fmt: skip
+    }
     names = " and ".join(filter(None, [", ".join(files[:-1]), files[-1]]))
     logger.info(
         "%s: %s: %d contigs, %d positions scored, %s written in %.1f s (%.1f Mb/s)",
-        names, organism, summary.n_contigs, summary.n_scored,
-        _counts(summary, file_format), seconds, result["megabases_per_second"],
+        names,
+        organism,
+        summary.n_contigs,
+        summary.n_scored,
+        _counts(summary, file_format),
+        seconds,
+        result["megabases_per_second"],
         extra={"fields": result},
-    )  # fmt: skip
+    )
     return result
 
 

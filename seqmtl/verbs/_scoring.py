@@ -96,9 +96,13 @@ def check_new(model: Any, name: str, like: str | None, tree: str | None) -> None
 
 
 def place_unlabelled(
-    model: Any, name: str, genome: str, like: str | None, tree: str | None,
+    model: Any,
+    name: str,
+    genome: str,
+    like: str | None,
+    tree: str | None,
     introns: str | None = None,
-) -> Unlabelled:  # fmt: skip
+) -> Unlabelled:
     """Place an organism that :func:`check_new` has told of in a paired model, by its genome."""
     from seqmtl.dataset.known_introns import read_known_introns
     from seqmtl.pairs.genome_sample import sample_genome
@@ -108,9 +112,11 @@ def place_unlabelled(
     if introns is not None:
         known = read_known_introns(introns, name, genome, (model.donor, model.acceptor))
         logger.info(
-            "%s: %d donors and %d acceptors are known", name, len(known.donors),
+            "%s: %d donors and %d acceptors are known",
+            name,
+            len(known.donors),
             len(known.acceptors),
-        )  # fmt: skip
+        )
     sample = sample_genome(genome, max(model.donor.length, model.acceptor.length))
     with messages_from(logging.ERROR):
         own = Unlabelled(model, name, sample, known=known, **relatives(like, tree))
@@ -159,13 +165,17 @@ def tell_known(
         rows = ", ".join(paths) + (f", split {trained}" if split else "")
         logger.warning(
             "the model was trained on %s, so %s too good; give examples held out from training%s",
-            rows, what, "" if split else ", or a split column (train, test)",
-        )  # fmt: skip
+            rows,
+            what,
+            "" if split else ", or a split column (train, test)",
+        )
     elif split is not None and any(is_known(name, model.tasks) for name in names):
         logger.warning(
             "if the model was trained on another copy of these rows (split %s of %s), %s too good",
-            trained, ", ".join(paths), what,
-        )  # fmt: skip
+            trained,
+            ", ".join(paths),
+            what,
+        )
 
 
 def _place(path: str) -> str:
@@ -196,9 +206,12 @@ def _score(model: Model, source: Any) -> tuple[HeldOut, bool]:
     if model.can_scan and source.data and not source.genome and is_dataset(source.data):
         split = None if source.split == "all" else source.split
         held = score_held_out(
-            cast("MultiTaskModel", model), source.data, split=split, organism=source.organism,
+            cast("MultiTaskModel", model),
+            source.data,
+            split=split,
+            organism=source.organism,
             from_relatives=from_relatives,
-        )  # fmt: skip
+        )
         return held, True
     examples = read_for_model(model, source, require_labels=True)
     signs, site = model.signs(examples.y), getattr(model, "site", None)

@@ -31,8 +31,11 @@ def of_one_class(examples: Examples) -> tuple[Examples, tuple[Any, ...]]:
     rows = np.flatnonzero(examples.y == known[1])
     logger.info(
         "training on the %d examples of %s; leaving out the %d of %s",
-        rows.size, known[1], len(examples.names) - rows.size, known[0],
-    )  # fmt: skip
+        rows.size,
+        known[1],
+        len(examples.names) - rows.size,
+        known[0],
+    )
     tasks = None if examples.tasks is None else examples.tasks[rows]
     X, names = examples.X[rows], examples.names[rows]
     return examples._replace(X=X, y=None, tasks=tasks, names=names), known

@@ -35,9 +35,12 @@ logger = logging.getLogger("seqmtl")
 
 _DONE, _STATE = "store.json", "state"
 _PART = {
-    "path": word, "first": whole(), "n": whole(1), "length": whole(1),
+    "path": word,
+    "first": whole(),
+    "n": whole(1),
+    "length": whole(1),
     "task_names": items(word, 1, distinct=True),
-}  # fmt: skip
+}
 _STORE = record({"request": mapping(anything), "parts": items(record(_PART), 1)})
 _OWN = re.compile(rf"\d{{5,}}\.windows|{re.escape(_DONE)}|{_STATE}")
 

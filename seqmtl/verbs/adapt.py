@@ -82,9 +82,11 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         if self.data or self.genome or self.sites:
             windows = self._read(model)
         adapted = model.adapt(
-            name, windows, **relatives(self.like, self.tree),
+            name,
+            windows,
+            **relatives(self.like, self.tree),
             prevalence=None if windows is None else self._prevalence(),
-        )  # fmt: skip
+        )
         if windows is not None:
             before = adapted.training.get("sources", [])
             adapted.training["sources"] = [*before, *self.sources]
@@ -105,9 +107,17 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         trust = sum(float(x) * weight for x, weight in entry["trust"].items())
         logger.info(
             "%s: %s, %d windows with %d true sites; placed by %s; %s counts most (%.2f), trust "
-            "%.2f; %.1f s", self.output, name, counts["n"], counts["n_positive"], entry["source"],
-            first, entry["relatives"][first], trust, seconds,
-        )  # fmt: skip
+            "%.2f; %.1f s",
+            self.output,
+            name,
+            counts["n"],
+            counts["n_positive"],
+            entry["source"],
+            first,
+            entry["relatives"][first],
+            trust,
+            seconds,
+        )
 
     def _of_pairs(self, model: PairedModel) -> PairedModel:
         """Add an organism to a paired model by rounds of self-training on its genome.
@@ -151,10 +161,13 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
             logger.warning(
                 "%s: %d donors and %d acceptors with a probability of .9 are too few to learn "
                 "from: the genome has hardly any introns, or is unlike the relatives; the model is "
-                "that of the relatives, %s", name, *own.rounds[0].sure,
-                "adapted to the introns that are known" if own.is_enough_known
+                "that of the relatives, %s",
+                name,
+                *own.rounds[0].sure,
+                "adapted to the introns that are known"
+                if own.is_enough_known
                 else "with no rounds; give 30 or more introns that are known (--introns)",
-            )  # fmt: skip
+            )
         own.train(tell)
         adapted = own.paired()
         adapted.save(self.output)
@@ -168,10 +181,14 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
             save_figure(draw_rounds(facts["rounds"]), self.plot)
         first = int(own.weights.argmax())
         logger.info(
-            "%s: %s, %d round(s); %s counts most (%.2f); %.1f s", self.output, name,
-            len(own.rounds) - 1, model.donor.tasks[first], own.weights[first],
+            "%s: %s, %d round(s); %s counts most (%.2f); %.1f s",
+            self.output,
+            name,
+            len(own.rounds) - 1,
+            model.donor.tasks[first],
+            own.weights[first],
             time.perf_counter() - started,
-        )  # fmt: skip
+        )
         return adapted
 
     def _read(self, model: MultiTaskModel) -> Windows:

@@ -80,10 +80,14 @@ class Annotate(_options.Threads):
         model = self._adapted(given, name)
         name = model.match(name)
         request = ScanOptions(
-            model=self._path("model.seqmtl"), genome=self.genome, organism=name,
-            output=self._path("sites"), format="all", json=self._path("scans/sites.json"),
+            model=self._path("model.seqmtl"),
+            genome=self.genome,
+            organism=name,
+            output=self._path("sites"),
+            format="all",
+            json=self._path("scans/sites.json"),
             threads=self.threads,
-        )  # fmt: skip
+        )
         fingerprint = json.loads(json.dumps(Plan(request, model).fingerprint(name)))
         found = scan_genome(request, fingerprint)
         if isinstance(found, str):
@@ -122,15 +126,21 @@ class Annotate(_options.Threads):
             if is_known(name, given.tasks):
                 logger.info(
                     "%s is an organism of the model, which is used as it is; for another "
-                    "organism, give another name with --organism", given.match(name),
-                )  # fmt: skip
+                    "organism, give another name with --organism",
+                    given.match(name),
+                )
                 check_outputs(path, facts)
                 given.save(path)
             else:
                 Adapt(
-                    model=self.model, genome=((name, self.genome),), organism=name, like=self.like,
-                    tree=self.tree, output=path, introns=self.introns,
-                ).run()  # fmt: skip
+                    model=self.model,
+                    genome=((name, self.genome),),
+                    organism=name,
+                    like=self.like,
+                    tree=self.tree,
+                    output=path,
+                    introns=self.introns,
+                ).run()
             write_json(facts, {"schema_version": 1, "inputs": inputs, "sha256": sha256_of(path)})
         else:
             logger.info("%s is there, of the same files and options", path)
@@ -157,9 +167,11 @@ class Annotate(_options.Threads):
         }
         write_json(self._path("summary.json"), summary)
         Report(
-            folder=self.output, output=self._path("report.html"), title=f"Introns of {name}",
+            folder=self.output,
+            output=self._path("report.html"),
+            title=f"Introns of {name}",
             command_line=self.command,
-        ).run()  # fmt: skip
+        ).run()
         return summary
 
 

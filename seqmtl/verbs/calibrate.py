@@ -84,9 +84,10 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         model.save(self.output)
         write_json(self.json, summary)
         logger.info(
-            "%s: calibrated on %d candidates", self.output,
+            "%s: calibrated on %d candidates",
+            self.output,
             sum(task["n"] for task in summary["tasks"].values()),
-        )  # fmt: skip
+        )
         return summary
 
 
@@ -140,9 +141,8 @@ def _calibrated(
         by_task[name]["calibration_error"] = calibration_error(y[rows], p, weights=weight)
         blocks = None if held.blocks is None else held.blocks[held.tasks == task][rows]
         own = expected_sites(
-            y[rows], p, np.full(p.size, name),
-            weight if blocks is None else held_out, blocks,
-        )  # fmt: skip
+            y[rows], p, np.full(p.size, name), weight if blocks is None else held_out, blocks
+        )
         by_task[name] |= own[name]
     if not by_task:
         raise SeqmtlError("; ".join(problems))

@@ -199,8 +199,11 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
             n_workers = max(1, min(workers.n_threads(), len(todo)))
             logger.info(
                 "starting %d runs (%d splits, %s), %d at a time",
-                len(todo), n_splits, ", ".join(self.methods), n_workers,
-            )  # fmt: skip
+                len(todo),
+                n_splits,
+                ", ".join(self.methods),
+                n_workers,
+            )
             progress = JobProgress(todo, n_workers)
 
             def show(result: Result, *more: Any) -> None:

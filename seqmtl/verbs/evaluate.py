@@ -136,9 +136,7 @@ def _of_pairs(model: Model, request: Evaluate) -> dict[str, Any]:
             )
             add_expected(metrics, held.labels, p, held.tasks, None, held.blocks)
             signals[signal][method] = metrics
-    return {
-        "schema_version": 2, "model": request.model, "split": request.split, "signals": signals,
-    }  # fmt: skip
+    return {"schema_version": 2, "model": request.model, "split": request.split, "signals": signals}
 
 
 evaluate = verb(Evaluate)

@@ -28,8 +28,11 @@ class Report(Request):
     tree: str | None = option("tree to draw next to the similarity", metavar="NEWICK|NAME")
     annotation: tuple[tuple[str, str], ...] = option(
         "GFF3, GTF or BED12 to count the introns of seqmtl annotate in; repeat for each organism",
-        metavar="ORGANISM=FILE", kind=_kinds.named_path, is_repeated=True, default=(),
-    )  # fmt: skip
+        metavar="ORGANISM=FILE",
+        kind=_kinds.named_path,
+        is_repeated=True,
+        default=(),
+    )
 
     def run(self) -> FolderContents:
         """Write the page.

@@ -173,10 +173,18 @@ def _trained(
 
         try:
             model, _ = train(
-                examples, space, features=features, task_kernel=kernel, settings=settings,
-                site=site, disk=disk, state=kept.load() if request.resume else None,
-                known=kept.scores, on_score=on_score, on_epoch=on_epoch,
-            )  # fmt: skip
+                examples,
+                space,
+                features=features,
+                task_kernel=kernel,
+                settings=settings,
+                site=site,
+                disk=disk,
+                state=kept.load() if request.resume else None,
+                known=kept.scores,
+                on_score=on_score,
+                on_epoch=on_epoch,
+            )
         except KeyboardInterrupt as error:
             if not kept.is_written:
                 raise

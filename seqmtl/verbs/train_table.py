@@ -372,13 +372,26 @@ def _chosen(
         seconds = (time.perf_counter() - started) / n_done * (n_points - n_done)
         logger.info(
             "%s: %s %.4f in %d folds; %d of %d, about %.0f s left",
-            point, what, point.score, _FOLDS, n_done, n_points, seconds,
-        )  # fmt: skip
+            point,
+            what,
+            point.score,
+            _FOLDS,
+            n_done,
+            n_points,
+            seconds,
+        )
 
     points = grid_scores(
-        estimator, grid, examples.X, examples.y, examples.tasks, sample_weight=weight,
-        n_folds=_FOLDS, seed=request.seed, on_point=show,
-    )  # fmt: skip
+        estimator,
+        grid,
+        examples.X,
+        examples.y,
+        examples.tasks,
+        sample_weight=weight,
+        n_folds=_FOLDS,
+        seed=request.seed,
+        on_point=show,
+    )
     best = max(points, key=lambda point: point.score)
     logger.info("chosen: %s", best)
     estimator.set_params(**best.settings)
@@ -397,9 +410,12 @@ def _fitted(
     is_by_task = examples.y is None or examples.tasks is not None
     column = examples.tasks if is_by_task else examples.y
     logger.info(
-        "training %s on %d examples, %d %s", request.method, len(examples.names),
-        1 if column is None else len(set(column.tolist())), "tasks" if is_by_task else "classes",
-    )  # fmt: skip
+        "training %s on %d examples, %d %s",
+        request.method,
+        len(examples.names),
+        1 if column is None else len(set(column.tolist())),
+        "tasks" if is_by_task else "classes",
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if request.plot and request.p:

@@ -84,9 +84,13 @@ class Variants(_options.Relatives, _options.Threads):
             if isinstance(workers, Cluster):
                 there = partial(_run_there, workers, annotator, self)
             summary = annotate_vcf(
-                self.vcf, binary_output(self.output), annotator, table=binary_output(self.tsv),
-                command=self.command, run_batches=there,
-            )  # fmt: skip
+                self.vcf,
+                binary_output(self.output),
+                annotator,
+                table=binary_output(self.tsv),
+                command=self.command,
+                run_batches=there,
+            )
         _report(summary, self.output, time.perf_counter() - started)
         if summary.is_sorted:
             index_packed(self.output, "vcf")
@@ -214,9 +218,14 @@ def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:
 
     logger.info(
         "%s: %d records, %d alleles, %d scored, %d reported in %.1f s (%.0f per second)",
-        output, summary.n_records, summary.n_alleles, summary.n_scored, summary.n_reported,
-        seconds, summary.n_alleles / max(seconds, 1e-9),
-    )  # fmt: skip
+        output,
+        summary.n_records,
+        summary.n_alleles,
+        summary.n_scored,
+        summary.n_reported,
+        seconds,
+        summary.n_alleles / max(seconds, 1e-9),
+    )
     if summary.n_without_alleles:
         logger.info(
             "%d records have no allele to score (ALT is . or <NON_REF>) and are written unchanged",
@@ -225,8 +234,12 @@ def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:
     for reason, n in summary.not_scored.items():
         logger.warning(
             "%d of %d alleles were not scored: %s (%s; first: %s)",
-            n, summary.n_alleles, REASONS[reason], reason, summary.examples[reason],
-        )  # fmt: skip
+            n,
+            summary.n_alleles,
+            REASONS[reason],
+            reason,
+            summary.examples[reason],
+        )
     if 2 * summary.not_scored["ref_mismatch"] > summary.n_alleles:
         logger.warning("most REF alleles differ from the genome; is it the right assembly?")
 

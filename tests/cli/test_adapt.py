@@ -77,8 +77,9 @@ def test_place_trust_and_time_are_told_in_a_line(adapt, found, folder):
     assert re.search(
         r"new\.seqmtl: man, 60 windows with \d+ true sites; placed by man in the tree tree.nwk, 2 "
         rf"from ape, the nearest; {first} counts most \({entry['relatives'][first]:.2f}\), trust "
-        rf"{trust:.2f}; \d+\.\d s$", told
-    )  # fmt: skip
+        rf"{trust:.2f}; \d+\.\d s$",
+        told,
+    )
 
 
 def test_a_table_without_organisms_is_of_the_one_named_and_prevalences_hold(adapt, found):

@@ -168,9 +168,16 @@ def test_some_organisms_and_other_sources_from_python(data, tmp_path):
     distances, out = tmp_path / "d.tsv", tmp_path / "o.json"
     distances.write_text("ape\tman\t0.2\nape\tfly\t2\nman\tfly\t2\n")
     document = package.compare(
-        data, distances=distances, mkl="smooth", organisms=["man", "fly"], splits=1,
-        features="wd:2", C=1, methods="mtl,mkl", json=out,
-    )  # fmt: skip
+        data,
+        distances=distances,
+        mkl="smooth",
+        organisms=["man", "fly"],
+        splits=1,
+        features="wd:2",
+        C=1,
+        methods="mtl,mkl",
+        json=out,
+    )
     assert document == json.loads(out.read_text())
     assert set(document["methods"]["mkl"]["tasks"]) == {"man", "fly"}
 
@@ -204,9 +211,12 @@ def test_a_stop_before_the_tolerance_is_told(compare, monkeypatch):
 
 def test_no_more_runs_at_once_than_fit_into_memory(monkeypatch):
     windows = Windows(
-        np.zeros(1000, dtype=np.uint8), np.arange(10), 20, task_ids=np.arange(10) % 2,
+        np.zeros(1000, dtype=np.uint8),
+        np.arange(10),
+        20,
+        task_ids=np.arange(10) % 2,
         task_names=("ape", "fly"),
-    )  # fmt: skip
+    )
     comparison = Comparison(windows, Protocol(), WeightedDegree(degree=2), Settings())
     need = 4 * (2 * 2 * 20 * (4 + 16) + 3 * 10**2) + 1000
     for memory, expected in ((3.5 * need, 3), (0.5 * need, 1)):

@@ -161,15 +161,26 @@ def dump(tmp_path_factory):
     """The folder of an NCBI taxonomy dump that has more than the shipped trees."""
     folder = tmp_path_factory.mktemp("dump")
     rows = [
-        (1, 1, "root"), (2759, 1, "Eukaryota"), (33208, 2759, "Metazoa"), (50557, 33208, "Insecta"),
-        (7227, 50557, "Drosophila melanogaster"), (6239, 33208, "Caenorhabditis elegans"),
-        (33090, 2759, "Viridiplantae"), (3702, 33090, "Arabidopsis thaliana"),
-        (13469, 33090, "Cupressus sempervirens"), (5833, 2759, "Plasmodium falciparum"),
-        (4932, 2759, "Saccharomyces cerevisiae"), (40674, 33208, "Mammalia"),
-        (9606, 40674, "Homo sapiens"), (10090, 40674, "Mus musculus"), (9685, 40674, "Felis catus"),
-    ]  # fmt: skip
-    for file, form in (("nodes", "{0}\t|\t{1}\t|\tno rank\t|\n"),
-                       ("names", "{0}\t|\t{2}\t|\t\t|\tscientific name\t|\n")):  # fmt: skip
+        (1, 1, "root"),
+        (2759, 1, "Eukaryota"),
+        (33208, 2759, "Metazoa"),
+        (50557, 33208, "Insecta"),
+        (7227, 50557, "Drosophila melanogaster"),
+        (6239, 33208, "Caenorhabditis elegans"),
+        (33090, 2759, "Viridiplantae"),
+        (3702, 33090, "Arabidopsis thaliana"),
+        (13469, 33090, "Cupressus sempervirens"),
+        (5833, 2759, "Plasmodium falciparum"),
+        (4932, 2759, "Saccharomyces cerevisiae"),
+        (40674, 33208, "Mammalia"),
+        (9606, 40674, "Homo sapiens"),
+        (10090, 40674, "Mus musculus"),
+        (9685, 40674, "Felis catus"),
+    ]
+    for file, form in (
+        ("nodes", "{0}\t|\t{1}\t|\tno rank\t|\n"),
+        ("names", "{0}\t|\t{2}\t|\t\t|\tscientific name\t|\n"),
+    ):
         (folder / f"{file}.dmp").write_text("".join(form.format(*row) for row in rows))
     return str(folder)
 

@@ -223,8 +223,11 @@ def test_bad_tables_are_refused_before_training(text, tmp_path, seqmtl):
 @pytest.mark.parametrize(
     ("code", "command", "message"),
     [
-        (1, "train {data}/windows.tsv.gz --tree '(ape:1,fly:1);' -o {tmp}/m",
-         "task 'man' is not in the tree text"),
+        (
+            1,
+            "train {data}/windows.tsv.gz --tree '(ape:1,fly:1);' -o {tmp}/m",
+            "task 'man' is not in the tree text",
+        ),
         (1, "train {data}/windows.tsv.gz -o {tmp}/none/m", "create it first"),
         (1, "train {data}/windows.tsv.gz --window 900 -o {tmp}/m", "900"),
         (1, "train {data}/absent.tsv -o {tmp}/m", "absent.tsv: No such file"),
@@ -233,16 +236,25 @@ def test_bad_tables_are_refused_before_training(text, tmp_path, seqmtl):
         (2, "train {data}/windows.tsv.gz --split dev -o {tmp}/m", "dev"),
         (2, "train --genome a={data}/genomes/ape.fa -o {tmp}/m", "--genome and --sites"),
         (1, "predict {data}/tree.nwk {data}/windows.tsv.gz", "not a seqmtl model"),
-        (1, "predict {data}/model.seqmtl {data}/genomes/ape.fa",
-         "do not name their organism; give one of ape, man, fly"),
+        (
+            1,
+            "predict {data}/model.seqmtl {data}/genomes/ape.fa",
+            "do not name their organism; give one of ape, man, fly",
+        ),
         (1, "info {data}/absent", "cannot be opened"),
-        (2, "scan {data}/model.seqmtl {data}/genomes/ape.fa -o {tmp}/x.bed",
-         "has 3 organisms; name one"),
-        (2, "scan {data}/model.seqmtl {data}/genomes/ape.fa --organism cat -o {tmp}/x.bed",
-         "task 'cat' is not in this model"),
+        (
+            2,
+            "scan {data}/model.seqmtl {data}/genomes/ape.fa -o {tmp}/x.bed",
+            "has 3 organisms; name one",
+        ),
+        (
+            2,
+            "scan {data}/model.seqmtl {data}/genomes/ape.fa --organism cat -o {tmp}/x.bed",
+            "task 'cat' is not in this model",
+        ),
         (1, "scan {data}/model.seqmtl {data}/tree.nwk --organism ape -o {tmp}/x.bed", "tree.nwk"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.usefixtures("model")
 def test_errors_have_a_message_and_leave_nothing(data, tmp_path, seqmtl, code, command, message):
     assert message in seqmtl(command.format(data=data, tmp=tmp_path), code).err
@@ -251,9 +263,13 @@ def test_errors_have_a_message_and_leave_nothing(data, tmp_path, seqmtl, code, c
 
 def test_wrong_usage_is_exit_code_2_and_help_has_examples(seqmtl):
     for command in (
-        "", "train", "fly", "scan m -C x", "train d -o m --seed -1",
+        "",
+        "train",
+        "fly",
+        "scan m -C x",
+        "train d -o m --seed -1",
         "scan m g -o o.bed --threshold nan",
-    ):  # fmt: skip
+    ):
         assert re.search(r"error: .*\(seqmtl help|usage: seqmtl|no command", seqmtl(command, 2).err)
     for name in ("train", "predict", "evaluate", "scan", "info", "simulate", "demo"):
         assert f"examples:\n  seqmtl {name}" in seqmtl(f"{name} --help").out
@@ -286,8 +302,13 @@ def test_demo_runs_commands_that_can_be_copied(tmp_path, seqmtl):
     lines = seqmtl(f"demo -o '{folder}'").out.splitlines()
     commands = [shlex.split(line) for line in lines if line.startswith("seqmtl ")]
     assert [words[1] for words in commands] == [
-        "simulate", *["dataset", "train", "calibrate"] * 2, "pair", "annotate", "evaluate", "report"
-    ]  # fmt: skip
+        "simulate",
+        *["dataset", "train", "calibrate"] * 2,
+        "pair",
+        "annotate",
+        "evaluate",
+        "report",
+    ]
     comments = [line for line in lines if line.startswith("# ")]
     assert comments[2] == "# the new genome, without labels"
     true = introns_of(folder / "annotation/brunia_parva.gff3")
@@ -372,8 +393,9 @@ def test_the_functions_of_python_do_what_the_commands_do(model, table, tmp_path,
     assert [f"{value:.6g}" for value in columns["score"]] == [
         line.split("\t")[2] for line in shown[1:]
     ]
-    trained = package.train(table, output=tmp_path / "m", window=31, features="wd:2", C=1,
-                            selection="none")  # fmt: skip
+    trained = package.train(
+        table, output=tmp_path / "m", window=31, features="wd:2", C=1, selection="none"
+    )
     assert trained.training["command"].startswith(f"seqmtl.train(data='{table}', selection='none'")
     with pytest.raises(ValueError, match="tol must be a finite number above 0, got 0"):
         package.train(table, output=tmp_path / "m", tol=0)

@@ -54,10 +54,13 @@ def test_another_organism_is_refused_and_nothing_is_written(folder, run):
     before = contents(folder)
     for name in ("Cunninghamella elegans", "Canis_elegans", "Homarus sapiens", "elegans"):
         for command in (
-            "scan model g.fa -o out.bed", "predict model data.tsv -o out.tsv",
-            "evaluate model data.tsv --json out.json", "calibrate model data.tsv -o out.model",
-            "explain model -o out", "variants model --vcf v.vcf --fasta g.fa -o out.vcf",
-        ):  # fmt: skip
+            "scan model g.fa -o out.bed",
+            "predict model data.tsv -o out.tsv",
+            "evaluate model data.tsv --json out.json",
+            "calibrate model data.tsv -o out.model",
+            "explain model -o out",
+            "variants model --vcf v.vcf --fasta g.fa -o out.vcf",
+        ):
             error = run(f"{command} --organism '{name}'", 2)
             assert f"error: --organism: task {name!r} " in error, command
             assert contents(folder) == before, command
@@ -105,10 +108,13 @@ def test_three_names_of_one_organism_are_refused(folder, run):
     (folder / "three.tsv").write_text(windows(*names))
     before = contents(folder)
     for command in (
-        "train three.tsv -o out.model", "train-table three.tsv --method kernel-svc -o out.model",
-        "compare three.tsv --methods union --json out.json", "predict model three.tsv -o out.tsv",
-        "calibrate model three.tsv -o out.model", "evaluate model three.tsv --json out.json",
-    ):  # fmt: skip
+        "train three.tsv -o out.model",
+        "train-table three.tsv --method kernel-svc -o out.model",
+        "compare three.tsv --methods union --json out.json",
+        "predict model three.tsv -o out.tsv",
+        "calibrate model three.tsv -o out.model",
+        "evaluate model three.tsv --json out.json",
+    ):
         assert (
             run(command, 1)
             .splitlines()[-1]

@@ -16,9 +16,11 @@ from seqmtl.simulate import simulate, write_simulation
 COLUMNS = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
 TRAIN = "--window 21 --selection none -C 1 --tol 0.1"
 FILES = {
-    "few.tsv": "organism\tlabel\tsequence\n" + "".join(
+    "few.tsv": "organism\tlabel\tsequence\n"
+    + "".join(
         f"bee\t{label}\t{'ACGT'[i % 4] * 8}{'CG'[label > 0]}AG{'AT'[i // 4] * 10}\n"
-        for i in range(8) for label in (1, -1)
+        for i in range(8)
+        for label in (1, -1)
     ),
     "in.vcf": f"##fileformat=VCFv4.2\n{COLUMNS}\nchr1\t90\t.\tN\tA\t.\t.\t.\n",
     "dump/nodes.dmp": "1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tspecies\t|\n3\t|\t1\t|\tspecies\t|\n",
@@ -27,7 +29,7 @@ FILES = {
         for taxid, name in ((1, "root"), (2, "ape"), (3, "man"))
     ),
     "tree.json": "(ape:1,man:1);",
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -83,14 +85,17 @@ def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
         ("scan m.seqmtl genomes/ape.fa --organism ape --format bed -o {}", "genomes/ape.fa.fai"),
         ("scan m.seqmtl a.bed.partial --organism ape -o a.bed", "a.bed.partial"),
         ("scan m.seqmtl genomes/ape.fa --organism ape -o x.bed --json {}", "m.seqmtl"),
-        ("variants m.seqmtl --vcf in.vcf --fasta genomes/ape.fa --organism ape -o new.vcf --tsv {}",
-         "in.vcf"),
+        (
+            "variants m.seqmtl --vcf in.vcf --fasta genomes/ape.fa --organism ape -o new.vcf "
+            "--tsv {}",
+            "in.vcf",
+        ),
         ("adapt m.seqmtl few.tsv --organism bee --like ape -o {}", "few.tsv"),
         ("predict m.seqmtl windows.tsv.gz -o {}", "windows.tsv.gz"),
         ("similarity --taxonomy dump --organisms ape,man -o {}", "dump/names.dmp"),
         ("compare windows.tsv.gz --methods union --window 21 --json {}", "windows.tsv.gz"),
         ("simulate --tree tree.json -o . --windows 60 --chromosome-length 20000", "summary.json"),
-    ):  # fmt: skip
+    ):
         if name == "summary.json":
             (made / "tree.json").rename(made / name)
             before = contents(made)

@@ -67,16 +67,20 @@ def test_wrong_values_that_show_in_the_run_are_named_as_typed(tmp_path, seqmtl):
     scan = f"scan starter:donor {genome}"
     fly = "--organism d_melanogaster"
     for command, message in (
-        (f"{scan} {fly} --min-probability 2 -o {tmp_path}/x.bed",
-         "scan: error: --min-probability must be a number from 0 to 1, got 2"),
+        (
+            f"{scan} {fly} --min-probability 2 -o {tmp_path}/x.bed",
+            "scan: error: --min-probability must be a number from 0 to 1, got 2",
+        ),
         (f"{scan} {fly} -o {tmp_path}/x.foo", "scan: error: -o must end in one of .bw"),
         (f"{scan} {fly} --output {tmp_path}/x.foo", "scan: error: --output must end in one of"),
-        (f"{scan} --organism d_melanogastre -o {tmp_path}/x.bed",
-         "scan: error: --organism: task 'd_melanogastre' is not in this model; did you mean"),
+        (
+            f"{scan} --organism d_melanogastre -o {tmp_path}/x.bed",
+            "scan: error: --organism: task 'd_melanogastre' is not in this model; did you mean",
+        ),
         (f"{scan} --like Quarx -o {tmp_path}/x.bed", "scan: error: --like: 'Quarx' is neither"),
         (f"{scan} {fly} --contigs d -o {tmp_path}/x.bed", "scan: error: --contigs: contig must be"),
         ("similarity --tree metazoa --organisms human,muose", "--organisms: task 'muose' is not"),
-    ):  # fmt: skip
+    ):
         assert message in seqmtl(command, 2).err
     # what is in files is data
     assert "seqmtl: error: " in seqmtl(f"{scan}.gz {fly} -o {tmp_path}/x.bed", 1).err

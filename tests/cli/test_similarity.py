@@ -60,15 +60,17 @@ def test_sources(write, tmp_path, monkeypatch, seqmtl):
     write("b\tc\n", "b.tsv")
     write("a\tx\nb\tx\nc\ty\n", "groups.tsv")
     monkeypatch.chdir(tmp_path)
-    for number, (options, source) in enumerate((
-        ("--alignment rrna.fasta --scales 0.1,2", "smooth(rrna.fasta)"),
-        ("--alignment rrna.fasta --similarity hierarchical", "rrna.fasta by average linkage"),
-        ("--distances D.tsv --scales 1", "smooth(D.tsv)"),
-        ("--graph a.tsv", "graph"),
-        ("--graph a.tsv --graph b.tsv", "kernels: a.tsv, b.tsv"),
-        ("--groups groups.tsv", "clustering(2 groups)"),
-        ("--similarity easy --organisms x,y", "easy(0.5)"),
-    )):  # fmt: skip
+    for number, (options, source) in enumerate(
+        (
+            ("--alignment rrna.fasta --scales 0.1,2", "smooth(rrna.fasta)"),
+            ("--alignment rrna.fasta --similarity hierarchical", "rrna.fasta by average linkage"),
+            ("--distances D.tsv --scales 1", "smooth(D.tsv)"),
+            ("--graph a.tsv", "graph"),
+            ("--graph a.tsv --graph b.tsv", "kernels: a.tsv, b.tsv"),
+            ("--groups groups.tsv", "clustering(2 groups)"),
+            ("--similarity easy --organisms x,y", "easy(0.5)"),
+        )
+    ):
         plot = tmp_path / f"{number}.png"
         assert source in seqmtl(f"similarity {options} --plot {plot}").out
         assert plot.stat().st_size > 1000
@@ -191,18 +193,29 @@ def test_the_relation_that_training_asks_for(tree, write):
     D = np.array([[0, 1, 3], [1, 0, 3], [3, 3, 0]])
     for options, kernel in (
         ({"mkl": "hierarchical", "tree": tree}, TaskKernel.hierarchical(tree, primates)),
-        ({"mkl": "smooth", "tree": tree},
-         TaskKernel.smooth(np.array([[0, 2, 6], [2, 0, 6], [6, 6, 0]]), names=primates)),
-        ({"mkl": "smooth", "distances": distances, "scales": "0.5,3"},
-         TaskKernel.smooth(D, [0.5, 3.0], primates)),
-        ({"mkl": "smooth", "alignment": alignment, "scales": "1"},
-         TaskKernel.smooth(np.array([[0, 1, 4], [1, 0, 4], [4, 4, 0]]) / 10, [1.0], primates)),
-        ({"mkl": "hierarchical", "distances": distances},
-         TaskKernel.hierarchical("((ape,man),fly);", primates)),
-        ({"mkl": "multigraph", "graph": [one, two]},
-         TaskKernel.multigraph([[[0, 1, 0], [1, 0, 0], [0, 0, 0]],
-                                [[0, 0, 2], [0, 0, 0], [2, 0, 0]]], primates)),
-    ):  # fmt: skip
+        (
+            {"mkl": "smooth", "tree": tree},
+            TaskKernel.smooth(np.array([[0, 2, 6], [2, 0, 6], [6, 6, 0]]), names=primates),
+        ),
+        (
+            {"mkl": "smooth", "distances": distances, "scales": "0.5,3"},
+            TaskKernel.smooth(D, [0.5, 3.0], primates),
+        ),
+        (
+            {"mkl": "smooth", "alignment": alignment, "scales": "1"},
+            TaskKernel.smooth(np.array([[0, 1, 4], [1, 0, 4], [4, 4, 0]]) / 10, [1.0], primates),
+        ),
+        (
+            {"mkl": "hierarchical", "distances": distances},
+            TaskKernel.hierarchical("((ape,man),fly);", primates),
+        ),
+        (
+            {"mkl": "multigraph", "graph": [one, two]},
+            TaskKernel.multigraph(
+                [[[0, 1, 0], [1, 0, 0], [0, 0, 0]], [[0, 0, 2], [0, 0, 0], [2, 0, 0]]], primates
+            ),
+        ),
+    ):
         found = relation(**options).build(primates)
         assert found.names == kernel.names
         assert_allclose(found.matrices, kernel.matrices)
@@ -241,10 +254,16 @@ def test_the_organisms_of_a_dataset(tmp_path):
         facts["splits"] = {s: {"decoys": 0, **n} for s, n in facts["splits"].items()}
     genome = {"path": "x.fa", "bytes": 1, "n_bases": 1, "crc32": 0}
     summary |= {
-        "kind": KIND, "schema_version": 2, "signal": "donor", "window": 9, "shift": 0,
+        "kind": KIND,
+        "schema_version": 2,
+        "signal": "donor",
+        "window": 9,
+        "shift": 0,
         "site": {"offset": 0, "length": 0, "letters": "", "signal": ""},
-        "genomes": dict.fromkeys(summary["organisms"], genome), "leakage": {}, "left_out": {},
-    }  # fmt: skip
+        "genomes": dict.fromkeys(summary["organisms"], genome),
+        "leakage": {},
+        "left_out": {},
+    }
     (tmp_path / "windows.tsv").write_text(f"{HEADER}\n")
     (tmp_path / "summary.json").write_text(json.dumps(summary))
     assert organisms_named(args) == ["human", "rice"]

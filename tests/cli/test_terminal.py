@@ -43,14 +43,18 @@ def test_names_in_a_model_cannot_steer_the_terminal(model, tmp_path, seqmtl):
     ("error", "message"),
     [
         (ValueError("first\n  second\n\nthird"), "first second third"),
-        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
-         "cannot write standard output: No space left on device; free some space"),
+        (
+            OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+            "cannot write standard output: No space left on device; free some space",
+        ),
         (OSError(errno.EIO, os.strerror(errno.EIO), "a.tsv"), "a.tsv: Input/output error"),
         (OSError(errno.EIO, os.strerror(errno.EIO)), "Input/output error"),
-        (np.linalg.LinAlgError("Singular matrix"),
-         "the computation failed (Singular matrix); scale the columns, or look for huge values"),
+        (
+            np.linalg.LinAlgError("Singular matrix"),
+            "the computation failed (Singular matrix); scale the columns, or look for huge values",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_message_is_one_line_that_says_what_to_do(model, monkeypatch, seqmtl, error, message):
     def fail(*_):
         raise error
@@ -62,9 +66,12 @@ def test_a_message_is_one_line_that_says_what_to_do(model, monkeypatch, seqmtl, 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
 def test_full_outputs_are_named(model, seqmtl):
     done = subprocess.run(
-        f"{sys.executable} -m seqmtl info {model} > /dev/full", shell=True, check=False,
-        capture_output=True, text=True,
-    )  # fmt: skip
+        f"{sys.executable} -m seqmtl info {model} > /dev/full",
+        shell=True,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 1
     assert done.stderr == (
         "seqmtl: error: cannot write standard output: No space left on device; free some space\n"

@@ -121,15 +121,21 @@ class TestLearntSimilarity:
         ("options", "names", "matrix"),
         [
             ("--groups {data}/groups.tsv", NAMES, None),
-            ("--similarity {data}/kernel.tsv", NAMES,
-             [[1, 0.7, 0.2], [0.7, 1, 0.3], [0.2, 0.3, 1]]),
+            (
+                "--similarity {data}/kernel.tsv",
+                NAMES,
+                [[1, 0.7, 0.2], [0.7, 1, 0.3], [0.2, 0.3, 1]],
+            ),
             ("--similarity union", NAMES, np.ones((3, 3))),
-            ("--similarity graph:0 --graph {data}/one.tsv", NAMES,
-             np.linalg.pinv([[1, -1, 0], [-1, 1.5, -0.5], [0, -0.5, 0.5]])),
+            (
+                "--similarity graph:0 --graph {data}/one.tsv",
+                NAMES,
+                np.linalg.pinv([[1, -1, 0], [-1, 1.5, -0.5], [0, -0.5, 0.5]]),
+            ),
             ("", NAMES, (np.ones((3, 3)) + 3 * np.eye(3)) / 4),
             ("--tree {data}/tree.nwk", (*NAMES, "bee"), None),
         ],
-    )  # fmt: skip
+    )
     def test_a_fixed_kernel_of_every_source(self, train, data, options, names, matrix):
         model, _ = train(f"{options} --selection none")
         assert "mkl" not in model.training
@@ -141,9 +147,7 @@ class TestLearntSimilarity:
             assert_allclose(model.kernel.matrix, matrix, atol=1e-12)
         windows = read_windows(data / "windows.tsv")
         svc = MultiTaskSVC(WeightedDegree(degree=2), model.kernel).fit(windows)
-        assert model.training["primal"] == pytest.approx(
-            svc.model_.training["primal"], rel=3e-3
-        )  # fmt: skip
+        assert model.training["primal"] == pytest.approx(svc.model_.training["primal"], rel=3e-3)
 
     def test_info_draws_the_weights(self, train, tmp_path, seqmtl):
         model, _ = train("--tree {data}/tree.nwk --mkl hierarchical")
@@ -267,21 +271,33 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("code", "options", "message"),
         [
-            (1, "--mkl hierarchical --tree {data}/other.nwk",
-             "task 'fly' is not in the tree other.nwk; it has 'ape', 'man', 'bee', 'cat'"),
+            (
+                1,
+                "--mkl hierarchical --tree {data}/other.nwk",
+                "task 'fly' is not in the tree other.nwk; it has 'ape', 'man', 'bee', 'cat'",
+            ),
             (1, "--mkl hierarchical --tree {data}/absent.nwk", "absent.nwk"),
-            (1, "--mkl smooth --distances {data}/nan.tsv",
-             "nan.tsv:2: distance must be a finite number from 0, got 'nan'; correct or remo"),
-            (1, "--mkl hierarchical --tree '{tree}' --organism ape",
-             "got 1 of .*; a single task has no relatives: use indiv"),
+            (
+                1,
+                "--mkl smooth --distances {data}/nan.tsv",
+                "nan.tsv:2: distance must be a finite number from 0, got 'nan'; correct or remo",
+            ),
+            (
+                1,
+                "--mkl hierarchical --tree '{tree}' --organism ape",
+                "got 1 of .*; a single task has no relatives: use indiv",
+            ),
             (2, "--mkl hierarchical", "must have one source of tree, .* got none; give tree"),
             (2, "--mkl tree --tree '{tree}'", "--mkl must be one of hierarchical, smooth"),
             (2, "--mkl smooth --similarity tree --tree '{tree}'", "give only one"),
-            (2, "--selection auto --mkl smooth --tree '{tree}'",
-             "--mkl learns the weights of several similarities at a fixed -C, but"),
+            (
+                2,
+                "--selection auto --mkl smooth --tree '{tree}'",
+                "--mkl learns the weights of several similarities at a fixed -C, but",
+            ),
             (2, "--norm 2", "--norm applies to the --mkl weights; give --mkl too"),
         ],
-    )  # fmt: skip
+    )
     def test_of_files_is_exit_code_1_of_usage_2(self, train, tmp_path, code, options, message):
         _, error = train(options, code)
         assert re.search(message, error), error

@@ -39,17 +39,25 @@ DEFAULT = [Standardized(make_kernel(name)) for name in ("linear", "poly", "rbf")
 
 # a method and its options, and the estimator of the same settings
 METHODS = {
-    "kernel-svc": ({"kernel": "rbf:0.5", "similarity": "easy"},
-                   MultiTaskKernelSVC(KERNELS[1], task_kernel="easy", C=2.0)),
+    "kernel-svc": (
+        {"kernel": "rbf:0.5", "similarity": "easy"},
+        MultiTaskKernelSVC(KERNELS[1], task_kernel="easy", C=2.0),
+    ),
     "kernel-mkl": ({"kernel": SPECS}, KernelMKLClassifier(KERNELS, C=2.0)),
-    "pareto": ({"kernel": SPECS, "p": 2, "norm": 1.5},
-               ParetoMKLClassifier(KERNELS, p=2.0, norm=1.5, C=2.0)),
+    "pareto": (
+        {"kernel": SPECS, "p": 2, "norm": 1.5},
+        ParetoMKLClassifier(KERNELS, p=2.0, norm=1.5, C=2.0),
+    ),
     "individual-mkl": ({"balanced": True}, IndividualMKLClassifier(DEFAULT, C=2.0)),
-    "partial-mkl": ({"kernel": SPECS, "share": 0.25},
-                    PartiallySharedMKLClassifier(KERNELS, share=0.25, C=2.0)),
-    "sparse-mkl": ({"kernel": SPECS, "p": 0.5, "q": 1.5},
-                   SparseMKLClassifier(KERNELS, p=0.5, q=1.5, C=2.0)),
-}  # fmt: skip
+    "partial-mkl": (
+        {"kernel": SPECS, "share": 0.25},
+        PartiallySharedMKLClassifier(KERNELS, share=0.25, C=2.0),
+    ),
+    "sparse-mkl": (
+        {"kernel": SPECS, "p": 0.5, "q": 1.5},
+        SparseMKLClassifier(KERNELS, p=0.5, q=1.5, C=2.0),
+    ),
+}
 
 
 class Data:
@@ -78,9 +86,13 @@ class Data:
 
     def write(self, path, columns="name task label a b c split", **changes):
         table = {
-            "name": self.names, "task": self.task, "label": self.label, "split": self.split,
-            **dict(zip("abc", self.X.T.tolist(), strict=True)), **changes,
-        }  # fmt: skip
+            "name": self.names,
+            "task": self.task,
+            "label": self.label,
+            "split": self.split,
+            **dict(zip("abc", self.X.T.tolist(), strict=True)),
+            **changes,
+        }
         return write(path, {column: table[column] for column in columns.split()})
 
 
@@ -123,10 +135,15 @@ def test_one_of_several_similarities_is_chosen_with_the_cost(train, table, tmp_p
     model = train(table, "kernel-svc", tune="0.1,1", **options)
     kernels = [TaskKernel.graphical([[0, 1], [1, 0]], a, ("liver", "brain")) for a in numbers]
     scores = [
-        grid_scores(MultiTaskKernelSVC(KERNELS[0], task_kernel=kernel), {"C": [0.1, 1.0]},
-                    DATA.X[DATA.train], DATA.label[DATA.train], DATA.task[DATA.train])
+        grid_scores(
+            MultiTaskKernelSVC(KERNELS[0], task_kernel=kernel),
+            {"C": [0.1, 1.0]},
+            DATA.X[DATA.train],
+            DATA.label[DATA.train],
+            DATA.task[DATA.train],
+        )
         for kernel in kernels
-    ]  # fmt: skip
+    ]
     found = {
         (point["C"], point["task_kernel"]): point["score"] for point in model.training["selection"]
     }
@@ -267,9 +284,12 @@ def test_costs_and_trade_offs_are_chosen(table, tmp_path, seqmtl):
     command = f"train-table {table} --method pareto --tune 0.01,1 --p 0.5,2 {kernels}"
     assert "AUROC 0." in seqmtl(f"{command} -o {tmp_path / 'm'}").err
     points = grid_scores(
-        ParetoMKLClassifier(KERNELS[::-1], tol=1e-3), {"C": [0.01, 1.0], "p": [0.5, 2.0]},
-        DATA.X[DATA.train], DATA.label[DATA.train], DATA.task[DATA.train],
-    )  # fmt: skip
+        ParetoMKLClassifier(KERNELS[::-1], tol=1e-3),
+        {"C": [0.01, 1.0], "p": [0.5, 2.0]},
+        DATA.X[DATA.train],
+        DATA.label[DATA.train],
+        DATA.task[DATA.train],
+    )
     best = max(points, key=lambda point: point.score).settings
     training = KernelModel.load(tmp_path / "m").training
     assert (training["C"], training["p"]) == (best["C"], str(best["p"]))
@@ -541,11 +561,13 @@ def test_weights_of_numbers_take_tables(table, tmp_path, seqmtl):
         ("--method pareto --plot x.png", "--plot draws the path over several values"),
         ("--method pareto --p 1,2 --plot x.gif", "must end in .png, .svg or .pdf"),
         ("--method pareto --sequence s", "--sequence needs a string --kernel"),
-        ("--method pareto --sequence s --kernel wd:2 --standardize",
-         "--standardize applies to numbers"),
+        (
+            "--method pareto --sequence s --kernel wd:2 --standardize",
+            "--standardize applies to numbers",
+        ),
         ("--method kernel-svc --similarity tree", "tree must have one source"),
     ],
-)  # fmt: skip
+)
 def test_wrong_usage(options, message, tmp_path, seqmtl):
     error = seqmtl(f"train-table {tmp_path / 'absent.csv'} -o {tmp_path / 'm'} {options}", 2).err
     assert message in error
@@ -554,8 +576,14 @@ def test_wrong_usage(options, message, tmp_path, seqmtl):
 
 
 def test_train_names_the_command_of_tables(table, tmp_path, seqmtl):
-    for options in ("--method pareto", "--kernel rbf --method pareto", "--p=1", "--plot x.png",
-                    "--label-column y", "--no-standardize"):  # fmt: skip
+    for options in (
+        "--method pareto",
+        "--kernel rbf --method pareto",
+        "--p=1",
+        "--plot x.png",
+        "--label-column y",
+        "--no-standardize",
+    ):
         error = seqmtl(f"train {table} -o {tmp_path / 'm'} {options}", 2).err
         flag, method = options.replace("=", " ").split()[0], "METHOD"
         method = "pareto" if flag == "--method" else method
@@ -585,8 +613,10 @@ def test_figures_on_the_training_rows_are_too_good(train, tmp_path, monkeypatch,
         write(tmp_path / f"{name}.csv", columns | split)
     monkeypatch.chdir(tmp_path)  # another spelling of the same path
     for trained_on, evaluated_on, n_warnings in (
-        ("all", "all", 1), ("all", "other", 0), ("split", "split", 0)
-    ):  # fmt: skip
+        ("all", "all", 1),
+        ("all", "other", 0),
+        ("split", "split", 0),
+    ):
         train(tmp_path / f"{trained_on}.csv", "kernel-svc")
         error = seqmtl(f"evaluate m {evaluated_on}.csv --bootstrap 0").err
         assert error.count("so these figures are too good; give examples held") == n_warnings

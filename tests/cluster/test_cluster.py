@@ -250,9 +250,11 @@ def test_ctrl_c_ends_the_command_and_its_workers(tmp_path):
     (tmp_path / "out").mkdir()
     process = subprocess.Popen(
         [sys.executable, str(tmp_path / "program.py"), str(tmp_path / "out")],
-        start_new_session=True, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, "TMPDIR": str(tmp_path)},
-    )  # fmt: skip
+    )
     wait_for(tmp_path / "out" / "0")
     os.killpg(process.pid, signal.SIGINT)
     _, text = process.communicate()

@@ -22,10 +22,15 @@ def _windows(counts, splits=None, seed=0):
     order = np.random.default_rng(seed).permutation(n)
     names = () if splits is None else ("train", "test", "other")
     return Windows(
-        np.zeros(n * 4, dtype=np.uint8), np.arange(n) * 4, 4,
-        labels=np.array(labels)[order], task_ids=np.array(tasks)[order],
-        task_names=tuple(counts), splits=None if splits is None else splits(n), split_names=names,
-    )  # fmt: skip
+        np.zeros(n * 4, dtype=np.uint8),
+        np.arange(n) * 4,
+        4,
+        labels=np.array(labels)[order],
+        task_ids=np.array(tasks)[order],
+        task_names=tuple(counts),
+        splits=None if splits is None else splits(n),
+        split_names=names,
+    )
 
 
 def _thirds(n):
@@ -100,23 +105,31 @@ def test_too_little_is_refused_with_names_and_counts():
     for counts, splits, per_organism, message in (
         ({"ape": (9, 9)}, None, None, "needs at least two organisms, got ape; add"),
         (
-            {"ape": (9, 9), "fly": (2, 50), "bee": (50, 2)}, None, None,
+            {"ape": (9, 9), "fly": (2, 50), "bee": (50, 2)},
+            None,
+            None,
             "at least 3 windows of either class, but fly has 2 positive and 50 negative, bee has "
             "50 positive and 2 negative; add windows",
         ),
         (
-            {"ape": (9, 9), "fly": (6, 50)}, np.ones, None,
+            {"ape": (9, 9), "fly": (6, 50)},
+            np.ones,
+            None,
             "at least 2 windows of either class in the split 'train', but ape has 0 positive",
         ),
         (
-            {"ape": (50, 50), "fly": (10, 50)}, None, 60,
+            {"ape": (50, 50), "fly": (10, 50)},
+            None,
+            60,
             r"for the test, got 60, but fly has 60 \(10 positive\); choose at most 48, add",
         ),
         (
-            {"ape": (90, 90), "fly": (90, 90)}, np.zeros, None,
+            {"ape": (90, 90), "fly": (90, 90)},
+            np.zeros,
+            None,
             "in the split 'test', but ape has 0 positive and 0 negative",
         ),
-    ):  # fmt: skip
+    ):
         with pytest.raises(ValueError, match=message):
             check_windows(_windows(counts, splits), Protocol(per_organism))
     windows = _windows({"ape": (9, 9), "fly": (9, 9)}, _thirds)

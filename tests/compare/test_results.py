@@ -21,10 +21,14 @@ from seqmtl.exceptions import SeqmtlError
 
 def _result(split, method, a, b):
     tasks = {
-        name: {"auroc": x, "auprc_windows": x / 2, "auroc_interval": [x - 0.1, x],
-               "auprc_windows_interval": [0.0, x]}
+        name: {
+            "auroc": x,
+            "auprc_windows": x / 2,
+            "auroc_interval": [x - 0.1, x],
+            "auprc_windows_interval": [0.0, x],
+        }
         for name, x in (("a|b", a), ("fly", b))
-    }  # fmt: skip
+    }
     return Result(split, method, tasks, {"fly": [{"C": 1.0}]}, True)
 
 
@@ -43,9 +47,11 @@ def document():
 
 def test_the_document_has_one_value_per_split(document):
     assert document["methods"]["union"]["tasks"]["a|b"] == {
-        "auroc": [0.6, 0.8], "auroc_interval": [[0.5, 0.6], [pytest.approx(0.7), 0.8]],
-        "auprc_windows": [0.3, 0.4], "auprc_windows_interval": [[0.0, 0.6], [0.0, 0.8]],
-    }  # fmt: skip
+        "auroc": [0.6, 0.8],
+        "auroc_interval": [[0.5, 0.6], [pytest.approx(0.7), 0.8]],
+        "auprc_windows": [0.3, 0.4],
+        "auprc_windows_interval": [[0.0, 0.6], [0.0, 0.8]],
+    }
     assert document["splits"] == [0, 1]
     assert document["schema_version"] == 2
     assert make_document(RESULTS[::-1], {"seed": 0}, {"fly": {}}, "digest") == document
@@ -68,8 +74,10 @@ def test_means_and_spreads(document):
 
 
 def test_markdown_has_no_winner_of_ties(document):
-    lines = [[field.strip() for field in line.replace(r"\|", "/").split("|")]
-             for line in to_markdown(document).splitlines()]  # fmt: skip
+    lines = [
+        [field.strip() for field in line.replace(r"\|", "/").split("|")]
+        for line in to_markdown(document).splitlines()
+    ]
     assert lines[0][1:-1] == ["AUROC", "union", "mtl"]
     assert lines[2][1:-1] == ["a/b", "0.7000 ± 0.1414", "0.7000 ± 0.0000"]  # a tie
     assert lines[3][1:-1] == ["fly", "0.9000 ± 0.0000", "0.8500 ± 0.0707"]  # within 0.0707
@@ -132,8 +140,16 @@ def test_tsv_has_a_row_per_organism_and_method(document):
     names = "auroc_mean auroc_sd auroc_95 auprc_windows_mean auprc_windows_sd auprc_windows_95"
     assert rows[0] == f"organism method splits {names}".split()
     assert rows[1] == [
-        "a|b", "union", "2", "0.700000", "0.141421", "NA", "0.350000", "0.070711", "NA"
-    ]  # fmt: skip
+        "a|b",
+        "union",
+        "2",
+        "0.700000",
+        "0.141421",
+        "NA",
+        "0.350000",
+        "0.070711",
+        "NA",
+    ]
     assert [row[:2] for row in rows[1:]] == [
         [name, method] for name in ("a|b", "fly", "mean") for method in ("union", "mtl")
     ]

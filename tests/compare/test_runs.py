@@ -26,18 +26,26 @@ def _windows(n=300, seed=0):
     hit = (labels > 0)[:, None] & (rng.random((n, 4)) < 0.6)
     letters[:, 6:10] = np.where(hit, [0, 2, 1, 1], letters[:, 6:10])
     return Windows(
-        letters.ravel(), np.arange(n) * 16, 16,
-        labels=labels, task_ids=np.arange(n) % 3, task_names=("worm", "fly", "bee"),
-    )  # fmt: skip
+        letters.ravel(),
+        np.arange(n) * 16,
+        16,
+        labels=labels,
+        task_ids=np.arange(n) % 3,
+        task_names=("worm", "fly", "bee"),
+    )
 
 
 @pytest.fixture(scope="module")
 def comparison():
     windows = _windows()
     return Comparison(
-        windows, Protocol(30), WeightedDegree(degree=3), Settings(), (0.1, 1.0),
+        windows,
+        Protocol(30),
+        WeightedDegree(degree=3),
+        Settings(),
+        (0.1, 1.0),
         kernel=TaskKernel.easy(windows.task_names),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")

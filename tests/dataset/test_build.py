@@ -158,9 +158,11 @@ def test_weights_stand_for_all_candidates_of_each_split(tmp_path, by):
     for row in rows:
         block = row["contig"], int(row["start"]) // size
         assert split_at.setdefault(block, row["split"]) == row["split"]
-        assert by == "contigs" or (int(row["end"]) - 1) // size == block[1] or (
-            split_at.get((block[0], block[1] + 1), row["split"]) == row["split"]
-        )  # fmt: skip
+        assert (
+            by == "contigs"
+            or (int(row["end"]) - 1) // size == block[1]
+            or (split_at.get((block[0], block[1] + 1), row["split"]) == row["split"])
+        )
     weight = Counter()
     for row in rows:
         assert row["label"] == "-1" or row["weight"] == "1"
@@ -225,10 +227,12 @@ def test_the_share_in_genes_and_what_lacks(tmp_path, caplog):
         build(tmp_path, config_text(tables=tables))
         decoys = [site_of(row) for row in read_rows(tmp_path) if row["label"] == "-1"]
         inside = [
-            any(c == contig and s == strand and first <= start < last
-                for contig, strand, first, last in spans)
+            any(
+                c == contig and s == strand and first <= start < last
+                for contig, strand, first, last in spans
+            )
             for c, start, s in decoys
-        ]  # fmt: skip
+        ]
         assert decoys
         assert all(inside) if share else not any(inside)
     summary = build(tmp_path, config_text(tables="[decoys]\nratio = 1000"))
@@ -265,8 +269,10 @@ def test_duplicates_leave_valid_and_test(tmp_path):
     text = config_text() + 'split = { test = ["chr6"], valid = ["chr2"] }\n'
     summary = build(tmp_path, text)
     rows = read_rows(tmp_path)
-    by_split = {s: {w for w, r in zip(cut(contigs, rows), rows, strict=True) if r["split"] == s}
-                for s in ("train", "valid", "test")}  # fmt: skip
+    by_split = {
+        s: {w for w, r in zip(cut(contigs, rows), rows, strict=True) if r["split"] == s}
+        for s in ("train", "valid", "test")
+    }
     assert not by_split["train"] & by_split["test"]
     assert not any(row["split"] == "test" and row["label"] == "1" for row in rows)
     n_removed = summary["left_out"]["window of valid or test whose sequence is in train"]
@@ -333,8 +339,13 @@ def test_the_mirrored_genome_has_the_mirrored_sites(tmp_path_factory, seed, sign
         write_inputs(folder, letters, annotation)
         tables = "[split]\nvalid = 0\ntest = 0\n[decoys]\nratio = 1"
         build(folder, config_text(tables=tables), signal=signal)
-        found.append({(r["contig"], int(r["start"]), r["strand"], r["name"])
-                      for r in read_rows(folder) if r["label"] == "1"})  # fmt: skip
+        found.append(
+            {
+                (r["contig"], int(r["start"]), r["strand"], r["name"])
+                for r in read_rows(folder)
+                if r["label"] == "1"
+            }
+        )
     back = {(c, 3000 - s - WINDOW, "-+"["+-".index(t)], name) for c, s, t, name in found[1]}
     assert found[0] == back
 
@@ -398,9 +409,10 @@ def test_non_canonical_sites_are_left_out_or_taken(tmp_path):
         rows = read_rows(tmp_path)
         names[consensus] = {row["name"] for row in rows if row["label"] == "1"}
         assert (contig, place, strand) not in {site_of(r) for r in rows if r["label"] == "-1"}
-        assert summary["site"]["letters"] == {
-            '"canonical"': "GT", '["GT", "GC"]': "GT,GC", '"all"': "",
-        }[consensus]  # fmt: skip
+        assert (
+            summary["site"]["letters"]
+            == {'"canonical"': "GT", '["GT", "GC"]': "GT,GC", '"all"': ""}[consensus]
+        )
     assert names == {
         '"canonical"': {"donor:GT"},
         '["GT", "GC"]': {"donor:GT", "donor:GC"},

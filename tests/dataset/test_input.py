@@ -120,10 +120,14 @@ def test_contigs_that_the_fasta_lacks(folder):
 def test_the_annotation_of_another_genome(folder):
     shutil.copy(folder / "y.gff3", folder / "x.gff3")
     text = (folder / "x.gff3").read_text()
-    (folder / "x.gff3").write_text("\n".join(
-        "\t".join([*f[:3], str(int(f[3]) + 7), str(int(f[4]) + 7), *f[5:]])
-        if len(f := line.split("\t")) == 9 else line for line in text.splitlines()
-    ))  # fmt: skip
+    (folder / "x.gff3").write_text(
+        "\n".join(
+            "\t".join([*f[:3], str(int(f[3]) + 7), str(int(f[4]) + 7), *f[5:]])
+            if len(f := line.split("\t")) == 9
+            else line
+            for line in text.splitlines()
+        )
+    )
     with pytest.raises(InputFormatError, match=r"most donor sites must be GT, got .* genome's"):
         build(folder, config_text())
 
@@ -145,8 +149,9 @@ def test_missing_files_and_named_splits(folder, seqmtl):
         build(folder, text.replace("chr7", "chr2"))
     build(folder, config_text() + "split = { test = ['chr2'] }")
     assert {(r["contig"], r["split"]) for r in read_rows(folder)} == {
-        ("chr1", "train"), ("chr2", "test"),
-    }  # fmt: skip
+        ("chr1", "train"),
+        ("chr2", "test"),
+    }
 
 
 def test_errors_of_a_bed_of_sites_and_of_contig_names(write):
@@ -172,16 +177,15 @@ def test_a_dataset_is_read_by_split_and_organism(dataset):
     assert is_dataset(dataset / "windows.tsv")
     assert not is_dataset(dataset / "summary.json")
     assert not is_dataset(dataset.parent)
-    assert site == summary["site"] == {
-        "offset": 9, "length": 2, "letters": "GT", "signal": "donor",
-    }  # fmt: skip
+    assert site == summary["site"] == {"offset": 9, "length": 2, "letters": "GT", "signal": "donor"}
     rows = read_rows(dataset.parent)
     assert windows.tasks.tolist() == [row["organism"] for row in rows]
     assert windows.split.tolist() == [row["split"] for row in rows]
     assert windows.labels.tolist() == [int(row["label"]) for row in rows]
     assert windows.weights == pytest.approx([float(row["weight"]) for row in rows])
-    assert windows.names.tolist() == [f"{r['contig']}:{r['start']}-{r['end']}({r['strand']})"
-                                      for r in rows]  # fmt: skip
+    assert windows.names.tolist() == [
+        f"{r['contig']}:{r['start']}-{r['end']}({r['strand']})" for r in rows
+    ]
     part = read_dataset(dataset / "windows.tsv", split="train", organism="y").windows
     assert part.task_names == ("y",)
     chosen = [r["split"] == "train" and r["organism"] == "y" for r in rows]
@@ -273,15 +277,25 @@ def test_the_command_writes_where_it_may(folder, seqmtl):
     summary = json.loads((folder / "s.json").read_text())
     assert summary == json.loads((out / "summary.json").read_text())
     assert table[0].split("\t") == [
-        "organism", "sites", "decoys", "train", "valid", "test", "left_out",
-    ]  # fmt: skip
+        "organism",
+        "sites",
+        "decoys",
+        "train",
+        "valid",
+        "test",
+        "left_out",
+    ]
     facts = summary["organisms"]["y"]
     assert table[2].split("\t")[:3] == ["y", str(facts["sites"]), str(facts["decoys"])]
     told = seqmtl(f"{command} {out} --signal acceptor --json -").out  # over an earlier dataset
     assert json.loads(told)["signal"] == "acceptor"
     assert sorted(path.name for path in out.iterdir()) == [
-        "left_out.tsv", "regions.tsv", "sites.tsv", "summary.json", "windows.tsv",
-    ]  # fmt: skip
+        "left_out.tsv",
+        "regions.tsv",
+        "sites.tsv",
+        "summary.json",
+        "windows.tsv",
+    ]
     other = folder / "full"
     other.mkdir()
     (other / "notes.txt").write_text("mine")

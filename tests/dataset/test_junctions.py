@@ -224,19 +224,39 @@ def test_errors(genome):
     introns, length = introns_of(genes), len(contigs["chr1"])
     junctions = star(introns)
     for text, more, error, message in (
-        (star([(f"{c}.1", *rest) for c, *rest in introns]), "", InputFormatError,
-         r"x.sj:1: .*chr1.1.*contig_names"),
-        (star([(c, s + 3, e + 3, x) for c, s, e, x in introns]), "", InputFormatError,
-         r"most junctions must be GT-AG, GC-AG or AT-AC .* on one strand, got \d of 30; check"),
+        (
+            star([(f"{c}.1", *rest) for c, *rest in introns]),
+            "",
+            InputFormatError,
+            r"x.sj:1: .*chr1.1.*contig_names",
+        ),
+        (
+            star([(c, s + 3, e + 3, x) for c, s, e, x in introns]),
+            "",
+            InputFormatError,
+            r"most junctions must be GT-AG, GC-AG or AT-AC .* on one strand, got \d of 30; check",
+        ),
         (star(introns, reads=2), "", SeqmtlError, "none of the 30 donor .* fewer reads than min_r"),
-        (star([(c, s + length, e + length, x) for c, s, e, x in introns]), "", SeqmtlError,
-         "can be used: site beyond the end of its contig"),
+        (
+            star([(c, s + length, e + length, x) for c, s, e, x in introns]),
+            "",
+            SeqmtlError,
+            "can be used: site beyond the end of its contig",
+        ),
         (junctions, 'sources = ["a"]\n', InputFormatError, "x.sources must be left out with junct"),
-        (junctions, "\n[junctions]\nmin_share = 2\n", InputFormatError,
-         "junctions.min_share must be a number"),
-        (junctions, "\n[junctions]\nmin_reads = 0\n", InputFormatError,
-         "junctions.min_reads must be an integer"),
-    ):  # fmt: skip
+        (
+            junctions,
+            "\n[junctions]\nmin_share = 2\n",
+            InputFormatError,
+            "junctions.min_share must be a number",
+        ),
+        (
+            junctions,
+            "\n[junctions]\nmin_reads = 0\n",
+            InputFormatError,
+            "junctions.min_reads must be an integer",
+        ),
+    ):
         with pytest.raises(error, match=message):
             build(folder, config_text(), text, more)
     with pytest.raises(InputFormatError, match=r"organisms.x.junctions must be left out for tss"):

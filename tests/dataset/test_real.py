@@ -25,11 +25,22 @@ GENOMES = {
 }
 # Sites counted by hand of the files' rows (awk and bedtools), each place once.
 COUNTS = {
-    ("pf", "donor"): 6108, ("pf", "start"): 3901, ("sc", "acceptor"): 287, ("sc", "tss"): 414,
-    ("sc_gtf", "stop"): 6599, ("sc_gtf", "polya"): 525, ("at", "donor"): 1478, ("at", "tss"): 363,
-    ("at", "start"): 365, ("ce", "acceptor"): 958, ("ce", "stop"): 164, ("dm", "donor"): 414,
-    ("dm", "acceptor"): 391, ("dm6", "donor"): 490, ("dm6", "polya"): 211,
-}  # fmt: skip
+    ("pf", "donor"): 6108,
+    ("pf", "start"): 3901,
+    ("sc", "acceptor"): 287,
+    ("sc", "tss"): 414,
+    ("sc_gtf", "stop"): 6599,
+    ("sc_gtf", "polya"): 525,
+    ("at", "donor"): 1478,
+    ("at", "tss"): 363,
+    ("at", "start"): 365,
+    ("ce", "acceptor"): 958,
+    ("ce", "stop"): 164,
+    ("dm", "donor"): 414,
+    ("dm", "acceptor"): 391,
+    ("dm6", "donor"): 490,
+    ("dm6", "polya"): 211,
+}
 WINDOW = 241
 
 
@@ -173,8 +184,10 @@ def test_windows_as_bedtools_cuts_them(tmp_path, yeast_tss):
     plain.write_bytes(gzip.open(genome).read())
     text = subprocess.run(
         ["bedtools", "getfasta", "-s", "-fi", plain, "-bed", folder / "windows.tsv"],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     sequences = [line.upper() for line in text.splitlines() if not line.startswith(">")]
     assert read_dataset(folder).windows.sequences() == sequences
 

@@ -35,6 +35,10 @@ def strings(n=240, length=20, seed=0, signal=0.8):
     for i in np.flatnonzero(labels > 0):
         letters[i, 8:12] = np.where(rng.random(4) < signal, [0, 2, 1, tasks[i]], letters[i, 8:12])
     return Windows(
-        letters.ravel(), np.arange(n) * length, length,
-        labels=labels, task_ids=tasks, task_names=tuple(NAMES),
-    )  # fmt: skip
+        letters.ravel(),
+        np.arange(n) * length,
+        length,
+        labels=labels,
+        task_ids=tasks,
+        task_names=tuple(NAMES),
+    )

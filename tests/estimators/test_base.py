@@ -13,13 +13,19 @@ SCALARS = {
     "KernelMKLClassifier": {"objective": "objective_", "gap": "dual_gap_", "n_iter": "n_iter_"},
     "SparseMKLClassifier": {"objective": "objective_", "gap": "gap_", "n_iter": "n_iter_"},
     "ParetoMKLClassifier": {
-        "objective": "objective_", "gap": "gap_", "n_iter": "n_iter_", "weights": "weights_",
+        "objective": "objective_",
+        "gap": "gap_",
+        "n_iter": "n_iter_",
+        "weights": "weights_",
     },
     "MinimaxClassifier": {
-        "objective": "objective_", "gap": "dual_gap_", "n_iter": "n_iter_",
-        "weights": "task_weights_", "losses": "losses_",
+        "objective": "objective_",
+        "gap": "dual_gap_",
+        "n_iter": "n_iter_",
+        "weights": "task_weights_",
+        "losses": "losses_",
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SCALARS)

@@ -192,14 +192,16 @@ ALL = list(SCORES)
         (ALL[1:2], {"epsilon": np.inf}, "epsilon must be a finite number of at least 0, got inf"),
         (ALL[1:2], {"loss": "hinge"}, "loss must be one of epsilon_insensitive, squared_epsilon"),
         (ALL[1:2], {"loss": "epsilon_insensitiv"}, "did you mean 'epsilon_insensitive'"),
-        *[(ALL[2:3], {"contamination": share}, r"contamination must be a number in \(0, 0\.5\],")
-          for share in (0, 0.51, -0.1, np.nan, "auto")],
+        *[
+            (ALL[2:3], {"contamination": share}, r"contamination must be a number in \(0, 0\.5\],")
+            for share in (0, 0.51, -0.1, np.nan, "auto")
+        ],
         (ALL[3:], {"norm": 0.5}, r"norm must be a number from 1 .*got 0\.5; below 1 the"),
         (ALL[3:], {"norm": np.nan}, "norm must be a number from 1 to infinity, got nan"),
         (ALL[3:], {"norm": "2"}, "norm must be a number from 1 to infinity, got '2'"),
         (ALL[3:], {"norm": None}, "got None; for one fixed kernel use MultiTaskSVC"),
     ],
-)  # fmt: skip
+)
 def test_parameters_out_of_range_are_refused(kinds, options, message):
     for kind in kinds:
         X, y, _ = examples(kind, n=30)
@@ -275,10 +277,12 @@ def test_searches_reach_into_the_features(kind):
         search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
     ):
         parts = [
-            clone(kind(FEATURES)).set_params(**parameters).fit(windows[a])
+            clone(kind(FEATURES))
+            .set_params(**parameters)
+            .fit(windows[a])
             .score(windows[b], windows[b].labels)
             for a, b in folds.split(np.zeros(len(windows)))
-        ]  # fmt: skip
+        ]
         assert score == pytest.approx(np.mean(parts), abs=1e-12)
     assert search.predict(windows).shape == (len(windows),)
     assert FEATURES.degree == 3

@@ -108,8 +108,9 @@ class TestViews:
         twice = _mkl(features=[Numeric(), Numeric()], norm=1.0, **TIGHT).fit(X, y, tasks)
         once = _mkl(features=[Numeric()], norm=1.0, **TIGHT).fit(X, y, tasks)
         assert [entry["view"] for entry in twice.kernel_weights_][1:3] == [
-            "Numeric() (1)", "Numeric() (2)",
-        ]  # fmt: skip
+            "Numeric() (1)",
+            "Numeric() (2)",
+        ]
         assert twice.model_.training["primal"] == pytest.approx(
             once.model_.training["primal"], rel=1e-7
         )
@@ -174,26 +175,47 @@ class TestBadInput:
         ("options", "error", "message"),
         [
             ({"task_kernels": []}, ValueError, "must hold at least one task kernel, got none"),
-            ({"task_kernels": ["union", np.full((3, 3), np.nan)]}, ValueError,
-             r"similarity must be finite, got nan for \(ape, ape\); fill the gap or leave"),
-            ({"task_kernels": [np.triu(np.ones((3, 3)))]}, ValueError,
-             "similarity must be symmetric, got .* give one value per pair"),
+            (
+                {"task_kernels": ["union", np.full((3, 3), np.nan)]},
+                ValueError,
+                r"similarity must be finite, got nan for \(ape, ape\); fill the gap or leave",
+            ),
+            (
+                {"task_kernels": [np.triu(np.ones((3, 3)))]},
+                ValueError,
+                "similarity must be symmetric, got .* give one value per pair",
+            ),
             ({"task_kernels": np.ones((2, 4, 4))}, ValueError, r"one row per task \(3\)"),
-            ({"task_kernels": TaskKernel.easy(["ape", "man", "bee"])}, UnknownTaskError,
-             "task 'fly' is not in the task kernel from easy.*it has 'ape', 'man', 'bee'"),
-            ({"task_kernels": [CLADES, TaskKernel.easy(["ape", "men", "fly"])]}, UnknownTaskError,
-             "task 'man' is not in the task kernel from easy.*did you mean 'men'"),
+            (
+                {"task_kernels": TaskKernel.easy(["ape", "man", "bee"])},
+                UnknownTaskError,
+                "task 'fly' is not in the task kernel from easy.*it has 'ape', 'man', 'bee'",
+            ),
+            (
+                {"task_kernels": [CLADES, TaskKernel.easy(["ape", "men", "fly"])]},
+                UnknownTaskError,
+                "task 'man' is not in the task kernel from easy.*did you mean 'men'",
+            ),
             ({"task_kernels": "tree.nwk"}, ValueError, "must be one of individual, union, easy"),
             ({"features": []}, ValueError, "views must be feature maps, got none; give at least"),
             ({"features": JointFeatures([])}, ValueError, "views must be feature maps, got none"),
-            ({"features": [WeightedDegree(), Spectrum(3, 5, 5)]}, ValueError,
-             r"window 0\.\.16 and hold a k-mer of 3 bases, got 5\.\.5"),
-            ({"features": [WeightedDegree(), Spectrum(3, 12, 14)]}, ValueError,
-             r"hold a k-mer of 3 bases, got 12\.\.14"),
-            ({"features": [WeightedDegree(), Numeric()]}, TypeError,
-             "Numeric needs a matrix of numbers, got Windows; use WeightedDegree or Spectrum"),
+            (
+                {"features": [WeightedDegree(), Spectrum(3, 5, 5)]},
+                ValueError,
+                r"window 0\.\.16 and hold a k-mer of 3 bases, got 5\.\.5",
+            ),
+            (
+                {"features": [WeightedDegree(), Spectrum(3, 12, 14)]},
+                ValueError,
+                r"hold a k-mer of 3 bases, got 12\.\.14",
+            ),
+            (
+                {"features": [WeightedDegree(), Numeric()]},
+                TypeError,
+                "Numeric needs a matrix of numbers, got Windows; use WeightedDegree or Spectrum",
+            ),
         ],
-    )  # fmt: skip
+    )
     def test_of_the_classifier(self, options, error, message):
         with pytest.raises(error, match=message):
             _mkl(**options).fit(_strings())
@@ -243,9 +265,8 @@ class TestOtherLosses:
         ids = np.unique(tasks, return_inverse=True)[1]
         matrices = [np.ones((3, 3)), kernels[1].matrix] * 2
         best = oracle.solve_dual(
-            grams, np.ones(60), ids, matrices, [0, 0, 1, 1], np.full(60, 0.3), name, norm,
-            **targets,
-        )  # fmt: skip
+            grams, np.ones(60), ids, matrices, [0, 0, 1, 1], np.full(60, 0.3), name, norm, **targets
+        )
         assert model.dual_gap_ <= 1e-8
         assert model.model_.training["primal"] == pytest.approx(best, rel=1e-6)
         assert [entry["label"] for entry in model.kernel_weights_] == ["union", "graph"] * 2

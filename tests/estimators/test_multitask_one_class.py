@@ -43,10 +43,13 @@ def test_scores_equal_a_quadratic_program(C):
     ids = np.array([detector.tasks_.index(name) for name in tasks])
     H = svm.multitask_kernel(X, ids, detector.task_kernel_.matrix, 0.0)
     result = minimize(
-        lambda a: (0.5 * a @ H @ a - a.sum(), H @ a - 1.0), np.zeros(150), jac=True,
-        method="L-BFGS-B", bounds=[(0.0, C)] * 150,
+        lambda a: (0.5 * a @ H @ a - a.sum(), H @ a - 1.0),
+        np.zeros(150),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, C)] * 150,
         options={"ftol": 1e-16, "gtol": 1e-12, "maxiter": 10**5, "maxfun": 10**6},
-    )  # fmt: skip
+    )
     assert detector.model_.training["dual"] == pytest.approx(-result.fun, rel=1e-8)
     assert_allclose(detector.score_samples(X, tasks), H @ result.x, atol=2e-3)
     assert_array_equal(detector.intercept_, np.zeros(3))

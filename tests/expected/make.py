@@ -31,20 +31,44 @@ from seqmtl.scan.writers import SUFFIXES
 FOLDER = Path(__file__).resolve().parent
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 SIMILARITIES = (
-    "tree", "hierarchical", "smooth", "multigraph", "graph", "graphical", "clustering",
-    "individual", "union", "easy",
-)  # fmt: skip
+    "tree",
+    "hierarchical",
+    "smooth",
+    "multigraph",
+    "graph",
+    "graphical",
+    "clustering",
+    "individual",
+    "union",
+    "easy",
+)
 
 #: What tells of the version, the clock, the machine, or how the solver came to its optimum.
 LEFT_OUT = frozenset(
-    ["folder", "version", "seqmtl_version", "fingerprint", "seconds", "threads",
-     "megabases_per_second", "peak_memory_mib", "work", "history", "n_epochs", "epochs",
-     "duality_gap", "n_support"]
-)  # fmt: skip
+    [
+        "folder",
+        "version",
+        "seqmtl_version",
+        "fingerprint",
+        "seconds",
+        "threads",
+        "megabases_per_second",
+        "peak_memory_mib",
+        "work",
+        "history",
+        "n_epochs",
+        "epochs",
+        "duality_gap",
+        "n_support",
+    ]
+)
 #: Columns of whole numbers that are rounded scores, of which the last bits depend on the processor.
 ROUNDED = {
-    "scan/man.bed": 4, "scan/man.spsc": 4, "scan/man.plus.bw.tsv": 3, "scan/man.minus.bw.tsv": 3,
-}  # fmt: skip
+    "scan/man.bed": 4,
+    "scan/man.spsc": 4,
+    "scan/man.plus.bw.tsv": 3,
+    "scan/man.minus.bw.tsv": 3,
+}
 #: The Python whose layout the expected help texts have.
 HELP_PYTHON = (3, 11)
 #: Arrays of models with a row for each support vector, or each feature that one has.
@@ -368,9 +392,20 @@ def _help(command: str) -> str:
 
 STEPS: dict[str, Callable[[], Outputs]] = {
     step.__name__: step
-    for step in (help_texts, simulate_signals, training, tables, dataset, scan, predict,
-                 similarity, compare, variants, explain)
-}  # fmt: skip
+    for step in (
+        help_texts,
+        simulate_signals,
+        training,
+        tables,
+        dataset,
+        scan,
+        predict,
+        similarity,
+        compare,
+        variants,
+        explain,
+    )
+}
 #: Folders of the expected files of each step.
 WRITES = {
     "help_texts": ("help",),

@@ -30,10 +30,16 @@ def make_model(features, length, tasks=("a", "b"), seed=0, dtype=np.float64, off
     W = rng.normal(size=(features.n_features(length), len(tasks))).astype(dtype)
     T = len(tasks)
     return MultiTaskModel(
-        features, length, tasks, TaskKernel(tasks, np.eye(T), "test"), W, rng.normal(size=T),
-        np.tile([1.0, 0.0], (T, 1)), Site(offset, 2, "AG"),
+        features,
+        length,
+        tasks,
+        TaskKernel(tasks, np.eye(T), "test"),
+        W,
+        rng.normal(size=T),
+        np.tile([1.0, 0.0], (T, 1)),
+        Site(offset, 2, "AG"),
         training_summary(tasks, np.dtype(dtype).name),
-    )  # fmt: skip
+    )
 
 
 def all_windows(length):

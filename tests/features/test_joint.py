@@ -109,9 +109,17 @@ def _every_kind():
 
 
 KINDS = [
-    "weighted degrees", "flat", "long", "short", "hashed", "spectrum", "counts", "dense",
-    "sparse", "joint",
-]  # fmt: skip
+    "weighted degrees",
+    "flat",
+    "long",
+    "short",
+    "hashed",
+    "spectrum",
+    "counts",
+    "dense",
+    "sparse",
+    "joint",
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -161,9 +169,15 @@ def _assert_optimal(problem, grams, kernels, in_epochs):
         problem, kernels, tol=tol, dtype=np.float64, max_epochs=2000 if kernels.norm > 1 else 1200
     ).solve()
     expected = mkl.solve_dual(
-        grams, problem.y, problem.tasks, kernels.matrices, kernels.views, problem.C, "hinge",
+        grams,
+        problem.y,
+        problem.tasks,
+        kernels.matrices,
+        kernels.views,
+        problem.C,
+        "hinge",
         kernels.norm,
-    )  # fmt: skip
+    )
     assert solution.gap <= tol
     assert solution.primal == pytest.approx(expected, rel=1e-6 + tol)
     return solution

@@ -230,16 +230,19 @@ def test_an_anchor_outside_the_window_is_refused(anchor):
 
 def test_variants_scale_bins_and_kinds_replace_narrow_ones_by_distant_positions():
     def texts(maps):
-        return [format_views([v._replace(weight=round(v.weight, 3)) for v in parse_views(m.views)])
-                for m in maps]  # fmt: skip
+        return [
+            format_views([v._replace(weight=round(v.weight, 3)) for v in parse_views(m.views)])
+            for m in maps
+        ]
 
     two = PositionalKmers("wd:2,kmers:3/4=0.3")
     assert texts(two.variants()) == [f"wd:2,kmers:3/4={weight}" for weight in (0.3, 0.1, 0.9)]
     four = PositionalKmers("wd:2@-9..9,wd:2=0.3,kmers:3/4=0.3,kmers:3/9=0.6", anchor=7)
     assert texts(four.variants())[1:] == ["wd:2@-9..9,wd:2=0.3,kmers:3/4=0.1,kmers:3/9=0.2"]
     assert texts(four.kinds()) == [
-        "wd:2@-9..9,kmers:3/4=0.3,kmers:3/9=0.6", "wd:2@-9..9,wd:2=0.9,kmers:3/9=0.6",
-    ]  # fmt: skip
+        "wd:2@-9..9,kmers:3/4=0.3,kmers:3/9=0.6",
+        "wd:2@-9..9,wd:2=0.9,kmers:3/9=0.6",
+    ]
     assert {one.anchor for one in four.kinds()} == {7}
     for text in ("wd:5", "wd:5@-9..9", "kmers:3/4,kmers:3/9=0.1"):
         features = PositionalKmers(text)

@@ -30,8 +30,10 @@ def hold():
     def start(path, how="claimed"):
         process = subprocess.Popen(
             [sys.executable, "-c", HOLDER, str(path), how],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         started.append(process)
         assert process.stdout.readline() == "held\n"
         return process

@@ -79,9 +79,11 @@ def test_damaged_and_foreign_files_are_refused(place):
         "UTF-16": ["abc".encode("utf-16")],
         "the file is truncated": [packed[:-cut] for cut in range(1, len(packed) - 1)] + [blocks],
         "gzip data are damaged": [
-            packed[:-8] + b"01234567", packed[:10] + b"\xff" * 30, packed + b"garbage"
+            packed[:-8] + b"01234567",
+            packed[:10] + b"\xff" * 30,
+            packed + b"garbage",
         ],
-    }  # fmt: skip
+    }
     for message, contents in cases.items():
         for content in contents:
             place.write_bytes(content)
@@ -163,8 +165,10 @@ def test_a_journal_loses_at_most_half_a_line(tmp_path):
 
 def test_what_is_no_text_is_refused_with_its_name(tmp_path):
     for content, fault in (
-        (b"\xff", "utf-8"), (b"BZh91AY", "bzip2-compressed"), (None, "No such file"),
-    ):  # fmt: skip
+        (b"\xff", "utf-8"),
+        (b"BZh91AY", "bzip2-compressed"),
+        (None, "No such file"),
+    ):
         path = tmp_path / "file"
         path.unlink(missing_ok=True)
         if content is not None:

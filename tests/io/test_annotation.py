@@ -215,30 +215,47 @@ UNKNOWN = 'transcript_id "unknown_transcript_1"'
         (GENE + row(kind="CDS", attributes="ID=c;Parent=g1"), [("g1", ONE, ONE)]),
         (row(kind="CDS", attributes="ID=c;product=x"), [("c", ONE, ONE)]),
         # SGD
-        (row(101, 150, kind="noncoding_exon") + row(151, 180, kind="intron")
-         + row(181, 220, kind="noncoding_exon"), [("t1", ((100, 150), (180, 220)), ())]),
+        (
+            row(101, 150, kind="noncoding_exon")
+            + row(151, 180, kind="intron")
+            + row(181, 220, kind="noncoding_exon"),
+            [("t1", ((100, 150), (180, 220)), ())],
+        ),
         # a protein without a row of its own
-        (row() + row(101, 160, kind="CDS", attributes="Parent=t1,t1-Protein;"),
-         [("t1", ((100, 200),), ((100, 160),))]),
+        (
+            row() + row(101, 160, kind="CDS", attributes="Parent=t1,t1-Protein;"),
+            [("t1", ((100, 200),), ((100, 160),))],
+        ),
         # exons that overlap or touch
-        (row(101, 200) + row(150, 260) + row(261, 280) + row(301, 400),
-         [("t1", ((100, 280), (300, 400)), ())]),
+        (
+            row(101, 200) + row(150, 260) + row(261, 280) + row(301, 400),
+            [("t1", ((100, 280), (300, 400)), ())],
+        ),
         # alternatives, as in the example of the GFF3 specification
-        (row(101, 400) + A + B,
-         [("t1", ((100, 400),), ((150, 300),)), ("t1", ((100, 400),), ((180, 300),))]),
+        (
+            row(101, 400) + A + B,
+            [("t1", ((100, 400),), ((150, 300),)), ("t1", ((100, 400),), ((180, 300),))],
+        ),
         # parts of one coding sequence with IDs of their own
-        (row(101, 400) + row(151, 200, kind="CDS", attributes="ID=a.1;Parent=t1")
-         + row(251, 300, kind="CDS", attributes="ID=a.2;Parent=t1"),
-         [("t1", ((100, 400),), ((150, 200), (250, 300)))]),
+        (
+            row(101, 400)
+            + row(151, 200, kind="CDS", attributes="ID=a.1;Parent=t1")
+            + row(251, 300, kind="CDS", attributes="ID=a.2;Parent=t1"),
+            [("t1", ((100, 400),), ((150, 200), (250, 300)))],
+        ),
         # transcripts of two genes with one name
-        (row(attributes=f'gene_id "A"; {UNKNOWN};')
-         + row(301, 400, attributes=f'gene_id "B"; {UNKNOWN};'),
-         [("unknown_transcript_1", ONE, ()), ("unknown_transcript_1", ((300, 400),), ())]),
+        (
+            row(attributes=f'gene_id "A"; {UNKNOWN};')
+            + row(301, 400, attributes=f'gene_id "B"; {UNKNOWN};'),
+            [("unknown_transcript_1", ONE, ()), ("unknown_transcript_1", ((300, 400),), ())],
+        ),
         # exons of a gene that has transcripts
-        (row(kind="mRNA", attributes="ID=t1;Parent=g1") + row() + row(attributes="Parent=g1"),
-         [("t1", ((100, 200),), ())]),
+        (
+            row(kind="mRNA", attributes="ID=t1;Parent=g1") + row() + row(attributes="Parent=g1"),
+            [("t1", ((100, 200),), ())],
+        ),
     ],
-)  # fmt: skip
+)
 def test_transcripts_of_rows(write, text, expected):
     annotation = read_annotation(write(text))
     assert [(t.name, t.exons, t.cds) for t in annotation.transcripts] == expected
@@ -330,10 +347,13 @@ def test_an_annotation_without_introns_says_what_it_has(write):
         (row() + row(kind="CDS", phase="0"), "polya", "ends where its coding sequence does"),
         (row() + row(150, 182, kind="CDS", phase="1"), "start", "its first phase is not 0"),
         (row() + row(150, 181, kind="CDS", phase="0"), "stop", "no multiple of three"),
-        (row(1, 300) + row(100, 101, kind="CDS", phase="0") + row(200, 209, kind="CDS"), "start",
-         "codon that spans an intron"),
+        (
+            row(1, 300) + row(100, 101, kind="CDS", phase="0") + row(200, 209, kind="CDS"),
+            "start",
+            "codon that spans an intron",
+        ),
     ],
-)  # fmt: skip
+)
 def test_sites_that_are_left_out_of_a_transcript(write, text, signal, reason):
     for place in places_of(read_annotation(write(text)), signal, 20):
         assert reason in place.reason

@@ -236,8 +236,11 @@ def test_pieces_tell_lower_case_and_bytes_read(write):
     read = []
     pieces = list(open_pieces(path, size=4, keep_case=True, on_read=read.append))
     assert [(p.name, p.start, decode(p.codes), p.is_last) for p in pieces] == [
-        ("a", 0, "ACGT", False), ("a", 4, "NNNN", False), ("a", 8, "A", True), ("b", 0, "ACG", True)
-    ]  # fmt: skip
+        ("a", 0, "ACGT", False),
+        ("a", 4, "NNNN", False),
+        ("a", 8, "A", True),
+        ("b", 0, "ACG", True),
+    ]
     lower = ["".join("Ul"[int(flag)] for flag in p.is_lower) for p in pieces]
     assert lower == ["UUll", "UlUl", "U", "llU"]
     assert sum(read) == path.stat().st_size

@@ -48,10 +48,17 @@ def refused(path, line=None, **options):
 def test_the_name_or_the_first_line_tells_the_separator(write):
     tabs = TABLE.replace(",", "\t")
     for name, text in (
-        ("T.CSV", TABLE), ("t.csv.gz", TABLE), ("t.csv", TABLE.replace(",", " , ")),
-        ("t.csv", "\n \n" + TABLE.replace("\n", "\n\n") + ",,\n"), ("t.dat", TABLE),
-        ("t.tsv", tabs), ("t.txt", tabs), ("t.tsv.gz", tabs), ("t", tabs), ("t.gz", tabs),
-    ):  # fmt: skip
+        ("T.CSV", TABLE),
+        ("t.csv.gz", TABLE),
+        ("t.csv", TABLE.replace(",", " , ")),
+        ("t.csv", "\n \n" + TABLE.replace("\n", "\n\n") + ",,\n"),
+        ("t.dat", TABLE),
+        ("t.tsv", tabs),
+        ("t.txt", tabs),
+        ("t.tsv.gz", tabs),
+        ("t", tabs),
+        ("t.gz", tabs),
+    ):
         pack = gzip.compress if name.endswith(".gz") else bytes
         path = write(pack(text.encode()), name)
         table = read_numeric_table(path)
@@ -68,25 +75,46 @@ CHOICE = "task,label,a,name,note,split,b\nx,1,0.5,one,?,3,2\ny,-1,7,two,,4,0\n"
 @pytest.mark.parametrize(
     ("text", "options", "expected"),
     [
-        ("x2,organ,x1,outcome\n1,a,2,0\n3,b,4,1\n", {"label": "outcome", "task": "organ"},
-         {"X": [[1, 2], [3, 4]], "feature_names": ("x2", "x1"), "y": [0, 1], "tasks": ["a", "b"]}),
+        (
+            "x2,organ,x1,outcome\n1,a,2,0\n3,b,4,1\n",
+            {"label": "outcome", "task": "organ"},
+            {
+                "X": [[1, 2], [3, 4]],
+                "feature_names": ("x2", "x1"),
+                "y": [0, 1],
+                "tasks": ["a", "b"],
+            },
+        ),
         ("label,x,task\n1,5,t\n2,6,t\n", {}, {"X": [[5], [6]], "y": [1, 2], "tasks": ["t", "t"]}),
         ("x\n5\n\n6\n", {"require_labels": False}, {"X": [[5], [6]], "y": None, "tasks": None}),
         ("0,1\n5,6\n", {"require_labels": False}, {"feature_names": ("0", "1")}),
         (NAMED, {}, {"feature_names": ("x",), "names": ["r1", "r2"], "splits": ["train", "test"]}),
-        (NAMED.replace("name", "name2", 1), {"task": "name2"},
-         {"names": ["7", "8"], "tasks": ["r1", "r2"]}),
+        (
+            NAMED.replace("name", "name2", 1),
+            {"task": "name2"},
+            {"names": ["7", "8"], "tasks": ["r1", "r2"]},
+        ),
         (SPLIT, {}, {"feature_names": ("split", "x"), "X": [[0, 5], [1, 6]], "splits": None}),
         (SPLIT, {"task": "split"}, {"tasks": ["0", "1"]}),
-        (PEPTIDES, {"task": "allele", "sequence": "peptide"},
-         {"X": ["SYFPEITHI", "KV"], "feature_names": ("peptide",), "tasks": ["A1", "B7"]}),
-        (CHOICE, {"features": ["b", "a"]},
-         {"X": [[2.0, 0.5], [0.0, 7.0]], "feature_names": ("b", "a"), "names": ["one", "two"],
-          "splits": ["3", "4"]}),
+        (
+            PEPTIDES,
+            {"task": "allele", "sequence": "peptide"},
+            {"X": ["SYFPEITHI", "KV"], "feature_names": ("peptide",), "tasks": ["A1", "B7"]},
+        ),
+        (
+            CHOICE,
+            {"features": ["b", "a"]},
+            {
+                "X": [[2.0, 0.5], [0.0, 7.0]],
+                "feature_names": ("b", "a"),
+                "names": ["one", "two"],
+                "splits": ["3", "4"],
+            },
+        ),
         (CHOICE, {"features": ["split"]}, {"X": [[3.0], [4.0]], "splits": None}),
         ("Task,label,Alpha\nx,1,0.5\n", {"features": ["Alpha"]}, {"tasks": None}),
     ],
-)  # fmt: skip
+)
 def test_what_the_columns_are(write, caplog, text, options, expected):
     with caplog.at_level("INFO", logger="seqmtl"):
         table = read_numeric_table(write(text, "t.csv"), **options)

@@ -69,13 +69,20 @@ def test_window_takes_the_centre_of_sequences_of_any_length(write):
 
 def test_formats_are_told_by_the_first_bytes(write):
     for content, is_fasta, is_table in (
-        (">a\nAC\n", True, False), ("\n  >a\nAC\n", True, False), ("\ufeff>a\n", True, False),
-        (gzip.compress(b">a\nAC\n"), True, False), (">organism\tsequence\nAC\n", True, False),
-        (table(), False, True), ("\ufeff\n sequence \tsplit\torganism\r\nACGT", False, True),
-        (gzip.compress(table().encode()), False, True), (table().replace("\t", ","), False, False),
-        ("task\tlabel\tsequence\n", False, False), ("", False, False),
-        (b"\x1f\x8bxx", False, False), (b"PK\x03\x04\x00", False, False),
-    ):  # fmt: skip
+        (">a\nAC\n", True, False),
+        ("\n  >a\nAC\n", True, False),
+        ("\ufeff>a\n", True, False),
+        (gzip.compress(b">a\nAC\n"), True, False),
+        (">organism\tsequence\nAC\n", True, False),
+        (table(), False, True),
+        ("\ufeff\n sequence \tsplit\torganism\r\nACGT", False, True),
+        (gzip.compress(table().encode()), False, True),
+        (table().replace("\t", ","), False, False),
+        ("task\tlabel\tsequence\n", False, False),
+        ("", False, False),
+        (b"\x1f\x8bxx", False, False),
+        (b"PK\x03\x04\x00", False, False),
+    ):
         path = write(content)
         assert guess_format(path) == ("fasta" if is_fasta else "table")
         assert is_table_of_windows(path) is is_table
@@ -162,7 +169,7 @@ def test_random_tables_agree_with_a_naive_reader(tmp_path_factory, monkeypatch, 
             "sequence": data.draw(st.text("ACGTNacgtnRYk", min_size=bases, max_size=bases)),
             "split": data.draw(st.sampled_from(["train", "test"])),
             "extra": data.draw(st.sampled_from(["", "7", "ACGT", "#x"])),
-        }  # fmt: skip
+        }
         lines.append("\t".join(row[name] for name in order))
         if data.draw(st.integers(0, 9)) == 0:
             lines.append("")

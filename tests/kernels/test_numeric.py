@@ -265,9 +265,18 @@ def test_standardized_weighs_rows():
 
 @pytest.mark.parametrize(
     "name",
-    ["linear", "rbf:0.5", "wd:8", "wd:8:2", "spectrum:4", "mismatch:5:1", "gapped:8:5",
-     "spectrum:3:protein", "wd:2:1:protein"],
-)  # fmt: skip
+    [
+        "linear",
+        "rbf:0.5",
+        "wd:8",
+        "wd:8:2",
+        "spectrum:4",
+        "mismatch:5:1",
+        "gapped:8:5",
+        "spectrum:3:protein",
+        "wd:2:1:protein",
+    ],
+)
 def test_short_names_are_those_that_users_write(name):
     assert short_name(make_kernel(name)) == name
     assert short_name(Standardized(make_kernel(name))) == name

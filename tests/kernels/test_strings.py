@@ -116,9 +116,10 @@ def test_weighted_degree_equals_the_features(xs, degree):
 def test_peptides(kernel):
     peptides = ["SIINFEKLW", "siinyeklw", "NLVPMVATV", "NNNAAACCC", "XIINFEKL*", "GILGFVFTL"]
     assert_allclose(
-        kernel(peptides, peptides[:4]), _brute(kernel, peptides, peptides[:4], "protein"),
+        kernel(peptides, peptides[:4]),
+        _brute(kernel, peptides, peptides[:4], "protein"),
         atol=1e-12,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -274,5 +275,7 @@ def test_kernels_say_what_they_compare():
     rbf = make_kernel("rbf")
     assert (rbf.inputs, Normalized(rbf).inputs, Standardized(rbf).inputs) == ("numbers",) * 3
     assert [k.is_standardized for k in (rbf, Standardized(rbf), Normalized(Standardized(rbf)))] == [
-        False, True, True,
-    ]  # fmt: skip
+        False,
+        True,
+        True,
+    ]

@@ -14,9 +14,13 @@ def motif_windows(n, names, length=12, at=4, seed=0):
     hit = (labels > 0)[:, None] & (rng.random((n, 4)) < 0.6)
     letters[:, at : at + 4] = np.where(hit, [0, 2, 1, 1], letters[:, at : at + 4])
     return Windows(
-        letters.ravel(), np.arange(n) * length, length, labels=labels,
-        task_ids=np.arange(n) % len(names), task_names=names,
-    )  # fmt: skip
+        letters.ravel(),
+        np.arange(n) * length,
+        length,
+        labels=labels,
+        task_ids=np.arange(n) % len(names),
+        task_names=names,
+    )
 
 
 def rewritten(path, to, without=(), **arrays):

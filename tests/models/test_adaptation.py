@@ -88,9 +88,15 @@ class TestProblem:
         a = np.linalg.solve(K[:3, :3], K[:3, 3])
         kappa = K[3, 3] - K[3, :3] @ a
         problem = Problem(
-            NumericRows(X), y, np.zeros(30, np.int16), np.array([[kappa]]), np.ones(30),
-            "squared_hinge", 0.0, targets=-y * (X @ W @ a),
-        )  # fmt: skip
+            NumericRows(X),
+            y,
+            np.zeros(30, np.int16),
+            np.array([[kappa]]),
+            np.ones(30),
+            "squared_hinge",
+            0.0,
+            targets=-y * (X @ W @ a),
+        )
         delta = Descent(problem, tol=1e-9, dtype=np.float64).solve().W[:, 0]
         assert_allclose(W @ a + delta, best, atol=1e-4)
 
@@ -208,8 +214,15 @@ class TestRelatives:
 
     def test_a_taxonomy_dump_places_what_no_tree_has(self, tmp_path):
         # root - (animals - (flies - (fly, gnat), worm), weed); the gnat's sister is the fly
-        rows = [(1, 1, "root"), (2, 1, "animals"), (3, 2, "flies"), (4, 3, "Musca a"),
-                (5, 3, "Musca b"), (6, 2, "Vermis a"), (7, 1, "Herba a")]  # fmt: skip
+        rows = [
+            (1, 1, "root"),
+            (2, 1, "animals"),
+            (3, 2, "flies"),
+            (4, 3, "Musca a"),
+            (5, 3, "Musca b"),
+            (6, 2, "Vermis a"),
+            (7, 1, "Herba a"),
+        ]
         nodes = "".join(f"{i}\t|\t{up}\t|\tno rank\t|\n" for i, up, _ in rows)
         names = "".join(f"{i}\t|\t{name}\t|\t\t|\tscientific name\t|\n" for i, _, name in rows)
         (tmp_path / "nodes.dmp").write_text(nodes)
@@ -219,9 +232,12 @@ class TestRelatives:
         assert found[3:] == ("Musca a", 2, ("Musca a",))
         assert found.weights[0] > found.weights[1] >= found.weights[2] > 0
         expected = place(
-            kernel, kernel.names, "gnat", like="Musca b",
+            kernel,
+            kernel.names,
+            "gnat",
+            like="Musca b",
             tree="(((Musca_a:1,Musca_b:1):1,Vermis_a:1):1,Herba_a:1);",
-        )  # fmt: skip
+        )
         assert_allclose(found.weights, expected.weights)
         with pytest.raises(UnknownTaskError, match="'Musca c' is not in the taxonomy"):
             place(kernel, kernel.names, "gnat", like="Musca c", tree=tmp_path)

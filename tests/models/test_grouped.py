@@ -125,9 +125,12 @@ def test_columns_that_are_none(file, tmp_path):
     for column in (*(zlib.compress(own.tobytes()) for own in numbers), b"none"):
         n = arrays["ends"].size
         path = rewritten(
-            file, tmp_path / "edited", columns=np.frombuffer(column * n, np.uint8),
-            ends=np.arange(1, n + 1) * len(column), checks=np.full(n, zlib.crc32(column)),
-        )  # fmt: skip
+            file,
+            tmp_path / "edited",
+            columns=np.frombuffer(column * n, np.uint8),
+            ends=np.arange(1, n + 1) * len(column),
+            checks=np.full(n, zlib.crc32(column)),
+        )
         with pytest.raises(ModelFileError, match="edited: is damaged: "):
             MultiTaskModel.load(path).weights(["t0"])
 
@@ -138,15 +141,18 @@ def test_a_selection_of_many_tasks_is_trained_in_groups():
     kernel = TaskKernel.from_newick(_tree())
     relation = kernel.restrict([*NAMES, "new", "other"])
     model, _ = train(
-        examples, Space.of_sharing(windows.task_names, relation, (1.0, 3.0)),
-        features=PositionalKmers("wd:2"), settings=Settings(tol=1e-6, dtype="float64"),
-    )  # fmt: skip
+        examples,
+        Space.of_sharing(windows.task_names, relation, (1.0, 3.0)),
+        features=PositionalKmers("wd:2"),
+        settings=Settings(tol=1e-6, dtype="float64"),
+    )
     assert isinstance(model.W, TaskWeights)
     plain, _ = train_windows(
-        windows, features=PositionalKmers("wd:2"),
+        windows,
+        features=PositionalKmers("wd:2"),
         task_kernel=TaskKernel(model.kernel.names, model.kernel.matrix),
         settings=Settings(C=model.training["settings"]["C"], tol=1e-6, dtype="float64"),
-    )  # fmt: skip
+    )
     assert_allclose(model.decision_function(windows), plain.decision_function(windows), atol=1e-4)
     chosen = model.training["selection"]["tasks"]
     x = np.array([chosen[name]["trust"] for name in NAMES])
@@ -172,9 +178,11 @@ def test_an_organism_is_added_as_to_plain_weights(model, tmp_path):
         assert model.tasks == plain.tasks == (*NAMES, "again")
         for name in ("t0", "t3", "t23", "again"):
             assert_allclose(
-                model.decision_function(windows, name), plain.decision_function(windows, name),
-                rtol=1e-4, atol=1e-5,
-            )  # fmt: skip
+                model.decision_function(windows, name),
+                plain.decision_function(windows, name),
+                rtol=1e-4,
+                atol=1e-5,
+            )
 
 
 def test_the_text_of_many_tasks_is_short():
@@ -194,11 +202,15 @@ def test_the_text_of_many_tasks_is_short():
     assert lines[:2] == ["learnt weights of v", "  0.0000  k0, 2 tasks"]
     assert lines[-1] == "  0.9750  k39, 2 tasks"
     assert len(lines) == 22
-    chosen = {name: {"C": 1.0, "trust": m / 40, "weights": {"0": 0.5, "1": 0.5}, "by_prior": False}
-              for m, name in enumerate(counts)}  # fmt: skip
+    chosen = {
+        name: {"C": 1.0, "trust": m / 40, "weights": {"0": 0.5, "1": 0.5}, "by_prior": False}
+        for m, name in enumerate(counts)
+    }
     lines = chosen_text({"selection": {"tasks": chosen}})
     assert len(lines) == 2 + 21
     assert lines[2].split()[:2] == ["t00", "0.00"]
-    calibrated = {name: {"method": "sigmoid", "n_positive": 9, "prevalence": 0.01 * (m + 1),
-                         "thresholds": []} for m, name in enumerate(counts)}  # fmt: skip
+    calibrated = {
+        name: {"method": "sigmoid", "n_positive": 9, "prevalence": 0.01 * (m + 1), "thresholds": []}
+        for m, name in enumerate(counts)
+    }
     assert len(calibration_text({"calibration": calibrated})) == 1 + 21

@@ -70,10 +70,11 @@ class TestResolve:
 
     def test_tasks_without_data_stay_where_all_kernels_know_them(self):
         first = TaskKernel.easy(["x", "a", "b", "y"])
-        second = TaskKernel.smooth(np.array(
-            [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [3, 2, 1, 0.0]]), [1.0],
+        second = TaskKernel.smooth(
+            np.array([[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [3, 2, 1, 0.0]]),
+            [1.0],
             ["a", "b", "x", "y"],
-        )  # fmt: skip
+        )
         found = resolve_kernels([first, second], ("b", "a"))
         assert found.names[:2] == ("b", "a")
         assert set(found.names) == {"a", "b", "x", "y"}

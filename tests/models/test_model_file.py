@@ -274,31 +274,55 @@ _META = {"seqmtl": json.dumps({"format": "seqmtl model", "format_version": 4})}
 
 _FRAME = {"__metadata__": _META, "w": _entry(), "sha256": _SUM}
 _NO_ENTRIES = [
-    _entry(data_offsets=[-24, 0]), _entry(data_offsets=[0, 24.0]), _entry(data_offsets=[0]),
-    _entry(data_offsets=None), _entry(shape=[-2, -3]), _entry(shape=[2, True]), _entry(shape="23"),
-    _entry(shape=6), _entry(shape=[2**31, 2**33]), _entry(shape=[2**62, 0], data_offsets=[0, 0]),
-    _entry(shape=[1] * 100), _entry(dtype="F8"), _entry(dtype=["F32"]), _entry(dtype="object"),
-    {"dtype": "F32", "shape": [2, 3]}, [0, 24], None,
-]  # fmt: skip
+    _entry(data_offsets=[-24, 0]),
+    _entry(data_offsets=[0, 24.0]),
+    _entry(data_offsets=[0]),
+    _entry(data_offsets=None),
+    _entry(shape=[-2, -3]),
+    _entry(shape=[2, True]),
+    _entry(shape="23"),
+    _entry(shape=6),
+    _entry(shape=[2**31, 2**33]),
+    _entry(shape=[2**62, 0], data_offsets=[0, 0]),
+    _entry(shape=[1] * 100),
+    _entry(dtype="F8"),
+    _entry(dtype=["F32"]),
+    _entry(dtype="object"),
+    {"dtype": "F32", "shape": [2, 3]},
+    [0, 24],
+    None,
+]
 _NO_HEADERS = [
-    b"[" * 100_000 + b"]" * 100_000, b'{"a":' * 50_000 + b"1" + b"}" * 50_000, b"\xff\xfe\x00",
-    b"{" + b" " * 100, b"null", b"3", b"[]", b'"__metadata__"',
-    {"w": _entry(), "sha256": _SUM}, {"__metadata__": _META, "w": _entry()},
+    b"[" * 100_000 + b"]" * 100_000,
+    b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+    b"\xff\xfe\x00",
+    b"{" + b" " * 100,
+    b"null",
+    b"3",
+    b"[]",
+    b'"__metadata__"',
+    {"w": _entry(), "sha256": _SUM},
+    {"__metadata__": _META, "w": _entry()},
     *({**_FRAME, "__metadata__": {"seqmtl": own}} for own in ("{", "[1]", 5, "[" * 10**5)),
-    {**_FRAME, "__metadata__": {}}, {**_FRAME, "__metadata__": [1]},
+    {**_FRAME, "__metadata__": {}},
+    {**_FRAME, "__metadata__": [1]},
     *({**_FRAME, "w": entry} for entry in _NO_ENTRIES),
-]  # fmt: skip
+]
 _NO_FITS = [
-    {"w": _entry(shape=[2**28, 2**31])}, {"w": _entry(shape=[2**30, 2**29])},
-    {"w": _entry(shape=[5])}, {"w": _entry(dtype="F64")}, {"w": _entry(data_offsets=[24, 0])},
-    {"w": _entry(data_offsets=[4, 28])}, {"v": _entry()},
+    {"w": _entry(shape=[2**28, 2**31])},
+    {"w": _entry(shape=[2**30, 2**29])},
+    {"w": _entry(shape=[5])},
+    {"w": _entry(dtype="F64")},
+    {"w": _entry(data_offsets=[24, 0])},
+    {"w": _entry(data_offsets=[4, 28])},
+    {"v": _entry()},
     {"v": _entry(shape=[3], data_offsets=[12, 24])},
     {"w": _entry(shape=[3], data_offsets=[0, 12])},
     {"w": _entry(data_offsets=[10**6, 10**6 + 24])},
     {"sha256": {"dtype": "U8", "shape": [8], "data_offsets": [24, 32]}},
     {"sha256": {"dtype": "U8", "shape": [56], "data_offsets": [0, 56]}},
     {"sha256": {"dtype": "U8", "shape": [0], "data_offsets": [56, 56]}},
-]  # fmt: skip
+]
 
 
 class TestHostileHeaders:
@@ -327,17 +351,29 @@ class TestHostileHeaders:
 
 _FEATURES = {"kind": "positional_kmers", "views": "wd:5", "anchor": 6, "hash_bits": 0}
 _CONTRADICTIONS = [
-    {"tasks": ["worm"]}, {"tasks": ["fly", "yeast"]}, {"tasks": 5}, {"length": 13},
-    {"length": -12}, {"length": 2**70}, {"n_features": 7}, {"n_features": 2**62},
-    {"site": {"offset": 1}}, {"site": 3}, {"kernel": {"names": ["fly"], "source": ""}},
-    {"kernel": {"names": ["a", "b", "c"], "source": ""}}, {"kernel": None},
-    {"features": {"kind": "gapped"}}, {"features": "wd:5"},
+    {"tasks": ["worm"]},
+    {"tasks": ["fly", "yeast"]},
+    {"tasks": 5},
+    {"length": 13},
+    {"length": -12},
+    {"length": 2**70},
+    {"n_features": 7},
+    {"n_features": 2**62},
+    {"site": {"offset": 1}},
+    {"site": 3},
+    {"kernel": {"names": ["fly"], "source": ""}},
+    {"kernel": {"names": ["a", "b", "c"], "source": ""}},
+    {"kernel": None},
+    {"features": {"kind": "gapped"}},
+    {"features": "wd:5"},
     {"features": {"kind": "positional_kmers", "views": "wd:5"}},
-    *({"features": {**_FEATURES, "views": views}}
-      for views in ("wd:21", "wd:6", "wd:5@4..3", f"wd:{10**9}", 5, ["wd:5"])),
+    *(
+        {"features": {**_FEATURES, "views": views}}
+        for views in ("wd:21", "wd:6", "wd:5@4..3", f"wd:{10**9}", 5, ["wd:5"])
+    ),
     *({"features": {**_FEATURES, "anchor": anchor}} for anchor in (-1, 12, "middle")),
     *({"features": {**_FEATURES, "hash_bits": bits}} for bits in (10**12, "all")),
-]  # fmt: skip
+]
 _DAMAGED = "; the file is damaged .*; train again$"
 
 

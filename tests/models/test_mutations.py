@@ -38,9 +38,11 @@ def _calibrated(path):
         own = windows[windows.tasks == task]
         model.calibrate(task, model.decision_function(own), own.labels, method="isotonic")
     model.training |= {
-        "command": "seqmtl train", "sources": ["a.tsv"], "seconds": 1.5,
+        "command": "seqmtl train",
+        "sources": ["a.tsv"],
+        "seconds": 1.5,
         "dataset": {"path": "donors", "signal": ""},
-    }  # fmt: skip
+    }
     model.save(path)
     return windows[:20]
 
@@ -134,19 +136,32 @@ def _edit(path, changed, edit):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda d, a: d["training"].update(duality_gap="x"),
-         "training.duality_gap must be a finite number, got 'x'"),
-        (lambda d, a: d["training"]["tasks"]["fly"].update(n=0),
-         "training.tasks.fly.n must be an integer from 1 to 9007199254740992, got 0"),
-        (lambda d, a: d["training"]["tasks"]["fly"].update(n_positive=61),
-         "n_positive of fly in training must be at most 60, got 61"),
+        (
+            lambda d, a: d["training"].update(duality_gap="x"),
+            "training.duality_gap must be a finite number, got 'x'",
+        ),
+        (
+            lambda d, a: d["training"]["tasks"]["fly"].update(n=0),
+            "training.tasks.fly.n must be an integer from 1 to 9007199254740992, got 0",
+        ),
+        (
+            lambda d, a: d["training"]["tasks"]["fly"].update(n_positive=61),
+            "n_positive of fly in training must be at most 60, got 61",
+        ),
         (lambda d, a: d["training"].pop("history"), "training.history is missing"),
-        (lambda d, a: d["training"]["settings"].update(C=float("inf")),
-         "training.settings.C must be a finite number above 0, got inf"),
-        (lambda d, a: d["training"]["selection"]["tasks"]["fly"].pop("trust"),
-         "training.selection.tasks.fly must be 'C', 'trust', 'weights', 'relations', 'by_prior', "),
-        (lambda d, a: d.update(calibrated=["fly", "moth"]),
-         "calibrated must be 'fly', got ['fly', 'moth']"),
+        (
+            lambda d, a: d["training"]["settings"].update(C=float("inf")),
+            "training.settings.C must be a finite number above 0, got inf",
+        ),
+        (
+            lambda d, a: d["training"]["selection"]["tasks"]["fly"].pop("trust"),
+            "training.selection.tasks.fly must be 'C', 'trust', 'weights', 'relations', "
+            "'by_prior', ",
+        ),
+        (
+            lambda d, a: d.update(calibrated=["fly", "moth"]),
+            "calibrated must be 'fly', got ['fly', 'moth']",
+        ),
         (lambda d, a: d.update(calibrated=["fly"]), "training.calibration must be 'fly', got ["),
         (lambda d, a: d.update(tasks=["fly", "fly"]), "tasks must be a list without repetitions"),
         (lambda d, a: d["site"].update(offset=12), "site must be inside the window of 12 bases"),
@@ -154,16 +169,24 @@ def _edit(path, changed, edit):
         (lambda d, a: d.update(length=2**31), "length must be an integer from 1 to 10000000"),
         (lambda d, a: a["bias"].fill(np.nan), "array bias must hold finite numbers"),
         (lambda d, a: a["W"].fill(np.inf), "array W must hold finite numbers"),
-        (lambda d, a: a["curve_scores"].fill(np.nan),
-         "array curve_scores must hold finite numbers"),
-        (lambda d, a: a.update(curve_log_odds=-a["curve_log_odds"]),
-         "the calibration curve of fly does not rise"),
-        (lambda d, a: a.update(W=a["W"].astype(np.float64)),
-         "array W must be float32 of shape (1008, 2), got float64 of shape (1008, 2)"),
-        (lambda d, a: a.update(bias=a["bias"][:1]),
-         "array bias must be float64 of shape (2), got float64 of shape (1,)"),
+        (
+            lambda d, a: a["curve_scores"].fill(np.nan),
+            "array curve_scores must hold finite numbers",
+        ),
+        (
+            lambda d, a: a.update(curve_log_odds=-a["curve_log_odds"]),
+            "the calibration curve of fly does not rise",
+        ),
+        (
+            lambda d, a: a.update(W=a["W"].astype(np.float64)),
+            "array W must be float32 of shape (1008, 2), got float64 of shape (1008, 2)",
+        ),
+        (
+            lambda d, a: a.update(bias=a["bias"][:1]),
+            "array bias must be float64 of shape (2), got float64 of shape (1,)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_messages_name_the_file_and_the_key(calibrated, tmp_path, edit, message):
     changed = _edit(calibrated, tmp_path / "changed.seqmtl", edit)
     with pytest.raises(ModelFileError) as info:

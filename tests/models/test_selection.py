@@ -266,11 +266,13 @@ class TestTraining:
         clades, features = clades.restrict(NAMES), WeightedDegree(2)
         models = {
             costs: train_windows(
-                windows, space=Space.of_cost(clades, costs), features=features,
+                windows,
+                space=Space.of_cost(clades, costs),
+                features=features,
                 settings=Settings(norm=1.5),
             )[0]
             for costs in ((0.5,), (0.1, 10.0))
-        }  # fmt: skip
+        }
         mkl = MultiTaskMKLClassifier(features, clades, norm=1.5, C=0.5).fit(windows)
         assert_array_equal(models[0.5,].W, mkl.model_.W)
         assert 0.1 <= models[0.1, 10.0].training["settings"]["C"] <= 10.0

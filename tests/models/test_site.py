@@ -69,10 +69,17 @@ def _dataset(folder, site: Site):
     """Write the heads of a dataset of windows of 30 bases."""
     facts = {"sites": 1, "decoys": 1, "splits": {}, "left_out": {}}
     summary = {
-        "kind": KIND, "schema_version": 2, "signal": site.signal, "window": 30, "shift": 0,
-        "site": vars(site), "organisms": {"x": facts}, "leakage": {}, "left_out": {},
+        "kind": KIND,
+        "schema_version": 2,
+        "signal": site.signal,
+        "window": 30,
+        "shift": 0,
+        "site": vars(site),
+        "organisms": {"x": facts},
+        "leakage": {},
+        "left_out": {},
         "genomes": {"x": {"path": "x.fa", "bytes": 1, "n_bases": 1, "crc32": 0}},
-    }  # fmt: skip
+    }
     (folder / "summary.json").write_text(json.dumps(summary))
     (folder / "windows.tsv").write_text(HEADER + "\n")
     return folder

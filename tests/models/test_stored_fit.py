@@ -45,9 +45,14 @@ def windows():
     for start in starts[y > 0][::2]:
         codes[start + 18 : start + 22] = [0, 2, 2, 3]
     return Windows(
-        codes, starts, 40, is_reverse=rng.random(starts.size) < 0.3, labels=y,
-        task_ids=rng.permutation(np.repeat([2, 0, 1], N // 3)), task_names=["fly", "worm", "yeast"],
-    )  # fmt: skip
+        codes,
+        starts,
+        40,
+        is_reverse=rng.random(starts.size) < 0.3,
+        labels=y,
+        task_ids=rng.permutation(np.repeat([2, 0, 1], N // 3)),
+        task_names=["fly", "worm", "yeast"],
+    )
 
 
 @pytest.fixture(params=[N, 400])
@@ -90,10 +95,12 @@ def test_a_store_holds_what_it_was_given(windows, store):
     path = store.parts[-1].path
     columns = read_arrays(path)[1]
     damaged = [
-        {"codes": columns["codes"].reshape(1, -1)}, {"codes": columns["codes"] + np.uint8(9)},
-        {"task_ids": columns["task_ids"] + np.int32(9)}, {"labels": columns["labels"] * 0},
+        {"codes": columns["codes"].reshape(1, -1)},
+        {"codes": columns["codes"] + np.uint8(9)},
+        {"task_ids": columns["task_ids"] + np.int32(9)},
+        {"labels": columns["labels"] * 0},
         {"starts": columns["starts"][1:]},
-    ]  # fmt: skip
+    ]
     for change in damaged:
         write_arrays(path, {}, columns | change)
         with pytest.raises(SeqmtlError, match=r"\.windows: cannot read stored windows"):
@@ -129,9 +136,11 @@ def test_the_gap_is_that_of_all_windows(windows, store):
     seen = []
     settings = Settings(tol=1e-2, dtype="float64", C=0.5)
     model, solution = train_stored(
-        store, features=WeightedDegree(3), settings=settings,
+        store,
+        features=WeightedDegree(3),
+        settings=settings,
         on_epoch=lambda state, _: seen.append(state),
-    )  # fmt: skip
+    )
     alpha = np.where(seen[-1]["bound"], 0.5, 0.0)
     alpha[seen[-1]["rows"]] = solution.alpha
     assert seen[-1]["bound"].sum() > 20
@@ -214,9 +223,13 @@ def test_many_organisms_have_the_optimum_of_memory(windows, tmp_path):
     names = [f"o{t}" for t in range(20)]
     rows = windows[:1200].matrix()
     many = Windows(
-        rows.reshape(-1), np.arange(1200) * 40, 40, labels=windows.labels[:1200],
-        task_ids=np.arange(1200) % 20, task_names=names,
-    )  # fmt: skip
+        rows.reshape(-1),
+        np.arange(1200) * 40,
+        40,
+        labels=windows.labels[:1200],
+        task_ids=np.arange(1200) % 20,
+        task_names=names,
+    )
     pairs = [f"(o{2 * k}:1,o{2 * k + 1}:1):{k + 1}" for k in range(10)]
     tree = TaskKernel.from_newick(f"({','.join(pairs)});").restrict(names)
     options = {"features": WeightedDegree(3), "task_kernel": tree, "settings": Settings(tol=1e-4)}

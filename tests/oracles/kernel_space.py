@@ -139,9 +139,10 @@ def mixed_norm(given, q):
     found = machines(given)
     size = cp.Variable((len(found), 3), nonneg=True)
     rules = [
-        cp.norm(w, 2) <= size[t, m] for t, machine in enumerate(found)
+        cp.norm(w, 2) <= size[t, m]
+        for t, machine in enumerate(found)
         for m, w in enumerate(machine.w)
-    ]  # fmt: skip
+    ]
     norm = sum(cp.pnorm(size[:, m], q) for m in range(3))
     losses = sum(machine.losses for machine in found)
     return minimise(0.5 * cp.square(norm) + losses, rules + _constraints(found))

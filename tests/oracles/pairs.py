@@ -10,9 +10,13 @@ from seqmtl.sequences import reverse_complement
 from seqmtl.sequences.sites import Sites
 
 WORDS = {
-    "donor": ["GT"], "acceptor": ["AG"], "start": ["ATG"], "stop": ["TAA", "TAG", "TGA"],
-    "tss": [""], "polya": [""],
-}  # fmt: skip
+    "donor": ["GT"],
+    "acceptor": ["AG"],
+    "start": ["ATG"],
+    "stop": ["TAA", "TAG", "TGA"],
+    "tss": [""],
+    "polya": [""],
+}
 
 
 def ends(starts, is_reverse, log_odds):
@@ -92,8 +96,9 @@ def _whole_contig(model, organism, codes, least):
     }
     listed = []
     for rows, values in (
-        (posteriors.introns, posteriors.intron_values), (posteriors.exons, posteriors.exon_values)
-    ):  # fmt: skip
+        (posteriors.introns, posteriors.intron_values),
+        (posteriors.exons, posteriors.exon_values),
+    ):
         places, strands = joined["places"][rows].tolist(), joined.is_reverse[rows[:, 0]].tolist()
         keys = ((*pair, "+-"[strand]) for pair, strand in zip(places, strands, strict=True))
         listed.append(dict(zip(keys, np.exp(values), strict=True)))

@@ -54,7 +54,11 @@ def solve_dual(X, z, tasks, K, C, name="hinge", bias=1.0, epsilon=0.0):
     upper = np.full(cost.size, np.inf) if D.any() else np.resize(C, cost.size)
     start = C / 2 if name == "logistic" else np.zeros(cost.size)
     result = minimize(
-        negative, start, jac=True, method="L-BFGS-B", bounds=[(0.0, top) for top in upper],
+        negative,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, top) for top in upper],
         options={"maxiter": 50000, "maxfun": 500000, "ftol": 1e-16, "gtol": 1e-10},
-    )  # fmt: skip
+    )
     return signs @ result.x if is_regression else result.x, -result.fun

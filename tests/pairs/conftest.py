@@ -19,9 +19,17 @@ def case(tmp_path_factory):
     """Two organisms with four chromosomes; models of both ends, and a paired one."""
     folder = tmp_path_factory.mktemp("pair")
     _run(
-        "simulate", "-o", folder / "sim", "--tree", "(a:0.1,b:0.1);", "--chromosomes", 4,
-        "--chromosome-length", 40_000, "--no-windows",
-    )  # fmt: skip
+        "simulate",
+        "-o",
+        folder / "sim",
+        "--tree",
+        "(a:0.1,b:0.1);",
+        "--chromosomes",
+        4,
+        "--chromosome-length",
+        40_000,
+        "--no-windows",
+    )
     text = (folder / "sim" / "dataset.toml").read_text()
     for name in "ab":
         text += f'\n[organisms.{name}.split]\nvalid = ["chr2"]\ntest = ["chr1"]\n'
@@ -29,8 +37,23 @@ def case(tmp_path_factory):
     for signal in ("donor", "acceptor"):
         data, model = folder / f"{signal}s", folder / signal
         assert _run("dataset", folder / "sim/dataset.toml", "--signal", signal, "-o", data) == 0
-        assert _run("train", data, "--selection", "none", "--features", "wd:5", "-C", 10,
-                    "--window", 41, "-o", model) == 0  # fmt: skip
+        assert (
+            _run(
+                "train",
+                data,
+                "--selection",
+                "none",
+                "--features",
+                "wd:5",
+                "-C",
+                10,
+                "--window",
+                41,
+                "-o",
+                model,
+            )
+            == 0
+        )
         assert _run("calibrate", model, data, "-o", model) == 0
     only_a = text[: text.index('[organisms."b"]')]
     (folder / "sim" / "a.toml").write_text("window = 61\n" + only_a)
@@ -78,9 +101,17 @@ def new(tmp_path_factory):
     """A paired model of a and b, and genomes: of c, their relative, and of no organism."""
     folder = tmp_path_factory.mktemp("new")
     _run(
-        "simulate", "-o", folder / "sim", "--tree", "((a:0.1,b:0.1):0.05,c:0.15);",
-        "--chromosomes", 4, "--chromosome-length", 60_000, "--no-windows",
-    )  # fmt: skip
+        "simulate",
+        "-o",
+        folder / "sim",
+        "--tree",
+        "((a:0.1,b:0.1):0.05,c:0.15);",
+        "--chromosomes",
+        4,
+        "--chromosome-length",
+        60_000,
+        "--no-windows",
+    )
     for name in "abc":
         _translatable(folder / f"sim/genomes/{name}.fa", folder / f"sim/annotation/{name}.gff3")
     text = "window = 61\n"
@@ -92,8 +123,23 @@ def new(tmp_path_factory):
     inputs = [folder / name for name in ("donor", "acceptor", "donors", "acceptors")]
     for signal, model, data in (("donor", *inputs[::2]), ("acceptor", *inputs[1::2])):
         assert _run("dataset", folder / "sim/ab.toml", "--signal", signal, "-o", data) == 0
-        assert _run("train", data, "--selection", "none", "--features", "wd:5", "-C", 10,
-                    "--window", 41, "-o", model) == 0  # fmt: skip
+        assert (
+            _run(
+                "train",
+                data,
+                "--selection",
+                "none",
+                "--features",
+                "wd:5",
+                "-C",
+                10,
+                "--window",
+                41,
+                "-o",
+                model,
+            )
+            == 0
+        )
         assert _run("calibrate", model, data, "-o", model) == 0
     assert _run("pair", *inputs, "-o", folder / "pair.seqmtl") == 0
     letters = np.random.default_rng(1).choice(list("ACGT"), 300_000)

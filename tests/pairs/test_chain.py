@@ -18,10 +18,15 @@ NO_CONTENT = np.zeros((3, 4096), dtype=np.float32)
 
 def _layer(rng, shortest=3, n_lengths=12, **options):
     values = {
-        "scale": 1.3, "shift": 0.4, "coding_shift": 1.9, "switch": -2.0, "coding_scale": 0.7,
-        "shortest": shortest, "introns": np.log(rng.dirichlet(np.ones(n_lengths))),
+        "scale": 1.3,
+        "shift": 0.4,
+        "coding_shift": 1.9,
+        "switch": -2.0,
+        "coding_scale": 0.7,
+        "shortest": shortest,
+        "introns": np.log(rng.dirichlet(np.ones(n_lengths))),
         "coding": rng.normal(-0.1, 0.4, (3, 4096)).astype(np.float32),
-    }  # fmt: skip
+    }
     return PairLayer(**(values | options))
 
 
@@ -59,8 +64,9 @@ def with_signals(sites, signals):
 
 def _with_edges(rng, sites, n_signals):
     """Some of the sites as edges of genes, and what a layer needs for them."""
-    signals = np.where(rng.random(len(sites)) < 0.5, sites["signals"],
-                       rng.integers(2, n_signals, len(sites)))  # fmt: skip
+    signals = np.where(
+        rng.random(len(sites)) < 0.5, sites["signals"], rng.integers(2, n_signals, len(sites))
+    )
     sites = with_signals(sites, signals)
     begins = np.isin(sites["kinds"], [1, 2, 4])
     rows = np.lexsort([begins, sites["places"]])
@@ -125,8 +131,9 @@ def _check_parses(sites, layer):
     found = run_chain(sites, layer, min_probability=1e-6, least_exon=1e-6)
     assert_allclose(np.exp(found.sites), shares / total, rtol=1e-9, atol=1e-12)
     for weights, rows, values in (
-        (introns, found.introns, found.intron_values), (exons, found.exons, found.exon_values)
-    ):  # fmt: skip
+        (introns, found.introns, found.intron_values),
+        (exons, found.exons, found.exon_values),
+    ):
         listed = dict(zip(map(tuple, rows.tolist()), np.exp(values).tolist(), strict=True))
         assert listed == {
             pair: pytest.approx(weight / total, rel=1e-9)
@@ -216,9 +223,17 @@ def test_an_intron_in_coding_sequence_keeps_its_frame():
         window = np.tile(codon, 4)[j + 1 : j + 7]
         table[j, int((window * digits).sum())] = 1.0
     layer = _layer(
-        rng, shortest=40, n_lengths=20, introns=np.log(np.full(20, 0.05)), coding=table,
-        coding_scale=1.0, switch=-8.0, scale=1.0, shift=-5.0, coding_shift=3.0,
-    )  # fmt: skip
+        rng,
+        shortest=40,
+        n_lengths=20,
+        introns=np.log(np.full(20, 0.05)),
+        coding=table,
+        coding_scale=1.0,
+        switch=-8.0,
+        scale=1.0,
+        shift=-5.0,
+        coding_shift=3.0,
+    )
     size, donors = codes.size, np.array([6, 180, 400])  # the last one shows that the exon goes on
     acceptors = np.array([227, 228, 229])  # introns of 49, 50 and 51 bases from the second donor
 
@@ -278,9 +293,12 @@ def test_a_chromosome_of_candidates_stays_finite(level, content):
     layer = _layer(rng, n_lengths=40, decay=0.02, **_exons(rng, 40))
     places = np.sort(rng.choice(4 * n, n, replace=False))
     sites = joined(
-        places, rng.random(n) < 0.5, rng.random(n) < 0.5, rng.normal(level, 3.0, n),
+        places,
+        rng.random(n) < 0.5,
+        rng.random(n) < 0.5,
+        rng.normal(level, 3.0, n),
         rng.normal(content, 20.0, (n, 6)),
-    )  # fmt: skip
+    )
     log_p = run_chain(sites, layer).sites
     assert np.isfinite(log_p).all()
     assert np.isfinite(to_log_odds(log_p)).all()
@@ -312,8 +330,10 @@ def test_a_table_goes_on_geometrically(n_lengths):
     some = whole._replace(introns=whole.introns[:n_lengths], decay=0.01)
     expected, found = (run_chain(sites, layer, 1e-5) for layer in (whole, some))
     assert_allclose(found.sites, expected.sites, rtol=1e-9)
-    pairs = [dict(zip(map(tuple, own.introns.tolist()), own.intron_values.tolist(), strict=True))
-             for own in (expected, found)]  # fmt: skip
+    pairs = [
+        dict(zip(map(tuple, own.introns.tolist()), own.intron_values.tolist(), strict=True))
+        for own in (expected, found)
+    ]
     assert pairs[0] == pytest.approx(pairs[1], rel=1e-9)
     assert np.diff(sites["places"][expected.introns], axis=1).max() > 50
 

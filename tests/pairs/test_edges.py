@@ -36,8 +36,23 @@ def genes(case, tmp_path_factory):
         data, model = folder / f"{signal}s", folder / signal
         config = case / "sim" / ("dataset.toml" if signal == "stop" else "a.toml")
         assert _run("dataset", config, "--signal", signal, "-o", data) == 0
-        assert _run("train", data, "--selection", "none", "--features", "wd:4", "-C", 10,
-                    "--window", 31, "-o", model) == 0  # fmt: skip
+        assert (
+            _run(
+                "train",
+                data,
+                "--selection",
+                "none",
+                "--features",
+                "wd:4",
+                "-C",
+                10,
+                "--window",
+                31,
+                "-o",
+                model,
+            )
+            == 0
+        )
         assert _run("calibrate", model, data, "-o", model) == 0
         options += ["--edge", model]
     inputs = [case / name for name in ("donor", "acceptor", "donors", "acceptors")]
@@ -82,8 +97,10 @@ def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes
             assert signal == "polya" or sum(p > 0.1 for p in found.values()) > 5
         assert not (genes / f"{organism}.tss.bed").exists()
     assert not {"b.start.bed", "b.polya.bed"} & {path.name for path in genes.iterdir()}
-    assert _run("evaluate", genes / "genes", case / "donors", case / "acceptors",
-                "--bootstrap", 0) == 0  # fmt: skip
+    assert (
+        _run("evaluate", genes / "genes", case / "donors", case / "acceptors", "--bootstrap", 0)
+        == 0
+    )
     command = ("scan", genes / "genes", case / "sim/genomes/a.fa", "--organism", "a")
     assert _run(*command, "-o", genes / "x.spsc", "--json", genes / "x.json") == 0
     assert {row[3] for row in _rows(genes / "x.spsc")} == {"D", "A"}
@@ -107,8 +124,10 @@ def test_models_of_edges_are_in_the_file_and_in_words(case, genes, seqmtl):
     assert "<td>donor, acceptor, start, stop, polya</td>" in first._repr_html_()
     facts = json.loads(seqmtl(f"info {genes / 'genes'} --json").out)
     assert (facts["start"]["tasks"], facts["stop"]["tasks"]) == (["a"], ["a", "b"])
-    written = seqmtl(f"scan {genes / 'genes'} {case}/sim/genomes/a.fa --organism a --format all "
-                     f"-o {genes / 'all'} -q")  # fmt: skip
+    written = seqmtl(
+        f"scan {genes / 'genes'} {case}/sim/genomes/a.fa --organism a --format all "
+        f"-o {genes / 'all'} -q"
+    )
     assert not written.err
     assert {path.name for path in genes.glob("all.*.bed.gz")} == {
         f"all.{signal}.bed.gz" for signal in first.site_models
@@ -183,8 +202,20 @@ def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, t
         (signal, 0.0) for signal in CODONS
     ]
     for name, given in (("before", genes / "genes"), ("after", tmp_path / "more")):
-        assert _run("scan", given, case / "sim/genomes/a.fa", "--organism", "a", "--contigs",
-                    "chr1", "-o", tmp_path / f"{name}.bed") == 0  # fmt: skip
+        assert (
+            _run(
+                "scan",
+                given,
+                case / "sim/genomes/a.fa",
+                "--organism",
+                "a",
+                "--contigs",
+                "chr1",
+                "-o",
+                tmp_path / f"{name}.bed",
+            )
+            == 0
+        )
     for signal in load_model(genes / "genes").site_models:
         before, after = (_rows(tmp_path / f"{name}.{signal}.bed") for name in ("before", "after"))
         assert [row[:3] for row in before] == [row[:3] for row in after]

@@ -16,8 +16,20 @@ from tests.oracles.pairs import open_contigs, whole_contig
 def _explain(case, folder, bed, *data):
     genome = f"a={case / 'sim/genomes/a.fa'}"
     (folder / "x.bed").write_text(bed)
-    return main(["explain", str(case / "splice"), *data, "--genome", genome, "--sites",
-                 f"a={folder / 'x.bed'}", "-o", str(folder / "out"), "-q"])  # fmt: skip
+    return main(
+        [
+            "explain",
+            str(case / "splice"),
+            *data,
+            "--genome",
+            genome,
+            "--sites",
+            f"a={folder / 'x.bed'}",
+            "-o",
+            str(folder / "out"),
+            "-q",
+        ]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +114,22 @@ def test_the_other_strand_is_explained_alike(case, table, tmp_path):
         start = codes.size - int(row["end"])
         bed += f"turned\t{start}\t{start + 2}\tx\t1\t{'+-'[row['strand'] == '+']}\n"
     (tmp_path / "x.bed").write_text(bed)
-    assert main(["explain", str(case / "splice"), "--genome", f"a={tmp_path / 'turned.fa'}",
-                 "--sites", f"a={tmp_path / 'x.bed'}", "-o", str(tmp_path), "-q"]) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                "explain",
+                str(case / "splice"),
+                "--genome",
+                f"a={tmp_path / 'turned.fa'}",
+                "--sites",
+                f"a={tmp_path / 'x.bed'}",
+                "-o",
+                str(tmp_path),
+                "-q",
+            ]
+        )
+        == 0
+    )
     lines = (tmp_path / "sites.tsv").read_text().splitlines()
     names = ("alone", "paired", "site", "partner", "length", "upstream", "downstream", "rivals")
     differ = 0.0

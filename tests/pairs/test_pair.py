@@ -59,8 +59,10 @@ def test_partners_help_and_one_command_shows_it(case, capsys):
     metrics = json.loads((case / "metrics.json").read_text())["signals"]
     assert lines[0][:4] == ["signal", "method", "organism", "n"]
     assert [line[:3] for line in lines[1:4]] == [
-        ["donor", "alone", "a"], ["donor", "alone", "b"], ["donor", "alone", "mean"],
-    ]  # fmt: skip
+        ["donor", "alone", "a"],
+        ["donor", "alone", "b"],
+        ["donor", "alone", "mean"],
+    ]
     for signal in SIGNALS:
         for organism in "ab":
             alone, paired = (
@@ -70,8 +72,18 @@ def test_partners_help_and_one_command_shows_it(case, capsys):
             assert paired > alone + 0.05
             _check_expected(lines, metrics, signal, organism)
         # the site alone is what the site model's own evaluation gives
-        assert _run("evaluate", case / signal, case / f"{signal}s", "--bootstrap", 0,
-                    "--json", case / "own.json") == 0  # fmt: skip
+        assert (
+            _run(
+                "evaluate",
+                case / signal,
+                case / f"{signal}s",
+                "--bootstrap",
+                0,
+                "--json",
+                case / "own.json",
+            )
+            == 0
+        )
         own = json.loads((case / "own.json").read_text())
         for organism in "ab":
             expected = own["tasks"][organism]
@@ -340,8 +352,18 @@ def test_evaluate_names_what_it_cannot_do(case, capsys):
         with pytest.raises(SystemExit, match="2"):
             _run("evaluate", *words)
         assert message in capsys.readouterr().err
-    assert main([*map(str, ("evaluate", case / "splice", *data)), "--split", "valid",
-                 "--bootstrap", "0"]) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                *map(str, ("evaluate", case / "splice", *data)),
+                "--split",
+                "valid",
+                "--bootstrap",
+                "0",
+            ]
+        )
+        == 0
+    )
     assert "the layer was fitted on the valid regions" in capsys.readouterr().err
 
 

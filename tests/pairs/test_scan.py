@@ -61,8 +61,11 @@ def test_sites_and_introns_are_those_of_whole_contigs(case, expected, tmp_path, 
         found = {(row[0], int(row[1]), row[5]): float(row[7]) for row in rows}
         assert found.keys() == sites.keys()
         assert_allclose([found[key] for key in sites], list(sites.values()), atol=1e-5)
-        assert_allclose(to_probability(np.array([float(row[6]) for row in rows])),
-                        [float(row[7]) for row in rows], atol=1e-5)  # fmt: skip
+        assert_allclose(
+            to_probability(np.array([float(row[6]) for row in rows])),
+            [float(row[7]) for row in rows],
+            atol=1e-5,
+        )
     for name, column in (("x.bed", 12), ("x.gff3", 5)):
         _scan(case, tmp_path / name, "--format", "introns", "--min-probability", 0.1)
         rows = _rows(tmp_path / name)
@@ -114,9 +117,12 @@ def test_spsc_holds_both_signals(case, expected, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("x.spsc", ()), ("x.bed", ("--format", "introns", "--top", 60)),
-     ("x.gff3.gz", ("--format", "introns"))],
-)  # fmt: skip
+    [
+        ("x.spsc", ()),
+        ("x.bed", ("--format", "introns", "--top", 60)),
+        ("x.gff3.gz", ("--format", "introns")),
+    ],
+)
 def test_an_interrupted_scan_resumes(case, tmp_path, monkeypatch, name, options):
     small_blocks(monkeypatch, 5_000)
     monkeypatch.setattr("seqmtl.scan.run.JOURNAL_SECONDS", 0.0)
@@ -148,8 +154,10 @@ def test_both_ends_have_their_probability(case, expected, tmp_path):
     rows = _rows(tmp_path / "x.bed")
     for (contig, start, end, strand), found in _introns(rows).items():
         donor, acceptor = (start, end - 2) if strand == "+" else (end - 2, start)
-        own = (expected[0]["donor"][contig, donor, strand],
-               expected[0]["acceptor"][contig, acceptor, strand])  # fmt: skip
+        own = (
+            expected[0]["donor"][contig, donor, strand],
+            expected[0]["acceptor"][contig, acceptor, strand],
+        )
         assert_allclose(found[1:], own, atol=2e-5)
         assert found[0] <= min(found[1:]) + 2e-5
     for row, other in zip(rows, _rows(tmp_path / "x.gff3"), strict=True):
@@ -164,8 +172,17 @@ def test_the_best_introns_come_first(case, tmp_path, monkeypatch, block):
     (tmp_path / "twice.fa").write_text(text + text.replace(">chr", ">copy"))
 
     def run(name, *options):
-        command = ("scan", case / "splice", tmp_path / "twice.fa", "--organism", "a",
-                   "--format", "introns", "-o", tmp_path / name)  # fmt: skip
+        command = (
+            "scan",
+            case / "splice",
+            tmp_path / "twice.fa",
+            "--organism",
+            "a",
+            "--format",
+            "introns",
+            "-o",
+            tmp_path / name,
+        )
         assert _run(*command, *options) == 0
 
     run("all.bed")
@@ -199,8 +216,19 @@ def test_regions_and_soft_masked_sites(case, expected, tmp_path):
         letters[lower[name][: codes.size]] += 32
         text.append(f">{name}\n{letters.tobytes().decode()}\n")
     (tmp_path / "masked.fa").write_text("".join(text))
-    command = ("scan", case / "splice", tmp_path / "masked.fa", "--organism", "a", "--regions",
-               tmp_path / "x.region.bed", "--softmask", "skip", "--threads", 1)  # fmt: skip
+    command = (
+        "scan",
+        case / "splice",
+        tmp_path / "masked.fa",
+        "--organism",
+        "a",
+        "--regions",
+        tmp_path / "x.region.bed",
+        "--softmask",
+        "skip",
+        "--threads",
+        1,
+    )
     inside = {"chr1": (5000, 9000), "chr3": (100, 30000)}
 
     def passes(contig, start, *sites):
@@ -242,8 +270,18 @@ def test_the_counts_that_are_told_add_up(case, tmp_path, capsys):
 
 
 def test_strands_contigs_and_filters(case, expected, tmp_path):
-    _scan(case, tmp_path / "x.bed", "--strand", "-", "--contigs", "chr2",
-          "--min-probability", 0.3, "--json", tmp_path / "x.json")  # fmt: skip
+    _scan(
+        case,
+        tmp_path / "x.bed",
+        "--strand",
+        "-",
+        "--contigs",
+        "chr2",
+        "--min-probability",
+        0.3,
+        "--json",
+        tmp_path / "x.json",
+    )
     sites = expected[0]["donor"]
     wanted = {key for key, p in sites.items() if key[0] == "chr2" and key[2] == "-" and p >= 0.3}
     found = {(row[0], int(row[1]), row[5]) for row in _rows(tmp_path / "x.donor.bed")}

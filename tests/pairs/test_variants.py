@@ -190,8 +190,9 @@ def test_exons_correspond_around_an_indel():
     after = {Exon(0, 13, 0): np.log(0.5), Exon(23, 33, 1): np.log(0.8)}
     found = compare_exons(before, after, 10, 0, 3)
     assert [(own.exon, own.delta) for own in found] == [
-        (Exon(0, 10, 0), pytest.approx(-0.4)), (Exon(20, 30, 1), 0.0)
-    ]  # fmt: skip
+        (Exon(0, 10, 0), pytest.approx(-0.4)),
+        (Exon(20, 30, 1), 0.0),
+    ]
     found = compare_exons(before, after | {Exon(0, 10, 0): np.log(0.3)}, 10, 0, 3)
     assert [own.delta for own in found] == pytest.approx([0.3, -0.4, 0.0])
     assert found[0].exon == Exon(0, 9, 0)  # its end is on an inserted base
@@ -259,9 +260,15 @@ def test_short_contigs_lower_case_and_n_are_as_scans_of_what_alleles_make(case, 
         text = letters[start - 30 : start + 40] + 10 * "N" + letters[start + 40 : end + 30]
         texts[strand], n = text[:50] + text[50:].lower(), len(text)
         for place, size, alts in (
-            (30, 1, "a,C,gtt"), (n - 31, 1, "C,T"), (0, 1, "acg,T"), (n - 2, 2, "a"), (69, 12, "N"),
-            (31, 3, "TTT"), (28, 9, "A"), (75, 1, "G"),
-        ):  # fmt: skip
+            (30, 1, "a,C,gtt"),
+            (n - 31, 1, "C,T"),
+            (0, 1, "acg,T"),
+            (n - 2, 2, "a"),
+            (69, 12, "N"),
+            (31, 3, "TTT"),
+            (28, 9, "A"),
+            (75, 1, "G"),
+        ):
             records.append((strand, place, text[place : place + size], alts))
     (tmp_path / "x.fa").write_text("".join(f">{name}\n{own}\n" for name, own in texts.items()))
     lines = ["##fileformat=VCFv4.2", "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"]
@@ -297,16 +304,40 @@ def _annotate(case, contig, variants, tmp_path, *options):
         lines.append(f"{contig[0]}\t{start + 1}\t.\t{ref}\t{alt}\t.\t.\t.")
     lines.append(f"{contig[0]}\t1\t.\tN\t<DEL>\t.\t.\tEND=3")
     (tmp_path / "in.vcf").write_text("\n".join(lines) + "\n")
-    return main([
-        "variants", str(case / "splice"), "--vcf", str(tmp_path / "in.vcf"), "--fasta",
-        str(case / "sim/genomes/a.fa"), "--organism", "a", "-o", str(tmp_path / "out.vcf"), "-q",
-        *map(str, options),
-    ])  # fmt: skip
+    return main(
+        [
+            "variants",
+            str(case / "splice"),
+            "--vcf",
+            str(tmp_path / "in.vcf"),
+            "--fasta",
+            str(case / "sim/genomes/a.fa"),
+            "--organism",
+            "a",
+            "-o",
+            str(tmp_path / "out.vcf"),
+            "-q",
+            *map(str, options),
+        ]
+    )
 
 
 def test_vcf_and_table_have_both_signals_and_introns(case, contig, variants, tmp_path):
-    assert _annotate(case, contig, variants, tmp_path, "--tsv", tmp_path / "x.tsv",
-                     "--json", tmp_path / "x.json", "--threads", 2) == 0  # fmt: skip
+    assert (
+        _annotate(
+            case,
+            contig,
+            variants,
+            tmp_path,
+            "--tsv",
+            tmp_path / "x.tsv",
+            "--json",
+            tmp_path / "x.json",
+            "--threads",
+            2,
+        )
+        == 0
+    )
     ordered = sorted(variants)
     _, effects = _score(case, contig, ordered)
     table = (tmp_path / "x.tsv").read_text().splitlines()
@@ -342,9 +373,24 @@ def test_what_variants_cannot_do_with_a_paired_model(case, contig, variants, tmp
     assert "--from-relatives is not for a model of seqmtl pair" in capsys.readouterr().err
     assert _annotate(case, contig, variants[:1], tmp_path) == 0
     (tmp_path / "out.vcf").replace(tmp_path / "again.vcf")
-    assert main(["variants", str(case / "splice"), "--vcf", str(tmp_path / "again.vcf"), "--fasta",
-                 str(case / "sim/genomes/a.fa"), "--organism", "a", "-q",
-                 "-o", str(tmp_path / "out.vcf")]) == 1  # fmt: skip
+    assert (
+        main(
+            [
+                "variants",
+                str(case / "splice"),
+                "--vcf",
+                str(tmp_path / "again.vcf"),
+                "--fasta",
+                str(case / "sim/genomes/a.fa"),
+                "--organism",
+                "a",
+                "-q",
+                "-o",
+                str(tmp_path / "out.vcf"),
+            ]
+        )
+        == 1
+    )
     assert "has INFO/SeqMTL_donor already" in capsys.readouterr().err
 
 
@@ -352,8 +398,12 @@ def test_contigs_shorter_than_a_window_and_runs_of_n_have_no_sites(case, tmp_pat
     (tmp_path / "x.fa").write_text(f">s\nACGTACGTAG\n>t\nA\n>n\n{'N' * 200}\n")
     genome = load_genome(tmp_path / "x.fa", padding=1)
     kept = AlleleList(genome)
-    alleles = [("s", 0, "ACGTACGTAG", "A"), ("s", 3, "T", "TT"), ("t", 0, "A", ""),
-               ("n", 50, "N", "ACGTAG")]  # fmt: skip
+    alleles = [
+        ("s", 0, "ACGTACGTAG", "A"),
+        ("s", 3, "T", "TT"),
+        ("t", 0, "A", ""),
+        ("n", 50, "N", "ACGTAG"),
+    ]
     for name, start, ref, alt in alleles:
         assert not kept.refuse_record(name, start, ref.encode())
         assert not kept.add(name, start, ref.encode(), alt.encode())

@@ -22,8 +22,11 @@ def documents() -> list[Path]:
     """Return the Markdown files of the repository, or of the tree where there is no git."""
     done = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "*.md"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     names = done.stdout.split() if done.returncode == 0 else []
     paths = [ROOT / name for name in names] or ROOT.rglob("*.md")
     return sorted(path for path in paths if path.is_file())

@@ -21,9 +21,13 @@ sys.exit(pytest.main([*options, "tests"]))
 
 def test_neither_the_clock_nor_the_order_of_hashes_is_in_a_name(request):
     output = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "1.2e9"], cwd=ROOT, check=True, text=True,
-        stdout=subprocess.PIPE, env={**os.environ, "PYTHONHASHSEED": "2"},
-    ).stdout  # fmt: skip
+        [sys.executable, "-c", PROGRAM, "1.2e9"],
+        cwd=ROOT,
+        check=True,
+        text=True,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONHASHSEED": "2"},
+    ).stdout
     names = set(output.splitlines())
     own = {item.nodeid for item in request.session.items if item.nodeid.startswith("tests/")}
     assert own - names == set()

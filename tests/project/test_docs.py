@@ -118,8 +118,9 @@ def test_tutorials_run(path):
 
 
 def test_a_tutorial_that_fails_says_where(tmp_path):
-    assert [*tutorial_pages.run_blocks("```sh\necho a\n```\n```python\nprint(2)\n```", tmp_path)] \
-        == ["a\n", "2\n"]  # fmt: skip
+    assert [
+        *tutorial_pages.run_blocks("```sh\necho a\n```\n```python\nprint(2)\n```", tmp_path)
+    ] == ["a\n", "2\n"]
     with pytest.raises(RuntimeError, match="exit code 2 of\nseqmtl trian"):
         list(tutorial_pages.run_blocks("```sh\nseqmtl trian\necho on\n```", tmp_path))
     with pytest.raises(RuntimeError, match="exit code 3"):

@@ -16,9 +16,17 @@ from seqmtl.cli.main import build_parser
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "pipelines" / "galaxy"
 TOOLS = sorted(FOLDER.glob("seqmtl_*.xml"))
 COMMANDS = [
-    "adapt", "annotate", "calibrate", "dataset", "evaluate", "pair", "report", "scan", "train",
+    "adapt",
+    "annotate",
+    "calibrate",
+    "dataset",
+    "evaluate",
+    "pair",
+    "report",
+    "scan",
+    "train",
     "variants",
-]  # fmt: skip
+]
 
 LINT = """
 import sys
@@ -116,9 +124,13 @@ def _job(galaxy, tool, test, folder, path):
         names[node.get("name")] = file
     command = " ".join(galaxy["fill"](tool.findtext("command"), names).split("\n"))
     done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path, "GALAXY_SLOTS": "1"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        ["bash", "-c", command],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "GALAXY_SLOTS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done, names
 
 
@@ -151,8 +163,10 @@ def test_every_step_has_a_wrapper():
 def test_wrappers_are_clean(galaxy):
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", LINT, *map(str, TOOLS)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -189,9 +203,12 @@ def test_wrappers_call_one_command_and_pass_its_exit_code(galaxy, path, tmp_path
     folder = tmp_path / "job"
     folder.mkdir()
     done, _ = _job(
-        galaxy, tool, tool.find("tests")[0], folder,
+        galaxy,
+        tool,
+        tool.find("tests")[0],
+        folder,
         f"{script.parent}{os.pathsep}{os.environ['PATH']}",
-    )  # fmt: skip
+    )
     assert tool.find("command").get("detect_errors") == "exit_code"
     assert done.returncode == 3
     words = (tmp_path / "called").read_text().splitlines()

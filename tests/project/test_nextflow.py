@@ -28,19 +28,29 @@ genome = "velia_alba.fa.gz"
 annotation = "velia_alba.gff3"
 """
 PATHS = {
-    "adapt": {"model": "donor.seqmtl", "windows": "windows.tsv", "genome": "", "introns": "",
-              "tree": "tree.nwk"},
+    "adapt": {
+        "model": "donor.seqmtl",
+        "windows": "windows.tsv",
+        "genome": "",
+        "introns": "",
+        "tree": "tree.nwk",
+    },
     "annotate": {"genome": ALBA, "introns": "", "model": "splice.seqmtl", "tree": "tree.nwk"},
     "calibrate": {"model": "donor.seqmtl", "dataset": "donors", "genomes": ALBA},
     "dataset": {"config": "", "genomes": ALBA, "annotations": "velia_alba.gff3"},
     "evaluate": {"model": "donor.seqmtl", "datasets": "donors", "genomes": ALBA},
-    "pair": {"donor": "donor.seqmtl", "acceptor": "acceptor.seqmtl", "donors": "donors",
-             "acceptors": "acceptors", "genomes": ALBA},
+    "pair": {
+        "donor": "donor.seqmtl",
+        "acceptor": "acceptor.seqmtl",
+        "donors": "donors",
+        "acceptors": "acceptors",
+        "genomes": ALBA,
+    },
     "report": {"results": "donors donor.seqmtl metrics.json", "tree": "tree.nwk"},
     "scan": {"model": "donor.seqmtl", "genome": ALBA},
     "train": {"dataset": "donors", "genomes": ALBA, "tree": "tree.nwk"},
     "variants": {"vcf": "variants.vcf", "model": "donor.seqmtl", "genome": ALBA},
-}  # fmt: skip
+}
 VALUES = {
     "adapt": {"meta.id": "velia_nigra", "like": "velia_alba"},
     "annotate": {"meta.id": "velia_nigra", "like": "velia_alba"},
@@ -93,9 +103,13 @@ def _run(module, block, folder, programs=Path(sys.executable).parent):
     code, values = _rendered(_section(text, block), values | VALUES.get(command, {}))
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", code], cwd=folder, env={**os.environ, "PATH": path},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        ["bash", "-euo", "pipefail", "-c", code],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done, values
 
 
@@ -237,9 +251,11 @@ def _processes(text):
         made = _section(module, "output").strip().splitlines()
         found[alias or name] = (
             [len(re.findall(r"(?:val|path)[ (]", line)) for line in taken],
-            {re.search(r"emit: (\w+)", line)[1]: len(re.findall(r"(?:val|path|eval)\(", line))
-             for line in made},
-        )  # fmt: skip
+            {
+                re.search(r"emit: (\w+)", line)[1]: len(re.findall(r"(?:val|path|eval)\(", line))
+                for line in made
+            },
+        )
     return found
 
 
@@ -275,8 +291,11 @@ def test_the_workflow_passes_what_the_modules_take():
     chosen = re.findall(r"withName: '(.*)'", settings)
     assert {*"|".join(chosen).split("|")} <= {*processes}
     assert re.findall(r"^    (\w+) \{", settings.split("profiles {")[1], re.MULTILINE) == [
-        "conda", "docker", "singularity", "test"
-    ]  # fmt: skip
+        "conda",
+        "docker",
+        "singularity",
+        "test",
+    ]
     rows = (NEXTFLOW / "assets" / "samplesheet.csv").read_text().splitlines()
     for path in {path for row in rows[1:] for path in row.split(",") if "/" in path}:
         assert (NEXTFLOW / "assets" / path).is_file(), path

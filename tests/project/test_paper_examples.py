@@ -114,8 +114,13 @@ def test_the_experiment_runs(synthetic, tmp_path, capsys, monkeypatch, options):
     with open(tmp_path / "new" / "auroc.tsv", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
     assert [row["method"] for row in rows[:6]] == [
-        "individual", "union", "vanilla MTL", "MT-MKL p=1", "MT-MKL p=2", "MT-MKL p=3",
-    ]  # fmt: skip
+        "individual",
+        "union",
+        "vanilla MTL",
+        "MT-MKL p=1",
+        "MT-MKL p=2",
+        "MT-MKL p=3",
+    ]
     assert [row["seed"] for row in rows] == ["0"] * 6 + ["1"] * 6
     assert {float(row["C"]) for row in rows} <= {1e-3, 1e-2}
     for row in rows:
@@ -336,9 +341,13 @@ def test_both_solvers_of_sites_reach_the_same_objective(sites, acceptors, monkey
     y, ids = windows.labels.astype(float), windows.task_ids
     H = np.outer(y, y) * sites.multitask_matrix(windows)[:-2, :-2]
     best = minimize(
-        lambda a: 0.5 * a @ H @ a - a.sum(), np.zeros(y.size), jac=lambda a: H @ a - 1.0,
-        bounds=[(0.0, 1.0)] * y.size, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-10},
-    )  # fmt: skip
+        lambda a: 0.5 * a @ H @ a - a.sum(),
+        np.zeros(y.size),
+        jac=lambda a: H @ a - 1.0,
+        bounds=[(0.0, 1.0)] * y.size,
+        method="L-BFGS-B",
+        options={"ftol": 1e-14, "gtol": 1e-10},
+    )
     assert ids.max() == 2
     assert descent["primal"] == pytest.approx(-best.fun, rel=2e-4)
 
@@ -397,10 +406,15 @@ def hours_file(tmp_path):
     y = np.where((X[:, 0] + 0.2 * month > 0.8) & (day % 2 == 0), 1, -1)
     path = tmp_path / "hours.npz"
     np.savez(
-        path, X=X, y=y, task=month, day_of_month=day + 1, hour=hour,
+        path,
+        X=X,
+        y=y,
+        task=month,
+        day_of_month=day + 1,
+        hour=hour,
         task_names=["Winter", "Spring", "Summer", "Autumn"],
         edges=[[0, 1], [1, 2], [2, 3], [3, 0]],
-    )  # fmt: skip
+    )
     return path
 
 
@@ -534,11 +548,12 @@ def test_months_are_chosen_as_grid_search_chooses(months, hours_file, monkeypatc
     table = search.cv_results_
     for parameters, auc in zip(table["params"], table["mean_test_score"], strict=True):
         known = [
-            fit for fit in fits
+            fit
+            for fit in fits
             if fit["method"] == "CYCLE"
             and all(fit[name] == parameters[f"{step}{name}"] for name in grid)
             and parameters[f"{step}task_kernel"].source == f"graphical(a={fit['a']:g})"
-        ]  # fmt: skip
+        ]
         assert [fit["valid"]["all"] for fit in known] == [pytest.approx(auc, abs=1e-6)]
     best = months.choose(fits, "CYCLE", months.TIES, "all")
     assert best["valid"]["all"] == pytest.approx(search.best_score_, abs=1e-6)
@@ -560,8 +575,12 @@ def test_months_run_and_go_on(months, hours_file, tmp_path, capsys, monkeypatch)
     assert "repeat 1" not in printed
     assert "20 hours per month, repeat 2" in printed
     assert sorted(path.name for path in out.iterdir()) == [
-        "figure.png", "grid_10_0.json", "grid_10_1.json", "grid_20_0.json", "grid_20_1.json",
-    ]  # fmt: skip
+        "figure.png",
+        "grid_10_0.json",
+        "grid_10_1.json",
+        "grid_20_0.json",
+        "grid_20_1.json",
+    ]
     fits = json.loads((out / "grid_20_1.json").read_text())
     assert len(fits) == (3 + len(months.TIES)) * 2
     hours = months.load(hours_file)

@@ -20,9 +20,13 @@ def _environment():
 
 def _run(command, folder):
     return subprocess.run(
-        list(map(str, command)), cwd=folder, env=_environment(), capture_output=True, text=True,
+        list(map(str, command)),
+        cwd=folder,
+        env=_environment(),
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
 
 
 def test_snakemake_makes_tracks_and_a_report(tmp_path, seqmtl):
@@ -32,10 +36,16 @@ def test_snakemake_makes_tracks_and_a_report(tmp_path, seqmtl):
     tree = "\"('A. bee':0.1,b:0.1);\""
     seqmtl(f"simulate --tree {tree} --chromosome-length 60000 --no-windows -q -o {tmp_path}/sim")
     command = [
-        snakemake, "--snakefile", PIPELINES / "snakemake" / "workflow" / "Snakefile",
-        "--cores", "2", "--config", "dataset=sim/dataset.toml", "tree=sim/tree.nwk",
+        snakemake,
+        "--snakefile",
+        PIPELINES / "snakemake" / "workflow" / "Snakefile",
+        "--cores",
+        "2",
+        "--config",
+        "dataset=sim/dataset.toml",
+        "tree=sim/tree.nwk",
         "train=--features wd:3 -C 1 --selection none",
-    ]  # fmt: skip
+    ]
     lint = _run([*command, "--lint"], tmp_path)
     assert lint.returncode == 0, lint.stdout + lint.stderr
     done = _run(command, tmp_path)

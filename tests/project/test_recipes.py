@@ -21,9 +21,14 @@ NOWHERE = {"braker.pl", "galba.pl"}  # neither in Debian nor in PyPI
 OURS = {"cat", "sed", "awk", "seqmtl"}
 MADE = {
     "gene_finders": ["rna.paf", "cdna.paf", "proteins.gff", "genes.gff", "introns.hints"],
-    "viewers": ["introns.html", "variants.html", "lost_donors.tsv", "lost_acceptors.vcf.gz",
-                "browser/config.json"],
-}  # fmt: skip
+    "viewers": [
+        "introns.html",
+        "variants.html",
+        "lost_donors.tsv",
+        "lost_acceptors.vcf.gz",
+        "browser/config.json",
+    ],
+}
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
@@ -88,9 +93,13 @@ def test_commands_of_the_page_run(page, folder):
             "d_melanogaster", "velia_alba"
         )
         done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", line], cwd=folder, env={**os.environ, "PATH": PATH},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            ["bash", "-euo", "pipefail", "-c", line],
+            cwd=folder,
+            env={**os.environ, "PATH": PATH},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, f"{line}\n{done.stderr}"
     if skipped - NOWHERE:
         pytest.skip(f"not installed, or too old: {', '.join(sorted(skipped))}")

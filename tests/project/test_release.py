@@ -54,8 +54,10 @@ def test_there_is_one_address_and_one_list_of_authors():
     assert f'repository-code: "{ADDRESS}"\n' in cited
     authors = cited.split("authors:\n")[1].split("keywords:")[0]
     assert re.findall(r'- name: "(.*)"', authors) == [each["name"] for each in PROJECT["authors"]]
-    assert re.findall(r"^  - (.*)", cited.split("keywords:")[1].split("references:")[0], re.M) == \
-        PROJECT["keywords"]  # fmt: skip
+    assert (
+        re.findall(r"^  - (.*)", cited.split("keywords:")[1].split("references:")[0], re.M)
+        == PROJECT["keywords"]
+    )
     assert f"license: {PROJECT['license']}\n" in cited
     assert all(url.startswith(ADDRESS) for url in PROJECT["urls"].values())
     recipe = _text("recipes/seqmtl/meta.yaml")

@@ -53,9 +53,12 @@ def test_nothing_is_bold_among_ties_and_what_is_unknown_is_told(methods):
     same = methods["union & all"]
     assert "<b>" not in results("all", {"one": same, "two": same}, "")
     result = evaluate(
-        [1, 0, 1, 1], [1.0, 0.0, 1.0, 2.0], ["a", "a", "b", "b"], auprc="auprc_genome",
+        [1, 0, 1, 1],
+        [1.0, 0.0, 1.0, 2.0],
+        ["a", "a", "b", "b"],
+        auprc="auprc_genome",
         n_bootstrap=0,
-    )  # fmt: skip
+    )
     page = results("all", {"multi-task": result}, "")
     assert page.count('<th scope="row">b</th><td>n/a</td>') == 2
     assert "<b>" not in page

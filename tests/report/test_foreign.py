@@ -10,59 +10,113 @@ from tests.mutations import documents
 
 _SITES = {"sites": 2, "decoys": 3}
 _SUMMARY = {
-    "schema_version": 2, "kind": "seqmtl dataset", "seqmtl_version": "0.1.0", "command": "x",
-    "signal": "donor", "window": 41, "shift": 0,
+    "schema_version": 2,
+    "kind": "seqmtl dataset",
+    "seqmtl_version": "0.1.0",
+    "command": "x",
+    "signal": "donor",
+    "window": 41,
+    "shift": 0,
     "site": {"offset": 19, "length": 2, "letters": "GT", "signal": "donor"},
     "genomes": {"ape": {"path": "a.fa", "bytes": 6, "n_contigs": 2, "n_bases": 60, "crc32": 4}},
     "organisms": {"ape": {**_SITES, "splits": {"train": _SITES}, "left_out": {"why": 1}}},
-    "leakage": {"identical windows": 0, "overlaps": {"train, test": 0}}, "left_out": {"why": 1},
+    "leakage": {"identical windows": 0, "overlaps": {"train, test": 0}},
+    "left_out": {"why": 1},
     "config": {"seed": 0},
-}  # fmt: skip
+}
 _METRICS = {
-    "auroc": [0.5, 0.6], "auprc_windows": [0.1, 0.2],
-    "auroc_interval": [[0.4, 0.6], [0.5, 0.7]], "auprc_windows_interval": [[0.0, 0.2], [0.1, 0.3]],
-}  # fmt: skip
+    "auroc": [0.5, 0.6],
+    "auprc_windows": [0.1, 0.2],
+    "auroc_interval": [[0.4, 0.6], [0.5, 0.7]],
+    "auprc_windows_interval": [[0.0, 0.2], [0.1, 0.3]],
+}
 _COMPARISON = {
-    "schema_version": 2, "version": "0.1.0", "settings": {"seed": 0}, "fingerprint": "f",
-    "drawn": ["train", "test"], "splits": [0, 1],
+    "schema_version": 2,
+    "version": "0.1.0",
+    "settings": {"seed": 0},
+    "fingerprint": "f",
+    "drawn": ["train", "test"],
+    "splits": [0, 1],
     "sizes": {"ape": {"train": {"n": 90, "n_positive": 9}}},
     "methods": {
         name: {"tasks": {"ape": _METRICS}, "chosen": [{}, {}], "converged": [True, True]}
         for name in ("mtl", "union")
     },
-}  # fmt: skip
+}
 _SCAN = {
-    "command": "scan", "seqmtl_version": "0.1.0", "model": "m.seqmtl", "genome": "g.fa",
-    "scans": [{"organism": "ape", "files": ["a.bed"], "n_bases": 10, "n_scored": 5,
-               "n_reported": 1, "megabases_per_second": 2.5}],
-}  # fmt: skip
+    "command": "scan",
+    "seqmtl_version": "0.1.0",
+    "model": "m.seqmtl",
+    "genome": "g.fa",
+    "scans": [
+        {
+            "organism": "ape",
+            "files": ["a.bed"],
+            "n_bases": 10,
+            "n_scored": 5,
+            "n_reported": 1,
+            "megabases_per_second": 2.5,
+        }
+    ],
+}
 _TASK = {
-    "n_positive": 7, "expected": 6.5, "error_likely": 0.1, "auroc": 0.9, "auroc_interval": None,
-    "auprc_genome": 0.3, "auprc_genome_interval": [0.2, 0.4],
-    "genome": {"prevalence": 0.01, "auprc": 0.3,
-               "precision_at_recall": {"0.5": 0.9, "0.8": 0.8, "0.95": None}},
-    "reliability": [{"probability": "0.1-0.25", "n": 9.0, "expected": 1.5, "true": 2.0,
-                     "true_interval": [0.5, 4.0], "holds": "yes"}],
-}  # fmt: skip
+    "n_positive": 7,
+    "expected": 6.5,
+    "error_likely": 0.1,
+    "auroc": 0.9,
+    "auroc_interval": None,
+    "auprc_genome": 0.3,
+    "auprc_genome_interval": [0.2, 0.4],
+    "genome": {
+        "prevalence": 0.01,
+        "auprc": 0.3,
+        "precision_at_recall": {"0.5": 0.9, "0.8": 0.8, "0.95": None},
+    },
+    "reliability": [
+        {
+            "probability": "0.1-0.25",
+            "n": 9.0,
+            "expected": 1.5,
+            "true": 2.0,
+            "true_interval": [0.5, 4.0],
+            "holds": "yes",
+        }
+    ],
+}
 _METRICS_OF_TASKS = {
-    "tasks": {"ape": _TASK}, "mean": {"auroc": 0.9, "auprc_genome": 0.3},
+    "tasks": {"ape": _TASK},
+    "mean": {"auroc": 0.9, "auprc_genome": 0.3},
     "bootstrap": {"n_resamples": 200, "confidence": 0.95, "seed": 0},
-}  # fmt: skip
+}
 _EVALUATION = {
-    "schema_version": 2, "model": "x/m.seqmtl", "signal": "donor", "split": "test",
-    "plot": "curves.png", **_METRICS_OF_TASKS,
-}  # fmt: skip
+    "schema_version": 2,
+    "model": "x/m.seqmtl",
+    "signal": "donor",
+    "split": "test",
+    "plot": "curves.png",
+    **_METRICS_OF_TASKS,
+}
 _BETTER = {
-    "tasks": {"ape": {**_TASK, "auprc_genome": 0.8, "auprc_genome_interval": None,
-                      "expected": 1234.5, "genome": {**_TASK["genome"], "auprc": 0.8}}},
-    "mean": {"auroc": 0.9, "auprc_genome": 0.8}, "bootstrap": _METRICS_OF_TASKS["bootstrap"],
-}  # fmt: skip
+    "tasks": {
+        "ape": {
+            **_TASK,
+            "auprc_genome": 0.8,
+            "auprc_genome_interval": None,
+            "expected": 1234.5,
+            "genome": {**_TASK["genome"], "auprc": 0.8},
+        }
+    },
+    "mean": {"auroc": 0.9, "auprc_genome": 0.8},
+    "bootstrap": _METRICS_OF_TASKS["bootstrap"],
+}
 _PAIRED = {
-    "schema_version": 2, "model": "p.seqmtl", "split": "test",
+    "schema_version": 2,
+    "model": "p.seqmtl",
+    "split": "test",
     "signals": {
         signal: {"alone": _METRICS_OF_TASKS, "paired": _BETTER} for signal in ("donor", "acceptor")
     },
-}  # fmt: skip
+}
 _DEEP = "[" * 400 + "]" * 400
 
 
@@ -126,14 +180,31 @@ def test_an_evaluation_in_pairs_is_shown(folder):
 def test_foreign_files(folder, name):
     (folder / "sub").mkdir()
     for content in (
-        b"", b"null", b"3", b'"text"', b"[]", b"[1, [2]]", b"{}", b"\x00\xff\xfe", b"NaN", b"{",
-        _DEEP.encode(), b"[" * 100_000, b'{"a":' * 100_000, b"9" * 5000, b'{"n": 1e999}',
-        b'{"kind": "seqmtl dataset"}', b'{"kind": ["seqmtl dataset"]}',
+        b"",
+        b"null",
+        b"3",
+        b'"text"',
+        b"[]",
+        b"[1, [2]]",
+        b"{}",
+        b"\x00\xff\xfe",
+        b"NaN",
+        b"{",
+        _DEEP.encode(),
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b"9" * 5000,
+        b'{"n": 1e999}',
+        b'{"kind": "seqmtl dataset"}',
+        b'{"kind": ["seqmtl dataset"]}',
         b"[" + b"0," * 10**6 + b"0]",
-        b'{"command": "scan", "seqmtl_version": 1}', b'{"command": {"scan": 1}}',
-        b'{"methods": {}, "sizes": {}, "settings": {}}', b'{"signal": "donor", "models": []}',
-        b'{"methods": [], "splits": 3, "sizes": 1}', b'{"signal": "x", "split": 3, "tasks": {}}',
-    ):  # fmt: skip
+        b'{"command": "scan", "seqmtl_version": 1}',
+        b'{"command": {"scan": 1}}',
+        b'{"methods": {}, "sizes": {}, "settings": {}}',
+        b'{"signal": "donor", "models": []}',
+        b'{"methods": [], "splits": 3, "sizes": 1}',
+        b'{"signal": "x", "split": 3, "tasks": {}}',
+    ):
         (folder / name).write_bytes(content)
         found = read_folder(folder)
         assert list(found.signals) == ["donor"]

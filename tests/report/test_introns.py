@@ -33,9 +33,11 @@ def files(tmp_path):
 def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand(files):
     found = read_found(files[0])
     assert list(found) == [
-        ("chr1", 10, 20, False), ("chr1", 10, 20, True), ("chr1", 30, 45, False),
+        ("chr1", 10, 20, False),
+        ("chr1", 10, 20, True),
+        ("chr1", 30, 45, False),
         ("chr2", 4, 9, True),
-    ]  # fmt: skip
+    ]
     known = known_introns(read_annotation(files[1]), {"chr1", "chr2"})
     assert known == {("chr1", 10, 20, False), ("chr1", 60, 70, False)}
     assert [row["found"] for row in intron_rows(found)] == [4, 3, 1]

@@ -54,30 +54,62 @@ def _comparison(n, score):
     metrics = {"auroc": [score], "auprc_windows": [score]}
     metrics |= {f"{metric}_interval": [[score, score]] for metric in ("auroc", "auprc_windows")}
     return {
-        "schema_version": 2, "drawn": [], "splits": [0], "settings": {}, "fingerprint": "",
+        "schema_version": 2,
+        "drawn": [],
+        "splits": [0],
+        "settings": {},
+        "fingerprint": "",
         "sizes": {"bee": {"train": {"n": n}}},
         "methods": {"union": {"tasks": {"bee": metrics}, "chosen": [{}], "converged": [True]}},
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """Simulated genomes, a dataset, three models, two evaluations and comparisons in a folder."""
     folder = tmp_path_factory.mktemp("report")
-    _run("simulate", "--tree", "((a<b:0.1,bee:0.1):0.2,cat:0.4);", "--chromosome-length", 80_000,
-         "--no-windows", "-o", folder / "sim")  # fmt: skip
+    _run(
+        "simulate",
+        "--tree",
+        "((a<b:0.1,bee:0.1):0.2,cat:0.4);",
+        "--chromosome-length",
+        80_000,
+        "--no-windows",
+        "-o",
+        folder / "sim",
+    )
     out, data = folder / "out", folder / "out" / "acceptor" / "dataset"
     data.parent.mkdir(parents=True)
     _run("dataset", folder / "sim" / "dataset.toml", "--signal", "acceptor", "-o", data)
     quick = ["--features", "wd:3", "--tol", 0.05]
     _run("train", data, *quick, "-o", out / "acceptor" / "raw.seqmtl")
     alone = out / "acceptor" / "alone.seqmtl"
-    _run("train", data, *quick, "--similarity", "individual", "-C", 1, "--selection", "none",
-         "-o", alone)  # fmt: skip
+    _run(
+        "train",
+        data,
+        *quick,
+        "--similarity",
+        "individual",
+        "-C",
+        1,
+        "--selection",
+        "none",
+        "-o",
+        alone,
+    )
     joint = out / "joint.seqmtl"
     _run("calibrate", out / "acceptor" / "raw.seqmtl", data, "-o", joint, "--folds", 2)
-    _run("evaluate", joint, data, "--bootstrap", 20, "--json", out / "joint.json",
-         "--plot", out / "curves.png")  # fmt: skip
+    _run(
+        "evaluate",
+        joint,
+        data,
+        "--bootstrap",
+        20,
+        "--json",
+        out / "joint.json",
+        "--plot",
+        out / "curves.png",
+    )
     _run("evaluate", alone, data, "--bootstrap", 0, "--json", out / "acceptor" / "alone.json")
     _run("evaluate", joint, data, "--bootstrap", 0, "--split", "valid", "--json", out / "v.json")
     for n, score in ((90, 0.5), (300, 0.7)):
@@ -133,9 +165,17 @@ def test_the_page_has_its_sections_and_needs_no_network(page):
     text = page.read_text()
     headings = re.findall(r"<h2>(.*?)</h2>", text)
     assert headings == [
-        "Data", "Similarity", "What was chosen", "Accuracy", "Calibration", "Training",
-        "What was learnt", "Models", "Comparison of methods", "This page",
-    ]  # fmt: skip
+        "Data",
+        "Similarity",
+        "What was chosen",
+        "Accuracy",
+        "Calibration",
+        "Training",
+        "What was learnt",
+        "Models",
+        "Comparison of methods",
+        "This page",
+    ]
     assert re.search(r"wd:3: [\d,]+ weights", text)
     assert "Genes &amp; more" in text
     assert "a&lt;b" in text
@@ -161,9 +201,13 @@ def test_the_page_is_whole_and_can_be_navigated(page):
         else:
             assert base64.b64decode(content).startswith(b"\x89PNG")
     titles = [image["alt"] for image in parsed.images]
-    for title in ("AUROC and AUPRC by organism", "Distance from the optimum",
-                  "ROC and precision-recall", "Share of true sites",
-                  "AUROC and AUPRC by the number"):  # fmt: skip
+    for title in (
+        "AUROC and AUPRC by organism",
+        "Distance from the optimum",
+        "ROC and precision-recall",
+        "Share of true sites",
+        "AUROC and AUPRC by the number",
+    ):
         assert sum(alternative.startswith(title) for alternative in titles) == 1
 
 
@@ -188,8 +232,19 @@ def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(r
         "b_union": ("--similarity", "union"),
         "c_tree": ("--tree", results.parent / "sim" / "tree.nwk"),
     }.items():
-        _run("train", results / "acceptor" / "dataset", "--features", "wd:1", "--tol", 0.5,
-             "--selection", "none", *options, "-o", tmp_path / f"{name}.seqmtl")  # fmt: skip
+        _run(
+            "train",
+            results / "acceptor" / "dataset",
+            "--features",
+            "wd:1",
+            "--tol",
+            0.5,
+            "--selection",
+            "none",
+            *options,
+            "-o",
+            tmp_path / f"{name}.seqmtl",
+        )
     assert read_folder(tmp_path).signals["acceptor"].main == "c_tree"
     # the default: what is shared was chosen on held-out labels
     shutil.copy(results / "acceptor" / "raw.seqmtl", tmp_path / "d_default.seqmtl")
@@ -261,8 +316,9 @@ def test_a_browser_shows_text_and_pictures(page, tmp_path):
     url = page.as_uri()
     subprocess.run(
         [*command, "--window-size=1280,4000", f"--screenshot={shot}", url],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+    )
     with Image.open(shot) as image:
         assert image.size == (1280, 4000)
         assert len(image.convert("RGB").getcolors(1 << 24)) > 500  # heat maps, logos, curves

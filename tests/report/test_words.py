@@ -13,9 +13,12 @@ from seqmtl.report.words import next_step, summarise
 def model():
     """A calibrated model of one organism."""
     return SimpleNamespace(
-        tasks=("ant",), kernel=TaskKernel.union(["ant"]), training={}, curves={"ant": None},
+        tasks=("ant",),
+        kernel=TaskKernel.union(["ant"]),
+        training={},
+        curves={"ant": None},
         kind="classification",
-    )  # fmt: skip
+    )
 
 
 def test_what_a_signal_lacks_comes_next(model):
@@ -45,8 +48,9 @@ def test_what_to_do_next_with_both_ends_of_introns(model):
     contents.pairs["pair.json"] = {}
     scan, end = "seqmtl scan 'my r/pair.seqmtl'", "-o 'my r/ant' --json 'my r/ant.scan.json'"
     assert next_step(contents) == (
-        "score a genome", f"{scan} GENOME.fa --organism ant --format all {end}"
-    )  # fmt: skip
+        "score a genome",
+        f"{scan} GENOME.fa --organism ant --format all {end}",
+    )
     # of what was scanned, an organism that a model knows
     scans = [{"organism": "bee"}, {"organism": "ant"}]
     contents.scans["scan.json"] = {"genome": "ant.fa", "scans": scans}

@@ -45,9 +45,16 @@ def make_model(path, *, letters="GT", signal="donor", seed=0, relatives=()):
     K = np.eye(2 + len(relatives))
     K[1, 2:] = K[2:, 1] = 0.5
     model = MultiTaskModel(
-        features, LENGTH, names, TaskKernel((*names, *relatives), K), W, np.array([0.1, -0.1]),
-        np.array([[1.5, -2.0]] * 2), Site(10, 2, letters, signal), training_summary(names),
-    )  # fmt: skip
+        features,
+        LENGTH,
+        names,
+        TaskKernel((*names, *relatives), K),
+        W,
+        np.array([0.1, -0.1]),
+        np.array([[1.5, -2.0]] * 2),
+        Site(10, 2, letters, signal),
+        training_summary(names),
+    )
     model.save(path)
     return MultiTaskModel.load(path)
 

@@ -41,8 +41,10 @@ def predict(fasta, hints):
     options = [f"--extrinsicCfgFile={CONFIG}", f"--hintsfile={hints}"]
     done = subprocess.run(
         ["augustus", "--species=caenorhabditis", *options, fasta],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     rows = [line.split("\t") for line in done.stdout.splitlines() if "\tintron\t" in line]
     introns = {(int(row[3]) - 1, int(row[4]), row[6] == "-") for row in rows}
     obeyed = re.findall(r"hint groups fully obeyed: (\d+)", done.stdout)

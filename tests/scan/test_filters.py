@@ -184,14 +184,28 @@ def test_ties_of_the_best_go_by_position():
 
 def test_all_filters_at_once(contigs, every, filtered, write, tmp_path):
     rows, summary = filtered(
-        "--regions", write("c1\t1000\t29000\n"), "--softmask", "skip", "--threshold", 0,
-        "--top", 40, "--contigs", "c1,c2", "--strand", "+",
-    )  # fmt: skip
+        "--regions",
+        write("c1\t1000\t29000\n"),
+        "--softmask",
+        "skip",
+        "--threshold",
+        0,
+        "--top",
+        40,
+        "--contigs",
+        "c1,c2",
+        "--strand",
+        "+",
+    )
     expected = [
-        r for r in every
-        if r[0] == "c1" and r[2] == "+" and 1000 <= r[1] < 29000 and r[3] >= 0
+        r
+        for r in every
+        if r[0] == "c1"
+        and r[2] == "+"
+        and 1000 <= r[1] < 29000
+        and r[3] >= 0
         and contigs["c1"][r[1] : r[1] + 2].isupper()
-    ]  # fmt: skip
+    ]
     assert len(expected) > 40
     assert sorted(rows) == sorted(sorted(expected, key=lambda r: (-r[3], r[1]))[:40])
     assert list(summary["removed"]) == ["regions", "softmask", "threshold", "top"]
@@ -267,9 +281,13 @@ def test_wrong_options_are_refused_before_the_scan(scan, tmp_path, capsys, optio
 
 @pytest.mark.parametrize(
     ("name", "options", "asking"),
-    [("x.bw", [], "bigwig"), ("x.bed", ["--contigs", "c1"], "--contigs"),
-     ("x.bed", ["--regions", "r.bed"], "--regions"), ("x.bed", ["--resume"], "--resume")],
-)  # fmt: skip
+    [
+        ("x.bw", [], "bigwig"),
+        ("x.bed", ["--contigs", "c1"], "--contigs"),
+        ("x.bed", ["--regions", "r.bed"], "--regions"),
+        ("x.bed", ["--resume"], "--resume"),
+    ],
+)
 def test_standard_input_is_read_once(folder, tmp_path, capsys, name, options, asking):
     command = ["scan", str(folder / "model.seqmtl"), "-", "--organism", "man", "-o"]
     assert code_of([*command, str(tmp_path / name), *options]) == (2 if options else 1)
@@ -277,8 +295,19 @@ def test_standard_input_is_read_once(folder, tmp_path, capsys, name, options, as
 
 
 def test_from_standard_input_to_standard_output(folder, every, tmp_path):
-    command = [sys.executable, "-m", "seqmtl", "scan", str(folder / "model.seqmtl"), "-",
-               "--organism", "man", "-o", "-", "-q"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "seqmtl",
+        "scan",
+        str(folder / "model.seqmtl"),
+        "-",
+        "--organism",
+        "man",
+        "-o",
+        "-",
+        "-q",
+    ]
     with open(folder / "genome.fa", "rb") as stream:
         done = subprocess.run(command, stdin=stream, capture_output=True, check=True)
     (tmp_path / "x.bed").write_bytes(done.stdout)
@@ -379,9 +408,12 @@ def test_tracks_hold_probabilities_if_the_organism_is_calibrated(scan, tmp_path,
     model = calibrated(path, np.random.default_rng(0).normal(size=100) + y, y)
     values = {}
     for name, options in {
-        "default": [], "asked": ["--value", "probability"], "raw": ["--value", "score"],
-        "fly": ["--organism", "fly"], "raw_fly": ["--organism", "fly", "--value", "score"],
-    }.items():  # fmt: skip
+        "default": [],
+        "asked": ["--value", "probability"],
+        "raw": ["--value", "score"],
+        "fly": ["--organism", "fly"],
+        "raw_fly": ["--organism", "fly", "--value", "score"],
+    }.items():
         values[name] = text_rows(scan(*options, out=f"{name}.bedgraph", model=path))
     assert values["default"] == values["asked"] != values["raw"]
     assert values["fly"] == values["raw_fly"]

@@ -107,20 +107,29 @@ def test_rows_name_organism_place_name_and_model(folder, tmp_path, scan, seqmtl)
 
 def test_all_faults_are_named_before_anything_is_scanned(folder, scan):
     rows = [
-        ("fasta/a.fa", "man", "", ""), ("gone.fa", "man", "", ""), ("fasta/b.fa", "woman", "", ""),
-        ("fasta/a.fa", "fly", "", ""), ("fasta/c.fa", "", "", ""), ("fasta/c.fa", "man", "x/y", ""),
-        ("fasta/c.fa", "man", "z", "gone.seqmtl"), ("fasta/c.fa", "all", "every", ""),
-    ]  # fmt: skip
+        ("fasta/a.fa", "man", "", ""),
+        ("gone.fa", "man", "", ""),
+        ("fasta/b.fa", "woman", "", ""),
+        ("fasta/a.fa", "fly", "", ""),
+        ("fasta/c.fa", "", "", ""),
+        ("fasta/c.fa", "man", "x/y", ""),
+        ("fasta/c.fa", "man", "z", "gone.seqmtl"),
+        ("fasta/c.fa", "all", "every", ""),
+    ]
     lines = ["genome\torganism\tname\tmodel", *("\t".join(row) for row in rows)]
     (folder / "bad.tsv").write_text("\n".join(lines) + "\n")
     out, error = scan(table="bad.tsv", code=1)
     for part in (
-        "bad.tsv: line 3: ", "gone.fa is not there", "line 4: task 'woman' is not in this model",
+        "bad.tsv: line 3: ",
+        "gone.fa is not there",
+        "line 4: task 'woman' is not in this model",
         "line 5: a.json is also written for line 2 with ",
         "line 6: the model has 2 organisms; name one in the column organism or like",
-        "line 7: 'x/y' is no name of a file", "line 8: ", "gone.seqmtl",
+        "line 7: 'x/y' is no name of a file",
+        "line 8: ",
+        "gone.seqmtl",
         "line 9: give every organism a row of its own",
-    ):  # fmt: skip
+    ):
         assert part in error
     assert "line 2: " not in error
     assert not out.exists()

@@ -171,8 +171,10 @@ def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
 ):
     folder, inputs = case
     length, offset = WINDOW + 9, 5  # longer than the windows of the dataset
-    known = {split: _brute_force(folder, inputs, (split,), length, offset)[0]
-             for split in ("train", "valid", "test")}  # fmt: skip
+    known = {
+        split: _brute_force(folder, inputs, (split,), length, offset)[0]
+        for split in ("train", "valid", "test")
+    }
     table = _table(tmp_path / "train.tsv", known["train"])
     path, out, scores = tmp_path / "m", folder / "out", tmp_path / "s.tsv"
     model = _train(table, path)
@@ -221,16 +223,21 @@ def test_rows_that_the_model_was_trained_on_are_told(case, tmp_path, seqmtl):
     shutil.copytree(folder, copy)
     sure, unsure = "the model was trained on", "if the model was trained on another copy of"
     for data, split, told in (
-        (folder / "out", "test", None), (folder / "out", "valid", None),
-        (folder / "out", "train", sure), (folder / "out" / "windows.tsv", "all", sure),
-        (copy / "out", "train", unsure), (copy / "out", "test", None),
-    ):  # fmt: skip
+        (folder / "out", "test", None),
+        (folder / "out", "valid", None),
+        (folder / "out", "train", sure),
+        (folder / "out" / "windows.tsv", "all", sure),
+        (copy / "out", "train", unsure),
+        (copy / "out", "test", None),
+    ):
         given = f"{folder}/m {data} --split {split}"
         for command, what in (
             (f"evaluate {given} --bootstrap 0", "these figures are too good"),
-            (f"calibrate {given} -o {tmp_path}/c --organism x",
-             "the probabilities of sites are too good"),
-        ):  # fmt: skip
+            (
+                f"calibrate {given} -o {tmp_path}/c --organism x",
+                "the probabilities of sites are too good",
+            ),
+        ):
             warnings = [line for line in seqmtl(command).err.splitlines() if "good" in line]
             assert len(warnings) == (told is not None), (data, split)
             assert all(f"{told} " in line and what in line for line in warnings)
@@ -286,8 +293,21 @@ def test_calibrate_is_on_all_candidates_at_the_share_of_the_genome(case, tmp_pat
         share = n_sites / (n_sites + facts[organism]["candidates"])
         assert told["prevalence"] == pytest.approx(share)
         assert model.prevalence(organism) == pytest.approx(share)
-    _run("calibrate", folder / "m", folder / "out", "-o", out, "--prevalence", 0.5, "--organism",
-         "x", "--split", "test", "--json", summary)  # fmt: skip
+    _run(
+        "calibrate",
+        folder / "m",
+        folder / "out",
+        "-o",
+        out,
+        "--prevalence",
+        0.5,
+        "--organism",
+        "x",
+        "--split",
+        "test",
+        "--json",
+        summary,
+    )
     assert json.loads(summary.read_text())["tasks"]["x"]["prevalence"] == 0.5
     assert list(MultiTaskModel.load(out).curves) == ["x"]
 
@@ -300,11 +320,17 @@ def test_every_position_is_a_candidate_where_letters_do_not_matter(tmp_path):
     _run("dataset", tmp_path / "config.toml", "--signal", "tss", "-o", tmp_path / "out")
     model = _train(tmp_path / "out", tmp_path / "m")
     held = score_held_out(model, tmp_path / "out", split="test")
-    true = {(row["contig"], int(row["start"]), row["strand"]) for row in read_rows(tmp_path)
-            if row["label"] == "1"}  # fmt: skip
+    true = {
+        (row["contig"], int(row["start"]), row["strand"])
+        for row in read_rows(tmp_path)
+        if row["label"] == "1"
+    }
     lines = (tmp_path / "out" / "sites.tsv").read_text().splitlines()[1:]
-    other = {(f[0], int(f[1]) - WINDOW // 2, f[5]) for f in (line.split("\t") for line in lines)
-             if f[7] == "0"}  # fmt: skip
+    other = {
+        (f[0], int(f[1]) - WINDOW // 2, f[5])
+        for f in (line.split("\t") for line in lines)
+        if f[7] == "0"
+    }
     expected = {1: [], -1: []}
     for _, split, contig, begin, end in _regions(tmp_path):
         for start in range(begin, end - WINDOW + 1) if split == "test" else ():
@@ -373,9 +399,10 @@ def test_training_regions_are_scored_by_models_that_have_not_seen_them(case):
         means = [
             np.average(held.scores[rows], weights=held.counts[rows])
             for held, rows in (
-                (seen, mine & (seen.labels > 0)), (unseen, own & (unseen.labels > 0)),
+                (seen, mine & (seen.labels > 0)),
+                (unseen, own & (unseen.labels > 0)),
             )
-        ]  # fmt: skip
+        ]
         assert means[1] < means[0] - 0.1  # what a model knows, it scores too high
     assert np.unique(unseen.blocks // 1000).tolist() == [0, 1, 2]
     only = score_unseen(model, folder / "out", folds=3, organism="y")

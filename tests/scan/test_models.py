@@ -36,9 +36,16 @@ def make_model(features, seed=0):
     names = ("worm", "fly")
     W = rng.normal(size=(features.n_features(LENGTH), 2)).astype(np.float32)
     return MultiTaskModel(
-        features, LENGTH, names, TaskKernel(names, np.eye(2)), W, np.array([0.4, -0.2]),
-        np.array([[-1.0, 0.0]] * 2), Site(ANCHOR, 2, "GT", "donor"), {},
-    )  # fmt: skip
+        features,
+        LENGTH,
+        names,
+        TaskKernel(names, np.eye(2)),
+        W,
+        np.array([0.4, -0.2]),
+        np.array([[-1.0, 0.0]] * 2),
+        Site(ANCHOR, 2, "GT", "donor"),
+        {},
+    )
 
 
 def windows_of(text, strand):

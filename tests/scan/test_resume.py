@@ -149,9 +149,21 @@ def test_stopped_between_the_files_of_both_strands(folder, expected, out, monkey
 def test_killed_at_random_moments(folder, out, tmp_path):
     rng = np.random.default_rng(2)
     make_genome(tmp_path / "genome.fa", {"c1": 60_000, "c2": 40_000})
-    arguments = ["2500", "scan", str(folder / "model.seqmtl"), str(tmp_path / "genome.fa"),
-                 "--organism", "man", "--consensus", "any", "-q", "--resume", "--threads", "2",
-                 "-o"]  # fmt: skip
+    arguments = [
+        "2500",
+        "scan",
+        str(folder / "model.seqmtl"),
+        str(tmp_path / "genome.fa"),
+        "--organism",
+        "man",
+        "--consensus",
+        "any",
+        "-q",
+        "--resume",
+        "--threads",
+        "2",
+        "-o",
+    ]
     command = [sys.executable, "-c", PROGRAM, *arguments]
     whole, path = out("bw", "whole"), out("bw")
     subprocess.run([*command, str(whole)], check=True)
@@ -261,8 +273,16 @@ def test_damaged_partial_files(folder, expected, out, interrupt, capsys, damage)
 def test_a_full_disk(folder, expected, out, capsys):
     code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (25_000, 25_000));"
     path = out("gff3")
-    command = ["750", "scan", str(folder / "model.seqmtl"), str(folder / "genome.fa"),
-               "--organism", "man", "-o", str(path)]  # fmt: skip
+    command = [
+        "750",
+        "scan",
+        str(folder / "model.seqmtl"),
+        str(folder / "genome.fa"),
+        "--organism",
+        "man",
+        "-o",
+        str(path),
+    ]
     done = subprocess.run(
         [sys.executable, "-c", code + PROGRAM, *command],
         capture_output=True,

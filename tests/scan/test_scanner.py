@@ -373,10 +373,19 @@ class TestFiles:
 
     def test_format_by_name(self):
         for name, expected in {
-            "a.bg": "bedgraph", "a.bigWig": "bigwig", "a.GFF": "gff3", "a.tsv.gz": "spsc",
-            "a.spsc": "spsc", "a.bed": "bed", "a.BEDGRAPH": "bedgraph", "a.bg.gz": "bedgraph",
-            "a.bed.gz": "bed", "sites": "bed", "-": "bed", "a.b/sites": "bed",
-        }.items():  # fmt: skip
+            "a.bg": "bedgraph",
+            "a.bigWig": "bigwig",
+            "a.GFF": "gff3",
+            "a.tsv.gz": "spsc",
+            "a.spsc": "spsc",
+            "a.bed": "bed",
+            "a.BEDGRAPH": "bedgraph",
+            "a.bg.gz": "bedgraph",
+            "a.bed.gz": "bed",
+            "sites": "bed",
+            "-": "bed",
+            "a.b/sites": "bed",
+        }.items():
             assert guess_format(name) == expected
         for name in ("a.txt", "a.vcf.gz", "c.elegans"):
             with pytest.raises(ValueError, match=r"one of \.bw .* \.bed .*; or name the format"):

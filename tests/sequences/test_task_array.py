@@ -106,5 +106,4 @@ def test_regression_and_novelties():
     assert_allclose(svr.predict(array), expected)
     novelty = MultiTaskOneClassSVM().fit(array)
     expected = MultiTaskOneClassSVM().fit(np.abs(X), tasks=tasks)
-    assert_allclose(novelty.decision_function(array),
-                    expected.decision_function(np.abs(X), tasks))  # fmt: skip
+    assert_allclose(novelty.decision_function(array), expected.decision_function(np.abs(X), tasks))

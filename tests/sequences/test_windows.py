@@ -347,10 +347,15 @@ def test_decoys_take_the_split_of_the_nearest_site():
     second = [place for place in true if place[0] >= genome.starts[1]][::60]
     chosen = first + second
     sites = Windows(
-        genome.codes, [s for s, _ in chosen], 20, is_reverse=[r for _, r in chosen],
-        labels=np.ones(len(chosen)), splits=[0] * len(first) + [1] * len(second),
-        split_names=("train", "test"), locator=genome.locator,
-    )  # fmt: skip
+        genome.codes,
+        [s for s, _ in chosen],
+        20,
+        is_reverse=[r for _, r in chosen],
+        labels=np.ones(len(chosen)),
+        splits=[0] * len(first) + [1] * len(second),
+        split_names=("train", "test"),
+        locator=genome.locator,
+    )
     drawn = add_decoys(sites, genome, ratio=3)
     centers = np.array([center(s, r, 20) for s, r in chosen])
     for start, reverse, split in zip(drawn.starts, drawn.is_reverse, drawn.splits, strict=True):

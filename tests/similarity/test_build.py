@@ -114,8 +114,11 @@ class TestTrees:
                 build(kind, ["ape"], tree=TREE)
 
     def test_taxonomy(self, write, tmp_path):
-        write("1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tx\t|\n3\t|\t2\t|\tx\t|\n4\t|\t2\t|\tx\t|\n"
-              "5\t|\t1\t|\tx\t|\n", "nodes.dmp")  # fmt: skip
+        write(
+            "1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tx\t|\n3\t|\t2\t|\tx\t|\n4\t|\t2\t|\tx\t|\n"
+            "5\t|\t1\t|\tx\t|\n",
+            "nodes.dmp",
+        )
         names = enumerate(["root", "two", "c", "d", "e"], 1)
         form = "{}\t|\tname {}\t|\t\t|\tscientific name\t|\n"
         write("".join(form.format(*pair) for pair in names), "names.dmp")
@@ -241,8 +244,14 @@ class TestOthers:
 
 class TestChoice:
     def test_default_follows_the_source(self):
-        kinds = {"tree": "tree", "taxonomy": "tree", "alignment": "smooth", "distances": "smooth",
-                 "groups": "clustering", "table": "table"}  # fmt: skip
+        kinds = {
+            "tree": "tree",
+            "taxonomy": "tree",
+            "alignment": "smooth",
+            "distances": "smooth",
+            "groups": "clustering",
+            "table": "table",
+        }
         for source, kind in kinds.items():
             assert KernelRequest(None, **{source: "file"}).kind == kind
         assert KernelRequest(None, graph=["a"]).kind == "graph"
@@ -263,7 +272,7 @@ class TestChoice:
             ("graph", {"graph": ["a", "b"]}, "graph must have one graph, got 2; multigraph takes"),
             ("tree", {"tree": "t", "scales": (1.0,)}, "be given with smooth only, got tree"),
         ],
-    )  # fmt: skip
+    )
     def test_wrong_combinations(self, kind, sources, message):
         with pytest.raises(ValueError, match=message):
             KernelRequest(kind, **sources)

@@ -26,11 +26,20 @@ def _texts(figure):
         if text.get_visible() and text.get_text().strip()
     ]
     # ticks outside the axes are drawn by nobody
-    drawn = {id(text) for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)
-             for tick in axis._update_ticks() for text in (tick.label1, tick.label2)}  # fmt: skip
-    is_tick = {id(text) for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)
-               for tick in (*axis.majorTicks, *axis.minorTicks)
-               for text in (tick.label1, tick.label2)}  # fmt: skip
+    drawn = {
+        id(text)
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in axis._update_ticks()
+        for text in (tick.label1, tick.label2)
+    }
+    is_tick = {
+        id(text)
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in (*axis.majorTicks, *axis.minorTicks)
+        for text in (tick.label1, tick.label2)
+    }
     return [text for text in found if id(text) in drawn or id(text) not in is_tick]
 
 
@@ -61,9 +70,15 @@ class TestLayout:
         assert layout.has_lengths
         assert sorted(layout.joints) == [(0, 0.5, 5), (1, 2, 4), (3, 0, 1)]
         assert sorted(layout.branches) == [
-            (0, 0.5, 5), (0, 1, 3), (0, 3, 0.5), (1, 5, 2), (1, 6, 3), (1, 7, 4), (3, 4, 0),
+            (0, 0.5, 5),
+            (0, 1, 3),
+            (0, 3, 0.5),
+            (1, 5, 2),
+            (1, 6, 3),
+            (1, 7, 4),
+            (3, 4, 0),
             (3, 5, 1),
-        ]  # fmt: skip
+        ]
         assert sorted(layout.labels) == [
             (0, 1.5, "root"),
             (1, 2.5, "insects"),

@@ -119,8 +119,23 @@ def test_names_that_match_are_not_used_side_by_side():
 
 
 WORDS = ["elegans", "coli", "musculus", "bocki", "melanogaster"]
-GENERA = ["Caenorhabditis", "Cunninghamella", "Mus", "Macropus", "Xenoturbella", "Xyleborus", "C",
-          "M", "X", "Escherichia", "Entamoeba", "E", "Drosophila", "Drosera", "D"]  # fmt: skip
+GENERA = [
+    "Caenorhabditis",
+    "Cunninghamella",
+    "Mus",
+    "Macropus",
+    "Xenoturbella",
+    "Xyleborus",
+    "C",
+    "M",
+    "X",
+    "Escherichia",
+    "Entamoeba",
+    "E",
+    "Drosophila",
+    "Drosera",
+    "D",
+]
 spelt = st.builds(
     lambda genus, mark, word, strain, change: change(f"{genus}{mark}{word}{strain}"),
     st.sampled_from(GENERA),

@@ -224,10 +224,14 @@ def cluster_q(R, lam, r):
 
 @settings(max_examples=50)
 @given(
-    arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 6)),
-           elements=st.one_of(st.just(0.0), st.floats(0.1, 5))),
-    st.floats(0.01, 5), st.one_of(st.just(0.0), st.floats(0.1, 5)),
-)  # fmt: skip
+    arrays(
+        np.float64,
+        st.tuples(st.integers(1, 4), st.integers(1, 6)),
+        elements=st.one_of(st.just(0.0), st.floats(0.1, 5)),
+    ),
+    st.floats(0.01, 5),
+    st.one_of(st.just(0.0), st.floats(0.1, 5)),
+)
 def test_clustering(R, lam, r):
     """Widmer 2015, eq. 15: (lam I + G)^-1 with G entry by entry."""
     K = TaskKernel.clustering(R, names(R.shape[1]), lam=lam, r=r).matrix

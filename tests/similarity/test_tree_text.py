@@ -33,8 +33,13 @@ def test_nested_groups_are_indented_with_their_own_members():
 def test_order_of_the_groups_does_not_have_to_be_that_of_the_tree():
     text = draw_tree_text(["low", "high", "apart"], ["ab", "abc", "xy"], [1, 2, 0])
     assert [line.split()[0] for line in text.splitlines()] == [
-        "high", "c", "low", "a,", "apart", "x,"
-    ]  # fmt: skip
+        "high",
+        "c",
+        "low",
+        "a,",
+        "apart",
+        "x,",
+    ]
     assert "\n  low" in text
     assert "\napart" in text
 

@@ -155,26 +155,34 @@ class TestNewick:
     @pytest.mark.parametrize(
         ("text", "labels"),
         [
-            ("('Homo sapiens','it''s; (a:1,b)[x]',c_d);", ["", "Homo sapiens",
-                                                         "it's; (a:1,b)[x]", "c_d"]),
+            (
+                "('Homo sapiens','it''s; (a:1,b)[x]',c_d);",
+                ["", "Homo sapiens", "it's; (a:1,b)[x]", "c_d"],
+            ),
             ("(a,(b,c)0.95,(d,e)100/97.5)'33208';", ["33208", "a", "", "b", "c", "", "d", "e"]),
-            ("((a,b)'x y'95:1,(c,d)'z' 0.9/87[90],e)'5'1;",
-             ["5", "x y", "a", "b", "z", "c", "d", "e"]),
+            (
+                "((a,b)'x y'95:1,(c,d)'z' 0.9/87[90],e)'5'1;",
+                ["5", "x y", "a", "b", "z", "c", "d", "e"],
+            ),
             ("solo;", ["solo"]),
             ("'an organism';", ["an organism"]),
             ("(a[it's],[&&NHX:S=x]b:1e-3[90])[%]r\n;", ["r", "a", "b"]),
             (" ( 9606 : 0.1 ,\n 10090 : +2E-1 )\nroot ", ["root", "9606", "10090"]),
             ("(back\\slash,'a\\',\"c\");", ["", "back\\slash", "a\\", '"c"']),
             ("((a)b)c;", ["c", "b", "a"]),
-            ("((a,b)nan,(c,d)¹,(e,f)1e5)inf;",
-             ["inf", "nan", "a", "b", "¹", "c", "d", "", "e", "f"]),
+            (
+                "((a,b)nan,(c,d)¹,(e,f)1e5)inf;",
+                ["inf", "nan", "a", "b", "¹", "c", "d", "", "e", "f"],
+            ),
             ("((a,b)x,(c,d)x);", ["", "x", "a", "b", "x", "c", "d"]),
             ("((a:1,b:1)'X'0:0.5,c:1);", ["", "X", "a", "b", "c"]),
-            ("(('p q':1,b:1)'X'100:0.5,(c:1,'d''e':1)'Y'7:1)'Z'3;",
-             ["Z", "X", "p q", "b", "Y", "c", "d'e"]),
+            (
+                "(('p q':1,b:1)'X'100:0.5,(c:1,'d''e':1)'Y'7:1)'Z'3;",
+                ["Z", "X", "p q", "b", "Y", "c", "d'e"],
+            ),
             ("(('first':1,'second':1)'third'1:0.5,c:1);", ["", "third", "first", "second", "c"]),
         ],
-    )  # fmt: skip
+    )
     def test_labels(self, text, labels):
         assert list(read_tree(text).labels) == labels
 
@@ -292,12 +300,14 @@ class TestNexus:
         [
             ("#NEXUS\nbegin data; matrix; end;", "one tree in its trees block, got 0"),
             ("#NEXUS\nbegin trees; tree a=(a,b); tree b=(a,b); end;", "block, got 2"),
-            ("#NEXUS\nbegin trees; translate 1 Homo sapiens; tree a=(1,b); end;",
-             "translate must give pairs of key and name, got '1 Homo sapiens'"),
+            (
+                "#NEXUS\nbegin trees; translate 1 Homo sapiens; tree a=(1,b); end;",
+                "translate must give pairs of key and name, got '1 Homo sapiens'",
+            ),
             ("#NEXUS\nbegin trees; tree a=((a,b); end;", "opening and 1 closing"),
             ("#NEXUS\nbegin trees; translate 1 a, 2 a; tree a=(1,2); end;", "leaf 'a' twice"),
         ],
-    )  # fmt: skip
+    )
     def test_bad_files(self, text, message):
         with pytest.raises(InputFormatError, match=message):
             read_tree(text)
@@ -379,8 +389,12 @@ class TestNodes:
     def test_names_of_nodes(self):
         tree = read_tree("(((a,b),c)x,(d,e)x);")
         assert [tree.node_name(i) for i in (0, 1, 2, 3, 6)] == [
-            "(a..e)", "x", "(a..b)", "a", "x (d..e)"
-        ]  # fmt: skip
+            "(a..e)",
+            "x",
+            "(a..b)",
+            "a",
+            "x (d..e)",
+        ]
 
     def test_trees_are_immutable_and_travel(self):
         tree = read_tree(TREE)

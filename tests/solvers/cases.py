@@ -94,5 +94,6 @@ def strings(loss="hinge", degree=4, T=3, features=None, has_gram=True, **options
     if not has_gram:
         rows.gram = lambda rows, dtype: None
     X = features.transform(windows).toarray().astype(float)
-    return Case(X, y, np.arange(400) % T, K3[:T, :T] if T > 1 else np.eye(1), loss,
-                rows=rows, **options)  # fmt: skip
+    return Case(
+        X, y, np.arange(400) % T, K3[:T, :T] if T > 1 else np.eye(1), loss, rows=rows, **options
+    )

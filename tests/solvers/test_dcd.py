@@ -114,9 +114,13 @@ def test_weak_duality_at_any_point(seed, loss, epsilon):
 
 @settings(max_examples=150)
 @given(
-    st.sampled_from(EVERY_LOSS), st.floats(0.05, 5), st.floats(0.1, 10), st.floats(-5, 5),
-    st.floats(0, 1), st.floats(0, 3),
-)  # fmt: skip
+    st.sampled_from(EVERY_LOSS),
+    st.floats(0.05, 5),
+    st.floats(0.1, 10),
+    st.floats(-5, 5),
+    st.floats(0, 1),
+    st.floats(0, 3),
+)
 def test_a_step_minimises_its_coordinate(loss, H, C, residual, share, epsilon):
     """Widmer 2012, eq. 18: a clipped step is the minimum over its coordinate, for every loss."""
     is_signed = loss in REGRESSION_LOSSES
@@ -207,9 +211,13 @@ def test_novelty_detection_is_a_quadratic_program_in_a_box(T):
     case.z = np.ones(60)
     solution, H = case.solve(tol=1e-10), case.hessian()
     result = minimize(
-        lambda a: (0.5 * a @ H @ a - a.sum(), H @ a - 1.0), np.zeros(60), jac=True,
-        method="L-BFGS-B", bounds=[(0.0, top) for top in C], options={"ftol": 1e-16, "gtol": 1e-11},
-    )  # fmt: skip
+        lambda a: (0.5 * a @ H @ a - a.sum(), H @ a - 1.0),
+        np.zeros(60),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, top) for top in C],
+        options={"ftol": 1e-16, "gtol": 1e-11},
+    )
     assert solution.dual == pytest.approx(-result.fun, rel=1e-8)
     assert_allclose(solution.margins, H @ result.x, atol=1e-4)
     assert not solution.bias.any()

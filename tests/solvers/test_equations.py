@@ -223,8 +223,12 @@ def test_the_last_term_of_the_dual_is_subtracted():
     """Widmer 2015, Problem 3: minus C L*(-alpha / C), as in Problem 2; plus has no optimum."""
     data = test_mkl.case(2.0)
     solution = data.solve()
-    q = [solution.alpha @ H @ solution.alpha for H in mkl.hessians(
-        [X @ X.T for X in data.oracle[0]], data.y, data.tasks, data.K, data.which)]  # fmt: skip
+    q = [
+        solution.alpha @ H @ solution.alpha
+        for H in mkl.hessians(
+            [X @ X.T for X in data.oracle[0]], data.y, data.tasks, data.K, data.which
+        )
+    ]
     minus = solution.alpha.sum() - 0.5 * np.linalg.norm(q, 2.0)
     assert minus == pytest.approx(solution.primal, rel=1e-7)
     assert -solution.alpha.sum() - 0.5 * np.linalg.norm(q, 2.0) < 0 < minus
@@ -248,10 +252,15 @@ def test_a_step_has_theta_once():
     """Widmer 2015, eq. 23, 24: d = (1 - y f) / sum_m theta_m K_m[t,t] k; w holds theta already."""
     x = np.array([[0.6, -0.8, 1.2]])
     data = replace(
-        test_mkl.case(2.0, matrices=K3[None]), X=(x,), z=np.ones(1), tasks=np.ones(1, np.int16),
-        K=np.array([K3, np.eye(3), np.ones((3, 3))]), which=np.zeros(3, int), C=np.full(1, 9.0),
+        test_mkl.case(2.0, matrices=K3[None]),
+        X=(x,),
+        z=np.ones(1),
+        tasks=np.ones(1, np.int16),
+        K=np.array([K3, np.eye(3), np.ones((3, 3))]),
+        which=np.zeros(3, int),
+        C=np.full(1, 9.0),
         bias=0.0,
-    )  # fmt: skip
+    )
     theta = np.array([0.6, 0.8, 0.0])
     H = theta @ data.K[:, 1, 1] * float(x[0] @ x[0])
     state = State(np.array([0.1]), np.arange(1), np.random.default_rng(0), theta=theta)

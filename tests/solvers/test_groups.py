@@ -60,9 +60,12 @@ def _rebuilt(groups, view=0):
 
 @settings(max_examples=40)
 @given(
-    T=st.integers(FEWEST + 1, 45), split=st.sampled_from(["ladder", "star", "binary", "many"]),
-    seed=st.integers(0, 99), n_trees=st.integers(1, 3), has_own=st.booleans(),
-)  # fmt: skip
+    T=st.integers(FEWEST + 1, 45),
+    split=st.sampled_from(["ladder", "star", "binary", "many"]),
+    seed=st.integers(0, 99),
+    n_trees=st.integers(1, 3),
+    has_own=st.booleans(),
+)
 def test_groups_sum_to_the_kernel(T, split, seed, n_trees, has_own):
     rng = np.random.default_rng(seed)
     parts = [_nodes(T, split, seed + k) * rng.uniform(0.2, 1, (T, 1)) for k in range(n_trees)]

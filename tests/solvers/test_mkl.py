@@ -91,10 +91,17 @@ def case(norm=2.0, loss="hinge", n_views=1, n=40, d=6, seed=0, C=None, matrices=
     C = rng.uniform(0.3, 3, n) if C is None else np.full(n, float(C))
     is_regression = loss in REGRESSION_LOSSES
     return Case(
-        parts, f if is_regression else np.sign(f), tasks, np.concatenate([matrices] * n_views),
-        loss, C, bias=0.7, epsilon=0.2, which=np.repeat(np.arange(n_views), len(matrices)),
+        parts,
+        f if is_regression else np.sign(f),
+        tasks,
+        np.concatenate([matrices] * n_views),
+        loss,
+        C,
+        bias=0.7,
+        epsilon=0.2,
+        which=np.repeat(np.arange(n_views), len(matrices)),
         norm=norm,
-    )  # fmt: skip
+    )
 
 
 def size(theta, norm):
@@ -217,9 +224,11 @@ def _random_point(data, rng):
 
 @settings(max_examples=60)
 @given(
-    st.integers(0, 10**6), st.sampled_from(EVERY_LOSS), st.sampled_from([*NORMS, 1.05, 30.0]),
+    st.integers(0, 10**6),
+    st.sampled_from(EVERY_LOSS),
+    st.sampled_from([*NORMS, 1.05, 30.0]),
     st.integers(1, 2),
-)  # fmt: skip
+)
 def test_weak_duality_at_any_point(seed, loss, norm, n_views):
     """Widmer 2015, Problem 3: the dual is below the primal at any feasible alpha, theta and W."""
     rng = np.random.default_rng(seed)

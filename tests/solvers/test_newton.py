@@ -27,8 +27,11 @@ def kernel(kind, T, rng):
         F /= np.linalg.norm(F, axis=1, keepdims=True)
         return F @ F.T
     shared, own = {
-        "individual": (0, 1), "union": (1, 0), "default": (0.25, 0.75), "nearly singular": (1, 1e-8)
-    }[kind]  # fmt: skip
+        "individual": (0, 1),
+        "union": (1, 0),
+        "default": (0.25, 0.75),
+        "nearly singular": (1, 1e-8),
+    }[kind]
     return shared * np.ones((T, T)) + own * np.eye(T)
 
 

@@ -24,9 +24,10 @@ def test_from_a_state_that_is_resumable(loss, dtype, norm, monkeypatch):
     windows = motif_windows(1500, ("ape", "man", "fly"), length=30, at=9)
     kernel = TaskKernel.from_newick(TREE) if norm is None else TaskKernel.hierarchical(TREE)
     options = {
-        "features": PositionalKmers("wd:3,kmers:2/inf"), "task_kernel": kernel,
+        "features": PositionalKmers("wd:3,kmers:2/inf"),
+        "task_kernel": kernel,
         "settings": Settings(loss=loss, dtype=dtype, norm=norm, tol=1e-3),
-    }  # fmt: skip
+    }
     _compare(windows, options)
 
 
@@ -39,9 +40,10 @@ def test_with_weights_in_groups(norm, n, tol, monkeypatch):
     tree = f"({','.join(pairs)});"
     kernel = TaskKernel.from_newick(tree) if norm is None else TaskKernel.hierarchical(tree)
     options = {
-        "features": PositionalKmers("wd:3,kmers:2/inf"), "task_kernel": kernel,
+        "features": PositionalKmers("wd:3,kmers:2/inf"),
+        "task_kernel": kernel,
         "settings": Settings(norm=norm, tol=tol),
-    }  # fmt: skip
+    }
     whole = _compare(windows, options)
     assert isinstance(whole.W, TaskWeights)
 

@@ -46,8 +46,11 @@ def test_a_function_of_a_task_is_an_expansion(data):
 @pytest.mark.parametrize("kind", ["graphical", "pseudo-inverse", "union"])
 def test_the_norm_is_that_of_any_generalised_inverse(data, kind):
     """Sheldon 2008, Proposition 1, eq. 4: ||f||^2 is sum K^-[s,t] <f_s, f_t>, for L+ over edges."""
-    K = {"graphical": np.linalg.inv(L + 0.5 * np.eye(3)), "union": np.ones((3, 3)),
-         "pseudo-inverse": np.linalg.pinv(L, hermitian=True)}[kind]  # fmt: skip
+    K = {
+        "graphical": np.linalg.inv(L + 0.5 * np.eye(3)),
+        "union": np.ones((3, 3)),
+        "pseudo-inverse": np.linalg.pinv(L, hermitian=True),
+    }[kind]
     ids = np.array(["abc".index(name) for name in data.names])
     k = rbf(data.X, data.X)
     amounts = np.random.default_rng(1).standard_normal(ids.size)

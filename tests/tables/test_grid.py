@@ -38,9 +38,15 @@ def test_several_classes_are_scored_by_accuracy():
 def test_tasks_count_alike_and_every_fold_has_their_classes():
     seen = []
     points = grid_scores(
-        ParetoMKLClassifier(["linear"], tol=1e-6), {"C": [1.0], "p": [1.0, 2.0]}, X, Y, TASKS,
-        n_folds=2, seed=1, on_point=seen.append,
-    )  # fmt: skip
+        ParetoMKLClassifier(["linear"], tol=1e-6),
+        {"C": [1.0], "p": [1.0, 2.0]},
+        X,
+        Y,
+        TASKS,
+        n_folds=2,
+        seed=1,
+        on_point=seen.append,
+    )
     assert seen == points
     strata = np.char.add(TASKS, Y)
     folds = StratifiedKFold(2, shuffle=True, random_state=1).split(X, strata)
@@ -69,8 +75,9 @@ def test_weights_reach_the_classifier():
 def test_examples_of_rare_classes_are_always_trained_on():
     y = np.where((TASKS == "s") & (Y == "b"), "a", Y)
     y[np.flatnonzero(TASKS == "s")[:2]] = "b"
-    (point,) = grid_scores(MultiTaskKernelSVC("linear", task_kernel="individual"),
-                           {"C": [1.0]}, X, y, TASKS)  # fmt: skip
+    (point,) = grid_scores(
+        MultiTaskKernelSVC("linear", task_kernel="individual"), {"C": [1.0]}, X, y, TASKS
+    )
     own = TASKS == "t"
     (alone,) = grid_scores(MultiTaskKernelSVC("linear"), {"C": [1.0]}, X[own], y[own])
     assert 0.5 < point.score <= 1  # the task t, in other folds

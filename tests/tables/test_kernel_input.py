@@ -18,9 +18,12 @@ from seqmtl.kernels import Precomputed
 from tests.oracles import kernel_space as oracle
 
 LEARNERS = [
-    ParetoMKLClassifier, IndividualMKLClassifier, PartiallySharedMKLClassifier,
-    SparseMKLClassifier, KernelMKLClassifier,
-]  # fmt: skip
+    ParetoMKLClassifier,
+    IndividualMKLClassifier,
+    PartiallySharedMKLClassifier,
+    SparseMKLClassifier,
+    KernelMKLClassifier,
+]
 ALL = [*LEARNERS, MultiTaskKernelSVC]
 TWO = [ParetoMKLClassifier, MultiTaskKernelSVC]  # the others read input as these do
 
@@ -169,25 +172,50 @@ def test_costs_and_tolerances_are_finite_numbers(kind, value, data):
         (SparseMKLClassifier, "p", [1.5, 0, "x"], "p must be a number above 0 and at most 1, got"),
         (SparseMKLClassifier, "p", [2e-3], r"p must be at least 0\.0032 for 3 kernels, got 0\.002"),
         (SparseMKLClassifier, "q", [0.9, 2.1, "x"], "q must be a number from 1 to 2, got"),
-        (PartiallySharedMKLClassifier, "share", [1.1, -0.1, np.nan, "x"],
-         "share must be a number from 0 to 1, got"),
-        *[(kind, "norm", [0.99, 0, np.nan, "2"], "norm must be a number from 1 to infinity, got")
-          for kind in (ParetoMKLClassifier, IndividualMKLClassifier, KernelMKLClassifier)],
-        *[(kind, "max_iter", [0, -3, 2.5, "5", True, None],
-           "max_iter must be an integer of at least 1, got") for kind in LEARNERS],
+        (
+            PartiallySharedMKLClassifier,
+            "share",
+            [1.1, -0.1, np.nan, "x"],
+            "share must be a number from 0 to 1, got",
+        ),
+        *[
+            (kind, "norm", [0.99, 0, np.nan, "2"], "norm must be a number from 1 to infinity, got")
+            for kind in (ParetoMKLClassifier, IndividualMKLClassifier, KernelMKLClassifier)
+        ],
+        *[
+            (
+                kind,
+                "max_iter",
+                [0, -3, 2.5, "5", True, None],
+                "max_iter must be an integer of at least 1, got",
+            )
+            for kind in LEARNERS
+        ],
         (MultiTaskKernelSVC, "gamma", ["auto", 0.0, -1], "gamma must be a finite number above 0"),
         (MultiTaskKernelSVC, "task_kernel", ["alike"], "task_kernel must be one of individual"),
         (MultiTaskKernelSVC, "task_kernel", [np.eye(2)], r"one row per task \(3\), got shape"),
-        (MultiTaskKernelSVC, "task_kernel", [TaskKernel(["x", "b"], np.eye(2))],
-         "tasks 'a', 'c' are not in"),
+        (
+            MultiTaskKernelSVC,
+            "task_kernel",
+            [TaskKernel(["x", "b"], np.eye(2))],
+            "tasks 'a', 'c' are not in",
+        ),
         (KernelMKLClassifier, "task_kernels", [[]], "task_kernels must hold at least one"),
-        *[(kind, "class_weight", ["heavy"], "class_weight must be None, 'balanced' or a mapping")
-          for kind in (MultiTaskKernelSVC, KernelMKLClassifier)],
-        *[(kind, "class_weight", [{1: 0.0}, {-1: -1.0}, {1: np.inf}, {1: np.nan}],
-           "class_weight must hold finite numbers above 0, got")
-          for kind in (MultiTaskKernelSVC, KernelMKLClassifier)],
+        *[
+            (kind, "class_weight", ["heavy"], "class_weight must be None, 'balanced' or a mapping")
+            for kind in (MultiTaskKernelSVC, KernelMKLClassifier)
+        ],
+        *[
+            (
+                kind,
+                "class_weight",
+                [{1: 0.0}, {-1: -1.0}, {1: np.inf}, {1: np.nan}],
+                "class_weight must hold finite numbers above 0, got",
+            )
+            for kind in (MultiTaskKernelSVC, KernelMKLClassifier)
+        ],
     ],
-)  # fmt: skip
+)
 def test_settings_out_of_range(kind, name, values, message, data):
     for value in values:
         with pytest.raises(ValueError, match=message):

@@ -202,16 +202,26 @@ def test_descriptions_that_do_not_fit_are_refused(saved, tmp_path, change, messa
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("amounts", lambda a: a[:-1]), ("amounts", lambda a: a[:, None]),
-        ("task_ids", lambda a: a + 3), ("task_ids", lambda a: a - 1),
-        ("task_ids", lambda a: a.astype(float)), ("coupling", lambda a: a[0]),
-        ("bias", lambda a: a[:1]), ("ends", lambda a: a[:-1]), ("ends", lambda a: a[:, None]),
-        ("ends", lambda a: a[::-1].copy()), ("ends", lambda a: a + 5),
+        ("amounts", lambda a: a[:-1]),
+        ("amounts", lambda a: a[:, None]),
+        ("task_ids", lambda a: a + 3),
+        ("task_ids", lambda a: a - 1),
+        ("task_ids", lambda a: a.astype(float)),
+        ("coupling", lambda a: a[0]),
+        ("bias", lambda a: a[:1]),
+        ("ends", lambda a: a[:-1]),
+        ("ends", lambda a: a[:, None]),
+        ("ends", lambda a: a[::-1].copy()),
+        ("ends", lambda a: a + 5),
         ("letters", lambda a: a[:-3]),
-        ("amounts", lambda a: a * np.nan), ("coupling", lambda a: a * np.inf),
-        ("bias", lambda a: a * np.nan), ("amounts", None), ("bias", None), ("ends", None),
+        ("amounts", lambda a: a * np.nan),
+        ("coupling", lambda a: a * np.inf),
+        ("bias", lambda a: a * np.nan),
+        ("amounts", None),
+        ("bias", None),
+        ("ends", None),
     ],
-)  # fmt: skip
+)
 def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, change):
     description, arrays = read_arrays(saved)
     arrays = dict(arrays)

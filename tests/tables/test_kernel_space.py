@@ -52,12 +52,26 @@ def problems(data):
 @pytest.mark.parametrize(
     ("p", "norm", "seed"),
     [
-        (1, 1, 0), (1, 1.1, 1), (1, 2, 2), (1, np.inf, 0), (1.5, 1, 1), (1.5, 1.1, 2),
-        (1.5, 2, 0), (2, 1, 2), (2, 1.1, 0), (2, 2, 1), (2, np.inf, 2), (10, 1, 1),
-        (10, 1.1, 2), (10, 2, 1), (np.inf, 1, 2), (np.inf, 1.1, 1), (np.inf, 2, 0),
+        (1, 1, 0),
+        (1, 1.1, 1),
+        (1, 2, 2),
+        (1, np.inf, 0),
+        (1.5, 1, 1),
+        (1.5, 1.1, 2),
+        (1.5, 2, 0),
+        (2, 1, 2),
+        (2, 1.1, 0),
+        (2, 2, 1),
+        (2, np.inf, 2),
+        (10, 1, 1),
+        (10, 1.1, 2),
+        (10, 2, 1),
+        (np.inf, 1, 2),
+        (np.inf, 1.1, 1),
+        (np.inf, 2, 0),
         (np.inf, np.inf, 1),
     ],
-)  # fmt: skip
+)
 def test_a_convex_trade_off_is_that_of_cvxpy(p, norm, seed):
     """Li 2014, eq. 1, 3, 17: the p-norm of the objectives, p >= 1, by CVXPY."""
     data = given(seed)
@@ -335,9 +349,11 @@ def test_a_singular_matrix_is_solved(name):
     y = np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0])
     x = rng.standard_normal(7)
     H = {
-        "zero": np.zeros((7, 7)), "constant": np.ones((7, 7)), "rank one": np.outer(x, x),
+        "zero": np.zeros((7, 7)),
+        "constant": np.ones((7, 7)),
+        "rank one": np.outer(x, x),
         "repeated": np.kron(np.eye(4), np.ones((2, 2)))[:7, :7],
-    }[name]  # fmt: skip
+    }[name]
     for C in (np.ones(7), np.linspace(0.1, 2, 7), np.full(7, 50.0)):
         alpha = solve_dual(H, y, C, 1e-8)
         primal, dual = value_of(H, y, C, alpha)
@@ -375,11 +391,15 @@ def boxed(kind, rng):
     X = rng.standard_normal((40, 3))
     y = np.where(rng.random(40) < 0.5, -1.0, 1.0)
     H = {
-        "good": X @ X.T + np.eye(40), "singular": X @ X.T, "far": (X + 100) @ (X + 100).T,
-        "far squared": ((X + 100) @ (X + 100).T + 1) ** 2, "zero": np.zeros((40, 40)),
-        "constant": np.ones((40, 40)), "narrow": np.exp(-50 * ((X[:, None] - X) ** 2).sum(2)),
+        "good": X @ X.T + np.eye(40),
+        "singular": X @ X.T,
+        "far": (X + 100) @ (X + 100).T,
+        "far squared": ((X + 100) @ (X + 100).T + 1) ** 2,
+        "zero": np.zeros((40, 40)),
+        "constant": np.ones((40, 40)),
+        "narrow": np.exp(-50 * ((X[:, None] - X) ** 2).sum(2)),
         "wide": np.exp(-1e-6 * ((X[:, None] - X) ** 2).sum(2)),
-    }[kind]  # fmt: skip
+    }[kind]
     return H * np.outer(y, y)
 
 

@@ -110,9 +110,11 @@ class TestOptimum:
 
     @settings(max_examples=25)
     @given(
-        st.integers(0, 2**31 - 1), st.sampled_from(NORMS), st.sampled_from(["trace", "mean"]),
+        st.integers(0, 2**31 - 1),
+        st.sampled_from(NORMS),
+        st.sampled_from(["trace", "mean"]),
         st.floats(-2.0, 4.0),
-    )  # fmt: skip
+    )
     def test_gap_is_certified_and_closed(self, seed, norm, regularizer, log_C):
         X, y, tasks = _data(seed=seed, sizes=(9, 12, 30), noise=(0.5, 0.5, 0.5))
         y[[np.flatnonzero(tasks == name)[0] for name in NAMES]] = 1

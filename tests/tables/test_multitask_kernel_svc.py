@@ -60,8 +60,9 @@ def test_individual_tasks_are_machines_of_their_own(data, new, K):
         alone = svc().fit(data.X[own], data.y[own])
         assert_allclose(
             model.decision_function(X[tasks == name], name),
-            alone.decision_function(X[tasks == name]), atol=1e-6,
-        )  # fmt: skip
+            alone.decision_function(X[tasks == name]),
+            atol=1e-6,
+        )
 
 
 def test_a_task_kernel_of_ones_pools_the_tasks(data, new):
@@ -72,10 +73,15 @@ def test_a_task_kernel_of_ones_pools_the_tasks(data, new):
         assert_allclose(scores, pooled.decision_function(new[0]), atol=1e-6)
 
 
-@pytest.mark.parametrize("K", [
-    np.linalg.pinv(LAPLACIAN), np.outer([1.0, -2.0, 0.5], [1.0, -2.0, 0.5]),
-    np.linalg.pinv(LAPLACIAN) + 3.0,
-], ids=["pseudo-inverse", "rank one", "with a constant"])  # fmt: skip
+@pytest.mark.parametrize(
+    "K",
+    [
+        np.linalg.pinv(LAPLACIAN),
+        np.outer([1.0, -2.0, 0.5], [1.0, -2.0, 0.5]),
+        np.linalg.pinv(LAPLACIAN) + 3.0,
+    ],
+    ids=["pseudo-inverse", "rank one", "with a constant"],
+)
 def test_a_singular_task_kernel_is_libsvm_on_the_product(data, new, K):
     """Sheldon 2008, eq. 2: LIBSVM on K[s,t] k(x, z), K singular."""
     K = (K + K.T) / 2
@@ -152,8 +158,9 @@ def test_zero_weights_leave_rows_out_of_a_matrix(data, new):
     short.fit(data.X[used], data.y[used], data.names[used], sample_weight=weight[used])
     assert_allclose(
         model.decision_function(rbf(new[0], data.X), new[1]),
-        short.decision_function(*new), atol=1e-9,
-    )  # fmt: skip
+        short.decision_function(*new),
+        atol=1e-9,
+    )
 
 
 def test_weights_of_examples_are_repetitions(data, new):
@@ -181,9 +188,19 @@ def test_class_weights_are_those_of_scikit_learn(data, new, weight):
 # -- texts ---------------------------------------------------------------------------------------
 
 PEPTIDES = [
-    "ILKEPVHGV", "GILGFVFTL", "NLVPMVATV", "KVAELVHFL", "AAGIGILTV", "YLQPRTFLL",
-    "GGGGGGGGG", "DEDEDEDED", "KKKKRRRRK", "PPPGPPPGP", "SSTTSSTTS", "EEEEKEEEE",
-]  # fmt: skip
+    "ILKEPVHGV",
+    "GILGFVFTL",
+    "NLVPMVATV",
+    "KVAELVHFL",
+    "AAGIGILTV",
+    "YLQPRTFLL",
+    "GGGGGGGGG",
+    "DEDEDEDED",
+    "KKKKRRRRK",
+    "PPPGPPPGP",
+    "SSTTSSTTS",
+    "EEEEKEEEE",
+]
 
 
 def strings(n=40, seed=0):

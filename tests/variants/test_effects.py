@@ -28,10 +28,16 @@ def make_model(site, seed=0):
     rng = np.random.default_rng(seed)
     features = WeightedDegree(3)
     return MultiTaskModel(
-        features, LENGTH, (ORGANISM, "fly"), TaskKernel([ORGANISM, "fly"], np.eye(2), "none"),
-        rng.normal(size=(features.n_features(LENGTH), 2)), np.array([-0.3, 0.1]),
-        np.array([[-2.0, 0.3], [-1.0, 0.0]]), site, {},
-    )  # fmt: skip
+        features,
+        LENGTH,
+        (ORGANISM, "fly"),
+        TaskKernel([ORGANISM, "fly"], np.eye(2), "none"),
+        rng.normal(size=(features.n_features(LENGTH), 2)),
+        np.array([-0.3, 0.1]),
+        np.array([[-2.0, 0.3], [-1.0, 0.0]]),
+        site,
+        {},
+    )
 
 
 SITES["words"] = SITES["donor"]  # each with its own prior

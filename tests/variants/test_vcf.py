@@ -36,11 +36,16 @@ def make_model(site=None, names=("worm", "fruit fly|x=1,2;y")):
     draw = np.random.default_rng(1)
     features = WeightedDegree(2)
     return MultiTaskModel(
-        features, LENGTH, names, TaskKernel(list(names), np.eye(2), "none"),
-        draw.normal(size=(features.n_features(LENGTH), 2)), np.array([-0.3, 0.1]),
-        np.array([[2.0, 0.3], [1.0, 0.0]]), site or Site(9, 2, "GT", "donor"),
+        features,
+        LENGTH,
+        names,
+        TaskKernel(list(names), np.eye(2), "none"),
+        draw.normal(size=(features.n_features(LENGTH), 2)),
+        np.array([-0.3, 0.1]),
+        np.array([[2.0, 0.3], [1.0, 0.0]]),
+        site or Site(9, 2, "GT", "donor"),
         training_summary(names, "float64"),
-    )  # fmt: skip
+    )
 
 
 def record(pos, ref, alt, contig="I", info=".", rest=""):
@@ -65,9 +70,15 @@ RECORDS = [
     record(5, "A", "C", "III"),
 ]
 SKIPPED = {
-    5: "symbolic", 6: "overlapping_deletion", 9: "ref_mismatch", 10: "breakend",
-    11: "alt_letters", 12: "outside_contig", 13: "outside_contig", 14: "unknown_contig",
-}  # fmt: skip
+    5: "symbolic",
+    6: "overlapping_deletion",
+    9: "ref_mismatch",
+    10: "breakend",
+    11: "alt_letters",
+    12: "outside_contig",
+    13: "outside_contig",
+    14: "unknown_contig",
+}
 SCORED = [0, 1, 2, 3, 4, 6]
 
 
@@ -236,9 +247,14 @@ class TestCounts:
         assert (found["n_alleles"], found["n_scored"], found["n_reported"]) == (16, 8, 8)
         assert sum(found["not_scored"].values()) == 8
         assert found["not_scored"] == {
-            "symbolic": 1, "overlapping_deletion": 1, "ref_mismatch": 1, "breakend": 1,
-            "alt_letters": 1, "outside_contig": 2, "unknown_contig": 1,
-        }  # fmt: skip
+            "symbolic": 1,
+            "overlapping_deletion": 1,
+            "ref_mismatch": 1,
+            "breakend": 1,
+            "alt_letters": 1,
+            "outside_contig": 2,
+            "unknown_contig": 1,
+        }
         assert found["examples"]["unknown_contig"] == "III:5 A>C"
         assert found["is_sorted"] is False
         assert "1 of 16 alleles were not scored: REF differs from the genome" in told
@@ -490,11 +506,12 @@ class TestOtherTools:
         assert [row[1] for row in rows] == [info_of(line)["SeqMTL_donor"] for line in lines]
         with pysam.TabixFile(str(output)) as table:
             assert list(table.fetch("I", 100, 300)) == [
-                line.rstrip("\n") for line in lines
+                line.rstrip("\n")
+                for line in lines
                 if line.startswith("I\t")
                 and int(line.split("\t")[1]) - 1 < 300
                 and int(line.split("\t")[1]) - 1 + len(line.split("\t")[3]) > 100
-            ]  # fmt: skip
+            ]
         with pysam.VariantFile(str(output)) as variants:
             for found, line in zip(variants, lines, strict=True):
                 entries = found.info["SeqMTL_donor"]
@@ -515,9 +532,14 @@ class TestOtherTools:
                 changed = self.haplotype(contig, int(pos), ref, entry.split("|")[0])
                 before[contig, changed] = entry.split("|")[2:4]
         pysam.bcftools.norm(
-            "-f", str(genome_path), "-m-any", "-o", str(tmp_path / "norm.vcf"), str(many),
+            "-f",
+            str(genome_path),
+            "-m-any",
+            "-o",
+            str(tmp_path / "norm.vcf"),
+            str(many),
             catch_stdout=False,
-        )  # fmt: skip
+        )
         output, _ = run(tmp_path / "norm.vcf", output="out2.vcf")
         moved = 0
         for line in read_records(output):

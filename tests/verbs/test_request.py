@@ -78,9 +78,13 @@ def test_a_request_from_the_command_line_from_python_and_pickled_is_the_same():
 def test_a_fingerprint_has_json_values_of_the_options_that_change_the_result():
     request = CountBases(data="x", genome=[("fly", "f.fa")], norm=float("inf"), threads=5)
     assert request.fingerprint("limit") == {
-        "data": "x", "C": 1.0, "genome": [["fly", "f.fa"]], "sort": "up", "is_fast": False,
+        "data": "x",
+        "C": 1.0,
+        "genome": [["fly", "f.fa"]],
+        "sort": "up",
+        "is_fast": False,
         "norm": "inf",
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
