@@ -92,7 +92,14 @@ def __dir__() -> list[str]:
     return __all__
 
 
-class _Room(ModuleType):
+class _Module(ModuleType):
+    """A module that can be pickled by its name, in functions that are sent to other processes."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return import_module, (self.__name__,)
+
+
+class _Room(_Module):
     """A subpackage with the name of a verb, which it does when it is called."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
@@ -107,7 +114,7 @@ class _Room(ModuleType):
         return self._verb.__signature__
 
 
-class _Package(ModuleType):
+class _Package(_Module):
     """The package, in which importing a subpackage does not hide the verb of its name."""
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -1,0 +1,58 @@
+"""The how-to on many genomes: its scripts write what a loop over the command writes."""
+
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import seqmtl
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "many-genomes.md"
+N_GENOMES = 20
+
+
+@pytest.fixture(scope="module")
+def genomes(tmp_path_factory):
+    """A folder with 20 small genomes, and what scans of them one by one write."""
+    folder = tmp_path_factory.mktemp("many")
+    (folder / "genomes").mkdir()
+    (folder / "expected").mkdir()
+    rng = np.random.default_rng(0)
+    for i in range(N_GENOMES):
+        path = folder / "genomes" / f"organism{i}.fa"
+        path.write_text(f">chr1\n{''.join(rng.choice(list('ACGT'), 5_000))}\n")
+        output = folder / "expected" / f"organism{i}.bed"
+        seqmtl.scan("starter:donor", path, like="Drosophila", top=200, output=output)
+    return folder
+
+
+def _script(engine):
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    (block,) = (block for block in blocks if f"from {engine} import" in block)
+    return block
+
+
+@pytest.mark.parametrize("engine", ["joblib", "dask.distributed"])
+def test_engines_write_what_the_command_writes(engine, genomes):
+    pytest.importorskip(engine.partition(".")[0])
+    script = genomes / "script.py"
+    script.write_text(_script(engine))
+    subprocess.run([sys.executable, script], cwd=genomes, check=True)
+    scans = genomes / "scans"
+    names = [f"organism{i}.bed" for i in range(N_GENOMES)]
+    assert sorted(path.name for path in scans.iterdir()) == sorted(names)
+    for name in names:
+        assert (scans / name).read_bytes() == (genomes / "expected" / name).read_bytes()
+        (scans / name).unlink()
+
+
+def test_commands_can_be_sent_to_other_processes():
+    import seqmtl.scan  # a subpackage of the name, which is called as the command
+
+    assert pickle.loads(pickle.dumps(seqmtl.scan)) is seqmtl.scan
+    assert pickle.loads(pickle.dumps(seqmtl)) is seqmtl
+    assert pickle.loads(pickle.dumps(seqmtl.train)) is seqmtl.train
