@@ -186,5 +186,3 @@ def test_the_sources_have_what_is_released():
     )
     assert {f"/{name}" for name in names} <= {*kept}
     assert all((ROOT / name).exists() for name in names)
-    hook = SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]["path"]
-    assert (ROOT / hook).exists()
