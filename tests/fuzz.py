@@ -151,7 +151,6 @@ CASES = [
     Case("distances", "D.tsv", "similarity --distances D.tsv -o out/K.tsv"),
     Case("alignment", "aln.fa", "similarity --alignment aln.fa -o out/K.tsv"),
     Case("graph", "g.tsv", "similarity --graph g.tsv -o out/K.tsv"),
-    Case("GraphML", "g.graphml", "similarity --graph g.graphml -o out/K.tsv"),
     Case("groups", "groups.tsv", "similarity --groups groups.tsv -o out/K.tsv"),
     Case("task kernel", "K.tsv", "similarity --similarity K.tsv -o out/K.tsv"),
     Case(

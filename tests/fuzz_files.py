@@ -211,13 +211,6 @@ def _relations() -> None:
     _write("D.tsv", "name\tape\tman\tfly\nape\t0\t0.4\t2\nman\t0.4\t0\t2\nfly\t2\t2\t0")
     _write("aln.fa", ">ape x\nACGTACGTAC\n>man\nACGTAC-TAG\n>fly\nTCGAACGTTN")
     _write("g.tsv", "ape\tman\t1\nman\tfly\t0.5")
-    _write(
-        "g.graphml",
-        '<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
-        '<key id="w" for="edge" attr.name="weight" attr.type="double"/><graph '
-        'edgedefault="undirected"><node id="ape"/><node id="man"/><node id="fly"/><edge '
-        'source="ape" target="man"><data key="w">2</data></edge></graph></graphml>',
-    )
     _write("groups.tsv", "ape\tprimates\nman\tprimates\t2\nape\tall\nman\tall\nfly\tall")
     _write("K.tsv", "name\tfly\tape\tman\nfly\t1\t.2\t.3\nape\t.2\t1\t.7\nman\t.3\t.7\t1")
     os.mkdir("dump")

@@ -12,7 +12,7 @@ _TEXT = f"""\
   seqmtl similarity --tree metazoa --organisms human,mouse,c_elegans,fruit_fly
   seqmtl similarity --tree tree.nwk --similarity hierarchical -o K.tsv --plot K.png
   seqmtl similarity --alignment rrna.fasta --scales 0.05,0.2 -o K.tsv
-  seqmtl similarity --graph a.graphml --graph b.tsv --similarity multigraph -o K.tsv
+  seqmtl similarity --graph a.tsv --graph b.tsv --similarity multigraph -o K.tsv
   seqmtl train windows.tsv.gz --similarity K.tsv -o splice.seqmtl
   seqmtl similarity splice.seqmtl --tree tree.nwk --plot learnt.png
 

@@ -18,11 +18,10 @@ from seqmtl.similarity.distances import Distances
 
 
 class Place(NamedTuple):
-    """A place in a file: its 1-based line, or the name of a record."""
+    """A place in a file: its 1-based line, or the file as a whole."""
 
     path: str
     line: int | None = None
-    record: str | None = None
 
     def refuse(self, message: str) -> NoReturn:
         """Raise InputFormatError with this place."""
@@ -59,7 +58,6 @@ class Pair(NamedTuple):
     other: str
     value: float
     place: Place
-    is_directed: bool = False
 
 
 def read_rows(path: str | os.PathLike[str], what: str) -> list[Row]:
@@ -112,7 +110,7 @@ def parse_square(
 def symmetric(names: Sequence[str], pairs: Iterable[Pair], what: str) -> NDArray[np.float64]:
     """Return the numbers of pairs as a matrix, NaN where there is none.
 
-    `what` names the numbers in messages. A pair that is not directed is set in both directions.
+    `what` names the numbers in messages.
 
     Raises
     ------
@@ -123,13 +121,12 @@ def symmetric(names: Sequence[str], pairs: Iterable[Pair], what: str) -> NDArray
     matrix = np.full((len(names), len(names)), np.nan)
     for pair in pairs:
         s, t = number[pair.one], number[pair.other]
-        for i, j in [(s, t)] if pair.is_directed else [(s, t), (t, s)]:
-            if not (np.isnan(matrix[i, j]) or matrix[i, j] == pair.value):
-                pair.place.refuse(
-                    f"{what} must have one value per pair, got {pair.value:g} for ({pair.one}, "
-                    f"{pair.other}) after {matrix[i, j]:g}; give one of them"
-                )
-            matrix[i, j] = pair.value
+        if not (np.isnan(matrix[s, t]) or matrix[s, t] == pair.value):
+            pair.place.refuse(
+                f"{what} must have one value per pair, got {pair.value:g} for ({pair.one}, "
+                f"{pair.other}) after {matrix[s, t]:g}; give one of them"
+            )
+        matrix[s, t] = matrix[t, s] = pair.value
     return matrix
 
 

@@ -44,7 +44,7 @@ class Relations(Request):
         "distances: square table, or lines of a, b, distance", metavar="TSV"
     )
     graph: tuple[str, ...] = _source(
-        "GraphML, or lines of a, b and an optional weight; may be repeated",
+        "lines of a, b and an optional weight; may be repeated",
         metavar="FILE",
         is_repeated=True,
     )
