@@ -1,8 +1,6 @@
 # From the wheel, in a clone: python -m build && docker build -t seqmtl .
 # Then: docker run --rm -v "$PWD":/data -w /data seqmtl seqmtl annotate genome.fa --like Diptera -o results
 FROM python:3.13-slim
-# ps is for the resource reports of Nextflow
-RUN apt-get update && apt-get install -y --no-install-recommends procps && rm -rf /var/lib/apt/lists/*
 COPY dist/seqmtl-*.whl /tmp/dist/
 RUN pip install --no-cache-dir "$(ls /tmp/dist/seqmtl-*.whl)[plots,genome]" && rm -r /tmp/dist
 # any user may run it, with a home folder or without

@@ -10,8 +10,6 @@ PAGE = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 EXPECTED = ROOT / "tests" / "expected"
 WRITTEN = {
     "`.bed`": "scan/man.bed",
-    "`regions.tsv`": "dataset/regions.tsv",
-    "`left_out.tsv`": "dataset/left_out.tsv",
     "`predict -o`": "predict/scores.tsv",
     "`predict -o` of a table": "tables/kernel-svc.tsv",
     "`position_importance.tsv`": "explain/position_importance.tsv",
@@ -37,10 +35,12 @@ def test_columns_are_those_of_the_file(first):
     assert _listed(first) == _header(EXPECTED / WRITTEN[first])
 
 
-def test_columns_of_datasets_are_those_of_the_pipelines_data():
-    folder = ROOT / "examples" / "pipelines" / "galaxy" / "test-data" / "donors"
+def test_columns_of_datasets_are_those_of_the_files(tmp_path, seqmtl):
+    tree = '"(a:0.1,b:0.1);"'
+    seqmtl(f"simulate --tree {tree} --chromosome-length 45000 --no-windows -q -o {tmp_path}/sim")
+    seqmtl(f"dataset {tmp_path}/sim/dataset.toml -q -o {tmp_path}/dataset")
     for name in ("windows.tsv", "sites.tsv", "regions.tsv", "left_out.tsv"):
-        assert _listed(f"`{name}`") == _header(folder / name)
+        assert _listed(f"`{name}`") == _header(tmp_path / "dataset" / name)
 
 
 def test_columns_of_effects_and_evaluations_are_named():
