@@ -37,7 +37,7 @@ def test_columns_are_those_of_the_file(first):
 
 def test_columns_of_datasets_are_those_of_the_files(tmp_path, seqmtl):
     tree = '"(a:0.1,b:0.1);"'
-    seqmtl(f"simulate --tree {tree} --chromosome-length 45000 --no-windows -q -o {tmp_path}/sim")
+    seqmtl(f"simulate --tree {tree} --chromosome-length 60000 --no-windows -q -o {tmp_path}/sim")
     seqmtl(f"dataset {tmp_path}/sim/dataset.toml -q -o {tmp_path}/dataset")
     for name in ("windows.tsv", "sites.tsv", "regions.tsv", "left_out.tsv"):
         assert _listed(f"`{name}`") == _header(tmp_path / "dataset" / name)
