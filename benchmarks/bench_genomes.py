@@ -16,12 +16,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from _common import add_result_option, make_parser, write_result
+
+from seqmtl.dataset import read_config, write_dataset
 
 SIGNALS = ("donor", "acceptor")
 
@@ -44,8 +47,9 @@ def evaluate(
     for signal in (*SIGNALS, *edges):
         whole, data = (folder / f"{config.stem}.{signal}{end}" for end in ("", ends))
         seqmtl("dataset", config, "--signal", signal, "-o", whole)
-        if not homologues:
-            seqmtl("dataset", config, "--signal", signal, "--no-homologues", "-o", data)
+        if not data.exists():
+            stated = read_config(config, signal=signal)
+            write_dataset(replace(stated, split=replace(stated.split, homologues=False)), data)
         seqmtl("train", data, "--tree", tree, "-o", f"{data}.raw")
         seqmtl("calibrate", f"{data}.raw", data, "-o", f"{data}.seqmtl")
         names.append((f"{data}.seqmtl", data, whole))

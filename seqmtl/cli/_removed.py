@@ -12,7 +12,11 @@ COMMANDS: dict[str, str] = {
 }
 
 #: Options that were removed, by command: what to use instead.
-OPTIONS: dict[str, dict[str, str]] = {}
+OPTIONS: dict[str, dict[str, str]] = {
+    "dataset": {
+        "--no-homologues": "write 'homologues = false' into the table [split] of the TOML file",
+    },
+}
 
 
 def replacement_of_option(command: str, option: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,6 @@ class Dataset(_options.Threads):
         "override the signal of CONFIG",
         choices=("donor", "acceptor", "tss", "start", "stop", "polya"),
     )
-    no_homologues: bool = option(
-        "leave out sites of train with a related sequence in valid or test", default=False
-    )
     json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
     force: bool = option("write into a folder that holds other files", default=False, role="how")
     dask: str | None = _options.dask("process the organisms")
@@ -46,8 +43,6 @@ class Dataset(_options.Threads):
         check_outputs(self.json)
         check_folder(Path(self.output), force=self.force)
         config = read_config(self.config, signal=self.signal)
-        if self.no_homologues:
-            config = replace(config, split=replace(config.split, homologues=False))
         started = time.perf_counter()
         options: dict[str, Any] = {"command": self.command, "force": self.force}
         with connect(self.dask) as workers:
