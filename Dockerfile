@@ -1,8 +1,13 @@
-# From the wheel, in a clone: python -m build && docker build -t seqmtl .
+# From a clone: docker build -t seqmtl .
 # Then: docker run --rm -v "$PWD":/data -w /data seqmtl seqmtl annotate genome.fa --like Diptera -o results
+FROM python:3.13 AS build
+# this image has git, which knows the version
+COPY . /clone
+RUN pip wheel --no-cache-dir --no-deps --wheel-dir /dist /clone
+
 FROM python:3.13-slim
-COPY dist/seqmtl-*.whl /tmp/dist/
-RUN pip install --no-cache-dir "$(ls /tmp/dist/seqmtl-*.whl)[plots,genome]" && rm -r /tmp/dist
+COPY --from=build /dist /dist
+RUN pip install --no-cache-dir "$(ls /dist/seqmtl-*.whl)[plots,genome]" && rm -r /dist
 # any user may run it, with a home folder or without
 ENV NUMBA_CACHE_DIR=/tmp/numba MPLCONFIGDIR=/tmp/matplotlib
 CMD ["seqmtl"]

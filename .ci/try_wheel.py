@@ -1,6 +1,6 @@
 """Try what a new user has: the wheel in an environment of its own, away from the sources.
 
-python release/try_wheel.py ENVIRONMENT
+python .ci/try_wheel.py ENVIRONMENT
 """
 
 import random
