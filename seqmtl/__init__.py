@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         MinimaxClassifier as MinimaxClassifier,
         MultiTaskKernelSVC as MultiTaskKernelSVC,
         ParetoMKLClassifier as ParetoMKLClassifier,
-        ParetoMKLRegressor as ParetoMKLRegressor,
         PartiallySharedMKLClassifier as PartiallySharedMKLClassifier,
         SparseMKLClassifier as SparseMKLClassifier,
         pareto_path as pareto_path,
@@ -70,7 +69,7 @@ _NAMES = {
     "seqmtl.sequences": "TaskArray Windows",
     "seqmtl.similarity": "TaskKernel",
     "seqmtl.tables": "IndividualMKLClassifier KernelMKLClassifier MinimaxClassifier "
-    "MultiTaskKernelSVC ParetoMKLClassifier ParetoMKLRegressor "
+    "MultiTaskKernelSVC ParetoMKLClassifier "
     "PartiallySharedMKLClassifier SparseMKLClassifier pareto_path",
     **{f"seqmtl.verbs.{name}": name for name in _VERBS},
 }

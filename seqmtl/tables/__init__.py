@@ -7,7 +7,6 @@ weights. `minimax` is linear, for the worst task. The estimators are thin.
 
 from seqmtl.tables.coupled import KernelMKLClassifier, MultiTaskKernelSVC
 from seqmtl.tables.minimax import MinimaxClassifier
-from seqmtl.tables.regression import ParetoMKLRegressor
 from seqmtl.tables.task_mkl import (
     IndividualMKLClassifier,
     ParetoMKLClassifier,
@@ -23,7 +22,6 @@ __all__ = [
     "MinimaxClassifier",
     "MultiTaskKernelSVC",
     "ParetoMKLClassifier",
-    "ParetoMKLRegressor",
     "ParetoPath",
     "PartiallySharedMKLClassifier",
     "SparseMKLClassifier",

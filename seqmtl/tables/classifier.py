@@ -1,4 +1,4 @@
-"""The bases of the estimators on kernels: examples, kernel matrices, and models of the solution."""
+"""The bases of the classifiers on kernels: examples, kernel matrices, models of solutions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from seqmtl._checks import check_integer, check_number
-from seqmtl.estimators._base import ExampleReader, TaskClassifier
+from seqmtl.estimators._base import TaskClassifier
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.kernels import BaseKernel, check_psd, make_kernel
 from seqmtl.models.calibration import calibrate_tasks, find_copies
@@ -73,8 +73,11 @@ def _is_of_two_classes(classifier: Any) -> bool:
     return not classifier.__sklearn_tags__().classifier_tags.multi_class
 
 
-class KernelEstimator(ExampleReader):
-    """Base class of the estimators on kernels; examples are numbers, windows or texts."""
+class KernelClassifier(TaskClassifier):
+    """Base class of the kernel classifiers; examples are numbers, windows or texts.
+
+    A subclass implements `_prepare` and `_solve`, and adds its attributes in `_keep`.
+    """
 
     C: float
     tol: float
@@ -126,13 +129,6 @@ class KernelEstimator(ExampleReader):
             ConvergenceWarning,
             stacklevel=stacklevel,
         )
-
-
-class KernelClassifier(KernelEstimator, TaskClassifier):
-    """Base class of the kernel classifiers.
-
-    A subclass implements `_prepare` and `_solve`, and adds its attributes in `_keep`.
-    """
 
     def _prepare(self, examples: Examples) -> Prepared:
         """Resolve the kernels, and compute their matrices."""

@@ -234,7 +234,7 @@ def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) ->
     if not 0 < m <= _MOST_FREE:
         return alpha
     f = H @ (alpha * y)
-    change = solve_free(H, free, y - f, 0.0, has_intercept)
+    change = _solve_free(H, free, y - f, has_intercept)
     if change is None:
         return alpha
     sharp = alpha.copy()
@@ -248,12 +248,12 @@ def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) ->
     return sharp if gap < before else alpha
 
 
-def solve_free(
-    H: Array, free: NDArray[np.int64], rest: Array, total: float, has_intercept: bool = True
+def _solve_free(
+    H: Array, free: NDArray[np.int64], rest: Array, has_intercept: bool
 ) -> Array | None:
     """Return the change of the m free variables by which f + b grows by `rest` there.
 
-    With an intercept the change sums to `total`. None if the equations have no solution.
+    With an intercept the change sums to 0. None if the equations have no solution.
     """
     m = free.size
     size = m + 1 if has_intercept else m
@@ -262,7 +262,7 @@ def solve_free(
     system[np.arange(m), np.arange(m)] += _RIDGE * np.trace(system[:m, :m]) / m
     system[m:, m:] = 0.0
     try:
-        solved = np.linalg.solve(system, np.append(rest[free], np.full(size - m, total)))
+        solved = np.linalg.solve(system, np.append(rest[free], np.zeros(size - m)))
     except np.linalg.LinAlgError:
         return None
     return np.asarray(solved[:m])
