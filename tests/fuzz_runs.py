@@ -37,7 +37,7 @@ JOBS = [
     Job(
         "train --mkl",
         "train w.tsv.gz --tree t.nwk --mkl hierarchical --features wd:3 "
-        "--tol 1e-6 --dtype float64 -o {out}/m.seqmtl",
+        "--tol 1e-6 -o {out}/m.seqmtl",
         "--resume",
     ),
     Job("train-table", "train-table n.csv --method kernel-svc --tune 0.1,1,10 -o {out}/m.seqmtl"),

@@ -16,6 +16,10 @@ OPTIONS: dict[str, dict[str, str]] = {
     "dataset": {
         "--no-homologues": "write 'homologues = false' into the table [split] of the TOML file",
     },
+    "train": {
+        "--dtype": "weights are float32; for gaps below 1e-6, train in Python with "
+        "seqmtl.MultiTaskSVC(dtype='float64')",
+    },
 }
 
 

@@ -54,12 +54,6 @@ class Train(_options.OnDisk, _relations.TrainingRelations):
     balanced: bool = _of_model("give both classes equal weight", default=False)
     tol: float = _of_model("stop at this relative duality gap (default: 1e-3)", default=1e-3)
     max_epochs: int = _of_model("maximum number of epochs", default=1000)
-    dtype: str = _of_model(
-        "weight type (default: float32; use float64 for gaps below 1e-6)",
-        metavar="TYPE",
-        choices=("float32", "float64"),
-        default="float32",
-    )
 
     @property
     def is_on_disk(self) -> bool:
@@ -220,7 +214,6 @@ def _settings(request: Train) -> Settings:
         class_weight="balanced" if request.balanced else None,
         tol=request.tol,
         max_epochs=request.max_epochs,
-        dtype=request.dtype,
         seed=request.seed,
         norm=(request.norm or 2.0) if request.mkl else None,
     )

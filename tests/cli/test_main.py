@@ -108,7 +108,7 @@ def test_evaluate_gives_json_table_and_figure(model, table, tmp_path, seqmtl):
 
 
 def test_virtual_windows_equal_the_windows_of_the_table(data, text, write, tmp_path, seqmtl):
-    options = "--window 60 --features wd:3 --similarity union --tol 1e-7 --dtype float64 -q"
+    options = "--window 60 --features wd:3 --similarity union --tol 1e-6 -q"
     genomes = " ".join(
         f"--genome {name}={data}/genomes/{name}.fa --sites {name}={data}/sites/{name}.bed"
         for name in NAMES

@@ -71,13 +71,11 @@ def _no_constant(name):
 
 class TestLearntSimilarity:
     def test_it_is_the_classifier_with_these_kernels_and_views(self, train, data):
-        model, _ = train(
-            "--tree {data}/tree.nwk --mkl hierarchical --norm 1.5 --tol 1e-7 --dtype float64 -C 0.5"
-        )
+        model, _ = train("--tree {data}/tree.nwk --mkl hierarchical --norm 1.5 --tol 1e-6 -C 0.5")
         windows = read_windows(data / "windows.tsv")
         views = [WeightedDegree(degree=2)]
         mkl = MultiTaskMKLClassifier(
-            views, TaskKernel.hierarchical(TREE, NAMES), norm=1.5, C=0.5, tol=1e-7, dtype="float64"
+            views, TaskKernel.hierarchical(TREE, NAMES), norm=1.5, C=0.5, tol=1e-6
         ).fit(windows)
         assert_allclose(model.decision_function(windows), mkl.decision_function(windows), atol=2e-3)
         weights = {(e["view"], e["label"]): e["weight"] for e in mkl.kernel_weights_}
@@ -95,14 +93,12 @@ class TestLearntSimilarity:
         """Widmer 2015, Problem 1: every view of the features times every task kernel."""
         model, _ = train(
             "--features 'wd:2 + kmers:3/inf' --groups {data}/groups.tsv --mkl hierarchical "
-            "--norm 1.5 --tol 1e-7 --dtype float64 -C 0.5"
+            "--norm 1.5 --tol 1e-6 -C 0.5"
         )
         windows = read_windows(data / "windows.tsv")
         views = [PositionalKmers("wd:2"), PositionalKmers("kmers:3/inf")]
         groups = TaskKernel.hierarchical({"primates": NAMES[:2], "all": NAMES})
-        mkl = MultiTaskMKLClassifier(views, groups, norm=1.5, C=0.5, tol=1e-7, dtype="float64").fit(
-            windows
-        )
+        mkl = MultiTaskMKLClassifier(views, groups, norm=1.5, C=0.5, tol=1e-6).fit(windows)
         assert_allclose(model.decision_function(windows), mkl.decision_function(windows), atol=1e-6)
         weights = [entry["weight"] for entry in model.training["mkl"]]
         assert_allclose(weights, mkl.theta_, rtol=1e-6)
@@ -226,7 +222,7 @@ class TestResuming:
     def test_an_interrupted_run_reaches_the_same_model(self, train, tmp_path, monkeypatch):
         monkeypatch.setattr(dcd, "_SAVE_AFTER", 1)
         monkeypatch.setattr(PositionalRows, "gram_rows", 0)  # in epochs, so that there are several
-        options = "--tree {data}/tree.nwk --mkl hierarchical --tol 1e-4 --dtype float64"
+        options = "--tree {data}/tree.nwk --mkl hierarchical --tol 1e-4"
         whole, _ = train(options)
         (tmp_path / "m.seqmtl").unlink()
         save = checkpoints.Checkpoint.save

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
+import importlib
 import io
 import itertools
 import json
@@ -20,8 +21,10 @@ import struct
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import seqmtl
 from seqmtl.cli.main import build_parser, parsers_of
@@ -89,6 +92,18 @@ def run(command: str) -> str:
     if code:
         raise RuntimeError(f"seqmtl {command}: exit code {code}")
     return printed.getvalue()
+
+
+def train_in_double_precision(command: str) -> None:
+    """Train far beyond the usual tolerance, so that the optimum is one on every processor."""
+    module = importlib.import_module("seqmtl.verbs.train")
+    usual = module._settings
+
+    def settings(request: Any) -> Any:
+        return replace(usual(request), dtype="float64")
+
+    with mock.patch.object(module, "_settings", settings):
+        run(f"train {command} --tol 1e-8")
 
 
 def read(path: str | Path) -> str:
@@ -172,18 +187,15 @@ def simulate_signals() -> Outputs:
 
 
 def prepare() -> None:
-    """Write the case that the other steps work on: sim/, and the model m.seqmtl.
-
-    It is trained in double precision far beyond the usual tolerance: its optimum is one.
-    """
+    """Write the case that the other steps work on: sim/, and the model m.seqmtl."""
     Path("tree.nwk").write_text(TREE + "\n")
     run(
         "simulate -q -o sim --seed 7 --tree tree.nwk --signal donor --windows 300 --window 60 "
         "--chromosomes 2 --chromosome-length 30000"
     )
-    run(
-        "train sim/windows.tsv.gz -q --tree sim/tree.nwk --window 41 --features wd:3 --selection "
-        "none --tol 1e-8 --dtype float64 -o m.seqmtl --json train.json"
+    train_in_double_precision(
+        "sim/windows.tsv.gz -q --tree sim/tree.nwk --window 41 --features wd:3 --selection none "
+        "-o m.seqmtl --json train.json"
     )
 
 
@@ -234,9 +246,8 @@ def dataset() -> Outputs:
     extra = "window = 41\n[decoys]\nclearance = 41\n[split]\nblock = 3000\n"
     Path("sim/small.toml").write_text(config.replace("\n\n", f"\n{extra}\n", 1))
     run("dataset sim/small.toml -q -o ds --json ds.json")
-    run(
-        "train ds -q --tree tree.nwk --features wd:2 --selection none --tol 1e-8 --dtype float64 "
-        "-o raw.seqmtl"
+    train_in_double_precision(
+        "ds -q --tree tree.nwk --features wd:2 --selection none -o raw.seqmtl"
     )
     run("calibrate raw.seqmtl ds -q -o calibrated.seqmtl --json calibrated.json")
     run("evaluate calibrated.seqmtl ds -q --bootstrap 0 --json regions.json")

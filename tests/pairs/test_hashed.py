@@ -41,10 +41,14 @@ def twins(case, tmp_path_factory):
     for kind in ("exact", "hashed"):
         (folder / kind).mkdir()
     for end in ("donor", "acceptor"):
-        options = "--features wd:2 --selection none --window 41 --dtype float64 -q".split()
-        model = folder / "exact" / end
-        assert main(["train", str(case / f"{end}s"), *options, "-o", str(model)]) == 0
-        _twin(MultiTaskModel.load(model)).save(folder / "hashed" / end)
+        options = "--features wd:2 --selection none --window 41 -q".split()
+        path = folder / "exact" / end
+        assert main(["train", str(case / f"{end}s"), *options, "-o", str(path)]) == 0
+        model = MultiTaskModel.load(path)
+        model.training["settings"]["dtype"] = "float64"  # of what calibration trains, too
+        exact = replace(model, W=np.asarray(model.W, dtype="float64"))
+        exact.save(path)
+        _twin(exact).save(folder / "hashed" / end)
     return folder
 
 
