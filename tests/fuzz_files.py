@@ -6,15 +6,14 @@ import contextlib
 import gzip
 import io
 import os
-import pkgutil
 import shutil
-from collections.abc import Iterator
-from itertools import count, pairwise
+from itertools import pairwise
 from pathlib import Path
-from unittest.mock import patch
 
+import seqmtl
 from tests.expected import make
 
+STARTER = Path(seqmtl.__file__).parent / "starter" / "splice.seqmtl"
 _CONFIG = """\
 signal = "donor"
 window = 41
@@ -28,21 +27,6 @@ block = 1000
 clearance = 5
 [organisms."man"]
 """
-
-FAST = "--features wd:2 --selection none --tol 0.1 -C 0.1"
-PEPTIDES = "train-table p.tsv --method kernel-svc --sequence peptide --kernel spectrum:2:protein"
-#: Commands that are interrupted, by the name of the folder below ``left`` with what they leave.
-RESUMED = {
-    "train": "train w.tsv --features wd:4 --selection none --tol 1e-5 -C 100 --max-epochs 9 "
-    "-o out/m.seqmtl",
-    "selection": "train w.tsv --features wd:2 --max-epochs 5 -o out/m.seqmtl",
-    "store": f"train w.tsv {FAST} --memory 1G -o out/m.seqmtl",
-    "scan": "scan m.seqmtl g.fa --organism man -o out/t.bed",
-    "bigwig": "scan m.seqmtl g.fa --organism man -o out/t.bw",
-    "genomes": "scan m.seqmtl --genomes genomes.tsv --threads 1 --format bed -o out/t",
-    "compare": f"compare w.tsv {FAST.partition(' --sel')[0]} --methods individual,union --splits 2 "
-    "-C 0.1 --tol 0.1 --json out/c.json",
-}
 
 
 def write_files() -> None:
@@ -61,101 +45,26 @@ def write_files() -> None:
             _write(name, genome)
         _write("i.fa.fai", "chr1\t5000\t6\t5000\t5001\nchr2\t5000\t5013\t5000\t5001\n")
         _write("r.bed", "chr1\t100\t900\tone\t0\t+\nchr2\t50\t300\n")
-        sites = Path("sim/sites/man.bed").read_text().splitlines()
-        _write("s.bed", "\n".join(s for s in sites if int(s.split("\t")[2]) < 4900))
         _annotation()
         _relations()
         _variants(letters[0])
-        _numbers()
+        _few_windows(letters[0])
         make.run("dataset gff3.toml -q -o d")
-        _pair()
+        shutil.copy(STARTER, "pair.seqmtl")
         os.mkdir("results")
         shutil.copy("m.seqmtl", "results")
         make.run("evaluate m.seqmtl w.tsv --split all -q --bootstrap 0 --json results/e.json")
         make.run("scan m.seqmtl g.fa --organism man -q -o t.bed --json results/s.json")
-        make.run(RESUMED["compare"].replace("out", "results") + " -q")
-        _newer(letters)
 
 
-def _newer(letters: list[str]) -> None:
-    """Write the inputs of ``adapt``, ``scan --genomes`` and sequences of a table."""
-    sites = [
-        f"{letters[0][i : i + 20]}{'GT' if i % 40 else 'AC'}{letters[0][i + 22 : i + 41]}"
+def _few_windows(letters: str) -> None:
+    """Write a few windows of a new organism."""
+    rows = [
+        f"new\t{1 if i % 40 else -1}\t{letters[i : i + 20]}{'GT' if i % 40 else 'AC'}"
+        f"{letters[i + 22 : i + 41]}"
         for i in range(0, 800, 20)
     ]
-    _write(
-        "few.tsv",
-        "organism\tlabel\tsequence\n"
-        + "\n".join(f"new\t{1 if i % 2 else -1}\t{s}" for i, s in enumerate(sites)),
-    )
-    _write(
-        "few.fa",
-        "\n".join(
-            f">{i} organism=new label={1 if i % 2 else -1}\n{s}" for i, s in enumerate(sites)
-        ),
-    )
-    _write("t2.nwk", "((ape:0.2,man:0.2,new:.1)primates:0.8,fly:1.0);")
-    make.run("adapt m.seqmtl few.tsv --organism new --split all -q -o a.seqmtl")
-    _write("genomes.tsv", "genome\torganism\tname\ng.fa\tman\tone\ni.fa\tfly\ttwo")
-    bed6 = [f"chr1\t{i}\t{i + 60}\tj{i}\t{i % 7}\t{'+-'[i % 2]}" for i in range(200, 4500, 150)]
-    _write("j.bed6", "\n".join(bed6))
-    config = Path("junctions.toml").read_text()
-    _write("j6.toml", config.replace("j.bed12", "j.bed6"))
-    rows = [
-        f"{'ab'[i % 2]}\t{i // 2 % 2}\t{'KLMW'[i // 2 % 4] * 3}{'ACDEF'[i % 5]}GI"
-        for i in range(40)
-    ]
-    _write("p.tsv", "\n".join(["task\tlabel\tpeptide", *rows]))
-    make.run(f"{PEPTIDES} -q -o p.seqmtl")
-
-
-def write_left() -> None:
-    """Interrupt commands, and keep what they leave."""
-    write = "seqmtl.files.resumable.Journal.write"
-    moments = {
-        "train": ("seqmtl.models.checkpoint.Checkpoint.save", 1),
-        "selection": ("seqmtl.models.checkpoint.Checkpoint.save_scores", 2),
-        "store": ("seqmtl.files.model_file.write_arrays", 1),
-        "scan": (write, 3),
-        "bigwig": (write, 3),
-        "genomes": (write, 3),
-        "compare": (write, 3),
-    }
-    often = patch("seqmtl.scan.run.JOURNAL_SECONDS", 0), patch("seqmtl.solvers.dcd._SAVE_AFTER", 0)
-    with often[0], often[1], contextlib.redirect_stderr(io.StringIO()):
-        for name, (where, n) in moments.items():
-            os.mkdir("out")
-            with _interrupted(where, n), contextlib.suppress(RuntimeError):  # exit code 130
-                make.run(f"{RESUMED[name]} -q")
-            shutil.move("out", f"left/{name}")
-
-
-@contextlib.contextmanager
-def _interrupted(where: str, n: int) -> Iterator[None]:
-    """Press Ctrl-C after the nth call of a function."""
-    owner, _, name = where.rpartition(".")
-    own, calls = getattr(pkgutil.resolve_name(owner), name), count(1)
-
-    def stop(*arguments: object) -> None:
-        own(*arguments)
-        if next(calls) == n:
-            raise KeyboardInterrupt
-
-    with patch(where, stop):
-        yield
-
-
-def _pair() -> None:
-    """Write datasets of donors and acceptors, and a paired model."""
-    config = Path("sim/dataset.toml").read_text().replace('signal = "donor"\n', "window = 41\n")
-    splits = "".join(
-        f'\n[organisms.{name}.split]\nvalid = ["chr2"]\n' for name in ("ape", "man", "fly")
-    )
-    _write("sim/pair.toml", config + splits)
-    for end, signal in (("don", "donor"), ("acc", "acceptor")):
-        make.run(f"dataset sim/pair.toml --signal {signal} -q -o sim/{end}")
-        make.run(f"train sim/{end} --features wd:2 --selection none --tol 0.01 -q -o {end}.seqmtl")
-    make.run("pair don.seqmtl acc.seqmtl sim/don sim/acc -q -o pair.seqmtl")
+    _write("few.tsv", "\n".join(["organism\tlabel\tsequence", *rows]))
 
 
 def _write(name: str, text: str) -> None:
@@ -195,7 +104,9 @@ def _annotation() -> None:
         _write(f"{name}.toml", f"{_CONFIG}genome = 'g.fa'\nannotation = 'a.{name}'")
     _write("a.tab", "\n".join(star))
     _write("j.bed12", "\n".join(bed12))
-    for name, path in (("tab", "a.tab"), ("junctions", "j.bed12")):
+    bed6 = [f"chr1\t{i}\t{i + 60}\tj{i}\t{i % 7}\t{'+-'[i % 2]}" for i in range(200, 4500, 150)]
+    _write("j.bed6", "\n".join(bed6))
+    for name, path in (("tab", "a.tab"), ("junctions", "j.bed12"), ("j6", "j.bed6")):
         rules = "[junctions]\nmin_reads = 1\n"
         config = _CONFIG.replace("[split]", f"{rules}[split]")
         _write(f"{name}.toml", f"{config}genome = 'g.fa'\njunctions = '{path}'")
@@ -234,16 +145,3 @@ def _variants(letters: str) -> None:
     _write("v.vcf", "\n".join(lines))
     _write("v.vcf.gz", "\n".join(lines))
     _write("chr.tsv", "chr1\tchr1\n2\tchr2")
-
-
-def _numbers() -> None:
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    X, task = rng.standard_normal((40, 3)).round(3), np.array(["sea", "land"] * 20)
-    label = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, "yes", "no")
-    rows = [f"{t},{y},{x[0]},{x[1]},{x[2]}" for t, y, x in zip(task, label, X, strict=True)]
-    _write("n.csv", "\n".join(["task,label,x,y,z", *rows]))
-    make.run(
-        "train-table n.csv -q --method kernel-svc --kernel rbf:0.5 --similarity easy -o n.seqmtl"
-    )
