@@ -34,15 +34,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         model, metrics = Path(folder) / "model.seqmtl", Path(folder) / "metrics.json"
         for bits in arguments.bits:
-            hashed = ["--hash-bits", str(bits)] if bits else []
             cpu, _, mb = measure(
                 [
                     *seqmtl,
                     "train",
                     arguments.data,
                     "--features",
-                    arguments.features,
-                    *hashed,
+                    arguments.features + (f",hash:{bits}" if bits else ""),
                     *arguments.options.split(),
                     "--threads",
                     "1",

@@ -13,10 +13,14 @@ COMMANDS: dict[str, str] = {
 
 #: Options that were removed, by command: what to use instead.
 OPTIONS: dict[str, dict[str, str]] = {
+    "compare": {
+        "--hash-bits": "write it into --features, such as wd:8,hash:22",
+    },
     "dataset": {
         "--no-homologues": "write 'homologues = false' into the table [split] of the TOML file",
     },
     "train": {
+        "--hash-bits": "write it into --features, such as wd:8,hash:22",
         "--dtype": "weights are float32; for gaps below 1e-6, train in Python with "
         "seqmtl.MultiTaskSVC(dtype='float64')",
     },

@@ -13,7 +13,8 @@ FEATURES is a list of views with commas between them:
   kmers:K1-K2/W        the K1-mers to K2-mers in bins of W positions (inf: up- and downstream)
   ...@BEGIN..END       only k-mers that start there, relative to the site (0-based, half-open)
   ...=WEIGHT           weight in the kernel, per length of k-mers; of wd in all (default: 1)
-  hash:B               hash the k-mers of all views to 2**B weights per organism, B from 1 to 30
+  hash:B               hash the k-mers of all views to 2**B weights per organism, B from 1 to 30;
+                       alone, those of the default (without it: exact; 22 bits above 1 GiB)
 Lists with + between them have a kernel each, such as wd:5+kmers:3-5/25: --mkl learns the weight of
-each of them times each similarity; else they count alike.
+each of them times each similarity; else they count alike. Each list has a hash:B of its own.
 The default is {DEFAULT_VIEWS}"""

@@ -241,15 +241,21 @@ def format_view(view: KmerView) -> str:
     return f"kmers:{lengths}{width}{region}{weight}"
 
 
-def split_hash(text: str) -> tuple[str, int | None]:
-    """Split a list of views from the bits of ``hash:B``, if it has such an item."""
+def split_hash(text: str) -> tuple[str | None, int | None]:
+    """Split a list of views from the bits of ``hash:B``, if it has such an item.
+
+    The views are None if ``hash:B`` is the only item.
+    """
     parts = [part.strip() for part in text.split(",")]
     bits = [part.removeprefix("hash:") for part in parts if part.startswith("hash:")]
     if not bits:
         return text, None
-    if len(bits) > 1 or not bits[0].isdecimal():
-        raise ValueError(f"the features {text!r} must have one item like hash:18, or none")
-    return ",".join(part for part in parts if not part.startswith("hash:")), int(bits[0])
+    if len(bits) > 1 or not bits[0].isdecimal() or not 1 <= int(bits[0]) <= 30:
+        raise ValueError(
+            f"the features {text!r} must have one item like hash:18, of 1 to 30 bits, or none"
+        )
+    views = [part for part in parts if not part.startswith("hash:")]
+    return ",".join(views) or None, int(bits[0])
 
 
 def parse_views(text: str) -> tuple[KmerView, ...]:

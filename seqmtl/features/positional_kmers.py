@@ -41,7 +41,8 @@ class PositionalKmers(FeatureDefinition):
         First base of the site in the window, 0-based, where bins begin. Default: in training
         the consensus of nearly all windows (GT, AG, ...), else the middle.
     hash_bits : int, optional
-        Hash into 2**hash_bits features, 1 to 30; ``"hash:18"`` among the views says the same.
+        Hash into 2**hash_bits features, 1 to 30; ``"hash:18"`` among the views, or instead of
+        them, says the same.
         Default: exact indices if the weights of all tasks fit into `max_memory`, or no more than
         2**22 belong to a task; else 22 bits.
     max_memory : float, default=1.0
@@ -96,10 +97,10 @@ class PositionalKmers(FeatureDefinition):
 
     def kmer_views(self, length: int) -> tuple[KmerView, ...]:
         """Return the views for windows of `length` bases."""
-        views = self.views
+        views = split_hash(self.views)[0] if isinstance(self.views, str) else self.views
         if views is None:
             views = "wd:5" if 0 < length < _SHORT else DEFAULT_VIEWS
-        return parse_views(split_hash(views)[0]) if isinstance(views, str) else tuple(views)
+        return parse_views(views) if isinstance(views, str) else tuple(views)
 
     def __str__(self) -> str:
         views = self.kmer_views(0)

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
-from seqmtl._checks import check_integer
 from seqmtl.features.grammar import GRAMMAR
 from seqmtl.files.outputs import write_json
 from seqmtl.request import Request, option, required
@@ -73,26 +72,19 @@ def features(value: Any) -> str:
     """Take a list of k-mer features."""
     words = _kinds.text(value)
     try:
-        str(feature_map(words, None))
+        str(feature_map(words))
     except ValueError as error:
         raise ValueError(f"{error}\n{GRAMMAR}") from error
     return words
 
 
-def hash_bits(value: Any) -> int:
-    """Take a number of bits."""
-    bits = _kinds.positive_int(value)
-    check_integer("", bits, 1, 30)
-    return bits
-
-
-def feature_map(words: str | None, bits: int | None) -> FeatureDefinition:
+def feature_map(words: str | None) -> FeatureDefinition:
     """Return the features that are asked for, or the default."""
     from seqmtl.features.joint import JointFeatures
     from seqmtl.features.positional_kmers import PositionalKmers
 
     parts = [None] if words is None else words.split("+")
-    maps = [PositionalKmers(part and part.strip(), hash_bits=bits) for part in parts]
+    maps = [PositionalKmers(part and part.strip()) for part in parts]
     return JointFeatures(maps) if len(maps) > 1 else maps[0]
 
 
@@ -100,12 +92,6 @@ def features_option(group: str) -> Any:
     """Return the option --features."""
     about = "k-mer features, such as wd:8 (see --features help)"
     return option(about, kind=features, metavar="FEATURES", group=group, manual=GRAMMAR)
-
-
-def hash_bits_option(group: str) -> Any:
-    """Return the option --hash-bits."""
-    about = "hash features to 2**B weights each (default: exact; 22 above 1 GiB)"
-    return option(about, kind=hash_bits, metavar="B", group=group)
 
 
 @dataclass(frozen=True, kw_only=True)

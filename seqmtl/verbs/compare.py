@@ -82,7 +82,6 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
         default="0.1,1,10",
     )
     features: str | None = _options.features_option("methods")
-    hash_bits: int | None = _options.hash_bits_option("methods")
     tol: float = _of_methods("stop at this relative duality gap (default: 1e-3)", default=1e-3)
     splits: int = _of_splits(
         "number of random splits; one, with bootstrap intervals, if the data give the training "
@@ -243,7 +242,7 @@ def _comparison(request: Compare) -> Comparison:
     relation, learnt = request.given_relation(), request.learnt_relation()
     _relations.check_tree(relation or learnt, names)
     check_windows(windows, protocol)
-    features = _options.feature_map(request.features, request.hash_bits)
+    features = _options.feature_map(request.features)
     features.n_features(windows.length)
     return Comparison(
         windows,

@@ -43,7 +43,6 @@ class Train(_options.OnDisk, _relations.TrainingRelations):
         choices=("auto", "none"),
     )
     features: str | None = _options.features_option("model")
-    hash_bits: int | None = _options.hash_bits_option("model")
     C: float | None = _of_model("-C", "cost (default: tuned per organism; 1 without tuning)")
     loss: str = _of_model(
         "hinge, squared_hinge or logistic",
@@ -147,7 +146,7 @@ def _trained(
         names, data = examples.names, examples.data
         kernel, features = (
             request.task_kernel(relation, names),
-            _options.feature_map(request.features, request.hash_bits),
+            _options.feature_map(request.features),
         )
         settings, space = _settings(request), _space(request, relation, kernel, names)
         site = site_in_dataset(request.data, data.shape[1], request.shift)

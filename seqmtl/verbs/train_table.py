@@ -43,7 +43,6 @@ _RELATIONS = ("similarity", "tree", "taxonomy", "alignment", "distances", "graph
 #: Options that only some methods take, with the parameters of their classes that say so.
 _TAKEN_AS = {
     **{name: (name,) for name in _PARAMETERS},
-    "hash_bits": ("features",),
     **dict.fromkeys((*_RELATIONS, "scales"), ("task_kernel", "task_kernels")),
     **dict.fromkeys(("kernel", "sequence"), ("kernel", "kernels")),
     **dict.fromkeys(("tune", "balanced"), ("class_weight",)),
@@ -143,7 +142,6 @@ class TrainTable(_options.TrainingRun, _options.TrainingRows, _relations.Trainin
         default=0.1,
     )
     features: str | None = _options.features_option("model")
-    hash_bits: int | None = _options.hash_bits_option("model")
     C: float | None = _of_model("-C", "cost (default: 1; minimax: 100)")
     tune: tuple[float, ...] | None = _of_model(
         "choose one cost for all tasks by 3-fold cross-validation, by the mean AUROC over "
@@ -304,7 +302,7 @@ def _estimator(request: TrainTable, relation: KernelRequest | None, examples: Ex
     elif not is_matrix and not hasattr(kind, "features"):
         raise SeqmtlError(f"{request.method} learns from numbers, but DATA holds DNA windows")
     elif not is_matrix:
-        settings["features"] = _options.feature_map(request.features, request.hash_bits)
+        settings["features"] = _options.feature_map(request.features)
     elif request.share is not None:
         settings["regularizer"] = "mean"
     given = {name: value for name, value in settings.items() if value is not None}

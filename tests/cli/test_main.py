@@ -12,7 +12,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
+from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.io import read_fasta, read_windows
 from seqmtl.sequences import reverse_complement
@@ -274,6 +274,19 @@ def test_wrong_usage_is_exit_code_2_and_help_has_examples(seqmtl):
     for name in ("train", "predict", "evaluate", "scan", "info", "simulate", "demo"):
         assert f"examples:\n  seqmtl {name}" in seqmtl(f"{name} --help").out
     assert "wd:" in seqmtl("train --features help").out
+
+
+@pytest.mark.parametrize(
+    ("features", "told"),
+    [
+        ("hash:12", f"features       {PositionalKmers()},hash:12 of 60 bases, 4,096"),
+        ("wd:2,hash:9+wd:3", "features       wd:2,hash:9 + wd:3 of 60 bases, 5,552"),
+    ],
+)
+def test_features_say_how_they_are_hashed(features, told, table, tmp_path, seqmtl):
+    options = f"--window 60 --features {features} --selection none -q -o {tmp_path}/m"
+    seqmtl(f"train {table} {options}")
+    assert told in seqmtl(f"info {tmp_path}/m").out.splitlines()
 
 
 def test_a_model_of_one_task_needs_no_organism(table, tmp_path, write, seqmtl):

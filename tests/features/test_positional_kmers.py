@@ -297,12 +297,23 @@ def test_text_gives_the_hash_bits():
     assert {map_.n_features(20) for map_ in named.variants()} == {2**7}
 
 
+@pytest.mark.parametrize("length", [5, 20])
+def test_bits_alone_hash_the_default_features(length):
+    named, given = PositionalKmers(" hash:7"), PositionalKmers(hash_bits=7)
+    assert named.to_dict(length) == given.to_dict(length)
+    assert named.to_dict(length) == {**PositionalKmers().to_dict(length), "hash_bits": 7}
+    assert str(named) == str(given) == f"{PositionalKmers()},hash:7"
+    assert str(PositionalKmers(str(named))) == str(named)
+
+
 @pytest.mark.parametrize(
     ("text", "bits", "message"),
     [
         ("wd:4,hash:7,hash:8", None, "one item like hash:18"),
         ("wd:4,hash:", None, "one item like hash:18"),
-        ("wd:4,hash:31", None, "hash_bits must be from 1 to 30, got 31"),
+        ("wd:4,hash:0", None, "one item like hash:18, of 1 to 30 bits"),
+        ("wd:4,hash:31", None, "one item like hash:18, of 1 to 30 bits"),
+        ("wd:4", 31, "hash_bits must be from 1 to 30, got 31"),
         ("wd:4,hash:7", 8, "give the hash bits once, got 7 and 8"),
     ],
 )
