@@ -106,8 +106,8 @@ def test_every_public_name_can_be_imported():
         _ = seqmtl.MultitaskSVC
 
 
-def test_every_room_exports_what_it_says():
+def test_every_subpackage_exports_what_it_says():
     for folder in (ROOT / "seqmtl").iterdir():
         if (folder / "__init__.py").exists():
-            room = importlib.import_module(f"seqmtl.{folder.name}")
-            assert all(hasattr(room, name) for name in getattr(room, "__all__", [])), folder
+            package = importlib.import_module(f"seqmtl.{folder.name}")
+            assert all(hasattr(package, name) for name in getattr(package, "__all__", [])), folder
