@@ -1,22 +1,20 @@
 """The training summary of a model that was not trained."""
 
 
-def training_summary(tasks, dtype="float32", kind="classification"):
+def training_summary(tasks, dtype="float32"):
     """Return what every model file must say about the training of its model."""
-    counts = {"n": 100, "n_positive": 10} if kind == "classification" else {"n": 100}
-    settings = {
-        "C": 1.0,
-        "loss": "hinge",
-        "class_weight": None,
-        "fit_intercept": True,
-        "tol": 1e-3,
-        "max_epochs": 10,
-        "dtype": dtype,
-        "seed": 0,
-    }
     return {
-        "settings": settings if kind == "classification" else {**settings, "kind": kind},
-        "tasks": {name: dict(counts) for name in tasks},
+        "settings": {
+            "C": 1.0,
+            "loss": "hinge",
+            "class_weight": None,
+            "fit_intercept": True,
+            "tol": 1e-3,
+            "max_epochs": 10,
+            "dtype": dtype,
+            "seed": 0,
+        },
+        "tasks": {name: {"n": 100, "n_positive": 10} for name in tasks},
         "primal": 1.0,
         "dual": 1.0,
         "duality_gap": 0.0,

@@ -13,8 +13,6 @@ from seqmtl.sequences.sites import Sites
 from tests.oracles.pairs import ends, posteriors_of
 from tests.oracles.parses import KINDS, all_parses, log_total
 
-NO_CONTENT = np.zeros((3, 4096), dtype=np.float32)
-
 
 def _layer(rng, shortest=3, n_lengths=12, **options):
     values = {
