@@ -6,7 +6,7 @@ Scans random genomes with both starter models: in one process with two threads, 
 of one thread (``--dask local:2``), in turn, and prints the seconds of each and the ratios of the
 medians. Then kills, by SIGKILL, at random moments,
 
-- a worker: the command goes on (scan, compare and train),
+- a worker: the command goes on (scan and train),
 - the command itself, or the scheduler it is connected to: the command is repeated (scan),
 
 and prints how many of the runs ended with the files of one that was not disturbed (of a model, the
@@ -39,7 +39,7 @@ from seqmtl import load_model
 SEED = 16
 TREE = "((a:0.2,b:0.2):0.8,c:1.0);"
 DONE = " done, about "  # in the message of every piece
-KILLED = ("compare", "train", "command", "scheduler")
+KILLED = ("train", "command", "scheduler")
 COMMAND = [sys.executable, "-m", "seqmtl"]
 
 
@@ -261,15 +261,12 @@ def measure(arguments: argparse.Namespace, folder: Path) -> None:
     out = folder / "simulated"
     Running("simulate", "--tree", TREE, "-o", out, "--windows", arguments.windows).succeed()
     windows = next(out.glob("windows*"))
-    compare: list[object] = ["compare", windows, "--tree", TREE, "--methods", "individual,mtl"]
-    compare += ["--splits", 4, "-C", 1]
     train: list[object] = ["train", windows, "--tree", TREE]
     commands: dict[str, tuple[list[object], Callable[[Path], list[object]]]] = {
         "scan": (scan, lambda out: ["-o", out]),
-        "compare": (compare, lambda out: ["--json", out / "x"]),
         "train": (train, lambda out: ["-o", out / "m.seqmtl"]),
     }
-    for name in ("scan", *(name for name in ("compare", "train") if name in arguments.killed)):
+    for name in ("scan", *(["train"] if "train" in arguments.killed else [])):
         kill_workers(name, *commands[name], arguments.kills, folder)
     for what in ("command", "scheduler"):
         if what in arguments.killed:
@@ -296,10 +293,10 @@ def main() -> None:
         nargs="+",
         default=KILLED,
         choices=KILLED,
-        help="a worker of compare or train, besides one of scan; the command; the scheduler",
+        help="a worker of train, besides one of scan; the command; the scheduler",
     )
     parser.add_argument("--few", type=int, default=4, help="genomes of runs that are killed")
-    parser.add_argument("--windows", type=int, default=1000, help="per organism, for compare")
+    parser.add_argument("--windows", type=int, default=1000, help="per organism, for train")
     with tempfile.TemporaryDirectory() as folder:
         measure(parser.parse_args(), Path(folder))
 

@@ -114,8 +114,8 @@ class JobProgress:
         self._n_jobs = len(kinds)
         self._taken: dict[str, list[float]] = {}
 
-    def __call__(self, name: str, kind: str, seconds: float, worker: str = "") -> None:
-        """Show one finished job, of a worker of this name if there are workers."""
+    def __call__(self, name: str, kind: str, seconds: float) -> None:
+        """Show one finished job."""
         self._left[kind] -= 1
         self._taken.setdefault(kind, []).append(seconds)
         every = [value for values in self._taken.values() for value in values]
@@ -123,15 +123,13 @@ class JobProgress:
             n * statistics.fmean(self._taken.get(kind, every)) for kind, n in self._left.items()
         )
         logger.info(
-            "%s, %s: %.1f s%s; %d of %d done, about %.0f s left",
+            "%s, %s: %.1f s; %d of %d done, about %.0f s left",
             name,
             kind,
             seconds,
-            worker and f" by worker {worker}",
             len(every),
             self._n_jobs,
             left / self._n_workers,
-            extra={"fields": {"worker": worker} if worker else {}},
         )
 
 

@@ -21,7 +21,7 @@ hierarchical       learnt weights of the clades of this tree
 =================  ===========================================================
 
 Writes OUT/auroc.tsv (by organism), OUT/differences.tsv (MKL minus each other method, paired by
-split), OUT/curves.png and the results of `seqmtl compare`, from which the same command resumes.
+split), OUT/curves.png and the finished runs, from which the same command resumes.
 --quick takes a minute and shows the same kinds of output.
 """
 
@@ -29,21 +29,22 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import statistics
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 from _shared import Options
 
-from seqmtl import read_windows
+from seqmtl import PositionalKmers, TaskKernel, Windows, read_windows, use_threads
 from seqmtl._names import match_names
 from seqmtl._style import DASHES, PALETTE, figure_style, new_figure, save_figure
-from seqmtl.cli.main import main as seqmtl
+from seqmtl.compare import Comparison, FinishedRuns, Protocol, run_comparison
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.similarity.distances import read_alignment_distances
+from seqmtl.models.training import Settings
+from seqmtl.similarity import Distances
+from seqmtl.similarity.distances import linkage_tree, read_alignment_distances
 
 MKL, MEAN = "MKL", "mean"
 PUBLISHED = ("individual", "union", "fixed", MKL)  # the methods of the paper
@@ -54,53 +55,63 @@ QUICK = {"sizes": [20, 40], "splits": 2, "features": "wd:3", "C": "1"}
 Table = dict[int, dict[str, dict[str, list[float]]]]
 
 
-def runs(scales: Sequence[float]) -> dict[str, tuple[list[str], dict[str, str]]]:
-    """Return the options of every comparison, and what its methods are called here."""
-    middle, every = sorted(scales)[len(scales) // 2], ",".join(f"{s / 100:g}" for s in scales)
-    fixed = ["--methods", "individual,union,mtl", "--similarity", "smooth", "--mkl", "smooth"]
+def runs(
+    distances: Distances, scales: Sequence[float]
+) -> dict[str, tuple[TaskKernel, TaskKernel | None, dict[str, str]]]:
+    """Return the kernels of "mtl" and "mkl" in every comparison, and what its methods are here."""
+    tree, middle = linkage_tree(distances), sorted(scales)[len(scales) // 2]
+    fixed = TaskKernel.smooth(distances, [middle / 100])
+    smooth = TaskKernel.smooth(distances, [scale / 100 for scale in scales])
+    clades = TaskKernel.hierarchical(tree, distances.names)
+    by_tree = TaskKernel.from_newick(tree, distances.names)
     return {
-        "fixed": ([*fixed, "--scales", f"{middle / 100:g}"], {"mtl": "fixed"}),
-        "smooth": (["--methods", "mkl", "--mkl", "smooth", "--scales", every], {"mkl": MKL}),
-        "clades": (
-            ["--methods", "mtl,mkl", "--similarity", "tree", "--mkl", "hierarchical"],
-            {"mtl": "tree", "mkl": "hierarchical"},
-        ),
+        "fixed": (fixed, None, {"individual": "individual", "union": "union", "mtl": "fixed"}),
+        "smooth": (fixed, smooth, {"mkl": MKL}),
+        "clades": (by_tree, clades, {"mtl": "tree", "mkl": "hierarchical"}),
     }
 
 
-def organisms(data: str, alignment: str) -> list[str]:
-    """Return the organisms of the windows that have a sequence in the alignment."""
-    aligned, found = read_alignment_distances(alignment).names, []
-    for name in read_windows(data).task_names:
+def aligned(windows: Windows, distances: Distances) -> Windows:
+    """Return the windows of the organisms that have a sequence in the alignment."""
+    found = []
+    for t, name in enumerate(windows.task_names):
         try:
-            match_names([name], aligned, alignment)
+            match_names([name], distances.names, distances.source)
         except UnknownTaskError:
-            print(f"{name} is not in {alignment}: left out", flush=True)
+            print(f"{name} is not in {distances.source}: left out", flush=True)
         else:
-            found.append(name)
+            found.append(t)
     if len(found) < 2:
-        sys.exit(f"{alignment} must have at least two organisms of {data}, got {len(found)}")
-    return found
+        sys.exit(f"{distances.source} must have at least two organisms, got {len(found)}")
+    windows = windows[np.isin(windows.task_ids, found)]
+    return windows.with_tasks(windows.tasks)
 
 
-def compare(names: Sequence[str], args: argparse.Namespace) -> Table:
+def compare(windows: Windows, distances: Distances, args: argparse.Namespace) -> Table:
     """Run every method at every size."""
     found: Table = {}
-    common = [args.data, "--alignment", args.alignment, "--organisms", ",".join(names)]
-    common += ["--features", args.features, "-C", args.C, "--splits", f"{args.splits}"]
-    common += ["--seed", f"{args.seed}", "--threads", f"{args.threads}"]
+    names = windows.task_names
     for size in args.sizes:
-        by_method: dict[str, Any] = {}
-        for run, (options, called) in runs(args.scales).items():
-            path = args.out / f"{size}.{run}.json"
-            command = ["compare", *common, *options, "--per-organism", f"{size}"]
-            code = seqmtl([*command, "--json", str(path)])
-            if code not in (0, 3):  # 3: some run has not converged
-                sys.exit(code)
-            methods = json.loads(path.read_text(encoding="utf-8"))["methods"]
-            by_method |= {called.get(m, m): own["tasks"] for m, own in methods.items()}
-        own = {n: {m: by_method[m][n]["auroc"] for m in METHODS} for n in names}
-        found[size] = own | {MEAN: {m: averages(own[n][m] for n in names) for m in METHODS}}
+        table: dict[str, dict[str, list[float]]] = {name: {} for name in [*names, MEAN]}
+        for run, (kernel, kernels, called) in runs(distances, args.scales).items():
+            comparison = Comparison(
+                windows,
+                Protocol(size, args.seed),
+                PositionalKmers(args.features),
+                Settings(seed=args.seed),
+                tuple(map(float, args.C.split(","))),
+                kernel,
+                kernels,
+            )
+            finished = FinishedRuns(f"{args.out}/{size}.{run}.runs", comparison.fingerprint())
+            jobs = [(split, method) for method in called for split in range(args.splits)]
+            results = run_comparison(comparison, jobs, finished)
+            for method, name in called.items():
+                own = [result.tasks for result in results if result.method == method]
+                for task in names:
+                    table[task][name] = [tasks[task]["auroc"] for tasks in own]
+                table[MEAN][name] = averages(table[task][name] for task in names)
+        found[size] = table
     return found
 
 
@@ -214,8 +225,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.start(argv, lambda given: [Path(given.data), Path(given.alignment)])
-    names = organisms(args.data, args.alignment)
-    found = compare(names, args)
+    distances = read_alignment_distances(args.alignment)
+    windows = aligned(read_windows(args.data), distances)
+    with use_threads(args.threads):
+        found = compare(windows, distances.restrict(windows.task_names), args)
     write_tables(found, args.out)
     draw(found, args.out / "curves.png")
     print(report(found))

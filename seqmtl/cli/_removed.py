@@ -11,10 +11,37 @@ COMMANDS: dict[str, str] = {
     "completion": "nothing replaces it; shells complete file names as before",
 }
 
+#: Sources of a similarity, of which ``seqmtl similarity`` makes a table.
+_RELATIONS = {
+    f"--{source}": f"use 'seqmtl similarity {options} -o K.tsv', then --similarity K.tsv"
+    for source, options in {
+        "taxonomy": "--taxonomy DIR --organisms A,B,...",
+        "alignment": "--alignment rrna.fasta",
+        "distances": "--distances distances.tsv",
+        "graph": "--graph graph.tsv",
+        "groups": "--groups groups.tsv",
+        "scales": "--tree tree.nwk --similarity smooth --scales S,...",
+    }.items()
+}
+_BY_DATASET = "set it in the TOML file of 'seqmtl dataset' and compare on its folder"
+_IN_PYTHON = "use seqmtl.compare.Comparison in Python"
+
 #: Options that were removed, by command: what to use instead.
 OPTIONS: dict[str, dict[str, str]] = {
     "compare": {
+        **_RELATIONS,
+        "--mkl": f"mkl learns the weights of the clades of --tree; for other kernels {_IN_PYTHON}",
+        "--norm": "it is 2; 'seqmtl train --mkl KIND --norm P' takes others",
+        "--tol": f"it is 0.001; for others {_IN_PYTHON}",
         "--hash-bits": "write it into --features, such as wd:8,hash:22",
+        "--organisms": "leave the other organisms out of DATA",
+        "--window": _BY_DATASET,
+        "--shift": _BY_DATASET,
+        "--genome": _BY_DATASET,
+        "--sites": _BY_DATASET,
+        "--at-end": "'seqmtl dataset' pads windows at contig ends with N",
+        "--table": "the table is printed; --json has the numbers of every split",
+        "--dask": "use --threads",
     },
     "dataset": {
         "--no-homologues": "write 'homologues = false' into the table [split] of the TOML file",

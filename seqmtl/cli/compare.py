@@ -9,7 +9,7 @@ from seqmtl.verbs.compare import Compare
 
 _TEXT = """\
   seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --per-organism 1000 \\
-                 --json comparison.json --table comparison.md --plot comparison.png
+                 --json comparison.json --plot comparison.png > comparison.md
   seqmtl compare windows.tsv.gz --methods individual,union --json comparison.json
 
 Repeat the same command to resume an interrupted run. If you then ask for more splits or methods,

@@ -13,7 +13,6 @@ from seqmtl._schema import anything, flag, items, mapping, number, record, text,
 from seqmtl._version import __version__
 from seqmtl.compare.protocol import PARTS
 from seqmtl.evaluation.cells import BOLD, MEAN, Cell, best_of, draw_dots, mean_cell
-from seqmtl.evaluation.tables import Column, tab_separated
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.resumable import Journal
 from seqmtl.files.streams import read_json
@@ -25,7 +24,6 @@ _FORMAT = "seqmtl comparison, unfinished"
 
 SCHEMA_VERSION = 2
 METRICS = {"auroc": "AUROC", "auprc_windows": "AUPRC (windows)"}
-_PARTS = ("mean", "sd", "95")  # of a Cell
 #: What the AUPRC of a comparison is over.
 OVER_WINDOWS = (
     "AUPRC (windows) is over the test windows, with the decoys that were drawn. Over a genome true "
@@ -308,25 +306,3 @@ def _aligned(rows: list[list[str]]) -> str:
     lines = [f"| {' | '.join(row)} |" for row in cells]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(lines) + "\n"
-
-
-def to_tsv(document: Document) -> str:
-    """Return one row per organism and method.
-
-    One split has no deviation, and several have no interval: NA.
-    """
-    columns = [Column(name, name) for name in ("organism", "method", "splits")]
-    for metric in METRICS:
-        columns += [Column(f"{metric}_{part}", (metric, k), ".6f") for k, part in enumerate(_PARTS)]
-    tables = {metric: summarize(document, metric) for metric in METRICS}
-    rows = [
-        {
-            "organism": name,
-            "method": method,
-            "splits": len(document["splits"]),
-            **{metric: table[name][method] for metric, table in tables.items()},
-        }
-        for name in tables["auroc"]
-        for method in document["methods"]
-    ]
-    return tab_separated(columns, rows)

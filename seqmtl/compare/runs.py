@@ -14,8 +14,8 @@ import numpy as np
 
 from seqmtl._memory import available_memory
 from seqmtl._messages import messages_from
+from seqmtl._threads import in_order
 from seqmtl._version import __version__
-from seqmtl.cluster import Cluster, Here, Piece
 from seqmtl.compare.protocol import Protocol, draw_split
 from seqmtl.compare.results import VALUES, FinishedRuns, Result
 from seqmtl.evaluation import evaluate
@@ -35,6 +35,7 @@ Job = tuple[int, str]
 #: organism with the default model of all others.
 METHODS = ("individual", "union", "mtl", "mkl", "default", "unseen")
 
+_NORM = 2.0  # p of the p-norm on the kernel weights of "mkl"
 _WEIGHTS_AT_ONCE = 2  # weight sets held by training and selection in one run
 _MATRICES_AT_ONCE = 3  # kernel matrices held by selection
 
@@ -57,8 +58,6 @@ class Comparison:
         Costs to choose from, except for "default", which has its own.
     kernel, kernels : TaskKernel or None
         K of "mtl" and relation of "default", and the K_m of "mkl".
-    norm : float
-        p of "mkl".
     site : Site, optional
         Position of the signal. Default: detected in the windows.
     """
@@ -70,7 +69,6 @@ class Comparison:
     C: tuple[float, ...] = (0.1, 1.0, 10.0)
     kernel: TaskKernel | None = None
     kernels: TaskKernel | None = None
-    norm: float = 2.0
     site: Site | None = None
 
     def run(self, split: int, method: str) -> Result:
@@ -100,7 +98,7 @@ class Comparison:
         """Train a method, selecting its hyperparameters by cross-validation."""
         names, settings = windows.task_names, self.settings
         if method == "mkl":
-            settings = replace(settings, norm=self.norm)
+            settings = replace(settings, norm=_NORM)
             space = Space.of_cost(_needed(self.kernels, method), self.C)
         elif method == "default":
             unseen = [name for name in self.windows.task_names if name not in names]
@@ -140,7 +138,6 @@ class Comparison:
             self.features.to_dict(windows.length),
             self.settings.to_dict(),
             self.C,
-            self.norm,
             kernels,
             windows.task_names,
             windows.split_names,
@@ -167,9 +164,8 @@ def run_comparison(
     jobs: Iterable[Job],
     partial: FinishedRuns,
     *,
-    workers: Here | Cluster | None = None,
     known: Sequence[Result] = (),
-    on_result: Callable[..., None] | None = None,
+    on_result: Callable[[Result, float], None] | None = None,
 ) -> list[Result]:
     """Run the missing splits and methods, side by side on the threads of this context.
 
@@ -181,12 +177,10 @@ def run_comparison(
         Requested runs.
     partial : FinishedRuns
         File of finished runs, which are not repeated.
-    workers : Here or Cluster, optional
-        Where to run. Default: here.
     known : sequence of Result
         Other finished runs of this comparison.
     on_result : callable, optional
-        Called with every new result, the seconds it took, and the name of the worker, "" here.
+        Called with every new result, and the seconds it took.
 
     Returns
     -------
@@ -206,13 +200,11 @@ def run_comparison(
     if not todo:
         return [results[job] for job in jobs]
     try:
-        pieces = [Piece(f"{method} on split {split}", (split, method)) for split, method in todo]
-        options: dict[str, Any] = {"common": comparison, "is_small": True}
-        for _, (result, seconds), worker in (workers or Here()).map(_timed, pieces, **options):
+        for result, seconds in in_order(lambda job: _timed(comparison, *job), todo):
             partial.append(result)
             results[result.split, result.method] = result
             if on_result is not None:
-                on_result(result, seconds, worker)
+                on_result(result, seconds)
     except KeyboardInterrupt as error:
         if not partial.load():
             raise

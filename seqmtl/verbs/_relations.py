@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl.exceptions import UsageError
@@ -22,11 +22,80 @@ LARGEST_TREE = "eukaryotes"
 GROUP = "relation between the organisms (one of)"
 
 
+_TO_A_TABLE = "use 'seqmtl similarity ... -o K.tsv', then --similarity K.tsv"
+
 _source = partial(option, group=GROUP)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Relations(Request):
+    """How the organisms are related: by a tree, or by a table or a kind of similarity."""
+
+    tree: str | None = _source(
+        "Newick or Nexus file (extra leaves allowed), or shipped: eukaryotes (if in doubt), "
+        "metazoa, vertebrates, insects, nematodes, plants, fungi",
+        metavar="FILE|NAME",
+    )
+    similarity: str | None = _source(
+        "kind of similarity, computed from the tree (see --similarity help), or table of seqmtl "
+        "similarity (default: tree)",
+        metavar="KIND|TSV",
+        manual=MANUAL,
+    )
+
+    def relation(self, learnt: str | None = None) -> KernelRequest | None:
+        """Return the task kernel that is asked for, or None; no file is read.
+
+        Parameters
+        ----------
+        learnt : str, optional
+            Kind of the kernels whose weights are learnt, in place of `similarity`.
+
+        Raises
+        ------
+        UsageError
+            If there is no tree for the kind, or both a tree and a table.
+        """
+        asked = learnt or self.similarity
+        name = (asked or "").partition(":")[0]
+        if name not in KINDS and asked and self.tree:
+            raise UsageError(f"--similarity {asked} is a table, which needs no --tree; give one")
+        if name in KINDS and name not in PLAIN and not self.tree:
+            other = "" if learnt else f"; for another source, {_TO_A_TABLE}"
+            raise UsageError(f"{name} is computed from a tree; give --tree{other}")
+        return kernel_request(asked, tree=self.tree)
+
+
+def kernel_request(what: str | None, **sources: Any) -> KernelRequest | None:
+    """Return the task kernel that is asked for, or None; no file is read.
+
+    Parameters
+    ----------
+    what : str, optional
+        A kind, see :func:`seqmtl.similarity.kinds.parse_kind`, or the path of a table. Default: the
+        default kind of the source.
+    **sources
+        See :class:`seqmtl.similarity.build.KernelRequest`.
+
+    Raises
+    ------
+    UsageError
+        If the kind does not fit the sources.
+    """
+    from seqmtl.similarity.build import KernelRequest
+
+    if what is None and not any(sources.values()):
+        return None
+    is_kind = (what or "").partition(":")[0] in KINDS
+    kind, table = (what, None) if is_kind else (None, what)
+    try:
+        return KernelRequest(kind, table=table, **sources)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllRelations(Request):
     """Files that say how the organisms are related."""
 
     tree: str | None = _source(
@@ -70,29 +139,20 @@ class Relations(Request):
         UsageError
             If the kind does not fit the sources.
         """
-        from seqmtl.similarity.build import KernelRequest
-
-        is_kind = what is not None and what.partition(":")[0] in KINDS
-        kind, table = (what, None) if is_kind else (None, what)
-        sources = (
-            self.tree,
-            self.taxonomy,
-            self.alignment,
-            self.distances,
-            self.graph,
-            self.groups,
-            table,
+        return kernel_request(
+            what,
+            scales=self.scales,
+            tree=self.tree,
+            taxonomy=self.taxonomy,
+            alignment=self.alignment,
+            distances=self.distances,
+            graph=self.graph,
+            groups=self.groups,
         )
-        if kind is None and self.scales is None and not any(sources):
-            return None
-        try:
-            return KernelRequest(kind, self.scales, *sources)
-        except ValueError as error:
-            raise UsageError(str(error)) from error
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingRelations(Relations):
+class TrainingRelations(AllRelations):
     """How training couples the organisms."""
 
     similarity: str | None = _source(

@@ -11,13 +11,10 @@ from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
-from seqmtl.similarity.kinds import MANUAL, SCALED, learnable
 from seqmtl.verbs import _options, _relations
 
 if TYPE_CHECKING:
     from seqmtl.compare import Comparison, FinishedRuns, Result
-    from seqmtl.sequences import Windows
-    from seqmtl.similarity.build import KernelRequest
 
 logger = logging.getLogger("seqmtl")
 
@@ -38,41 +35,19 @@ _of_splits = partial(option, group="splits")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
+class Compare(_relations.Relations, _options.Threads):
     """Compare individual, union, multi-task and MKL models and the default of train."""
 
     data: str | None = _options.window_data("labelled windows")
     json: str = required("write results as JSON", metavar="FILE", role="how")
-    table: str | None = option(
-        "write means and spreads: .tsv or .md",
-        metavar="FILE",
-        kind=_kinds.path_of(".tsv", ".md"),
-        role="how",
-    )
     plot: str | None = _options.figure("means with intervals by organism")
     methods: tuple[str, ...] = _of_methods(
         "methods to run: individual, union, mtl (similarity from the tree), mkl (learned "
-        "similarity), default (what seqmtl train does by default), unseen (each organism "
-        "predicted by the default model of the others) (default: all but unseen)",
+        "weights of the clades of the tree), default (what seqmtl train does by default), unseen "
+        "(each organism predicted by the default model of the others) (default: all but unseen)",
         metavar="LIST",
         kind=methods,
         default="individual,union,mtl,mkl,default",
-    )
-    similarity: str | None = _of_methods(
-        "similarity for mtl: a kind (see --similarity help) or a table (default: the default "
-        "kind of the source)",
-        metavar="KIND|TSV",
-        manual=MANUAL,
-    )
-    mkl: str | None = _of_methods(
-        "kernels for mkl: one per clade, per distance scale, or per graph (default: hierarchical, "
-        "with --scales smooth)",
-        metavar="KIND",
-        kind=learnable,
-        manual=MANUAL,
-    )
-    norm: float = _of_methods(
-        "p of the p-norm on the kernel weights of mkl", metavar="P", kind=_kinds.norm, default=2.0
     )
     C: tuple[float, ...] = _of_methods(
         "-C",
@@ -82,14 +57,10 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
         default="0.1,1,10",
     )
     features: str | None = _options.features_option("methods")
-    tol: float = _of_methods("stop at this relative duality gap (default: 1e-3)", default=1e-3)
     splits: int = _of_splits(
         "number of random splits; one, with bootstrap intervals, if the data give the training "
         "and test windows",
         default=10,
-    )
-    organisms: tuple[str, ...] | None = _of_splits(
-        "organisms to use (default: all in DATA)", metavar="A,B,...", kind=_kinds.names_list
     )
     per_organism: int | None = _of_splits(
         "labelled windows per organism for training and tuning together (default: all but the "
@@ -97,43 +68,16 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
         metavar="N",
         kind=_kinds.integer,
     )
-    window: int | None = _options.window("splits")
-    shift: int = _options.shift("splits")
     seed: int = _of_splits("seed of the splits", kind=_kinds.count, default=0)
-    dask: str | None = _options.dask("run every method on every split")
 
     def check(self) -> None:
         """Refuse methods without the relation that they need."""
-        if "mtl" in self.methods and self.given_relation() is None:
+        if "mtl" in self.methods and self.relation() is None:
             raise UsageError(
-                "mtl needs to know how the organisms are related; give --tree or another source"
+                "mtl needs to know how the organisms are related; give --tree or --similarity"
             )
-        self.learnt_relation()
-
-    def given_relation(self) -> KernelRequest | None:
-        """Return the similarity of mtl, or None; scales may be for mkl alone."""
-        return self._with_scales(self.similarity, self._is_smooth or self._learnt not in SCALED)
-
-    def learnt_relation(self) -> KernelRequest | None:
-        """Return the kernels of mkl, and of a tree also without it; None if there are none."""
-        relation = self.given_relation()
-        if not (relation is not None and relation.has_tree) and "mkl" not in self.methods:
-            return None
-        return self._with_scales(self._learnt, self._learnt in SCALED or not self._is_smooth)
-
-    def _with_scales(self, what: str | None, are_own: bool) -> KernelRequest | None:
-        is_changed = self.scales is not None and not are_own
-        return (self.changed(scales=None) if is_changed else self).relation(what)
-
-    @property
-    def _is_smooth(self) -> bool:
-        """Whether the similarity of mtl takes scales."""
-        by_default = self.similarity is None and bool(self.alignment or self.distances)
-        return by_default or self.similarity in SCALED
-
-    @property
-    def _learnt(self) -> str:
-        return self.mkl or ("smooth" if self.scales else "hierarchical")
+        if "mkl" in self.methods and self.tree is None:
+            raise UsageError("mkl learns the weights of clades; give --tree, or other --methods")
 
     def run(self) -> dict[str, Any]:
         """Train and test every method on every split.
@@ -143,7 +87,7 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
         dict
             The results, as ``json`` has them, see :func:`seqmtl.compare.results.make_document`.
         """
-        check_outputs(self.json, f"{self.json}.partial", self.table, self.plot)
+        check_outputs(self.json, f"{self.json}.partial", self.plot)
         comparison = _comparison(self)
         from seqmtl.compare import FinishedRuns
         from seqmtl.compare.protocol import count_split, drawn_parts
@@ -167,7 +111,8 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
         partial.remove()
         unfinished = [f"{r.method} on split {r.split}" for r in results if not r.converged]
         if unfinished:
-            logger.warning("not converged to the tolerance %g: %s", self.tol, ", ".join(unfinished))
+            tol = comparison.settings.tol
+            logger.warning("not converged to the tolerance %g: %s", tol, ", ".join(unfinished))
         return document
 
     def _results(
@@ -176,7 +121,6 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
         """Return the results of all runs; those that are known are not repeated."""
         from seqmtl._progress import JobProgress
         from seqmtl._threads import n_threads, use_threads
-        from seqmtl.cluster import connect
         from seqmtl.compare import run_comparison
         from seqmtl.compare.results import read_results
 
@@ -194,34 +138,28 @@ class Compare(_options.WindowInput, _relations.Relations, _options.Threads):
         if done:
             logger.info("%d of %d runs are already finished", len(done), len(jobs))
         n_at_once = min(n_threads(), comparison.most_at_once())
-        with use_threads(n_at_once), connect(self.dask) as workers:
-            n_workers = max(1, min(workers.n_threads(), len(todo)))
-            logger.info(
-                "starting %d runs (%d splits, %s), %d at a time",
-                len(todo),
-                n_splits,
-                ", ".join(self.methods),
-                n_workers,
-            )
-            progress = JobProgress(todo, n_workers)
+        n_workers = max(1, min(n_at_once, len(todo)))
+        logger.info(
+            "starting %d runs (%d splits, %s), %d at a time",
+            len(todo),
+            n_splits,
+            ", ".join(self.methods),
+            n_workers,
+        )
+        progress = JobProgress(todo, n_workers)
 
-            def show(result: Result, *more: Any) -> None:
-                progress(f"split {result.split}", result.method, *more)
+        def show(result: Result, seconds: float) -> None:
+            progress(f"split {result.split}", result.method, seconds)
 
-            return run_comparison(
-                comparison, jobs, partial, workers=workers, known=known, on_result=show
-            )
+        with use_threads(n_at_once):
+            return run_comparison(comparison, jobs, partial, known=known, on_result=show)
 
     def _write(self, document: dict[str, Any]) -> None:
-        """Write the document, the table and the figure, each atomically."""
+        """Write the document and the figure, each atomically."""
         from seqmtl._style import save_figure
-        from seqmtl.compare.results import draw_comparison, to_markdown, to_tsv
-        from seqmtl.files.atomic import write_lines
+        from seqmtl.compare.results import draw_comparison
 
         write_json(self.json, document)
-        if self.table:
-            text = (to_tsv if self.table.endswith(".tsv") else to_markdown)(document)
-            write_lines(self.table, [text])
         if self.plot:
             save_figure(draw_comparison(document), self.plot)
 
@@ -232,15 +170,16 @@ def _comparison(request: Compare) -> Comparison:
     from seqmtl.compare.protocol import check_windows
     from seqmtl.models.site import site_in_dataset
     from seqmtl.models.training import Settings
+    from seqmtl.similarity import TaskKernel
     from seqmtl.verbs._examples import all_of_one_split, read_training_windows
 
     protocol = Protocol(request.per_organism, request.seed)
-    windows = _chosen(read_training_windows(request), request.organisms)
+    windows = read_training_windows(_options.WindowInput(data=request.data))
     if all_of_one_split(windows, request.data or "the windows"):
         windows.splits, windows.split_names = None, ()
     names = windows.task_names
-    relation, learnt = request.given_relation(), request.learnt_relation()
-    _relations.check_tree(relation or learnt, names)
+    relation = request.relation()
+    _relations.check_tree(relation, names)
     check_windows(windows, protocol)
     features = _options.feature_map(request.features)
     features.n_features(windows.length)
@@ -248,26 +187,12 @@ def _comparison(request: Compare) -> Comparison:
         windows,
         protocol,
         features,
-        Settings(tol=request.tol, seed=request.seed),
+        Settings(seed=request.seed),
         request.C,
         kernel=None if relation is None else relation.build(names),
-        kernels=None if learnt is None else learnt.build(names),
-        norm=request.norm,
-        site=site_in_dataset(request.data, windows.length, request.shift),
+        kernels=None if request.tree is None else TaskKernel.hierarchical(request.tree, names),
+        site=site_in_dataset(request.data, windows.length, 0),
     )
-
-
-def _chosen(windows: Windows, organisms: tuple[str, ...] | None) -> Windows:
-    """Return the windows of the given organisms (default: all)."""
-    if organisms is None:
-        return windows
-    import numpy as np
-
-    from seqmtl._names import match_names
-
-    places = match_names(organisms, windows.task_names, "the data")
-    windows = windows[np.isin(windows.task_ids, places)]
-    return windows.with_tasks(windows.tasks)
 
 
 compare = verb(Compare)

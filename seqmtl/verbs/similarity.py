@@ -12,7 +12,7 @@ from seqmtl.files.outputs import check_outputs
 from seqmtl.request import option, verb
 from seqmtl.similarity.kinds import MANUAL
 from seqmtl.verbs import _options
-from seqmtl.verbs._relations import Relations, check_tree
+from seqmtl.verbs._relations import AllRelations, check_tree
 
 if TYPE_CHECKING:
     from seqmtl.similarity import TaskKernel
@@ -24,7 +24,7 @@ _SOURCES = "--tree, --taxonomy, --alignment, --distances, --graph, --groups"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Similarity(Relations):
+class Similarity(AllRelations):
     """Make the similarity of organisms from a tree, an alignment, distances, graphs or groups.
 
     Of a model, it is the cosine of the weights that it has learnt for every two organisms.

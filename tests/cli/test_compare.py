@@ -13,14 +13,12 @@ import numpy as np
 import pytest
 
 import seqmtl as package
-from seqmtl import WeightedDegree
+from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, read_windows
 from seqmtl.cli.main import main
 from seqmtl.compare import Comparison, Protocol, Result, runs
-from seqmtl.exceptions import UsageError
 from seqmtl.files.resumable import Journal
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
-from seqmtl.verbs.compare import Compare
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --per-organism 30 --json out.json"
@@ -68,7 +66,7 @@ def folder(data, tmp_path_factory):
     """Return the folder of an uninterrupted run in one process."""
     folder = tmp_path_factory.mktemp("whole")
     with contextlib.chdir(folder):
-        more = "--splits 3 --threads 1 -q --table table.tsv --plot bars.png"
+        more = "--splits 3 --threads 1 -q --plot bars.png"
         assert main(shlex.split(f"compare {data} {OPTIONS} {more}")) == 0
     return folder
 
@@ -78,7 +76,7 @@ def whole(folder):
     return json.loads((folder / "out.json").read_text())
 
 
-def test_all_methods_table_and_figure(folder, whole):
+def test_all_methods_and_figure(folder, whole):
     assert list(whole["methods"]) == ["individual", "union", "mtl", "mkl", "default"]
     for method in whole["methods"].values():
         assert list(method["tasks"]) == ["ape", "man", "fly"]
@@ -89,16 +87,14 @@ def test_all_methods_table_and_figure(folder, whole):
     assert whole["drawn"] == ["train"]
     sizes = [whole["sizes"]["fly"][part]["n"] for part in ("train", "test")]
     assert sizes == [30, 50]
-    assert (folder / "table.tsv").read_text().startswith("organism\tmethod")
     assert (folder / "bars.png").read_bytes().startswith(b"\x89PNG")
     assert not (folder / "out.json.partial").exists()
 
 
 def test_given_splits_are_run_once_with_intervals(seqmtl, data, tmp_path):
-    out, table = tmp_path / "o.json", tmp_path / "t.tsv"
+    out = tmp_path / "o.json"
     told = seqmtl(
-        f"compare {data} --methods individual -C 1 --features wd:2 --splits 4 --json {out} "
-        f"--table {table}"
+        f"compare {data} --methods individual -C 1 --features wd:2 --splits 4 --json {out}"
     )
     assert "all splits would be the same run: running one" in told.err
     assert "One split, with 95 % bootstrap intervals" in told.out
@@ -108,10 +104,6 @@ def test_given_splits_are_run_once_with_intervals(seqmtl, data, tmp_path):
     task = found["methods"]["individual"]["tasks"]["fly"]
     low, high = task["auprc_windows_interval"][0]
     assert low < task["auprc_windows"][0] < high
-    rows = [line.split("\t") for line in table.read_text().splitlines()]
-    assert rows[0][-3:] == ["auprc_windows_mean", "auprc_windows_sd", "auprc_windows_95"]
-    assert rows[3][:3] == ["fly", "individual", "1"]
-    assert rows[3][-2:] == ["NA", f"{low:.6f}-{high:.6f}"]
 
 
 def test_more_splits_and_methods_add_to_those_there_are_and_none_is_lost(compare, whole):
@@ -147,9 +139,7 @@ def test_errors_come_before_training(compare, seqmtl, data, monkeypatch):
         (2, "--per-organism 5000", "--per-organism must be at most .* got 5000"),
         (1, "--plot /nowhere/x.png", "no folder /nowhere"),
         (1, "--json /nowhere/x.json", "no folder /nowhere"),
-        (2, "--table x.csv", r"must end in \.tsv or \.md, got 'x\.csv'"),
         (2, "--plot x.gif", r"must end in \.png, \.svg or \.pdf"),
-        (2, "--norm 0.5", "must be a number from 1"),
         (2, "--methods mlt", "must be some of individual, .*, default, unseen, got 'mlt'"),
         (2, "-C 1,0", "must be .*above 0, got '?0"),
         (2, "--features wd:99", "wd:99"),
@@ -157,45 +147,40 @@ def test_errors_come_before_training(compare, seqmtl, data, monkeypatch):
         error = compare(more, code).err
         assert re.search(message, error.replace("\n", " ")), error
         assert list(Path().iterdir()) == []
-    for method, message in (("mtl", "how the organisms are related"), ("mkl", "give tree")):
-        assert message in seqmtl(f"compare {data} --methods {method} --json o", code=2).err
+    for options, message in (
+        ("--methods mtl", "mtl needs to know how the organisms are related; give --tree or --sim"),
+        ("--methods mkl", "mkl learns the weights of clades; give --tree, or other --methods"),
+        ("--methods mtl --similarity graph", "then --similarity K.tsv"),
+        (f"--tree '{TREE}' --similarity K.tsv", "is a table, which needs no --tree"),
+    ):
+        assert message in seqmtl(f"compare {data} {options} --json o", code=2).err
     monkeypatch.setattr("seqmtl._kinds.find_spec", lambda name: None)
     told = compare("--plot x.png", code=2).err
     assert "needs matplotlib; run: pip install matplotlib" in told
 
 
-def test_some_organisms_and_other_sources_from_python(data, tmp_path):
-    distances, out = tmp_path / "d.tsv", tmp_path / "o.json"
-    distances.write_text("ape\tman\t0.2\nape\tfly\t2\nman\tfly\t2\n")
-    document = package.compare(
-        data,
-        distances=distances,
-        mkl="smooth",
-        organisms=["man", "fly"],
-        splits=1,
-        features="wd:2",
-        C=1,
-        methods="mtl,mkl",
-        json=out,
-    )
+def test_a_table_of_similarity_from_python(data, tmp_path):
+    table, out = tmp_path / "K.tsv", tmp_path / "o.json"
+    kernel = TaskKernel.smooth([[0, 2, 2], [2, 0, 0.2], [2, 0.2, 0]], [1], ("fly", "man", "ape"))
+    table.write_text(kernel.to_tsv())
+    options = {"splits": 1, "features": "wd:2", "C": 1, "methods": "mtl", "json": out}
+    document = package.compare(data, similarity=table, **options)
     assert document == json.loads(out.read_text())
-    assert set(document["methods"]["mkl"]["tasks"]) == {"man", "fly"}
-
-
-def test_scales_are_those_of_the_kinds_that_take_them():
-    at = {"distances": "d.tsv"}
-    for options, similarity, learnt in (
-        (at, ("smooth", None), ("hierarchical", None)),
-        (at | {"scales": [1, 2]}, ("smooth", (1.0, 2.0)), ("smooth", (1.0, 2.0))),
-        (at | {"scales": [1], "mkl": "hierarchical"}, ("smooth", (1.0,)), ("hierarchical", None)),
-        (at | {"scales": [1], "similarity": "tree"}, ("tree", None), ("smooth", (1.0,))),
-        ({"tree": "t", "scales": [1]}, ("tree", None), ("smooth", (1.0,))),
-    ):
-        request = Compare(json="o.json", **options)
-        found = request.given_relation(), request.learnt_relation()
-        assert [(own.kind, own.scales) for own in found] == [similarity, learnt], options
-    with pytest.raises(UsageError, match="scales must be given with smooth only, got tree"):
-        Compare(json="o.json", distances="d", scales=[1], similarity="tree", mkl="hierarchical")
+    assert document["settings"]["similarity"] == str(table)
+    windows = read_windows(data)
+    of_python = Comparison(
+        windows,
+        Protocol(),
+        PositionalKmers("wd:2"),
+        Settings(),
+        (1.0,),
+        kernel=kernel.restrict(windows.task_names),
+    )
+    result = of_python.run(0, "mtl")
+    found = document["methods"]["mtl"]["tasks"]
+    assert {name: task["auroc"] for name, task in found.items()} == {
+        name: [task["auroc"]] for name, task in result.tasks.items()
+    }
 
 
 def test_a_stop_before_the_tolerance_is_told(compare, monkeypatch):

@@ -45,21 +45,6 @@ def both(tmp_path, scheduler, seqmtl, monkeypatch):
     return run
 
 
-def test_compare(tmp_path, both):
-    rng, rows = np.random.default_rng(0), ["organism\tlabel\tsequence"]
-    for n in range(360):
-        bases, label = rng.choice(list("ACGT"), size=16), 1 if n % 3 == 0 else -1
-        bases[8:10] = list("AG") if label > 0 or n % 5 == 0 else bases[8:10]
-        rows.append(f"{('ape', 'man', 'fly')[n // 3 % 3]}\t{label}\t{''.join(bases)}")
-    (tmp_path / "windows.tsv").write_text("\n".join(rows) + "\n")
-    (here, _), (there, _) = both(
-        f"compare windows.tsv --tree '{TREE}' --methods individual,mtl --splits 2 -C 1 "
-        "--json {0}/out.json --table {0}/out.tsv"
-    )
-    assert json.loads(there["out.json"]) == json.loads(here["out.json"])
-    assert there["out.tsv"] == here["out.tsv"]
-
-
 def test_dataset(folder, both, monkeypatch):
     monkeypatch.chdir(folder)
     (here, told), (there, told_there) = both("dataset dataset.toml -o {}/made")

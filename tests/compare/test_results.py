@@ -13,7 +13,6 @@ from seqmtl.compare.results import (
     read_results,
     summarize,
     to_markdown,
-    to_tsv,
 )
 from seqmtl.evaluation.cells import Cell, best_of, mean_cell
 from seqmtl.exceptions import SeqmtlError
@@ -111,9 +110,6 @@ def test_one_split_has_no_spread_and_what_is_drawn_is_told():
     assert "±" not in text
     assert "0.6000 (0.5000-0.6000)" in text
     assert "One split, with 95 % bootstrap intervals" in text
-    assert to_tsv(single).splitlines()[1] == (
-        "a|b\tunion\t1\t0.600000\tNA\t0.500000-0.600000\t0.300000\tNA\t0.000000-0.600000"
-    )
     for drawn, told in (
         (("train", "test"), "standard deviation over 2 splits;"),
         (("train",), "over 2 splits, which differ in their training windows; the test windows are"),
@@ -133,26 +129,6 @@ def test_results_of_another_version_are_refused_and_not_replaced(document, tmp_p
     path.write_text('{"format": "seqmtl comparison, unfinished"}\n{"split": 0}\n')
     with pytest.raises(SeqmtlError, match=r"old\.json is damaged \(a line of an earlier seqmtl"):
         FinishedRuns(str(path), "digest").load()
-
-
-def test_tsv_has_a_row_per_organism_and_method(document):
-    rows = [line.split("\t") for line in to_tsv(document).splitlines()]
-    names = "auroc_mean auroc_sd auroc_95 auprc_windows_mean auprc_windows_sd auprc_windows_95"
-    assert rows[0] == f"organism method splits {names}".split()
-    assert rows[1] == [
-        "a|b",
-        "union",
-        "2",
-        "0.700000",
-        "0.141421",
-        "NA",
-        "0.350000",
-        "0.070711",
-        "NA",
-    ]
-    assert [row[:2] for row in rows[1:]] == [
-        [name, method] for name in ("a|b", "fly", "mean") for method in ("union", "mtl")
-    ]
 
 
 def test_the_figure_shows_every_mean(document):

@@ -77,7 +77,7 @@ def test_results_do_not_depend_on_threads_or_on_stopping(
 ):
     partial = FinishedRuns(str(tmp_path / "p"), comparison.fingerprint())
 
-    def stop(result, seconds, worker):
+    def stop(result, seconds):
         assert seconds > 0
         raise KeyboardInterrupt
 
@@ -123,7 +123,6 @@ def test_the_fingerprint_tells_data_and_settings_apart(comparison):
         {"C": (1.0,)},
         {"kernel": TaskKernel.union(names)},
         {"kernels": TaskKernel.union(names)},
-        {"norm": 3.0},
         {"site": Site(3, 2, "AG")},
     ]
     digests = {replace(comparison, **changes).fingerprint() for changes in ({}, *others)}

@@ -29,7 +29,13 @@ from unittest import mock
 import seqmtl
 from seqmtl.cli.main import build_parser, parsers_of
 from seqmtl.cli.main import main as seqmtl_main
+from seqmtl.compare import Comparison, FinishedRuns, Protocol, run_comparison
+from seqmtl.compare.protocol import count_split, drawn_parts
+from seqmtl.compare.results import make_document, to_markdown
+from seqmtl.features.positional_kmers import PositionalKmers
+from seqmtl.models.training import Settings
 from seqmtl.scan.writers import SUFFIXES
+from seqmtl.similarity import TaskKernel
 
 FOLDER = Path(__file__).resolve().parent
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
@@ -324,15 +330,24 @@ def similarity() -> Outputs:
 
 def compare() -> Outputs:
     """Compare three methods."""
-    printed = run(
-        "compare sim/windows.tsv.gz -q --tree tree.nwk --window 41 --features wd:2 --methods "
-        "individual,union,mtl --splits 2 --per-organism 60 -C 0.1,1 --tol 1e-8 --threads 1 "
-        "--json comparison.json --table comparison.tsv"
+    windows = seqmtl.read_windows("sim/windows.tsv.gz", window=41)
+    comparison = Comparison(
+        windows,
+        Protocol(per_organism=60),
+        PositionalKmers("wd:2"),
+        Settings(tol=1e-8),
+        C=(0.1, 1.0),
+        kernel=TaskKernel.from_newick("tree.nwk", windows.task_names),
     )
+    digest = comparison.fingerprint()
+    jobs = [(split, method) for split in (0, 1) for method in ("individual", "union", "mtl")]
+    results = run_comparison(comparison, jobs, FinishedRuns("comparison.partial", digest))
+    sizes = count_split(windows, comparison.draw(0))
+    drawn = drawn_parts(windows, comparison.protocol)
+    document = make_document(results, {"command": "compare"}, sizes, digest, drawn)
     return {
-        "compare/comparison.json": read_json("comparison.json"),
-        "compare/comparison.tsv": read("comparison.tsv"),
-        "compare/printed.txt": printed,
+        "compare/comparison.json": as_json(document),
+        "compare/printed.txt": to_markdown(document),
     }
 
 

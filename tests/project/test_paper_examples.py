@@ -196,8 +196,9 @@ def test_learning_curves_of_a_tiny_dataset(paper_script, tmp_path, capsys):
         rows = list(csv.DictReader(stream, delimiter="\t"))
     assert {row["organism"] for row in rows} == {*names, "mean"}
     assert {row["method"] for row in rows} == set(script.METHODS)
-    document = json.loads((out / "20.smooth.json").read_text())
-    values = document["methods"]["mkl"]["tasks"]["rabbit"]["auroc"]
+    lines = (out / "20.smooth.runs").read_text().splitlines()[1:]
+    finished = [json.loads(line[line.index("{") :]) for line in lines]
+    values = [run["tasks"]["rabbit"]["auroc"] for run in finished]
     found = [
         r for r in rows if (r["windows"], r["organism"], r["method"]) == ("20", "rabbit", "MKL")
     ]
