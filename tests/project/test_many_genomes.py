@@ -1,7 +1,9 @@
 """The how-to on many genomes: its scripts write what a loop over the command writes."""
 
+import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,24 +32,40 @@ def genomes(tmp_path_factory):
     return folder
 
 
-def _script(engine):
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    (block,) = (block for block in blocks if f"from {engine} import" in block)
+def _block(language, word):
+    """Return the one block of code of the page that has a word."""
+    blocks = re.findall(
+        rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
+    (block,) = (block for block in blocks if word in block)
     return block
+
+
+def _check(genomes, scans):
+    names = [f"organism{i}.bed" for i in range(N_GENOMES)]
+    assert sorted(path.name for path in scans.iterdir()) == sorted(names)
+    for name in names:
+        assert (scans / name).read_bytes() == (genomes / "expected" / name).read_bytes()
+    shutil.rmtree(scans)
 
 
 @pytest.mark.parametrize("engine", ["joblib", "dask.distributed"])
 def test_engines_write_what_the_command_writes(engine, genomes):
     pytest.importorskip(engine.partition(".")[0])
     script = genomes / "script.py"
-    script.write_text(_script(engine))
+    script.write_text(_block("python", f"from {engine} import"))
     subprocess.run([sys.executable, script], cwd=genomes, check=True)
-    scans = genomes / "scans"
-    names = [f"organism{i}.bed" for i in range(N_GENOMES)]
-    assert sorted(path.name for path in scans.iterdir()) == sorted(names)
-    for name in names:
-        assert (scans / name).read_bytes() == (genomes / "expected" / name).read_bytes()
-        (scans / name).unlink()
+    _check(genomes, genomes / "scans")
+
+
+def test_snakemake_writes_what_the_command_writes(genomes):
+    pytest.importorskip("snakemake")
+    script = _block("text", "snakemake").replace("examples/", f"{PAGE.parents[2]}/examples/")
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(
+        ["bash", "-ec", script], cwd=genomes, check=True, env={**os.environ, "PATH": programs}
+    )
+    _check(genomes, genomes / "results" / "genomes")
 
 
 def test_commands_can_be_sent_to_other_processes():
