@@ -213,7 +213,7 @@ def _option_of(of: Any) -> Option:
 
 
 def name_of(request: type[Request]) -> str:
-    """Return the name of the command: ``train-table`` for TrainTable."""
+    """Return the name of the command: ``scan`` for Scan."""
     letters = (f"-{letter.lower()}" if letter.isupper() else letter for letter in request.__name__)
     return "".join(letters).removeprefix("-")
 

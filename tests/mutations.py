@@ -201,7 +201,7 @@ def _change_array(name, change):
 
 
 def use(path, X, tasks):
-    """Load a model, and do with it what `predict`, `info` and `report` do.
+    """Load a model, and do with it what `predict`, `info` and `report` do, or notebooks.
 
     Returns
     -------

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from seqmtl import MultiTaskKernelSVC, MultiTaskSVC, TaskKernel, WeightedDegree, Windows, load_model
-from seqmtl.evaluation import evaluate, evaluate_targets
+from seqmtl.evaluation import evaluate
 
 NAMES = ("bee & wasp", "a<b>", "cat")
 
@@ -60,9 +60,6 @@ def test_evaluations(monkeypatch):
     cells = ["".join(cell.itertext()) for cell in tree.iter("td")]
     assert cells[1].startswith("1.0000 (1.0000-1.0000)")
     assert json.loads(json.dumps(found)) == found == dict(found)
-    numbers = evaluate_targets([1.0, 2.0], [1.5, 2.0], ["x", "x"])
-    assert repr(numbers) == "Evaluation of 1 task: mean r2 0.5000, absolute_error 0.2500"
-    assert "r2 by task" in _shown(numbers)[1]
     alone = evaluate([1, 1], [1.0, 2.0], ["a", "a"])  # one class: nothing to draw
     assert "NA" in _shown(alone)[1]
     assert "<img" not in _shown(alone)[1]

@@ -17,11 +17,6 @@ from seqmtl.request import Option, Request, name_of, options_of
 NOT_CONVERGED = 3
 
 
-def converged(model: Any) -> bool:
-    """Tell whether the training of a model has reached its tolerance."""
-    return bool(model.training["converged"])
-
-
 @dataclass(frozen=True)
 class Command:
     """A command.
@@ -117,7 +112,7 @@ def add_option(parser: Any, option: Option) -> None:
     flags.sort(key=lambda flag: (flag.startswith("--"), flag != long))
     settings |= {"dest": option.name, "required": option.is_required}
     if option.kind.__name__ == "flag":
-        action: Any = "store_true" if option.default is False else argparse.BooleanOptionalAction
+        action = "store_true"
     else:
         action = "append" if option.is_repeated else "store"
         metavar = "N" if option.kind is positive_int else None

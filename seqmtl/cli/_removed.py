@@ -9,6 +9,10 @@ from __future__ import annotations
 #: Commands that were removed: what to use instead.
 COMMANDS: dict[str, str] = {
     "completion": "nothing replaces it; shells complete file names as before",
+    "train-table": (
+        "use the estimators of seqmtl.tables in Python, such as ParetoMKLClassifier "
+        "(docs/howto/kernels.md)"
+    ),
 }
 
 #: Sources of a similarity, of which ``seqmtl similarity`` makes a table.

@@ -37,10 +37,8 @@ def _show(_: Evaluate, metrics: dict[str, Any]) -> str:
     from seqmtl.evaluation.tables import stacked
 
     if "signals" not in metrics:
-        is_of_tables = {"auprc", "accuracy", "r2"}.intersection(metrics.get("mean", ()))
-        column = "task" if is_of_tables else "organism"
-        tables = [metrics_table(metrics, column)]
-        details = [reliability_table(metrics.get("tasks", {}))]
+        tables = [metrics_table(metrics)]
+        details = [reliability_table(metrics["tasks"])]
     else:
         methods = [
             (found, {"signal": signal, "method": method})
@@ -53,6 +51,4 @@ def _show(_: Evaluate, metrics: dict[str, Any]) -> str:
     return stacked(tables) + below
 
 
-COMMAND = Command(
-    Evaluate, "AUROC and AUPRC per organism or task, with confidence intervals", _TEXT, _show
-)
+COMMAND = Command(Evaluate, "AUROC and AUPRC per organism, with confidence intervals", _TEXT, _show)

@@ -39,7 +39,7 @@ class Info(Request):
         """
         from seqmtl.models.saved import load_model
 
-        model = load_model(self.model)
+        model = load_model(self.model, only=("weights", "pairs"))
         size = os.path.getsize(model_path(self.model)) / 2**20
         text = "\n".join([*model.text(f"{self.model} ({size:.1f} MiB)"), ""])
         return {"schema_version": 1, "path": self.model, **model.describe(), "text": text}

@@ -43,7 +43,7 @@ GROUPS = {
     "a genome, with models that are shipped": "annotate scan",
     "models of your own, from annotated genomes": "dataset train calibrate evaluate pair adapt",
     "with any model": "predict variants explain info report",
-    "organisms, methods and tables": "similarity compare train_table",
+    "organisms and methods": "similarity compare",
     "to begin with": "demo simulate",
 }
 

@@ -1,4 +1,4 @@
-"""``seqmtl predict``: score windows or examples."""
+"""``seqmtl predict``: score windows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ _TEXT = """\
   seqmtl predict splice.seqmtl candidates.fa --organism c_elegans > scores.tsv
   seqmtl predict splice.seqmtl --genome worm=worm.fa --sites worm=sites.bed -o scores.tsv
   seqmtl predict starter:acceptor candidates.fa --like "Apis mellifera"
-  seqmtl predict m.seqmtl expression.csv -o scores.tsv     # a model of train-table
 
 The last column tells whether a window has the letters of the model's sites, such as AG (yes or no).
-The score of a window that has lost them means little.
-
-A model of train-table finds its columns by name and ignores others. It writes name, task, score and
-class, or, for more than two classes, their votes."""
+The score of a window that has lost them means little."""
 
 
 def _show(request: Predict, columns: dict[str, Any]) -> str:

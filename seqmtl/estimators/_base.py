@@ -39,20 +39,9 @@ _MATRIX: dict[str, Any] = {
     "dtype": np.float64,
 }
 
-#: Fitted attributes that are results of training, with their names in summaries.
-_REPORTED = {
-    "objective_": "objective",
-    "dual_gap_": "gap",
-    "gap_": "gap",
-    "n_iter_": "n_iter",
-    "weights_": "weights",
-    "task_weights_": "weights",
-    "losses_": "losses",
-}
-
 
 class ExampleReader(BaseEstimator):
-    """Base class of all estimators: validation of examples and tasks, and a training report.
+    """Base class of all estimators: validation of examples and tasks.
 
     Subclasses are dataclasses, whose fields are the parameters.
     """
@@ -89,12 +78,6 @@ class ExampleReader(BaseEstimator):
         weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         used = np.flatnonzero(weight)
         return Examples(X[used], y[used], ids[used], names, weight[used])
-
-    def results(self) -> dict[str, Any]:
-        """Return the results of training as JSON values, omitting undefined numbers."""
-        found = {name: np.asarray(v) for name, v in vars(self).items() if name in _REPORTED}
-        values = {_REPORTED[name]: found[name] for name in _REPORTED if name in found}
-        return {name: v.tolist() for name, v in values.items() if v.ndim or np.isfinite(v)}
 
     def _seed(self) -> int:
         """Return the seed that follows from `random_state`."""

@@ -5,7 +5,6 @@ from seqmtl.evaluation.curves import draw_curves, draw_reliability
 from seqmtl.evaluation.expected import add_expected, calibration_error, expected_sites
 from seqmtl.evaluation.metrics import evaluate
 from seqmtl.evaluation.tables import metrics_table, reliability_table, thresholds_table
-from seqmtl.evaluation.targets import evaluate_targets
 
 __all__ = [
     "add_expected",
@@ -13,7 +12,6 @@ __all__ = [
     "draw_curves",
     "draw_reliability",
     "evaluate",
-    "evaluate_targets",
     "expected_sites",
     "metrics_table",
     "reliability_table",

@@ -61,32 +61,24 @@ def stacked(tables: Sequence[str]) -> str:
     return "".join([tables[0], *(table.partition("\n")[2] for table in tables[1:])])
 
 
-def metrics_table(metrics: Mapping[str, Any], column: str = "organism", **labels: str) -> str:
-    """Format metrics, with those of genomes, of probabilities and of classes if there are any.
+def metrics_table(metrics: Mapping[str, Any], **labels: str) -> str:
+    """Format metrics, with those of genomes and of probabilities if there are any.
 
     Parameters
     ----------
     metrics : mapping
-        Result of :func:`~seqmtl.evaluation.evaluate`, or of the same method of a model.
-    column : str
-        Heading of the names.
+        Result of :func:`~seqmtl.evaluation.evaluate`.
     **labels : str
         Further columns before the others: headings, and the text of every row.
     """
     before = [Column(label, label) for label in labels]
-    if "classes" in metrics:
-        rows = _named({**metrics["classes"], "all": metrics})
-        columns = [Column("class", "name"), Column("n", "n"), Column("accuracy", "accuracy", ".4f")]
-    else:
-        rows = _named({**metrics["tasks"], "mean": metrics["mean"]})
-        columns = [Column(column, "name"), *_metric_columns(metrics["mean"], rows[0])]
+    rows = _named({**metrics["tasks"], "mean": metrics["mean"]})
+    columns = [Column("organism", "name"), *_metric_columns(metrics["mean"], rows[0])]
     return tab_separated([*before, *columns], [{**labels, **row} for row in rows])
 
 
 def _metric_columns(mean: Mapping[str, Any], task: Mapping[str, Any]) -> list[Column]:
     """Return the columns of metrics that the mean or a task has."""
-    if "r2" in mean:
-        return [Column("n", "n"), *(Column(key, key, ".4f") for key in ("r2", "absolute_error"))]
     auprc = next(key for key in AUPRC_TITLES if key in mean)
     columns = [Column("n", "n"), Column("positive", "n_positive")]
     for metric in ("auroc", auprc):
@@ -106,26 +98,22 @@ def _metric_columns(mean: Mapping[str, Any], task: Mapping[str, Any]) -> list[Co
             Column("error_0.1", "error_likely", ".4f"),
             Column("holds", ("reliability", 0, "holds")),
         ]
-    if "accuracy" in mean:
-        columns.append(Column("accuracy", "accuracy", ".4f"))
     return columns
 
 
-def reliability_table(
-    tasks: Mapping[str, Mapping[str, Any]], column: str = "organism", **labels: str
-) -> str:
+def reliability_table(tasks: Mapping[str, Mapping[str, Any]], **labels: str) -> str:
     """Format the rows of :func:`~seqmtl.evaluation.expected_sites`.
 
     Parameters
     ----------
     tasks : mapping of str to mapping
         Entries by task; those without "reliability" have no rows.
-    column, **labels
+    **labels
         See :func:`metrics_table`.
     """
     columns = [Column(label, label) for label in labels]
     columns += [
-        Column(column, "name"),
+        Column("organism", "name"),
         Column("probability", "probability"),
         Column("candidates", "n", ".0f"),
         Column("expected", "expected", ".1f"),

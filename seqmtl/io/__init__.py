@@ -4,7 +4,6 @@ from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import Dataset, is_dataset, read_dataset
 from seqmtl.io.fasta import guess_format, read_fasta, read_fasta_windows
 from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, open_pieces
-from seqmtl.io.numeric_tables import NumericTable, read_numeric_table
 from seqmtl.io.sites import read_sites
 from seqmtl.io.tables import is_table_of_windows, read_windows
 from seqmtl.io.transcripts import Annotation, Transcript
@@ -13,7 +12,6 @@ __all__ = [
     "Annotation",
     "ContigPiece",
     "Dataset",
-    "NumericTable",
     "Transcript",
     "guess_format",
     "is_dataset",
@@ -25,7 +23,6 @@ __all__ = [
     "read_dataset",
     "read_fasta",
     "read_fasta_windows",
-    "read_numeric_table",
     "read_sites",
     "read_windows",
 ]

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PAD_BYTES, Lines, readable
-from seqmtl.io.numeric_tables import check_distinct, is_number
 
 _TAB, _LINE_FEED, _HASH = 9, 10, 35
 LONGEST_NAME = PAD_BYTES - 1
@@ -127,8 +126,7 @@ class Fields:
         try:
             return texts.astype(np.float64)
         except ValueError:
-            cells = map(readable, texts.tolist())
-            return np.array([float(cell) if is_number(cell) else np.nan for cell in cells])
+            return np.array([_number(readable(text)) for text in texts.tolist()])
 
     def signs(self, column: int) -> NDArray[np.bool_]:
         """Parse a column of strands: True for ``-``, shape (n_rows,).
@@ -221,6 +219,14 @@ def cut(text: NDArray[np.uint8], begins: NDArray[np.int64], width: int) -> NDArr
     return np.lib.stride_tricks.sliding_window_view(text, width)[begins]
 
 
+def _number(cell: str) -> float:
+    """Return a cell as a number, NaN if it is none; 1_000 is one in Python only."""
+    try:
+        return np.nan if "_" in cell else float(cell)
+    except ValueError:
+        return np.nan
+
+
 def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -> dict[str, int]:
     """Return the index of every column named in a header.
 
@@ -253,7 +259,13 @@ def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -
                 path=source,
                 line=line,
             )
-    check_distinct(names, source, line)
+    repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if repeated is not None:
+        raise InputFormatError(
+            f"the header must name a column once, got {repeated!r} again; rename one",
+            path=source,
+            line=line,
+        )
     return {name: i for i, name in enumerate(names)}
 
 

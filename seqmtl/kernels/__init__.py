@@ -2,7 +2,7 @@
 
 from seqmtl.kernels._base import BaseKernel, check_psd, check_symmetric
 from seqmtl.kernels.definitions import kernel_from_dict, make_kernel, short_name
-from seqmtl.kernels.derived import KernelRows, Normalized, Standardized
+from seqmtl.kernels.derived import KernelRows, Normalized
 from seqmtl.kernels.numeric import RBF, Function, Linear, Polynomial, Precomputed
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
@@ -24,7 +24,6 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "SpectrumKernel",
-    "Standardized",
     "StringKernel",
     "WeightedDegreeKernel",
     "check_psd",

@@ -33,14 +33,11 @@ class BaseKernel(ABC):
         depends on the data.
     inputs : {"numbers", "sequences"}
         What the kernel compares.
-    is_standardized : bool
-        Whether numbers are scaled to mean 0 and variance 1 first.
     """
 
     kind: ClassVar[str]
     is_psd: ClassVar[bool] = True
     inputs: ClassVar[str] = "numbers"
-    is_standardized: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Register a kind of kernels, so that model files may name it."""

@@ -9,7 +9,7 @@ from typing import Any
 from seqmtl._checks import check_choice
 from seqmtl.kernels._base import KINDS, BaseKernel
 from seqmtl.kernels._sequences import ALPHABETS
-from seqmtl.kernels.derived import Normalized, Standardized
+from seqmtl.kernels.derived import Normalized
 from seqmtl.kernels.numeric import RBF, SCALE, Function, Linear, Polynomial
 from seqmtl.kernels.strings import (
     GappedKmerKernel,
@@ -106,15 +106,13 @@ def make_kernel(spec: BaseKernel | str | Callable[[Any, Any], Any]) -> BaseKerne
 def short_name(kernel: BaseKernel) -> str:
     """Format a kernel as users write it for :func:`make_kernel`, with six digits.
 
-    What the name does not express follows in words, except that numbers are standardized.
+    What the name does not express follows in words.
 
     Examples
     --------
     >>> short_name(SpectrumKernel(4)), short_name(Polynomial(2, 0.5, 0.0))
     ('spectrum:4', 'poly:2, gamma 0.5, coef0 0')
     """
-    if isinstance(kernel, Standardized):
-        return short_name(kernel.kernel)
     if isinstance(kernel, Normalized):
         return f"{short_name(kernel.kernel)}, normalized"
     values = kernel.to_dict() if type(kernel) in _SHORT else {}

@@ -35,11 +35,11 @@ FORMAT = "seqmtl model"
 #: Versions of the format: 5, 6 with weights in groups, 7 with calibrated consensus words, 8 with
 #: weights of 16 bits, 9 with edges of genes in a paired model.
 FORMAT_VERSIONS = (5, 6, 7, 8, 9)
-#: Structures of models, with commands that take them.
+#: Structures of models, with what takes them.
 _TAKEN_BY = {
-    "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info",
-    "kernels": "predict, evaluate, calibrate and info",
-    "pairs": "evaluate, scan, variants, explain and info",
+    "weights": "predict, evaluate, calibrate, adapt, scan, variants, explain and info take it",
+    "kernels": "use it in Python (seqmtl.load_model)",
+    "pairs": "evaluate, scan, variants, explain and info take it",
 }
 
 
@@ -56,8 +56,6 @@ class Model:
         Representation of the trained function.
     inputs : {"windows", "numbers", "sequences"}
         Type of the examples.
-    length : int
-        Bases, or numbers, per example; 0 if it varies.
     shift : int
         Offset in bases of the windows from the centre of the sequences they are cut from.
     can_scan : bool
@@ -66,8 +64,6 @@ class Model:
         Learning problem.
     tasks : tuple of str
         Training tasks, T of them.
-    classes : tuple
-        Classes as JSON values, sorted. With two classes the second is positive.
     bias : ndarray of float64, shape (T,)
         Intercepts.
     calibration : ndarray of float64, shape (T, k)
@@ -78,21 +74,16 @@ class Model:
         sigmoid.
     training : dict
         Settings, counts, objectives and history, as JSON values.
-    feature_names : tuple of str
-        Names of the numbers of an example, where known.
     """
 
     structure: ClassVar[str]
-    length: int
     shift: int
     kind: str
     tasks: tuple[str, ...]
-    classes: tuple[Any, ...]
     bias: NDArray[np.float64]
     calibration: NDArray[np.float64]
     curves: dict[str, ProbabilityCurve]
     training: dict[str, Any]
-    feature_names: tuple[str, ...]
 
     @property
     def inputs(self) -> str:
@@ -122,51 +113,18 @@ class Model:
     def predict_proba(
         self, data: Any, tasks: Any = None, *, from_relatives: bool = False
     ) -> NDArray[np.float64]:
-        """Return class probabilities, shape (n, n_classes).
+        """Return the probabilities of both classes, shape (n, 2).
 
         The parameters are those of :meth:`decision_function`.
 
         Raises
         ------
         ValueError
-            If the model does not have two classes.
+            If the model is not a classifier.
         """
         self._require("classification", "probabilities")
-        if len(self.classes) > 2:
-            raise ValueError(
-                f"probabilities need a model with two classes, got {len(self.classes)}; "
-                "use the votes"
-            )
         positive = self.predictions(data, tasks, from_relatives=from_relatives)["probability"]
         return np.column_stack([1.0 - positive, positive])
-
-    def evaluate(
-        self, labels: NDArray[Any], scores: NDArray[np.float64], tasks: Any, **options: Any
-    ) -> dict[str, Any]:
-        """Compare scores with labels; see :func:`seqmtl.evaluation.evaluate`.
-
-        In regression :func:`seqmtl.evaluation.evaluate_targets`, without options.
-
-        Parameters
-        ----------
-        labels : ndarray, shape (n,)
-            Labels as returned by :meth:`signs`.
-        scores : ndarray of float64, shape (n,) or (n, n_classes)
-            Scores as returned by :meth:`decision_function`.
-        tasks : sequence of str, shape (n,)
-            Task of every example.
-        **options
-            Passed on: counts, auprc, n_bootstrap, seed.
-        """
-        from seqmtl.evaluation import evaluate, evaluate_targets
-
-        if self.kind == "regression":
-            return evaluate_targets(labels, scores, tasks)
-        return evaluate(labels, scores, tasks, **options)
-
-    def signs(self, labels: NDArray[Any]) -> NDArray[Any]:
-        """Convert labels as they occur in the data to those that :meth:`evaluate` takes."""
-        return labels
 
     def describe(self) -> dict[str, Any]:
         """Return a summary of the model as JSON values."""
@@ -460,7 +418,7 @@ def read_model_file(
         raise damaged(f"model must be one of {known}, got {found}", path)
     if only and (structure := description["model"]) not in only:
         message = f"is a model of {structure}, not of {' or '.join(only)}; {_TAKEN_BY[structure]}"
-        raise ModelFileError(f"{message} take it", path=path)
+        raise ModelFileError(message, path=path)
     return description, arrays
 
 

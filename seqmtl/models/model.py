@@ -75,9 +75,6 @@ class MultiTaskModel(Model):
     curves: dict[str, ProbabilityCurve] = field(default_factory=dict)
     word_bias: NDArray[np.float64] | None = None
 
-    classes: tuple[Any, ...] = field(init=False, default=(-1, 1))
-    feature_names: tuple[str, ...] = field(init=False, default=())
-
     structure: ClassVar[str] = "weights"
 
     @property

@@ -118,10 +118,7 @@ class PairedModel(Model):
     training: dict[str, Any] = field(default_factory=dict)
     edges: dict[str, MultiTaskModel] = field(default_factory=dict)
 
-    classes: tuple[Any, ...] = field(init=False, default=(-1, 1))
-    feature_names: tuple[str, ...] = field(init=False, default=())
     kind: str = field(init=False, default="classification")
-    length: int = field(init=False, default=0)
     shift: int = field(init=False, default=0)
 
     structure: ClassVar[str] = "pairs"

@@ -76,12 +76,6 @@ _SELECTION = record(
 _ADAPTED = record({"source": text, "relatives": mapping(_size, 1), "trust": mapping(_size, 1)})
 _LEFT_OUT = record({"nearest": text, "distance": _size, "auprc": _share}, {"own": _share})
 _WEIGHT = {"label": text, "weight": _size}
-_SHARED = {
-    "command": text,
-    "sources": items(text),
-    "seconds": _size,
-    "calibration": mapping(_CALIBRATION),
-}
 
 #: The training summary of a model, by its structure.
 _TRAINING = {
@@ -101,7 +95,10 @@ _TRAINING = {
             ),
         },
         {
-            **_SHARED,
+            "command": text,
+            "sources": items(text),
+            "seconds": _size,
+            "calibration": mapping(_CALIBRATION),
             "mkl": items(record({**_WEIGHT, "view": text, "tasks": items(word)})),
             "selection": _SELECTION,
             "adapted": mapping(_ADAPTED),
@@ -109,22 +106,14 @@ _TRAINING = {
         },
     ),
     "kernels": record(
-        {},
+        {"C": _positive},
         {
-            **_SHARED,
-            **dict.fromkeys(("C", "p", "q", "norm", "share", "epsilon"), _scalar),
-            **dict.fromkeys(("method", "regularizer", "task_kernel"), text),
-            **dict.fromkeys(("n", "n_support", "n_iter"), whole()),
-            **dict.fromkeys(("objective", "gap"), number()),
-            **dict.fromkeys(("objectives", "losses", "weights"), items(number())),
-            **dict.fromkeys(("balanced", "converged"), flag),
-            "tol": _positive,
-            "tasks": mapping(_COUNTS),
+            **dict.fromkeys(("p", "norm"), _scalar),
+            "task_kernel": text,
+            "objectives": items(number()),
             "theta": items(items(_size, 1), 1),
             "mkl": items(record(_WEIGHT), 1),
-            "classes": mapping(whole()),
-            "columns": record({"label": word, "task": word}),
-            "shift": whole(-_LONGEST, _LONGEST),
+            "calibration": mapping(_CALIBRATION),
         },
     ),
 }
@@ -166,7 +155,6 @@ _OWN: dict[str, dict[str, Rule]] = {
         "kernels": items(_kernel, 1),
         "examples": choice("windows", "numbers", "sequences"),
         "classes": items(either((bool,), flag, either((int,), _integer, _scalar)), distinct=True),
-        "feature_names": items(text),
     },
 }
 _HEADER: dict[str, Rule] = {
@@ -245,18 +233,15 @@ def _check_site(header: Mapping[str, Any]) -> None:
 def _check_kernels(header: Mapping[str, Any]) -> None:
     T, M, k = (len(header[key]) for key in ("tasks", "kernels", "classes"))
     classes, training = header["classes"], header["training"]
-    if (k == 0) != (header["kind"] == "regression") or k == 1:
-        refuse("classes", "two or more, or none in regression", classes)
+    _same("kind", [header["kind"]], ["classification"])
+    if k < 2:
+        refuse("classes", "two or more", classes)
     if len({type(name) for name in classes}) > 1 or classes != sorted(classes):
         refuse("classes", "of one type and sorted", classes)
     if k > 2 and k * (k - 1) // 2 != T:
         refuse("classes", f"two, or as many as the {T} tasks are pairs of", classes)
-    _same("training.classes", training.get("classes", map(str, classes)), map(str, classes))
-    _same("training.shift", [training.get("shift", header["shift"])], [header["shift"]])
-    if header["examples"] != "windows":
-        _same("shift", [header["shift"]], [0])
-    _same("training.tasks", training.get("tasks", header["tasks"]), header["tasks"])
-    for key in ("objectives", "losses", "weights", "theta"):
+    _same("shift", [header["shift"]], [0])
+    for key in ("objectives", "theta"):
         if len(training.get(key, header["tasks"])) != T:
             refuse(f"training.{key}", f"one entry per task ({T})", training[key])
     if any(len(row) != M for row in training.get("theta", ())):

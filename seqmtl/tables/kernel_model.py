@@ -19,15 +19,14 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import refuse
 from seqmtl._names import match_names
-from seqmtl.exceptions import SeqmtlError, UnknownTaskError, UsageError
-from seqmtl.kernels import BaseKernel, Linear, Standardized, kernel_from_dict
+from seqmtl.exceptions import UnknownTaskError
+from seqmtl.kernels import BaseKernel, kernel_from_dict, short_name
 from seqmtl.models.base import Model
 from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, part
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
-from seqmtl.tables.kernel_text import kernel_text
 from seqmtl.tables.one_vs_one import vote
 
 _CHUNK = 1 << 22  # kernel values at a time
@@ -56,9 +55,7 @@ class KernelModel(Model):
     tasks : tuple of str
         Names of the tasks.
     classes : tuple
-        Classes; none in regression. With more than two, the tasks are pairs of classes.
-    feature_names : tuple of str
-        Names of the input features, if known.
+        Classes as JSON values, sorted. With more than two, the tasks are pairs of classes.
     """
 
     kernels: tuple[BaseKernel, ...]
@@ -72,59 +69,11 @@ class KernelModel(Model):
     tasks: tuple[str, ...]
     classes: tuple[Any, ...] = (-1, 1)
     training: dict[str, Any] = field(default_factory=dict)
-    feature_names: tuple[str, ...] = ()
     kind: str = "classification"
     curves: dict[str, ProbabilityCurve] = field(default_factory=dict)
-
     shift: int = 0
-    length: int = field(init=False)
 
     structure: ClassVar[str] = "kernels"
-
-    def __post_init__(self) -> None:
-        self.length = 0 if self.inputs == "sequences" else int(self.examples.shape[1])
-
-    @classmethod
-    def of_linear(
-        cls, estimator: Any, scale: Standardized | None, classes: tuple[Any, ...]
-    ) -> KernelModel:
-        """Return a linear model whose one support vector per task is its weights.
-
-        Parameters
-        ----------
-        estimator : classifier or novelty detector
-            Fitted to numbers; scores of novelties are negative.
-        scale : Standardized, optional
-            How the numbers were scaled before.
-        classes : tuple
-            Classes of novelties and of what is known; those of a classifier are its own, and a
-            regressor has none.
-        """
-        W, bias = np.array(estimator.coef_, dtype=np.float64), estimator.intercept_.copy()
-        if scale is not None:
-            W = W / np.array(scale.scale)
-            bias -= W @ np.array(scale.center)
-        T, kind, calibration = len(W), estimator.model_.kind, estimator.model_.calibration
-        if kind == "novelty":
-            bias, calibration = bias - calibration[:, 0], np.zeros_like(calibration)
-        elif kind == "classification":
-            classes = tuple(estimator.classes_.tolist())
-        of = getattr(estimator, "kernel_weights_", ())
-        weights = [{"label": each["label"], "weight": each["weight"]} for each in of]
-        return cls(
-            kernels=(Linear(),),
-            examples=W,
-            example_ids=np.arange(T),
-            amounts=np.ones(T),
-            task_ids=np.arange(T),
-            coupling=np.eye(T)[None],
-            bias=bias,
-            calibration=calibration,
-            tasks=estimator.tasks_,
-            classes=classes,
-            training={"C": float(estimator.C)} | ({"mkl": weights} if weights else {}),
-            kind=kind,
-        )
 
     @property
     def inputs(self) -> str:
@@ -179,11 +128,11 @@ class KernelModel(Model):
         ------
         UnknownTaskError
             If the model was not trained on a task, or the tasks of the examples are unknown.
-        UsageError
+        ValueError
             If `from_relatives` is True.
         """
         if from_relatives:
-            raise UsageError(
+            raise ValueError(
                 "scores from relatives need a model of weights, but this is one of kernels"
             )
         data, tasks = split_tasks(data, tasks)
@@ -202,59 +151,35 @@ class KernelModel(Model):
         if tasks is None and len(self.classes) <= 2:
             tasks = self._carried_tasks(data)
         scores = self.decision_function(data, tasks, from_relatives=from_relatives)
-        if self.kind == "regression":
-            return {"task": np.full(len(scores), tasks, dtype=object), "score": scores}
         classes = np.array(self.classes, dtype=object)[self.choose(scores)]
         if scores.ndim == 2:
             votes = zip(self.classes, scores.T, strict=True)
             return {**{f"votes_{name}": column for name, column in votes}, "class": classes}
         column = np.full(len(scores), tasks, dtype=object)
-        found = {"task": column, "score": scores, "class": classes}
-        if self.kind == "classification":
-            found["probability"] = self.probability(scores, column.tolist())
-        return found
+        probability = self.probability(scores, column.tolist())
+        return {"task": column, "score": scores, "class": classes, "probability": probability}
 
-    def evaluate(
-        self, labels: NDArray[Any], scores: NDArray[np.float64], tasks: Any, **options: Any
-    ) -> dict[str, Any]:
-        """Compare scores with labels, including accuracy; with several classes accuracy only."""
-        if self.kind == "regression":
-            return super().evaluate(labels, scores, tasks)
-        is_right = self.choose(scores) == labels
-        if scores.ndim == 2:
-            classes = [(str(c), is_right[labels == i]) for i, c in enumerate(self.classes)]
-            return _accuracy(is_right) | {"classes": {c: _accuracy(own) for c, own in classes}}
-        metrics = super().evaluate(labels, scores, tasks, **options)
-        for name, task in metrics["tasks"].items():
-            task["accuracy"] = float(is_right[tasks == name].mean())
-        accuracies = [task["accuracy"] for task in metrics["tasks"].values()]
-        metrics["mean"]["accuracy"] = float(np.mean(accuracies))
-        return metrics
+    def predict_proba(
+        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of both classes, shape (n, 2).
 
-    def signs(self, labels: NDArray[Any]) -> NDArray[np.int64]:
-        """Convert labels to class indices, 0 or 1 with two classes.
+        The parameters are those of :meth:`decision_function`.
 
         Raises
         ------
-        SeqmtlError
-            If a label is not one of the classes.
+        ValueError
+            If there are more than two classes.
         """
-        if self.kind == "regression":
-            return labels
-        number = {name: i for i, name in enumerate(self.classes)}
-        given = labels.tolist()
-        strange = next((label for label in given if label not in number), None)
-        if strange is not None:
-            raise SeqmtlError(
-                f"labels must be classes of the model, {', '.join(map(repr, self.classes))}, "
-                f"got {strange!r}"
+        if len(self.classes) > 2:
+            raise ValueError(
+                f"probabilities need a model with two classes, got {len(self.classes)}; "
+                "use the votes"
             )
-        return np.array([number[label] for label in given], dtype=np.int64)
+        return super().predict_proba(data, tasks, from_relatives=from_relatives)
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:
-        """Predict the class, or the number in regression; parameters as `decision_function`."""
-        if self.kind == "regression":
-            return self.decision_function(X, tasks)
+        """Predict the class; parameters as `decision_function`."""
         return np.asarray(self.classes)[self.choose(self.decision_function(X, tasks), tasks)]
 
     def choose(self, scores: NDArray[np.float64], tasks: Any = None) -> NDArray[np.int64]:
@@ -272,8 +197,7 @@ class KernelModel(Model):
                 f"tasks must be None to choose between {len(self.classes)} classes: the tasks of "
                 "the model are pairs of classes"
             )
-        is_second = scores >= 0 if self.kind == "novelty" else scores > 0
-        return is_second.astype(np.int64)
+        return (scores > 0).astype(np.int64)
 
     def _carried_tasks(self, X: Any) -> Any:
         if isinstance(X, Windows) and X.task_names != ("task",):
@@ -309,14 +233,19 @@ class KernelModel(Model):
             "tasks": list(self.tasks),
             "classes": list(self.classes),
             "kernels": [kernel.to_dict() for kernel in self.kernels],
-            "feature_names": list(self.feature_names),
-            "n_support": self.training.get("n_support", len(self.amounts)),
+            "n_support": len(self.amounts),
             "training": self.training,
         }
 
     def text(self, file: str) -> list[str]:
         """Return a readable summary of the model, line by line; `file` is the name to show."""
-        return kernel_text(self, file)
+        return [
+            f"model          {file}",
+            f"classes        {', '.join(map(str, self.classes))}",
+            f"kernels        {'; '.join(map(short_name, self.kernels))}",
+            f"support        {len(self.amounts):,} vectors",
+            "tasks          " + ", ".join(self.tasks),
+        ]
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays = _pack_examples(self.inputs, self.examples) | {
@@ -329,7 +258,6 @@ class KernelModel(Model):
             "kernels": [kernel.to_dict() for kernel in self.kernels],
             "examples": self.inputs,
             "classes": list(self.classes),
-            "feature_names": list(self.feature_names),
         }
         return description, arrays
 
@@ -360,10 +288,6 @@ class KernelModel(Model):
         with part("examples"):
             for kernel in kernels:
                 kernel.check_examples(examples)
-        most = {"windows": 0, "sequences": 1}.get(inputs) or examples.shape[1]
-        names = tuple(description["feature_names"])
-        if len(names) not in (0, most):
-            refuse("feature_names", f"empty or {most} names", description["feature_names"])
         for name, n in (("task_ids", len(common["tasks"])), ("example_ids", len(examples))):
             if not _are_numbers_below(arrays[name], n):
                 raise ValueError(f"array {name} must hold numbers from 0 to {n - 1}")
@@ -371,18 +295,12 @@ class KernelModel(Model):
             kernels=kernels,
             examples=examples,
             classes=tuple(description["classes"]),
-            feature_names=names,
             example_ids=arrays["example_ids"],
             amounts=arrays["amounts"],
             task_ids=arrays["task_ids"],
             coupling=arrays["coupling"],
             **common,
         )
-
-
-def _accuracy(is_right: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the number of examples and the share that is right (None if there are none)."""
-    return {"n": int(is_right.size), "accuracy": float(is_right.mean()) if is_right.size else None}
 
 
 def _are_numbers_below(ids: NDArray[Any], limit: int) -> bool:

@@ -1,126 +1,42 @@
-"""Read what a request names: windows of a file or of genomes, and tables of examples."""
+"""Read what a request names: windows of a file or of genomes."""
 
 from __future__ import annotations
 
 import logging
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from seqmtl._names import NameIndex, check_distinct, match_names
 from seqmtl.exceptions import InputFormatError, SeqmtlError, UsageError
-from seqmtl.io import (
-    NumericTable,
-    guess_format,
-    is_table_of_windows,
-    load_genomes,
-    read_numeric_table,
-    read_sites,
-)
+from seqmtl.io import guess_format, load_genomes, read_sites
 from seqmtl.io.dataset import read_dataset, read_summary
 from seqmtl.io.tables import read_windows, read_windows_in_parts
 from seqmtl.models.base import Model
 from seqmtl.models.paired import NOT_WINDOWS
 from seqmtl.models.site import find_misplaced, site_of_model
-from seqmtl.sequences import TaskArray, Windows, add_decoys, concatenate
+from seqmtl.sequences import Windows, add_decoys, concatenate
 from seqmtl.sequences.quality import find_faults
 from seqmtl.verbs._options import WindowInput
 
 logger = logging.getLogger("seqmtl")
 
 DEFAULT_WINDOW = 141
-LABEL, TASK = "label", "task"
 
 
-class Examples(NamedTuple):
-    """Examples to train on or score.
-
-    Attributes
-    ----------
-    X : Windows, or TaskArray or ndarray of shape (n, d) float64 or (n,) str
-        Examples, with their tasks if they have any.
-    y : ndarray, shape (n,), optional
-        Labels.
-    tasks : ndarray of str, shape (n,), optional
-        Tasks.
-    names : ndarray of str, shape (n,)
-        Names.
-    feature_names : tuple of str
-        Column names; empty for windows.
-    is_split : bool
-        Whether the rows come from the requested split; False if the data have no splits.
-    """
-
-    X: Any
-    y: Any
-    tasks: NDArray[Any] | None
-    names: NDArray[Any]
-    feature_names: tuple[str, ...] = ()
-    is_split: bool = False
-
-
-def read_training_examples(source: Any, *, require_labels: bool = True) -> Examples:
-    """Read the training examples of ``train-table``.
+def read_for_model(model: Model, source: Any, *, require_labels: bool) -> Windows:
+    """Read windows of the model's length; with a single task, FASTA needs no --organism.
 
     Raises
     ------
     SeqmtlError
-        If the arguments conflict or a file is invalid.
-    """
-    if _holds_windows(source):
-        return _of_windows(read_windows_of(source, require_labels=require_labels))
-    if source.window or source.shift:
-        raise UsageError(
-            f"--window and --shift apply to DNA windows, but {source.data} is a table of examples; "
-            "leave them out"
-        )
-    columns = {"label": source.label_column or LABEL, "task": source.task_column or TASK}
-    table = read_numeric_table(
-        source.data, **columns, sequence=source.sequence, require_labels=require_labels
-    )
-    return _of_table(table, source.split, source.organism)
-
-
-def read_for_model(model: Model, source: Any, *, require_labels: bool) -> Examples:
-    """Read examples in the form the model was trained on.
-
-    Raises
-    ------
-    SeqmtlError
-        If a column is missing, a task is unknown, a file is invalid, or a dataset has another
-        signal than the model.
+        If the model does not score windows, an organism is unknown, a file is invalid, or a
+        dataset has another signal than the model.
     """
     if model.inputs == "genomes":
         raise SeqmtlError(NOT_WINDOWS)
-    if model.inputs == "windows":
-        return _of_windows(_read_windows_for(model, source, require_labels=require_labels))
-    if not source.data or source.genome:
-        raise UsageError("the model was trained on a table of examples; give such a file as DATA")
-    columns, names = model.training.get("columns", {}), model.feature_names or None
-    is_text = model.inputs == "sequences"
-    table = read_numeric_table(
-        source.data,
-        label=columns.get(LABEL, LABEL),
-        task=TASK if source.organism else columns.get(TASK, TASK),
-        sequence=(names or ("sequence",))[0] if is_text else None,
-        features=None if is_text else names,
-        require_labels=require_labels,
-    )
-    found = _of_table(table, source.split_or_all, source.organism)
-    if len(model.classes) > 2 or model.tasks == (TASK,):
-        return found._replace(tasks=None)
-    if found.tasks is None and len(model.tasks) > 1:
-        raise SeqmtlError(
-            f"{source.data} has no task column; name one of {', '.join(model.tasks)} with --task"
-        )
-    return found if found.tasks is None else found._replace(X=TaskArray(found.X, found.tasks))
-
-
-def _read_windows_for(model: Model, source: Any, *, require_labels: bool) -> Windows:
-    """Read windows of the model's length; with a single task, FASTA needs no --organism."""
+    if model.inputs == "numbers":
+        raise SeqmtlError(f"{source.model}: is a model of numbers; use it in Python")
     organism = source.organism
     is_file = source.data and source.data != "-" and not source.genome and not source.is_dataset
     if not organism and len(model.tasks) == 1 and is_file and guess_format(source.data) == "fasta":
@@ -132,37 +48,6 @@ def _read_windows_for(model: Model, source: Any, *, require_labels: bool) -> Win
             f"the windows do not name their organism; give one of {names} with --organism"
         )
     return windows
-
-
-def _holds_windows(source: Any) -> bool:
-    """Tell windows from a table of examples; without DATA, the reader of windows raises."""
-    if source.genome or not source.data:
-        return True
-    if source.label_column or source.task_column or source.sequence:
-        return False
-    return (
-        source.is_dataset
-        or guess_format(source.data) == "fasta"
-        or is_table_of_windows(source.data)
-    )
-
-
-def _of_windows(windows: Windows) -> Examples:
-    is_split = windows.splits is not None
-    return Examples(windows, windows.labels, windows.tasks, windows.names, (), is_split)
-
-
-def _of_table(table: NumericTable, split: str | None, task: str | None) -> Examples:
-    """Select the rows of a split, if the table has splits; `task` overrides the task column."""
-    if table.splits is not None and split is not None:
-        rows = np.flatnonzero(table.splits == split)
-        if not rows.size:
-            known = ", ".join(np.unique(table.splits).tolist())
-            raise UsageError(f"split must be one of {known}, got {split!r}")
-        table = table.select(rows)
-    tasks = table.tasks if task is None else np.full(len(table), task)
-    is_split = table.splits is not None
-    return Examples(table.X, table.y, tasks, table.names, table.feature_names, is_split)
 
 
 def read_windows_of(source: WindowInput, *, require_labels: bool) -> Windows:

@@ -28,13 +28,13 @@ def model_file(what: str = "model file") -> Any:
 STARTER_OR_FILE = "model file, starter:donor, starter:acceptor or starter:splice (both, paired)"
 
 
-def window_data(what: str, tables: str = "") -> Any:
-    """Return the option DATA: windows, or tables if the verb takes them."""
-    forms = (
+def window_data(what: str) -> Any:
+    """Return the option DATA."""
+    about = (
         f"{what}: dataset folder, TSV (organism, label, sequence, split) or FASTA (organism=, "
         "label=), plain or gzip; - for stdin"
     )
-    return option("; ".join(filter(None, (forms, tables))), metavar="DATA", is_positional=True)
+    return option(about, metavar="DATA", is_positional=True)
 
 
 def summary_file(what: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from seqmtl._messages import messages_from
 from seqmtl.exceptions import SeqmtlError, UsageError
@@ -51,8 +51,6 @@ def in_place(model: Any, request: Any, *, has_genome: bool = False) -> tuple[Any
             "--like with a model of seqmtl pair is for seqmtl scan and adapt, which look at the "
             "genome; add the organism with seqmtl adapt, and leave --like out"
         )
-    if not is_paired and model.structure != "weights":
-        raise SeqmtlError("--like is for models of seqmtl train; leave it out")
     if organism == "all" and "all" not in model.tasks:
         raise SeqmtlError("--like places one organism; name it with --organism, or leave that out")
     if organism is None and is_known(like, model.tasks):
@@ -183,21 +181,18 @@ def _place(path: str) -> str:
     return os.path.realpath(path.removesuffix("windows.tsv"))
 
 
-def score_labelled(model: Model, source: Any, what: str) -> HeldOut:
-    """Score every candidate of a dataset, or labelled examples, to evaluate a model.
+def score_labelled(model: MultiTaskModel, source: Any, what: str) -> HeldOut:
+    """Score every candidate of a dataset, or labelled windows, to evaluate a model.
 
-    `what` is too good if the model was trained on them, of which a warning tells. Labels have the
-    form that ``model.evaluate`` takes.
+    `what` is too good if the model was trained on them, of which a warning tells.
     """
     held, is_split = _score(model, source)
     tell_known(model, source.sources, held.names, source.split if is_split else None, what)
     return held
 
 
-def _score(model: Model, source: Any) -> tuple[HeldOut, bool]:
+def _score(model: MultiTaskModel, source: Any) -> tuple[HeldOut, bool]:
     """Return the scores, and whether they are those of the requested split."""
-    import numpy as np
-
     from seqmtl.io.dataset import is_dataset
     from seqmtl.scan.held_out import HeldOut, score_held_out
     from seqmtl.verbs._examples import read_for_model
@@ -206,18 +201,17 @@ def _score(model: Model, source: Any) -> tuple[HeldOut, bool]:
     if model.can_scan and source.data and not source.genome and is_dataset(source.data):
         split = None if source.split == "all" else source.split
         held = score_held_out(
-            cast("MultiTaskModel", model),
+            model,
             source.data,
             split=split,
             organism=source.organism,
             from_relatives=from_relatives,
         )
         return held, True
-    examples = read_for_model(model, source, require_labels=True)
-    signs, site = model.signs(examples.y), getattr(model, "site", None)
-    if site and model.can_scan:
-        site.require_in_place(examples.X, signs)
-    scores = model.decision_function(examples.X, from_relatives=from_relatives)
-    tasks = np.full(len(scores), model.tasks[0]) if examples.tasks is None else examples.tasks
-    words = site.word_of(examples.X) if site and len(site.words) > 1 else None
-    return HeldOut(signs, scores, tasks, None, words), examples.is_split
+    windows = read_for_model(model, source, require_labels=True)
+    site = model.site
+    site.require_in_place(windows, windows.labels)
+    scores = model.decision_function(windows, from_relatives=from_relatives)
+    words = site.word_of(windows) if len(site.words) > 1 else None
+    held = HeldOut(windows.labels, scores, windows.tasks, None, words)
+    return held, windows.splits is not None

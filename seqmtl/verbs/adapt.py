@@ -207,7 +207,7 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         from seqmtl.verbs._examples import read_as_of_model, warn_of
 
         if not model.can_scan:
-            raise SeqmtlError(f"{self.model}: is a model of a table; adapt takes models of windows")
+            raise SeqmtlError(f"{self.model}: is a model of numbers; adapt it in Python")
         organism: str | None = self.organism
         if self.data and not self.is_dataset and is_table_of_windows(self.data):
             organism = None  # the column tells

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seqmtl.models.base import Model
+    from seqmtl.models.model import MultiTaskModel
     from seqmtl.scan.held_out import HeldOut
 
 logger = logging.getLogger("seqmtl")
@@ -26,9 +27,7 @@ class Calibrate(_options.LabelledRows, _options.Threads):
     """Turn the scores of a model into probabilities, per organism, using held-out data."""
 
     model: str = _options.model_file()
-    data: str | None = _options.window_data(
-        "labelled windows not used in training", "a table of examples for train-table models"
-    )
+    data: str | None = _options.window_data("labelled windows not used in training")
     output: str = required("-o", "model file", metavar="MODEL", role="how")
     split: str = option(
         "split to use, if DATA is a dataset or has a split column; all for every row",
@@ -67,16 +66,16 @@ class Calibrate(_options.LabelledRows, _options.Threads):
 
         check_outputs(self.output, self.json, self.plot)
         with replacing(self.output, self.model):
-            model = load_model(self.model)
+            model = load_model(self.model, only=("weights", "pairs"))
         if model.structure == "pairs":
             raise SeqmtlError(
                 f"{self.model}: the probabilities of a model of seqmtl pair hold over the genome "
                 "as it is: its layer was fitted by seqmtl pair; to fit it anew, calibrate both "
                 "site models and run seqmtl pair again"
             )
-        if model.kind != "classification" or len(model.classes) > 2:
+        if model.kind != "classification":
             raise SeqmtlError(f"{self.model}: only two-class models have probabilities")
-        held = score_labelled(model, self, "the probabilities of sites are")
+        held = score_labelled(cast("MultiTaskModel", model), self, "the probabilities of sites are")
         shares = _shares(self, held.names)
         if self.split == "valid" and self.folds > 1 and held.counts is not None:
             held, shares = _with_training_regions(model, held, shares, self)

@@ -23,15 +23,10 @@ _FIGURES = "these figures are"
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
-    """Measure AUROC and AUPRC of a model per organism or task, with confidence intervals.
-
-    Of a regression it measures R^2 and the mean absolute error.
-    """
+    """Measure AUROC and AUPRC of a model per organism, with confidence intervals."""
 
     model: str = _options.model_file()
-    data: str | None = _options.window_data(
-        "labelled windows", "a table of examples for train-table models"
-    )
+    data: str | None = _options.window_data("labelled windows")
     acceptors: str | None = option(
         "dataset of acceptors for a model of seqmtl pair; DATA is that of donors",
         metavar="ACCEPTORS",
@@ -59,10 +54,11 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         from seqmtl.verbs._scoring import in_place
 
         check_outputs(self.json, self.plot)
-        model, request = in_place(load_model(self.model), self)
-        if self.plot and len(model.classes) != 2:
+        model, request = in_place(load_model(self.model, only=("weights", "pairs")), self)
+        if model.kind == "regression":
             raise SeqmtlError(
-                f"--plot needs a two-class model, got {len(model.classes)} classes; leave it out"
+                f"{self.model}: is a model of regression, but labels of windows are 1 and -1; "
+                "compare its scores with the targets in Python"
             )
         measure = _of_pairs if model.structure == "pairs" else _of_model
         metrics = measure(model, request)
@@ -72,32 +68,31 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
 
 def _of_model(model: Any, request: Evaluate) -> dict[str, Any]:
     """Return the metrics of a model, with expected numbers of sites if it is calibrated."""
+    from seqmtl import evaluation
     from seqmtl._style import save_figure
-    from seqmtl.evaluation import add_expected, draw_curves
     from seqmtl.verbs._scoring import score_labelled
 
     if request.acceptors:
         raise UsageError(f"{request.model} takes one DATA; two are for a model of seqmtl pair")
     held = score_labelled(model, request, _FIGURES)
     data = (held.labels, held.scores, held.tasks)
-    auprc = "auprc_windows" if model.inputs == "windows" else "auprc"
-    auprc = auprc if held.counts is None else "auprc_genome"
+    auprc = "auprc_windows" if held.counts is None else "auprc_genome"
     options: dict[str, Any] = {"n_bootstrap": request.bootstrap, "seed": request.seed}
-    metrics: dict[str, Any] = model.evaluate(*data, counts=held.counts, auprc=auprc, **options)
+    metrics: dict[str, Any] = evaluation.evaluate(*data, counts=held.counts, auprc=auprc, **options)
     if held.counts is not None:
         metrics |= {"model": request.model, "signal": model.site.kind, "split": request.split}
         metrics |= {"plot": request.plot} if request.plot else {}
     if model.curves and held.counts is not None:
         p = model.probability(held.scores, held.tasks.tolist())
-        add_expected(metrics, held.labels, p, held.tasks, held.counts, held.blocks)
+        evaluation.add_expected(metrics, held.labels, p, held.tasks, held.counts, held.blocks)
     if request.plot:
-        save_figure(draw_curves(*data, held.counts, auprc=auprc), request.plot)
+        save_figure(evaluation.draw_curves(*data, held.counts, auprc=auprc), request.plot)
     return metrics
 
 
 def _of_pairs(model: Model, request: Evaluate) -> dict[str, Any]:
     """Compare the sites alone with those that see their partners."""
-    from seqmtl.evaluation import add_expected
+    from seqmtl import evaluation
     from seqmtl.models.probability_curve import to_probability
     from seqmtl.pairs import score_paired
     from seqmtl.verbs._scoring import tell_known
@@ -131,10 +126,10 @@ def _of_pairs(model: Model, request: Evaluate) -> dict[str, Any]:
             ("paired", held.paired, to_probability(held.paired)),
         ):
             counts = [1] * held.labels.size
-            metrics = model.evaluate(
+            metrics = evaluation.evaluate(
                 held.labels, scores, held.tasks, counts=counts, auprc="auprc_genome", **options
             )
-            add_expected(metrics, held.labels, p, held.tasks, None, held.blocks)
+            evaluation.add_expected(metrics, held.labels, p, held.tasks, None, held.blocks)
             signals[signal][method] = metrics
     return {"schema_version": 2, "model": request.model, "split": request.split, "signals": signals}
 

@@ -1,4 +1,4 @@
-"""Score windows or examples."""
+"""Score windows."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ logger = logging.getLogger("seqmtl")
 
 @dataclass(frozen=True, kw_only=True)
 class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
-    """Score windows or examples with a model."""
+    """Score windows with a model."""
 
     model: str = _options.model_file("model file, starter:donor or starter:acceptor")
-    data: str | None = _options.window_data(
-        "windows to score (labels not needed)", "a table of examples for train-table models"
-    )
+    data: str | None = _options.window_data("windows to score (labels not needed)")
     output: str | None = option(
         "-o", "scores (default: standard output)", metavar="TSV", role="how"
     )
@@ -36,23 +34,22 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         Returns
         -------
         dict of str to ndarray, each of shape (n,)
-            The columns of the table: name, organism or task, score, and what else the model has.
+            The columns of the table: name, organism, score, and what else the model has.
         """
         from seqmtl.models.saved import load_model
         from seqmtl.verbs._examples import read_for_model
         from seqmtl.verbs._scoring import in_place
 
         check_outputs(self.output)
-        model, request = in_place(load_model(self.model), self)
-        examples = read_for_model(model, request, require_labels=False)
+        model, request = in_place(load_model(self.model, only=("weights", "pairs")), self)
+        windows = read_for_model(model, request, require_labels=False)
         columns = {
-            "name": examples.names,
-            **model.predictions(examples.X, from_relatives=request.from_relatives),
+            "name": windows.names,
+            **model.predictions(windows, from_relatives=request.from_relatives),
         }
         if self.output:
             write_scores(columns, self.output)
-        what = "windows" if model.inputs == "windows" else "examples"
-        logger.info("scored %d %s", len(examples.names), what)
+        logger.info("scored %d windows", len(windows))
         return columns
 
 

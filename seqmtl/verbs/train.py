@@ -85,7 +85,6 @@ class Train(_options.OnDisk, _relations.TrainingRelations):
 
         check_outputs(self.output, self.json)
         relation = self.training_relation()
-        self._refuse_tables()
         _relations.check_tree(relation, organisms_named(self))
         started = time.perf_counter()
         model, site, remove = _trained(self, relation)
@@ -98,20 +97,6 @@ class Train(_options.OnDisk, _relations.TrainingRelations):
         self.finish(model, told, self.tol, "--max-epochs or --tol")
         remove()
         return model
-
-    def _refuse_tables(self) -> None:
-        """Refuse tables of examples, which are for train-table."""
-        from seqmtl.io import is_table_of_windows
-        from seqmtl.verbs.train_table import METHODS
-
-        data = self.data or ""
-        if not data.lower().removesuffix(".gz").endswith(".csv") or self.organism:
-            return
-        if not is_table_of_windows(data) and not self.is_dataset:
-            raise UsageError(
-                f"{data} looks like a table of examples; train on it with seqmtl train-table "
-                f"{data} --method {{{','.join(METHODS)}}}"
-            )
 
     def _describe(self, model: MultiTaskModel, site: Site | None, seconds: float) -> None:
         """Note in the model what it was trained on."""

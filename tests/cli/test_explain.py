@@ -231,16 +231,6 @@ def test_a_model_of_numbers_is_refused_before_anything_is_written(tmp_path, expl
     assert not (tmp_path / "out").exists()
 
 
-def test_a_model_of_kernels_is_refused_with_the_remedy(tmp_path, write, seqmtl, explain):
-    rng = np.random.default_rng(0)
-    rows = [f"{'ab'[i % 2]},{i // 2 % 2},{rng.normal() + i // 2 % 2:.3f}" for i in range(40)]
-    table = write("task,label,x\n" + "\n".join(rows) + "\n", "numbers.csv")
-    kernel = tmp_path / "kernel.seqmtl"
-    seqmtl(f"train-table {table} --method kernel-svc --kernel linear -o {kernel}")
-    told = explain(kernel, "-o", tmp_path / "out", code=1)
-    assert "is a model of kernels, not of weights" in told
-
-
 def test_a_relative_without_data_is_not_explained(tmp_path, explain):
     model = make_model(WeightedDegree(2), 30, tasks=TASKS[:2], offset=14)
     model.kernel = TaskKernel((*model.tasks, "moth"), np.eye(3))

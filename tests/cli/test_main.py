@@ -289,6 +289,16 @@ def test_features_say_how_they_are_hashed(features, told, table, tmp_path, seqmt
     assert told in seqmtl(f"info {tmp_path}/m").out.splitlines()
 
 
+def test_the_help_of_train_fits_one_screen(seqmtl, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = seqmtl("train --help").out.splitlines()
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 100
+    grammar = "the K1-mers to K2-mers in bins of W positions"
+    assert grammar in seqmtl("train --features help -o m").out
+    assert grammar in seqmtl("train --features wd -o m", 2).err
+
+
 def test_a_model_of_one_task_needs_no_organism(table, tmp_path, write, seqmtl):
     seqmtl(f"train {table} --organism all {QUICK} --selection none -o {tmp_path}/m -q")
     string = read_windows(table, split="test").sequences()[0]

@@ -109,7 +109,6 @@ def test_three_names_of_one_organism_are_refused(folder, run):
     before = contents(folder)
     for command in (
         "train three.tsv -o out.model",
-        "train-table three.tsv --method kernel-svc -o out.model",
         "compare three.tsv --methods union --json out.json",
         "predict model three.tsv -o out.tsv",
         "calibrate model three.tsv -o out.model",

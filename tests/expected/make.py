@@ -14,7 +14,6 @@ import importlib
 import io
 import itertools
 import json
-import math
 import os
 import re
 import struct
@@ -80,8 +79,6 @@ ROUNDED = {
 }
 #: The Python whose layout the expected help texts have.
 HELP_PYTHON = (3, 11)
-#: Arrays of models with a row for each support vector, or each feature that one has.
-SPARSE = frozenset(["rows", "amounts", "examples", "example_ids", "task_ids"])
 
 _RTOL = 1e-4
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
@@ -164,7 +161,7 @@ def describe_model(path: str) -> str:
     found = {"metadata": {name: _keys(json.loads(text)) for name, text in metadata.items()}}
     for name, entry in header.items():
         shape = entry["shape"]
-        if name in SPARSE or (name == "W" and "rows" in header):
+        if "rows" in header and name in ("rows", "W"):  # features of support vectors
             shape = ["used", *shape[1:]]
         found[name] = {"dtype": entry["dtype"], "shape": shape}
     return _dump(found)
@@ -219,30 +216,6 @@ def training() -> Outputs:
     outputs["train/info.txt"] = "".join(
         line for line in lines if not line.startswith(("duality gap", "support"))
     )
-    return outputs
-
-
-def tables() -> Outputs:
-    """Train with kernels on a table of numbers."""
-    lines = ["name,task,label,x,y,z"]
-    for i in range(60):
-        x, y, z = math.sin(i), math.cos(3 * i), math.sin(0.7 * i + 1)
-        label = "yes" if x * y + 0.4 * z > 0.1 * (i % 2) else "no"
-        lines.append(f"r{i},{('sea', 'land')[i % 2]},{label},{x:.4f},{y:.4f},{z:.4f}")
-    Path("numbers.csv").write_text("\n".join(lines) + "\n")
-    methods = {
-        "kernel-svc": "--kernel rbf:0.5 --similarity easy",
-        "kernel-mkl": "--kernel linear --kernel poly:2 --similarity union",
-        "pareto": "--kernel linear --kernel poly:2 --p 0.5",
-        "minimax": "--tol 1e-6",
-    }
-    outputs = {}
-    for method, options in methods.items():
-        model = f"{method}.seqmtl"
-        tol = "" if "--tol" in options else "--tol 1e-6"
-        run(f"train-table numbers.csv -q --method {method} {options} {tol} -o {model}")
-        outputs[f"tables/{method}.json"] = describe_model(model)
-        outputs[f"tables/{method}.tsv"] = run(f"predict {model} numbers.csv -q")
     return outputs
 
 
@@ -422,7 +395,6 @@ STEPS: dict[str, Callable[[], Outputs]] = {
         help_texts,
         simulate_signals,
         training,
-        tables,
         dataset,
         scan,
         predict,

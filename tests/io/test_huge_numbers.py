@@ -3,7 +3,7 @@
 import pytest
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io import read_annotation, read_numeric_table
+from seqmtl.io import read_annotation
 from seqmtl.io.rows import read_regions, read_site_bed
 from seqmtl.io.vcf import VcfReader
 
@@ -25,18 +25,6 @@ def test_annotation(write, digits, text, places):
     message = "start and end must be whole numbers of up to 18 digits, got '9"
     assert str(info.value).startswith(f"{path}:3: {message}")
     assert len(str(info.value)) < len(str(path)) + 200
-
-
-@pytest.mark.parametrize("column", ["label", "y"])
-def test_numbers_of_a_table_are_floats(write, column):
-    big = "9" * 30
-    cells = {"label": f"2,1,{big}", "y": f"2,{big},0"}[column]
-    table = read_numeric_table(write(f"x,y,label\n1,2,1\n{cells}\n", "a.csv"))
-    values = table.y if column == "label" else table.X[:, 1]
-    assert values[1] == 1e30
-    path = write(f"x,y,label\n1,2,1\n{cells.replace(big, '9' * 5000)}\n", "b.csv")
-    with pytest.raises(InputFormatError, match=r"b.csv:3: column .* must hold .*, got inf"):
-        read_numeric_table(path)
 
 
 def test_regions_and_sites(write, digits):

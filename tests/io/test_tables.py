@@ -244,6 +244,7 @@ BAD = [
     (table([*ROWS, ("w" * 300, "1", "ACGTA")]), "at most 255 bytes, got 300", 5),
     (table([*ROWS, ("worm", "1", "ACGTA", "x")]), "3 tab-separated fields .* got 4", 5),
     (table(end="\r"), "the column 'sequence'", 1),
+    ("label\torganism\tlabel\tsequence\n", "column once, got 'label' again; rename one", 1),
     ("organism\tlabel\tsequence\0\n", "binary", 1),
     (table([*ROWS, ("wo\0rm", "1", "ACGTA")]), "must have no NUL bytes", 5),
 ]

@@ -23,7 +23,6 @@ from seqmtl.kernels import (
     Polynomial,
     Precomputed,
     SpectrumKernel,
-    Standardized,
     WeightedDegreeKernel,
     check_psd,
     kernel_from_dict,
@@ -113,17 +112,7 @@ def test_gamma_from_the_data_is_that_of_svc(kernel, name):
         ),
         (lambda: check_psd(np.full((2, 2), np.nan), "k"), "k must be finite, got nan for"),
         (lambda: check_psd(np.array([1.0, 2.0]), "k"), r"square matrix, got shape \(2,\)"),
-        (lambda: Standardized("rbf"), r"kernel must be one of seqmtl\.kernels, got 'rbf'"),
-        (lambda: Standardized(Linear())(TABLE), "center and scale must be known"),
-        (lambda: Standardized(Linear(), (0.0, 1.0), (1.0, 0.0)), "per column, the scale above 0"),
-        (
-            lambda: Standardized(Linear(), (0.0, 1.0)),
-            "one finite number per column, the",
-        ),
-        (
-            lambda: Standardized(Linear()).resolve(TABLE)(TABLE[:, :2]),
-            r"X must have 3 columns .* got the shape \(4, 2\)",
-        ),
+        (lambda: Normalized("rbf"), r"kernel must be one of seqmtl\.kernels, got 'rbf'"),
     ],
 )
 def test_what_is_no_kernel_or_out_of_range_is_refused(make, message):
@@ -195,7 +184,7 @@ def test_what_a_function_returns_is_checked():
 def test_description_round_trip(kernel):
     assert kernel_from_dict(json.loads(json.dumps(kernel.to_dict()))) == kernel
     assert clone(kernel, safe=False) == copy.deepcopy(kernel) == kernel
-    assert Standardized(kernel).is_psd is kernel.is_psd
+    assert Normalized(kernel).is_psd is kernel.is_psd
     with pytest.raises(FrozenInstanceError, match="gamma"):
         kernel.gamma = 2.0
 
@@ -237,30 +226,12 @@ def test_semi_definite_matrices_pass():
     check_psd(M * (1 + 1e-12 * np.tri(3)), "k")  # rounding is no asymmetry
 
 
-@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2, 0.5), RBF(0.3), RBF("scale")])
-def test_standardized_is_the_kernel_of_scaled_columns(kernel):
-    from sklearn.preprocessing import StandardScaler
-
-    scaler = StandardScaler().fit(TABLE)
-    known = Standardized(kernel).resolve(TABLE)
-    scaled, other = scaler.transform(TABLE), scaler.transform(TABLE[:2] + 1)
-    plain = kernel.resolve(scaled)
-    assert_allclose(known(TABLE), plain(scaled), atol=1e-12)
-    assert_allclose(known(TABLE, TABLE[:2] + 1), plain(scaled, other), atol=1e-12)
-    assert_allclose(known.diagonal(TABLE), plain.diagonal(scaled), atol=1e-12)
-    assert known.scale[1] == 1.0
-    again = kernel_from_dict(json.loads(json.dumps(known.to_dict())))
-    assert again == known
-    assert_array_equal(again(TABLE), known(TABLE))
-    assert str(known) == f"{known.kernel}, standardized"
-
-
-def test_standardized_weighs_rows():
+def test_parameters_of_the_data_weigh_rows():
     weight = np.array([2.0, 0.0, 1.0, 1.0])
-    repeated = TABLE[[0, 0, 2, 3]]
-    found, expected = Standardized(RBF("scale")).resolve(TABLE, weight), Standardized(RBF("scale"))
-    assert_allclose(found(TABLE), expected.resolve(repeated)(TABLE))
-    assert clone(found, safe=False) == found
+    for kernel in (RBF("scale"), Polynomial(2, "scale")):
+        found, expected = kernel.resolve(TABLE, weight), kernel.resolve(TABLE[[0, 0, 2, 3]])
+        assert_allclose(found(TABLE), expected(TABLE))
+        assert clone(found, safe=False) == found
 
 
 @pytest.mark.parametrize(
@@ -279,7 +250,6 @@ def test_standardized_weighs_rows():
 )
 def test_short_names_are_those_that_users_write(name):
     assert short_name(make_kernel(name)) == name
-    assert short_name(Standardized(make_kernel(name))) == name
 
 
 @pytest.mark.parametrize(

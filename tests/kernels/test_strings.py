@@ -15,7 +15,6 @@ from seqmtl.kernels import (
     MismatchKernel,
     Normalized,
     SpectrumKernel,
-    Standardized,
     WeightedDegreeKernel,
     check_psd,
     kernel_from_dict,
@@ -273,9 +272,4 @@ def test_kernels_say_what_they_compare():
     spectrum = make_kernel("spectrum:3")
     assert (spectrum.inputs, Normalized(spectrum).inputs) == ("sequences", "sequences")
     rbf = make_kernel("rbf")
-    assert (rbf.inputs, Normalized(rbf).inputs, Standardized(rbf).inputs) == ("numbers",) * 3
-    assert [k.is_standardized for k in (rbf, Standardized(rbf), Normalized(Standardized(rbf)))] == [
-        False,
-        True,
-        True,
-    ]
+    assert (rbf.inputs, Normalized(rbf).inputs) == ("numbers", "numbers")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from seqmtl import (
+    IndividualMKLClassifier,
     MultiTaskClassifierCV,
     MultiTaskMKLClassifier,
     MultiTaskOneClassSVM,
@@ -13,7 +14,6 @@ from seqmtl import (
     TaskKernel,
     WeightedDegree,
 )
-from seqmtl.cli.main import main
 from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.models.saved import load_model
 from seqmtl.report.folder import Signal
@@ -60,20 +60,14 @@ def _novelty(path):
     return X[:10]
 
 
-def _table(path, *options):
-    windows = _windows()
-    rows = zip(windows.sequences(), windows.labels, windows.tasks, strict=True)
-    lines = [f"{x}\t{'site' if y > 0 else 'decoy'}\t{t}\n" for x, y, t in rows]
-    source = path.with_suffix(".tsv")
-    source.write_text("x\tlabel\tspecies\n" + "".join(lines))
-    options = ("-o", path, "--sequence", "x", "--kernel", "spectrum:2", "-q", *options)
-    assert main(["train-table", str(source), *map(str, options)]) in (0, 3)
-    return np.array(["ACGTACGTACGT", "GGGAGCTTTACG", "TTTACGTTTTTT"])
-
-
 def _texts(path):
-    options = "--method individual-mkl --kernel wd:2 -C 2 --task-column species"
-    return _table(path, *options.split())
+    windows = _windows()
+    texts = np.array(windows.sequences())
+    y = np.where(windows.labels > 0, "site", "decoy")
+    model = IndividualMKLClassifier(["wd:2"], C=2.0).fit(texts, y, windows.tasks).model_
+    model.calibrate("fly", model.decision_function(texts, "fly"), windows.labels)
+    model.save(path)
+    return np.array(["ACGTACGTACGT", "GGGAGCTTTACG", "TTTACGTTTTTT"])
 
 
 @pytest.fixture(scope="module", params=[_calibrated, _views, _novelty, _texts])

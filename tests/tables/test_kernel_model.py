@@ -131,6 +131,36 @@ def test_tasks_without_examples_are_not_in_the_model():
             model.predict(X, "d")
 
 
+def test_a_model_describes_itself():
+    X, y, names = numbers()
+    model = ParetoMKLClassifier(NUMBERS).fit(X, y, names).model_
+    description = json.loads(json.dumps(model.describe()))
+    assert description["tasks"] == ["a", "b", "c"]
+    assert description["classes"] == [-1, 1]
+    assert [kernel["kind"] for kernel in description["kernels"]] == ["linear", "polynomial", "rbf"]
+    text = "\n".join(model.text("m.seqmtl"))
+    assert "classes        -1.0, 1.0\nkernels        linear; poly:3" in text
+    assert f"support        {description['n_support']} vectors\ntasks          a, b, c" in text
+
+
+def test_predictions_are_columns():
+    X, y, names = numbers()
+    model = MultiTaskKernelSVC().fit(X, np.where(y > 0, "yes", "no"), names)
+    found = model.model_.predictions(X, names)
+    assert list(found) == ["task", "score", "class", "probability"]
+    assert_array_equal(found["score"], model.decision_function(X, names))
+    assert_array_equal(found["class"], model.predict(X, names))
+    assert_array_equal(found["probability"], model.predict_proba(X, names)[:, 1])
+    assert found["task"].tolist() == names.tolist()
+    with pytest.raises(ValueError, match="scores from relatives need a model of weights"):
+        model.model_.predictions(X, names, from_relatives=True)
+    model = ParetoMKLClassifier(["rbf"]).fit(X, np.arange(len(X)) % 3)
+    found = model.model_.predictions(X)
+    assert list(found) == ["votes_0", "votes_1", "votes_2", "class"]
+    assert_array_equal(found["votes_1"], model.decision_function(X)[:, 1])
+    assert_array_equal(found["class"], model.predict(X))
+
+
 def test_scores_are_computed_part_by_part(monkeypatch):
     X, y, names = numbers()
     model = ParetoMKLClassifier(NUMBERS).fit(X, y, names)
@@ -189,7 +219,8 @@ def test_the_other_kind_of_model_is_told_apart(saved):
         ({"classes": [1]}, "; the file is damaged or was edited; train again$"),
         ({"examples": "numbers"}, "; the file is damaged or was edited; train again$"),
         ({"training": 5}, "; the file is damaged or was edited; train again$"),
-        ({"feature_names": None}, "; the file is damaged or was edited; train again$"),
+        ({"kind": "regression"}, "kind must be 'classification', got"),
+        ({"shift": 3}, "shift must be 0, got"),
     ],
 )
 def test_descriptions_that_do_not_fit_are_refused(saved, tmp_path, change, message):

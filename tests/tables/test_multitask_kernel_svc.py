@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
-from seqmtl import MultiTaskKernelSVC, TaskKernel, Windows
+from seqmtl import MultiTaskKernelSVC, TaskArray, TaskKernel, TaskScorer, Windows
 from seqmtl.kernels import Precomputed, SpectrumKernel
 from seqmtl.tables.coupled import connected_tasks
 from seqmtl.tables.svm import violation
@@ -48,6 +49,26 @@ def ids(names):
 
 
 # -- Sheldon (2008) ---------------------------------------------------------------------------
+
+
+def test_cost_and_sharing_are_chosen_by_cross_validation(data):
+    """Sheldon 2008, section 3: C and the a of eq. 5 are chosen by cross-validation."""
+    kernels = [TaskKernel.graphical(PATH, a, ("a", "b", "c")) for a in (0.01, 1.0, 100.0)]
+    strata = [f"{name} {label}" for name, label in zip(data.names, data.y, strict=True)]
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(data.X, strata))
+    grid = {"C": [0.1, 1.0], "task_kernel": kernels}
+    search = GridSearchCV(MultiTaskKernelSVC(gamma=GAMMA), grid, scoring=TaskScorer(), cv=folds)
+    search.fit(TaskArray(data.X, data.names), data.y)
+    scores = search.cv_results_["mean_test_score"]
+    for settings, score in zip(search.cv_results_["params"], scores, strict=True):
+        expected = []
+        for train, test in folds:
+            model = MultiTaskKernelSVC(gamma=GAMMA, **settings)
+            model.fit(data.X[train], data.y[train], data.names[train])
+            expected.append(TaskScorer()(model, data.X[test], data.y[test], data.names[test]))
+        assert score == pytest.approx(np.mean(expected), abs=1e-12)
+    assert search.best_score_ == max(scores)
+    assert search.best_estimator_.task_kernel_.source == search.best_params_["task_kernel"].source
 
 
 @pytest.mark.parametrize("K", ["individual", np.eye(3)])
