@@ -11,8 +11,7 @@ from seqmtl.evaluation.cells import MEAN, draw_dots, metric_cells
 class Evaluation(dict[str, Any]):
     """The metrics of tasks and their means, as JSON values: an ordinary dictionary.
 
-    Its text is one line, and notebooks show a table, and dots with the intervals of the AUPRC or
-    of the first of other metrics.
+    Its text is one line, and notebooks show a table, and dots with the intervals of the AUPRC.
     """
 
     def __repr__(self) -> str:
@@ -29,7 +28,7 @@ class Evaluation(dict[str, Any]):
         sizes = {name: f"{task['n']:,}" for name, task in self["tasks"].items()} | {MEAN: ""}
         rows = [[name, n, *(own[name][""] for own in tables.values())] for name, n in sizes.items()]
         shown = table(["task", "n", *tables], rows, repr(self), has_total=True)
-        drawn = next((name for name in tables if name.startswith("auprc")), next(iter(tables)))
+        drawn = next(name for name in tables if name.startswith("auprc"))
         if self[MEAN][drawn] is None:
             return shown
         try:

@@ -30,13 +30,13 @@ def tasks_text(tasks: Sequence[str], training: dict[str, Any]) -> list[str]:
 
 
 def calibration_text(
-    training: dict[str, Any], words: Mapping[str, Mapping[str, float]] | None = None
+    training: dict[str, Any], words: Mapping[str, Mapping[str, float]]
 ) -> list[str]:
     """Describe the calibration of a model, with the thresholds that reach given recalls.
 
     `words` holds what is added to the scores of each consensus word, by task.
     """
-    found, moved = training.get("calibration", {}), words or {}
+    found = training.get("calibration", {})
 
     def lines(name: str) -> str:
         task = found[name]
@@ -49,8 +49,8 @@ def calibration_text(
             f"{row['recall']:.2f}  precision {row['precision']:.3f}"
             for row in task["thresholds"]
         ]
-        if name in moved:
-            added = ", ".join(f"{word} {value:+.4f}" for word, value in moved[name].items())
+        if name in words:
+            added = ", ".join(f"{word} {value:+.4f}" for word, value in words[name].items())
             head += f"\n    added to scores: {added}"
         return "\n".join([head, *rows])
 

@@ -213,4 +213,4 @@ def test_the_text_of_many_tasks_is_short():
         name: {"method": "sigmoid", "n_positive": 9, "prevalence": 0.01 * (m + 1), "thresholds": []}
         for m, name in enumerate(counts)
     }
-    assert len(calibration_text({"calibration": calibrated})) == 1 + 21
+    assert len(calibration_text({"calibration": calibrated}, {})) == 1 + 21
