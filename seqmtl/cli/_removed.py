@@ -29,9 +29,11 @@ _RELATIONS = {
 }
 _BY_DATASET = "set it in the TOML file of 'seqmtl dataset' and compare on its folder"
 _IN_PYTHON = "use seqmtl.compare.Comparison in Python"
+_TASK = {"--task": "use --organism"}
 
 #: Options that were removed, by command: what to use instead.
 OPTIONS: dict[str, dict[str, str]] = {
+    "calibrate": _TASK,
     "compare": {
         **_RELATIONS,
         "--mkl": f"mkl learns the weights of the clades of --tree; for other kernels {_IN_PYTHON}",
@@ -50,7 +52,11 @@ OPTIONS: dict[str, dict[str, str]] = {
     "dataset": {
         "--no-homologues": "write 'homologues = false' into the table [split] of the TOML file",
     },
+    "evaluate": _TASK,
+    "explain": _TASK,
+    "predict": _TASK,
     "train": {
+        **_TASK,
         "--hash-bits": "write it into --features, such as wd:8,hash:22",
         "--dtype": "weights are float32; for gaps below 1e-6, train in Python with "
         "seqmtl.MultiTaskSVC(dtype='float64')",

@@ -176,7 +176,7 @@ class WindowInput(Request):
 class LabelledRows(WindowInput):
     """The rows to score."""
 
-    organism: str | None = option("--task", "organism or task of all rows (default: as in DATA)")
+    organism: str | None = option("organism of all rows (default: as in DATA)")
     split: str = option(
         "split to use, if DATA is a dataset or has a split column; all for every row",
         default="test",
@@ -209,9 +209,7 @@ def training_split() -> Any:
 class TrainingRows(WindowInput):
     """The rows to train on, and the part of their sequences to use."""
 
-    organism: str | None = _of_sites(
-        "--task", "organism or task of all rows; overrides DATA", metavar="NAME"
-    )
+    organism: str | None = _of_sites("organism of all rows; overrides DATA", metavar="NAME")
     split: str = training_split()
     window: int | None = window()
     shift: int = shift()

@@ -23,7 +23,7 @@ class Explain(_options.WindowInput, _options.Threads):
     output: str = required(
         "-o", "folder to write; other files in it are kept", metavar="DIR", role="how"
     )
-    organism: str = option("--task", "organisms to explain", metavar="NAME,...", default="all")
+    organism: str = option("organisms to explain", metavar="NAME,...", default="all")
     reference: str | None = option(
         "organism to compare the others with (default: the mean over all organisms; with two, "
         "the second)",
