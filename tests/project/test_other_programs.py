@@ -47,7 +47,7 @@ def folder(tmp_path_factory):
     simulated = folder / "simulated"
     seqmtl.simulate(
         tree="(a:0.1,b:0.1);",
-        chromosomes=1,
+        chromosomes=2,
         chromosome_length=60_000,
         no_windows=True,
         output=simulated,
