@@ -95,7 +95,7 @@ class Study:
 
     def auprc(self, model: MultiTaskModel, task: str | None = None) -> float:
         """Return the AUPRC of a model's scores."""
-        scores = model.decision_function(self.test, task or self.organism, from_relatives=True)
+        scores = model.decision_function(self.test, task or self.organism)
         return RankedScores(self.test.labels > 0, scores).metrics()[1]
 
     def timed(self, method: str, n: int, work: object) -> float:

@@ -195,7 +195,7 @@ def left_out(
     """Return the accuracy of the other organisms on one, without a label of it."""
     model = fit(train[train.tasks != name])
     rows = measured(test[test.tasks == name])
-    scores = model.adapt(name, like=name).decision_function(rows, name, from_relatives=True)
+    scores = model.adapt(name, like=name).decision_function(rows, name)
     placed = place(model.kernel, model.tasks, name, like=name)
     found = {"nearest": placed.nearest, "distance": placed.distance}
     return found | {

@@ -30,6 +30,8 @@ _RELATIONS = {
 _BY_DATASET = "set it in the TOML file of 'seqmtl dataset' and compare on its folder"
 _IN_PYTHON = "use seqmtl.compare.Comparison in Python"
 _TASK = {"--task": "use --organism"}
+_HASHED = "write it into --features, such as wd:8,hash:22"
+_SCORED = "leave it out; an organism of the model's tree without data is scored from its relatives"
 
 #: Options that were removed, by command: what to use instead.
 OPTIONS: dict[str, dict[str, str]] = {
@@ -39,7 +41,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--mkl": f"mkl learns the weights of the clades of --tree; for other kernels {_IN_PYTHON}",
         "--norm": "it is 2; 'seqmtl train --mkl KIND --norm P' takes others",
         "--tol": f"it is 0.001; for others {_IN_PYTHON}",
-        "--hash-bits": "write it into --features, such as wd:8,hash:22",
+        "--hash-bits": _HASHED,
         "--organisms": "leave the other organisms out of DATA",
         "--window": _BY_DATASET,
         "--shift": _BY_DATASET,
@@ -52,15 +54,17 @@ OPTIONS: dict[str, dict[str, str]] = {
     "dataset": {
         "--no-homologues": "write 'homologues = false' into the table [split] of the TOML file",
     },
-    "evaluate": _TASK,
+    "evaluate": {**_TASK, "--from-relatives": _SCORED},
     "explain": _TASK,
-    "predict": _TASK,
+    "predict": {**_TASK, "--from-relatives": _SCORED},
+    "scan": {"--from-relatives": _SCORED},
     "train": {
         **_TASK,
-        "--hash-bits": "write it into --features, such as wd:8,hash:22",
+        "--hash-bits": _HASHED,
         "--dtype": "weights are float32; for gaps below 1e-6, train in Python with "
         "seqmtl.MultiTaskSVC(dtype='float64')",
     },
+    "variants": {"--from-relatives": _SCORED},
 }
 
 

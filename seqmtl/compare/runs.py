@@ -83,7 +83,7 @@ class Comparison:
                 own = np.flatnonzero(test.task_ids == t)
                 with messages_from(logging.ERROR):  # that it is far from the others is known
                     placed = models[name].adapt(name)
-                scores[own] = placed.decision_function(test[own], from_relatives=True)
+                scores[own] = placed.decision_function(test[own])
         else:
             models[""] = self._train(method, train_windows)
             scores = models[""].decision_function(test)

@@ -97,7 +97,6 @@ class FeatureParameters:
     max_epochs: int = 1000
     dtype: Any = None
     random_state: Any = 0
-    from_relatives: bool = False
 
 
 class MultiTaskEstimator(ExampleReader):
@@ -112,7 +111,6 @@ class MultiTaskEstimator(ExampleReader):
     tol: float
     max_epochs: int
     dtype: Any
-    from_relatives: bool
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -180,7 +178,7 @@ class MultiTaskEstimator(ExampleReader):
         X, tasks = split_tasks(X, tasks)
         X = self._check_X(X, reset=False)
         tasks = self._known_task(X, tasks)
-        return self.model_.decision_function(X, tasks, from_relatives=self.from_relatives)
+        return self.model_.decision_function(X, tasks)
 
     def _known_task(self, X: Any, tasks: Any) -> Any:
         """Assign windows without organisms to the only task of the model."""
@@ -299,7 +297,7 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
         Raises
         ------
         UnknownTaskError
-            If the model was not trained on a task (and `from_relatives` is False).
+            If the task kernel lacks a task.
         """
         return self._scores(X, tasks)
 

@@ -51,9 +51,6 @@ class MultiTaskSVC(FeatureParameters, MultiTaskClassifier):
         Seed of the visiting order.
     warm_start : bool, default=False
         Start from the dual variables of the last fit; examples may be appended between fits.
-    from_relatives : bool, default=False
-        Predict tasks without training data from their relatives in the task kernel, instead of
-        raising an error.
 
     Attributes
     ----------
@@ -145,9 +142,6 @@ class MultiTaskClassifierCV(FeatureParameters, MultiTaskClassifier):
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
         Seed of the folds and the visiting order.
-    from_relatives : bool, default=False
-        Predict tasks without training data from their relatives in the task kernel, instead of
-        raising an error.
 
     Attributes
     ----------
@@ -246,9 +240,6 @@ class MultiTaskMKLClassifier(FeatureParameters, MultiTaskClassifier):
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
         Seed of the visiting order.
-    from_relatives : bool, default=False
-        Predict tasks without training data from their relatives in the task kernels, instead of
-        raising an error.
 
     Attributes
     ----------

@@ -54,9 +54,6 @@ class MultiTaskSVR(FeatureParameters, RegressorMixin, MultiTaskEstimator):
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
         Seed of the visiting order.
-    from_relatives : bool, default=False
-        Predict tasks without training data from their relatives in the task kernel, instead of
-        raising an error.
 
     Attributes
     ----------
@@ -156,7 +153,7 @@ class MultiTaskSVR(FeatureParameters, RegressorMixin, MultiTaskEstimator):
         Raises
         ------
         UnknownTaskError
-            If the model was not trained on a task (and `from_relatives` is False).
+            If the task kernel lacks a task.
         """
         return self._scores(X, tasks)
 
@@ -200,9 +197,6 @@ class MultiTaskOneClassSVM(FeatureParameters, OutlierMixin, MultiTaskEstimator):
         Type of the weights. Default: float32 for strings, float64 for numbers.
     random_state : int or RandomState, default=0
         Seed of the visiting order.
-    from_relatives : bool, default=False
-        Score tasks without training data from their relatives in the task kernel, instead of
-        raising an error.
 
     Attributes
     ----------
@@ -316,7 +310,7 @@ class MultiTaskOneClassSVM(FeatureParameters, OutlierMixin, MultiTaskEstimator):
         Raises
         ------
         UnknownTaskError
-            If the model was not trained on a task (and `from_relatives` is False).
+            If the task kernel lacks a task.
         """
         return self._scores(X, tasks)
 

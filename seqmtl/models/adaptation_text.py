@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from seqmtl._messages import is_news
 from seqmtl._names import simplify
@@ -11,6 +15,7 @@ from seqmtl.models.relatives import ALIKE, Placement
 
 logger = logging.getLogger(__name__)
 
+_SCORED = "scored from relatives"
 _FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
 _CLOSE = 0.9  # and from which they are close
 
@@ -21,6 +26,7 @@ def tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
     `left_out` has the accuracy of organisms left out of the training, and their distances to the
     nearest that was not, by the shipped tree, in million years.
     """
+    is_news((_SCORED, name))  # so that it is not told twice
     if not is_news((name, placed.source)):
         return
     if not placed.nearest:
@@ -44,6 +50,21 @@ def tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
         f"; {hope}" if hope else "",
         "; a few labels help (seqmtl adapt)" if is_far else "",
     )
+
+
+def tell_relatives(tasks: Sequence[str], weights: Mapping[str, NDArray[np.float64]]) -> None:
+    """Log, in a line for each organism without training data, that its relatives score it.
+
+    `weights` has the weights of the tasks in its scores, shape (T,). Nothing is said of an
+    organism whose place was told.
+    """
+    for name, own in weights.items():
+        if is_news((_SCORED, name)):
+            logger.info(
+                "%s: no training data, scored from its relatives, of which %s counts most",
+                name,
+                tasks[int(own.argmax())],
+            )
 
 
 def _expected(placed: Placement, left_out: dict[str, Any]) -> str:

@@ -95,24 +95,18 @@ class Model:
         """Whether the score is a sum over the positions of a window."""
         return False
 
-    def decision_function(
-        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
-    ) -> NDArray[np.float64]:
+    def decision_function(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Score examples."""
         raise NotImplementedError
 
-    def predictions(
-        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
-    ) -> dict[str, NDArray[Any]]:
+    def predictions(self, data: Any, tasks: Any = None) -> dict[str, NDArray[Any]]:
         """Predict examples; return the columns of the prediction table by name.
 
         The parameters are those of :meth:`decision_function`.
         """
         raise NotImplementedError
 
-    def predict_proba(
-        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
-    ) -> NDArray[np.float64]:
+    def predict_proba(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n, 2).
 
         The parameters are those of :meth:`decision_function`.
@@ -123,7 +117,7 @@ class Model:
             If the model is not a classifier.
         """
         self._require("classification", "probabilities")
-        positive = self.predictions(data, tasks, from_relatives=from_relatives)["probability"]
+        positive = self.predictions(data, tasks)["probability"]
         return np.column_stack([1.0 - positive, positive])
 
     def describe(self) -> dict[str, Any]:

@@ -87,9 +87,7 @@ class MultiTaskModel(Model):
         """Whether the score is a sum over the positions of a window."""
         return self.inputs == "windows"
 
-    def predictions(
-        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
-    ) -> dict[str, NDArray[Any]]:
+    def predictions(self, data: Any, tasks: Any = None) -> dict[str, NDArray[Any]]:
         """Return task, score, and the class probability, or -1 or 1 in novelty detection.
 
         For windows around a consensus such as AG, a last column tells which windows have it.
@@ -97,7 +95,7 @@ class MultiTaskModel(Model):
         The parameters are those of :meth:`decision_function`.
         """
         data, tasks = split_tasks(data, tasks)
-        scores = self.decision_function(data, tasks, from_relatives=from_relatives)
+        scores = self.decision_function(data, tasks)
         names, ids = self._task_table(data, tasks)
         column = np.array(names, dtype=object)[ids]
         found = {"organism" if self.can_scan else "task": column, "score": scores}
@@ -110,10 +108,11 @@ class MultiTaskModel(Model):
             found["class"] = np.where(margins < 0, -1, 1)
         return found
 
-    def decision_function(
-        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
-    ) -> NDArray[np.float64]:
+    def decision_function(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Score examples.
+
+        A task without training data is scored as f = sum_s a_s f_s, where a = K_SS^+ K_Sn, from
+        its relatives in the task kernel; a message of the log says so, once.
 
         Parameters
         ----------
@@ -122,9 +121,6 @@ class MultiTaskModel(Model):
         tasks : str or sequence of str, optional
             Task of every example, or one for all. Default: the tasks of the windows, or the only
             task of the model.
-        from_relatives : bool, default=False
-            Score a task without training data as f = sum_s K[new, s] v_s, if the task kernel
-            contains it.
 
         Returns
         -------
@@ -133,15 +129,14 @@ class MultiTaskModel(Model):
         Raises
         ------
         UnknownTaskError
-            If the model was not trained on a task.
+            If the task kernel lacks a task.
         ValueError
             If the examples have another length, or their tasks are unknown.
         """
         data, tasks = split_tasks(data, tasks)
         self.check_examples(data)
         names, ids = self._task_table(data, tasks)
-        if not from_relatives:
-            self.require_trained(names)
+        self.tell_relatives(names)
         W, bias = self.weights(names)
         if self.can_scan:
             self.site.tell_lacking(data)
@@ -191,8 +186,7 @@ class MultiTaskModel(Model):
         name : str
             The new organism.
         data : Windows, or ndarray or csr_matrix of shape (n, d), optional
-            Labelled examples. Default: none; the organism can then be scored with
-            ``from_relatives=True``.
+            Labelled examples. Default: none; the organism is then scored from its relatives.
         y : array_like, shape (n,), optional
             Labels; positive means +1. Default: those of the windows.
         like : str, optional
@@ -225,23 +219,20 @@ class MultiTaskModel(Model):
         )
         return found
 
-    def require_trained(self, names: Sequence[str]) -> None:
-        """Check that no task is one without training data, known by its relatives alone.
+    def tell_relatives(self, names: Sequence[str]) -> None:
+        """Log, once each, the tasks without training data, which are scored from relatives.
 
         Raises
         ------
         UnknownTaskError
-            If one is.
+            If the task kernel lacks a task.
         """
-        index, T = NameIndex(self.kernel.names), len(self.tasks)
-        for name in names:
-            found = index.find(name)
-            if min(found, default=T) >= T:
-                hint = "; score it by its relatives (--from-relatives; from_relatives=True)"
-                raise UnknownTaskError(
-                    f"task {name!r} was not trained on (the model has "
-                    f"{', '.join(self.tasks)}){hint if found else ''}"
-                )
+        places = self._places(names).values()
+        new = [self.kernel.names[place] for place in places if place >= len(self.tasks)]
+        if new:
+            from seqmtl.models.adaptation_text import tell_relatives
+
+            tell_relatives(self.tasks, dict(zip(new, self._mixing(new).T, strict=True)))
 
     def weights(self, names: Sequence[str]) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return weights, shape (n_features, len(names)), and intercepts of tasks or relatives."""
@@ -353,7 +344,7 @@ class MultiTaskModel(Model):
             if not index.find(name):
                 raise UnknownTaskError(
                     f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or give "
-                    "it a place among them: seqmtl adapt; MultiTaskModel.adapt)"
+                    "it a place among them: --like, seqmtl adapt; MultiTaskModel.adapt)"
                 )
         distinct = tuple(dict.fromkeys(names))
         return dict(zip(distinct, match_names(distinct, index.known, "this model"), strict=True))

@@ -135,15 +135,11 @@ class PairedModel(Model):
         """Type of the examples."""
         return "genomes"
 
-    def decision_function(
-        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
-    ) -> NDArray[np.float64]:
+    def decision_function(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Raise an error: a window holds one site, without its partners."""
         raise SeqmtlError(NOT_WINDOWS)
 
-    def predictions(
-        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
-    ) -> dict[str, NDArray[Any]]:
+    def predictions(self, data: Any, tasks: Any = None) -> dict[str, NDArray[Any]]:
         """Raise an error, see :meth:`decision_function`."""
         self.decision_function(data)
         return {}

@@ -89,7 +89,6 @@ def score_held_out(
     *,
     split: str | None,
     organism: str | None = None,
-    from_relatives: bool = False,
 ) -> HeldOut:
     """Score every candidate in a split of a dataset.
 
@@ -107,8 +106,6 @@ def score_held_out(
         train, valid or test; None for all.
     organism : str, optional
         Default: all organisms of the dataset.
-    from_relatives : bool, default=False
-        See :meth:`MultiTaskModel.decision_function`.
 
     Returns
     -------
@@ -127,8 +124,7 @@ def score_held_out(
         If the model does not know an organism.
     """
     names = chosen_organisms(read_summary(path), organism)
-    if not from_relatives:
-        model.require_trained(names)
+    model.tell_relatives(names)
     regions = ((name, read_split_genome(path, name, split)) for name in names)
     found = score_regions(model, path, regions)
     if not found.labels.size:

@@ -104,9 +104,7 @@ class KernelModel(Model):
             scores[rows] = self._scores_of(X[rows], order[[number]])[:, 0]
         return scores
 
-    def decision_function(
-        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
-    ) -> NDArray[np.float64]:
+    def decision_function(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Score examples.
 
         Parameters
@@ -116,8 +114,6 @@ class KernelModel(Model):
         tasks : str or sequence of str, optional
             Task of every example, or one for all. Default: the tasks of the windows, or the only
             task; with more than two classes, all pairs of classes.
-        from_relatives : bool, default=False
-            Must be False: a kernel model scores only the tasks it was trained on.
 
         Returns
         -------
@@ -128,21 +124,13 @@ class KernelModel(Model):
         ------
         UnknownTaskError
             If the model was not trained on a task, or the tasks of the examples are unknown.
-        ValueError
-            If `from_relatives` is True.
         """
-        if from_relatives:
-            raise ValueError(
-                "scores from relatives need a model of weights, but this is one of kernels"
-            )
         data, tasks = split_tasks(data, tasks)
         if tasks is None and len(self.classes) > 2:
             return vote(self._scores_of(data, np.arange(len(self.tasks))), len(self.classes))
         return self.task_scores(data, self._carried_tasks(data) if tasks is None else tasks)
 
-    def predictions(
-        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
-    ) -> dict[str, NDArray[Any]]:
+    def predictions(self, data: Any, tasks: Any = None) -> dict[str, NDArray[Any]]:
         """Return task, score, class and probability; with several classes, votes and class.
 
         The parameters are those of :meth:`decision_function`.
@@ -150,7 +138,7 @@ class KernelModel(Model):
         data, tasks = split_tasks(data, tasks)
         if tasks is None and len(self.classes) <= 2:
             tasks = self._carried_tasks(data)
-        scores = self.decision_function(data, tasks, from_relatives=from_relatives)
+        scores = self.decision_function(data, tasks)
         classes = np.array(self.classes, dtype=object)[self.choose(scores)]
         if scores.ndim == 2:
             votes = zip(self.classes, scores.T, strict=True)
@@ -159,9 +147,7 @@ class KernelModel(Model):
         probability = self.probability(scores, column.tolist())
         return {"task": column, "score": scores, "class": classes, "probability": probability}
 
-    def predict_proba(
-        self, data: Any, tasks: Any = None, *, from_relatives: bool = False
-    ) -> NDArray[np.float64]:
+    def predict_proba(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n, 2).
 
         The parameters are those of :meth:`decision_function`.
@@ -176,7 +162,7 @@ class KernelModel(Model):
                 f"probabilities need a model with two classes, got {len(self.classes)}; "
                 "use the votes"
             )
-        return super().predict_proba(data, tasks, from_relatives=from_relatives)
+        return super().predict_proba(data, tasks)
 
     def predict(self, X: Any, tasks: Any = None) -> NDArray[Any]:
         """Predict the class; parameters as `decision_function`."""

@@ -395,7 +395,6 @@ class MinimaxClassifier(MultiTaskClassifier):
     loss = "hinge"
     dtype = "float64"
     random_state = 0
-    from_relatives = False
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
         X, y, ids, names = examples.data, examples.y, examples.ids, examples.names

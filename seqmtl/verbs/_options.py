@@ -251,10 +251,6 @@ class OnDisk(TrainingRun, TrainingRows):
 class Relatives(Request):
     """The options that score an organism without training data."""
 
-    from_relatives: bool = option(
-        "score an organism without training data from its relatives in the model's tree",
-        default=False,
-    )
     like: str | None = option(
         "score an organism that the model lacks from its relatives, in the place of this "
         "organism, genus, clade or taxid of the model or of --tree; auto: all count the same, or, "

@@ -46,7 +46,7 @@ PIECE = 1 << 22
 WORKER_BASES = 1 << 22
 _OF_PAIRS = ("introns", "all")  # formats with introns
 _LEAST_PROBABILITY = 0.1  # of these, and of BED beside them
-_NOT_FOR_PAIRS = {"consensus": None, "threshold": None, "from_relatives": False}  # and defaults
+_NOT_FOR_PAIRS = ("consensus", "threshold")
 _NCBI_DUMP = ("nodes.dmp", "names.dmp", "merged.dmp")  # in the folder of a taxonomy
 
 
@@ -95,10 +95,11 @@ class Plan:
         elif self.file_format in _OF_PAIRS:
             raise UsageError("introns need a model of seqmtl pair; choose another --format")
         for organism in self.outputs:
-            if not self.request.from_relatives and not self.is_unlabelled:
-                self.model.match(organism)
             if not self.is_paired:
+                self.model.tell_relatives([organism])
                 self.model.log_odds_of(organism)  # tells if there are none
+            elif not self.is_unlabelled:
+                self.model.match(organism)
 
     def _outputs(self) -> dict[str, str]:
         request, tasks = self.request, self.model.tasks
@@ -145,8 +146,8 @@ class Plan:
                 "--like with a model of seqmtl pair first looks at the genome, so that it cannot "
                 "come from standard input; give it as a file"
             )
-        for name, default in _NOT_FOR_PAIRS.items():
-            if getattr(request, name) is not default:
+        for name in _NOT_FOR_PAIRS:
+            if getattr(request, name) is not None:
                 raise SeqmtlError(
                     f"--{name.replace('_', '-')} is not for a model of seqmtl pair; leave it out"
                 )

@@ -55,7 +55,7 @@ def in_place(model: Any, request: Any, *, has_genome: bool = False) -> tuple[Any
         raise SeqmtlError("--like places one organism; name it with --organism, or leave that out")
     if organism is None and is_known(like, model.tasks):
         return model, request.changed(organism=model.match(like))
-    request = request.changed(organism=organism or like, from_relatives=not is_paired)
+    request = request.changed(organism=organism or like)
     if is_paired:
         check_new(model, request.organism, like, request.tree)
         return model, request
@@ -197,7 +197,6 @@ def _score(model: MultiTaskModel, source: Any) -> tuple[HeldOut, bool]:
     from seqmtl.scan.held_out import HeldOut, score_held_out
     from seqmtl.verbs._examples import read_for_model
 
-    from_relatives = getattr(source, "from_relatives", False)
     if model.can_scan and source.data and not source.genome and is_dataset(source.data):
         split = None if source.split == "all" else source.split
         held = score_held_out(
@@ -205,13 +204,12 @@ def _score(model: MultiTaskModel, source: Any) -> tuple[HeldOut, bool]:
             source.data,
             split=split,
             organism=source.organism,
-            from_relatives=from_relatives,
         )
         return held, True
     windows = read_for_model(model, source, require_labels=True)
     site = model.site
     site.require_in_place(windows, windows.labels)
-    scores = model.decision_function(windows, from_relatives=from_relatives)
+    scores = model.decision_function(windows)
     words = site.word_of(windows) if len(site.words) > 1 else None
     held = HeldOut(windows.labels, scores, windows.tasks, None, words)
     return held, windows.splits is not None

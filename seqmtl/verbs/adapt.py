@@ -92,7 +92,7 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
             adapted.training["sources"] = [*before, *self.sources]
         adapted.save(self.output)
         if windows is None:
-            logger.info("%s: %s has no labels; score it with --from-relatives", self.output, name)
+            logger.info("%s: %s has no labels; it is scored from its relatives", self.output, name)
         else:
             name = adapted.match(name)
             self._tell(adapted.training, name, time.perf_counter() - started)

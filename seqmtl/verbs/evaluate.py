@@ -102,7 +102,7 @@ def _of_pairs(model: Model, request: Evaluate) -> dict[str, Any]:
             "a model of seqmtl pair is evaluated on two datasets; name that of donors, then that "
             "of acceptors"
         )
-    for flag in ("plot", "from_relatives", "genome", "sites"):
+    for flag in ("plot", "genome", "sites"):
         if getattr(request, flag):
             name = flag.replace("_", "-")
             raise SeqmtlError(f"--{name} is not for a model of seqmtl pair; leave it out")

@@ -43,10 +43,7 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         check_outputs(self.output)
         model, request = in_place(load_model(self.model, only=("weights", "pairs")), self)
         windows = read_for_model(model, request, require_labels=False)
-        columns = {
-            "name": windows.names,
-            **model.predictions(windows, from_relatives=request.from_relatives),
-        }
+        columns = {"name": windows.names, **model.predictions(windows)}
         if self.output:
             write_scores(columns, self.output)
         logger.info("scored %d windows", len(windows))

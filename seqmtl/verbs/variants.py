@@ -156,11 +156,8 @@ def _scorer(request: Variants) -> Any:
         )
     organism, distance = request.organism or model.tasks[0], request.distance
     if model.structure != "pairs":
-        if not request.from_relatives:
-            model.require_trained([organism])
+        model.tell_relatives([organism])
         return EffectScorer(model, organism, distance=distance)
-    if request.from_relatives:
-        raise SeqmtlError("--from-relatives is not for a model of seqmtl pair; leave it out")
     return PairedEffectScorer(model, organism, distance=distance)
 
 

@@ -64,7 +64,7 @@ def test_the_scores_are_those_of_the_model_adapted_without_labels(scan, genome):
     adapted = load_model("starter:acceptor").adapt("bee", like="Apis mellifera")
     adapted.save(genome.parent / "bee.seqmtl")
     like = scan("--organism bee --like 'Apis mellifera'", "starter:acceptor")[0]
-    again = scan("--organism bee --from-relatives", genome.parent / "bee.seqmtl")[0]
+    again = scan("--organism bee", genome.parent / "bee.seqmtl")[0]
     assert like == again != {}
 
 
@@ -137,7 +137,7 @@ def test_windows_of_any_name_are_predicted_and_evaluated_as_the_organism(path, t
     shown = seqmtl(f"predict {options}")
     rows = [line.split("\t") for line in shown.out.splitlines()[1:]]
     model = MultiTaskModel.load(path).adapt("chimp", like="chimp")
-    expected = model.decision_function(test, "chimp", from_relatives=True)
+    expected = model.decision_function(test, "chimp")
     np.testing.assert_allclose([float(row[2]) for row in rows], expected, rtol=1e-4)
     assert {row[1] for row in rows} == {"chimp"}
     # without a table of figures only the distance is said
@@ -208,27 +208,26 @@ def test_a_taxonomy_dump_places_organisms_in_every_command(dump, genome, vcf, wr
         (f"evaluate {{}} {windows} --split all", None),
     ):
         found = []
-        for model, options in (("starter:donor", place), (new, "--from-relatives")):
+        for model, options in (("starter:donor", place), (new, "")):
             shown = seqmtl(f"{command.format(model)} --organism cypress {options}")
             text = out.with_suffix(suffix).read_text() if suffix else shown.out
             found.append([line for line in text.splitlines() if not line.startswith("##")])
+            line = "cypress: no training data, scored from its relatives, of which "
+            assert shown.err.count(line) == (model is new)
             if options is place:
                 assert "cypress, scored as Cupressus sempervirens: nearest relative" in shown.err
                 assert "nearest relative a_thaliana, far (2 in the tree " in shown.err
                 assert "AUPRC" not in shown.err  # figures are for distances of the shipped tree
         assert found[0] == found[1] != [], command
+        shown = seqmtl(f"{command.format(new)} --organism yeti", 2).err
+        assert "task 'yeti' is not in the model's task kernel; it has" in shown
+        assert "(or give it a place among them: --like, seqmtl adapt" in shown
 
 
-@pytest.mark.parametrize(
-    ("structure", "message"),
-    [
-        ("pairs", "--like with a model of seqmtl pair is for seqmtl scan and adapt"),
-        ("kernels", "--like is for models of seqmtl train; leave it out"),
-    ],
-)
-def test_models_that_cannot_be_adapted_refuse_it(structure, message):
-    model = SimpleNamespace(structure=structure)
+def test_paired_models_refuse_it_without_a_genome():
+    model = SimpleNamespace(structure="pairs")
     request = SimpleNamespace(like="bee", tree=None, organism=None)
+    message = "--like with a model of seqmtl pair is for seqmtl scan and adapt"
     with pytest.raises(SeqmtlError, match=message):
         in_place(model, request)
 

@@ -182,8 +182,11 @@ def test_a_relative_without_data_is_scored_from_the_tree(table, tmp_path, write,
     tree = write("(((ape:0.1,chimp:0.1):0.1,man:0.2):0.8,fly:1.0);", "bigger.nwk")
     seqmtl(f"train {table} --tree {tree} {QUICK} --selection none -o {tmp_path}/m -q")
     command = f"predict {tmp_path}/m {table} --organism chimp"
-    assert "'chimp' was not trained on" in seqmtl(command, 2).err
-    assert "\tchimp\t" in seqmtl(f"{command} --from-relatives").out
+    shown = seqmtl(command)
+    assert "\tchimp\t" in shown.out
+    assert (
+        "chimp: no training data, scored from its relatives, of which ape counts most" in shown.err
+    )
 
 
 def test_a_split_and_a_shifted_window_are_remembered(table, tmp_path, seqmtl):
@@ -250,7 +253,7 @@ def test_bad_tables_are_refused_before_training(text, tmp_path, seqmtl):
         (
             2,
             "scan {data}/model.seqmtl {data}/genomes/ape.fa --organism cat -o {tmp}/x.bed",
-            "task 'cat' is not in this model",
+            "task 'cat' is not in the model's task kernel; it has 'ape', 'man', 'fly'",
         ),
         (1, "scan {data}/model.seqmtl {data}/tree.nwk --organism ape -o {tmp}/x.bed", "tree.nwk"),
     ],

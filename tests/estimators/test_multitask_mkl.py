@@ -119,9 +119,7 @@ class TestViews:
         """f(x) = sum_g sum_i alpha_i y_i K_g[new, t_i] (k_g(x_i, x) + 1), and no pinv."""
         whole = TaskKernel.hierarchical("((ape,man),(fly,bee));")
         windows, new = _strings(), _strings(n=8, seed=3)
-        mkl = _mkl(features=list(self.VIEWS), task_kernels=whole, from_relatives=True, **TIGHT).fit(
-            windows
-        )
+        mkl = _mkl(features=list(self.VIEWS), task_kernels=whole, **TIGHT).fit(windows)
         K_m = whole.restrict([*mkl.tasks_, "bee"]).matrices
         ids = np.array([mkl.tasks_.index(task) for task in windows.tasks])
         expected = np.zeros(8)

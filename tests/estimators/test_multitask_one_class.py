@@ -104,7 +104,7 @@ def test_novel_strings_are_found(C):
 
 def test_thresholds_of_relatives_are_mixed():
     X, tasks = _numbers()
-    detector = MultiTaskOneClassSVM(task_kernel=KERNEL, from_relatives=True).fit(X, tasks=tasks)
+    detector = MultiTaskOneClassSVM(task_kernel=KERNEL).fit(X, tasks=tasks)
     order = [KERNEL.names.index(name) for name in detector.tasks_]
     K = KERNEL.matrix
     mix = np.linalg.solve(K[np.ix_(order, order)], K[order, KERNEL.names.index("yeast")])

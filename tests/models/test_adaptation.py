@@ -310,7 +310,7 @@ class TestModel:
             found.append([auprc(model.adapt("man", few), "man"), auprc(own, "man")])
         adapted, alone = np.mean(found, axis=0)
         assert adapted > alone + 0.03
-        assert adapted > auprc(model, "man", from_relatives=True) + 0.05
+        assert adapted > auprc(model, "man") + 0.05
 
     def test_the_other_organisms_stay_as_they_are(self, model):
         adapted = model.adapt("man", windows_of("man", 24, 5))
@@ -319,8 +319,7 @@ class TestModel:
         test = windows_of("fly", 50, 3)
         assert_array_equal(adapted.decision_function(test), model.decision_function(test))
         for organism in model.tasks:
-            kwargs = {"from_relatives": True}
-            assert auprc(adapted, organism, **kwargs) == auprc(model, organism, **kwargs)
+            assert auprc(adapted, organism) == auprc(model, organism)
 
     def test_the_file_holds_it_all(self, model, tmp_path):
         adapted = model.adapt("man", windows_of("man", 90, 5), prevalence=0.01)
@@ -352,7 +351,7 @@ class TestModel:
         placed = model.adapt("unheard of")
         test = windows_of("man", 50, 3)
         every = [model.decision_function(test, name) for name in model.tasks]
-        found = placed.decision_function(test, "unheard of", from_relatives=True)
+        found = placed.decision_function(test, "unheard of")
         assert_allclose(found, np.mean(every, axis=0), atol=1e-5)
         assert placed.tasks == model.tasks
 
@@ -390,7 +389,7 @@ class TestModel:
         model = mkl.fit(windows, windows.labels).model_
         adapted = model.adapt("man", windows_of("man", 24, 5), tree=TREE)
         assert auprc(adapted, "man") > 0.6
-        assert auprc(model.adapt("man", tree=TREE), "man", from_relatives=True) > 0.5
+        assert auprc(model.adapt("man", tree=TREE), "man") > 0.5
         for name in model.tasks:
             assert auprc(adapted, name) == auprc(model, name)
 
@@ -410,7 +409,7 @@ class TestModel:
 
     def test_a_wrong_place_is_overruled_by_labels(self, model):
         wrong = model.adapt("man", like="bee")
-        assert auprc(wrong, "man", from_relatives=True) < 0.75
+        assert auprc(wrong, "man") < 0.75
         adapted = model.adapt("man", windows_of("man", 100, 5), like="bee")
         right = model.adapt("man", windows_of("man", 100, 5), like="ape")
         assert auprc(adapted, "man") > auprc(right, "man") - 0.02

@@ -75,9 +75,7 @@ def test_relatives_without_data_score_as_with_plain_weights(norm, tmp_path):
     loaded = MultiTaskModel.load(tmp_path / "model")
     assert isinstance(loaded.W, TaskWeights)
     for task in ("new", "t7"):
-        scores, others = (
-            m.decision_function(_windows(), task, from_relatives=True) for m in (loaded, expected)
-        )
+        scores, others = (m.decision_function(_windows(), task) for m in (loaded, expected))
         assert_allclose(scores, others, atol=1e-4 if norm else 1e-6)
 
 

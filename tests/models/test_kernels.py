@@ -178,12 +178,10 @@ class TestSeveralViews:
         for view, K in zip(VIEWS.views, model.kernel.matrices, strict=True):
             k = (view.transform(new) @ view.transform(windows).T).toarray() + 1.0
             expected += k @ amount @ K[:3, 3]
-        scores = model.decision_function(new, "bee", from_relatives=True)
+        scores = model.decision_function(new, "bee")
         assert_allclose(scores, expected, atol=1e-5)
-        with pytest.raises(UnknownTaskError, match=r"relatives \(--from-rel.*; from_rel.*=True\)"):
-            model.decision_function(new, "bee")
         with pytest.raises(UnknownTaskError, match=r"kernel; .* \(or give it a place among them"):
-            model.decision_function(new, "oak", from_relatives=True)
+            model.decision_function(new, "oak")
 
     def test_the_summary_shows_the_trained_tasks_and_counts_their_relatives(self, trained):
         model = trained[1]
@@ -223,9 +221,7 @@ class TestSeveralViews:
         assert again.kernel == model.kernel
         assert again.training["mkl"] == model.training["mkl"]
         for name in ("ape", "bee"):
-            scores = [
-                m.decision_function(windows, name, from_relatives=True) for m in (again, model)
-            ]
+            scores = [m.decision_function(windows, name) for m in (again, model)]
             assert_array_equal(*scores)
         K = model.kernel.matrices[[0, 1, 2, 2]]
         rewritten(tmp_path / "m.seqmtl", tmp_path / "bad", K=K)

@@ -171,8 +171,8 @@ class TestModels:
             assert getattr(again, name) == getattr(model, name)
         assert_array_equal(again.decision_function(windows), model.decision_function(windows))
         for task in ("fly", "yeast"):
-            scores = model.decision_function(windows, task, from_relatives=True)
-            assert_array_equal(again.decision_function(windows, task, from_relatives=True), scores)
+            scores = model.decision_function(windows, task)
+            assert_array_equal(again.decision_function(windows, task), scores)
             tasks = [task] * len(windows)
             assert_array_equal(again.probability(scores, tasks), model.probability(scores, tasks))
 

@@ -159,7 +159,7 @@ def test_scores_of_windows_move_by_their_word(pair):
         assert_allclose(change, added(moved, texts, moved.word_bias[t]), atol=1e-12)
     K = plain.kernel.matrix
     a = np.linalg.solve(K[:2, :2], K[:2, plain.kernel.names.index("ape")])
-    scores = [m.decision_function(windows, "ape", from_relatives=True) for m in (moved, plain)]
+    scores = [m.decision_function(windows, "ape") for m in (moved, plain)]
     assert_allclose(scores[0] - scores[1], added(moved, texts, a @ moved.word_bias), atol=1e-12)
 
 
@@ -235,8 +235,8 @@ def test_an_adapted_organism_has_the_mean_of_its_relatives(tmp_path):
     nothing = model.adapt("cat", like="man")
     texts = ["".join("ACGTN"[c] for c in row) for row in windows.matrix()]
     plain = trained().adapt("cat", like="man")
-    change = nothing.decision_function(windows, "cat", from_relatives=True)
-    change -= plain.decision_function(windows, "cat", from_relatives=True)
+    change = nothing.decision_function(windows, "cat")
+    change -= plain.decision_function(windows, "cat")
     assert_allclose(change, added(model, texts, model.word_bias[1]), atol=1e-9)
     few = model.adapt("cat", windows, like="man")
     weights = few.training["adapted"]["cat"]["relatives"]

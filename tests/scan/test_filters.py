@@ -439,7 +439,7 @@ def test_lines_are_in_the_order_of_the_scores(scan, tmp_path):
 
 def test_probabilities_from_relatives_are_for_ranking(scan, tmp_path, capsys):
     make_model(tmp_path / "model.seqmtl", relatives=("moth",))
-    options = ("--organism", "moth", "--from-relatives")
+    options = ("--organism", "moth")
     for suffix, n in (("bed", 1), ("bedgraph", 0)):
         scan(*options, out=f"x.{suffix}", model=tmp_path / "model.seqmtl")
         message = capsys.readouterr().err

@@ -152,8 +152,6 @@ def test_predictions_are_columns():
     assert_array_equal(found["class"], model.predict(X, names))
     assert_array_equal(found["probability"], model.predict_proba(X, names)[:, 1])
     assert found["task"].tolist() == names.tolist()
-    with pytest.raises(ValueError, match="scores from relatives need a model of weights"):
-        model.model_.predictions(X, names, from_relatives=True)
     model = ParetoMKLClassifier(["rbf"]).fit(X, np.arange(len(X)) % 3)
     found = model.model_.predictions(X)
     assert list(found) == ["votes_0", "votes_1", "votes_2", "class"]

@@ -270,7 +270,7 @@ class TestEstimator:
         assert summary["share"] is None
         assert list(summary["losses"].values()) == fitted.losses_.tolist()
         assert loaded.training["settings"]["C"] == 100.0
-        with pytest.raises(UnknownTaskError, match="'yeast' was not trained on"):
+        with pytest.raises(UnknownTaskError, match="'yeast' is not in the model's task kernel"):
             fitted.predict(X, tasks="yeast")
 
 
