@@ -60,6 +60,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     "scan": {"--from-relatives": _SCORED},
     "train": {
         **_TASK,
+        **_RELATIONS,
         "--hash-bits": _HASHED,
         "--dtype": "weights are float32; for gaps below 1e-6, train in Python with "
         "seqmtl.MultiTaskSVC(dtype='float64')",

@@ -72,7 +72,7 @@ ALL = {
         "from_newick",
         "tree",
         _TREES,
-        "length of the path shared from the root (default for --tree, --taxonomy); B:\n"
+        "length of the path shared from the root (default for trees and taxonomies); B:\n"
         "similarity across the root",
         parameter=Parameter("base", 0.25, most=1.0),
     ),
@@ -80,22 +80,22 @@ ALL = {
         "hierarchical",
         "tree",
         (*_TREES, "groups"),
-        "one kernel per inner node of the tree, or per group of --groups",
+        "one kernel per inner node of the tree, or per group",
         has_several=True,
     ),
     "smooth": Kind(
         "smooth",
         "distances",
         _TREES,
-        "one kernel exp(-distance/scale) per scale (default for --alignment, --distances)",
+        "one kernel exp(-distance/scale) per scale (default for alignments and distances)",
         has_several=True,
     ),
     "multigraph": Kind(
         "multigraph",
         "graph",
         _GRAPHS,
-        "one kernel per --graph (default for several); from a tree, one graph per inner\n"
-        "node, connecting all its leaves",
+        "one kernel per graph (default for several graphs); from a tree, one graph per\n"
+        "inner node, connecting all its leaves",
         has_several=True,
         parameter=_A,
     ),
@@ -103,9 +103,9 @@ ALL = {
         "graph",
         "graph",
         _GRAPHS,
-        "(A I + L)^-1 of one --graph (default for one); from a tree, each leaf is connected\n"
-        "to all leaves below its parent. A = 0: the pseudo-inverse of L, which leaves out\n"
-        "what all connected tasks have in common",
+        "(A I + L)^-1 of one graph (default for a graph); from a tree, each leaf is\n"
+        "connected to all leaves below its parent. A = 0: the pseudo-inverse of L, which\n"
+        "leaves out what all connected tasks have in common",
         parameter=_A,
     ),
     "graphical": Kind(
@@ -119,7 +119,7 @@ ALL = {
         "clustering",
         "groups",
         ("groups", *_TREES),
-        "--groups (default for it); from a tree, the leaves below each inner node; L:\n"
+        "groups (default for groups); from a tree, the leaves below each inner node; L:\n"
         "weight of each task by itself",
         parameter=Parameter("lam", 1.0),
     ),
@@ -197,6 +197,7 @@ MANUAL = (
     + "".join(_line(kind, ALL[kind]) for kind in KINDS)
     + """\
 Several numbers, as in graphical:0.1,1,10, give a kernel each: train and compare choose by held-out
-labels, --mkl learns weights. If a kind needs a tree, --alignment and --distances are turned into
-one by average linkage."""
+labels, train --mkl learns weights. train and compare compute them from a tree; seqmtl similarity
+writes a table (-o) of any source, which their --similarity reads. Alignments and distances are
+turned into a tree by average linkage if a kind needs one."""
 )

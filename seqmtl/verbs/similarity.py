@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from seqmtl import _kinds
 from seqmtl.exceptions import UsageError
 from seqmtl.files.outputs import check_outputs
-from seqmtl.request import option, verb
-from seqmtl.similarity.kinds import MANUAL
-from seqmtl.verbs import _options
-from seqmtl.verbs._relations import AllRelations, check_tree
+from seqmtl.request import Request, option, verb
+from seqmtl.similarity.kinds import MANUAL, SCALED
+from seqmtl.verbs import _options, _relations
+from seqmtl.verbs._relations import check_tree, kernel_request
 
 if TYPE_CHECKING:
     from seqmtl.similarity import TaskKernel
@@ -24,7 +24,7 @@ _SOURCES = "--tree, --taxonomy, --alignment, --distances, --graph, --groups"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Similarity(AllRelations):
+class Similarity(Request):
     """Make the similarity of organisms from a tree, an alignment, distances, graphs or groups.
 
     Of a model, it is the cosine of the weights that it has learnt for every two organisms.
@@ -49,6 +49,27 @@ class Similarity(AllRelations):
         "-o", "table to write (default: print a summary)", metavar="TSV", role="how"
     )
     plot: str | None = _options.figure("figure")
+    tree: str | None = _relations.tree_option()
+    taxonomy: str | None = _relations.source(
+        "NCBI taxonomy dump: folder with nodes.dmp and names.dmp", metavar="DIR"
+    )
+    alignment: str | None = _relations.source(
+        "aligned sequences, such as rRNA, named by organism", metavar="FASTA"
+    )
+    distances: str | None = _relations.source(
+        "distances: square table, or lines of a, b, distance", metavar="TSV"
+    )
+    graph: tuple[str, ...] = _relations.source(
+        "lines of a, b and an optional weight; may be repeated", metavar="FILE", is_repeated=True
+    )
+    groups: str | None = _relations.source(
+        "lines of organism or group, its group, optional weight", metavar="TSV"
+    )
+    scales: tuple[float, ...] | None = _relations.source(
+        f"scales of {' and '.join(SCALED)} (default: 1/4, 1 and 4 times the median distance)",
+        metavar="S,...",
+        kind=_kinds.scales,
+    )
 
     def run(self) -> TaskKernel:
         """Make the task kernel.
@@ -61,7 +82,16 @@ class Similarity(AllRelations):
         from seqmtl.files.atomic import write_lines
 
         check_outputs(self.output, self.plot)
-        relation = self.relation(self.similarity)
+        relation = kernel_request(
+            self.similarity,
+            scales=self.scales,
+            tree=self.tree,
+            taxonomy=self.taxonomy,
+            alignment=self.alignment,
+            distances=self.distances,
+            graph=self.graph,
+            groups=self.groups,
+        )
         kernel, others = self._of_model(relation) if self.model else (self._given(relation), None)
         if self.plot:
             from seqmtl._style import save_figure

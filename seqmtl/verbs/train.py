@@ -13,7 +13,7 @@ from seqmtl import _kinds
 from seqmtl.exceptions import TrainingInterrupted, UsageError
 from seqmtl.files.outputs import check_outputs
 from seqmtl.request import option, verb
-from seqmtl.similarity.kinds import PLAIN
+from seqmtl.similarity.kinds import MANUAL, PLAIN, learnable
 from seqmtl.verbs import _options, _relations
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from seqmtl.models.selection import Space
     from seqmtl.models.site import Site
     from seqmtl.models.training import Settings
+    from seqmtl.similarity import TaskKernel
     from seqmtl.similarity.build import KernelRequest
 
 
@@ -28,15 +29,21 @@ _of_model = partial(option, group="model")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(_options.OnDisk, _relations.TrainingRelations):
+class Train(_options.OnDisk, _relations.Relations):
     """Train one model for all organisms on windows."""
 
     data: str | None = _options.window_data("training windows")
-    norm: float | None = option(
+    mkl: str | None = _relations.source(
+        "learn the weights of several kernels of the tree: hierarchical (one per clade), smooth or "
+        "multigraph",
+        metavar="KIND",
+        kind=learnable,
+        manual=MANUAL,
+    )
+    norm: float | None = _relations.source(
         "p of the p-norm on --mkl weights: 1 sparse, inf uniform (default: 2)",
         metavar="P",
         kind=_kinds.norm,
-        group=_relations.GROUP,
     )
     selection: str | None = _of_model(
         "auto: tune cost, trust and bin weights (default); none: train as given",
@@ -64,6 +71,8 @@ class Train(_options.OnDisk, _relations.TrainingRelations):
         if self.is_on_disk and (self.mkl or self.genome or self.loss == "logistic"):
             odd = "--mkl" if self.mkl else "--genome" if self.genome else "--loss logistic"
             raise UsageError(f"{odd} needs all windows in memory; leave out --memory and --dask")
+        if self.mkl is not None and self.similarity is not None:
+            raise UsageError("--mkl and --similarity both set the kind; give only one")
         if self.norm is not None and not self.mkl:
             raise UsageError("--norm applies to the --mkl weights; give --mkl too")
         if self.mkl and self.selection == "auto":
@@ -71,7 +80,6 @@ class Train(_options.OnDisk, _relations.TrainingRelations):
                 "--mkl learns the weights of several similarities at a fixed -C, but --selection "
                 "auto tunes the trust in one; give only one of these options"
             )
-        super().check()
 
     def run(self) -> MultiTaskModel:
         """Train, and write the model.
@@ -84,7 +92,7 @@ class Train(_options.OnDisk, _relations.TrainingRelations):
         from seqmtl.verbs._examples import organisms_named
 
         check_outputs(self.output, self.json)
-        relation = self.training_relation()
+        relation = self.relation(self.mkl)
         _relations.check_tree(relation, organisms_named(self))
         started = time.perf_counter()
         model, site, remove = _trained(self, relation)
@@ -130,7 +138,7 @@ def _trained(
     with _examples(request) as (examples, disk, kept):
         names, data = examples.names, examples.data
         kernel, features = (
-            request.task_kernel(relation, names),
+            _task_kernel(request, relation, names),
             _options.feature_map(request.features),
         )
         settings, space = _settings(request), _space(request, relation, kernel, names)
@@ -187,6 +195,20 @@ def _examples(request: Train) -> Any:
         return on_disk(request)
     windows = read_training_windows(request)
     return nullcontext((Examples.of(windows.with_tasks(windows.tasks)), None, None))
+
+
+def _task_kernel(
+    request: Train, relation: KernelRequest | None, organisms: tuple[str, ...]
+) -> TaskKernel | None:
+    """Return the task kernel, or the kernels whose weights --mkl learns.
+
+    A single kernel keeps organisms without data, so that they can be scored from their relatives.
+    """
+    if relation is None:
+        return None
+    _relations.check_tree(relation, organisms)
+    keeps_all = request.mkl is None and relation.kind not in PLAIN
+    return relation.build(None if keeps_all else organisms)
 
 
 def _settings(request: Train) -> Settings:

@@ -90,8 +90,6 @@ def test_every_command_says_it(run):
         "calibrate model data.tsv --organism worm -o m2",
         "explain model --organism worm -o explained",
         "similarity --tree metazoa --organisms worm,human -o K.tsv",
-        "compare data.tsv --organisms worm,human --methods union --splits 1 -C 1 --features wd:2 "
-        "--json c.json",
     ):
         (said,) = (line for line in run(command).splitlines() if "'worm' is '" in line)
         assert said.startswith("seqmtl: note: "), command

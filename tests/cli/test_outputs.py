@@ -93,7 +93,7 @@ def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
         ("adapt m.seqmtl few.tsv --organism bee --like ape -o {}", "few.tsv"),
         ("predict m.seqmtl windows.tsv.gz -o {}", "windows.tsv.gz"),
         ("similarity --taxonomy dump --organisms ape,man -o {}", "dump/names.dmp"),
-        ("compare windows.tsv.gz --methods union --window 21 --json {}", "windows.tsv.gz"),
+        ("compare windows.tsv.gz --methods union --json {}", "windows.tsv.gz"),
         ("simulate --tree tree.json -o . --windows 60 --chromosome-length 20000", "summary.json"),
     ):
         if name == "summary.json":

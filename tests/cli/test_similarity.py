@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import seqmtl as package
 from seqmtl import MultiTaskKernelSVC, MultiTaskSVC, TaskKernel
 from seqmtl.cli import similarity
 from seqmtl.exceptions import UsageError
@@ -14,7 +15,7 @@ from seqmtl.io.dataset import HEADER, KIND
 from seqmtl.similarity.kinds import KINDS
 from seqmtl.verbs._examples import organisms_named
 from seqmtl.verbs._options import TrainingRows
-from seqmtl.verbs._relations import TrainingRelations
+from seqmtl.verbs._relations import Relations
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2)insects:1)root;"
 
@@ -177,53 +178,72 @@ def test_every_kind_is_explained():
 
 
 def test_the_relation_that_training_asks_for(tree, write):
-    def relation(**options):
-        return TrainingRelations(**options).training_relation()
+    def relation(learnt=None, **options):
+        return Relations(**options).relation(learnt)
 
     assert relation() is None
-    names = ["man", "bee", "ape"]
-    found = relation(similarity="hierarchical", tree=tree).build(names)
-    assert found == TaskKernel.hierarchical(tree, names)
+    names, primates = ["man", "bee", "ape"], ["ape", "man", "fly"]
+    of_clades = TaskKernel.hierarchical(tree, names)
+    assert relation(similarity="hierarchical", tree=tree).build(names) == of_clades
+    assert relation("hierarchical", tree=tree).build(names) == of_clades
     assert relation(tree=tree).build() == TaskKernel.from_newick(tree)
     assert relation(similarity="union").build(["a", "b"]) == TaskKernel.union(["a", "b"])
-    distances = write("ape\tman\t1\nape\tfly\t3\nman\tfly\t3\n", "D.tsv")
-    one, two = write("ape\tman\n", "one.tsv"), write("ape\tfly\t2\n", "two.tsv")
-    alignment = write(">ape\nACGTACGTAC\n>man\nACGTACGTAG\n>fly\nTCGAACGTTT\n", "rrna.fa")
-    primates = ["ape", "man", "fly"]
-    D = np.array([[0, 1, 3], [1, 0, 3], [3, 3, 0]])
-    for options, kernel in (
-        ({"mkl": "hierarchical", "tree": tree}, TaskKernel.hierarchical(tree, primates)),
-        (
-            {"mkl": "smooth", "tree": tree},
-            TaskKernel.smooth(np.array([[0, 2, 6], [2, 0, 6], [6, 6, 0]]), names=primates),
-        ),
-        (
-            {"mkl": "smooth", "distances": distances, "scales": "0.5,3"},
-            TaskKernel.smooth(D, [0.5, 3.0], primates),
-        ),
-        (
-            {"mkl": "smooth", "alignment": alignment, "scales": "1"},
-            TaskKernel.smooth(np.array([[0, 1, 4], [1, 0, 4], [4, 4, 0]]) / 10, [1.0], primates),
-        ),
-        (
-            {"mkl": "hierarchical", "distances": distances},
-            TaskKernel.hierarchical("((ape,man),fly);", primates),
-        ),
-        (
-            {"mkl": "multigraph", "graph": [one, two]},
-            TaskKernel.multigraph(
-                [[[0, 1, 0], [1, 0, 0], [0, 0, 0]], [[0, 0, 2], [0, 0, 0], [2, 0, 0]]], primates
-            ),
-        ),
-    ):
-        found = relation(**options).build(primates)
-        assert found.names == kernel.names
-        assert_allclose(found.matrices, kernel.matrices)
+    smooth = relation("smooth", tree=tree).build(primates)
+    expected = TaskKernel.smooth([[0, 2, 6], [2, 0, 6], [6, 6, 0]], names=primates)
+    assert_allclose(smooth.matrices, expected.matrices)
     kernel = TaskKernel.from_newick(TREE)
     table = str(write(kernel.to_tsv()))
     assert relation(similarity=table).build(["fly", "man"]) == kernel.restrict(["fly", "man"])
-    with pytest.raises(UsageError, match="got tree and table; give tree alone"):
+    with pytest.raises(UsageError, match=r"K\.tsv is a table, which needs no --tree; give one"):
         relation(similarity="K.tsv", tree=TREE)
+    with pytest.raises(UsageError, match="give --tree; for another source, use 'seqmtl similar"):
+        relation(similarity="graph:1")
+    with pytest.raises(UsageError, match=r"hierarchical is computed from a tree; give --tree$"):
+        relation("hierarchical")
+
+
+PRIMATES = ("ape", "man", "fly")
+DISTANCES = np.array([[0, 1, 3], [1, 0, 3], [3, 3, 0]])
+MISMATCHES = np.array([[0, 1, 4], [1, 0, 4], [4, 4, 0]]) / 10
+GRAPHS = [[[0, 1, 0], [1, 0, 0], [0, 0, 0]], [[0, 0, 2], [0, 0, 0], [2, 0, 0]]]
+GROUPS = {"primates": ["ape", "man"], "animals": ["ape", "man", "fly"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"taxonomy": "."}, TaskKernel.from_newick("((ape,man),fly);", PRIMATES)),
+        ({"alignment": "rrna.fa"}, TaskKernel.smooth(MISMATCHES, names=PRIMATES)),
+        ({"distances": "D.tsv"}, TaskKernel.smooth(DISTANCES, names=PRIMATES)),
+        (
+            {"distances": "D.tsv", "scales": [3, 0.1]},
+            TaskKernel.smooth(DISTANCES, [3, 0.1], PRIMATES),
+        ),
+        (
+            {"distances": "D.tsv", "similarity": "hierarchical"},
+            TaskKernel.hierarchical("((ape,man),fly);", PRIMATES),
+        ),
+        ({"graph": ["one.tsv"]}, TaskKernel.graph(GRAPHS[0], PRIMATES)),
+        ({"graph": ["one.tsv", "two.tsv"]}, TaskKernel.multigraph(GRAPHS, PRIMATES)),
+        ({"groups": "groups.tsv"}, TaskKernel.clustering(GROUPS, PRIMATES)),
+    ],
+)
+def test_a_table_of_every_source_is_what_training_reads(
+    write, tmp_path, monkeypatch, options, expected
+):
+    write("1\t|\t1\t|\tx\t|\n2\t|\t1\t|\tx\t|\n3\t|\t2\t|\tx\t|\n4\t|\t2\t|\tx\t|\n", "nodes.dmp")
+    taxa = enumerate(["fly", "primates", "ape", "man"], 1)
+    write("".join(f"{k}\t|\t{n}\t|\t\t|\tscientific name\t|\n" for k, n in taxa), "names.dmp")
+    write(">ape\nACGTACGTAC\n>man\nACGTACGTAG\n>fly\nTCGAACGTTT\n", "rrna.fa")
+    write("ape\tman\t1\nape\tfly\t3\nman\tfly\t3\n", "D.tsv")
+    write("ape\tman\nfly\n", "one.tsv")
+    write("ape\tfly\t2\n", "two.tsv")
+    write("ape\tprimates\nman\tprimates\nprimates\tanimals\nfly\tanimals\n", "groups.tsv")
+    monkeypatch.chdir(tmp_path)
+    kernel = package.similarity(**options, organisms=PRIMATES, output="K.tsv")
+    found = Relations(similarity="K.tsv").relation().build(PRIMATES[::-1])
+    assert found == kernel.restrict(PRIMATES[::-1])
+    assert_allclose(kernel.matrices, expected.matrices)
 
 
 def test_the_tree_is_read_first(seqmtl):

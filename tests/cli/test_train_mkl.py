@@ -27,8 +27,6 @@ TREE = "((ape:0.2,man:0.2)primates:0.8,(fly:1.0,bee:0.5):0.1)animals;"
 NAMES = ("ape", "man", "fly")
 FILES = {
     "tree.nwk": TREE,
-    "one.tsv": "ape\tman\t1\nman\tfly\t0.5\n",
-    "groups.tsv": "ape\tprimates\nman\tprimates\nprimates\tall\nfly\tall\n",
     "kernel.tsv": "name\tfly\tape\tman\nfly\t1\t.2\t.3\nape\t.2\t1\t.7\nman\t.3\t.7\t1\n",
 }
 
@@ -92,31 +90,30 @@ class TestLearntSimilarity:
     def test_views_times_similarities(self, train, data):
         """Widmer 2015, Problem 1: every view of the features times every task kernel."""
         model, _ = train(
-            "--features 'wd:2 + kmers:3/inf' --groups {data}/groups.tsv --mkl hierarchical "
+            "--features 'wd:2 + kmers:3/inf' --tree {data}/tree.nwk --mkl hierarchical "
             "--norm 1.5 --tol 1e-6 -C 0.5"
         )
         windows = read_windows(data / "windows.tsv")
         views = [PositionalKmers("wd:2"), PositionalKmers("kmers:3/inf")]
-        groups = TaskKernel.hierarchical({"primates": NAMES[:2], "all": NAMES})
-        mkl = MultiTaskMKLClassifier(views, groups, norm=1.5, C=0.5, tol=1e-6).fit(windows)
+        clades = TaskKernel.hierarchical(TREE, NAMES)
+        mkl = MultiTaskMKLClassifier(views, clades, norm=1.5, C=0.5, tol=1e-6).fit(windows)
         assert_allclose(model.decision_function(windows), mkl.decision_function(windows), atol=1e-6)
         weights = [entry["weight"] for entry in model.training["mkl"]]
         assert_allclose(weights, mkl.theta_, rtol=1e-6)
         found = [(entry["view"], entry["label"]) for entry in model.training["mkl"]]
         names = ("wd:2", "kmers:3/inf")
-        assert found == [(view, label) for view in names for label in ("primates", "all")]
+        assert found == [(view, label) for view in names for label in ("animals", "primates")]
         assert model.kernel.labels == names
 
     def test_several_numbers_of_a_kind_are_kernels_to_weight(self, train):
-        model, _ = train("--mkl graphical:0.5,2 --graph {data}/one.tsv --norm inf")
-        A = [[0, 1, 0], [1, 0, 0.5], [0, 0.5, 0]]
+        model, _ = train("--mkl graphical:0.5,2 --tree {data}/tree.nwk --norm inf")
+        A = 1 - np.eye(3)  # fly is below the root: with all
         expected = sum(TaskKernel.graphical(A, a, NAMES).matrix for a in (0.5, 2.0))
         assert_allclose(model.kernel.matrix, expected)
 
     @pytest.mark.parametrize(
         ("options", "names", "matrix"),
         [
-            ("--groups {data}/groups.tsv", NAMES, None),
             (
                 "--similarity {data}/kernel.tsv",
                 NAMES,
@@ -124,15 +121,15 @@ class TestLearntSimilarity:
             ),
             ("--similarity union", NAMES, np.ones((3, 3))),
             (
-                "--similarity graph:0 --graph {data}/one.tsv",
+                "--similarity graph:0 --tree '((ape,man),fly);'",
                 NAMES,
-                np.linalg.pinv([[1, -1, 0], [-1, 1.5, -0.5], [0, -0.5, 0.5]]),
+                np.linalg.pinv(3 * np.eye(3) - 1),
             ),
             ("", NAMES, (np.ones((3, 3)) + 3 * np.eye(3)) / 4),
             ("--tree {data}/tree.nwk", (*NAMES, "bee"), None),
         ],
     )
-    def test_a_fixed_kernel_of_every_source(self, train, data, options, names, matrix):
+    def test_a_fixed_kernel_of_a_tree_or_a_table(self, train, data, options, names, matrix):
         model, _ = train(f"{options} --selection none")
         assert "mkl" not in model.training
         assert model.kernel.names == names
@@ -273,17 +270,24 @@ class TestBadInput:
                 "task 'fly' is not in the tree other.nwk; it has 'ape', 'man', 'bee', 'cat'",
             ),
             (1, "--mkl hierarchical --tree {data}/absent.nwk", "absent.nwk"),
-            (
-                1,
-                "--mkl smooth --distances {data}/nan.tsv",
-                "nan.tsv:2: distance must be a finite number from 0, got 'nan'; correct or remo",
-            ),
+            (1, "--similarity {data}/nan.tsv", "nan.tsv: similarity must be finite"),
             (
                 1,
                 "--mkl hierarchical --tree '{tree}' --organism ape",
                 "got 1 of .*; a single task has no relatives: use indiv",
             ),
-            (2, "--mkl hierarchical", "must have one source of tree, .* got none; give tree"),
+            (2, "--mkl hierarchical", "hierarchical is computed from a tree; give --tree "),
+            (
+                2,
+                "--similarity smooth",
+                "smooth is computed from a tree; give --tree; for another source, use 'seqmtl "
+                "similarity ... -o K.tsv', then --similarity K.tsv",
+            ),
+            (
+                2,
+                "--similarity {data}/kernel.tsv --tree '{tree}'",
+                "kernel.tsv is a table, which needs no --tree; give one",
+            ),
             (2, "--mkl tree --tree '{tree}'", "--mkl must be one of hierarchical, smooth"),
             (2, "--mkl smooth --similarity tree --tree '{tree}'", "give only one"),
             (
