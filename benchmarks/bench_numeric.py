@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from seqmtl import TaskKernel
 from seqmtl.features.numeric import NumericRows
-from seqmtl.solvers.dcd import Descent, Progress, State
+from seqmtl.solvers.dcd import Descent, Progress, WarmStart
 from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
 from seqmtl.solvers.problem import Problem
 
@@ -74,7 +74,7 @@ def measure(solver: Descent, limit: float) -> tuple[float, float, bool]:
     """Return CPU seconds, the gap reached, and whether it is the one asked for."""
     started, reached = time.process_time(), np.inf
 
-    def watch(state: State, progress: Progress) -> None:
+    def watch(start: WarmStart, progress: Progress) -> None:
         nonlocal reached
         reached = progress.gap
         if time.process_time() - started > limit:

@@ -152,7 +152,7 @@ def epoch_seconds(task: Task) -> tuple[float, Problem]:
     solver = Descent(problem, is_first_order=True)
     times = []
     for _ in range(4):
-        solver.state.active = np.arange(task.y.size)
+        solver._active = np.arange(task.y.size)
         solver._keep[:] = True
         started = time.process_time()
         solver._epoch()

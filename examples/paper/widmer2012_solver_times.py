@@ -62,7 +62,7 @@ from threadpoolctl import threadpool_limits
 from seqmtl import TaskKernel
 from seqmtl._style import GREY, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.features.numeric import NumericRows
-from seqmtl.solvers.dcd import Descent, Progress, Solution, State
+from seqmtl.solvers.dcd import Descent, Progress, Solution, WarmStart
 from seqmtl.solvers.problem import Problem
 
 TITLES = {"gauss2d": "Gauss2D", "mnist_mtl": "MNIST-MTL", "landmine": "Landmine"}
@@ -160,13 +160,13 @@ class Watch:
         self._kept = 0.0
         self._start = time.perf_counter()
 
-    def __call__(self, state: State, progress: Progress) -> None:
+    def __call__(self, now: WarmStart, progress: Progress) -> None:
         """Record the time of an epoch, and a snapshot if the last one is old enough."""
         begin = time.perf_counter()
         self.seconds.append(begin - self._start)
         if self.seconds[-1] > 1.05 * self._kept or progress.gap <= self.tol:
             self._kept = self.seconds[-1]
-            self.alphas[len(self.seconds) - 1] = state.alpha.copy()
+            self.alphas[len(self.seconds) - 1] = now.alpha.copy()
         if self.seconds[-1] > self.limit:
             raise LimitReachedError
         self._start += time.perf_counter() - begin

@@ -13,7 +13,7 @@ from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selection import COSTS, Space
 from seqmtl.models.training import Settings
-from seqmtl.solvers.dcd import Solution, State
+from seqmtl.solvers.dcd import Solution, WarmStart
 
 
 @dataclass(eq=False, repr=False)
@@ -94,19 +94,19 @@ class MultiTaskSVC(FeatureParameters, MultiTaskClassifier):
     warm_start: bool = False
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        state = self._start(examples.y.size, settings.seed)
-        trained = self._train_model(examples, settings, task_kernel=self.task_kernel, state=state)
+        start = self._start(examples.y.size)
+        trained = self._train_model(examples, settings, task_kernel=self.task_kernel, start=start)
         self._C = float(self.C)
         return trained
 
-    def _start(self, n: int, seed: int) -> State | None:
+    def _start(self, n: int) -> WarmStart | None:
         """Scale the dual variables of the last fit to the new C; None starts from zero."""
         last = getattr(self, "dual_coef_", None)
         if not self.warm_start or last is None or last.size > n:
             return None
         alpha = np.zeros(n)
         alpha[: last.size] = last * (self.C / self._C)
-        return State(alpha, np.arange(n), np.random.default_rng(seed))
+        return WarmStart(alpha)
 
 
 @dataclass(eq=False, repr=False)

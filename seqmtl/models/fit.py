@@ -37,7 +37,7 @@ from seqmtl.models.training import (
 )
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.dcd import Progress, Solution, State
+from seqmtl.solvers.dcd import Progress, Solution, WarmStart
 
 Array = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ def train(  # noqa: PLR0913
     disk: Disk | None = None,
     known: dict[str, NDArray[np.float64]] | None = None,
     on_score: Callable[[str, int, int], None] | None = None,
-    state: Any = None,
+    start: Any = None,
     on_epoch: Callable[[Any, Progress], None] | None = None,
 ) -> tuple[MultiTaskModel, Solution]:
     """Train a model.
@@ -91,8 +91,8 @@ def train(  # noqa: PLR0913
         only some are in memory; kernel weights are not learnt, nor tasks after the others.
     known, on_score : optional
         See :func:`seqmtl.models.selection.select`.
-    state, on_epoch : optional
-        See :meth:`seqmtl.solvers.dcd.Descent.solve`, or, for windows on disk,
+    start, on_epoch : optional
+        See :class:`~seqmtl.solvers.dcd.Descent`, or, for windows on disk,
         :meth:`seqmtl.models.stored_fit.Disk.fit`.
 
     Returns
@@ -126,6 +126,8 @@ def train(  # noqa: PLR0913
     joint, rows = examples, None
     if few:
         joint, rows = examples.only([name for name in examples.names if name not in few])
+        start = start and start._replace(alpha=start.alpha[rows])
+        on_epoch = on_epoch and _of_all(on_epoch, rows, examples.y.size)
     if space is None:
         if task_kernel is None and settings.norm is None:
             task_kernel = [None]
@@ -134,7 +136,7 @@ def train(  # noqa: PLR0913
         space, run = space.led_by(joint.names) if few else space, disk.run if disk else in_order
         progress: dict[str, Any] = {"known": known, "on_score": on_score}
         plan = select(joint, space, features, settings, run=run, **progress)
-    fitted = (disk.fit if disk else _fit_in_memory)(joint, plan, state, on_epoch)
+    fitted = (disk.fit if disk else _fit_in_memory)(joint, plan, start, on_epoch)
     model, solution = _model(joint, plan, fitted, site), fitted.solution
     for name in few:
         at = sum(other in model.tasks for other in examples.names[: examples.names.index(name)])
@@ -147,6 +149,15 @@ def _spread(values: Array, rows: NDArray[np.int64], n: int) -> Array:
     spread = np.zeros(n)
     spread[rows] = values
     return spread
+
+
+def _of_all(on_epoch: Any, rows: NDArray[np.int64], n: int) -> Any:
+    """Return a function that calls another with the dual variables of all n examples."""
+
+    def call(now: WarmStart, progress: Progress) -> None:
+        on_epoch(now._replace(alpha=_spread(now.alpha, rows, n)), progress)
+
+    return call
 
 
 def _model(examples: Examples, plan: Plan, fitted: Fitted, site: Site | None) -> MultiTaskModel:
@@ -177,14 +188,14 @@ def _few_labels(examples: Examples) -> list[str]:
 def _fit_in_memory(
     examples: Examples,
     plan: Plan,
-    state: State | None,
-    on_epoch: Callable[[State, Progress], None] | None,
+    start: WarmStart | None,
+    on_epoch: Callable[[WarmStart, Progress], None] | None,
 ) -> Fitted:
     """Solve for examples that are all in memory, and calibrate the solution."""
     settings, kernel, T = plan.settings, plan.kernel, len(examples.names)
     rows, views = plan.features.bind(examples.data), view_names(plan.features)
     coupling = couple(kernel, T, len(views), settings.norm)
-    solution = solve(rows, examples, coupling, settings, state=state, on_epoch=on_epoch)
+    solution = solve(rows, examples, coupling, settings, start=start, on_epoch=on_epoch)
     facts = {}
     if settings.norm is None:
         kernel = TaskKernel(kernel.names, kernel.matrix, kernel.source)

@@ -30,8 +30,7 @@ from seqmtl.models.stored_look import BAND, BINS, Answer, Held, Question, as_exa
 from seqmtl.models.training import Fitted, Plan, Settings, class_factors, solve
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers import dcd
-from seqmtl.solvers.dcd import Progress, Solution
+from seqmtl.solvers.dcd import Progress, Solution, WarmStart
 from seqmtl.solvers.losses import LOSSES
 from seqmtl.solvers.weights import GroupedWeights, scores_of
 
@@ -40,7 +39,8 @@ Array = NDArray[np.float64]
 Job = tuple[StoredPart, NDArray[np.int64], Array, NDArray[np.uint8]]
 #: Calls that function with a question and each of the jobs; yields the answers in order.
 Ask = Callable[[Question, list[Job]], Iterator[Answer]]
-State = Mapping[str, NDArray[Any]]
+#: Where to begin: the windows in memory, and what is known of the others, see :meth:`Disk.fit`.
+Start = Mapping[str, NDArray[Any]]
 
 _FIRST = 16  # one in so many windows is active at first
 _LEAST = 20_000  # active windows for which there must be room
@@ -108,8 +108,8 @@ class Disk:
         self,
         examples: Examples,
         plan: Plan,
-        state: State | None = None,
-        on_look: Callable[[State, Progress], None] | None = None,
+        start: Start | None = None,
+        on_look: Callable[[Start, Progress], None] | None = None,
     ) -> Fitted:
         """Solve for all windows of a store, and calibrate the solution.
 
@@ -119,12 +119,13 @@ class Disk:
             Their data are the store.
         plan : Plan
             How to train.
-        state : mapping of str to ndarray, optional
+        start : mapping of str to ndarray, optional
             Where to begin: one that `on_look` was called with.
         on_look : callable, optional
-            Called after every look at all windows with the state and the progress. The state has
-            the arrays rows, alpha and margins of the active windows; bound, which of the others
-            have alpha_i = C_i; and primal, the objective of all windows at these margins.
+            Called after every look at all windows with the progress, and with what a later run may
+            start from: the arrays rows, alpha and margins of the active windows; bound, which of
+            the others have alpha_i = C_i; and primal, the objective of all windows at these
+            margins.
 
         Raises
         ------
@@ -132,7 +133,7 @@ class Disk:
             If more windows have alpha between its bounds than may be active.
         """
         search = _Search(examples, plan, self)
-        solution, answers = search.run(on_look, state)
+        solution, answers = search.run(on_look, start)
         kernel = TaskKernel(plan.kernel.names, plan.kernel.matrix, plan.kernel.source)
         n_support = int((solution.alpha != 0).sum() + search.bound.sum())
         calibration = search.calibrate(solution, answers)
@@ -166,10 +167,10 @@ class _Search:
         self._started = time.perf_counter()
 
     def run(
-        self, on_look: Callable[[State, Progress], None] | None, state: State | None
+        self, on_look: Callable[[Start, Progress], None] | None, start: Start | None
     ) -> tuple[Solution, list[Answer]]:
         """Return the solution and the last answers."""
-        self._begin() if state is None else self._resume(state)
+        self._begin() if start is None else self._begin_from(start)
         tol, gap, n = self._settings.tol, 1.0, len(self._store)
         history: list[Progress] = []
         epochs, work = 0, 0.0
@@ -187,7 +188,7 @@ class _Search:
             seconds = time.perf_counter() - self._started
             history.append(Progress(epochs, work, n_active, primal, dual, gap, seconds))
             if on_look is not None:
-                on_look(self._state(), history[-1])
+                on_look(self._start(), history[-1])
             if gap <= tol or epochs >= self._settings.max_epochs:
                 solution = replace(
                     solution,
@@ -214,16 +215,16 @@ class _Search:
         zeros = np.zeros(rows.size)
         self.held, self.bound = Held(rows, self._store[rows], zeros, zeros), np.zeros(n, np.bool_)
 
-    def _resume(self, state: State) -> None:
-        rows, alpha, margins = (state[name].copy() for name in ("rows", "alpha", "margins"))
+    def _begin_from(self, start: Start) -> None:
+        rows, alpha, margins = (start[name].copy() for name in ("rows", "alpha", "margins"))
         self.held = Held(rows, self._store[rows], alpha, margins)
-        self.bound, self._primal = state["bound"] > 0, float(state["primal"][0])
+        self.bound, self._primal = start["bound"] > 0, float(start["primal"][0])
         for part in self._store.parts:
             own = self.bound[part.first : part.first + part.n]
             self._weigh(part.load()[np.flatnonzero(own)], 1.0)
 
-    def _state(self) -> State:
-        """Return all that it takes to resume, but the letters."""
+    def _start(self) -> Start:
+        """Return what a later run may start from."""
         arrays = {name: getattr(self.held, name) for name in ("rows", "alpha", "margins")}
         bound, primal = self.bound.astype(np.uint8), np.array([self._primal])
         return arrays | {"bound": bound, "primal": primal}
@@ -239,11 +240,9 @@ class _Search:
         """Train on the active windows, from where they are; return the whole solution."""
         settings, examples = replace(self._settings, tol=tol), self.held.examples
         y, alpha, margins = examples.y, self.held.alpha, self.held.margins
-        rng = np.random.default_rng(settings.seed)
-        start = dcd.State(alpha.copy(), np.arange(y.size), rng)
         rows = self._features.bind(examples.data)
         if self._W is None:
-            return solve(rows, examples, self._coupling, settings, state=start)
+            return solve(rows, examples, self._coupling, settings, start=WarmStart(alpha))
         given = scores_of(rows, examples.ids, self._W, settings.bias_scale * self._bias)
         q = alpha * (margins - y * given)
         losses = settings.costs(examples) * LOSSES[settings.loss].values(margins)
@@ -254,7 +253,7 @@ class _Search:
             replace(settings, dtype=_PRECISE),
             given=given,
             constant=self._primal - float((losses + 0.5 * q).sum()),
-            state=start,
+            start=WarmStart(alpha),
         )
         solution.W += self._W
         solution.W = solution.W.astype(settings.dtype)

@@ -18,7 +18,7 @@ from seqmtl.coupling import Coupling
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.examples import Examples
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.dcd import Descent, Progress, Solution, State
+from seqmtl.solvers.dcd import Descent, Progress, Solution, WarmStart
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
 from seqmtl.solvers.problem import Problem
@@ -183,8 +183,8 @@ def solve(
     *,
     given: NDArray[np.float64] | None = None,
     constant: float = 0.0,
-    state: State | None = None,
-    on_epoch: Callable[[State, Progress], None] | None = None,
+    start: WarmStart | None = None,
+    on_epoch: Callable[[WarmStart, Progress], None] | None = None,
 ) -> Solution:
     """Solve one multi-task problem.
 
@@ -202,10 +202,8 @@ def solve(
         Classification: part of the scores that is given. The solution is that of the rest.
     constant : float, default=0.0
         Added to both objectives.
-    state : State, optional
-        State to resume from.
-    on_epoch : callable, optional
-        Called after every epoch.
+    start, on_epoch : optional
+        See :class:`~seqmtl.solvers.dcd.Descent`.
 
     Raises
     ------
@@ -232,7 +230,7 @@ def solve(
         problem = replace(problem, y=np.ones(y.size), targets=y)
     kernels = coupling if isinstance(coupling, KernelSet) else None
     limits = {name: getattr(settings, name) for name in ("tol", "max_epochs", "seed")}
-    return Descent(problem, kernels, dtype=dtype, state=state, **limits).solve(on_epoch)
+    return Descent(problem, kernels, dtype=dtype, start=start, **limits).solve(on_epoch)
 
 
 def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float64]:

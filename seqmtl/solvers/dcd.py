@@ -1,12 +1,30 @@
-"""Dual coordinate descent for multi-task SVMs with arbitrary task kernels."""
+"""Dual coordinate descent for the multi-task SVM (Widmer et al. 2012, Algorithm 1).
+
+    min over alpha   1/2 sum_{s,t} K[s,t] <v_s, v_t> + sum_i C_i loss*(-alpha_i / C_i)
+    v_t = sum of alpha_i y_i x_i over the examples of task t;    W = V K
+
+A step on example i of task t reads its residual r_i = y_i <w_t, x_i> - z_i:
+
+    H_i      = K[t,t] ||x_i||^2                                 (eq. 17, corrected)
+    alpha_i <- minimiser over alpha_i alone; for the hinge, clip(alpha_i + (1 - r_i) / H_i, 0, C_i)
+    w_s     += K[s,t] (change of alpha_i) y_i x_i  for all s    (eq. 16; V is never formed)
+
+Around it, shrinking as in LIBLINEAR, and the duality gap as the stopping rule:
+
+    repeat
+        take a step on every active example, in random order                   (an epoch)
+        now and then: score all examples, which gives the gap,                 (a look)
+            stop if it is at most tol, and choose the active examples anew
+
+The steps are in :mod:`seqmtl.solvers._dcd_kernels`, the symbols in :mod:`seqmtl.solvers.problem`.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +43,6 @@ _BAND = 0.1
 _POLISH_BYTES = 64 << 20  # limit on the kernel matrix of a polish, or the size of the weights
 _ENTRY_COST = 0.1  # cost of reading a kernel matrix entry, in gathered weights
 _PRECISE = 1e-4  # tolerance below which many epochs justify larger kernel matrices
-_SAVE_AFTER = 10  # epochs, and passes of work, between states from which a run can be resumed
 _WEIGHING = 0.5  # factor by which the gap falls between two looks at theta
 _THETA_SHARE = 0.01  # of the gap, that is worth a theta step
 _POLISH_SHARE = 0.2  # share of the tolerated gap that may remain among the polished examples
@@ -58,24 +75,19 @@ class Progress:
     seconds: float
 
 
-@dataclass
-class State:
-    """All that is needed to resume: dual variables, position in the random stream, history.
+class WarmStart(NamedTuple):
+    """Where to begin: the dual variables of an earlier run, or of a related problem.
 
-    `theta` holds the kernel weights of :mod:`seqmtl.solvers.kernel_set`, and is empty without them.
-    A run from a state that `is_resumable` takes the same steps as the one that it is from; any
-    other state is a start near the optimum.
+    Attributes
+    ----------
+    alpha : ndarray of float64, shape (n,)
+        Dual variables; those out of bounds are moved to the bound.
+    theta : ndarray of float64, shape (M,)
+        Kernel weights. Empty if they are fixed, or all alike.
     """
 
     alpha: NDArray[np.float64]
-    active: NDArray[np.int64]
-    rng: np.random.Generator
-    epoch: int = 0
-    work: float = 0.0
-    seconds: float = 0.0
-    history: list[Progress] = field(default_factory=list)
-    theta: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    is_resumable: bool = False
+    theta: NDArray[np.float64] = np.zeros(0)
 
 
 @dataclass
@@ -130,13 +142,12 @@ class Descent:
 
     A *look* scores all examples, which gives the exact duality gap, and selects a new active set:
     every example that is not at a bound with a margin to spare. A look is taken as soon as the
-    epochs since the last one have cost as much as a look does. Where theta is learnt, looks at
-    which the gap at a fixed theta has halved, or is within the tolerance, compute its gap, too;
-    other looks add the last one. Kernel weights that are not updated with alpha then take a step
-    if their part of the gap is worth it (Algorithm 2 of Widmer et al. 2015: after every epoch).
+    epochs since the last one have cost as much as a look does.
 
-    From time to time the solver starts afresh from its own state. A run that is resumed from there
-    therefore takes the same steps as one without interruption, to the last bit.
+    Where theta is learnt, its part of the gap needs V'V, which is costly. It is computed when the
+    gap at fixed theta has halved or is within the tolerance, and taken to be the last one
+    otherwise. Kernel weights that are not updated with alpha then take a step if their part of the
+    gap is worth it (Algorithm 2 of Widmer et al. 2015: after every epoch).
 
     Parameters
     ----------
@@ -152,14 +163,16 @@ class Descent:
         Type of the weights: float32, or float64 for gaps below about 1e-6.
     seed : int
         Seed of the visiting order.
-    state : State, optional
-        State to resume from: a checkpoint, or one with ``alpha`` of a related problem.
+    start : WarmStart, optional
+        Where to begin; all examples are active at first. Default: alpha = 0, and a random
+        sixteenth of the examples, or 2,048, is active.
     is_first_order : bool, default=False
         Take no second-order steps.
     """
 
     now: Progress
     margins: NDArray[np.float64]
+    theta: NDArray[np.float64]
     _joint: JointProblem | None
     _polished: tuple[NDArray[np.int64], NDArray[Any]] | None
 
@@ -172,17 +185,20 @@ class Descent:
         max_epochs: int = 1000,
         dtype: Any = np.float32,
         seed: int = 0,
-        state: State | None = None,
+        start: WarmStart | None = None,
         is_first_order: bool = False,
     ) -> None:
         self.problem, self.kernels, self.tol, self.max_epochs = problem, kernels, tol, max_epochs
-        self.state = initial_state(problem.y.size, seed) if state is None else state
-        same = {"tol": tol, "max_epochs": max_epochs, "dtype": dtype}
-        self._again = partial(Descent, problem, kernels, is_first_order=is_first_order, **same)
-        self._save_at = self.state.epoch + _SAVE_AFTER, self.state.work + _SAVE_AFTER
-        if kernels is not None and not self.state.theta.size:
-            self.state.theta = kernels.start()
-        self._set_theta(self.state.theta)
+        self.n_epochs, self.work = 0, 0.0
+        self.history: list[Progress] = []
+        n, self._rng = problem.y.size, np.random.default_rng(seed)
+        if start is None:
+            start = WarmStart(np.zeros(n))
+            self._active = np.sort(self._rng.permutation(n)[: max(n // 16, 2048)])
+        else:
+            self._active = np.arange(n)
+        self.alpha = problem.loss.within_bounds(start.alpha, problem.C)
+        self._set_theta(kernels.start() if kernels and not start.theta.size else start.theta)
         tree = problem.rows.tree()
         self._rows = problem.rows if tree is None else tree
         views = problem.rows.views if tree is None else (View(tree, slice(None)),)
@@ -190,7 +206,7 @@ class Descent:
             self.problem.coupling, views, dtype, problem.bias_scale, is_padded=tree is not None
         )
         self._band = _BAND
-        self._keep = np.ones(problem.y.size, dtype=np.bool_)
+        self._keep = np.ones(n, dtype=np.bool_)
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
         self._has_drifted = False  # whether the weights have accumulated rounding errors
         self._is_fresh = False  # whether the last margins are still valid
@@ -201,7 +217,7 @@ class Descent:
         if kernels is not None:
             self._polish_rows = int(self._polish_rows / np.sqrt(2.0))  # a matrix more per view
         is_first_order = is_first_order or kernels is not None
-        self._second_order = None if is_first_order else SecondOrder.of(problem, self.state.work)
+        self._second_order = None if is_first_order else SecondOrder.of(problem)
 
     def _most_rows(self, dtype: Any) -> int:
         """Return the size of the largest kernel matrix to compute."""
@@ -210,82 +226,59 @@ class Descent:
         most = most if self.tol >= _PRECISE else 8 * most
         return min(int(np.sqrt(n_bytes / np.dtype(dtype).itemsize)), most)
 
-    def solve(self, on_epoch: Callable[[State, Progress], None] | None = None) -> Solution:
+    def solve(self, on_epoch: Callable[[WarmStart, Progress], None] | None = None) -> Solution:
         """Run until the tolerance or the epoch limit is reached.
 
         Parameters
         ----------
         on_epoch : callable, optional
-            Called after every move with the state, which may be saved where it is resumable, and
-            the progress.
+            Called after every move with the progress, and with what a later run may start from:
+            arrays that the next move changes in place.
 
         Returns
         -------
         Solution
             Weights, dual variables and the gap between their objectives.
         """
-        solver = self
-        while not solver._run(on_epoch):  # a new one has nothing but the state of this one
-            solver._free()
-            solver = solver._again(state=solver.state)
-        return solver._solution()
-
-    def _run(self, on_epoch: Callable[[State, Progress], None] | None) -> bool:
-        """Run until the end or a state to resume from; return whether it is the end."""
-        state = self.state
-        self._started = time.perf_counter() - state.seconds
-        if state.alpha.any():
+        self._started = time.perf_counter()
+        if self.alpha.any():
             self._sum_weights()
             self._look()
+            self.history.append(self.now)
         else:
-            self._assess(np.zeros(state.alpha.size))
+            self._assess(np.zeros(self.alpha.size))
         if self._weights.is_virtual:
             self._sum_weights()
         since_look = 0.0
         while not self._is_over:
             stop_if_over()
             is_joint = self._move()
-            state.epoch += 1
-            since_look += state.active.size / state.alpha.size
-            is_last = state.epoch == self.max_epochs
-            if is_joint or is_last or since_look >= self._patience or not state.active.size:
+            self.n_epochs += 1
+            since_look += self._active.size / self.alpha.size
+            is_last = self.n_epochs == self.max_epochs
+            if is_joint or is_last or since_look >= self._patience or not self._active.size:
                 since_look = 0.0
                 self._look_around()
-            state.seconds = time.perf_counter() - self._started
-            state.is_resumable = self._is_savable() and not self._is_over
             if on_epoch is not None:
-                on_epoch(state, self._progress())
-            if state.is_resumable:
-                state.is_resumable = False
-                return False
-        return True
+                on_epoch(WarmStart(self.alpha, self.theta), self._progress())
+        return self._solution()
 
     @property
     def _is_over(self) -> bool:
-        return self.now.gap <= self.tol or self.state.epoch >= self.max_epochs
-
-    def _is_savable(self) -> bool:
-        """Tell whether to start afresh; not before second-order steps, which the work tells of."""
-        epoch, work = self._save_at
-        is_late = self.state.epoch >= epoch and self.state.work >= work
-        return is_late and not (self._second_order and self._second_order.is_due(self.state.work))
-
-    def _free(self) -> None:
-        """Free the memory of the weights and matrices."""
-        self._weights.free()
-        self._polished = self._joint = None
+        return self.now.gap <= self.tol or self.n_epochs >= self.max_epochs
 
     def _solution(self) -> Solution:
         """Return the solution; weights of the solver are freed if they are not its own."""
-        state, now, p, weights = self.state, self.now, self.problem, self._weights
+        now, p, weights = self.now, self.problem, self._weights
         if weights.groups.is_single and self._rows is p.rows:
             W: Any = weights.tables[0]
         else:
-            self._free()
+            weights.free()
+            self._polished = self._joint = None
             plain = GroupedWeights(weights.groups, p.rows.views, weights.flat.dtype)
-            W = plain.solution(np.flatnonzero(state.alpha), state.alpha * p.y, self._tasks)
+            W = plain.solution(np.flatnonzero(self.alpha), self.alpha * p.y, self._tasks)
         return Solution(
-            state.alpha,
+            self.alpha,
             W,
             weights.bias,
             self.margins,
@@ -293,28 +286,27 @@ class Descent:
             now.dual,
             now.gap,
             now.gap <= self.tol,
-            state.epoch,
-            state.work,
-            state.history,
-            state.theta,
+            self.n_epochs,
+            self.work,
+            self.history,
+            self.theta,
         )
 
     # ---- moves
 
     def _move(self) -> bool:
         """Take a move; return whether it changed the weights otherwise than by single visits."""
-        state = self.state
-        if self._second_order is not None and self._second_order.is_due(state.work):
-            alpha = self._second_order.solve(state.alpha, self.tol, self.now.gap)
-            state.work += self._second_order.work
+        if self._second_order is not None and self._second_order.is_due(self.work):
+            alpha = self._second_order.solve(self.alpha, self.tol, self.now.gap)
+            self.work += self._second_order.work
             if alpha is not None:
-                state.alpha[:] = alpha
+                self.alpha[:] = alpha
                 self._sum_weights()
                 return True
-        if self._is_fresh and 0 < state.active.size <= self._polish_rows:
+        if self._is_fresh and 0 < self._active.size <= self._polish_rows:
             if self._update_jointly() if self._covers_support() else self._polish():
                 return True
-            self._polish_rows = state.active.size - 1
+            self._polish_rows = self._active.size - 1
         self._polished = None
         self._epoch()
         self._is_fresh, self._has_drifted = False, True
@@ -324,12 +316,12 @@ class Descent:
         """Visit the active examples once; drop those that turn out inactive."""
         from seqmtl.solvers._dcd_kernels import descend
 
-        p, state, weights = self.problem, self.state, self._weights
+        p, weights = self.problem, self._weights
         examples = (p.y, self._tasks, self._H, p.C, p.targets)
-        variables = (state.alpha, weights.flat, weights.bias, self._keep)
+        variables = (self.alpha, weights.flat, weights.bias, self._keep)
         groups, K = weights.for_loops(), np.ascontiguousarray(p.kernels)
         loss = p.loss.for_loops
-        order = state.rng.permutation(state.active)
+        order = self._rng.permutation(self._active)
 
         def compute(rows: NDArray[np.int64]) -> Any:
             return self._rows.block(rows, weights.flat.dtype)
@@ -337,31 +329,31 @@ class Descent:
         parts = blocks_of(order, self._rows.row_size)
         for rows, block in zip(parts, ahead(compute, parts), strict=True):
             descend(block, rows, examples, variables, groups, K, p.bias_scale, loss, self._band)
-        state.work += order.size / state.alpha.size
-        state.active = state.active[self._keep[state.active]]
+        self.work += order.size / self.alpha.size
+        self._active = self._active[self._keep[self._active]]
 
     def _polish(self) -> bool:
         """Solve for the active examples on their kernel matrix, if there is one; return whether."""
-        p, state = self.problem, self.state
-        if not (self._polished is not None and np.isin(state.active, self._polished[0]).all()):
+        p = self.problem
+        if not (self._polished is not None and np.isin(self._active, self._polished[0]).all()):
             self._polished = None
-            G = hessian(p, state.active, self._weights.flat.dtype)
+            G = hessian(p, self._active, self._weights.flat.dtype)
             if G is None:
                 return False
-            self._polished = (state.active, G)
+            self._polished = (self._active, G)
         active, G = self._polished
         if self._refresh():
             self._look()
             self._sum_weights()
-        before = state.alpha[active]
+        before = self.alpha[active]
         tol = _POLISH_SHARE * max(self.tol, 0.01 * self.now.gap) * abs(self.now.primal)
-        alpha, n_changes = polish(p, active, before, self.margins[active], G, tol, state.rng)
+        alpha, n_changes = polish(p, active, before, self.margins[active], G, tol, self._rng)
         change = np.zeros(p.y.size)
         change[active] = (alpha - before) * p.y[active]
         self._weights.add(active, change, self._tasks)
-        state.alpha[active] = alpha
+        self.alpha[active] = alpha
         entries = active.size * (active.size + _ENTRY_COST * n_changes)
-        state.work += (active.size + entries / p.rows.row_size) / p.y.size
+        self.work += (active.size + entries / p.rows.row_size) / p.y.size
         return True
 
     def _update_jointly(self) -> bool:
@@ -369,7 +361,7 @@ class Descent:
 
         Returns whether there are.
         """
-        p, state, active = self.problem, self.state, self.state.active
+        p, active = self.problem, self._active
         assert self.kernels is not None
         if self._joint is None or not np.isin(active, self._joint.rows).all():
             self._joint = None  # free the matrices first
@@ -377,32 +369,32 @@ class Descent:
             if self._joint is None:
                 return False
         tol = _POLISH_SHARE * max(self.tol, 0.01 * self.now.gap) * abs(self.now.primal)
-        alpha, theta, entries = self._joint.solve(state.alpha, state.theta, tol, state.rng)
-        state.alpha[self._joint.rows] = alpha
-        state.work += entries / p.rows.row_size / p.y.size
+        alpha, theta, entries = self._joint.solve(self.alpha, self.theta, tol, self._rng)
+        self.alpha[self._joint.rows] = alpha
+        self.work += entries / p.rows.row_size / p.y.size
         self._set_theta(theta)
         self._sum_weights()
         return True
 
     def _covers_support(self) -> bool:
         """Tell whether theta is learnt, and every alpha_i != 0 is active and fits into a matrix."""
-        if self.kernels is None or self.state.active.size > self._polish_rows:
+        if self.kernels is None or self._active.size > self._polish_rows:
             return False
-        return not np.setdiff1d(np.flatnonzero(self.state.alpha), self.state.active).size
+        return not np.setdiff1d(np.flatnonzero(self.alpha), self._active).size
 
     def _weigh(self) -> None:
         """Take a theta step, unless theta is updated together with alpha."""
         assert self.kernels is not None
         is_due = self._of_theta > _THETA_SHARE * (self.now.primal - self.now.dual)
-        theta = self.kernels.step(self.state.theta, self._q) if is_due else self.state.theta
+        theta = self.kernels.step(self.theta, self._q) if is_due else self.theta
         is_kept = self._is_over or self._covers_support()  # the last look is returned
-        if not is_kept and not np.array_equal(theta, self.state.theta):
+        if not is_kept and not np.array_equal(theta, self.theta):
             self._set_theta(theta)
             self._is_fresh = False
 
     def _set_theta(self, theta: NDArray[np.float64]) -> None:
         """Set the task kernels to those weighted by theta, if they are not fixed."""
-        self.state.theta = theta
+        self.theta = theta
         if self.kernels is not None:
             self.problem = replace(self.problem, coupling=self.kernels.couple(theta))
         self._H = self.problem.curvature()
@@ -415,45 +407,45 @@ class Descent:
         self._look()
         if self.now.gap <= self.tol and self._refresh():
             self._look()
-        self.state.active = self._choose_active()
-        self.now = replace(self.now, n_active=self.state.active.size)
-        self.state.history.append(self.now)
+        self._active = self._choose_active()
+        self.now = replace(self.now, n_active=self._active.size)
+        self.history.append(self.now)
         if self._weights.is_virtual:
             self._weigh()
             self._sum_weights()
 
     def _look(self) -> None:
         """Score all examples, and assess their margins."""
-        self.state.work += self.problem.rows.scoring_cost
+        self.work += self.problem.rows.scoring_cost
         self._assess(self.problem.y * self._weights.scores(self._tasks))
 
     def _assess(self, margins: NDArray[np.float64]) -> None:
         """Certify the progress; where theta is learnt, it is dualised, too."""
-        p, state = self.problem, self.state
+        p = self.problem
         self.margins = margins
-        primal, dual = p.objectives(state.alpha, margins)
+        primal, dual = p.objectives(self.alpha, margins)
         if p.loss.is_signed:
             self._band = _BAND * float(np.abs(p.residuals(margins)).mean())
         if self.kernels is not None:
             least = max(self.tol * abs(primal), _WEIGHING * self._weighed_at)
-            if primal - dual <= least or state.epoch >= self.max_epochs:
-                grams = self._weights.fill_virtual(state.alpha * p.y, self._tasks)
+            if primal - dual <= least or self.n_epochs >= self.max_epochs:
+                grams = self._weights.fill_virtual(self.alpha * p.y, self._tasks)
                 self._q, self._weighed_at = self.kernels.energies(grams), primal - dual
-                half_q = 0.5 * float((state.alpha * margins).sum())
+                half_q = 0.5 * float((self.alpha * margins).sum())
                 self._of_theta = 0.5 * self.kernels.dual_norm(self._q) - half_q
             dual -= self._of_theta
         gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)  # below 0 by rounding
         self._is_fresh = True
-        self.now = Progress(state.epoch, state.work, state.active.size, primal, dual, gap, 0.0)
+        self.now = Progress(self.n_epochs, self.work, self._active.size, primal, dual, gap, 0.0)
         self.now = self._progress()
 
     def _progress(self) -> Progress:
         """Return the objectives of the last look with the present counts."""
         return replace(
             self.now,
-            epoch=self.state.epoch,
-            work=self.state.work,
-            n_active=self.state.active.size,
+            epoch=self.n_epochs,
+            work=self.work,
+            n_active=self._active.size,
             seconds=time.perf_counter() - self._started,
         )
 
@@ -462,7 +454,7 @@ class Descent:
 
         Where theta is learnt, also those with alpha_i != 0, if all fit into a kernel matrix.
         """
-        p, alpha = self.problem, self.state.alpha
+        p, alpha = self.problem, self.alpha
         idle = p.loss.idle(alpha, p.residuals(self.margins), p.C, self._band)
         active = np.flatnonzero(~idle)
         if self.kernels is None:
@@ -483,7 +475,7 @@ class Descent:
 
     def _sum_weights(self) -> None:
         """Set the weights to those of alpha and theta; where theta is learnt, a look leaves V."""
-        amount, weights = self.state.alpha * self.problem.y, self._weights
+        amount, weights = self.alpha * self.problem.y, self._weights
         if self.kernels is None:
             weights.fill(amount, self._tasks)
         else:
@@ -491,10 +483,3 @@ class Descent:
                 weights.fill_virtual(amount, self._tasks)
             weights.couple(self.problem.coupling)
         self._has_drifted = False
-
-
-def initial_state(n: int, seed: int) -> State:
-    """Start at alpha = 0 with a random sixteenth of the examples (at least 2,048) active."""
-    rng = np.random.default_rng(seed)
-    first = np.sort(rng.permutation(n)[: max(n // 16, 2048)])
-    return State(np.zeros(n), first, rng)

@@ -112,6 +112,11 @@ class Loss:
         slope = self.curvature * alpha / C
         return np.asarray(residuals - self.aim + self.epsilon * np.sign(alpha) + slope)
 
+    def within_bounds(self, alpha: Array, C: Array) -> Array:
+        """Return a copy of alpha in which values out of bounds are moved to the bound."""
+        most = np.full_like(C, np.inf) if self.is_squared else C
+        return np.clip(alpha, -most if self.is_signed else 0.0, most)
+
     def idle(self, alpha: Array, residuals: Array, C: Array, band: float) -> NDArray[np.bool_]:
         """Tell which alpha_i are at a bound that their residuals hold them to by more than band."""
         pull = -self.gradient(alpha, residuals, C)
@@ -142,7 +147,7 @@ class Loss:
         pull, rate = self.aim - residuals, s * C
         alpha = centre + rate * pull
         alpha = np.sign(alpha) * np.maximum(np.abs(alpha) - rate * self.epsilon, 0.0)
-        alpha = np.clip(alpha, -C if self.is_signed else 0.0, C)
+        alpha = self.within_bounds(alpha, C)
         is_free = (alpha != 0.0) & (np.abs(alpha) < C)
         gain = alpha * pull - self.epsilon * np.abs(alpha)
         return alpha, rate * is_free, gain - (alpha - centre) ** 2 / (2.0 * rate)

@@ -268,8 +268,8 @@ class SecondOrder:
         self.patience, self.work = n_steps * step_work, 0.0
 
     @classmethod
-    def of(cls, problem: Problem, work: float) -> Self | None:
-        """Return the steps for dense rows with few weights, if not done by this work."""
+    def of(cls, problem: Problem) -> Self | None:
+        """Return the steps for dense rows with few weights."""
         p, (n, d) = problem, (problem.y.size, problem.rows.n_features + 1)
         T = p.kernels.shape[-1]
         n_bytes = 8 * d * max(n, 4 * T * d)
@@ -281,8 +281,7 @@ class SecondOrder:
         # in nanoseconds, of CPUs of 2023
         visit = 200 + 2 * d + d * T / 4
         step = 200 + 2 * d + d**2 / 8 + (T * d**3 + T * (r * d) ** 2 + (r * d) ** 3 / 3) / (8 * n)
-        steps = cls(p, step / visit)
-        return steps if work < steps.patience else None
+        return cls(p, step / visit)
 
     def is_due(self, work: float) -> bool:
         """Tell whether coordinate descent has cost enough."""

@@ -22,6 +22,7 @@ from seqmtl.files.streams import read_json
 from seqmtl.io import guess_format, read_dataset
 from seqmtl.io.dataset import WINDOWS, read_summary
 from seqmtl.io.window_store import PART, StoredPart, WindowStore, store_windows
+from seqmtl.models.checkpoint import differing
 from seqmtl.models.examples import Examples
 from seqmtl.models.schema import Forms, check_arrays
 from seqmtl.models.stored_fit import Disk
@@ -46,7 +47,7 @@ _OWN = re.compile(rf"\d{{5,}}\.windows|{re.escape(_DONE)}|{_STATE}")
 
 
 class Kept:
-    """The folder ``MODEL.windows``: windows on disk, and the state of the last look at them.
+    """The folder ``MODEL.windows``: windows on disk, and where a later run may start.
 
     Parameters
     ----------
@@ -64,12 +65,12 @@ class Kept:
 
     @property
     def is_written(self) -> bool:
-        """Whether there is a state to resume from."""
+        """Whether there is something to start from."""
         return os.path.exists(self._state)
 
-    def save(self, state: Any) -> None:
-        """Store the state after a look at the windows."""
-        write_arrays(self._state, {}, state)
+    def save(self, start: Any) -> None:
+        """Store where a later run may start, atomically."""
+        write_arrays(self._state, {}, start)
 
     def save_scores(self) -> None:
         """Do nothing: the scores of a selection are not stored."""
@@ -79,7 +80,7 @@ class Kept:
         remove_files(self.path, _OWN)
 
     def load(self) -> Any:
-        """Read the state of the last look at the windows; None if there is none.
+        """Read where to start; None if training had not begun.
 
         Raises
         ------
@@ -90,16 +91,16 @@ class Kept:
             return None
         n = self.n_windows
         try:
-            state = read_arrays(self._state)[1]
-            rows = np.array(state.get("rows", ()))
+            start = read_arrays(self._state)[1]
+            rows = np.array(start.get("rows", ()))
             if rows.ndim != 1 or not rows.size or not (np.diff([-1, *rows.tolist(), n]) > 0).all():
                 raise ValueError(f"array rows must hold rising numbers from 0 to {n - 1}")
             known = {"rows": "int64", "alpha": "float64", "margins": "float64"}
             forms: Forms = {name: (dtype, (rows.size,)) for name, dtype in known.items()}
-            check_arrays(state, {**forms, "bound": ("uint8", (n,)), "primal": ("float64", (1,))})
+            check_arrays(start, {**forms, "bound": ("uint8", (n,)), "primal": ("float64", (1,))})
         except ValueError as error:  # also a ModelFileError
             raise SeqmtlError(f"{self._state}: damaged; train without --resume") from error
-        return state
+        return start
 
     def store(self, memory: int) -> WindowStore:
         """Return the stored windows of DATA: those of an interrupted run, or new ones."""
@@ -131,10 +132,10 @@ class Kept:
             ]
         except ValueError as error:
             raise SeqmtlError(f"{self._done}: damaged ({error}); train without --resume") from error
-        if found["request"] != self._fingerprint():
+        if names := differing(found["request"], self._fingerprint()):
             raise SeqmtlError(
-                f"cannot resume: {self.path} is of another DATA or other options; give the same, "
-                "or omit --resume to start afresh"
+                f"{self.path} belongs to other data or options ({names}); resume with the "
+                "original ones, or omit --resume to start afresh"
             )
         logger.info("%s: resuming", self.path)
         return WindowStore.of(parts)
@@ -145,14 +146,19 @@ class Kept:
         assert data is not None
         facts = os.stat(os.path.join(data, WINDOWS) if self._request.is_dataset else data)
         asked = self._request.fingerprint("tol", "max_epochs")
-        return {"version": __version__, "size": facts.st_size, "time": facts.st_mtime_ns, **asked}
+        return {
+            "version": __version__,
+            "size of DATA": facts.st_size,
+            "date of DATA": facts.st_mtime_ns,
+            **asked,
+        }
 
 
 @contextmanager
 def on_disk(request: OnDisk) -> Iterator[tuple[Examples, Disk, Kept]]:
     """Store the windows of DATA; yield them, how to train on them, and what is kept of a run.
 
-    The folder is removed after an error, unless there is a state to resume from.
+    The folder is removed after an error, unless there is something to start from.
     """
     kept, memory = Kept(request), request.memory or available_memory()
     _check_input(request, kept.path)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 _of_model = partial(option, group="model")
+_SAVE_AFTER = 1.0  # passes of work between checkpoints, which take far less time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +123,7 @@ class Train(_options.OnDisk, _relations.Relations):
 def _trained(
     request: Train, relation: KernelRequest | None
 ) -> tuple[MultiTaskModel, Site | None, Callable[[], None]]:
-    """Train, keeping from time to time what it takes to go on; the caller removes that.
+    """Train, and write checkpoints, which the caller removes.
 
     Raises
     ------
@@ -148,9 +149,13 @@ def _trained(
             path = f"{request.output}.checkpoint"
             kept = Checkpoint(path, data, features, kernel, settings, choices)
 
-        def on_epoch(state: Any, progress: Any) -> None:
-            if disk or state.is_resumable:
-                kept.save(state)
+        saved_at = 0.0
+
+        def on_epoch(start: Any, progress: Any) -> None:
+            nonlocal saved_at
+            if progress.work >= saved_at + _SAVE_AFTER:
+                kept.save(start)
+                saved_at = progress.work
             show(progress)
 
         def on_score(*progress: Any) -> None:
@@ -166,7 +171,7 @@ def _trained(
                 settings=settings,
                 site=site,
                 disk=disk,
-                state=kept.load() if request.resume else None,
+                start=kept.load() if request.resume else None,
                 known=kept.scores,
                 on_score=on_score,
                 on_epoch=on_epoch,

@@ -1,4 +1,4 @@
-"""Training with learnt similarity from the command line: sources, views, resuming, wrong input."""
+"""Training with learnt similarity from the command line: sources, views, selection, wrong input."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from seqmtl import (
     TaskKernel,
     WeightedDegree,
 )
-from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.io import read_windows
 from seqmtl.models import checkpoint as checkpoints
 from seqmtl.models import fit
-from seqmtl.solvers import dcd
 
 TREE = "((ape:0.2,man:0.2)primates:0.8,(fly:1.0,bee:0.5):0.1)animals;"
 NAMES = ("ape", "man", "fly")
@@ -213,33 +211,6 @@ class TestSelection:
         told = seqmtl(f"train {table} --selection none -o {path}").err
         assert "the split column is 'all' in every row" in told
         assert sum(t["n"] for t in MultiTaskModel.load(path).training["tasks"].values()) == 180
-
-
-class TestResuming:
-    def test_an_interrupted_run_reaches_the_same_model(self, train, tmp_path, monkeypatch):
-        monkeypatch.setattr(dcd, "_SAVE_AFTER", 1)
-        monkeypatch.setattr(PositionalRows, "gram_rows", 0)  # in epochs, so that there are several
-        options = "--tree {data}/tree.nwk --mkl hierarchical --tol 1e-4"
-        whole, _ = train(options)
-        (tmp_path / "m.seqmtl").unlink()
-        save = checkpoints.Checkpoint.save
-
-        def interrupted(self, state):
-            save(self, state)
-            raise KeyboardInterrupt
-
-        with monkeypatch.context() as patched:
-            patched.setattr(checkpoints.Checkpoint, "save", interrupted)
-            _, told = train(options, 130)
-        assert "--resume to continue" in told
-        assert [path.name for path in tmp_path.iterdir()] == ["m.seqmtl.checkpoint"]
-        for changed in ("--norm 3", "--features wd:3", "-C 2"):
-            _, told = train(f"{options} {changed} --resume", 1)
-            assert "belongs to other data or options" in told
-        resumed, _ = train(f"{options} --resume")
-        assert [path.name for path in tmp_path.iterdir()] == ["m.seqmtl"]
-        assert resumed.training["mkl"] == whole.training["mkl"]
-        assert_array_equal(resumed.W, whole.W)
 
 
 BAD = {

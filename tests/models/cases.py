@@ -30,3 +30,36 @@ def rewritten(path, to, without=(), **arrays):
     kept = {key: value for key, value in description.items() if key not in without}
     write_arrays(to, kept, found | arrays)
     return to
+
+
+def distance_bound(model, windows, norm=None, diagonal=(1.0, 1.0)):
+    """Return how far decision values may be from those of the optimum, by the duality gap.
+
+    By strong convexity of the primal, (q - 1) / 2 ||W - W*||^2 is at most the absolute gap. For
+    fixed K, q = 2, and the example x of task t has the length K_tt k(x, x) to the power of 1/2.
+    For kernels whose weights are learnt, of which each view has those with these K_tt, the norms
+    are those of blocks, with the exponents q = 2 p / (p + 1) for W and 2 p / (p - 1) for x.
+    """
+    rows, summary = model.features.bind(windows), model.training
+    gap = summary["duality_gap"] * summary["primal"]
+    of_views = np.array([view.rows.squared_norms() + 1.0 for view in rows.views])
+    if norm is None:
+        places = [model.kernel.names.index(name) for name in windows.tasks]
+        K_tt = np.diagonal(model.kernel.matrix)[places]
+        return np.sqrt(2.0 * gap * K_tt * of_views.sum(axis=0))
+    modulus, exponent = (norm - 1.0) / (norm + 1.0), norm / (norm - 1.0)
+    of_kernels = np.multiply.outer(diagonal, of_views)
+    length = (of_kernels**exponent).sum(axis=(0, 1)) ** (0.5 / exponent)
+    return np.sqrt(2.0 * gap / modulus) * length
+
+
+def assert_same_optimum(windows, resumed, whole, tol, **kernels):
+    """Check that two models have the gap they promise, and are as close as that implies."""
+    for model in (resumed, whole):
+        assert model.training["converged"]
+        assert model.training["duality_gap"] <= tol
+    primal = [model.training["primal"] for model in (resumed, whole)]
+    assert abs(primal[0] - primal[1]) <= 1.01 * tol * max(primal)
+    scores = [model.decision_function(windows) for model in (resumed, whole)]
+    bounds = [distance_bound(model, windows, **kernels) for model in (resumed, whole)]
+    assert (np.abs(scores[0] - scores[1]) <= sum(bounds) + 1e-5).all()

@@ -14,7 +14,7 @@ from seqmtl import Spectrum, WeightedDegree
 from seqmtl.features.numeric import NumericRows
 from seqmtl.sequences import Windows
 from seqmtl.solvers._dcd_kernels import dual_step
-from seqmtl.solvers.dcd import Descent, State
+from seqmtl.solvers.dcd import Descent, WarmStart
 from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
 from seqmtl.solvers.polish import hessian, polish
 from tests.solvers.cases import BY_LIBLINEAR, EVERY_LOSS, Case, numbers, strings
@@ -172,18 +172,27 @@ def test_runs_are_reproducible_and_seeds_differ():
 
 
 @pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
-def test_a_saved_state_continues_where_it_was(loss):
+def test_a_warm_start_needs_fewer_epochs(loss):
     case, saved = strings(loss, has_gram=False), []
     solver = Descent(case.problem(), dtype=np.float64, tol=1e-6)
-    whole = solver.solve(
-        lambda state, _: saved.append(State(state.alpha.copy(), state.active.copy(), None))
-    )
-    middle = replace(saved[3], rng=np.random.default_rng(0))
-    assert case.solve(tol=1e-6, state=middle).primal == pytest.approx(whole.primal, rel=2e-6)
-    done = State(whole.alpha.copy(), np.arange(case.z.size), np.random.default_rng(0))
-    again = case.solve(tol=1e-5, state=done)
+    whole = solver.solve(lambda now, _: saved.append(now.alpha.copy()))
+    half = case.solve(tol=1e-6, start=WarmStart(saved[len(saved) // 2]))
+    assert half.gap <= 1e-6
+    assert half.n_epochs < whole.n_epochs
+    assert half.primal == pytest.approx(whole.primal, rel=1.1e-6)
+    again = case.solve(tol=1e-5, start=WarmStart(whole.alpha))
     assert (again.n_epochs, again.converged) == (0, True)
     assert_allclose(again.W, whole.W, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", EVERY_LOSS)
+def test_the_gap_holds_after_a_start_out_of_bounds(loss):
+    case = numbers(loss)
+    far = np.random.default_rng(0).normal(0.0, 9.0, case.z.size)
+    for alpha in (far, np.abs(far), np.full(case.z.size, 1e4)):
+        solution = case.solve(tol=1e-6, start=WarmStart(alpha))
+        assert solution.gap <= 1e-6
+        assert solution.primal == pytest.approx(case.solve(tol=1e-6).primal, rel=1.1e-6)
 
 
 def test_the_epoch_limit_is_kept_and_the_gap_reported():

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize, minimize_scalar
 
 from seqmtl import TaskKernel
-from seqmtl.solvers.dcd import State
+from seqmtl.solvers.dcd import WarmStart
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.losses import LOSSES, find_loss
 from seqmtl.solvers.norms import minimise_on_ball
@@ -122,8 +122,8 @@ def test_a_step_divides_by_the_diagonal_of_the_task_kernel(share, C):
     data = replace(numbers(T=1), X=x, z=np.ones(1), tasks=np.zeros(1, int), K=np.eye(1) * share)
     data = replace(data, C=C, bias=0.0)
     H = share * float(x[0] @ x[0])
-    start = State(np.array([0.03]), np.arange(1), np.random.default_rng(0))
-    solution = data.solve(state=start, max_epochs=1, tol=1e-12)
+    start = WarmStart(np.array([0.03]))
+    solution = data.solve(start=start, max_epochs=1, tol=1e-12)
     step = (1 - 0.03 * H) / H
     assert solution.alpha[0] == pytest.approx(max(0.0, min(C, 0.03 + step)), rel=1e-12)
 
@@ -263,8 +263,7 @@ def test_a_step_has_theta_once():
     )
     theta = np.array([0.6, 0.8, 0.0])
     H = theta @ data.K[:, 1, 1] * float(x[0] @ x[0])
-    state = State(np.array([0.1]), np.arange(1), np.random.default_rng(0), theta=theta)
-    found = data.solve(state=state, max_epochs=1, in_epochs=True)
+    found = data.solve(start=WarmStart(np.array([0.1]), theta), max_epochs=1, in_epochs=True)
     assert found.alpha[0] == pytest.approx(0.1 + (1 - 0.1 * H) / H, rel=1e-12)
     twice = 0.1 + (1 - 0.1 * theta**2 @ data.K[:, 1, 1] * float(x[0] @ x[0])) / H
     assert abs(found.alpha[0] - twice) > 0.01

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 from seqmtl.features.joint import JointRows
 from seqmtl.features.numeric import NumericRows
-from seqmtl.solvers.dcd import Descent, State
+from seqmtl.solvers.dcd import Descent, WarmStart
 from seqmtl.solvers.kernel_set import KernelSet
 from seqmtl.solvers.losses import REGRESSION_LOSSES
 from tests.oracles import mkl
@@ -238,8 +238,7 @@ def test_weak_duality_at_any_point(seed, loss, norm, n_views):
     primal = mkl.primal(*data.oracle, theta, W, **data.regression)
     assert dual <= primal + 1e-8 * abs(primal)
 
-    state = State(alpha.copy(), np.arange(12), rng, theta=theta)
-    there = data.solve(state=state, max_epochs=0)  # a look, and no step
+    there = data.solve(start=WarmStart(alpha, theta), max_epochs=0)  # a look, and no step
     own = mkl.primal(*data.oracle, theta, data.weights(there), **data.regression)
     assert_array_equal(there.alpha, alpha)
     assert there.primal == pytest.approx(own, rel=1e-9, abs=1e-9)
@@ -305,21 +304,20 @@ def test_a_task_without_examples_borrows_from_its_relatives(in_epochs):
 
 @pytest.mark.parametrize("n_views", [1, 2])
 @pytest.mark.parametrize("in_epochs", [False, True])
-def test_a_state_from_the_middle_continues_to_the_same_optimum(in_epochs, n_views):
+def test_a_start_from_the_middle_leads_to_the_same_optimum(in_epochs, n_views):
     data = case(4 / 3, n=60, d=12, n_views=n_views)
-    solver, states = data.solver(tol=1e-6, in_epochs=in_epochs), []
-    whole = solver.solve(lambda state, _: states.append(copy.deepcopy(state)))
-    middle = states[len(states) // 2 - 1 if in_epochs else 0]
-    start = KernelSet(data.K, data.which, data.norm).start()
-    if in_epochs:
-        assert 0 < middle.epoch < whole.n_epochs
-        assert np.abs(middle.theta - start).max() > 0.01
-    again = data.solve(tol=1e-6, in_epochs=in_epochs, state=copy.deepcopy(middle))
+    solver, starts = data.solver(tol=1e-6, in_epochs=in_epochs), []
+    whole = solver.solve(lambda now, _: starts.append(copy.deepcopy(now)))
+    middle = starts[len(starts) // 2 - 1 if in_epochs else 0]
+    equal = KernelSet(data.K, data.which, data.norm).start()
+    again = data.solve(tol=1e-6, in_epochs=in_epochs, start=middle)
     assert again.converged
-    assert again.n_epochs > middle.epoch or not in_epochs
     assert again.primal == pytest.approx(whole.primal, rel=1.1e-6)
-    done = data.solve(tol=1e-5, state=copy.deepcopy(states[-1]))
-    assert done.n_epochs == states[-1].epoch
+    if in_epochs:
+        assert np.abs(middle.theta - equal).max() > 0.01
+        assert again.n_epochs < whole.n_epochs
+    done = data.solve(tol=1e-5, start=WarmStart(whole.alpha, whole.theta))
+    assert done.n_epochs == 0
     assert_array_equal(done.theta, whole.theta)
     assert_allclose(done.W, whole.W, atol=1e-9)
 

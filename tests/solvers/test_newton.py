@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from seqmtl import MultiTaskSVC, MultiTaskSVR, TaskKernel
 from seqmtl.features.numeric import NumericRows
 from seqmtl.solvers import newton
-from seqmtl.solvers.dcd import Descent, State, initial_state
+from seqmtl.solvers.dcd import Descent
 from seqmtl.solvers.losses import LOSSES
 from seqmtl.solvers.newton import FewWeights, split
 from seqmtl.solvers.problem import Problem
@@ -181,25 +181,6 @@ def test_loose_tolerances_are_left_to_descent():
     assert_array_equal(one.alpha, other.alpha)
 
 
-def test_resuming_does_not_repeat_the_steps():
-    """A solver resumed after the steps continues like the one that went on."""
-    p = problem("hinge", C=100.0, n=400)
-    states = []
-
-    def keep(state, progress):
-        rng = np.random.default_rng()
-        rng.bit_generator.state = state.rng.bit_generator.state
-        states.append(State(state.alpha.copy(), state.active.copy(), rng, state.epoch, state.work))
-
-    whole = Descent(p, tol=1e-9, dtype=np.float64)
-    end = whole.solve(keep)
-    patience = Descent(p)._second_order.patience
-    crossed = next(s for s in states if s.work >= patience)
-    assert Descent(p, state=crossed)._second_order is None
-    again = Descent(p, tol=1e-9, dtype=np.float64, state=states[-1]).solve()
-    assert_array_equal(again.alpha, end.alpha)
-
-
 def test_descent_goes_on_where_steps_fail(monkeypatch):
     p, calls = problem("hinge", C=1.0), []
 
@@ -254,10 +235,8 @@ def test_estimators_reach_their_tolerance_at_large_costs():
         assert model.n_iter_ < 200
 
 
-def test_initial_state_is_used_by_smooth_losses():
+def test_smooth_losses_begin_where_they_are_told():
     p = problem("logistic")
-    state = initial_state(150, 0)
-    state.alpha = solve(p, 1e-12).alpha.copy()
     few = FewWeights(p, p.rows.X)
-    newton.solve(few, state.alpha[few.order], 1e-6)
+    newton.solve(few, solve(p, 1e-12).alpha[few.order], 1e-6)
     assert few.n_steps <= 1
