@@ -47,8 +47,8 @@ def folder(tmp_path_factory):
     simulated = folder / "simulated"
     seqmtl.simulate(
         tree="(a:0.1,b:0.1);",
-        chromosomes=2,
-        chromosome_length=60_000,
+        windows=100,
+        chromosome_length=10_000,
         no_windows=True,
         output=simulated,
     )
@@ -64,7 +64,7 @@ def folder(tmp_path_factory):
     for file in ("rna.fa", "cdna.fa"):
         (folder / file).write_text("".join(records))
     (folder / "proteins.fa").write_text(f">p\n{'MKLVAGTWERSD' * 6}\n")
-    lengths = "".join(f"##contig=<ID={name},length=60000>\n" for name in contigs)
+    lengths = "".join(f"##contig=<ID={name},length=10000>\n" for name in contigs)
     donors = sorted({(t.contig, intron[0]) for t in forward for intron in t.introns})
     variants = "".join(
         f"{contig}\t{start + 1}\t.\t{contigs[contig][start].upper()}\tC\t.\t.\t.\n"
