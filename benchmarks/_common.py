@@ -1,16 +1,28 @@
-"""Shared by several benchmarks: separate processes, their peak memory, simulated windows."""
+"""Shared by the benchmarks: their options and results, separate processes, resamples.
+
+Every benchmark has `--quick`, which shows in seconds that it works: toy sizes, simulated data in
+the place of files that are not given, and no processes of their own. It measures nothing.
+"""
 
 from __future__ import annotations
 
 import argparse
+import atexit
+import contextlib
+import io
 import json
 import os
 import platform
 import resource
+import runpy
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # imports stay light: a child's peak memory is at least its parent's
@@ -20,22 +32,68 @@ if TYPE_CHECKING:  # imports stay light: a child's peak memory is at least its p
     from seqmtl.sequences import Windows
 
 
-def make_parser(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser whose help shows a module's docstring unchanged."""
-    return argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+class QuickParser(argparse.ArgumentParser):
+    """The options of a script, with its docstring as the help, and `--quick`.
+
+    Parameters
+    ----------
+    doc : str or None
+        The docstring.
+    quick : mapping of str to Any
+        Values of options under `--quick`, unless they are given.
+    simulate : callable, optional
+        Writes data into a folder, which is removed at the end, and returns more such values.
+    """
+
+    def __init__(
+        self,
+        doc: str | None,
+        quick: Mapping[str, Any],
+        simulate: Callable[[Path], Mapping[str, Any]] | None = None,
+    ) -> None:
+        super().__init__(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+        self.quick, self.simulate = dict(quick), simulate
+        self.add_argument("--quick", action="store_true", help="toy sizes and data, in seconds")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Read the options; under `--quick` nothing is required."""
+        if is_quick():
+            if self.simulate is not None:
+                folder = Path(tempfile.mkdtemp())
+                atexit.register(shutil.rmtree, folder)
+                self.quick |= self.simulate(folder)
+            for action in self._actions:
+                if action.dest in self.quick:
+                    action.default, action.required = self.quick[action.dest], False
+                    if not action.option_strings:
+                        action.nargs = "?" if action.nargs is None else "*"
+        return super().parse_args(args, namespace)
 
 
-def add_result_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option of :func:`write_result`."""
-    parser.add_argument("--json", metavar="FILE", help="also write rows and conditions as JSON")
+class Options(QuickParser):
+    """The options of a benchmark, with `--json` for :func:`write_result`."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.add_argument("--json", metavar="FILE", help="also write rows and conditions as JSON")
+
+
+def is_quick() -> bool:
+    """Whether nothing is to be measured."""
+    return "--quick" in sys.argv
+
+
+def has_program(program: object) -> bool:
+    """Whether a program of others is given; `--quick` goes on without it."""
+    if not program:
+        print("without the path of the other program, what needs it is left out")
+    return bool(program)
 
 
 def write_result(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     """Print rows of equal keys as a table, and write them with their conditions if asked.
 
-    `docs/benchmarks.md` and the README show what was written, see `benchmarks/tables.py`.
+    Documents show what was written, see `benchmarks/tables.py`.
     """
     print(as_table(rows))
     if arguments.json is None:
@@ -71,19 +129,48 @@ def run_alone(script: str, *arguments: object, limit: float | None = None) -> di
 
     Raises TimeoutExpired after `limit` seconds.
     """
+    words = [script, *map(str, arguments)]
+    if is_quick():
+        result: dict[str, Any] = json.loads(_run_here(words))
+        return result
     one_thread = dict.fromkeys(
         ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
     )
     answer = subprocess.run(
-        [sys.executable, script, *map(str, arguments)],
+        [sys.executable, *words],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
         timeout=limit,
         env={**os.environ, **one_thread},
     )
-    result: dict[str, Any] = json.loads(answer.stdout)
+    result = json.loads(answer.stdout)
     return result
+
+
+def _run_here(words: list[str]) -> str:
+    """Run a script in this process; return what it prints."""
+    before, sys.argv = sys.argv, words
+    try:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            runpy.run_path(words[0], run_name="__main__")
+    finally:
+        sys.argv = before
+    return printed.getvalue()
+
+
+def seqmtl(*arguments: object) -> tuple[float, float, float]:
+    """Run a command of seqmtl in a separate process; return the figures of :func:`measure`."""
+    words = [*map(str, arguments), "-q"]
+    if not is_quick():
+        return measure([sys.executable, "-m", "seqmtl", *words])
+    from seqmtl.cli.main import main
+
+    cpu, wall = time.process_time(), time.perf_counter()
+    with contextlib.redirect_stdout(io.StringIO()):
+        if main(words):
+            raise SystemExit(f"failed: seqmtl {shlex.join(words)}")
+    return time.process_time() - cpu, time.perf_counter() - wall, peak_mib()
 
 
 def measure(command: list[str]) -> tuple[float, float, float]:

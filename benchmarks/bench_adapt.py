@@ -31,8 +31,9 @@ import time
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 from typing import Any
 
+import _toy
 import numpy as np
-from _common import add_result_option, make_parser, write_result
+from _common import Options, write_result
 from numpy.typing import NDArray
 
 from seqmtl import MultiTaskModel, TaskKernel, Windows, read_windows
@@ -45,6 +46,7 @@ from seqmtl.sequences import concatenate
 from seqmtl.similarity.trees import Tree, read_tree
 
 SEED = 7
+QUICK = {"sizes": [10], "draws": 1, "per_relative": 20, "test": 60}
 #: Values by method, size and organism: one for each draw.
 Results = dict[tuple[str, int, str], list[float]]
 
@@ -176,7 +178,7 @@ def error(values: NDArray[np.float64]) -> float | str:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, _toy.windows)
     parser.add_argument("data")
     parser.add_argument("--tree", required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 30, 100, 300, 1000])
@@ -185,7 +187,6 @@ def main() -> None:
     parser.add_argument("--joint-sizes", type=int, nargs="*", help="default: all sizes")
     parser.add_argument("--per-relative", type=int, default=2000)
     parser.add_argument("--test", type=int, default=3000)
-    add_result_option(parser)
     arguments = parser.parse_args()
     if arguments.joint_sizes is None:
         arguments.joint_sizes = arguments.sizes

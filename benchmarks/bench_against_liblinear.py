@@ -10,63 +10,72 @@ medians are printed.
 
 from __future__ import annotations
 
+import argparse
+import itertools
+import json
 import statistics
-import subprocess
-import sys
 import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from _common import add_result_option, make_parser, measure, write_result
+import _toy
+from _common import Options, peak_mib, run_alone, write_result
 
-SEQMTL = """
-import sys
-from seqmtl import WeightedDegree, read_windows
-from seqmtl.models.fit import train_windows
-from seqmtl.models.training import Settings
-path, window, degree, C, tol, out = sys.argv[1:]
-windows = read_windows(path, window=int(window) or None, split="train", organism="all")
-model, _ = train_windows(
-    windows,
-    features=WeightedDegree(degree=int(degree)),
-    settings=Settings(C=float(C), tol=float(tol)),
-)
-model.save(out)
-"""
+if TYPE_CHECKING:
+    from seqmtl.sequences import Windows
 
-LIBLINEAR = """
-import sys
-import numpy as np
-from sklearn.svm import LinearSVC
-from seqmtl import WeightedDegree, read_windows
-path, window, degree, C, tol, out = sys.argv[1:]
-windows = read_windows(path, window=int(window) or None, split="train", organism="all")
-X = WeightedDegree(degree=int(degree)).transform(windows)
-y = windows.labels.astype(float)
-model = LinearSVC(loss="hinge", C=float(C), tol=float(tol), max_iter=10**5, random_state=0)
-model.fit(X, y)
-np.savez(out, w=model.coef_[0], b=model.intercept_)
-"""
+QUICK = {"degree": 3, "tol": [1e-5], "liblinear_tol": [1e-5], "runs": 1}
 
-OBJECTIVE = """
-import sys
-import numpy as np
-from seqmtl import MultiTaskModel, WeightedDegree, read_windows
-path, window, degree, C, model = sys.argv[1:]
-windows = read_windows(path, window=int(window) or None, split="train", organism="all")
-if model.endswith(".npz"):
-    parts = np.load(model)
-    w, b = parts["w"], float(parts["b"][0])
-else:
-    loaded = MultiTaskModel.load(model)
-    w, b = loaded.W[:, 0].astype(float), float(loaded.bias[0])
-rows = WeightedDegree(degree=int(degree)).bind(windows)
-scores = rows.scores(w[:, None], np.zeros(len(windows), dtype=int)) + b
-loss = np.maximum(0.0, 1.0 - windows.labels * scores).sum()
-print(float(0.5 * (w @ w + b * b) + float(C) * loss))
-"""
+
+def train_seqmtl(windows: Windows, args: argparse.Namespace, folder: Path) -> tuple[Any, float]:
+    """Return weights and intercept of one SVM, which is also written."""
+    from seqmtl import WeightedDegree
+    from seqmtl.models.fit import train_windows
+    from seqmtl.models.training import Settings
+
+    settings = Settings(C=args.C, tol=args.tol[0])
+    model, _ = train_windows(windows, features=WeightedDegree(args.degree), settings=settings)
+    model.save(folder / "model.seqmtl")
+    return model.W[:, 0].astype(float), float(model.bias[0])
+
+
+def train_linear_svc(windows: Windows, args: argparse.Namespace, folder: Path) -> tuple[Any, float]:
+    """Return weights and intercept of LinearSVC, which are also written."""
+    import numpy as np
+    from sklearn.svm import LinearSVC
+
+    from seqmtl import WeightedDegree
+
+    model = LinearSVC(loss="hinge", C=args.C, tol=args.tol[0], max_iter=10**5, random_state=0)
+    model.fit(WeightedDegree(args.degree).transform(windows), windows.labels.astype(float))
+    np.savez(folder / "model.npz", w=model.coef_[0], b=model.intercept_)
+    return model.coef_[0], float(model.intercept_[0])
+
+
+TRAINERS = {"seqmtl": train_seqmtl, "LinearSVC": train_linear_svc}
+
+
+def train_once(args: argparse.Namespace) -> None:
+    """Train one program, and print what it took and the objective as JSON."""
+    import numpy as np
+
+    from seqmtl import WeightedDegree, read_windows
+
+    length = args.window or None
+    windows = read_windows(args.data, window=length, split="train", organism="all")
+    with tempfile.TemporaryDirectory() as folder:
+        w, b = TRAINERS[args.once](windows, args, Path(folder))
+    taken = {"CPU s": time.process_time(), "MB": peak_mib()}
+    rows = WeightedDegree(args.degree).bind(windows)
+    scores = rows.scores(w[:, None], np.zeros(len(windows), dtype=int)) + b
+    loss = np.maximum(0.0, 1.0 - windows.labels * scores).sum()
+    print(json.dumps({**taken, "objective": float(0.5 * (w @ w + b * b) + args.C * loss)}))
 
 
 def main() -> None:
-    parser = make_parser(__doc__)
+    """Run the benchmark."""
+    parser = Options(__doc__, QUICK, _toy.windows)
     parser.add_argument("data")
     parser.add_argument("--window", type=int, default=0)
     parser.add_argument("--degree", type=int, default=8)
@@ -74,48 +83,23 @@ def main() -> None:
     parser.add_argument("--tol", type=float, nargs="+", default=[1e-3, 1e-4, 1e-6])
     parser.add_argument("--liblinear-tol", type=float, nargs="+", default=[1e-1, 1e-2, 1e-4])
     parser.add_argument("--runs", type=int, default=3)
-    add_result_option(parser)
+    parser.add_argument("--once", choices=TRAINERS, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        common = [args.data, str(args.window), str(args.degree), str(args.C)]
-        sides: dict[str, tuple[list[str], str]] = {}
-        for tol in args.tol:
-            out = f"{folder}/{tol}.seqmtl"
-            sides[f"seqmtl, gap {tol:g}"] = (
-                [sys.executable, "-c", SEQMTL, *common, str(tol), out],
-                out,
-            )
-        for tol in args.liblinear_tol:
-            out = f"{folder}/{tol}.npz"
-            sides[f"LinearSVC, tol {tol:g}"] = (
-                [sys.executable, "-c", LIBLINEAR, *common, str(tol), out],
-                out,
-            )
-        figures: dict[str, list[tuple[float, float, float]]] = {name: [] for name in sides}
-        for run in range(args.runs + 1):
-            for name, (command, _) in sides.items():
-                if run == 0 and name.startswith("LinearSVC"):
-                    continue
-                found = measure(command)
-                if run > 0:
-                    figures[name].append(found)
-        rows = []
-        for name, (_, out) in sides.items():
-            cpu, wall, memory = (statistics.median(c) for c in zip(*figures[name], strict=True))
-            command = [sys.executable, "-c", OBJECTIVE, *common, out]
-            value = float(
-                subprocess.run(command, capture_output=True, text=True, check=True).stdout
-            )
-            rows.append(
-                {
-                    "program": name,
-                    "CPU s": cpu,
-                    "wall s": wall,
-                    "MB": memory,
-                    "objective": f"{value:.6f}",
-                }
-            )
-        write_result(args, rows)
+    if args.once:
+        train_once(args)
+        return
+    options = [f"--window={args.window}", f"--degree={args.degree}", f"-C={args.C}"]
+    sides = [("seqmtl", f"seqmtl, gap {tol:g}", tol) for tol in args.tol]
+    sides += [("LinearSVC", f"LinearSVC, tol {tol:g}", tol) for tol in args.liblinear_tol]
+    runs: dict[str, list[dict[str, float]]] = {name: [] for _, name, _ in sides}
+    for _, (program, name, tol) in itertools.product(range(args.runs + 1), sides):
+        found = run_alone(__file__, args.data, f"--once={program}", f"--tol={tol}", *options)
+        runs[name].append(found)
+    rows = []
+    for name, (_, *measured) in runs.items():  # the first one fills the caches
+        row = {key: statistics.median(run[key] for run in measured) for key in ("CPU s", "MB")}
+        rows.append({"program": name, **row, "objective": f"{measured[-1]['objective']:.6f}"})
+    write_result(args, rows)
 
 
 if __name__ == "__main__":

@@ -23,60 +23,65 @@ import time
 from pathlib import Path
 from typing import Any
 
+import _toy
 import numpy as np
-from _common import add_result_option, describe, make_parser, resample, write_result
+from _common import Options, describe, has_program, resample, seqmtl, write_result
 
-from seqmtl import MultiTaskModel, read_annotation
+from seqmtl import load_model, read_annotation
 from seqmtl.evaluation import evaluate
 from seqmtl.io.dataset import read_split_genome
 from seqmtl.scan.finder import finder_of
 from seqmtl.scan.held_out import find_candidates
 
+QUICK = {
+    "minisplice": "",
+    "donor_model": "starter:donor",
+    "acceptor_model": "starter:acceptor",
+    "organism": "c_elegans",
+    "paired": "starter:splice",
+}
+
+
+def simulate(folder: Path) -> dict[str, Path]:
+    """Return the datasets of simulated genomes."""
+    donors, acceptors = _toy.datasets(folder)
+    return {"donor_dir": donors, "acceptor_dir": acceptors}
+
 
 def main() -> None:
     """Run the comparison."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, simulate)
     parser.add_argument("minisplice")
     for signal in ("donor", "acceptor"):
         parser.add_argument(f"{signal}_dir", type=Path)
         parser.add_argument(f"{signal}_model")
     parser.add_argument("--organism", required=True)
     parser.add_argument("--paired", help="model of seqmtl pair, to be compared as well")
-    add_result_option(parser)
     args = parser.parse_args()
     seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         cut(args.donor_dir, args.organism, folder)
-        raw = run_minisplice(args.minisplice, folder, seconds)
+        raw = {}
+        if has_program(args.minisplice):
+            raw = run_minisplice(args.minisplice, folder, seconds)
         started = time.perf_counter()
         for model in (args.donor_model, args.acceptor_model):
-            _call(
-                [
-                    sys.executable,
-                    "-m",
-                    "seqmtl",
-                    "scan",
-                    model,
-                    folder / "test.fa",
-                    "--organism",
-                    args.organism,
-                    "--threads",
-                    1,
-                    "-q",
-                    "-o",
-                    folder / "scan.spsc",
-                ]
-            )
+            scan(model, args.organism, folder / "test.fa", folder / "scan.spsc")
         seconds["seqmtl"] = time.perf_counter() - started
         paired = scan_paired(args.paired, args.organism, folder, seconds) if args.paired else {}
     rows = []
     for signal in ("donor", "acceptor"):
         paths = getattr(args, f"{signal}_dir"), getattr(args, f"{signal}_model")
         for row in compare(*paths, args.organism, raw, signal[0].upper(), paired):
-            scan = seconds[row["program"]]
-            rows.append({"signal": signal, **row, "scan of both signals, s": scan})
+            taken = seconds[row["program"]]
+            rows.append({"signal": signal, **row, "scan of both signals, s": taken})
     write_result(args, rows)
+
+
+def scan(model: str, organism: str, genome: Path, output: Path) -> None:
+    """Scan a genome on one thread."""
+    seqmtl("scan", model, genome, "--organism", organism, "--threads", 1, "-o", output)
 
 
 def cut(dataset: Path, organism: str, folder: Path) -> None:
@@ -120,7 +125,13 @@ def run_minisplice(
     ):
         started = time.perf_counter()
         with open(folder / name, "w") as stream:
-            _call([os.path.abspath(program), *command], cwd=folder, stdout=stream)
+            subprocess.run(
+                [os.path.abspath(program), *command],
+                cwd=folder,
+                stdout=stream,
+                stderr=subprocess.DEVNULL,
+                check=True,
+            )
     seconds["minisplice"] = time.perf_counter() - started  # of the prediction
     found = {}
     with open(folder / "raw.tsv") as stream:
@@ -135,24 +146,10 @@ def scan_paired(
     model: str, organism: str, folder: Path, seconds: dict[str, float]
 ) -> dict[tuple[str, str, int, str], float]:
     """Return the log-odds of the posterior by letter, contig, start of the site, strand."""
-    command = [
-        sys.executable,
-        "-m",
-        "seqmtl",
-        "scan",
-        model,
-        folder / "test.fa",
-        "--organism",
-        organism,
-        "--threads",
-        1,
-        "-q",
-        "-o",
-    ]
     started = time.perf_counter()
-    _call([*command, folder / "pair.spsc"])
+    scan(model, organism, folder / "test.fa", folder / "pair.spsc")
     seconds["paired"] = time.perf_counter() - started
-    _call([*command, folder / "pair.bed"])
+    scan(model, organism, folder / "test.fa", folder / "pair.bed")
     found = {}
     for letter, signal in (("D", "donor"), ("A", "acceptor")):
         for line in (folder / f"pair.{signal}.bed").read_text().splitlines():
@@ -171,8 +168,7 @@ def compare(
     pairs: dict[tuple[str, str, int, str], float],
 ) -> list[dict[str, Any]]:
     """Return the accuracy of all programs on all candidates of the test contigs."""
-    model = MultiTaskModel.load(path)
-    finder = finder_of(model, organism)
+    finder = finder_of(load_model(path), organism)
     held = read_split_genome(dataset, organism, "test")
     names, begins = held.genome.names, held.genome.starts
     labels, own, other, paired = [], [], [], []
@@ -182,22 +178,25 @@ def compare(
         for row in range(len(block)):
             first = int(block.starts[row] - begins[contig[row]])
             key = letter, names[contig[row]], first, "+-"[int(block.is_reverse[row])]
-            other.append(raw[key])
+            other.append(raw[key] if raw else 0.0)
             paired.append(pairs.get(key, 0.0))
         labels.append(block["labels"])
         own.append(block["scores"])
     y = np.concatenate(labels)
-    methods = {"minisplice": np.array(other), "seqmtl": np.concatenate(own)}
+    methods = {"minisplice": np.array(other)} if raw else {}
+    methods["seqmtl"] = np.concatenate(own)
     if pairs:
         methods["paired"] = np.array(paired)
     rows: list[dict[str, Any]] = []
-    theirs = resample(y, methods["minisplice"], 200)
+    theirs = resample(y, methods["minisplice"], 200) if raw else None
     for label, scores in methods.items():
         counts = np.ones(y.size, dtype=np.int64)
         result = evaluate(y, scores, np.full(y.size, organism), counts=counts)
         task = result["tasks"][organism]
         low, high = task["auprc_interval"]
-        above = "" if label == "minisplice" else describe(resample(y, scores, 200) - theirs)
+        above = ""
+        if theirs is not None and label != "minisplice":
+            above = describe(resample(y, scores, 200) - theirs)
         rows.append(
             {
                 "program": label,
@@ -209,12 +208,6 @@ def compare(
             }
         )
     return rows
-
-
-def _call(command: list[Any], **options: Any) -> None:
-    subprocess.run(
-        [str(word) for word in command], check=True, stderr=subprocess.DEVNULL, **options
-    )
 
 
 if __name__ == "__main__":

@@ -6,21 +6,22 @@
 In the longest contig, the G of GT and AG is changed to A at annotated sites of internal exons, at
 as many other candidates of the same log-odds by the model of the site alone, and at the strongest
 other candidates. Random bases are changed in introns, 300 bases or more from exons, and outside of
-genes, 1,000 or more from them. Prints quantiles of the largest change of any site by the site
-models alone, of any site or exon by the paired model, and of any exon. Then come AUROC and AUPRC of
-the loss of the changed site, alone and paired, and of an exon, for annotated sites among the
-others; and how often the exon that loses most is the annotated one, with its probability, its loss,
-and how often no other exon gains a quarter of that.
+genes, 1,000 or more from them. Prints the median of the largest change of any site by the site
+models alone, of any site or exon by the paired model, and of any exon, and the share that is .2 or
+more. Then come AUROC and AUPRC of the loss of the changed site, alone and paired, and of an exon,
+for annotated sites among the others; and how often the exon that loses most is the annotated one,
+its probability, its loss, and how often no other exon gains a quarter of that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import _toy
 import numpy as np
-from _common import make_parser
+from _common import Options, write_result
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -37,7 +38,16 @@ from seqmtl.variants.alleles import AlleleList
 
 FAR_IN_INTRON, FAR_FROM_GENE = 300, 1_000
 SITE, EQUAL, STRONG = "annotated site", "candidate as strong", "strongest candidates"
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+SCORES = ("alone", "paired", "exon")
+QUICK = {"model": "starter:splice", "organism": _toy.GENOMES[0], "most": 4}
+
+
+def simulate(folder: Path) -> dict[str, Path]:
+    """Return a simulated genome and its annotation."""
+    _toy.genomes(folder)
+    name = _toy.GENOMES[0]
+    genome, annotation = folder / "genomes" / f"{name}.fa", folder / "annotation" / f"{name}.gff3"
+    return {"genome": genome, "annotation": annotation}
 
 
 class Variant(NamedTuple):
@@ -135,52 +145,62 @@ def effects_of(
     return [own for scorer in scorers for own in scorer.by_signal(genome, kept.alleles())]
 
 
-def report_sizes(group: NDArray[np.str_], columns: dict[str, NDArray[np.float64]]) -> None:
-    """Print how large the changes are in each group."""
-    print("largest change: quantiles 5 25 50 75 95 99 %, and the share of .2 or more")
-    for name in dict.fromkeys(group):
+def row(figure: str, group: str, of: str, n: int, value: float) -> dict[str, Any]:
+    """Return a row of the result."""
+    return {"figure": figure, "group": group, "of": of, "n": int(n), "value": float(value)}
+
+
+def sizes(
+    group: NDArray[np.str_], columns: dict[str, NDArray[np.float64]]
+) -> Iterator[dict[str, Any]]:
+    """Yield how large the changes are in each group."""
+    for name in dict.fromkeys(group.tolist()):
         for what, values in columns.items():
-            own = values[group == name]
-            shown = " ".join(f"{value:.3f}" for value in np.quantile(own, QUANTILES))
-            print(f"{name:21} {own.size:5} {what:6} {shown}  {np.mean(own >= 0.2):.3f}")
+            changes = values[group == name]
+            yield row("median of the largest change", name, what, changes.size, np.median(changes))
+            yield row("share of .2 or more", name, what, changes.size, np.mean(changes >= 0.2))
 
 
-def report_ranks(
+def ranks(
     group: NDArray[np.str_],
     signal: NDArray[np.int64],
     alone: NDArray[np.float64],
     paired: NDArray[np.float64],
-) -> None:
-    """Print how well losses tell annotated sites from others; they are by signal and variant."""
+) -> Iterator[dict[str, Any]]:
+    """Yield how well losses tell annotated sites from others; they are by signal and variant."""
     for k, kind in enumerate(("donor", "acceptor")):
         for other in (EQUAL, STRONG):
             rows = np.flatnonzero((signal == k) & np.isin(group, [SITE, other]))
             true = group[rows] == SITE
-            shown = " / ".join(
-                f"{roc_auc_score(true, losses):.3f} {average_precision_score(true, losses):.3f}"
-                for losses in (alone[k, rows], paired[k, rows], paired[2, rows])
-            )
-            print(f"{kind}s, {other}: AUROC, AUPRC alone / paired / exon {shown}")
+            for what, losses in zip(SCORES, (alone[k], paired[k], paired[2]), strict=True):
+                name, n = f"{kind}s, {other}", rows.size
+                yield row("AUROC of the loss", name, what, n, roc_auc_score(true, losses[rows]))
+                precision = average_precision_score(true, losses[rows])
+                yield row("AUPRC of the loss", name, what, n, precision)
 
 
-def report_exons(lost: Effects, exons: NDArray[np.int64], rows: NDArray[np.bool_]) -> None:
-    """Print what becomes of the exons of annotated sites."""
+def exons_lost(
+    lost: Effects, exons: NDArray[np.int64], rows: NDArray[np.bool_]
+) -> Iterator[dict[str, Any]]:
+    """Yield what becomes of the exons of annotated sites."""
     assert lost.introns is not None
     is_own = (lost.introns[rows, 1, 0, :2] == exons[rows]).all(axis=1)
     P, changes = lost.probabilities[rows, 1, 0], lost.changes[rows]
-    print(f"the exon that loses most is that of the site: {is_own.sum()} of {is_own.size}")
+    yield row(
+        "the exon that loses most is that of the site", SITE, "exon", rows.sum(), is_own.mean()
+    )
     for low, high in ((0.9, 1.0), (0.5, 0.9), (0.1, 0.5)):
-        own = is_own & (P > low) & (P <= high)
-        n, skipped = max(1, int(own.sum())), changes[own, 0] < 0.25 * changes[own, 1]
-        print(
-            f"of probability {low} to {high}: {own.sum()}, mean {P[own].sum() / n:.3f}, "
-            f"loss {changes[own, 1].sum() / n:.3f}, skipped {skipped.sum()}"
-        )
+        chosen = is_own & (P > low) & (P <= high)
+        name, n = f"of probability {low} to {high}", int(chosen.sum())
+        skipped = changes[chosen, 0] < 0.25 * changes[chosen, 1]
+        yield row("probability", name, "exon", n, P[chosen].sum() / max(1, n))
+        yield row("loss", name, "exon", n, changes[chosen, 1].sum() / max(1, n))
+        yield row("skipped", name, "exon", n, skipped.sum() / max(1, n))
 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, simulate)
     parser.add_argument("model", help="paired model")
     parser.add_argument("genome", type=Path, help="FASTA")
     parser.add_argument("annotation", type=Path)
@@ -203,15 +223,14 @@ def main() -> None:
     group = np.array([own.group for own in variants])
     signal = np.array([own.signal for own in variants])
     single, both = (np.stack([own.changes for own in part]) for part in (alone, paired))
-    sizes = {
-        "alone": single.max(axis=(0, 2)),
-        "paired": both.max(axis=(0, 2)),
-        "exon": both[2].max(axis=1),
-    }
-    report_sizes(group, sizes)
-    report_ranks(group, signal, single[..., 1], both[..., 1])
+    changes = single.max(axis=(0, 2)), both.max(axis=(0, 2)), both[2].max(axis=1)
     exons = np.array([own.exon for own in variants])
-    report_exons(paired[2], exons, group == SITE)
+    rows = [
+        *sizes(group, dict(zip(SCORES, changes, strict=True))),
+        *ranks(group, signal, single[..., 1], both[..., 1]),
+        *exons_lost(paired[2], exons, group == SITE),
+    ]
+    write_result(arguments, rows)
 
 
 if __name__ == "__main__":

@@ -25,8 +25,9 @@ import time
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
+import _toy
 import numpy as np
-from _common import add_result_option, make_parser, write_result
+from _common import Options, write_result
 from numpy.typing import NDArray
 from sklearn.metrics import matthews_corrcoef
 
@@ -38,6 +39,7 @@ from seqmtl.models.selection import Space
 from seqmtl.models.site import Site
 
 BINS = "kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05"
+QUICK = {"sizes": [20], "draws": 1, "maps": ["default", "exact"], "crop": [2, 18]}
 MAPS = {
     "default": None,
     "near": f"wd:5@-20..20,{BINS}",
@@ -100,14 +102,13 @@ def train_and_test(
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, _toy.windows)
     parser.add_argument("data")
     parser.add_argument("--crop", type=int, nargs=2, metavar=("BEGIN", "END"))
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000])
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--test", type=int, default=2000, help="test windows per organism")
     parser.add_argument("--maps", nargs="+", default=[*MAPS], choices=MAPS)
-    add_result_option(parser)
     arguments = parser.parse_args()
     train, test, site = read(arguments)
     test = test[draw(test, arguments.test, 7)]

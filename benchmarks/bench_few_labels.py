@@ -11,38 +11,37 @@ stays in `--folder`, and is not made again.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import _toy
 import numpy as np
-from _common import add_result_option, make_parser, write_result
+from _common import Options, seqmtl, write_result
 
 METHODS = {"individual": "individual", "union": "union", "mtl": "tree", "default": "default"}
+QUICK = {"sizes": [20], "draws": 2}
+
+
+def simulate(folder: Path) -> dict[str, Any]:
+    """Return simulated windows, and a folder of results."""
+    return {**_toy.windows(folder), "folder": folder / "runs"}
 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, simulate)
     parser.add_argument("data", type=Path)
     parser.add_argument("--tree", required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[30, 100, 300, 1000])
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--folder", type=Path, default=Path("few_labels"))
-    add_result_option(parser)
     arguments = parser.parse_args()
     arguments.folder.mkdir(exist_ok=True)
     rows: list[dict[str, Any]] = []
     for n in arguments.sizes:
         out = arguments.folder / f"{n}.json"
         options = ["--tree", arguments.tree, "--splits", arguments.draws, "--per-organism", n]
-        command = ["compare", arguments.data, *options, "--methods", ",".join(METHODS)]
-        subprocess.run(
-            [sys.executable, "-m", "seqmtl", *map(str, command), "--json", str(out), "-q"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+        seqmtl("compare", arguments.data, *options, "--methods", ",".join(METHODS), "--json", out)
         found = json.loads(out.read_text())["methods"]
         for method, name in METHODS.items():
             tasks = found[method]["tasks"]

@@ -14,29 +14,30 @@ all annotations must have. Files stay in `--folder`, and are not made again.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import _toy
 import numpy as np
-from _common import add_result_option, make_parser, write_result
+from _common import Options, seqmtl, write_result
 
 from seqmtl.dataset import read_config, write_dataset
 
 SIGNALS = ("donor", "acceptor")
+QUICK = {"no_homologues": True}
 
 
-def seqmtl(*arguments: object) -> None:
-    """Run a command, if its output (after -o or --json) does not exist."""
-    words = [*map(str, arguments)]
-    output = next(b for a, b in pairwise(words) if a in ("-o", "--json"))
-    if not Path(output).exists():
-        subprocess.run(
-            [sys.executable, "-m", "seqmtl", *words, "-q"], check=True, stdout=subprocess.DEVNULL
-        )
+def simulate(folder: Path) -> dict[str, Any]:
+    """Return the configuration and the tree of simulated genomes, and a folder of results."""
+    config = _toy.genomes(folder)
+    return {"configs": [config], "tree": folder / "tree.nwk", "folder": folder / "runs"}
+
+
+def make(output: Path, *arguments: object, option: str = "-o") -> None:
+    """Run a command, if its output does not exist."""
+    if not output.exists():
+        seqmtl(*arguments, option, output)
 
 
 def evaluate(
@@ -46,19 +47,22 @@ def evaluate(
     ends, names = "" if homologues else ".distinct", []
     for signal in (*SIGNALS, *edges):
         whole, data = (folder / f"{config.stem}.{signal}{end}" for end in ("", ends))
-        seqmtl("dataset", config, "--signal", signal, "-o", whole)
-        if not data.exists():
-            stated = read_config(config, signal=signal)
-            write_dataset(replace(stated, split=replace(stated.split, homologues=False)), data)
-        seqmtl("train", data, "--tree", tree, "-o", f"{data}.raw")
-        seqmtl("calibrate", f"{data}.raw", data, "-o", f"{data}.seqmtl")
-        names.append((f"{data}.seqmtl", data, whole))
+        make(whole, "dataset", config, "--signal", signal)
+        if not data.exists():  # the same, without homologues
+            settings = read_config(config, signal=signal)
+            split = replace(settings.split, homologues=False)
+            write_dataset(replace(settings, split=split), data)
+        raw, model = Path(f"{data}.raw"), Path(f"{data}.seqmtl")
+        make(raw, "train", data, "--tree", tree)
+        make(model, "calibrate", raw, data)
+        names.append((model, data, whole))
     models, data, whole = zip(*names[:2], strict=True)
     pair = folder / f"{config.stem}.{'genes' if edges else 'pair'}{ends}.seqmtl"
     options = [word for model, *_ in names[2:] for word in ("--edge", model)]
-    seqmtl("pair", *models, *data, *options, "-o", pair)
-    seqmtl("evaluate", pair, *whole, "--json", f"{pair}.json")
-    found: dict[str, Any] = json.loads(Path(f"{pair}.json").read_text())["signals"]
+    make(pair, "pair", *models, *data, *options)
+    figures = Path(f"{pair}.json")
+    make(figures, "evaluate", pair, *whole, option="--json")
+    found: dict[str, Any] = json.loads(figures.read_text())["signals"]
     for signal, folder_ in zip(SIGNALS, whole, strict=True):
         summary = json.loads((folder_ / "summary.json").read_text())
         found[signal]["leakage"] = summary["leakage"]
@@ -74,13 +78,12 @@ def auprc(splits: list[dict[str, Any]], signal: str, way: str, organism: str) ->
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, simulate)
     parser.add_argument("configs", type=Path, nargs="+")
     parser.add_argument("--tree", required=True)
     parser.add_argument("--folder", type=Path, default=Path("genomes"))
     parser.add_argument("--no-homologues", action="store_true")
     parser.add_argument("--edge", nargs="+", default=(), help="signals such as start stop")
-    add_result_option(parser)
     arguments = parser.parse_args()
     arguments.folder.mkdir(exist_ok=True)
 

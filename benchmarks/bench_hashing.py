@@ -13,42 +13,32 @@ memory of training; and the size of the model.
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from pathlib import Path
 
+import _toy
 import numpy as np
-from _common import add_result_option, make_parser, measure, write_result
+from _common import Options, seqmtl, write_result
+
+QUICK = {"features": "wd:3", "bits": [6, 0]}
 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, _toy.windows)
     parser.add_argument("data")
     parser.add_argument("--features", default="wd:8")
     parser.add_argument("--bits", type=int, nargs="+", default=[12, 14, 16, 18, 20, 22, 0])
     parser.add_argument("--options", default="--selection none -C 1", help="of seqmtl train")
-    add_result_option(parser)
     arguments = parser.parse_args()
-    seqmtl, found = [sys.executable, "-m", "seqmtl"], []
+    options, found = [*arguments.options.split(), "--threads", 1], []
     with tempfile.TemporaryDirectory() as folder:
         model, metrics = Path(folder) / "model.seqmtl", Path(folder) / "metrics.json"
         for bits in arguments.bits:
-            cpu, _, mb = measure(
-                [
-                    *seqmtl,
-                    "train",
-                    arguments.data,
-                    "--features",
-                    arguments.features + (f",hash:{bits}" if bits else ""),
-                    *arguments.options.split(),
-                    "--threads",
-                    "1",
-                    "-o",
-                    str(model),
-                ]
-            )
-            measure([*seqmtl, "evaluate", str(model), arguments.data, "--json", str(metrics)])
+            features = f"{arguments.features},hash:{bits}" if bits else arguments.features
+            train = ["train", arguments.data, "--features", features, *options]
+            cpu, _, mb = seqmtl(*train, "-o", model)
+            seqmtl("evaluate", model, arguments.data, "--json", metrics)
             tasks = json.loads(metrics.read_text())["tasks"]
             auprc = np.array([own["auprc_windows"] for own in tasks.values()])
             found.append((bits, auprc, cpu, mb, model.stat().st_size / 1e6))

@@ -22,15 +22,15 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
 import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import _toy
 import numpy as np
-from _common import add_result_option, make_parser, write_result
+from _common import Options, seqmtl, write_result
 
 from seqmtl.io import load_genome
 from seqmtl.io.annotation import read_annotation
@@ -41,10 +41,29 @@ LENGTHS, READS = (50, 600), 10
 MEDIANS, SPREAD = (50.0, 2.0), 1.2
 WAYS = ("annotation", "half", "errors", "simulated", "reads", "all reads")
 
+QUICK = {"organisms": _toy.GENOMES, "folds": 2, "ways": ["reads"], "no_selection": True}
+
+
+def simulate(folder: Path) -> dict[str, Path]:
+    """Return the folder of simulated genomes, whose introns all have nine reads."""
+    _toy.genomes(folder)
+    for name in _toy.GENOMES:
+        genome = (folder / "genomes" / f"{name}.fa").read_bytes()
+        genes = folder / "annotation" / f"{name}.gff3"
+        rows = [
+            f"{contig}\tRNASeq_splice\tintron\t{start + 1}\t{end}\t9\t"
+            f"{'+-'[is_reverse]}\t.\tID={n}\n"
+            for n, (contig, start, end, is_reverse) in enumerate(annotated(genes))
+        ]
+        (folder / f"{name}.1pct.fa.gz").write_bytes(gzip.compress(genome))
+        text = genes.read_text() + "".join(rows)
+        (folder / f"{name}.1pct.gff3.gz").write_bytes(gzip.compress(text.encode()))
+    return {"genomes": folder}
+
 
 def main() -> None:
     """Run the comparison."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, simulate)
     parser.add_argument("genomes", type=Path)
     parser.add_argument("--signal", default="donor", choices=("donor", "acceptor"))
     parser.add_argument(
@@ -55,7 +74,6 @@ def main() -> None:
     parser.add_argument("--false", type=float, default=0.1)
     parser.add_argument("--decoys", default="genome", choices=("genome", "introns"))
     parser.add_argument("--no-selection", action="store_true", help="train once")
-    add_result_option(parser)
     args = parser.parse_args()
     found: dict[str, list[list[float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -118,24 +136,11 @@ def run_fold(fold: int, folder: Path, args: Any) -> dict[str, list[float]]:
         data = folder / way.replace(" ", "_")
         seqmtl("dataset", config, "-o", data)
         seqmtl("train", data, "-o", folder / "m.seqmtl", *options)
-        seqmtl(
-            "evaluate",
-            folder / "m.seqmtl",
-            folder / "annotation",
-            "--bootstrap",
-            0,
-            "--json",
-            folder / "e.json",
-        )
+        evaluate = ["evaluate", folder / "m.seqmtl", folder / "annotation", "--bootstrap", 0]
+        seqmtl(*evaluate, "--json", folder / "e.json")
         rows = json.loads((folder / "e.json").read_text())["tasks"]
         result[way] = [rows[name]["auprc_genome"] for name in args.organisms]
     return result
-
-
-def seqmtl(*arguments: object) -> None:
-    """Run a command."""
-    command = [sys.executable, "-m", "seqmtl", *map(str, arguments), "-q"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 def annotated(gff: Path) -> list[Intron]:

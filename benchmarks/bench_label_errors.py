@@ -15,20 +15,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import _toy
 import numpy as np
-from _common import add_result_option, make_parser, write_result
+from _common import Options, write_result
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
 from seqmtl import MultiTaskClassifierCV, Windows, read_windows
 
+QUICK = {"sites": 10, "errors": [0.2], "draws": 2}
 LOSSES = ("hinge", "squared_hinge", "logistic")
 MEDIANS, SPREAD, HALF = (5.0, 50.0), 1.2, 10.0
 
 
 def main() -> None:
     """Run the comparison."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, _toy.windows)
     parser.add_argument("data", type=Path)
     parser.add_argument(
         "--sites", type=int, default=300, help="per organism, and thrice the decoys"
@@ -36,7 +38,6 @@ def main() -> None:
     parser.add_argument("--errors", nargs="+", type=float, default=[0, 0.05, 0.1, 0.2])
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--window", type=int, help="bases")
-    add_result_option(parser)
     args = parser.parse_args()
     windows = read_windows(args.data, window=args.window)
     is_test = windows.splits == windows.split_names.index("test")

@@ -19,7 +19,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
-from _common import add_result_option, make_parser, peak_mib, run_alone, write_result
+from _common import Options, peak_mib, run_alone, write_result
 
 from seqmtl.features.grammar import DEFAULT_VIEWS
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from seqmtl.sequences import Windows
 
 PAPER_SECONDS = {63_920: 549, 296_697: 3_939, 1_377_151: 18_890, 6_392_176: 89_378}
+QUICK = {"n": [200], "window": 30, "features": "wd:3"}
 SEED = 12
 DECOYS_PER_SITE = 9
 #: Chromosome bases per training window of its organism; keeps the site density constant.
@@ -119,13 +120,12 @@ def measure(n: int, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK)
     parser.add_argument("--n", type=int, nargs="+", default=list(PAPER_SECONDS)[:3])
     parser.add_argument("--tasks", type=int, default=4)
     parser.add_argument("--window", type=int, default=100)
     parser.add_argument("--features", default=DEFAULT_VIEWS, metavar="SPEC")
     parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap")
-    add_result_option(parser)
     parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.once:

@@ -30,13 +30,14 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from _common import add_result_option, make_parser, peak_mib, run_alone, write_result
+from _common import Options, peak_mib, run_alone, write_result
 
 if TYPE_CHECKING:
     from seqmtl import TaskKernel
     from seqmtl.sequences import Windows
 
 METHODS = ("tree", "matrix", "individual", "union", "clade", "default", "mkl")
+QUICK = {"tasks": [9], "windows": 30, "tol": 1e-2, "scan": 0.01, "methods": ["matrix", "clade"]}
 SEED = 12
 DECOYS_PER_SITE = 9
 WINDOW = 200
@@ -198,13 +199,12 @@ def load_once(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK)
     parser.add_argument("--tasks", type=int, nargs="+", default=[4, 8, 16, 64, 300, 1000])
     parser.add_argument("--windows", type=int, default=5000, help="per organism")
     parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap")
     parser.add_argument("--scan", type=float, default=20, help="megabases")
     parser.add_argument("--methods", nargs="+", default=["tree"], choices=METHODS, metavar="METHOD")
-    add_result_option(parser)
     parser.add_argument("--model", help=argparse.SUPPRESS)
     parser.add_argument("--load", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

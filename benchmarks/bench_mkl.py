@@ -10,7 +10,7 @@ p = 2; "fixed" trains with the sum that mkl starts from, theta_m = M^(-1/2). Hin
 Every run is a separate process on one thread. "CPU s" is the solver alone, with compiled loops
 already loaded. An epoch is a pass over the active windows or a joint move on their kernel matrix,
 with its share of full passes ("looks") and theta steps; "work" counts visits of windows, in full
-passes. "peak" is the peak memory of the whole process, "read" that before training. Ratios are of
+passes. "peak" is the peak memory of the whole process, "read" that before training. Figures are
 medians over the repeats, which alternate.
 """
 
@@ -22,11 +22,12 @@ import statistics
 import time
 from typing import TYPE_CHECKING
 
-from _common import make_parser, peak_mib, run_alone, simulate_windows
+from _common import Options, peak_mib, run_alone, simulate_windows, write_result
 
 if TYPE_CHECKING:
     from seqmtl.sequences import Windows
 
+QUICK = {"per_task": 40, "degree": 3, "repeats": 1}
 SEED = 5
 M = 10
 CASES = ("fixed", "mkl")
@@ -99,16 +100,12 @@ def measure(case: str, arguments: argparse.Namespace) -> dict[str, float]:
     """Run one case in a separate process, on one thread."""
     options = [f"--degree={arguments.degree}", f"--tol={arguments.tol}"]
     options += [f"--per-task={arguments.per_task}", f"--case={case}"]
-    options += [arguments.data] if arguments.data else []
-    result = run_alone(__file__, *options)
-    result["per epoch"] = result["seconds"] / result["epochs"]
-    result["per work"] = result["seconds"] / result["work"]
-    return result
+    return run_alone(__file__, *options, *([arguments.data] if arguments.data else []))
 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK)
     parser.add_argument("data", nargs="?")
     parser.add_argument("--per-task", type=int, default=10_000)
     parser.add_argument("--degree", type=int, default=8)
@@ -119,29 +116,30 @@ def main() -> None:
     if arguments.case:
         train_once(arguments)
         return
-    print(
-        f"{'case':<7}{'n':>8}{'CPU s':>8}{'epochs':>8}{'looks':>7}{'work':>7}{'gap':>9}"
-        f"{'support':>9}{'s/epoch':>9}{'s/work':>8}{'read MiB':>10}{'peak MiB':>10}"
-    )
     runs: dict[str, list[dict[str, float]]] = {case: [] for case in CASES}
     for _ in range(arguments.repeats):
         for case in CASES:
-            r = measure(case, arguments)
-            runs[case].append(r)
-            print(
-                f"{case:<7}{r['n']:8,}{r['seconds']:8.2f}{r['epochs']:8}{r['looks']:7}"
-                f"{r['work']:7.2f}{r['gap']:9.1e}{r['support']:9,}{r['per epoch']:9.3f}"
-                f"{r['per work']:8.3f}{r['read']:10,.0f}{r['peak']:10,.0f}",
-                flush=True,
-            )
-    for name, key in (
-        ("peak memory", "peak"),
-        ("CPU s per epoch", "per epoch"),
-        ("CPU s per work", "per work"),
-        ("CPU s in all", "seconds"),
-    ):
-        mkl, fixed = (statistics.median(r[key] for r in runs[case]) for case in ("mkl", "fixed"))
-        print(f"{name + ', mkl / fixed':<30}{mkl / fixed:6.2f}")
+            runs[case].append(measure(case, arguments))
+    rows = []
+    for case, found in runs.items():
+        r = {key: statistics.median(run[key] for run in found) for key in found[0]}
+        rows.append(
+            {
+                "case": case,
+                "windows": r["n"],
+                "CPU s": r["seconds"],
+                "epochs": r["epochs"],
+                "looks": r["looks"],
+                "work": r["work"],
+                "CPU s an epoch": r["seconds"] / r["epochs"],
+                "CPU s a pass": r["seconds"] / r["work"],
+                "gap": r["gap"],
+                "support vectors": r["support"],
+                "read MiB": r["read"],
+                "peak MiB": r["peak"],
+            }
+        )
+    write_result(arguments, rows)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,9 @@ from contextlib import suppress
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
+import _toy
 import numpy as np
-from _common import add_result_option, make_parser, write_result
+from _common import Options, write_result
 from numpy.typing import NDArray
 
 from seqmtl import TaskKernel
@@ -32,6 +33,7 @@ from seqmtl.solvers.dcd import Descent, Progress, WarmStart
 from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
 from seqmtl.solvers.problem import Problem
 
+QUICK = {"tol": [1e-3]}
 Arrays = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int16]]
 
 
@@ -87,14 +89,13 @@ def measure(solver: Descent, limit: float) -> tuple[float, float, bool]:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, lambda folder: {"file": _toy.numbers(folder)})
     parser.add_argument("file", nargs="?")
     parser.add_argument("--tol", type=float, nargs="+", default=[1e-4, 1e-6, 1e-8])
     parser.add_argument("-C", type=float, nargs="+", default=[1.0])
     parser.add_argument("--loss", nargs="+", help="default: all")
     parser.add_argument("--n", type=int, default=15_362, help="simulated examples")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of a run")
-    add_result_option(parser)
     arguments: argparse.Namespace = parser.parse_args()
     arrays = load(arguments.file) if arguments.file else simulate(arguments.n)
     X, y, task = arrays

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from _common import add_result_option, make_parser, peak_mib, run_alone, write_result
+from _common import Options, peak_mib, run_alone, write_result
 from bench_large import simulate_windows
 
 from seqmtl.features.grammar import DEFAULT_VIEWS
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from seqmtl.sequences import Windows
 
 TASKS, WINDOW = 4, 100
+QUICK = {"n": [2000], "batch": 1200, "memory": 2.0}
 
 
 def batches(n: int, size: int) -> Iterator[Windows]:
@@ -116,7 +117,7 @@ def train_once(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK)
     parser.add_argument("--n", type=int, nargs="+", default=[1_377_151, 6_392_176])
     parser.add_argument("--memory", type=float, default=4.0, help="GiB (default: 4)")
     parser.add_argument("--in-core", type=int, default=1_377_151, metavar="N")
@@ -124,7 +125,6 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--dask", metavar="ADDRESS", help="score on workers, and print bytes moved")
     parser.add_argument("--tol", type=float, default=1e-3, help="relative duality gap")
-    add_result_option(parser)
     parser.add_argument("--verbose", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -11,14 +11,27 @@ not counted.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 
+import _toy
 import numpy as np
-from _common import add_result_option, make_parser, measure, write_result
+from _common import Options, seqmtl, write_result
 
 from seqmtl.io import load_genome
+
+QUICK = {
+    "models": ["starter:splice", "starter:donor", "starter:acceptor"],
+    "organism": _toy.GENOMES[0],
+    "megabases": 0.05,
+    "threads": [1],
+}
+
+
+def simulate(folder: Path) -> dict[str, Path]:
+    """Return a simulated genome."""
+    _toy.genomes(folder)
+    return {"genome": folder / "genomes" / f"{_toy.GENOMES[0]}.fa"}
 
 
 def repeat_genome(path: Path, target: Path, megabases: float) -> float:
@@ -40,13 +53,12 @@ def repeat_genome(path: Path, target: Path, megabases: float) -> float:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, simulate)
     parser.add_argument("models", nargs=3, help="paired model, model of donors, of acceptors")
     parser.add_argument("genome", type=Path, help="FASTA")
     parser.add_argument("--organism", help="organism of the models, if there are several")
     parser.add_argument("--megabases", type=float, default=100)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    add_result_option(parser)
     arguments = parser.parse_args()
     organism, rows = ["--organism", arguments.organism] if arguments.organism else [], []
     with tempfile.TemporaryDirectory() as name:
@@ -54,8 +66,7 @@ def main() -> None:
         size = repeat_genome(arguments.genome, genome, arguments.megabases)
 
         def scan(model: str, path: Path, threads: int) -> tuple[float, float, float]:
-            options = ["--threads", str(threads), *organism, "-o", str(out), "-q"]
-            return measure([sys.executable, "-m", "seqmtl", "scan", model, str(path), *options])
+            return seqmtl("scan", model, path, "--threads", threads, *organism, "-o", out)
 
         for threads in arguments.threads:
             names = ("paired", "donors", "acceptors")

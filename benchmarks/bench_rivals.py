@@ -27,8 +27,9 @@ from typing import Any, NamedTuple
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
+import _toy
 import numpy as np
-from _common import make_parser
+from _common import Options, write_result
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -37,6 +38,7 @@ from sklearn.preprocessing import StandardScaler
 
 from seqmtl import MultiTaskClassifierCV, MultiTaskKernelSVC, MultiTaskSVC, TaskKernel
 
+QUICK = {"train": [0.5], "splits": 1, "methods": ["scikit", "MultiTaskSVC"]}
 COSTS = (1e-3, 1e-2, 1e-1, 1.0)
 SHARES = (0.0, 0.5, 0.8, 1.0)
 Array = NDArray[np.float64]
@@ -154,7 +156,7 @@ def choose(
 
 def main() -> None:
     """Measure and print."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, lambda folder: {"data": _toy.numbers(folder)})
     parser.add_argument("data")
     parser.add_argument("--train", type=float, nargs="+", default=[0.2])
     parser.add_argument("--splits", type=int, default=5)
@@ -164,7 +166,7 @@ def main() -> None:
         task = np.unique(file["task"], return_inverse=True)[1]
         every = Data(file["X"].astype(float), np.where(file["y"] > file["y"].min(), 1, -1), task)
     warnings.simplefilter("ignore")
-    print(f"{'train':>5}  {'method':31} {'AUROC':>15} {'largest gap':>12} {'seconds':>8}")
+    results: list[dict[str, Any]] = []
     for share in args.train:
         splits = StratifiedShuffleSplit(args.splits, train_size=share, random_state=0)
         pairs = []
@@ -182,13 +184,17 @@ def main() -> None:
                 found.append(auroc(test, scores))
                 gaps.append(gap)
             seconds = (time.process_time() - started) / args.splits
-            spread = np.std(found, ddof=1) if args.splits > 1 else 0.0
-            gap = "none" if np.isnan(gaps).any() else f"{max(gaps):.0e}"
-            print(
-                f"{share:5.0%}  {name:31} {np.mean(found):.4f} ± {spread:.4f} {gap:>12} "
-                f"{seconds:8.2f}",
-                flush=True,
+            results.append(
+                {
+                    "train": share,
+                    "method": name,
+                    "AUROC": float(np.mean(found)),
+                    "deviation": float(np.std(found, ddof=1)) if args.splits > 1 else "",
+                    "largest gap": "" if np.isnan(gaps).any() else float(max(gaps)),
+                    "CPU s": seconds,
+                }
             )
+    write_result(args, results)
 
 
 if __name__ == "__main__":

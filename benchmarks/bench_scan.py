@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import add_result_option, make_parser, peak_mib, run_alone, write_result
+from _common import Options, peak_mib, run_alone, write_result
 from numpy.typing import NDArray
 
 from seqmtl import use_threads
@@ -33,6 +33,7 @@ from seqmtl._jit import njit, prefetch
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scan import Scanner, SiteFinder, write_scan
 
+QUICK = {"length": 30, "degree": 3, "genome": 0.02, "repeats": 1}
 SEED = 20
 PIECE = 1 << 20
 
@@ -230,13 +231,12 @@ def measure_memory(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK)
     parser.add_argument("--length", type=int, default=140, help="window length")
     parser.add_argument("--degree", type=int, default=6)
     parser.add_argument("--genome", type=float, default=20, help="megabases")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3)
-    add_result_option(parser)
     parser.add_argument("--write-once", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.write_once:

@@ -5,8 +5,8 @@
 Simulates a genome (its first contig has 60 % of the bases), and trains a donor and an acceptor
 model for two organisms. Scans both strands for both organisms with both models, once at candidates
 (GT, AG) and once at every position (``--consensus any``). Prints for each scan the seconds of the
-whole process, megabases per second, strand and signal (including output), the output size and the
-peak memory of the process.
+whole process, megabases per second and strand (including output), the output size and the peak
+memory of the process.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
-import subprocess
-import sys
 import tempfile
-import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from _common import make_parser
+from _common import Options, seqmtl, write_result
 from bench_scan import SimulatedGenome
 
+QUICK = {"genome": 0.05, "window": 30, "signals": "donor", "threads": 1, "formats": "bigwig,spsc"}
 TREE = "(near:0.1,far:0.1);"
 SHARES = {"c1": 0.6, "c2": 0.25, "c3": 0.1, "c4": 0.05}
 LINE, PART = 60, 6_000_000
@@ -35,14 +34,6 @@ SUFFIXES = {
     "gff3": "gff3.gz",
     "spsc": "spsc",
 }
-
-
-def run(*command: object) -> tuple[float, int]:
-    """Run seqmtl; return its seconds and its peak memory in MiB (the largest child so far)."""
-    begin = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "seqmtl", *map(str, command), "-q"], check=True)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
-    return time.perf_counter() - begin, peak
 
 
 def write_genome(path: Path, megabases: float) -> None:
@@ -63,61 +54,45 @@ def write_genome(path: Path, megabases: float) -> None:
 def train(folder: Path, signal: str, arguments: argparse.Namespace) -> Path:
     """Train a model of two organisms on simulated windows."""
     data, model = folder / signal, folder / f"{signal}.seqmtl"
-    run("simulate", "-o", data, "--tree", TREE, "--signal", signal, "--windows", 400)
-    run(
-        "train",
-        data / "windows.tsv.gz",
-        "--tree",
-        data / "tree.nwk",
-        "--window",
-        arguments.window,
-        "-o",
-        model,
-    )
+    seqmtl("simulate", "-o", data, "--tree", TREE, "--signal", signal, "--windows", 400)
+    options = ["--tree", data / "tree.nwk", "--window", arguments.window]
+    seqmtl("train", data / "windows.tsv.gz", *options, "-o", model)
     return model
 
 
-def measure(folder: Path, model: Path, arguments: argparse.Namespace) -> None:
-    """Run all scans with one model, and print a line for each."""
+def measure(folder: Path, model: Path, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Run all scans with one model, and return the figures of each."""
     megabases = (folder / "genome.fa").stat().st_size / 1e6 * LINE / (LINE + 1)
+    common = ["--threads", arguments.threads, "--json", folder / "s.json"]
     for file_format in arguments.formats.split(","):
         for options in ([], ["--consensus", "any"]):
             if options and file_format not in ("bigwig", "bedgraph"):
                 continue
             for organism in ("near", "far"):
                 out = folder / f"out.{SUFFIXES[file_format]}"
-                seconds, peak = run(
-                    "scan",
-                    model,
-                    folder / "genome.fa",
-                    "--organism",
-                    organism,
-                    "-o",
-                    out,
-                    "--threads",
-                    arguments.threads,
-                    "--json",
-                    folder / "s.json",
-                    *options,
-                )
-                summary = json.loads((folder / "s.json").read_text())
-                (scan,) = summary["scans"]
-                size = sum(os.path.getsize(name) for name in scan["files"]) / 2**20
-                which = "any" if options else "letters"
-                print(
-                    f"{model.stem:<9}{organism:<6}{file_format:<9}{which:<8}"
-                    f"{seconds:8.1f} s  {2 * megabases / seconds:6.2f} Mb/s per strand  "
-                    f"{scan['n_reported']:>12,} sites  {size:8.0f} MiB  "
-                    f"peak {summary['peak_memory_mib']:.0f} MiB (of all so far {peak})",
-                    flush=True,
-                )
-                for name in scan["files"]:
+                scan = ["scan", model, folder / "genome.fa", "--organism", organism, "-o", out]
+                cpu, wall, peak = seqmtl(*scan, *common, *options)
+                (summary,) = json.loads((folder / "s.json").read_text())["scans"]
+                size = sum(os.path.getsize(name) for name in summary["files"])
+                yield {
+                    "signal": model.stem,
+                    "organism": organism,
+                    "format": file_format,
+                    "positions": "every" if options else "candidates",
+                    "CPU s": cpu,
+                    "wall s": wall,
+                    "Mb a second and strand": 2 * megabases / wall,
+                    "sites": summary["n_reported"],
+                    "output MiB": size / 2**20,
+                    "peak MiB": peak,
+                }
+                for name in summary["files"]:
                     os.unlink(name)
 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK)
     parser.add_argument("--genome", type=float, default=100, help="megabases")
     parser.add_argument("--window", type=int, default=140)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -128,10 +103,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         folder = Path(name)
         write_genome(folder / "genome.fa", arguments.genome)
-        load = os.getloadavg()[0]
-        print(f"{arguments.genome:g} Mb, {arguments.threads} threads, load before {load:.1f}")
+        rows: list[dict[str, Any]] = []
         for signal in arguments.signals.split(","):
-            measure(folder, train(folder, signal, arguments), arguments)
+            rows += measure(folder, train(folder, signal, arguments), arguments)
+        write_result(arguments, rows)
 
 
 if __name__ == "__main__":

@@ -21,12 +21,14 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
 import numpy as np
-from _common import make_parser, simulate_windows
+from _common import Options, simulate_windows, write_result
 from numpy.typing import NDArray
 
 from seqmtl import TaskKernel, WeightedDegree, Windows, read_windows
@@ -40,7 +42,9 @@ from seqmtl.solvers.problem import Problem
 
 SEED = 3
 LONGEST = 200  # length of the simulated windows in bases
+QUICK = {"n": 1000, "window": 30, "degree": 3}
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+FIGURES = ("tol", "gap", "work", "CPU s", "plain gather, CPU s", "same gather, CPU s")
 
 
 @njit
@@ -105,7 +109,7 @@ class Task:
     """Some windows as a problem of T random tasks."""
 
     def __init__(self, windows: Windows, n: int, T: int, length: int, degree: int) -> None:
-        rng = np.random.default_rng(SEED)
+        self.T, rng = T, np.random.default_rng(SEED)
         chosen = rng.permutation(len(windows))[:n]
         self.windows = windows[chosen].center(length)
         self.y = self.windows.labels.astype(np.float64)
@@ -123,26 +127,28 @@ class Task:
         return time.process_time() - started, solution
 
 
-def print_gaps(windows: Windows, arguments: argparse.Namespace) -> None:
-    """Print seconds and work to each gap."""
-    n = len(windows)
-    print(f"\nTo a gap, {n:,} windows of {arguments.window}, degree {arguments.degree}, float32")
-    print(f"{'gap':>8}" + f"{'  T':>6}{'CPU s':>8}{'work':>7}{'reached':>10}" * 2)
-    for tol in GAPS:
-        line = f"{tol:8.0e}"
-        for T in (1, 4):
-            task = Task(windows, n, T, arguments.window, arguments.degree)
-            seconds, solution = task.solve(tol)
-            line += f"{T:6}{seconds:8.2f}{solution.work:7.2f}{solution.gap:10.1e}"
-        print(line, flush=True)
-    n = min(n, 10_000)
+def row(part: str, task: Task, **figures: float) -> dict[str, Any]:
+    """Return a row of the result; what does not belong to the part is empty."""
+    sizes = {"windows": len(task.windows), "tasks": task.T, "length": task.windows.length}
+    degree = {"degree": task.features.degree}
+    return {"part": part, **sizes, **degree, **dict.fromkeys(FIGURES, ""), **figures}
+
+
+def solved(part: str, task: Task, tol: float, dtype: str = "float32") -> dict[str, Any]:
+    """Return the row of seconds and work to a gap."""
+    seconds, solution = task.solve(tol, dtype)
+    figures = {"tol": tol, "gap": solution.gap, "work": solution.work}
+    return row(part, task, **figures, **{"CPU s": seconds})
+
+
+def gaps(windows: Windows, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield seconds and work to each gap."""
+    size, n = (arguments.window, arguments.degree), len(windows)
+    for tol, T in product(GAPS, (1, 4)):
+        yield solved("to a gap", Task(windows, n, T, *size), tol)
     for T in (1, 4):
-        task = Task(windows, n, T, arguments.window, arguments.degree)
-        seconds, solution = task.solve(1e-8, "float64")
-        print(
-            f"float64, {n:,} windows, T = {T}, to 1e-8: {seconds:.2f} CPU s, "
-            f"work {solution.work:.1f}, gap {solution.gap:.1e}"
-        )
+        task = Task(windows, min(n, 10_000), T, *size)
+        yield solved("to a gap, float64", task, 1e-8, "float64")
 
 
 def epoch_seconds(task: Task) -> tuple[float, Problem]:
@@ -180,33 +186,24 @@ def gather_seconds(task: Task, rows: Any, weights: NDArray[Any]) -> float:
     return min(totals[2:])
 
 
-def print_epochs(windows: Windows, arguments: argparse.Namespace) -> None:
-    """Print seconds of one epoch and of the bare loops."""
-    n, found = len(windows), {}
-    print(f"\nOne epoch over all {n:,} windows, microseconds per window")
-    print(f"{'T':>3}{'epoch':>9}{'plain gather':>14}{'ratio':>7}{'same gather':>13}{'ratio':>7}")
+def epochs(windows: Windows, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield seconds of one epoch and of the bare loops."""
     for T in (1, 4):
-        task = Task(windows, n, T, arguments.window, arguments.degree)
+        task = Task(windows, len(windows), T, arguments.window, arguments.degree)
         epoch, problem = epoch_seconds(task)
         rows: Any = problem.rows
         plain = gather_seconds(task, rows, np.zeros((rows.n_features, T), dtype=np.float32))
         tree = rows.tree()
-        if tree is None:  # windows with N
-            same = plain
-        else:
+        same = plain
+        if tree is not None:  # windows without N
             n_columns = 1 if T == 1 else -(-T // 4) * 4  # as the solver pads them
             same = gather_seconds(task, tree, np.zeros((tree.n_features, n_columns), np.float32))
-        found[T] = epoch
-        print(
-            f"{T:3}{1e6 * epoch / n:9.2f}{1e6 * plain / n:14.2f}{epoch / plain:7.2f}"
-            f"{1e6 * same / n:13.2f}{epoch / same:7.2f}",
-            flush=True,
-        )
-    print(f"four tasks cost {found[4] / found[1]:.2f} times one task")
+        seconds = {"CPU s": epoch, "plain gather, CPU s": plain, "same gather, CPU s": same}
+        yield row("one epoch", task, **seconds)
 
 
-def print_growth(windows: Windows, arguments: argparse.Namespace) -> None:
-    """Print seconds to a gap of 1e-3 while one size grows at a time."""
+def growth(windows: Windows, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield seconds to a gap of 1e-3 while one size grows at a time."""
     usual = {
         "n": min(len(windows), 20_000),
         "T": 4,
@@ -219,28 +216,14 @@ def print_growth(windows: Windows, arguments: argparse.Namespace) -> None:
         "length": [length for length in (50, 100, 200) if length <= windows.length],
         "degree": [4, 6, 8],
     }
-    print("\nTo a gap of 1e-3; otherwise " + ", ".join(f"{k} {v:,}" for k, v in usual.items()))
-    print(f"{'':<8}{'':>8}{'CPU s':>8}{'ratio':>7}{'work':>7}{'s/work':>8}{'ratio':>7}")
     for name, sizes in sweeps.items():
-        before: tuple[float, float] | None = None
         for size in sizes:
-            task = Task(windows, **(usual | {name: size}))
-            seconds, solution = task.solve(1e-3)
-            each = seconds / solution.work
-            growth = each_growth = ""
-            if before is not None:
-                growth, each_growth = f"{seconds / before[0]:.2f}", f"{each / before[1]:.2f}"
-            print(
-                f"{name:<8}{size:8,}{seconds:8.2f}{growth:>7}{solution.work:7.2f}{each:8.2f}"
-                f"{each_growth:>7}",
-                flush=True,
-            )
-            before = (seconds, each)
+            yield solved(f"growth with {name}", Task(windows, **(usual | {name: size})), 1e-3)
 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK)
     parser.add_argument("data", nargs="?", help="table of labelled windows")
     parser.add_argument("--n", type=int, default=40_000, help="simulated windows")
     parser.add_argument("--window", type=int, default=141)
@@ -250,9 +233,8 @@ def main() -> None:
     small = Task(windows, 2_000, 4, arguments.window, arguments.degree)
     for dtype in ("float32", "float64"):
         small.solve(1e-3, dtype)
-    print_epochs(windows, arguments)
-    print_gaps(windows, arguments)
-    print_growth(windows, arguments)
+    parts = (epochs, gaps, growth)
+    write_result(arguments, [row for part in parts for row in part(windows, arguments)])
 
 
 if __name__ == "__main__":

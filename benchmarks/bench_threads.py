@@ -20,8 +20,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from _common import add_result_option, make_parser, run_alone, write_result
+from _common import Options, run_alone, write_result
 
+QUICK = {"n": 300, "genome": 0.05, "repeats": 1}
 CORES = (8, 16, 64)
 
 
@@ -87,12 +88,11 @@ def time_once(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK)
     parser.add_argument("--n", type=int, default=1_377_151, help="windows")
     parser.add_argument("--genome", type=float, default=100, help="megabases")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
-    add_result_option(parser)
     parser.add_argument("--once", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.once:

@@ -25,8 +25,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import _toy
 import numpy as np
-from _common import add_result_option, make_parser, write_result
+from _common import Options, write_result
 
 from seqmtl import load_model
 from seqmtl.dataset.known_introns import read_known_introns
@@ -39,10 +40,29 @@ from seqmtl.pairs.genome_sample import sample_genome
 from seqmtl.pairs.rounds import Round
 from seqmtl.pairs.unlabelled import Unlabelled
 
+QUICK = {
+    "model": "starter:splice",
+    "organism": "new",
+    "like": "c_elegans",
+    "rounds": 1,
+    "known": [30],
+}
+
+
+def simulate(folder: Path) -> dict[str, Path]:
+    """Return a simulated genome, its datasets and its annotation."""
+    donors, acceptors = _toy.datasets(folder, ("new", "c_elegans"), 25)
+    return {
+        "genome": folder / "genomes" / "new.fa",
+        "donors": donors,
+        "acceptors": acceptors,
+        "annotation": folder / "annotation" / "new.gff3",
+    }
+
 
 def main() -> None:
     """Run the benchmark."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, simulate)
     parser.add_argument("model")
     parser.add_argument("genome")
     parser.add_argument("donors")
@@ -54,7 +74,6 @@ def main() -> None:
     parser.add_argument("--known", type=int, nargs="*", default=[])
     parser.add_argument("--annotation", help="GFF3 or GTF to draw the known introns from")
     parser.add_argument("--seed", type=int, default=0)
-    add_result_option(parser)
     args = parser.parse_args()
     data = (args.donors, args.acceptors)
     model: Any = load_model(args.model, only=("pairs",))

@@ -17,8 +17,9 @@ import tempfile
 import time
 from pathlib import Path
 
+import _toy
 import numpy as np
-from _common import add_result_option, make_parser, peak_mib, write_result
+from _common import Options, peak_mib, write_result
 
 from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel, use_threads
 from seqmtl.io import load_genome
@@ -29,6 +30,13 @@ from seqmtl.sequences.genome import ContigTable, Genome
 from seqmtl.variants import Annotator, EffectScorer, PairedEffectScorer, annotate_vcf
 
 BASES = 10_000_000
+QUICK = {"variants": [50], "model": "starter:splice", "organism": _toy.GENOMES[0], "spacing": 10}
+
+
+def simulate(folder: Path) -> dict[str, Path]:
+    """Return a simulated genome."""
+    _toy.genomes(folder)
+    return {"genome": folder / "genomes" / f"{_toy.GENOMES[0]}.fa"}
 
 
 def make_model(length: int, views: str | None) -> MultiTaskModel:
@@ -73,7 +81,7 @@ def write_variants(path: Path, genome: Genome, n: int, spacing: int | None) -> N
 
 
 def main() -> None:
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, simulate)
     parser.add_argument("--variants", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--length", type=int, default=140)
     parser.add_argument("--features", metavar="VIEWS", help="default: those of train")
@@ -83,7 +91,6 @@ def main() -> None:
     parser.add_argument("--model", help="default: one of random weights")
     parser.add_argument("--genome", metavar="FASTA", help="that of the model")
     parser.add_argument("--organism", default="fly")
-    add_result_option(parser)
     args = parser.parse_args()
     if args.model is None:
         codes = np.random.default_rng(0).integers(0, 4, BASES + 2).astype(np.uint8)

@@ -17,13 +17,12 @@ from __future__ import annotations
 import csv
 import gzip
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import add_result_option, describe, make_parser, measure, resample, write_result
+from _common import Options, describe, has_program, measure, resample, seqmtl, write_result
 from numpy.typing import NDArray
 
 Rows = list[dict[str, str]]
@@ -31,11 +30,31 @@ FEW = 1_000  # up to this many rows, minisplice needs more steps than its defaul
 WIDTH = 202  # of minisplice
 ONCE = ["--selection", "none", "-C", "2"]
 BASELINE = "wd:8"
+QUICK = {
+    "splits": ["split"],
+    "sizes": [100],
+    "windows": [141],
+    "resamples": 20,
+}
+
+
+def simulate(folder: Path) -> dict[str, Path]:
+    """Return simulated windows; before the AG of true sites are letters of their own."""
+    rng, rows = np.random.default_rng(0), ["label\ttrain_rank\tsplit\tsequence"]
+    for n in range(240):
+        bases, is_true = rng.choice(list("ACGT"), size=398), n % 4 == 0
+        bases[197:199] = "A", "G"
+        bases[190:195] = list("TTTTC" if is_true else "GCAGA")
+        label, split = 1 if is_true else -1, "train" if n < 160 else "test"
+        rows.append(f"{label}\t{n}\t{split}\t{''.join(bases)}")
+    with gzip.open(folder / "windows.tsv.gz", "wt") as stream:
+        stream.write("\n".join(rows) + "\n")
+    return {"data": folder / "windows.tsv.gz"}
 
 
 def main() -> None:
     """Run the comparison."""
-    parser = make_parser(__doc__)
+    parser = Options(__doc__, QUICK, simulate)
     parser.add_argument("data", type=Path)
     parser.add_argument("--minisplice", type=Path, metavar="PATH")
     parser.add_argument("--splits", nargs="+", default=["split", "split_random"])
@@ -44,7 +63,6 @@ def main() -> None:
     parser.add_argument("--features", nargs="*", default=[], help="try these as well, C = 2")
     parser.add_argument("--no-selection", action="store_true", help="skip the slowest runs")
     parser.add_argument("--resamples", type=int, default=1_000)
-    add_result_option(parser)
     args = parser.parse_args()
     with gzip.open(args.data, "rt", newline="") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
@@ -86,7 +104,7 @@ def compare(train: Rows, test: Rows, split: str, folder: Path, args: Any) -> lis
         )
         return samples
 
-    if args.minisplice:
+    if has_program(args.minisplice):
         tuned: list[list[str]] = [["-m16", "-e50"]] if len(train) <= FEW else []
         for options in ([], *tuned):
             found = run_minisplice(args.minisplice.resolve(), options, train, test, folder)
@@ -114,9 +132,8 @@ def cut(row: dict[str, str], window: int) -> str:
 def run_seqmtl(options: list[str], train: Path, test: Path) -> tuple[NDArray[Any], float, float]:
     """Train and predict; return test scores, CPU seconds of training, MB of the model."""
     model, scores = train.with_name("worm.seqmtl"), train.with_name("scores.tsv")
-    program = [sys.executable, "-m", "seqmtl"]
-    cpu = measure([*program, "train", str(train), *options, "-q", "-o", str(model)])[0]
-    subprocess.run([*program, "predict", model, test, "-q", "-o", scores], check=True)
+    cpu = seqmtl("train", train, *options, "-o", model)[0]
+    seqmtl("predict", model, test, "-o", scores)
     found = np.loadtxt(scores, delimiter="\t", skiprows=1, usecols=2)
     return found, cpu, model.stat().st_size / 1e6
 

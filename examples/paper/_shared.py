@@ -6,7 +6,7 @@ import argparse
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,30 +16,44 @@ from scipy.stats import t as student
 
 from seqmtl.files.atomic import write_json
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-class Options(argparse.ArgumentParser):
+from _common import QuickParser
+
+
+class Options(QuickParser):
     """Options of a script, with its docstring as the help.
 
-    `quick` are the defaults under ``--quick``; options in `fixed` must be the same when a run is
-    resumed, because the results in OUT depend on them.
+    Parameters
+    ----------
+    doc : str or None
+        The docstring.
+    quick : mapping of str to Any
+        Values of options under `--quick`, unless they are given.
+    simulate : callable, optional
+        Writes data into a folder, which is removed at the end, and returns more such values.
+    fixed : sequence of str
+        Options that must be the same when a run is resumed, because the results in OUT depend on
+        them.
     """
 
-    def __init__(self, doc: str | None, quick: dict[str, Any], fixed: Sequence[str] = ()) -> None:
-        super().__init__(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-        self.quick, self.fixed = quick, fixed
-        small = ", ".join(f"{name} {value}" for name, value in quick.items())
+    def __init__(
+        self,
+        doc: str | None,
+        quick: Mapping[str, Any],
+        simulate: Callable[[Path], Mapping[str, Any]] | None = None,
+        *,
+        fixed: Sequence[str] = (),
+    ) -> None:
+        super().__init__(doc, quick, simulate)
+        self.fixed = fixed
         self.add_argument("--out", type=Path, required=True, help="folder of the results")
-        self.add_argument("--quick", action="store_true", help=f"at most two minutes: {small}")
 
     def start(
-        self,
-        argv: Sequence[str] | None,
-        needs: Callable[[argparse.Namespace], Sequence[Path]] = lambda _: (),
+        self, needs: Callable[[argparse.Namespace], Sequence[Path]] = lambda _: ()
     ) -> argparse.Namespace:
         """Read the options and make OUT, or say what is missing before any work is done."""
-        if "--quick" in (sys.argv[1:] if argv is None else argv):
-            self.set_defaults(**self.quick)
-        given = self.parse_args(argv)
+        given = self.parse_args()
         if importlib.util.find_spec("matplotlib") is None:
             self.error("figures need matplotlib; run: pip install matplotlib")
         for path in needs(given):

@@ -20,6 +20,7 @@ training examples, instead of by cross-validation in every split.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -202,44 +203,44 @@ def task_accuracies(model, data: Problem) -> list[float]:
     return [float(value) for value in found]
 
 
-def choose(method: str, train: Problem, full: bool, tol: float, C: float | None) -> tuple:
+def choose(method: str, train: Problem, args: argparse.Namespace, C: float | None) -> tuple:
     """Tune the settings of a method within the training examples."""
-    settings = candidates(method)
-    if not full and C is not None:  # the cost of the first method
+    settings = candidates(method)[:: args.every]
+    if not args.full and C is not None:  # the cost of the first method
         settings = [setting for setting in settings if setting[0] == C]
     if len(settings) == 1:
         return settings[0]
     folds = StratifiedShuffleSplit(1, test_size=1 / 3, random_state=0)
-    if full and np.bincount(train.strata).min() >= 3:
+    if args.full and np.bincount(train.strata).min() >= 3:
         folds = StratifiedKFold(3, shuffle=True, random_state=0)
     means = []
     for setting in settings:
         scores = []
         for fit, held in folds.split(train.X, train.strata):
             part, rest = train.part(fit), train.part(held)
-            scores.append(
-                accuracy(build(method, setting, tol).fit(*part[:2], tasks=part.tasks), rest)
-            )
+            model = build(method, setting, args.tol).fit(*part[:2], tasks=part.tasks)
+            scores.append(accuracy(model, rest))
         means.append(np.mean(scores))
     return settings[int(np.argmax(means))]
 
 
 def run_unit(job: tuple) -> str:
     """Run all methods on one split unless its file exists; return a status line."""
-    folder, out, name, fraction, number, full = job
-    path, started, tol = out / f"{name}-{fraction:g}-{number}.json", time.perf_counter(), 1e-3
+    args, name, fraction, number = job
+    path, started = args.out / f"{name}-{fraction:g}-{number}.json", time.perf_counter()
     warnings.simplefilter("ignore", ConvergenceWarning)
 
     def run() -> dict:
-        most = 10**9 if full else 650
-        problem = read_problem(folder, name, most, np.random.default_rng(number))
+        most = 10**9 if args.full else args.most
+        problem = read_problem(args.data, name, most, np.random.default_rng(number))
         train, test = split(problem, fraction, number)
-        chosen = settings_for(out / f"{name}-{fraction:g}-settings.json", train, full, tol)
+        chosen = settings_for(args.out / f"{name}-{fraction:g}-settings.json", train, args)
         found = {"settings": chosen, "n_train": len(train.X), "n_test": len(test.X)}
-        found["pareto"] = trace(train, test, chosen["pareto"][0], tol)
+        found["pareto"] = trace(train, test, chosen["pareto"][0], args.tol)
         for method in METHODS[1:]:
-            tried = candidates(method) if method.startswith("mm") else [chosen[method]]
-            models = [build(method, tuple(setting), tol) for setting in tried]
+            grid = candidates(method)[:: args.every]
+            tried = grid if method.startswith("mm") else [chosen[method]]
+            models = [build(method, tuple(setting), args.tol) for setting in tried]
             found[method] = {
                 json.dumps(setting): accuracy(model.fit(*train[:2], tasks=train.tasks), test)
                 for setting, model in zip(tried, models, strict=True)
@@ -265,34 +266,49 @@ def trace(train: Problem, test: Problem, C: float, tol: float) -> dict[str, dict
     }
 
 
-def settings_for(path: Path, train: Problem, full: bool, tol: float) -> dict[str, list]:
+def settings_for(path: Path, train: Problem, args: argparse.Namespace) -> dict[str, list]:
     """Tune all methods; once for all splits unless the run is full."""
 
     def tuned() -> dict[str, list]:
         chosen: dict[str, list] = {}
         for method in ("pareto", "sparse", "partial", "baseline"):
             C = chosen["pareto"][0] if chosen and method != "baseline" else None
-            chosen[method] = list(choose(method, train, full, tol, C))
+            chosen[method] = list(choose(method, train, args, C))
         return chosen
 
-    return tuned() if full else kept(path, tuned)
+    return tuned() if args.full else kept(path, tuned)
 
 
-def main(argv: list[str] | None = None) -> None:
+def simulate(folder: Path) -> dict[str, Path]:
+    """Write examples of three classes in a plane."""
+    rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 50)
+    X = rng.standard_normal((y.size, 2)) + 1.5 * np.column_stack([y == 1, y == 2])
+    (folder / "uci_vehicle").mkdir()
+    np.savez(file_of(folder, "vehicle"), X=X, y=y)
+    return {"data": folder}
+
+
+def main() -> None:
     """Run the missing splits, then write tables and figure."""
-    options = Options(__doc__, {"datasets": ["vehicle"], "splits": 2}, ("full",))
+    quick = {"datasets": ["vehicle"], "fractions": [0.5], "splits": 2, "jobs": 1}
+    quick |= {"most": 12, "every": 9, "tol": 0.1}
+    options = Options(__doc__, quick, simulate, fixed=("full", "most", "every", "tol"))
     options.add_argument("data", type=Path)
     options.add_argument("--datasets", nargs="+", choices=DATASETS, default=DATASETS)
     options.add_argument("--splits", type=int, help="default: 5, in full 20")
+    options.add_argument("--fractions", type=float, nargs="+", help="default: as in the paper")
+    options.add_argument("--most", type=int, default=650, help="examples of a class (650)")
+    options.add_argument("--every", type=int, default=1, help="try each such setting of a grid (1)")
+    options.add_argument("--tol", type=float, default=1e-3, help="relative duality gap (1e-3)")
     options.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
     options.add_argument("--full", action="store_true", help="as in the paper; a night")
-    args = options.start(argv, lambda given: [file_of(given.data, name) for name in given.datasets])
+    args = options.start(lambda given: [file_of(given.data, name) for name in given.datasets])
     n_splits = args.splits or (20 if args.full else 5)
     jobs = [
-        (args.data, args.out, name, fraction, number, args.full)
+        (args, name, fraction, number)
         for number in range(n_splits)
         for name in args.datasets
-        for fraction in FRACTIONS.get(name, (0.1, 0.2, 0.5))
+        for fraction in args.fractions or FRACTIONS.get(name, (0.1, 0.2, 0.5))
     ]
     started = time.perf_counter()
     pool = Parallel(n_jobs=args.jobs, return_as="generator_unordered")
@@ -301,7 +317,7 @@ def main(argv: list[str] | None = None) -> None:
         print(f"{done}/{len(jobs)} {what} ({minutes:.1f} min)", file=sys.stderr, flush=True)
     print(write_tables(args.out), end="")
     shown = next(name for name in ("robot", *args.datasets) if name in args.datasets)
-    draw(args.out, shown, FRACTIONS.get(shown, (0.1,))[0])
+    draw(args.out, shown, (args.fractions or FRACTIONS.get(shown, (0.1,)))[0])
 
 
 if __name__ == "__main__":

@@ -418,10 +418,20 @@ def shown(points: Points) -> Array:
     return np.maximum(np.array(points).T, 1e-13)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def simulate(folder: Path) -> dict[str, Path]:
+    """Write 120 examples of two Gaussian classes of three tasks."""
+    rng, tasks = np.random.default_rng(0), np.arange(120) % 3
+    y = np.where(rng.random(tasks.size) < 0.3, 1, -1)
+    X = rng.standard_normal((y.size, 2)) + 0.4 * y[:, None]
+    (folder / "gauss2d").mkdir()
+    np.savez(file_of(folder, "gauss2d"), X=X, y=y, task=tasks)
+    return {"data": folder}
+
+
+def main() -> None:
     """Run the experiment."""
-    quick = {"data_sets": ["gauss2d"], "halvings": 2, "repeats": 1, "limit": 5.0}
-    options = Options(__doc__, quick, ("repeats", "limit"))
+    quick = {"data_sets": ["gauss2d"], "halvings": 1, "repeats": 1, "limit": 5.0}
+    options = Options(__doc__, quick, simulate, fixed=("repeats", "limit"))
     options.add_argument("data", type=Path, help="folder of the datasets")
     options.add_argument("--data-sets", nargs="+", choices=TITLES, default=list(TITLES))
     options.add_argument(
@@ -431,9 +441,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options.add_argument(
         "--limit", type=float, default=60.0, help="time limit of one run in seconds (60)"
     )
-    arguments = options.start(
-        argv, lambda given: [file_of(given.data, name) for name in given.data_sets]
-    )
+    arguments = options.start(lambda given: [file_of(given.data, name) for name in given.data_sets])
     with threadpool_limits(1):
         found = run(arguments)
     print(report(found))

@@ -22,7 +22,6 @@ hierarchical       learnt weights of the clades of this tree
 
 Writes OUT/auroc.tsv (by organism), OUT/differences.tsv (MKL minus each other method, paired by
 split), OUT/curves.png and the finished runs, from which the same command resumes.
---quick takes a minute and shows the same kinds of output.
 """
 
 from __future__ import annotations
@@ -32,24 +31,30 @@ import csv
 import statistics
 import sys
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from _shared import Options
+from _shared import Options, kept
 
 from seqmtl import PositionalKmers, TaskKernel, Windows, read_windows, use_threads
 from seqmtl._names import match_names
 from seqmtl._style import DASHES, PALETTE, figure_style, new_figure, save_figure
-from seqmtl.compare import Comparison, FinishedRuns, Protocol, run_comparison
+from seqmtl.compare import Comparison, Protocol
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.models.training import Settings
 from seqmtl.similarity import Distances
 from seqmtl.similarity.distances import linkage_tree, read_alignment_distances
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+import _toy
+
 MKL, MEAN = "MKL", "mean"
 PUBLISHED = ("individual", "union", "fixed", MKL)  # the methods of the paper
 METHODS = (*PUBLISHED, "tree", "hierarchical")
-QUICK = {"sizes": [20, 40], "splits": 2, "features": "wd:3", "C": "1"}
+QUICK = {"sizes": [20], "splits": 2, "features": "wd:3", "C": "1"}
 
 #: AUROC of every split, by size, organism (or "mean") and method.
 Table = dict[int, dict[str, dict[str, list[float]]]]
@@ -57,18 +62,18 @@ Table = dict[int, dict[str, dict[str, list[float]]]]
 
 def runs(
     distances: Distances, scales: Sequence[float]
-) -> dict[str, tuple[TaskKernel, TaskKernel | None, dict[str, str]]]:
+) -> list[tuple[TaskKernel, TaskKernel | None, dict[str, str]]]:
     """Return the kernels of "mtl" and "mkl" in every comparison, and what its methods are here."""
     tree, middle = linkage_tree(distances), sorted(scales)[len(scales) // 2]
     fixed = TaskKernel.smooth(distances, [middle / 100])
     smooth = TaskKernel.smooth(distances, [scale / 100 for scale in scales])
     clades = TaskKernel.hierarchical(tree, distances.names)
     by_tree = TaskKernel.from_newick(tree, distances.names)
-    return {
-        "fixed": (fixed, None, {"individual": "individual", "union": "union", "mtl": "fixed"}),
-        "smooth": (fixed, smooth, {"mkl": MKL}),
-        "clades": (by_tree, clades, {"mtl": "tree", "mkl": "hierarchical"}),
-    }
+    return [
+        (fixed, None, {"individual": "individual", "union": "union", "mtl": "fixed"}),
+        (fixed, smooth, {"mkl": MKL}),
+        (by_tree, clades, {"mtl": "tree", "mkl": "hierarchical"}),
+    ]
 
 
 def aligned(windows: Windows, distances: Distances) -> Windows:
@@ -93,7 +98,7 @@ def compare(windows: Windows, distances: Distances, args: argparse.Namespace) ->
     names = windows.task_names
     for size in args.sizes:
         table: dict[str, dict[str, list[float]]] = {name: {} for name in [*names, MEAN]}
-        for run, (kernel, kernels, called) in runs(distances, args.scales).items():
+        for kernel, kernels, called in runs(distances, args.scales):
             comparison = Comparison(
                 windows,
                 Protocol(size, args.seed),
@@ -103,16 +108,24 @@ def compare(windows: Windows, distances: Distances, args: argparse.Namespace) ->
                 kernel,
                 kernels,
             )
-            finished = FinishedRuns(f"{args.out}/{size}.{run}.runs", comparison.fingerprint())
-            jobs = [(split, method) for method in called for split in range(args.splits)]
-            results = run_comparison(comparison, jobs, finished)
             for method, name in called.items():
-                own = [result.tasks for result in results if result.method == method]
+                splits = [
+                    kept(
+                        args.out / f"{size}.{name}.{split}.json",
+                        partial(test, comparison, split, method),
+                    )
+                    for split in range(args.splits)
+                ]
                 for task in names:
-                    table[task][name] = [tasks[task]["auroc"] for tasks in own]
+                    table[task][name] = [tasks[task]["auroc"] for tasks in splits]
                 table[MEAN][name] = averages(table[task][name] for task in names)
         found[size] = table
     return found
+
+
+def test(comparison: Comparison, split: int, method: str) -> Any:
+    """Return what a method reaches for every organism on a split."""
+    return comparison.run(split, method).tasks
 
 
 def averages(rows: Iterable[Sequence[float]]) -> list[float]:
@@ -210,9 +223,21 @@ def draw(found: Table, path: Path) -> None:
         save_figure(figure, path)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def simulate(folder: Path) -> dict[str, str]:
+    """Return simulated windows, and an alignment in which the third organism is the farthest."""
+    rng, bases = np.random.default_rng(0), np.array(list("ACGT"))
+    first, records = rng.choice(bases, 60), []
+    for k, name in enumerate(_toy.ORGANISMS):
+        sequence = np.concatenate([rng.choice(bases, 6 * k), first[6 * k :]])
+        records.append(f">{name}\n{''.join(sequence)}\n")
+    (folder / "rrna.fa").write_text("".join(records))
+    return {"data": _toy.windows(folder)["data"], "alignment": str(folder / "rrna.fa")}
+
+
+def main() -> None:
     """Run the experiment."""
-    parser = Options(__doc__, QUICK, ("scales", "features", "C", "seed"))
+    fixed = ("scales", "features", "C", "seed")
+    parser = Options(__doc__, QUICK, simulate, fixed=fixed)
     parser.add_argument("data", help="labelled windows")
     parser.add_argument("--alignment", required=True, help="aligned ribosomal RNA, FASTA")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300, 1000])
@@ -224,7 +249,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("-C", default="0.1,1,10", help="costs (0.1,1,10)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
-    args = parser.start(argv, lambda given: [Path(given.data), Path(given.alignment)])
+    args = parser.start(lambda given: [Path(given.data), Path(given.alignment)])
     distances = read_alignment_distances(args.alignment)
     windows = aligned(read_windows(args.data), distances)
     with use_threads(args.threads):

@@ -38,6 +38,7 @@ from sklearn.base import clone
 from seqmtl import MultiTaskMKLClassifier, MultiTaskSVC, TaskKernel
 from seqmtl._style import DASHES, GREY, PALETTE, figure_style, new_figure, save_figure
 
+QUICK = {"seeds": 2, "depth": 2, "train": 4, "test": 30}
 DIMENSIONS = 100
 COSTS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 NORMS = (1, 2, 3)
@@ -119,11 +120,12 @@ def run_seed(seed: int, arguments: argparse.Namespace) -> dict[str, dict[str, An
     means = grow_means(arguments.depth, arguments.flips, rng)
     names = [f"task{t + 1:02d}" for t in range(len(means))]
     sizes = arguments.train, arguments.test, arguments.test
+    costs = COSTS[3:4] if arguments.quick else COSTS
     train, valid, test = (draw_points(means, n, arguments.sigma, rng) for n in sizes)
     X, labels, tasks = flatten(train, names)
     results = {}
     for name, model in methods(names, arguments.unit_trace).items():
-        fits = [clone(model).set_params(C=C).fit(X, labels, tasks) for C in COSTS]
+        fits = [clone(model).set_params(C=C).fit(X, labels, tasks) for C in costs]
         best = fits[int(np.argmax([score(fit, valid, names).mean() for fit in fits]))]
         curves = score(best, test, names)
         results[name] = {
@@ -192,11 +194,10 @@ def draw(means: Array, runs: list[dict[str, dict[str, Any]]], path: Path) -> Non
         save_figure(figure, path)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Run the experiment."""
-    options = Options(
-        __doc__, {"seeds": 2}, ("sigma", "unit_trace", "depth", "flips", "train", "test")
-    )
+    fixed = ("sigma", "unit_trace", "depth", "flips", "train", "test")
+    options = Options(__doc__, QUICK, fixed=fixed)
     options.add_argument("--seeds", type=int, default=20)
     options.add_argument("--sigma", type=float, default=20.0, help="standard deviation (20)")
     options.add_argument("--unit-trace", action="store_true", help="scale every K_m to trace T")
@@ -206,7 +207,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options.add_argument(
         "--test", type=int, default=1000, help="test points per class and task (1000)"
     )
-    arguments = options.start(argv)
+    arguments = options.start()
     runs = []
     for seed in range(arguments.seeds):
         path = arguments.out / f"seed{seed}.json"
