@@ -78,11 +78,39 @@ def _visit(i, residual, examples, alpha, keep, loss, band):
 def descend(block, rows, examples, state, groups, K, bias_scale, loss, band):
     """Take one coordinate step on every row of the block, in order.
 
-    Reads the block, the examples (y, tasks, H, C, targets) and the loss; changes alpha, the
-    weights, bias and keep of the state. K holds one matrix per view, groups the same kernels as
-    the weights are grouped (see ``seqmtl.coupling``): group, column and scale of every task and
-    level; all K_g in one array, where each begins and its size; the first weight of every group
-    and the length of its rows.
+    These are lines 5 to 9 of Algorithm 1 of Widmer et al. 2012. Plainly, with one view, one group
+    of weights and listed features::
+
+        i, t = rows[r], tasks[rows[r]]
+        f = sum of reads[p] * W[indices[p], t] over the features p of row r
+        change = _visit(i, y[i] * f, ...)
+        W[indices[p], s] += K[s, t] * change * writes[p]    for all p and s
+
+    Here W may be in groups of columns, of which task t reads and writes some, one on each level
+    (see ``seqmtl.coupling``); and the features of a row may be listed, or be slots, of which every
+    row has as many, with factors that depend on the slot alone.
+
+    Parameters
+    ----------
+    block : tuple
+        The rows, a :class:`~seqmtl.blocks.RowBlock`.
+    rows : ndarray of int64
+        Example of every row.
+    examples : tuple of ndarray
+        y, tasks, H, C and targets of all examples.
+    state : tuple of ndarray
+        What is changed: alpha, all weights, bias and keep.
+    groups : tuple of ndarray
+        Group, column and scale of every task and level; all K_g in one array, where each begins
+        and its size; the first weight of every group and the length of its rows.
+    K : ndarray of float64, shape (n_views, T, T)
+        The same task kernels for the constant feature.
+    bias_scale : float
+        Value of the constant feature.
+    loss : tuple
+        See :attr:`seqmtl.solvers.losses.Loss.for_loops`.
+    band : float
+        See :func:`_visit`.
     """
     indptr, indices, reads, writes, slots, shares = block
     y, tasks = examples[:2]
@@ -99,6 +127,7 @@ def descend(block, rows, examples, state, groups, K, bias_scale, loss, band):
         t = np.int64(tasks[i])
         begin, stop = indptr[r * n_views], indptr[(r + 1) * n_views]
         is_listed = begin < stop or slots.shape[1] == 0
+        # f = <w_t, x_i>; while its weights are read, those of the next row come from memory
         after = min(r + 1, rows.size - 1)
         u, ahead = np.int64(tasks[rows[after]]), stop - begin
         f = bias_scale * bias[t]
@@ -121,6 +150,7 @@ def descend(block, rows, examples, state, groups, K, bias_scale, loss, band):
         change = _visit(i, y[i] * f, examples, alpha, keep, loss, band)
         if change == 0.0:
             continue
+        # w_s += K[s, t] change x_i for the tasks s of every group that t is in
         for l in range(group.shape[1]):
             g = group[t, l]
             if g < 0:

@@ -206,7 +206,7 @@ class Descent:
             self.problem.coupling, views, dtype, problem.bias_scale, is_padded=tree is not None
         )
         self._band = _BAND
-        self._keep = np.ones(n, dtype=np.bool_)
+        self._keep = np.ones(n, dtype=np.bool_)  # which examples their last visit left active
         self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
         self._has_drifted = False  # whether the weights have accumulated rounding errors
         self._is_fresh = False  # whether the last margins are still valid
@@ -241,13 +241,13 @@ class Descent:
             Weights, dual variables and the gap between their objectives.
         """
         self._started = time.perf_counter()
-        if self.alpha.any():
+        if self.alpha.any():  # else all weights and margins are 0
             self._sum_weights()
             self._look()
             self.history.append(self.now)
         else:
             self._assess(np.zeros(self.alpha.size))
-        if self._weights.is_virtual:
+        if self._weights.is_virtual:  # a look that computed the gap of theta leaves V
             self._sum_weights()
         since_look = 0.0
         while not self._is_over:
@@ -260,7 +260,8 @@ class Descent:
                 since_look = 0.0
                 self._look_around()
             if on_epoch is not None:
-                on_epoch(WarmStart(self.alpha, self.theta), self._progress())
+                now = self._progress(self.now.primal, self.now.dual, self.now.gap)
+                on_epoch(WarmStart(self.alpha, self.theta), now)
         return self._solution()
 
     @property
@@ -436,18 +437,13 @@ class Descent:
             dual -= self._of_theta
         gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)  # below 0 by rounding
         self._is_fresh = True
-        self.now = Progress(self.n_epochs, self.work, self._active.size, primal, dual, gap, 0.0)
-        self.now = self._progress()
+        self.now = self._progress(primal, dual, gap)
 
-    def _progress(self) -> Progress:
-        """Return the objectives of the last look with the present counts."""
-        return replace(
-            self.now,
-            epoch=self.n_epochs,
-            work=self.work,
-            n_active=self._active.size,
-            seconds=time.perf_counter() - self._started,
-        )
+    def _progress(self, primal: float, dual: float, gap: float) -> Progress:
+        """Return objectives with the present counts."""
+        seconds = time.perf_counter() - self._started
+        n_active = self._active.size
+        return Progress(self.n_epochs, self.work, n_active, primal, dual, gap, seconds)
 
     def _choose_active(self) -> NDArray[np.int64]:
         """Return the examples that are not at a bound with a margin to spare.
