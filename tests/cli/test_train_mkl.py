@@ -23,7 +23,11 @@ from seqmtl.models import fit
 
 TREE = "((ape:0.2,man:0.2)primates:0.8,(fly:1.0,bee:0.5):0.1)animals;"
 NAMES = ("ape", "man", "fly")
+SEVERAL = TaskKernel.join(
+    [TaskKernel.individual(NAMES), TaskKernel.union(NAMES)], "both", ["individual", "union"]
+)
 FILES = {
+    "several.tsv": SEVERAL.to_tsv(),
     "tree.nwk": TREE,
     "kernel.tsv": "name\tfly\tape\tman\nfly\t1\t.2\t.3\nape\t.2\t1\t.7\nman\t.3\t.7\t1\n",
 }
@@ -117,6 +121,7 @@ class TestLearntSimilarity:
                 NAMES,
                 [[1, 0.7, 0.2], [0.7, 1, 0.3], [0.2, 0.3, 1]],
             ),
+            ("--similarity {data}/several.tsv", NAMES, 0.5 * np.ones((3, 3)) + 0.5 * np.eye(3)),
             ("--similarity union", NAMES, np.ones((3, 3))),
             (
                 "--similarity graph:0 --tree '((ape,man),fly);'",
