@@ -80,7 +80,3 @@ class TrainingInterrupted(SeqmtlError, KeyboardInterrupt):  # noqa: N818
     def __init__(self, message: str, checkpoint: str | None = None) -> None:
         self.checkpoint = checkpoint
         super().__init__(message)
-
-
-class ScanInterrupted(SeqmtlError, KeyboardInterrupt):  # noqa: N818
-    """A scan was interrupted by the user; finished parts are kept for resuming."""

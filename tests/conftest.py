@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import shlex
 from pathlib import Path
 
@@ -67,6 +68,14 @@ def write(tmp_path):
         return path
 
     return write_file
+
+
+@pytest.fixture
+def file_size():
+    """Return a function that limits the size of files, as a full disk does."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda n_bytes: resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.fixture

@@ -57,7 +57,12 @@ OPTIONS: dict[str, dict[str, str]] = {
     "evaluate": {**_TASK, "--from-relatives": _SCORED},
     "explain": _TASK,
     "predict": {**_TASK, "--from-relatives": _SCORED},
-    "scan": {"--from-relatives": _SCORED},
+    "scan": {
+        "--from-relatives": _SCORED,
+        "--genomes": "run one scan per genome, as docs/howto/many-genomes.md shows",
+        "--resume": "run the command again",
+        "--dask": "run one scan per genome on the workers, as docs/howto/many-genomes.md shows",
+    },
     "train": {
         **_TASK,
         **_RELATIONS,

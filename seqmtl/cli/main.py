@@ -23,7 +23,6 @@ from seqmtl.cli._parser import Parser
 from seqmtl.exceptions import (
     ClusterError,
     InputFormatError,
-    ScanInterrupted,
     SeqmtlError,
     TrainingInterrupted,
     UnknownTaskError,
@@ -147,7 +146,7 @@ def _run(args: argparse.Namespace, command_line: str, files: FilesOfACommand) ->
             return code
     except BrokenPipeError:
         return 0
-    except (KeyboardInterrupt, ScanInterrupted, TrainingInterrupted) as error:
+    except (KeyboardInterrupt, TrainingInterrupted) as error:
         logger.error("%s", str(error) or "interrupted")
         return 130
     except (SeqmtlError, ValueError, OSError, ImportError, MemoryError) as error:

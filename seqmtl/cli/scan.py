@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
-
 from seqmtl.cli._command import Command
 from seqmtl.verbs.scan import Scan
 
@@ -15,7 +12,6 @@ _TEXT = """\
   seqmtl scan splice.seqmtl worm.fa --organism all --top 500 -o ag.bed.gz    # ag.NAME.bed.gz each
   seqmtl scan starter:splice worm.fa.gz --organism c_elegans --format introns -o introns.bed
   seqmtl scan donor.seqmtl worm.fa --organism worm --min-probability 0.1 -o donor.hints
-  seqmtl scan donor.seqmtl acceptor.seqmtl --genomes genomes.tsv --dask local:4 -o scans
   seqmtl scan donor.seqmtl worm.fa --organism worm -o donor.spsc
   cat donor.spsc acceptor.spsc > both.tsv; minimap2 -cx splice:hq --spsc=both.tsv worm.fa rna.fa
 
@@ -34,38 +30,6 @@ OUT.donor.bed and OUT.acceptor.bed (and OUT.start.bed and so on, of pair --edge)
 spsc; the score is the log-odds of the probability. --format introns writes the introns of at least
 --min-probability (default: .1), with the probabilities of the intron, its donor and its acceptor.
 Filters choose what is written: the model sees all candidates. An intron is in a region if it starts
-there, and soft-masked if one of its sites is.
+there, and soft-masked if one of its sites is."""
 
-An interrupted scan leaves OUT.partial and a journal; repeat the command with --resume to go on.
-
---genomes TABLE scans many genomes with every MODEL that is named: DIR/NAME.bed.gz (or the suffix of
---format; with several models NAME.MODEL), as the command for one genome writes it, and its summary
-DIR/NAME.json. TABLE is tab-separated, with the columns genome (a file, relative to TABLE) and any
-of organism and like (in the place of --organism and --like), name (default: that of the file) and
-model (a file, relative to TABLE, in the place of MODEL). Repeat the command to go on after an
-interruption: a scan that is complete, of the same files and options, is not done again."""
-
-
-class _ManyGenomes(argparse.Action):
-    """Take what is in the place of FASTA for another model, which may be missing."""
-
-    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, *values: Any) -> None:
-        namespace.genomes = values[0]
-        for action in parser._actions:
-            action.required &= action.dest != "genome"
-
-
-def _adjust(parser: argparse.ArgumentParser) -> None:
-    """Require FASTA unless there is a table of genomes, and hide the further models."""
-    for action in parser._actions:
-        if action.dest == "genome":
-            action.nargs, action.required = None, True
-        elif action.dest == "more":
-            action.help = argparse.SUPPRESS
-        elif action.dest == "genomes":
-            action.__class__ = _ManyGenomes
-
-
-COMMAND = Command(
-    Scan, "score every candidate site of a genome, both strands", _TEXT, adjust=_adjust
-)
+COMMAND = Command(Scan, "score every candidate site of a genome, both strands", _TEXT)

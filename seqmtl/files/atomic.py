@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import gzip
+import io
 import json
 import os
 import re
@@ -23,6 +24,31 @@ from seqmtl.files.inputs import note_written
 
 #: How the names of hidden entries of a folder begin that is not complete.
 UNFINISHED = ".unfinished"
+
+
+class _File(io.FileIO):
+    """An output; an error of writing it names it."""
+
+    def __init__(self, handle: int, mode: str, path: str) -> None:
+        super().__init__(handle, mode)
+        self._path = path
+
+    def write(self, data: Any) -> int:
+        """Write bytes.
+
+        Raises
+        ------
+        SeqmtlError
+            If the disk is full, or fails.
+        BrokenPipeError
+            If the reader has closed the pipe.
+        """
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise cannot_write(self._path, error) from error
 
 
 @contextmanager
@@ -45,40 +71,39 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
         If the folder is not writable or the disk is full; nothing is left behind.
     """
     path = os.fspath(path)
-    encoding = None if "b" in mode else "utf-8"
-    if is_special(path) and not os.path.isdir(path):
-        try:
-            with open(path, mode, encoding=encoding) as stream:
-                yield stream
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            if error.filename in (None, path):
-                raise cannot_write(path, error) from error
-            raise
-        return
+    is_direct = is_special(path) and not os.path.isdir(path)
     target = os.path.realpath(path)
-    folder, name = os.path.split(target)
     try:
-        handle, temporary = _open_temporary(folder, name)
+        if is_direct:
+            handle, temporary = os.open(path, os.O_WRONLY), ""
+        else:
+            handle, temporary = _open_temporary(*os.path.split(target))
     except OSError as error:
         raise cannot_write(path, error, "choose another output") from error
     try:
-        with os.fdopen(handle, mode, encoding=encoding) as stream:
+        raw: Any = io.BufferedWriter(_File(handle, "w", path))
+        with raw if "b" in mode else io.TextIOWrapper(raw, "utf-8") as stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(temporary, 0o666 & ~umask)
-            note_written(path)
-            os.replace(temporary, target)
-    except BaseException as error:
+            if not is_direct:
+                _publish(handle, temporary, target, path)
+    except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
-        if isinstance(error, OSError) and error.filename in (None, temporary):
-            raise cannot_write(path, error) from error
         raise
+
+
+def _publish(handle: int, temporary: str, target: str, path: str) -> None:
+    """Give a complete file its name."""
+    umask = os.umask(0)
+    os.umask(umask)
+    note_written(path)
+    try:
+        os.fsync(handle)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
 def _open_temporary(folder: str, name: str) -> tuple[int, str]:
@@ -211,6 +236,14 @@ def _scratch_in(path: str) -> Iterator[str]:
 def _files_below(folder: str) -> Iterator[str]:
     for place, _, names in os.walk(folder):
         yield from (os.path.relpath(os.path.join(place, name), folder) for name in names)
+
+
+def temporary_file(beside: str | os.PathLike[str]) -> IO[bytes]:
+    """Return a file without a name on the disk of an output; it goes when it is closed."""
+    path = os.fspath(beside)
+    folder = os.path.dirname(os.path.realpath(path))
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        return io.BufferedRandom(_File(os.dup(file.fileno()), "r+", path))
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:

@@ -48,9 +48,10 @@ def packer(output: Output) -> Callable[[bytes], bytes]:
 
 @contextmanager
 def open_packed(output: Output) -> Iterator[IO[bytes]]:
-    """Open an output for text compressed by :func:`packer`.
+    """Open an output for data compressed by :func:`packer`.
 
-    A file appears under its name when it is complete; a stream is used unchanged.
+    A file appears under its name when it is complete, and the index of the one that it replaces
+    goes; a stream is used unchanged.
     """
     if hasattr(output, "write"):
         yield cast(IO[bytes], output)
@@ -59,12 +60,8 @@ def open_packed(output: Output) -> Iterator[IO[bytes]]:
         yield stream
         if packer(output) is bgzip:
             stream.write(BGZIP_END)
-
-
-def drop_index(path: str | os.PathLike[str]) -> None:
-    """Remove the indexes of a file that is about to be replaced."""
-    for suffix in (".tbi", ".csi"):
-        remove_file(f"{os.fspath(path)}{suffix}")
+        for suffix in (".tbi", ".csi"):
+            remove_file(f"{os.fspath(output)}{suffix}")
 
 
 def write_index(path: str | os.PathLike[str], preset: str, longest: int = 0) -> None:

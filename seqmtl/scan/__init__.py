@@ -2,14 +2,12 @@
 
 from seqmtl.scan.filters import ScanSummary, SiteFilters
 from seqmtl.scan.finder import Found, SiteFinder
-from seqmtl.scan.run import Recovery
 from seqmtl.scan.scanner import Scanner
 from seqmtl.scan.sink import Track
 from seqmtl.scan.writers import write_scan
 
 __all__ = [
     "Found",
-    "Recovery",
     "ScanSummary",
     "Scanner",
     "SiteFilters",

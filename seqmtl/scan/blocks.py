@@ -31,8 +31,6 @@ class Finder(Protocol):
         Strands to report.
     filters : SiteFilters
         Which contigs to scan.
-    finders : tuple of SiteFinder
-        What describes the sites of each signal.
     """
 
     length: int
@@ -43,7 +41,10 @@ class Finder(Protocol):
     block: int
     strands: str
     filters: SiteFilters
-    finders: tuple[SiteFinder, ...]
+
+    @property
+    def finders(self) -> tuple[SiteFinder, ...]:
+        """What describes the sites of each signal."""
 
     def find(self, piece: ContigPiece, first: int, last: int) -> Found:
         """Return the sites that start at first..last-1 of the contig, given a piece of it."""
@@ -54,15 +55,12 @@ class Block(NamedTuple):
 
     Attributes
     ----------
-    number : int
-        Index of the block in the genome.
     piece : ContigPiece
         Bases that include all windows of these sites.
     first, last : int
         Starts of the sites, 0-based half-open on the forward strand.
     """
 
-    number: int
     piece: ContigPiece
     first: int
     last: int
@@ -91,7 +89,7 @@ def cut_blocks(
         If pieces are not consecutive.
     """
     length, contigs, margin = finder.length, finder.filters.scanned, finder.margin
-    number, next_first = 0, 0
+    next_first = 0
     held: ContigPiece | None = None
     for piece in pieces:
         held = _append(held, piece)
@@ -106,8 +104,7 @@ def cut_blocks(
             if first < last:
                 begin = first - finder.farthest - margin
                 end = last - 1 - finder.nearest + length + margin
-                yield Block(number, _between(held, begin, end), first, last)
-                number += 1
+                yield Block(_between(held, begin, end), first, last)
             next_first += size
         if piece.is_last:
             _count(summary, piece, finder.window, is_wanted)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.files.resumable import PartialFile
+from seqmtl.files.atomic import temporary_file
 from seqmtl.io.bigwig import BigWigLayout, PackedValues
 from seqmtl.io.rows import check_first_field
 from seqmtl.scan.blocks import Block
@@ -344,16 +344,18 @@ class BigwigSink(Sink):
         If the lengths of the contigs are unknown.
     """
 
-    suffixes, sides = (".bw", ".bigwig"), ("sections", "zoom")
+    suffixes = (".bw", ".bigwig")
 
     def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
         super().__init__(path, finder, track)
         self._is_reverse = track.strand == "-"
         self._layout = BigWigLayout(track.lengths or {})
 
-    def begin(self, output: PartialFile) -> None:
+    def begin(self, output: IO[bytes]) -> None:
         """Write a provisional header and the contigs."""
         output.write(self._layout.head())
+        # records of the sections and of the finest zoom level, of which the end is made
+        self._sections, self._zoom = temporary_file(self.path), temporary_file(self.path)
 
     def prepare(self, block: Block, streams: Streams) -> tuple[PackedValues, int]:
         """Compress the values of a block."""
@@ -363,16 +365,21 @@ class BigwigSink(Sink):
             values = np.rint(values * _PARTS) / _PARTS
         return self._layout.pack(block.piece.name, sites.starts, values), len(sites)
 
-    def join(self, prepared: tuple[PackedValues, int], output: PartialFile) -> None:
+    def join(self, prepared: tuple[PackedValues, int], output: IO[bytes]) -> None:
         """Write a block, and record the offsets of its sections."""
         packed, n = prepared
         sections = packed.sections.copy()
-        sections["offset"] += np.uint64(output.stream().tell())
+        sections["offset"] += np.uint64(output.tell())
         output.write(packed.data)
-        output.write(sections.tobytes(), "sections")
-        output.write(packed.zoom.tobytes(), "zoom")
+        self._sections.write(sections.tobytes())
+        self._zoom.write(packed.zoom.tobytes())
         self.n_records += n
 
-    def end(self, output: PartialFile) -> None:
+    def end(self, output: IO[bytes]) -> None:
         """Write the index and the zoom levels."""
-        self._layout.finish(output.stream(), output.stream("sections"), output.stream("zoom"))
+        self._layout.finish(output, self._sections, self._zoom)
+
+    def close(self) -> None:
+        """Close the temporary files."""
+        self._sections.close()
+        self._zoom.close()

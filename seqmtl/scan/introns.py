@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ class IntronSink(LineSink):
             f"# seqmtl scan: introns of {layer.shortest} bases or more, "
             f"strands {finder.strands}, probability >= {least:g}"
         )
-        self._best: list[list[Any]] = []  # probability, line
+        self._best: list[tuple[float, str]] = []  # probability, line
 
     def header(self) -> list[str]:
         """Return the header lines."""
@@ -71,9 +70,9 @@ class IntronSink(LineSink):
         p = np.rint(introns["probability"] * 10**DECIMALS) / 10**DECIMALS
         best = np.argsort(-p, kind="stable")[: self._top]
         text = b"".join(format_lines(self.fields(block, introns.take(best)))).decode()
-        return list(map(list, zip(p[best].tolist(), text.splitlines(), strict=True)))
+        return list(zip(p[best].tolist(), text.splitlines(), strict=True))
 
-    def join(self, prepared: Any, output: Any) -> None:
+    def join(self, prepared: Any, output: IO[bytes]) -> None:
         """Write a block, or keep its introns if they may be among the best."""
         if self._top is None:
             super().join(prepared, output)
@@ -81,19 +80,10 @@ class IntronSink(LineSink):
         self._best = sorted(self._best + prepared, key=lambda row: -row[0])[: self._top]
         self.n_records = len(self._best)
 
-    def end(self, output: Any) -> None:
+    def end(self, output: IO[bytes]) -> None:
         """Write the best introns."""
         if self._best:
             output.write(self.pack("".join(f"{line}\n" for _, line in self._best).encode()))
-
-    def state(self) -> dict[str, Any]:
-        """Return the state on which the next block depends."""
-        return {**super().state(), "best": self._best}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of :meth:`state`."""
-        super().restore(state)
-        self._best = state["best"]
 
 
 def _bed_fields(contig: str, introns: Sites) -> Fields:

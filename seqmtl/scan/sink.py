@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +59,6 @@ class Sink(ABC):
         Suffixes of the names of files in this format, the usual one first.
     is_together : bool
         Whether the sites of all signals are in one file.
-    sides : tuple of str
-        Names of the side files used while writing.
     preset : str
         Kind of the index of the file in bgzip, see :func:`seqmtl.files.bgzip.write_index`; "" if
         there is none.
@@ -79,7 +77,6 @@ class Sink(ABC):
 
     suffixes: tuple[str, ...] = ()
     is_together = False
-    sides: tuple[str, ...] = ()
     preset = ""
     what = ""
     signals: Mapping[str, Any] = {}
@@ -93,7 +90,7 @@ class Sink(ABC):
         self.prior = self._known_prior() if self.signals else 0.0
 
     @abstractmethod
-    def begin(self, output: Any) -> None:
+    def begin(self, output: IO[bytes]) -> None:
         """Write what precedes all sites."""
 
     @abstractmethod
@@ -101,19 +98,14 @@ class Sink(ABC):
         """Format the sites of a block; runs in a worker thread."""
 
     @abstractmethod
-    def join(self, prepared: Any, output: Any) -> None:
+    def join(self, prepared: Any, output: IO[bytes]) -> None:
         """Write a prepared block; blocks come in the order of the genome."""
 
-    def end(self, output: Any) -> None:  # noqa: B027
+    def end(self, output: IO[bytes]) -> None:  # noqa: B027
         """Write what follows all sites."""
 
-    def state(self) -> dict[str, Any]:
-        """Return the state on which the next block depends, as JSON values."""
-        return {"n_records": self.n_records}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of :meth:`state`."""
-        self.n_records = state["n_records"]
+    def close(self) -> None:  # noqa: B027
+        """Close what :meth:`begin` has opened; called also after an error."""
 
     def values(self, sites: Sites) -> NDArray[np.float32]:
         """Return the values of a track, raw scores or probabilities."""
@@ -149,7 +141,7 @@ class TextSink(Sink):
     def header(self) -> list[str]:
         """Return the header lines."""
 
-    def begin(self, output: Any) -> None:
+    def begin(self, output: IO[bytes]) -> None:
         """Write the header."""
         output.write(self.pack("".join(f"{line}\n" for line in self.header()).encode()))
 
@@ -166,7 +158,7 @@ class LineSink(TextSink):
         texts = format_lines(self.fields(block, streams[self.finder.signal]))
         return [(text.count(b"\n"), self.pack(text)) for text in texts]
 
-    def join(self, prepared: Any, output: Any) -> None:
+    def join(self, prepared: Any, output: IO[bytes]) -> None:
         """Write the lines of a block."""
         for n, text in prepared:
             output.write(text)
@@ -236,7 +228,7 @@ class EdgeSink(TextSink):
         texts = map(self.pack, format_lines(self.fields(name, between)))
         return Part(name, block.last, head, tail, between[0].size, b"".join(texts))
 
-    def join(self, prepared: Part, output: Any) -> None:
+    def join(self, prepared: Part, output: IO[bytes]) -> None:
         """Write a block, after the rows that waited for it."""
         if prepared.contig != self._contig:
             self._flush(output, len(self._held))
@@ -247,20 +239,11 @@ class EdgeSink(TextSink):
         self.n_records += prepared.n
         self._held += prepared.tail
 
-    def end(self, output: Any) -> None:
+    def end(self, output: IO[bytes]) -> None:
         """Write the last rows."""
         self._flush(output, len(self._held))
 
-    def state(self) -> dict[str, Any]:
-        """Return the state on which the next block depends."""
-        return {**super().state(), "contig": self._contig, "held": self._held}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of :meth:`state`."""
-        super().restore(state)
-        self._contig, self._held = state["contig"], [tuple(row) for row in state["held"]]
-
-    def _flush(self, output: Any, n: int) -> None:
+    def _flush(self, output: IO[bytes], n: int) -> None:
         """Write the first of the rows that wait."""
         if n:
             rows = [np.array(column) for column in zip(*self._held[:n], strict=True)]

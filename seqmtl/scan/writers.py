@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from seqmtl._checks import check_choice
-from seqmtl._threads import in_order
-from seqmtl.exceptions import ScanInterrupted, UsageError
+from seqmtl._threads import in_order, run_all
+from seqmtl.exceptions import UsageError
 from seqmtl.files.atomic import is_special
-from seqmtl.files.bgzip import index_packed
+from seqmtl.files.bgzip import index_packed, open_packed
 from seqmtl.files.streams import Output
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scan.blocks import Block, Finder, cut_blocks
@@ -27,7 +28,6 @@ from seqmtl.scan.formats import (
     SpliceScoreSink,
 )
 from seqmtl.scan.introns import IntronSink
-from seqmtl.scan.run import Recovery, Run
 from seqmtl.scan.sink import Sink, Track
 
 #: What writes each format.
@@ -55,10 +55,6 @@ class Done(NamedTuple):
     n_starts: int
 
 
-#: Does the work with each of the blocks, and yields what it returns in their order.
-Runs = Callable[[Callable[[Block], Done], Iterable[Block]], Iterator[Done]]
-
-
 def write_scan(
     output: Output,
     pieces: Iterable[ContigPiece],
@@ -67,8 +63,6 @@ def write_scan(
     file_format: str | None = None,
     track: Track | None = None,
     progress: Callable[[int], None] | None = None,
-    recovery: Recovery | None = None,
-    runs: Runs = in_order,
 ) -> ScanSummary:
     """Scan a genome and write the sites, by contig and start, plus before minus.
 
@@ -83,9 +77,9 @@ def write_scan(
     Parameters
     ----------
     output : path-like or binary stream
-        A file is named ``OUTPUT.partial`` until it is complete, with side files of that name and
-        another suffix. A name in ``.gz`` is compressed in blocks (bgzip), which every gzip reader
-        accepts and tabix can index. See :func:`output_paths` for formats of several files.
+        A file appears when it is complete; see :func:`output_paths` for formats of several files.
+        A name in ``.gz`` is compressed in blocks (bgzip), which every gzip reader accepts and
+        tabix can index.
     pieces : iterable of ContigPiece
         Contigs, whole or in consecutive pieces.
     finder : SiteFinder or PairedFinder
@@ -96,11 +90,6 @@ def write_scan(
         What the file describes besides the scores.
     progress : callable, optional
         Called with the number of site starts processed since the last call.
-    recovery : Recovery, optional
-        Keeps a journal, and keeps partial output if the scan is interrupted.
-    runs : callable
-        Calls a function with each of many blocks, and yields the results in their order. Default:
-        on the threads of this context.
 
     Returns
     -------
@@ -117,23 +106,22 @@ def write_scan(
     check_choice("file_format", file_format, FORMATS)
     sinks = make_sinks(output, file_format, finder, track or Track())
     summary = ScanSummary()
-    run = Run(output, sinks, summary, recovery)
     work = partial(_scan_block, finder=finder, sinks=sinks)
-    try:
-        n_done = run.begin()
-        blocks = cut_blocks(pieces, finder, finder.block, summary)
-        for done in runs(work, (block for block in blocks if block.number >= n_done)):
-            run.add(done.parts, done.counts)
+    with ExitStack() as stack:
+        files: dict[str, IO[bytes]] = {}
+        for sink in sinks:  # a file may have several
+            if sink.path not in files:
+                files[sink.path] = stack.enter_context(open_packed(sink.path or output))
+            sink.begin(files[sink.path])
+            stack.callback(sink.close)
+        for done in in_order(work, cut_blocks(pieces, finder, finder.block, summary)):
+            for sink, part in zip(sinks, done.parts, strict=True):
+                sink.join(part, files[sink.path])
+            summary.add(done.counts)
             if progress is not None:
                 progress(done.n_starts)
-        run.finish()
-    except BaseException as error:
-        if run.stop(error) and isinstance(error, KeyboardInterrupt):
-            raise ScanInterrupted(
-                "interrupted; finished parts are kept, and the same command with --resume "
-                "resumes the scan"
-            ) from error
-        raise
+        run_all(partial(_end, sinks=sinks, files=files), list(files))
+    summary.n_records = sum(sink.n_records for sink in sinks)
     for path, preset in {sink.path: sink.preset for sink in sinks if sink.preset}.items():
         index_packed(path, preset, summary.longest_contig)
     _warn(summary, finder.window)
@@ -253,6 +241,13 @@ def _scan_block(block: Block, finder: Finder, sinks: Sequence[Sink]) -> Done:
     found = finder.find(block.piece, block.first, block.last)
     parts = [sink.prepare(block, found.streams) for sink in sinks]
     return Done(parts, found.counts, block.last - block.first)
+
+
+def _end(path: str, sinks: Sequence[Sink], files: Mapping[str, IO[bytes]]) -> None:
+    """Write what follows all sites of a file; runs in a worker thread."""
+    for sink in sinks:
+        if sink.path == path:
+            sink.end(files[path])
 
 
 def _name(output: Output) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 from seqmtl import _kinds
 from seqmtl._version import __version__
 from seqmtl.exceptions import SeqmtlError, UsageError
-from seqmtl.files.atomic import make_folder
+from seqmtl.files.atomic import make_folder, remove_file
 from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
@@ -19,6 +18,7 @@ from seqmtl.verbs import _options
 logger = logging.getLogger("seqmtl")
 
 _MODEL = "starter:splice"
+_SCAN = "scans/sites.json"  # written after what the scan found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +57,6 @@ class Annotate(_options.Threads):
         """
         from seqmtl.models.base import is_known
         from seqmtl.models.saved import load_model
-        from seqmtl.verbs._scan_genomes import scan_genome
-        from seqmtl.verbs._scan_one import Plan
-        from seqmtl.verbs._scan_options import ScanOptions
         from seqmtl.verbs._scoring import check_new
 
         _kinds.require_matplotlib("the report")
@@ -79,21 +76,7 @@ class Annotate(_options.Threads):
         check_outputs(self._path("summary.json"))
         model = self._adapted(given, name)
         name = model.match(name)
-        request = ScanOptions(
-            model=self._path("model.seqmtl"),
-            genome=self.genome,
-            organism=name,
-            output=self._path("sites"),
-            format="all",
-            json=self._path("scans/sites.json"),
-            threads=self.threads,
-        )
-        fingerprint = json.loads(json.dumps(Plan(request, model).fingerprint(name)))
-        found = scan_genome(request, fingerprint)
-        if isinstance(found, str):
-            raise SeqmtlError(found)
-        logger.info("%s: %s", self.output, ", ".join(map(os.path.basename, found["files"])))
-        return self._summed_up(model, name, found)
+        return self._summed_up(model, name, self._scanned(name))
 
     def _path(self, name: str) -> str:
         return os.path.join(self.output, name)
@@ -123,6 +106,7 @@ class Annotate(_options.Threads):
         except (OSError, ValueError, KeyError, TypeError):
             is_there = False
         if not is_there:
+            remove_file(self._path(_SCAN))
             if is_known(name, given.tasks):
                 logger.info(
                     "%s is an organism of the model, which is used as it is; for another "
@@ -145,6 +129,27 @@ class Annotate(_options.Threads):
         else:
             logger.info("%s is there, of the same files and options", path)
         return load_model(path)
+
+    def _scanned(self, name: str) -> dict[str, Any]:
+        """Return the entry of the scan in its summary; the genome is scanned if need be."""
+        from seqmtl.files.streams import read_json
+        from seqmtl.verbs.scan import Scan
+
+        try:
+            found = read_json(self._path(_SCAN))["scans"][0]
+            if all(map(os.path.isfile, found["files"])):
+                return dict(found)
+        except (OSError, ValueError, LookupError, TypeError):
+            pass
+        scan = Scan(
+            model=self._path("model.seqmtl"),
+            genome=self.genome,
+            organism=name,
+            output=self._path("sites"),
+            format="all",
+            json=self._path(_SCAN),
+        )
+        return scan.run()[0]
 
     def _summed_up(self, model: Any, name: str, scan: dict[str, Any]) -> dict[str, Any]:
         """Write the summary and the page; return the summary."""

@@ -1,17 +1,97 @@
-"""Find signals in a genome, or in many."""
+"""Find signals in a genome."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from seqmtl.request import verb
-from seqmtl.verbs._scan_options import ScanOptions
+from seqmtl import _kinds
+from seqmtl._checks import check_choice
+from seqmtl.request import option, required, verb
+from seqmtl.verbs import _options
+
+_WHICH = "which sites"
+
+
+def format_name(value: Any) -> str:
+    """Take the name of a format, in any case."""
+    from seqmtl.scan.writers import FORMATS
+
+    name = str(value).lower()
+    try:
+        check_choice("", name if name in FORMATS else value, FORMATS)
+    except ValueError as error:
+        raise ValueError(str(error).lstrip()) from None
+    return name
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scan(ScanOptions):
+class Scan(_options.Relatives, _options.Threads):
     """Score every candidate site of a genome, on both strands."""
+
+    model: str = _options.model_file(_options.STARTER_OR_FILE)
+    genome: str = required(
+        "genome: plain, gzip or bgzip; - for stdin", metavar="FASTA", is_positional=True
+    )
+    output: str = required("-o", "file to write; - for standard output", metavar="OUT", role="how")
+    format: str | None = option(
+        "bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), hints "
+        "(for AUGUSTUS); of a model of seqmtl pair also introns (BED12, or GFF3 if OUT ends in "
+        ".gff3), or all (OUT.introns.gff3, OUT.donor.bed.gz, OUT.donor.plus.bw and so on); "
+        "default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, "
+        ".hints, text formats also .gz; none: BED",
+        metavar="FORMAT",
+        kind=format_name,
+    )
+    organism: str | None = option(
+        "organism whose model to use; all writes one file per organism (default: the only one)",
+        metavar="NAME",
+    )
+    value: str | None = option(
+        "value in bedGraph and bigWig (default: the probability if the model is calibrated for "
+        "the organism or of seqmtl pair, else the raw score)",
+        choices=("score", "probability"),
+    )
+    consensus: str | None = option(
+        "report only sites with these letters, such as AG or GT,GC; any for every position "
+        "(default: the letters that all training windows share, if any)",
+        metavar="LETTERS",
+        group=_WHICH,
+    )
+    strand: str = option(
+        "strands to scan (default: both; bigWig then writes OUT.plus.bw and OUT.minus.bw)",
+        choices=("both", "+", "-"),
+        default="both",
+        group=_WHICH,
+    )
+    contigs: str | None = option(
+        "scan only these contigs; @FILE lists one per line", metavar="NAME,...", group=_WHICH
+    )
+    regions: str | None = option(
+        "report only sites whose interval starts in a region", metavar="BED", group=_WHICH
+    )
+    softmask: str = option(
+        "skip: omit sites that overlap lower-case letters (default: ignore case)",
+        choices=("ignore", "skip"),
+        default="ignore",
+        group=_WHICH,
+    )
+    threshold: float | None = option(
+        "minimum raw score", metavar="X", kind=_kinds.finite_float, group=_WHICH
+    )
+    min_probability: float | None = option(
+        "minimum probability; calibrate the model first, as otherwise probabilities assume the "
+        "share of true sites among the training windows",
+        metavar="P",
+        kind=_kinds.finite_float,
+        group=_WHICH,
+    )
+    top: int | None = option(
+        "at most the N best sites per megabase of a contig, or part of one, over both strands; "
+        "with --format introns the N best of all, best first",
+        group=_WHICH,
+    )
+    json: str | None = _options.summary_file("write a summary; - for standard output")
 
     def run(self) -> list[dict[str, Any]]:
         """Scan, and write the sites.
@@ -19,12 +99,11 @@ class Scan(ScanOptions):
         Returns
         -------
         list of dict
-            For every scan its organism, files, counts and seconds, as ``json`` has them.
+            For every organism its name, files, counts and seconds, as ``json`` has them.
         """
-        from seqmtl.verbs._scan_genomes import scan_genomes
-        from seqmtl.verbs._scan_one import scan_one
+        from seqmtl.verbs._scan import scan_genome
 
-        return scan_one(self) if self.genomes is None else scan_genomes(self)
+        return scan_genome(self)
 
 
 scan = verb(Scan)

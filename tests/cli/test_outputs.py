@@ -41,7 +41,6 @@ def made(tmp_path_factory):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     genome = folder / "genomes" / "ape.fa"
-    (folder / "a.bed.partial").write_bytes(genome.read_bytes())
     (folder / "link.fa").symlink_to(genome)
     os.link(genome, folder / "hard.fa")
     with contextlib.chdir(folder):
@@ -83,7 +82,6 @@ def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
         ("scan m.seqmtl genomes/ape.fa --organism ape --format bed -o {}", "link.fa"),
         ("scan m.seqmtl link.fa --organism ape --format bed -o {}", "genomes/ape.fa"),
         ("scan m.seqmtl genomes/ape.fa --organism ape --format bed -o {}", "genomes/ape.fa.fai"),
-        ("scan m.seqmtl a.bed.partial --organism ape -o a.bed", "a.bed.partial"),
         ("scan m.seqmtl genomes/ape.fa --organism ape -o x.bed --json {}", "m.seqmtl"),
         (
             "variants m.seqmtl --vcf in.vcf --fasta genomes/ape.fa --organism ape -o new.vcf "

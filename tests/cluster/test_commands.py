@@ -85,29 +85,6 @@ def test_variants(tmp_path, both, suffix, options):
     assert len(texts[0]) > 5_000
 
 
-@pytest.mark.parametrize(
-    ("out", "options"),
-    [
-        ("x.bed", "--organism man"),
-        ("x.bw", "--organism man --min-probability 0.3"),
-        ("x.spsc", "--organism man --consensus any"),
-        ("x.bed", "--organism all --softmask skip --contigs c1,c3"),
-    ],
-)
-def test_scan_of_one_genome(tmp_path, both, out, options, monkeypatch):
-    monkeypatch.setattr("seqmtl.scan.SiteFinder.block", 1_000)
-    monkeypatch.setattr("seqmtl.verbs._scan_one.WORKER_BASES", 3_000)
-    make_model(tmp_path / "m.seqmtl")
-    make_genome(tmp_path / "g.fa", {"c1": 12_500, "c2": 20, "c3": 7_000, "c4": 900})
-    found = both(f"scan m.seqmtl g.fa {options} -o {{0}}/{out} --json {{0}}/x.json")
-    for files, _ in found:
-        scans = json.loads(files.pop("x.json"))["scans"]
-        files["n"] = [[own["n_reported"], own["n_candidates"]] for own in scans]
-    (here, _), (there, _) = found
-    assert there == here
-    assert here["n"][0][0] > 100
-
-
 def test_train(tmp_path, both):
     rng = np.random.default_rng(3)
     rows = ["organism\tlabel\tsequence"]

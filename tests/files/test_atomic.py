@@ -10,7 +10,13 @@ import time
 import pytest
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.atomic import atomic_folder, atomic_gzip, atomic_write, check_writable
+from seqmtl.files.atomic import (
+    atomic_folder,
+    atomic_gzip,
+    atomic_write,
+    check_writable,
+    temporary_file,
+)
 
 
 def write_file(path, content="x", fail=None, mode="w"):
@@ -46,13 +52,9 @@ def test_the_file_appears_when_the_block_ends(tmp_path, monkeypatch):
 
 def test_outputs_that_cannot_be_written_are_named(tmp_path, monkeypatch):
     path, nowhere = tmp_path / "out.txt", tmp_path / "nowhere" / "out.txt"
-    full = OSError(28, "No space left on device")
-    with pytest.raises(SeqmtlError, match=r"write .*out.txt: No space left.*free some space"):
-        write_file(path, fail=full)
-    assert os.listdir(tmp_path) == []
-    with pytest.raises(FileNotFoundError, match=r"input.txt"):  # not blamed on the output
-        with atomic_write(path), open(tmp_path / "input.txt"):
-            pass
+    for error in (FileNotFoundError(2, "No such file", "input.txt"), OSError(5, "own")):
+        with pytest.raises(type(error), match=error.strerror):  # not blamed on the output
+            write_file(path, fail=error)
     for write, message in (
         (lambda: write_file(nowhere), r"cannot write .*choose another output"),
         (lambda: check_writable(nowhere), r"no folder .*nowhere; create it first"),
@@ -64,6 +66,27 @@ def test_outputs_that_cannot_be_written_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(SeqmtlError, match="is not writable"):
         check_writable(path)
+
+
+@pytest.mark.parametrize(("mode", "content"), [("w", "x" * 100_000), ("wb", b"x" * 100_000)])
+def test_a_full_disk_names_the_output_and_leaves_nothing(tmp_path, file_size, mode, content):
+    file_size(50_000)
+    with pytest.raises(SeqmtlError, match=r"write .*out: File too large; free some space"):
+        write_file(tmp_path / "out", content, mode=mode)
+    with pytest.raises(SeqmtlError, match=r"write .*out: File too large; free some space"):
+        with temporary_file(tmp_path / "out") as stream:
+            stream.write(bytes(100_000))
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(SeqmtlError, match="cannot write /dev/full: No space left on device"):
+        write_file("/dev/full", content, mode=mode)
+
+
+def test_a_temporary_file_has_no_name(tmp_path):
+    with temporary_file(tmp_path / "out") as stream:
+        stream.write(b"text")
+        stream.seek(0)
+        assert stream.read() == b"text"
+        assert os.listdir(tmp_path) == []
 
 
 def test_a_link_is_followed(tmp_path):

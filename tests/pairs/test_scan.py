@@ -12,7 +12,6 @@ from seqmtl.cli.main import main
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.models.saved import load_model
 from seqmtl.pairs import finder
-from seqmtl.scan import writers
 from tests.oracles.pairs import open_contigs, whole_contig
 
 
@@ -113,34 +112,6 @@ def test_spsc_holds_both_signals(case, expected, tmp_path):
         found = {(r[0], int(r[1]), r[2], int(r[4])) for r in rows if r[3] == letter}
         assert len(wanted & found) > 0.98 * len(wanted) > 50
         assert {row[:3] for row in wanted} <= {row[:3] for row in found}
-
-
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("x.spsc", ()),
-        ("x.bed", ("--format", "introns", "--top", 60)),
-        ("x.gff3.gz", ("--format", "introns")),
-    ],
-)
-def test_an_interrupted_scan_resumes(case, tmp_path, monkeypatch, name, options):
-    small_blocks(monkeypatch, 5_000)
-    monkeypatch.setattr("seqmtl.scan.run.JOURNAL_SECONDS", 0.0)
-    _scan(case, tmp_path / f"whole.{name}", *options)
-    original, calls = writers._scan_block, []
-
-    def failing(block, **options):
-        calls.append(block.number)
-        if len(calls) == 6:
-            raise RuntimeError("stop")
-        return original(block, **options)
-
-    monkeypatch.setattr(writers, "_scan_block", failing)
-    with pytest.raises(RuntimeError, match="stop"):
-        _scan(case, tmp_path / name, *options)
-    _scan(case, tmp_path / name, "--resume", *options)
-    assert calls[6] > 0
-    assert (tmp_path / name).read_bytes() == (tmp_path / f"whole.{name}").read_bytes()
 
 
 def _introns(rows):
@@ -301,15 +272,3 @@ def test_what_a_paired_scan_cannot_do(case, capsys, tmp_path):
     ):
         assert _run("scan", words[0], genome, "--organism", "a", *words[1:]) == 2
         assert message in capsys.readouterr().err
-
-
-def test_workers_write_the_same(case, tmp_path, monkeypatch):
-    small_blocks(monkeypatch, 5_000)
-    monkeypatch.setattr("seqmtl.verbs._scan_one.WORKER_BASES", 20_000)
-    for name, options in {"here": [], "there": ["--dask", "local:1"]}.items():
-        (tmp_path / name).mkdir()
-        _scan(case, tmp_path / name / "x.bed", *options)
-        _scan(case, tmp_path / name / "i.bed", "--format", "introns", *options)
-    for path in (tmp_path / "here").iterdir():
-        assert path.read_bytes() == (tmp_path / "there" / path.name).read_bytes()
-        assert len(_rows(path)) > 10

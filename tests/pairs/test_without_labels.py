@@ -65,18 +65,6 @@ def test_a_scan_refuses(scan, options, genome, message):
     assert message in scan(options, genome, code=code)[1]
 
 
-def test_a_table_of_genomes_places_each_by_its_own(scan, new, tmp_path, seqmtl):
-    rows = ["genome\torganism\tlike\tname", f"{_genome(new)}\tc\tauto\tone"]
-    rows += [f"{new}/random.fa\td\ta\ttwo", f"{_genome(new)}\t\ta\tthree"]
-    (tmp_path / "table.tsv").write_text("\n".join(rows) + "\n")
-    command = f"scan {new}/pair.seqmtl --genomes {tmp_path}/table.tsv --format introns"
-    seqmtl(f"{command} -o {tmp_path}/scans")
-    assert _introns(tmp_path / "scans/one.bed.gz") == scan("--organism c --like auto")[0]
-    assert len(_introns(tmp_path / "scans/two.bed.gz")) < 30
-    assert _introns(tmp_path / "scans/three.bed.gz") == scan("--organism a")[0]
-    assert "3 of 3 scans are complete" in seqmtl(f"{command} -o {tmp_path}/scans").err
-
-
 def test_windows_are_not_for_like_with_pairs(new, tmp_path, seqmtl):
     (tmp_path / "v.vcf").write_text("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n")
     options = f"--vcf {tmp_path}/v.vcf --fasta {_genome(new)} --like auto -o {tmp_path}/o.vcf"

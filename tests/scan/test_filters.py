@@ -285,7 +285,6 @@ def test_wrong_options_are_refused_before_the_scan(scan, tmp_path, capsys, optio
         ("x.bw", [], "bigwig"),
         ("x.bed", ["--contigs", "c1"], "--contigs"),
         ("x.bed", ["--regions", "r.bed"], "--regions"),
-        ("x.bed", ["--resume"], "--resume"),
     ],
 )
 def test_standard_input_is_read_once(folder, tmp_path, capsys, name, options, asking):
