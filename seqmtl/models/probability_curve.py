@@ -341,20 +341,8 @@ def unpack_curves(
         rising = (np.diff(curve.scores) > 0).all() and (np.diff(curve.log_odds) >= 0).all()
         if not rising or (slopes < 0).any():
             raise ValueError(f"the calibration curve of {name} does not rise")
-        curves[name] = _without_steps(curve)
+        curves[name] = curve
     return curves
-
-
-def _without_steps(curve: ProbabilityCurve) -> ProbabilityCurve:
-    """Return a curve that rises everywhere, as those of files of earlier versions do not."""
-    log_odds, pool_of = np.unique(curve.log_odds, return_inverse=True)
-    if log_odds.size == curve.log_odds.size and (curve.slopes > 0).all():
-        return curve
-    scores = np.bincount(pool_of, curve.scores) / np.bincount(pool_of)
-    rise, span = np.ptp(log_odds), float(np.ptp(scores)) or 1.0
-    a = max(float(rise), _LEAST_RISE) / span
-    slopes = np.where(curve.slopes > 0, curve.slopes, [a, _SLOW * a])
-    return ProbabilityCurve(scores, log_odds, slopes)
 
 
 def weights_for_prevalence(

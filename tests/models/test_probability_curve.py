@@ -279,18 +279,6 @@ def test_an_organism_with_too_few_sites_does_not_keep_others_from_calibration(
     assert (tmp_path / "r.png").exists()
 
 
-def test_curves_of_earlier_files_rise_where_they_were_level(tmp_path):
-    windows = Windows.from_strings(["AC", "GT", "CA", "TG"] * 5, [1, 0, 1, 0] * 5)
-    model = MultiTaskSVC().fit(windows).model_
-    model.calibrate("task", model.decision_function(windows), windows.labels)
-    knots, values = np.array([0.0, 1, 2, 4]), np.array([-3.0, 1, 1, 2])
-    model.curves = {"task": ProbabilityCurve(knots, values, np.zeros(2))}
-    model.save(tmp_path / "m")
-    curve = MultiTaskModel.load(tmp_path / "m").curves["task"]
-    assert_allclose(curve(np.array([0.0, 1.5, 4])), [-3, 1, 2])
-    assert (np.diff(curve(np.linspace(-9, 9, 999))) > 0).all()
-
-
 def test_relatives_lend_their_log_odds():
     windows = Windows.from_strings(
         ["AC", "GT", "CA", "TG"] * 10, [1, 0, 1, 0] * 10, list("abab") * 10
