@@ -2,31 +2,31 @@
 
     python benchmarks/tables.py [--check]
 
-`benchmarks/results` has what the programs here wrote with `--json`, and the figures of earlier
-versions that were transcribed from the documents ("transcribed": true). In the documents a table
-stands between ``<!-- table NAME -->`` and ``<!-- end -->``, and is written anew as `tables.toml`
-lays it out; in docs/benchmarks.md with a line on how it was measured. `--check` changes nothing,
-and fails if a document is not what would be written.
+`benchmarks/results` has what the programs here wrote with `--json`, and figures that were
+transcribed from what they printed ("transcribed": true). In the documents a
+table stands between ``<!-- table NAME -->`` and ``<!-- end -->``, and is written anew as
+`tables.toml` lays it out; in docs/benchmarks.md with a line that names its results. `--check`
+changes nothing, and fails if a document is not what would be written.
 
 A table of `tables.toml` has
 
-    results   names of results, whose rows stand below each other (default: its own name)
-    columns   [head, template] of each; default: `columns` of the result
+    results   names of results, whose rows stand below each other
+    columns   [head, template] of each
     only      values of a key of the rows, in the order in which they stand; others are left out
     across    a key whose values become columns: rows that are equal in the keys `by` become one,
               with keys such as "100 mean"
     names     words in the place of values
-    origin    false: the line on how it was measured is below another table
     rows      templates of all cells, in the place of results and columns, with `head`
 
-A template has fields such as {mean:.3p}: a key of the row and a format, of which `p` stands for a
-number without the zero before the point. {few_labels/labels=100/method=tree/mean:.3p} is of the one
-row of a result with these values. A cell is empty if one of its fields is, unless another template
-follows after a "|".
+A template has fields such as {mean:.3f}: a key of the row and a format.
+{few_labels/labels=100/method=tree/mean:.3f} is of the one row of a result with these values. A cell
+is empty if one of its fields is, unless another template follows after a "|". Numbers below one
+that were transcribed without their zero get it.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import string
@@ -38,7 +38,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/howto/adapt.md", "docs/howto/hashing.md")
+DOCUMENTS = (
+    "README.md",
+    "benchmarks/README.md",
+    "docs/benchmarks.md",
+    "docs/howto/adapt.md",
+    "docs/howto/hashing.md",
+)
 BLOCK = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SPECIFICATION = tomllib.loads((ROOT / "benchmarks" / "tables.toml").read_text("utf-8"))
 Row = dict[str, Any]
@@ -72,18 +78,11 @@ class Cells(string.Formatter):
             raise LookupError(name)
         return self.names.get(str(value), value), name
 
-    def format_field(self, value: Any, format_spec: str) -> str:
-        """Format a value; `p` leaves out the zero before the point."""
-        if not format_spec.endswith("p"):
-            return format(value, format_spec)
-        text = value if isinstance(value, str) else format(value, f"{format_spec[:-1]}f")
-        return re.sub(r"(?<![\d.])0(?=\.\d)", "", text)
-
     def fill(self, template: str, row: Row) -> str:
         """Return a cell."""
         for way in template.split("|"):
             try:
-                return self.vformat(way, (), row)
+                return re.sub(r"(?<![\w.])(?=\.\d)", "0", self.vformat(way, (), row))
             except LookupError:
                 continue
         return ""
@@ -100,51 +99,51 @@ def spread(rows: list[Row], across: str, by: list[str]) -> list[Row]:
 
 def lay_out(name: str) -> tuple[list[list[str]], list[str]]:
     """Return the head and the rows of a table, and the results that they are of."""
-    table = SPECIFICATION.get(name, {})
+    table = SPECIFICATION[name]
     cells = Cells({**SPECIFICATION["names"], **table.get("names", {})})
     if "rows" in table:
         lines = [table["head"]]
         lines += [[cells.fill(template, {}) for template in row] for row in table["rows"]]
-        return lines, []
-    results = table.get("results", [name.replace("-", "_")])
-    rows = [{"result": own, **row} for own in results for row in read(own)["rows"]]
+        return lines, list(dict.fromkeys(re.findall(r"\{(\w+)/", str(table["rows"]))))
+    results = table["results"]
+    rows = [{"result": result, **row} for result in results for row in read(result)["rows"]]
     for key, values in table.get("only", {}).items():
         order = {value: n for n, value in enumerate(values)}
         rows = sorted((row for row in rows if row[key] in order), key=lambda row: order[row[key]])
     if "across" in table:
         rows = spread(rows, table["across"], table["by"])
-    columns = table.get("columns") or read(results[0])["columns"]
-    lines = [[head for head, _ in columns]]
-    lines += [[cells.fill(template, row) for _, template in columns] for row in rows]
+    lines = [[head for head, _ in table["columns"]]]
+    lines += [[cells.fill(template, row) for _, template in table["columns"]] for row in rows]
     return lines, results
 
 
-def sources() -> list[list[str]]:
-    """Return the rows of the table that says where the figures of the README are from."""
-    lines = [["figures of the README", "from"]]
-    for row in SPECIFICATION["comparison"]["rows"]:
-        found = dict.fromkeys(re.findall(r"\{(\w+)/", " ".join(row)))
-        lines.append([row[0], ", ".join(f"`{name}.json`" for name in found)])
-    return lines
+def programs() -> str:
+    """Return the list of all programs: what they measure, and the results that they wrote."""
+    written: dict[str, list[str]] = {}
+    for path in sorted(RESULTS.glob("*.json")):
+        command = re.sub(r" --(json|folder) \S+", "", read(path.stem)["command"])
+        program = command.split()[0]
+        program = program if program.startswith("bench_") else "Other commands"
+        written.setdefault(program, []).append(f"  - `{path.name}`: `{command}`\n")
+    text = ""
+    for path in sorted((ROOT / "benchmarks").glob("bench_*.py")):
+        what = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+        text += f"- `{path.name}`: {what.splitlines()[0]}\n" + "".join(written.pop(path.name, []))
+    return text + "".join(f"- {name}:\n{''.join(lines)}" for name, lines in written.items())
 
 
 def origin(name: str) -> str:
-    """Return a line on how a result was measured."""
+    """Return the name of a result, with the version that it is of."""
     result = read(name)
-    command = re.sub(r" --(json|folder) \S+", "", result["command"])
-    if command.startswith("bench_"):
-        command = f"python benchmarks/{command}"
-    version = f"{result['seqmtl']}, {result['date']}"
-    if result.get("transcribed"):
-        how = f"put down from what it printed, seqmtl {version}"
-    else:
-        how = f"seqmtl {version}, {result['machine']}, load {result['load'][0]:.0f}"
-    return f"*`{name}.json`: `{command}`; {how}.*\n"
+    parts = [result["seqmtl"].split("+")[0], "transcribed" if result.get("transcribed") else ""]
+    return f"`{name}.json` ({', '.join(filter(None, [*parts, result.get('note')]))})"
 
 
 def write(name: str, *, with_origin: bool) -> str:
     """Return a table in Markdown."""
-    lines, results = (sources(), []) if name == "sources" else lay_out(name)
+    if name == "programs":
+        return programs()
+    lines, results = lay_out(name)
     for head, *column in zip(*lines, strict=True):
         if not any(column):
             raise SystemExit(f"tables.toml, {name}: nothing below {head!r}; is a key wrong?")
@@ -152,8 +151,8 @@ def write(name: str, *, with_origin: bool) -> str:
     text = "".join(
         "|" + "".join(f" {cell} |" if cell else " |" for cell in line) + "\n" for line in lines
     )
-    if results and with_origin and SPECIFICATION.get(name, {}).get("origin", True):
-        text += "\n" + "".join(map(origin, results))
+    if with_origin:
+        text += f"\n*From {', '.join(map(origin, results))}.*\n"
     return text
 
 
