@@ -154,7 +154,10 @@ _OWN: dict[str, dict[str, Rule]] = {
     "kernels": {
         "kernels": items(_kernel, 1),
         "examples": choice("windows", "numbers", "sequences"),
-        "classes": items(either((bool,), flag, either((int,), _integer, _scalar)), distinct=True),
+        "classes": items(
+            either((bool,), flag, either((int,), _integer, either((str,), word, number()))),
+            distinct=True,
+        ),
     },
 }
 _HEADER: dict[str, Rule] = {

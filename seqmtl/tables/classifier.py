@@ -139,6 +139,8 @@ class KernelClassifier(TaskClassifier):
         raise NotImplementedError
 
     def _fit_classes(self, examples: Examples) -> None:
+        if "" in self.classes_.tolist():
+            raise ValueError("y must have classes with names, got ''; name this class")
         prepared = self._prepare(examples)
         solution = self._solve(prepared.machines)
         self._keep(prepared, solution)

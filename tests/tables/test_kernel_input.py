@@ -115,6 +115,8 @@ def test_classes_that_do_not_do(kind, data):
     several = "y must have two classes where there are tasks, got 3|Only binary classification"
     with pytest.raises(ValueError, match=several):
         kind().fit(data.X, np.arange(data.y.size) % 3, data.names)
+    with pytest.raises(ValueError, match="y must have classes with names, got ''; name this"):
+        kind().fit(data.X, np.where(data.y > 0, "site", ""), data.names)
     with pytest.raises(ValueError, match="Input y contains NaN"):
         kind().fit(data.X, np.where(data.y > 0, np.nan, 0.0), data.names)
     with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
