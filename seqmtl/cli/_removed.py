@@ -28,6 +28,10 @@ _RELATIONS = {
     }.items()
 }
 _BY_DATASET = "set it in the TOML file of 'seqmtl dataset' and compare on its folder"
+_AT_END = "'seqmtl dataset' leaves out sites whose window is over an end of a contig"
+_SITES = "write 'sites = \"x.bed\"' into the TOML file of 'seqmtl dataset'; its folder is DATA"
+_OF_SITES = {"--genome": _SITES, "--sites": _SITES, "--at-end": _AT_END}
+_SCORE_SITES = "use 'seqmtl scan MODEL FASTA --regions x.bed', or seqmtl.io.read_sites in Python"
 _IN_PYTHON = "use seqmtl.compare.Comparison in Python"
 _TASK = {"--task": "use --organism"}
 _HASHED = "write it into --features, such as wd:8,hash:22"
@@ -35,7 +39,7 @@ _SCORED = "leave it out; an organism of the model's tree without data is scored 
 
 #: Options that were removed, by command: what to use instead.
 OPTIONS: dict[str, dict[str, str]] = {
-    "calibrate": _TASK,
+    "calibrate": {**_TASK, **_OF_SITES},
     "compare": {
         **_RELATIONS,
         "--mkl": f"mkl learns the weights of the clades of --tree; for other kernels {_IN_PYTHON}",
@@ -47,16 +51,22 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--shift": _BY_DATASET,
         "--genome": _BY_DATASET,
         "--sites": _BY_DATASET,
-        "--at-end": "'seqmtl dataset' pads windows at contig ends with N",
+        "--at-end": _AT_END,
         "--table": "the table is printed; --json has the numbers of every split",
         "--dask": "use --threads",
     },
     "dataset": {
         "--no-homologues": "write 'homologues = false' into the table [split] of the TOML file",
     },
-    "evaluate": {**_TASK, "--from-relatives": _SCORED},
+    "evaluate": {**_TASK, **_OF_SITES, "--from-relatives": _SCORED},
     "explain": _TASK,
-    "predict": {**_TASK, "--from-relatives": _SCORED},
+    "predict": {
+        **_TASK,
+        "--genome": _SCORE_SITES,
+        "--sites": _SCORE_SITES,
+        "--at-end": _SCORE_SITES,
+        "--from-relatives": _SCORED,
+    },
     "scan": {
         "--from-relatives": _SCORED,
         "--genomes": "run one scan per genome, as docs/howto/many-genomes.md shows",
@@ -64,6 +74,8 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--dask": "run one scan per genome on the workers, as docs/howto/many-genomes.md shows",
     },
     "train": {
+        **_OF_SITES,
+        "--decoys": "set ratio in the table [decoys] of the TOML file of 'seqmtl dataset'",
         **_TASK,
         **_RELATIONS,
         "--hash-bits": _HASHED,

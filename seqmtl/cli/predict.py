@@ -10,7 +10,6 @@ from seqmtl.verbs.predict import Predict, write_scores
 _TEXT = """\
   seqmtl predict splice.seqmtl windows.tsv.gz -o scores.tsv
   seqmtl predict splice.seqmtl candidates.fa --organism c_elegans > scores.tsv
-  seqmtl predict splice.seqmtl --genome worm=worm.fa --sites worm=sites.bed -o scores.tsv
   seqmtl predict starter:acceptor candidates.fa --like "Apis mellifera"
 
 The last column tells whether a window has the letters of the model's sites, such as AG (yes or no).

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import compress
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -12,6 +14,8 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
 from seqmtl.sequences.genome import unknown_contig
 from seqmtl.sequences.intervals import merge_intervals
+
+logger = logging.getLogger(__name__)
 
 _MOST_DIGITS = 18
 #: What :func:`is_coordinate` asks for.
@@ -127,7 +131,10 @@ BedSite = tuple[str, int, bool, str, int]
 
 
 def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
-    """Read sites from BED of six columns or more; scores are ignored.
+    """Read the true sites of BED of six columns or more.
+
+    If all scores are numbers, records of a score of 0 or less beside others above 0 are decoys,
+    which are skipped and counted in the log.
 
     Parameters
     ----------
@@ -147,6 +154,7 @@ def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
         If a row is invalid or there is none; the message gives the line.
     """
     sites: list[BedSite] = []
+    scores: list[float] = []
     for row in read_rows(path):
         rule = "BED must have at least six tab-separated columns"
         row.check_columns(6, rule, "add name, score and strand (+ or -)")
@@ -157,9 +165,23 @@ def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
                 f"got {start}-{end}; give the interval of the site itself (0-based, half-open)"
             )
         sites.append((row.fields[0], start, row.strand(5) == "-", row.fields[3], row.line))
+        scores.append(_score(row.fields[4]))
     if not sites:
         raise InputFormatError("a BED of sites must have rows, but it is empty", source_name(path))
-    return sites
+    is_true = np.array(scores) > 0
+    if not np.isfinite(scores).all() or is_true.all() or not is_true.any():
+        return sites
+    n_decoys = len(sites) - int(is_true.sum())
+    logger.info("%s: %d records with score 0 are decoys, not sites", source_name(path), n_decoys)
+    return list(compress(sites, is_true))
+
+
+def _score(text: str) -> float:
+    """Return the score of a BED record, NaN if it is not a number."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
 
 
 def read_regions(

@@ -42,7 +42,7 @@ from seqmtl.models.saved import load_model
 from seqmtl.pairs import PairedFinder
 from seqmtl.pairs.contributions import explain_site
 from seqmtl.sequences import Windows
-from seqmtl.verbs._examples import genomes_with_sites, read_as_of_model
+from seqmtl.verbs._genome_sites import genomes_with_sites, read_as_of_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -263,7 +263,7 @@ def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
 
 def _windows(request: Any, model: MultiTaskModel, organisms: list[str]) -> dict[str, Windows]:
     """Read the windows of each requested organism; empty if no input is given."""
-    if not (request.data or request.genome):
+    if not (request.data or request.genome or request.sites):
         return {}
     windows = read_as_of_model(model, request, None, require_labels=False)
     if windows.task_names == ("task",) and "task" not in model.tasks:

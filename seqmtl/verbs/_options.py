@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +28,13 @@ def model_file(what: str = "model file") -> Any:
 STARTER_OR_FILE = "model file, starter:donor, starter:acceptor or starter:splice (both, paired)"
 
 
-def window_data(what: str) -> Any:
+def window_data(what: str, *, is_required: bool = True) -> Any:
     """Return the option DATA."""
     about = (
         f"{what}: dataset folder, TSV (organism, label, sequence, split) or FASTA (organism=, "
         "label=), plain or gzip; - for stdin"
     )
-    return option(about, metavar="DATA", is_positional=True)
+    return (required if is_required else option)(about, metavar="DATA", is_positional=True)
 
 
 def summary_file(what: str) -> Any:
@@ -116,43 +116,13 @@ class Threads(Request):
             yield
 
 
-OF_SITES = "windows cut from genomes instead of DATA"
-_of_sites = partial(option, group=OF_SITES)
-
-
 @dataclass(frozen=True, kw_only=True)
 class WindowInput(Request):
-    """Windows of a file, or cut from genomes; what a verb has no option for has these values."""
+    """Windows of a dataset, a table or a FASTA file."""
 
     data: str | None = window_data("windows")
-    genome: tuple[tuple[str, str], ...] = _of_sites(
-        "genome of an organism; repeat for each",
-        metavar="ORGANISM=FASTA",
-        kind=_kinds.named_path,
-        is_repeated=True,
-    )
-    sites: tuple[tuple[str, str], ...] = _of_sites(
-        "BED6 (score 0: decoy) or TSV: contig, 0-based position, strand, label",
-        metavar="ORGANISM=BED",
-        kind=_kinds.named_path,
-        is_repeated=True,
-    )
-    at_end: str = _of_sites(
-        "at contig ends, pad windows with N or drop them", choices=("pad", "drop"), default="pad"
-    )
     organism: str | None = None
     split: str = "all"
-    window: int | None = None
-    shift: int = 0
-    decoys: float = 10.0
-    seed: int = 0
-
-    @classmethod
-    def of(cls, request: Any, **changes: Any) -> WindowInput:
-        """Return what a request says of windows, with changes."""
-        names = [each.name for each in fields(WindowInput)]
-        said = {name: getattr(request, name) for name in names if hasattr(request, name)}
-        return WindowInput(**(said | changes))
 
     @property
     def is_dataset(self) -> bool:
@@ -166,11 +136,6 @@ class WindowInput(Request):
         """The split to read, None for all rows."""
         return None if self.split == "all" else self.split
 
-    @property
-    def sources(self) -> list[str]:
-        """The files that the windows are from."""
-        return [self.data] if self.data else [path for _, path in self.genome]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledRows(WindowInput):
@@ -183,37 +148,28 @@ class LabelledRows(WindowInput):
     )
 
 
-def window(group: str = OF_SITES) -> Any:
-    """Return the option --window."""
-    what = "use the central BP bases (default: all; 141 around sites)"
-    return option(what, metavar="BP", group=group)
-
-
-def shift(group: str = OF_SITES) -> Any:
-    """Return the option --shift."""
-    what = "shift the window from the centre in the 3' direction"
-    return option(what, metavar="BP", kind=_kinds.integer, default=0, group=group)
-
-
-def decoys(what: str = "decoys to draw per site if the file has none") -> Any:
-    """Return the option --decoys."""
-    return _of_sites(what, metavar="RATIO", kind=_kinds.positive_float, default=10.0)
-
-
-def training_split() -> Any:
-    """Return the option --split of training."""
-    return _of_sites("split to use, if DATA has a split column (default: train)", default="train")
+of_sites = partial(option, group="windows cut from genomes instead of DATA")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingRows(WindowInput):
-    """The rows to train on, and the part of their sequences to use."""
+class GenomeSites(WindowInput):
+    """Windows of DATA, or around sites in genomes."""
 
-    organism: str | None = _of_sites("organism of all rows; overrides DATA", metavar="NAME")
-    split: str = training_split()
-    window: int | None = window()
-    shift: int = shift()
-    decoys: float = decoys()
+    genome: tuple[tuple[str, str], ...] = of_sites(
+        "genome of an organism; repeat for each",
+        metavar="ORGANISM=FASTA",
+        kind=_kinds.named_path,
+        is_repeated=True,
+    )
+    sites: tuple[tuple[str, str], ...] = of_sites(
+        "BED6 (score 0: decoy) or TSV: contig, 0-based position, strand, label",
+        metavar="ORGANISM=BED",
+        kind=_kinds.named_path,
+        is_repeated=True,
+    )
+    at_end: str = of_sites(
+        "at contig ends, pad windows with N or drop them", choices=("pad", "drop"), default="pad"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +178,6 @@ class TrainingRun(Threads):
 
     output: str = required("-o", "model file", metavar="MODEL", role="how")
     json: str | None = summary_file("write the training summary as JSON")
-    seed: int = seed("seed for the example order and decoys")
 
     def finish(self, model: Any, told: str, tol: float, limits: str) -> None:
         """Write the model and its summary, and tell of it; limits are the options to raise."""
@@ -231,20 +186,6 @@ class TrainingRun(Threads):
         logger.info("%s: %s, %.1f s", self.output, told, model.training["seconds"])
         if not model.training["converged"]:
             logger.warning("not converged to the tolerance %g; raise %s", tol, limits)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OnDisk(TrainingRun, TrainingRows):
-    """Options of training on windows that stay on disk."""
-
-    memory: int | None = option(
-        "windows on disk, in MODEL.windows, and at most this memory, such as 4G",
-        metavar="SIZE",
-        kind=_kinds.memory,
-        role="how",
-    )
-    dask: str | None = dask("score windows")
-    resume: bool = option("resume an interrupted training", default=False, role="how")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -187,17 +187,16 @@ def score_labelled(model: MultiTaskModel, source: Any, what: str) -> HeldOut:
     `what` is too good if the model was trained on them, of which a warning tells.
     """
     held, is_split = _score(model, source)
-    tell_known(model, source.sources, held.names, source.split if is_split else None, what)
+    tell_known(model, [source.data], held.names, source.split if is_split else None, what)
     return held
 
 
 def _score(model: MultiTaskModel, source: Any) -> tuple[HeldOut, bool]:
     """Return the scores, and whether they are those of the requested split."""
-    from seqmtl.io.dataset import is_dataset
     from seqmtl.scan.held_out import HeldOut, score_held_out
     from seqmtl.verbs._examples import read_for_model
 
-    if model.can_scan and source.data and not source.genome and is_dataset(source.data):
+    if model.can_scan and source.is_dataset:
         split = None if source.split == "all" else source.split
         held = score_held_out(
             model,

@@ -30,7 +30,7 @@ from seqmtl.models.stored_look import look
 from seqmtl.sequences import Windows
 from seqmtl.sequences.quality import Seen
 from seqmtl.verbs._examples import organisms_named, parts_of_table, warn_of
-from seqmtl.verbs._options import OnDisk
+from seqmtl.verbs.train import Train
 
 logger = logging.getLogger("seqmtl")
 
@@ -51,14 +51,14 @@ class Kept:
 
     Parameters
     ----------
-    request : OnDisk
+    request : Train
         What is asked.
     """
 
     scores = None
     n_windows = 0
 
-    def __init__(self, request: OnDisk) -> None:
+    def __init__(self, request: Train) -> None:
         self._request = request
         self.path = os.path.abspath(f"{request.output}.windows")  # workers may be elsewhere
         self._state, self._done = (os.path.join(self.path, name) for name in (_STATE, _DONE))
@@ -155,7 +155,7 @@ class Kept:
 
 
 @contextmanager
-def on_disk(request: OnDisk) -> Iterator[tuple[Examples, Disk, Kept]]:
+def on_disk(request: Train) -> Iterator[tuple[Examples, Disk, Kept]]:
     """Store the windows of DATA; yield them, how to train on them, and what is kept of a run.
 
     The folder is removed after an error, unless there is something to start from.
@@ -185,12 +185,10 @@ def on_disk(request: OnDisk) -> Iterator[tuple[Examples, Disk, Kept]]:
         raise
 
 
-def _check_input(request: OnDisk, folder: str) -> None:
+def _check_input(request: Train, folder: str) -> None:
     """Check DATA, and that the folder of the windows has nothing that belongs to others."""
-    if not request.data or request.data == "-":
+    if request.data == "-":
         raise SeqmtlError("--memory and --dask read DATA from disk; name a dataset or a table")
-    if request.shift and request.window is None:
-        raise SeqmtlError("--shift needs a window length; give --window")
     if not request.is_dataset and guess_format(request.data) == "fasta":
         raise SeqmtlError("--memory and --dask need DATA that is a dataset or a table; name one")
     others = files_not_of(folder, _OWN)
@@ -201,12 +199,10 @@ def _check_input(request: OnDisk, folder: str) -> None:
         )
 
 
-def _windows(request: OnDisk, memory: int) -> Iterator[Windows]:
+def _windows(request: Train, memory: int) -> Iterator[Windows]:
     """Yield the windows of DATA, an organism at a time if it is a dataset."""
-    data = request.data
-    assert data is not None
     if request.is_dataset:
-        genomes = read_summary(data)["genomes"]
+        genomes = read_summary(request.data)["genomes"]
         largest = max(genome["n_bases"] for genome in genomes.values())
         if largest > memory:
             raise MemoryLimitError(
@@ -214,12 +210,12 @@ def _windows(request: OnDisk, memory: int) -> Iterator[Windows]:
                 f"{memory / 2**30:.1f}; give more"
             )
         parts: Iterator[Windows] = (
-            read_dataset(data, split=request.split_or_all, organism=name).windows
+            read_dataset(request.data, split=request.split_or_all, organism=name).windows
             for name in organisms_named(request)
         )
     else:
         wide = None if request.window is None else request.window + 2 * abs(request.shift)
-        parts = parts_of_table(request, wide, PART)
+        parts = parts_of_table(request, request.organism, wide, PART)
     seen = Seen()
     for windows in parts:
         if request.window is not None:

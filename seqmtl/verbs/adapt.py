@@ -25,13 +25,15 @@ logger = logging.getLogger("seqmtl")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adapt(_options.TrainingRun, _options.WindowInput):
+class Adapt(_options.TrainingRun, _options.GenomeSites):
     """Add an organism to a trained model, from few labels or none."""
 
     model: str = _options.model_file(
         "model file of seqmtl train or pair, starter:donor or starter:acceptor"
     )
-    data: str | None = _options.window_data("labelled windows of the organism, cut as the model's")
+    data: str | None = _options.window_data(
+        "labelled windows of the organism, cut as the model's", is_required=False
+    )
     organism: str = required("the new organism", metavar="NAME")
     like: str | None = option(
         "organism of the model, or organism, taxid or clade of the tree, in whose place it is "
@@ -44,14 +46,22 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         "the model knows, and eukaryotes for --like)",
         metavar="FILE|NAME",
     )
-    split: str = _options.training_split()
+    split: str = _options.of_sites(
+        "split to use, if DATA has a split column (default: train)", default="train"
+    )
     prevalence: float | None = option(
         "share of true sites among the candidates to be scored (default: the genome's if DATA "
         "is a dataset, else that of the windows)",
         metavar="SHARE",
         kind=_kinds.share,
     )
-    decoys: float = _options.decoys()
+    decoys: float = _options.of_sites(
+        "decoys to draw per site if the file has none",
+        metavar="RATIO",
+        kind=_kinds.positive_float,
+        default=10.0,
+    )
+    seed: int = _options.of_sites("seed of the decoys", kind=_kinds.count, default=0)
     plot: str | None = _options.figure(
         "of a model of seqmtl pair: expected sites and lengths of introns by round"
     )
@@ -89,7 +99,8 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         )
         if windows is not None:
             before = adapted.training.get("sources", [])
-            adapted.training["sources"] = [*before, *self.sources]
+            files = [self.data] if self.data else [path for _, path in self.genome]
+            adapted.training["sources"] = [*before, *files]
         adapted.save(self.output)
         if windows is None:
             logger.info("%s: %s has no labels; it is scored from its relatives", self.output, name)
@@ -204,7 +215,8 @@ class Adapt(_options.TrainingRun, _options.WindowInput):
         from seqmtl._names import match_names
         from seqmtl.io.tables import is_table_of_windows
         from seqmtl.sequences.quality import find_faults
-        from seqmtl.verbs._examples import read_as_of_model, warn_of
+        from seqmtl.verbs._examples import warn_of
+        from seqmtl.verbs._genome_sites import read_as_of_model
 
         if not model.can_scan:
             raise SeqmtlError(f"{self.model}: is a model of numbers; adapt it in Python")

@@ -27,7 +27,7 @@ class Calibrate(_options.LabelledRows, _options.Threads):
     """Turn the scores of a model into probabilities, per organism, using held-out data."""
 
     model: str = _options.model_file()
-    data: str | None = _options.window_data("labelled windows not used in training")
+    data: str = _options.window_data("labelled windows not used in training")
     output: str = required("-o", "model file", metavar="MODEL", role="how")
     split: str = option(
         "split to use, if DATA is a dataset or has a split column; all for every row",
@@ -100,7 +100,6 @@ def _with_training_regions(
     from seqmtl.scan.held_out import join_held_out
     from seqmtl.scan.unseen import score_unseen
 
-    assert request.data is not None  # the candidates are those of a dataset
     unseen = score_unseen(model, request.data, folds=request.folds, organism=request.organism)
     if unseen is None:
         logger.info("calibrating on the validation regions only; see --folds")
@@ -152,16 +151,16 @@ def _calibrated(
         logger.warning("the probabilities of %s stay as trained", ", ".join(left))
     if request.plot:
         save_figure(draw_reliability(by_task), request.plot)
-    return {"schema_version": 1, "source": request.data or "sites", "tasks": by_task}
+    return {"schema_version": 1, "source": request.data, "tasks": by_task}
 
 
 def _shares(request: Calibrate, names: Sequence[str]) -> dict[str, float | None]:
     """Return the prevalence for which each organism is calibrated."""
-    from seqmtl.io.dataset import is_dataset, read_summary
+    from seqmtl.io.dataset import read_summary
 
     if request.prevalence is not None:
         return dict.fromkeys(names, request.prevalence)
-    if not request.data or not is_dataset(request.data):
+    if not request.is_dataset:
         logger.warning(
             "the prevalence in the genome is unknown, so probabilities hold at that of the "
             "windows; give --prevalence"

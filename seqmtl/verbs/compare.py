@@ -38,7 +38,7 @@ _of_splits = partial(option, group="splits")
 class Compare(_relations.Relations, _options.Threads):
     """Compare individual, union, multi-task and MKL models and the default of train."""
 
-    data: str | None = _options.window_data("labelled windows")
+    data: str = _options.window_data("labelled windows")
     json: str = required("write results as JSON", metavar="FILE", role="how")
     plot: str | None = _options.figure("means with intervals by organism")
     methods: tuple[str, ...] = _of_methods(
@@ -175,7 +175,7 @@ def _comparison(request: Compare) -> Comparison:
 
     protocol = Protocol(request.per_organism, request.seed)
     windows = read_training_windows(_options.WindowInput(data=request.data))
-    if all_of_one_split(windows, request.data or "the windows"):
+    if all_of_one_split(windows, request.data):
         windows.splits, windows.split_names = None, ()
     names = windows.task_names
     relation = request.relation()

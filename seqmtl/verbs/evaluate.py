@@ -26,7 +26,7 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
     """Measure AUROC and AUPRC of a model per organism, with confidence intervals."""
 
     model: str = _options.model_file()
-    data: str | None = _options.window_data("labelled windows")
+    data: str = _options.window_data("labelled windows")
     acceptors: str | None = option(
         "dataset of acceptors for a model of seqmtl pair; DATA is that of donors",
         metavar="ACCEPTORS",
@@ -97,15 +97,13 @@ def _of_pairs(model: Model, request: Evaluate) -> dict[str, Any]:
     from seqmtl.pairs import score_paired
     from seqmtl.verbs._scoring import tell_known
 
-    if not (request.data and request.acceptors):
+    if not request.acceptors:
         raise UsageError(
             "a model of seqmtl pair is evaluated on two datasets; name that of donors, then that "
             "of acceptors"
         )
-    for flag in ("plot", "genome", "sites"):
-        if getattr(request, flag):
-            name = flag.replace("_", "-")
-            raise SeqmtlError(f"--{name} is not for a model of seqmtl pair; leave it out")
+    if request.plot:
+        raise SeqmtlError("--plot is not for a model of seqmtl pair; leave it out")
     data = (request.data, request.acceptors)
     for end, path in zip(("donor", "acceptor"), data, strict=True):
         tell_known(getattr(model, end), [path], model.tasks, request.split, _FIGURES)

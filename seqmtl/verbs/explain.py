@@ -15,11 +15,13 @@ logger = logging.getLogger("seqmtl")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(_options.WindowInput, _options.Threads):
+class Explain(_options.GenomeSites, _options.Threads):
     """Show what a model has learned: POIMs, sequence logos, base contributions."""
 
     model: str = _options.model_file()
-    data: str | None = _options.window_data("windows to explain (labels are not needed)")
+    data: str | None = _options.window_data(
+        "windows to explain (labels are not needed)", is_required=False
+    )
     output: str = required(
         "-o", "folder to write; other files in it are kept", metavar="DIR", role="how"
     )

@@ -23,7 +23,7 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
     """Score windows with a model."""
 
     model: str = _options.model_file("model file, starter:donor or starter:acceptor")
-    data: str | None = _options.window_data("windows to score (labels not needed)")
+    data: str = _options.window_data("windows to score (labels not needed)")
     output: str | None = option(
         "-o", "scores (default: standard output)", metavar="TSV", role="how"
     )

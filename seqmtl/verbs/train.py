@@ -25,15 +25,26 @@ if TYPE_CHECKING:
     from seqmtl.similarity.build import KernelRequest
 
 
-_of_model = partial(option, group="model")
+_of_data, _of_model = partial(option, group="windows"), partial(option, group="model")
 _SAVE_AFTER = 1.0  # passes of work between checkpoints, which take far less time
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(_options.OnDisk, _relations.Relations):
+class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
     """Train one model for all organisms on windows."""
 
-    data: str | None = _options.window_data("training windows")
+    data: str = _options.window_data("training windows")
+    organism: str | None = _of_data("organism of all rows; overrides DATA", metavar="NAME")
+    split: str = _of_data(
+        "split to use, if DATA has a split column (default: train)", default="train"
+    )
+    window: int | None = _of_data("use the central BP bases (default: all)", metavar="BP")
+    shift: int = _of_data(
+        "shift the window from the centre in the 3' direction",
+        metavar="BP",
+        kind=_kinds.integer,
+        default=0,
+    )
     mkl: str | None = _relations.source(
         "learn the weights of several kernels of the tree: hierarchical (one per clade), smooth or "
         "multigraph",
@@ -61,6 +72,15 @@ class Train(_options.OnDisk, _relations.Relations):
     balanced: bool = _of_model("give both classes equal weight", default=False)
     tol: float = _of_model("stop at this relative duality gap (default: 1e-3)", default=1e-3)
     max_epochs: int = _of_model("maximum number of epochs", default=1000)
+    seed: int = _options.seed("seed of the example order")
+    memory: int | None = option(
+        "windows on disk, in MODEL.windows, and at most this memory, such as 4G",
+        metavar="SIZE",
+        kind=_kinds.memory,
+        role="how",
+    )
+    dask: str | None = _options.dask("score windows")
+    resume: bool = option("resume an interrupted training", default=False, role="how")
 
     @property
     def is_on_disk(self) -> bool:
@@ -69,8 +89,10 @@ class Train(_options.OnDisk, _relations.Relations):
 
     def check(self) -> None:
         """Refuse options that conflict with tuning, or with windows on disk."""
-        if self.is_on_disk and (self.mkl or self.genome or self.loss == "logistic"):
-            odd = "--mkl" if self.mkl else "--genome" if self.genome else "--loss logistic"
+        if self.shift and self.window is None:
+            raise UsageError("--shift needs a window length; give --window")
+        if self.is_on_disk and (self.mkl or self.loss == "logistic"):
+            odd = "--mkl" if self.mkl else "--loss logistic"
             raise UsageError(f"{odd} needs all windows in memory; leave out --memory and --dask")
         if self.mkl is not None and self.similarity is not None:
             raise UsageError("--mkl and --similarity both set the kind; give only one")
@@ -114,7 +136,7 @@ class Train(_options.OnDisk, _relations.Relations):
             model.site = site
             model.training["dataset"] = {"path": self.data, "signal": site.signal}
         model.training["command"] = self.command
-        model.training["sources"] = self.sources
+        model.training["sources"] = [self.data]
         if self.split != "train":
             model.training["split"] = self.split
         model.training["seconds"] = round(seconds, 3)
@@ -198,7 +220,7 @@ def _examples(request: Train) -> Any:
         from seqmtl.verbs._train_stored import on_disk
 
         return on_disk(request)
-    windows = read_training_windows(request)
+    windows = read_training_windows(request, request.window, request.shift)
     return nullcontext((Examples.of(windows.with_tasks(windows.tasks)), None, None))
 
 

@@ -12,10 +12,18 @@ import subprocess
 import numpy as np
 import pytest
 
-from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel, WeightedDegree
+from seqmtl import (
+    MultiTaskModel,
+    MultiTaskSVC,
+    PositionalKmers,
+    TaskKernel,
+    WeightedDegree,
+    read_dataset,
+)
 from seqmtl.cli.main import main
-from seqmtl.io import read_fasta, read_windows
-from seqmtl.sequences import reverse_complement
+from seqmtl.io import load_genomes, read_fasta, read_sites, read_windows
+from seqmtl.models.site import Site
+from seqmtl.sequences import concatenate, reverse_complement
 from seqmtl.simulate import simulate, write_simulation
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
@@ -107,31 +115,45 @@ def test_evaluate_gives_json_table_and_figure(model, table, tmp_path, seqmtl):
     assert shown.out.startswith("organism\tn\tpositive")
 
 
-def test_virtual_windows_equal_the_windows_of_the_table(data, text, write, tmp_path, seqmtl):
-    options = "--window 60 --features wd:3 --similarity union --tol 1e-6 -q"
-    genomes = " ".join(
-        f"--genome {name}={data}/genomes/{name}.fa --sites {name}={data}/sites/{name}.bed"
-        for name in NAMES
+def test_windows_of_sites_in_python_equal_the_windows_of_the_table(data, text, write):
+    genomes = load_genomes({name: data / "genomes" / f"{name}.fa" for name in NAMES}, padding=60)
+    sites = concatenate(
+        [
+            read_sites(data / "sites" / f"{name}.bed", genomes[name], window=60, organism=name)
+            for name in NAMES
+        ]
     )
-    found = []
-    for number, source in enumerate((genomes, write(text))):
-        seqmtl(f"train {source} {options} -o {tmp_path}/{number}")
-        found.append(MultiTaskModel.load(tmp_path / str(number)))
-    first, second = found
+    svc = MultiTaskSVC(WeightedDegree(3), tol=1e-6)
+    first, second = (svc.fit(w).model_ for w in (sites, read_windows(write(text), window=60)))
     assert first.training["primal"] == pytest.approx(second.training["primal"], rel=1e-6)
     assert first.site == second.site
     assert first.site.letters == "AG"
 
 
-def test_sites_without_decoys_get_some(data, tmp_path, write, seqmtl):
-    lines = (data / "sites" / "fly.bed").read_text().splitlines()
-    bed = write("\n".join(line for line in lines if line.split("\t")[4] != "0") + "\n", "true.bed")
-    sources = f"--genome fly={data}/genomes/fly.fa --sites fly={bed} --decoys 5"
-    seqmtl(f"train {sources} {QUICK} -o {tmp_path}/m")
+def test_a_bed_of_sites_is_made_into_a_dataset_trained_and_evaluated(data, tmp_path, seqmtl):
+    text = 'signal = "acceptor"\nwindow = 61\n[decoys]\nratio = 5\n[split]\nblock = 3000\n'
+    sites = {}
+    for name in NAMES:
+        bed = data / "sites" / f"{name}.bed"
+        sites[name] = sum(row[4] != "0" for row in rows_of(bed))
+        text += f'[organisms.{name}]\ngenome = "{data}/genomes/{name}.fa"\nsites = "{bed}"\n'
+    (tmp_path / "sites.toml").write_text(text)
+    told = seqmtl(f"dataset {tmp_path}/sites.toml -o {tmp_path}/ds").err
+    assert told.count("records with score 0 are decoys, not sites") == len(NAMES)
+    windows = read_dataset(tmp_path / "ds").windows
+    for name, n in sites.items():
+        labels = windows.labels[np.array(windows.tasks) == name]
+        assert 0.8 * n <= (labels > 0).sum() <= n
+        assert (labels < 0).sum() == 5 * (labels > 0).sum()
+    seqmtl(f"train {tmp_path}/ds --features wd:3 --selection none -o {tmp_path}/m -q")
     trained = MultiTaskModel.load(tmp_path / "m")
-    counts = trained.training["tasks"]["fly"]
-    assert counts["n"] == 6 * counts["n_positive"]
-    assert trained.site.letters == "AG"
+    assert trained.site == Site(29, 2, "AG", "acceptor")
+    assert trained.training["dataset"]["signal"] == "acceptor"
+    seqmtl(f"evaluate {tmp_path}/m {tmp_path}/ds --json {tmp_path}/metrics.json -q")
+    found = json.loads((tmp_path / "metrics.json").read_text())
+    assert set(found["tasks"]) == set(NAMES)
+    assert found["mean"]["auroc"] > 0.7
+    assert "auprc_genome" in found["mean"]
 
 
 def test_scan_equals_prediction_at_every_candidate(model, data, tmp_path, seqmtl):
@@ -235,9 +257,18 @@ def test_bad_tables_are_refused_before_training(text, tmp_path, seqmtl):
         (1, "train {data}/windows.tsv.gz --window 900 -o {tmp}/m", "900"),
         (1, "train {data}/absent.tsv -o {tmp}/m", "absent.tsv: No such file"),
         (1, "train {data} -o {tmp}/m", "a folder must be a dataset"),
-        (2, "train -o {tmp}/m", "no windows given"),
+        (2, "train -o {tmp}/m", "the following arguments are required: DATA"),
         (2, "train {data}/windows.tsv.gz --split dev -o {tmp}/m", "dev"),
-        (2, "train --genome a={data}/genomes/ape.fa -o {tmp}/m", "--genome and --sites"),
+        (
+            2,
+            "explain {data}/model.seqmtl --genome a={data}/genomes/ape.fa -o {tmp}/x",
+            "every organism needs --genome and --sites",
+        ),
+        (
+            2,
+            "explain {data}/model.seqmtl {data}/windows.tsv.gz --sites a=x.bed -o {tmp}/x",
+            "give either DATA, or --genome with --sites, not both",
+        ),
         (1, "predict {data}/tree.nwk {data}/windows.tsv.gz", "not a seqmtl model"),
         (
             1,
@@ -422,6 +453,6 @@ def test_the_functions_of_python_do_what_the_commands_do(model, table, tmp_path,
     trained = package.train(
         table, output=tmp_path / "m", window=31, features="wd:2", C=1, selection="none"
     )
-    assert trained.training["command"].startswith(f"seqmtl.train(data='{table}', selection='none'")
+    assert trained.training["command"].startswith(f"seqmtl.train(data='{table}', window=31, ")
     with pytest.raises(ValueError, match="tol must be a finite number above 0, got 0"):
         package.train(table, output=tmp_path / "m", tol=0)

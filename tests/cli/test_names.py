@@ -169,10 +169,10 @@ def test_genomes_and_sites_of_one_organism(folder, run):
         ("worm worm", "--genome must name every organism once, got 'worm' twice"),
     ):
         sources = " ".join(f"--genome {n}=g.fa --sites {n}=s.bed" for n in names.split())
-        assert message in run(f"train {sources} -o out.model", 2)
-    err = run("predict model --genome worm=g.fa --sites 'C. elegans=s.bed' -o gs.tsv")
+        assert message in run(f"adapt model {sources} --organism cat -o out.model", 2)
+    err = run("explain model --genome worm=g.fa --sites 'C. elegans=s.bed' --max-order 1 -o gs")
     assert "'worm' is 'C. elegans' in --sites" in err
-    assert "'worm' is 'c_elegans' in this model" in err
+    assert "'c_elegans' is 'worm' in the data" in err
 
 
 def test_sites_of_one_organism_under_two_names(tmp_path):

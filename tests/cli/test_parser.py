@@ -73,7 +73,7 @@ def test_wrong_values_that_show_in_the_run_are_named_as_typed(tmp_path, seqmtl):
         (f"{scan} {fly} --output {tmp_path}/x.foo", "scan: error: --output must end in one of"),
         (
             f"{scan} --organism d_melanogastre -o {tmp_path}/x.bed",
-            "scan: error: --organism: task 'd_melanogastre' is not in this model; did you mean",
+            "scan: error: --organism: task 'd_melanogastre' is not in the model's task kernel",
         ),
         (f"{scan} --like Quarx -o {tmp_path}/x.bed", "scan: error: --like: 'Quarx' is neither"),
         (f"{scan} {fly} --contigs d -o {tmp_path}/x.bed", "scan: error: --contigs: contig must be"),

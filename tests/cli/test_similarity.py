@@ -14,7 +14,7 @@ from seqmtl.exceptions import UsageError
 from seqmtl.io.dataset import HEADER, KIND
 from seqmtl.similarity.kinds import KINDS
 from seqmtl.verbs._examples import organisms_named
-from seqmtl.verbs._options import TrainingRows
+from seqmtl.verbs._options import WindowInput
 from seqmtl.verbs._relations import Relations
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2)insects:1)root;"
@@ -247,19 +247,16 @@ def test_a_table_of_every_source_is_what_training_reads(
 
 
 def test_the_tree_is_read_first(seqmtl):
-    # with genomes that are not there, whose absence would be told of next
-    train = "train --genome human=no.fa --genome a_thaliana=no.fa -o never --tree"
-    assert "; shipped are epdnew_complete, " in seqmtl(f"{train} animals", 1).err
-    message = seqmtl(f"{train} vertebrates", 1).err
-    assert "'a_thaliana' is not in the tree vertebrates; it has" in message
-    assert message.endswith("(try --tree eukaryotes)\n")
+    # with data that are not there, whose absence would be told of next
+    message = seqmtl("train no.tsv -o never --tree animals", 1).err
+    assert "; shipped are epdnew_complete, " in message
     # organisms of no shipped tree
     message = seqmtl("similarity --tree plants --organisms unicorn,human", 2).err
     assert "tasks 'unicorn', 'human' are not in the tree plants" in message
     assert "eukaryotes" not in message
 
 
-def test_the_organisms_of_a_dataset(tmp_path):
+def test_the_organisms_of_a_dataset(tmp_path, seqmtl):
     summary = {
         "organisms": {
             "human": {"splits": {"train": {"sites": 4}}},
@@ -267,7 +264,7 @@ def test_the_organisms_of_a_dataset(tmp_path):
             "maize": {"splits": {"train": {"sites": 0}, "test": {"sites": 9}}},
         }
     }
-    args = TrainingRows(data=str(tmp_path))
+    args = WindowInput(data=str(tmp_path), split="train")
     assert organisms_named(args) == []
     for facts in summary["organisms"].values():
         facts |= {"sites": 0, "decoys": 0, "left_out": {}}
@@ -287,3 +284,6 @@ def test_the_organisms_of_a_dataset(tmp_path):
     (tmp_path / "windows.tsv").write_text(f"{HEADER}\n")
     (tmp_path / "summary.json").write_text(json.dumps(summary))
     assert organisms_named(args) == ["human", "rice"]
+    message = seqmtl(f"train {tmp_path} --tree vertebrates -o never", 1).err
+    assert "'rice' is not in the tree vertebrates; it has" in message
+    assert message.endswith("(try --tree eukaryotes)\n")

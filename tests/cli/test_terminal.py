@@ -56,7 +56,7 @@ def test_names_in_a_model_cannot_steer_the_terminal(model, tmp_path, seqmtl):
     ],
 )
 def test_a_message_is_one_line_that_says_what_to_do(model, monkeypatch, seqmtl, error, message):
-    def fail(*_):
+    def fail(*_, **__):
         raise error
 
     monkeypatch.setattr("seqmtl.models.saved.load_model", fail)

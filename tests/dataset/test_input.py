@@ -171,6 +171,18 @@ def test_errors_of_a_bed_of_sites_and_of_contig_names(write):
     assert read_chrom_map(write("# x\r\na\tb\r\n\r\n")) == {"a": "b"}
 
 
+def test_decoys_in_a_bed_of_sites_are_no_sites(write, caplog):
+    def starts(*scores):
+        rows = (f"chr1\t{i}\t{i + 2}\t.\t{score}\t+\n" for i, score in enumerate(scores))
+        return [start for _, start, *_ in read_site_bed(write("".join(rows)), length=2)]
+
+    with caplog.at_level("INFO"):
+        assert starts(1, 0, 900, -2) == [0, 2]
+    assert "2 records with score 0 are decoys, not sites" in caplog.text
+    for scores in ((0, 0), (1, 2.5), (1, 0, "."), (1, 0, "nan")):
+        assert starts(*scores) == list(range(len(scores)))
+
+
 def test_a_dataset_is_read_by_split_and_organism(dataset):
     windows, site, summary = read_dataset(dataset)
     assert is_dataset(dataset)

@@ -26,8 +26,8 @@ from seqmtl.models.stored_fit import Disk
 from seqmtl.models.stored_look import look
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
-from seqmtl.verbs._options import OnDisk
 from seqmtl.verbs._train_stored import Kept
+from seqmtl.verbs.train import Train
 from tests import mutations
 from tests.models.cases import assert_same_optimum
 
@@ -347,7 +347,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
     assert "state: damaged; train without --resume" in shown
     (folder / "state").write_bytes(state)
     part = StoredPart(**json.loads(whole)["parts"][0])
-    kept = Kept(OnDisk(data="x", output=str(folder).removesuffix(".windows")))
+    kept = Kept(Train(data="x", output=str(folder).removesuffix(".windows")))
     kept.n_windows = part.n
     assert_damage_is_told(Path(part.path), part.load)
     assert_damage_is_told(folder / "state", kept.load)
@@ -420,7 +420,7 @@ def test_a_folder_of_others_is_left_alone_and_what_a_killed_run_left_is_replaced
         ("{0} --memory 2G --mkl smooth --tree t", 2, "--mkl needs all windows"),
         ("{0} --memory 2G --shift 3", 2, "--shift needs a window length"),
         ("{0} --dask local:0", 2, "must be the address of a scheduler"),
-        ("--memory 2G", 2, "read DATA from disk; name a dataset or a table"),
+        ("- --memory 2G", 2, "read DATA from disk; name a dataset or a table"),
     ],
 )
 def test_what_it_cannot_do_is_refused(table, tmp_path, seqmtl, options, code, message):

@@ -15,6 +15,8 @@ from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.scan import held_out
 from seqmtl.scan.held_out import score_held_out
 from seqmtl.scan.unseen import score_unseen
+from seqmtl.verbs._genome_sites import read_as_of_model
+from seqmtl.verbs.explain import Explain
 from tests.dataset.test_build import (
     OFFSET,
     WINDOW,
@@ -195,11 +197,12 @@ def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
     (tmp_path / "x.bed").write_text(
         "".join(f"{contig}\t{at}\t{at + 2}\t.\t1\t{strand}\n" for contig, at, strand in places)
     )
-    seqmtl(f"predict {path} --genome x={folder}/x.fa --sites x={tmp_path}/x.bed -o {scores}")
-    rows = [row.split("\t") for row in scores.read_text().splitlines()[1:]]
-    assert {row[4] for row in rows} == {"yes"}
+    files = {"genome": {"x": folder / "x.fa"}, "sites": {"x": tmp_path / "x.bed"}}
+    request = Explain(model="m", output="explained", **files)
+    windows = read_as_of_model(model, request, None, require_labels=False)
+    assert model.site.is_in(windows).all()
     assert_allclose(
-        [float(row[2]) for row in rows], expected.scores[expected.tasks == "x"], atol=1e-4
+        model.decision_function(windows), expected.scores[expected.tasks == "x"], atol=1e-4
     )
     moved = _brute_force(folder, inputs, ("test",), length, offset + 1)[0]
     for windows, where in (
