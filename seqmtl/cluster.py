@@ -1,27 +1,27 @@
-"""Work that comes in pieces, on other processes and machines: dask.distributed.
+"""Training on other processes and machines: jobs on the workers of a Dask scheduler.
 
-A piece is a function of what can be pickled. Its results are files or what it returns, and it can
-be done again, so that a worker that dies costs the pieces it was at and nothing else.
+A job is a function of what can be pickled. It can be done again, so that a worker that dies costs
+the jobs it was at and nothing else.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
+import pickle
 import signal
 import time
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache, partial
 from importlib.util import find_spec
-from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any
 
 from seqmtl._memory import available_memory
-from seqmtl._threads import in_order, n_threads
 from seqmtl._version import __version__
-from seqmtl.exceptions import ClusterError, SeqmtlError
+from seqmtl.exceptions import ClusterError
 from seqmtl.files.atomic import temporary_folder
 
 #: Seconds to wait for a scheduler; a busy machine takes several to answer.
@@ -32,36 +32,8 @@ _LOCAL = "local:"
 _CONFIG = {
     "distributed.admin.large-graph-warning-threshold": "1TB",
     "distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS": 1,  # as dask does for OpenMP and BLAS
-    # dask gives memory back to the system at every turn, which takes a scan a fifth of its time
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
 }
 _log = logging.getLogger(__name__)
-
-
-class Piece(NamedTuple):
-    """A piece of work.
-
-    Attributes
-    ----------
-    name : str
-        What messages call it.
-    arguments : tuple
-        Arguments of the function.
-    files : tuple of str
-        Files and folders that a worker must be able to read, as absolute paths.
-    """
-
-    name: str
-    arguments: tuple[Any, ...]
-    files: tuple[str, ...] = ()
-
-
-class Done(NamedTuple):
-    """The number of a piece, from 0, what the function returned, and the worker ("": here)."""
-
-    number: int
-    result: Any
-    worker: str
 
 
 def check_address(address: str) -> str:
@@ -86,23 +58,20 @@ def check_address(address: str) -> str:
 
 
 @contextmanager
-def connect(address: str | None) -> Iterator[Here | Cluster]:
+def connect(address: str) -> Iterator[Workers]:
     """Connect to workers; those of ``local:N`` end with the block.
 
     Parameters
     ----------
-    address : str or None
+    address : str
         Address of a dask scheduler, a scheduler file (``.json``), or ``local:N``: N processes of
-        one thread, which share the memory that is free. None: no workers, all is done here.
+        one thread, which share the memory that is free.
 
     Raises
     ------
-    SeqmtlError
+    ClusterError
         If dask is not installed, or there is no scheduler.
     """
-    if address is None:
-        yield Here()
-        return
     if find_spec("distributed") is None:
         raise ClusterError("--dask needs dask; run: pip install dask distributed cryptography")
     import dask
@@ -115,41 +84,16 @@ def connect(address: str | None) -> Iterator[Here | Cluster]:
         services = client.scheduler_info().get("services", {})
         if find_spec("bokeh") is not None and "dashboard" in services:
             _log.info("dashboard: %s", client.dashboard_link)
-        cluster = Cluster(client, address)
-        if n_threads := cluster.n_threads():
-            _log.info("%s: workers do %d pieces at a time", address, n_threads)
+        workers = Workers(client, address)
+        if n_threads := workers.n_threads():
+            _log.info("%s: workers do %d jobs at a time", address, n_threads)
         else:
             _log.info("%s has no workers yet; waiting for the first", address)
-        yield cluster
+        workers.check()
+        yield workers
 
 
-class Here:
-    """No workers: the pieces are done in this process."""
-
-    def n_threads(self) -> int:
-        """Return the number of small pieces that are done at a time."""
-        return n_threads()
-
-    def map(
-        self,
-        function: Callable[..., Any],
-        pieces: Iterable[Piece],
-        *,
-        common: Any = None,
-        ordered: bool = False,
-        is_small: bool = False,
-    ) -> Iterator[Done]:
-        """Yield the results in order; see :meth:`Cluster.map`."""
-        shared = () if common is None else (common,)
-
-        def work(piece: Piece) -> Any:
-            return function(*shared, *piece.arguments)
-
-        for number, result in enumerate((in_order if is_small else map)(work, pieces)):
-            yield Done(number, result, "")
-
-
-class Cluster:
+class Workers:
     """The workers of a scheduler.
 
     Parameters
@@ -168,40 +112,11 @@ class Cluster:
         self._patience = patience if address.startswith(_LOCAL) else float("inf")
 
     def n_threads(self) -> int:
-        """Return the number of pieces that the workers do at a time, now."""
+        """Return the number of jobs that the workers do at a time, now."""
         return sum(self.client.nthreads().values())
 
-    def _gone(self) -> ClusterError:
-        """Return the error for a scheduler that does not answer any more."""
-        return ClusterError(
-            f"the scheduler {self._address} is gone; start it again, and repeat the command (train "
-            "and the scan of one genome: with --resume)"
-        )
-
-    def next_of(self, arriving: SimpleQueue[Any]) -> Any:
-        """Return the next future that is done."""
-        last_seen = time.monotonic()
-        while True:
-            try:
-                return arriving.get(timeout=min(self._patience, TIMEOUT))
-            except Empty:
-                if self.n_threads():
-                    last_seen = time.monotonic()
-                elif time.monotonic() - last_seen >= self._patience:
-                    raise ClusterError(
-                        f"{self._address}: all workers died, and none came back within "
-                        f"{self._patience:g} seconds; repeat the command with fewer workers, or on "
-                        "a machine that is less busy"
-                    ) from None
-
-    def _share(self, value: Any) -> Any:
-        """Return a future of a pickled value; the scheduler can send it again if workers die."""
-        import cloudpickle
-
-        return self.client.submit(bytes, cloudpickle.dumps(value), pure=False)
-
-    def check(self, files: Iterable[str] = ()) -> None:
-        """Check that all present workers have this version, and can read the files.
+    def check(self, folder: str = "") -> None:
+        """Check that all present workers have this version, and can read a folder if one is given.
 
         Raises
         ------
@@ -209,162 +124,101 @@ class Cluster:
             If a worker does not; it is named.
         """
         fault, _ = _carried()
-        faults = self.client.run(fault, __version__, sorted(set(files)), on_error="ignore")
-        told = sorted(f"worker {name} {text}" for name, text in faults.items() if text)
-        if told:
-            others = f" ({len(told)} of {len(faults)} workers)" if len(told) > 1 else ""
-            raise ClusterError(told[0] + others)
+        faults = self.client.run(fault, __version__, folder, on_error="ignore")
+        found = sorted(f"worker {name} {text}" for name, text in faults.items() if text)
+        if found:
+            others = f" ({len(found)} of {len(faults)} workers)" if len(found) > 1 else ""
+            raise ClusterError(found[0] + others)
 
     def map(
-        self,
-        function: Callable[..., Any],
-        pieces: Iterable[Piece],
-        *,
-        common: Any = None,
-        ordered: bool = False,
-        is_small: bool = False,
-    ) -> Iterator[Done]:
-        """Do the pieces on the workers, and yield what the function returns.
+        self, function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], *shared: Any
+    ) -> Iterator[Any]:
+        """Do jobs on the workers; yield what the function returns, in the order of the jobs.
 
-        Pieces are taken as workers get free. A piece whose worker dies is begun again.
+        Jobs are taken as workers get free. A job whose worker dies is begun again.
 
         Parameters
         ----------
         function : callable
-            Called with `common`, unless it is None, and the arguments of a piece.
-        pieces : iterable of Piece
-            The pieces. Workers are checked before the first, with all files if this is a
-            sequence, and each worker again before every piece.
-        common : optional
-            Argument that all pieces share; it is sent to a worker once.
-        ordered : bool
-            Yield the results in the order of the pieces, not as they come.
-        is_small : bool
-            Whether, without workers, each thread does a piece; else all do one after the other.
+            Called with `shared` and the arguments of a job.
+        jobs : iterable of tuple
+            Arguments of every job.
+        *shared
+            Arguments that all jobs share; they are sent to a worker once.
 
         Raises
         ------
         ClusterError
-            If a worker has another version or cannot read a file of a piece, several workers die
-            at a piece, or the scheduler is gone.
+            If a worker has another version, several workers die at a job, or the scheduler is
+            gone.
         Exception
-            That of a piece, as it is; pieces that have not begun are dropped.
+            That of a job, as it is; jobs that have not begun are dropped.
         """
-        try:
-            known = pieces if isinstance(pieces, Sequence) else ()
-            self.check(name for piece in known for name in piece.files)
-            with _Run(self, function, None if common is None else self._share(common)) as run:
-                yield from run.results(enumerate(pieces), ordered)
-        except SeqmtlError:
-            raise
-        except Exception as error:
-            if self.client.status != "running":
-                raise self._gone() from error
-            raise
-
-
-class _Run:
-    """The pieces of one call, on their way."""
-
-    def __init__(self, cluster: Cluster, function: Callable[..., Any], common: Any) -> None:
-        self._cluster, self._client = cluster, cluster.client
-        self._function, self._common = function, common
-        self._topic = f"seqmtl-{uuid.uuid4().hex}"
-        self._begun: dict[int, str] = {}
-        self._names: dict[int, str] = {}
-        self._waiting: dict[Any, tuple[int, Piece]] = {}
-
-    def __enter__(self) -> _Run:
-        self._client.subscribe_topic(self._topic, self._hear)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._client.status == "running":
-            self._client.cancel(list(self._waiting), force=True)
-            self._client.unsubscribe_topic(self._topic)
-        self._waiting.clear()
-
-    def results(self, queue: Iterator[tuple[int, Piece]], ordered: bool) -> Iterator[Done]:
-        """Yield the results; only so many pieces are on their way as keep the workers busy."""
-        arriving: SimpleQueue[Any] = SimpleQueue()
-        early: dict[int, Done] = {}
-        n_yielded = 0
-        while True:
-            n_wanted = 2 * self._cluster.n_threads() + 2 - len(self._waiting) - len(early)
-            for _, (number, piece) in zip(range(n_wanted), queue, strict=False):
-                self._submit(number, piece).add_done_callback(arriving.put)
-            if not self._waiting:
-                return
-            future = self._cluster.next_of(arriving)
-            number, piece = self._waiting.pop(future)
-            early[number] = self._outcome(future, number, piece)
-            while early and (not ordered or n_yielded in early):
-                yield early.pop(n_yielded if ordered else number)
-                n_yielded += 1
-
-    def _submit(self, number: int, piece: Piece) -> Any:
         import cloudpickle
 
-        self._names[number] = piece.name
         _, run = _carried()
-        level = logging.getLogger("seqmtl").getEffectiveLevel()
-        content = cloudpickle.dumps((self._topic, number, level, self._function, piece.arguments))
-        future = self._client.submit(
-            run, __version__, piece.files, content, self._common, pure=False, key=None
-        )
-        self._waiting[future] = (number, piece)
-        return future
+        submit = partial(self.client.submit, pure=False)
+        # a task, not scattered data: the scheduler can do it again if the worker that has it dies
+        common = submit(bytes, cloudpickle.dumps(shared))
+        queue, waiting = iter(jobs), deque[Any]()
+        try:
+            while True:
+                for job in islice(queue, max(2 * self.n_threads() + 2 - len(waiting), 0)):
+                    content = cloudpickle.dumps((function, job))
+                    waiting.append(submit(run, __version__, content, common))
+                if not waiting:
+                    return
+                yield self._result(waiting[0])
+                waiting.popleft()
+        finally:
+            if self.client.status == "running":
+                self.client.cancel([*waiting, common], force=True)
 
-    def _outcome(self, future: Any, number: int, piece: Piece) -> Done:
-        """Return the result of a piece."""
+    def _result(self, future: Any) -> Any:
+        """Return the result of a job, once it is there."""
         from distributed import KilledWorker
 
+        last_seen = time.monotonic()
         try:
-            worker, fault, result = future.result()
+            while True:
+                try:
+                    fault, result = future.result(timeout=min(self._patience, TIMEOUT))
+                    break
+                except TimeoutError:
+                    if future.done():
+                        raise  # the job's own
+                if self.n_threads():
+                    last_seen = time.monotonic()
+                elif time.monotonic() - last_seen >= self._patience:
+                    raise ClusterError(
+                        f"{self._address}: all workers died, and none came back within "
+                        f"{self._patience:g} seconds; repeat the command with fewer workers, or on "
+                        "a machine that is less busy"
+                    )
         except KilledWorker as error:
             raise ClusterError(
-                f"{piece.name}: one worker after the other died at it, the last one at "
+                f"one worker after the other died at the same job, the last one at "
                 f"{error.last_worker}; perhaps it needs more memory than they have"
             ) from error
         except BaseException as error:
-            if future.status == "cancelled":
-                raise self._cluster._gone() from error
+            if future.status == "cancelled" or self.client.status != "running":
+                raise ClusterError(
+                    f"the scheduler {self._address} is gone; start it again, and repeat the "
+                    "command with --resume"
+                ) from error
             raise
         if fault:
-            raise ClusterError(f"worker {worker} {fault}")
-        return Done(number, result, worker)
-
-    def _hear(self, event: tuple[float, Any]) -> None:
-        """Take what workers tell: the beginning of a piece, or a line of their log."""
-        _, message = event
-        if "number" in message:
-            number, worker = message["number"], message["by"]
-            before = self._begun.get(number)
-            self._begun[number] = worker
-            if before is not None:
-                _log.warning(
-                    "%s is done again, by worker %s: worker %s died",
-                    self._names.get(number),
-                    worker,
-                    before,
-                    extra={"fields": {"worker": worker}},
-                )
-            return
-        content = json.loads(message["record"])
-        content["fields"]["worker"] = message["by"]
-        record = logging.makeLogRecord(
-            content | {"levelname": logging.getLevelName(content["levelno"])}
-        )
-        logging.getLogger(record.name).handle(record)
+            raise ClusterError(fault)
+        return result
 
 
-def _carried() -> tuple[Callable[..., str], Callable[..., tuple[str, str, Any]]]:
-    """Return functions that run on workers of any version.
+def _carried() -> tuple[Callable[..., str], Callable[..., tuple[str, Any]]]:
+    """Return functions that run on workers of any version: what hinders a job, and a job.
 
     Functions inside another are sent as code, not as a name that the worker would look up.
     """
 
-    def fault(version: str, files: Sequence[str]) -> str:
+    def fault(version: str, folder: str) -> str:
         import os
 
         try:
@@ -373,24 +227,38 @@ def _carried() -> tuple[Callable[..., str], Callable[..., tuple[str, str, Any]]]
             return f"has no seqmtl; install version {version} there"
         if own != version:
             return f"has seqmtl {own}, and this is {version}; install the same version on both"
-        unseen = [os.path.abspath(name) for name in files if not os.access(name, os.R_OK)]
-        if unseen:
-            return f"cannot read {', '.join(unseen)}; put files where all workers see them"
+        if folder and not os.access(folder, os.R_OK):
+            return f"cannot read {folder}; put files where all workers see them"
         return ""
 
-    def run(
-        version: str, files: Sequence[str], content: bytes, common: Any
-    ) -> tuple[str, str, Any]:
-        found = fault(version, files)
+    def run(version: str, content: bytes, shared: bytes) -> tuple[str, Any]:
+        found = fault(version, "")
         if found:
             from distributed import get_worker
 
-            return str(get_worker().name), found, None
-        from seqmtl._worker import run_piece
+            return f"worker {get_worker().name} {found}", None
+        from seqmtl.cluster import _run
 
-        return run_piece(content, common)
+        return "", _run(content, shared)
 
     return fault, run
+
+
+def _run(content: bytes, shared: bytes) -> Any:
+    """Do a job; runs on a worker."""
+    function, job = pickle.loads(content)
+    return function(*_loaded(shared), *job)
+
+
+@lru_cache(maxsize=1)
+def _loaded(shared: bytes) -> tuple[Any, ...]:
+    """Return what the jobs of a call share."""
+    return tuple(pickle.loads(shared))
+
+
+def dask_setup(worker: Any) -> None:
+    """Leave Ctrl-C to the process that started a worker of ``local:N``; dask calls this."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
@@ -437,7 +305,7 @@ def _local(n_workers: int) -> Iterator[Any]:
                 dashboard_address="127.0.0.1:0",
                 host="127.0.0.1",
                 silence_logs=logging.CRITICAL,
-                preload=["seqmtl._worker"],
+                preload=["seqmtl.cluster"],
                 security=Security.temporary(),
             )
         except RuntimeError as error:

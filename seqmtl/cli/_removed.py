@@ -57,6 +57,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "dataset": {
         "--no-homologues": "write 'homologues = false' into the table [split] of the TOML file",
+        "--dask": "use --threads",
     },
     "evaluate": {**_TASK, **_OF_SITES, "--from-relatives": _SCORED},
     "explain": _TASK,
@@ -82,7 +83,10 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--dtype": "weights are float32; for gaps below 1e-6, train in Python with "
         "seqmtl.MultiTaskSVC(dtype='float64')",
     },
-    "variants": {"--from-relatives": _SCORED},
+    "variants": {
+        "--from-relatives": _SCORED,
+        "--dask": "use --threads, or one command per chromosome in a workflow",
+    },
 }
 
 

@@ -6,14 +6,13 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import available_memory
-from seqmtl._threads import n_threads
-from seqmtl.cluster import Cluster, Here, Piece
+from seqmtl._threads import in_order, n_threads
 from seqmtl.dataset.config import SPLITS, Config, OrganismConfig
 from seqmtl.dataset.duplicates import fingerprints
 from seqmtl.dataset.introns import REACH, Introns, find_introns
@@ -89,10 +88,10 @@ class Part:
         return weights
 
 
-def build_parts(config: Config, workers: Here | Cluster | None = None) -> Iterator[Part]:
+def build_parts(config: Config) -> Iterator[Part]:
     """Yield the rows of each organism.
 
-    Threads of this process read genomes at the same time only if they fit into memory.
+    Threads read genomes at the same time only if they fit into memory.
 
     Raises
     ------
@@ -101,36 +100,15 @@ def build_parts(config: Config, workers: Here | Cluster | None = None) -> Iterat
     SeqmtlError
         If an organism has no usable site.
     """
-    given, organisms = list(config.organisms.values()), config.organisms
-    if isinstance(workers, Cluster):  # they may be elsewhere
-        organisms = {name: organism.absolute() for name, organism in organisms.items()}
-    pieces = [
-        Piece(name, (name, number), tuple(organism.files))
-        for number, (name, organism) in enumerate(organisms.items())
-    ]
-    genomes = [os.path.getsize(organism.genome) for organism in given]
+    genomes = [os.path.getsize(organism.genome) for organism in config.organisms.values()]
     most = n_threads() * _MEMORY * max(genomes, default=0)
-    options: dict[str, Any] = {"ordered": True, "is_small": most < available_memory()}
-    config = replace(config, organisms=organisms)
-    for done in (workers or Here()).map(_build, pieces, common=config, **options):
-        yield _as_given(done.result, given[done.number])
+    run = in_order if most < available_memory() else map
+    yield from run(partial(_build, config), range(len(genomes)))
 
 
-def _as_given(part: Part, organism: OrganismConfig) -> Part:
-    """Name the files of a part as they were given."""
-    for full, path in zip(organism.absolute().files, organism.files, strict=True):
-        part.left_out = [
-            row._replace(source=path + row.source.removeprefix(full))
-            if row.source.startswith(full)
-            else row
-            for row in part.left_out
-        ]
-    return replace(part, genome=part.genome | {"path": organism.genome})
-
-
-def _build(config: Config, name: str, number: int) -> Part:
+def _build(config: Config, number: int) -> Part:
     rng = np.random.default_rng([config.seed, number])
-    organism = config.organisms[name]
+    name, organism = list(config.organisms.items())[number]
     source = organism.source
     annotation, places = _read_places(config, organism)
     junctions = read_junctions(organism.junctions) if organism.junctions else []

@@ -181,19 +181,11 @@ class OrganismConfig:
         """The file that has the sites."""
         return str(self.annotation or self.sites or self.junctions)
 
-    def _paths(self) -> dict[str, str]:
-        names = [key.name for key in fields(self) if key.metadata["kind"] == "file"]
-        return {name: path for name in names if (path := getattr(self, name)) is not None}
-
     @property
     def files(self) -> list[str]:
         """All files."""
-        return [*self._paths().values()]
-
-    def absolute(self) -> OrganismConfig:
-        """Return the files by their full paths."""
-        full = {name: os.path.abspath(path) for name, path in self._paths().items()}
-        return replace(self, **full)  # type: ignore[arg-type]
+        names = [key.name for key in fields(self) if key.metadata["kind"] == "file"]
+        return [path for name in names if (path := getattr(self, name)) is not None]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._version import __version__
-from seqmtl.cluster import Cluster, Here
 from seqmtl.dataset.build import Part, build_parts
 from seqmtl.dataset.config import SPLITS, Config
 from seqmtl.dataset.duplicates import find_duplicates, measure_leakage
@@ -42,7 +41,6 @@ def write_dataset(
     *,
     command: str = "",
     force: bool = False,
-    workers: Here | Cluster | None = None,
 ) -> dict[str, Any]:
     """Build a dataset and write it to a folder.
 
@@ -67,8 +65,6 @@ def write_dataset(
         Command line, for the summary.
     force : bool
         Whether to replace files of the same names in a folder that is not a dataset.
-    workers : Here or Cluster, optional
-        Who does the organisms, see :func:`seqmtl.cluster.connect`; does not change the files.
 
     Returns
     -------
@@ -82,7 +78,7 @@ def write_dataset(
     """
     target = Path(directory)
     check_folder(target, force=force)
-    parts = list(build_parts(config, workers))
+    parts = list(build_parts(config))
     _remove_leaks(parts, config)
     with atomic_folder(target, last=SUMMARY) as scratch:
         tables = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -168,7 +168,6 @@ def annotate_vcf(
     *,
     table: Output | None = None,
     command: str = "",
-    run_batches: Callable[[Iterator[VcfBatch]], Iterator[Annotated]] | None = None,
 ) -> AnnotationSummary:
     """Annotate a VCF file.
 
@@ -186,8 +185,6 @@ def annotate_vcf(
         Also write the reported alleles as a tab-separated table with a header; positions 1-based.
     command : str
         Command line to record in the header.
-    run_batches : callable, optional
-        Yields for batches, in order, what :meth:`Annotator.annotate` returns. Default: here.
 
     Raises
     ------
@@ -201,10 +198,7 @@ def annotate_vcf(
     summary = AnnotationSummary()
     head = packer(output)(vcf_header(annotator.texts, reader, command))
     columns = (*TABLE, *(INTRONS if annotator.scorer.sees_introns else ()))
-
-    def run_here(batches: Iterator[VcfBatch]) -> Iterator[Annotated]:
-        return in_order(partial(annotator.annotate, output=output, table=table), batches)
-
+    work = partial(annotator.annotate, output=output, table=table)
     batches = _watch_order(reader.batches(annotator.scorer.n_records), summary)
     with ExitStack() as stack:
         stream = stack.enter_context(open_packed(output))
@@ -213,7 +207,7 @@ def annotate_vcf(
         if table is not None:
             rows = stack.enter_context(open_packed(table))
             rows.write(packer(table)(("\t".join(columns) + "\n").encode()))
-        for done in (run_batches or run_here)(batches):
+        for done in in_order(work, batches):
             stream.write(done.lines)
             if rows is not None:
                 rows.write(done.table)

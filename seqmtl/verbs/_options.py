@@ -57,12 +57,6 @@ def known_introns() -> Any:
     )
 
 
-def dask(what: str) -> Any:
-    """Return the option --dask; `what` names the pieces of work."""
-    about = f"{what} on dask workers: tcp://HOST:PORT, FILE.json or local:N"
-    return option(about, kind=_kinds.dask_address, metavar="ADDRESS", role="how")
-
-
 def seed(what: str, default: int = 0) -> Any:
     """Return the option --seed."""
     return option(what, kind=_kinds.count, default=default)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from seqmtl._memory import available_memory
 from seqmtl._schema import anything, items, mapping, record, whole, word
 from seqmtl._version import __version__
-from seqmtl.cluster import Piece, connect
+from seqmtl.cluster import Workers, connect
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.files.atomic import files_not_of, remove_files, write_json
 from seqmtl.files.model_file import read_arrays, write_arrays
@@ -26,7 +26,7 @@ from seqmtl.models.checkpoint import differing
 from seqmtl.models.examples import Examples
 from seqmtl.models.schema import Forms, check_arrays
 from seqmtl.models.stored_fit import Disk
-from seqmtl.models.stored_look import look
+from seqmtl.models.stored_look import Answer, Question, look
 from seqmtl.sequences import Windows
 from seqmtl.sequences.quality import Seen
 from seqmtl.verbs._examples import organisms_named, parts_of_table, warn_of
@@ -163,26 +163,36 @@ def on_disk(request: Train) -> Iterator[tuple[Examples, Disk, Kept]]:
     kept, memory = Kept(request), request.memory or available_memory()
     _check_input(request, kept.path)
     try:
-        with connect(request.dask) as workers:
-
-            def ask(question: Any, jobs: Any) -> Iterator[Any]:
-                pieces = [Piece(f"part {k + 1}", job, (job[0].path,)) for k, job in enumerate(jobs)]
-                for done in workers.map(look, pieces, common=question, ordered=True):
-                    yield done.result
-
-            def run(work: Any, jobs: Any) -> Iterator[Any]:
-                pieces = [Piece(f"candidate {k + 1}", (job,)) for k, job in enumerate(jobs)]
-                for done in workers.map(work, pieces, ordered=True, is_small=True):
-                    yield done.result
-
+        with connect(request.dask) if request.dask else nullcontext() as workers:
             store = kept.store(memory)
             kept.n_windows = len(store)
             examples = Examples(store, store.labels, store.task_ids, store.task_names)
-            yield examples, Disk(memory, ask, run), kept
+            if workers is None:
+                yield examples, Disk(memory, _ask_here), kept
+            else:
+                workers.check(kept.path)
+                yield examples, Disk(memory, *_by_workers(workers)), kept
     except BaseException:
         if not kept.is_written:
             kept.remove()
         raise
+
+
+def _ask_here(question: Question, jobs: Iterable[tuple[Any, ...]]) -> Iterator[Answer]:
+    """Put a question to all parts."""
+    return (look(question, *job) for job in jobs)
+
+
+def _by_workers(workers: Workers) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return what puts a question to all parts, and what scores candidates of a selection."""
+
+    def ask(question: Question, jobs: Iterable[tuple[Any, ...]]) -> Iterator[Answer]:
+        return workers.map(look, jobs, question)
+
+    def run(work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
+        return workers.map(work, ((job,) for job in jobs))
+
+    return ask, run
 
 
 def _check_input(request: Train, folder: str) -> None:

@@ -27,7 +27,6 @@ class Dataset(_options.Threads):
     )
     json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
     force: bool = option("write into a folder that holds other files", default=False, role="how")
-    dask: str | None = _options.dask("process the organisms")
 
     def run(self) -> dict[str, Any]:
         """Build the dataset, and write it.
@@ -37,16 +36,13 @@ class Dataset(_options.Threads):
         dict
             The summary, as summary.json has it.
         """
-        from seqmtl.cluster import connect
         from seqmtl.dataset import check_folder, read_config, write_dataset
 
         check_outputs(self.json)
         check_folder(Path(self.output), force=self.force)
         config = read_config(self.config, signal=self.signal)
         started = time.perf_counter()
-        options: dict[str, Any] = {"command": self.command, "force": self.force}
-        with connect(self.dask) as workers:
-            summary = write_dataset(config, self.output, **options, workers=workers)
+        summary = write_dataset(config, self.output, command=self.command, force=self.force)
         write_json(self.json, summary)
         _log(summary, self.output, time.perf_counter() - started)
         return summary

@@ -79,7 +79,12 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
         kind=_kinds.memory,
         role="how",
     )
-    dask: str | None = _options.dask("score windows")
+    dask: str | None = option(
+        "score windows on dask workers: tcp://HOST:PORT, FILE.json or local:N",
+        kind=_kinds.dask_address,
+        metavar="ADDRESS",
+        role="how",
+    )
     resume: bool = option("resume an interrupted training", default=False, role="how")
 
     @property

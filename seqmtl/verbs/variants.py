@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
@@ -19,9 +16,7 @@ from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 
 if TYPE_CHECKING:
-    from seqmtl.cluster import Cluster
-    from seqmtl.io.vcf import VcfBatch
-    from seqmtl.variants import AnnotationSummary, Annotator
+    from seqmtl.variants import AnnotationSummary
 
 logger = logging.getLogger("seqmtl")
 
@@ -59,7 +54,6 @@ class Variants(_options.Relatives, _options.Threads):
         role="how",
     )
     json: str | None = _options.summary_file("write counts as JSON (- for standard output)")
-    dask: str | None = _options.dask("score the variants")
 
     def run(self) -> dict[str, Any]:
         """Annotate the variants.
@@ -69,7 +63,6 @@ class Variants(_options.Relatives, _options.Threads):
         dict
             Counts of records and alleles by what became of them, as ``json`` has them.
         """
-        from seqmtl.cluster import Cluster, connect
         from seqmtl.io.rows import read_chrom_map
         from seqmtl.variants import Annotator, annotate_vcf
 
@@ -79,18 +72,13 @@ class Variants(_options.Relatives, _options.Threads):
         genome = self._genome(scorer, chrom_map)
         annotator = Annotator(scorer, genome, chrom_map=chrom_map, threshold=self.threshold)
         started = time.perf_counter()
-        with connect(self.dask) as workers:
-            there = None
-            if isinstance(workers, Cluster):
-                there = partial(_run_there, workers, annotator, self)
-            summary = annotate_vcf(
-                self.vcf,
-                binary_output(self.output),
-                annotator,
-                table=binary_output(self.tsv),
-                command=self.command,
-                run_batches=there,
-            )
+        summary = annotate_vcf(
+            self.vcf,
+            binary_output(self.output),
+            annotator,
+            table=binary_output(self.tsv),
+            command=self.command,
+        )
         _report(summary, self.output, time.perf_counter() - started)
         if summary.is_sorted:
             index_packed(self.output, "vcf")
@@ -159,54 +147,6 @@ def _scorer(request: Variants) -> Any:
         model.tell_relatives([organism])
         return EffectScorer(model, organism, distance=distance)
     return PairedEffectScorer(model, organism, distance=distance)
-
-
-class _Opened:
-    """An annotator that is sent as how to open it, and when its files were changed."""
-
-    def __init__(self, *how: Any) -> None:
-        self.how = how
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Open it where it arrives."""
-        return _open, self.how
-
-
-def _open(
-    request: Variants, chrom_map: dict[str, str], contigs: list[str], _: list[int]
-) -> Annotator:
-    """Return an annotator that loads the model, and these contigs of the genome."""
-    from seqmtl._messages import messages_from
-    from seqmtl.io import load_genome
-    from seqmtl.variants import Annotator
-
-    with messages_from(logging.ERROR):  # all else was told where the command runs
-        scorer = _scorer(request)
-        genome = load_genome(request.fasta, padding=1, only=dict.fromkeys(contigs))
-    return Annotator(scorer, genome, chrom_map=chrom_map, threshold=request.threshold)
-
-
-def _run_there(
-    cluster: Cluster, annotator: Annotator, request: Variants, batches: Iterator[VcfBatch]
-) -> Iterator[Any]:
-    """Yield what :meth:`seqmtl.variants.Annotator.annotate` returns on the workers."""
-    from seqmtl.cluster import Piece
-    from seqmtl.files.catalogue import model_path
-
-    files = [os.path.abspath(path) for path in (model_path(request.model), request.fasta)]
-    tree = request.tree
-    if tree is not None and os.path.exists(tree):
-        tree = os.path.abspath(tree)
-        files.append(tree)
-    there = request.changed(model=files[0], fasta=files[1], tree=tree, command_line="")
-    changed = [os.stat(path).st_mtime_ns for path in files]
-    opened = _Opened(there, dict(annotator.chrom_map), annotator.genome.names, changed)
-    outputs = (request.output, request.tsv)
-    pieces = (
-        Piece(f"line {batch.first_line}", (batch, *outputs), tuple(files)) for batch in batches
-    )
-    for done in cluster.map(type(annotator).annotate, pieces, common=opened, ordered=True):
-        yield done.result
 
 
 def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Pieces of work on workers that die, come late, or are not what they should be."""
+"""Jobs on workers that die, come late, or are not what they should be."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from distributed.security import Security
 
 from seqmtl import __version__, cluster
 from seqmtl.cli.main import main
-from seqmtl.cluster import Cluster, Done, Here, Piece, check_address, connect
+from seqmtl.cluster import Workers, check_address, connect
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 
 
@@ -37,8 +37,8 @@ def wait_for(path):
         time.sleep(0.02)
 
 
-def pieces(n, *more):
-    return [Piece(f"piece {i}", (i, *more)) for i in range(n)]
+def jobs(n, *more):
+    return [(i, *more) for i in range(n)]
 
 
 def square(x):
@@ -49,29 +49,27 @@ def scaled(factor, x):
     return factor["by"] * x
 
 
-def late_first(folder, x, frees_the_first):
-    """Piece 0 waits for a file."""
+def late_first(folder, x):
+    """Job 0 waits for a file that another makes."""
     if x == 0:
         wait_for(folder / "go")
-    elif frees_the_first:
+    else:
         (folder / "go").touch()
     return x
+
+
+def late(x):
+    raise TimeoutError("too late")
 
 
 def fail(x):
     raise InputFormatError("is broken", path="a.fa", line=x)
 
 
-def tell(x):
-    logging.getLogger("seqmtl.test").info("at %d", x, extra={"fields": {"x": x}})
-    logging.getLogger("seqmtl.test").debug("not this")
-
-
 def die_once(folder, x):
-    """Kill the own process at the first time of one piece, once it is known that it has begun."""
-    if x == 2 and not (folder / "heard").exists():
-        tell(x)
-        wait_for(folder / "heard")
+    """Kill the own process at the first time of one job."""
+    if x == 2 and not (folder / "dead").exists():
+        (folder / "dead").touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return x
 
@@ -116,101 +114,69 @@ def test_others_cannot_connect_to_local_workers(workers, tmp_path):
     for address, security in ((addresses[0].replace("tls", "tcp"), None), (addresses[0], foreign)):
         with pytest.raises(OSError, match=r"127\.0\.0\.1|TLS certificate"):
             Client(address, security=security, timeout=1, set_as_default=False)
-    assert next(workers.map(square, pieces(1))).result == 0
+    assert list(workers.map(square, jobs(1))) == [0]
 
 
-@pytest.mark.parametrize("ordered", [False, True])
-def test_every_piece_is_done_once(workers, ordered):
-    found = list(workers.map(square, pieces(20), ordered=ordered))
-    assert {done.worker for done in found} <= {"0", "1"}
-    assert sorted((done.number, done.result) for done in found) == [(i, i * i) for i in range(20)]
-    if ordered:
-        assert [done.number for done in found] == list(range(20))
+def test_every_job_is_done_in_order(workers, tmp_path):
+    assert list(workers.map(square, jobs(20))) == [i * i for i in range(20)]
+    assert list(workers.map(late_first, jobs(6), tmp_path)) == [*range(6)]
+    assert list(workers.map(square, [])) == []
 
 
-def test_results_wait_for_those_before_them_if_asked_to(workers, tmp_path):
-    found = workers.map(late_first, pieces(6, True), common=tmp_path, ordered=True)
-    assert [done.number for done in found] == [*range(6)]
-    (tmp_path / "go").unlink()
-    found = workers.map(late_first, pieces(6, False), common=tmp_path)
-    assert next(found).number != 0
-    (tmp_path / "go").touch()
-    assert 0 in [done.number for done in found]
-
-
-def test_pieces_are_taken_as_workers_get_free(workers):
+def test_jobs_are_taken_as_workers_get_free(workers):
     taken = []
 
     def endless():
         while True:
             taken.append(len(taken))
-            yield Piece("piece", (len(taken) - 1,))
+            yield (len(taken) - 1,)
 
-    results = workers.map(square, endless(), ordered=True)
-    assert [next(results).result for _ in range(10)] == [i * i for i in range(10)]
+    results = workers.map(square, endless())
+    assert [next(results) for _ in range(10)] == [i * i for i in range(10)]
     assert len(taken) <= 10 + 2 * 2 + 2
     results.close()
 
 
 def test_what_is_shared_comes_first(workers):
-    found = workers.map(scaled, pieces(3), common={"by": 5}, ordered=True)
-    assert [done.result for done in found] == [0, 5, 10]
-    here = Here().map(scaled, pieces(3), common={"by": 5}, ordered=True)
-    assert list(here) == [Done(0, 0, ""), Done(1, 5, ""), Done(2, 10, "")]
+    assert list(workers.map(scaled, jobs(3), {"by": 5})) == [0, 5, 10]
 
 
-def test_an_error_of_a_piece_is_the_error(workers):
+def test_an_error_of_a_job_is_the_error(workers):
     with pytest.raises(InputFormatError, match=r"^a\.fa:7: is broken$") as found:
-        list(workers.map(fail, [Piece("seven", (7,))]))
+        list(workers.map(fail, [(7,)]))
     assert (found.value.path, found.value.line) == ("a.fa", 7)
-    assert [done.result for done in workers.map(square, pieces(2), ordered=True)] == [0, 1]
-
-
-def test_workers_tell_what_they_log(workers, caplog):
-    with caplog.at_level(logging.INFO, logger="seqmtl"):
-        list(workers.map(tell, pieces(4)))
-    told = [record for record in caplog.records if record.name == "seqmtl.test"]
-    assert sorted(record.getMessage() for record in told) == [f"at {i}" for i in range(4)]
-    assert {record.levelno for record in told} == {logging.INFO}
-    assert {record.fields["x"] for record in told} == {0, 1, 2, 3}
-    assert {record.fields["worker"] for record in told} <= {"0", "1"}
+    with pytest.raises(TimeoutError, match="too late"):
+        list(workers.map(late, jobs(1)))
+    assert list(workers.map(square, jobs(2))) == [0, 1]
 
 
 def test_workers_have_one_thread(workers):
-    (done,) = workers.map(settings_of_threads, pieces(1))
-    assert done.result == ["1"] * 4
+    assert list(workers.map(settings_of_threads, jobs(1))) == [["1"] * 4]
 
 
-def test_a_piece_whose_worker_dies_is_done_again(workers, tmp_path, caplog, monkeypatch):
-    log = logging.getLogger("seqmtl.test")
-    monkeypatch.setattr(log, "handle", lambda record: (tmp_path / "heard").touch())
-    with caplog.at_level(logging.INFO, logger="seqmtl"):
-        found = workers.map(die_once, pieces(6), common=tmp_path, ordered=True)
-        assert [done.result for done in found] == list(range(6))
-    assert "piece 2 is done again, by worker" in caplog.text
+def test_a_job_whose_worker_dies_is_done_again(workers, tmp_path):
+    assert list(workers.map(die_once, jobs(6), tmp_path)) == list(range(6))
+    assert (tmp_path / "dead").exists()
 
 
-def test_a_piece_at_which_every_worker_dies_ends(workers):
-    with pytest.raises(SeqmtlError, match=r"^piece 0: one worker after the other died at it, the"):
-        list(workers.map(die, pieces(1)))
-    assert [done.result for done in workers.map(square, pieces(2), ordered=True)] == [0, 1]
+def test_a_job_at_which_every_worker_dies_ends(workers):
+    with pytest.raises(SeqmtlError, match=r"^one worker after the other died at the same job, the"):
+        list(workers.map(die, jobs(1)))
+    assert list(workers.map(square, jobs(2))) == [0, 1]
 
 
 def test_workers_of_this_machine_that_never_come_back_are_no_hang():
     with connect("local:1") as lost:
         lost.client.cluster.scale(0)
-        patient = Cluster(lost.client, "local:1", patience=0.1)
+        patient = Workers(lost.client, "local:1", patience=0.1)
         with pytest.raises(SeqmtlError, match=r"^local:1: all workers died, and none came back wi"):
-            list(patient.map(square, pieces(2)))
+            list(patient.map(square, jobs(2)))
 
 
-@pytest.mark.parametrize("make", [list, iter])
-def test_files_that_workers_cannot_see_are_named(workers, tmp_path, make):
-    (tmp_path / "there.fa").touch()
-    seen = (str(tmp_path / "there.fa"), str(tmp_path / "gone.fa"))
-    with pytest.raises(SeqmtlError, match=r"^worker \S+ cannot read \S+gone.fa; put files where"):
-        list(workers.map(square, make([Piece("a", (1,), seen)])))
-    assert next(workers.map(square, [Piece("a", (3,), seen[:1])])).result == 9
+def test_a_folder_that_workers_cannot_see_is_named(workers, tmp_path):
+    with pytest.raises(SeqmtlError, match=r"^worker \S+ cannot read \S+gone; put files where"):
+        workers.check(str(tmp_path / "gone"))
+    workers.check(str(tmp_path))
 
 
 def workers_besides(before):
@@ -231,7 +197,7 @@ def test_local_workers_leave_nothing_behind(tmp_path, monkeypatch, ending):
         if ending == "error":
             found.client.submit(mark_and_stay, tmp_path / "out", 7)
             wait_for(tmp_path / "out" / "7")
-            raise KeyError  # it does not wait for the piece
+            raise KeyError  # it does not wait for the job
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     while workers_besides(before):
         time.sleep(0.02)
@@ -244,7 +210,7 @@ def test_ctrl_c_ends_the_command_and_its_workers(tmp_path):
         "if __name__ == '__main__':\n"
         "    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored behind an &\n"
         "    with connect('local:1') as found:\n"
-        "        list(found.map(mark_and_stay, pieces(1), common=pathlib.Path(sys.argv[1])))\n"
+        "        list(found.map(mark_and_stay, jobs(1), pathlib.Path(sys.argv[1])))\n"
     )
     (tmp_path / "program.py").write_text(program)
     (tmp_path / "out").mkdir()
@@ -274,7 +240,7 @@ def test_what_is_no_address(address, capsys):
     with pytest.raises(ValueError, match="must be the address of a scheduler"):
         check_address(address)
     with pytest.raises(SystemExit, match="2"):
-        main(["dataset", "splice.toml", "-o", "x", "--dask", address])
+        main(["train", "w.tsv", "-o", "x", "--dask", address])
     assert "or local:N for N processes of this machine, got" in capsys.readouterr().err
 
 
@@ -285,8 +251,6 @@ def test_without_dask_the_extra_is_named(monkeypatch):
         connect("local:1"),
     ):
         pass
-    with connect(None) as found:
-        assert isinstance(found, Here)
 
 
 def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
@@ -309,7 +273,7 @@ def test_a_scheduler_that_dies_is_told(processes, tmp_path):
     with connect(processes.address) as found:
         threading.Thread(target=kill).start()
         with pytest.raises(SeqmtlError, match=r"scheduler \S+\.json is gone; start it again, and"):
-            list(found.map(mark_and_stay, pieces(1), common=tmp_path))
+            list(found.map(mark_and_stay, jobs(1), tmp_path))
 
 
 def test_workers_may_come_later_and_of_another_version_not_at_all(processes, tmp_path, caplog):
@@ -320,9 +284,9 @@ def test_workers_may_come_later_and_of_another_version_not_at_all(processes, tmp
     (other / "_version.py").write_text('__version__ = "0.0.1"\n')
     with caplog.at_level(logging.INFO), connect(processes.address) as found:
         assert "has no workers yet; waiting for the first" in caplog.text
-        results = found.map(square, pieces(2), ordered=True)
+        results = found.map(square, jobs(2))
         processes.start("worker")
-        assert [done.result for done in results] == [0, 1]
+        assert list(results) == [0, 1]
         environment = {**os.environ, "PYTHONPATH": str(other.parent)}
         processes.started[1].kill()
         while found.n_threads():  # it is not yet known that the worker is dead
@@ -330,8 +294,7 @@ def test_workers_may_come_later_and_of_another_version_not_at_all(processes, tmp
         processes.start("worker", env=environment)
         this = re.escape(__version__)
         told = rf"worker \S+ has seqmtl 0\.0\.1, and this is {this}; install the same"
-        for make in (iter, list):
-            with pytest.raises(SeqmtlError, match=told):
-                list(found.map(scaled, make(pieces(2)), common=Piece("a", ())))
+        with pytest.raises(SeqmtlError, match=told):
+            list(found.map(square, jobs(2)))
         with pytest.raises(SeqmtlError, match=told):
             found.check()
