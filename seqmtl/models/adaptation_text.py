@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl._messages import is_news
 from seqmtl._names import simplify
-from seqmtl.models.relatives import ALIKE, Placement
+from seqmtl.models.relatives import ALIKE, LARGEST_TREE, Placement, years
 
 logger = logging.getLogger(__name__)
 
@@ -23,8 +23,8 @@ _CLOSE = 0.9  # and from which they are close
 def tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
     """Log, in a line, how near the relatives are of an organism without labels.
 
-    `left_out` has the accuracy of organisms left out of the training, and their distances to the
-    nearest that was not, by the shipped tree, in million years.
+    `left_out` has the accuracy of organisms left out of the training, and the length of the path to
+    the nearest that was not, in the largest shipped tree.
     """
     is_news((_SCORED, name))  # so that it is not told twice
     if not is_news((name, placed.source)):
@@ -36,9 +36,7 @@ def tell_place(name: str, placed: Placement, left_out: dict[str, Any]) -> None:
     label = name if simplify(name) == simplify(found) else f"{name}, scored as {found}"
     is_far = placed.explained < _FAR
     words = "far" if is_far else "close" if placed.explained >= _CLOSE else "distant"
-    where = f"{placed.distance:.3g} in the tree {tree}"
-    if left_out:
-        where = f"{placed.distance:,.0f} million years"
+    where = placed.apart if tree == LARGEST_TREE else f"{placed.apart} in the tree {tree}"
     hope = _expected(placed, left_out) or "expect more errors" * is_far
     logger.log(
         logging.WARNING if is_far else logging.INFO,
@@ -79,14 +77,10 @@ def _expected(placed: Placement, left_out: dict[str, Any]) -> str:
     }
     if not measured:
         return ""
-    precision = _span([own["auprc"] for own in measured.values()], ".2f")
-    distances = _span([own["distance"] for own in measured.values()], ",.0f")
+    ends = [f(own["auprc"] for own in measured.values()) for f in (min, max)]
+    precision = " to ".join(dict.fromkeys(f"{value:.2f}" for value in ends))
+    apart = years(*(own["distance"] for own in measured.values()))
     return (
-        f"{', '.join(measured)}, left out of the training, {distances} from the nearest other, had "
+        f"{', '.join(measured)}, left out of the training, {apart} from the nearest other, had "
         f"a mean precision of {precision} on windows, less over a genome"
     )
-
-
-def _span(values: list[float], form: str) -> str:
-    """Return the smallest and the largest value as text."""
-    return " to ".join(dict.fromkeys(f"{value:{form}}" for value in (min(values), max(values))))

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from seqmtl._messages import messages_from
 from seqmtl._names import NameIndex, simplify
 from seqmtl.exceptions import UnknownTaskError
+from seqmtl.files import catalogue
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.taxonomy import read_ncbi_taxonomy
 from seqmtl.similarity.trees import Tree, prune_to, read_tree
@@ -64,6 +65,8 @@ class Placement(NamedTuple):
         Length of the path to it.
     alike : tuple of str
         The tasks to which it is as long: those of the nearest clade that has any.
+    is_dated : bool
+        Lengths are million years, so that the time since the two diverged is half the distance.
     """
 
     weights: Array
@@ -72,11 +75,23 @@ class Placement(NamedTuple):
     nearest: str = ""
     distance: float = 0.0
     alike: tuple[str, ...] = ()
+    is_dated: bool = False
+
+    @property
+    def apart(self) -> str:
+        """How far the nearest task is: the time since they diverged, or the length of the path."""
+        return years(self.distance) if self.is_dated else f"a path of {self.distance:.3g}"
 
     @property
     def distance_text(self) -> str:
         """The end of the source, which tells the nearest task."""
-        return f", {self.distance:g} from {self.nearest}, the nearest" if self.nearest else ""
+        return f", {self.apart} from {self.nearest}, the nearest" if self.nearest else ""
+
+
+def years(*distances: float) -> str:
+    """Return the time since organisms diverged, or its range, from the path between them."""
+    ends = (f"{distance / 2.0:,.0f}" for distance in (min(distances), max(distances)))
+    return f"{' to '.join(dict.fromkeys(ends))} million years"
 
 
 def place(
@@ -201,7 +216,10 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
     nearest = int(distances.argmin())
     distance = float(distances[nearest])
     alike = tuple(names[i] for i in np.flatnonzero(distances <= ALIKE * distance))
-    placed = Placement(weights, f"{found} in {where}", explained, names[nearest], distance, alike)
+    is_dated = tree.source in catalogue.names()
+    placed = Placement(
+        weights, f"{found} in {where}", explained, names[nearest], distance, alike, is_dated
+    )
     return placed._replace(source=placed.source + placed.distance_text)
 
 

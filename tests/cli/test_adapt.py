@@ -65,7 +65,7 @@ def test_the_model_is_that_of_the_function(adapt, found, folder, tmp_path, seqmt
     assert summary["organism"] == "man"
     assert summary["relatives"] == new.training["adapted"]["man"]["relatives"]
     shown = seqmtl(f"info {tmp_path}/new.seqmtl").out
-    assert "man: placed by man in the tree tree.nwk, 2 from ape, the nearest" in shown
+    assert "man: placed by man in the tree tree.nwk, a path of 2 from ape, the nearest" in shown
     assert "weights of the relatives 0." in shown
 
 
@@ -75,9 +75,9 @@ def test_place_trust_and_time_are_told_in_a_line(adapt, found, folder):
     trust = sum(float(x) * weight for x, weight in entry["trust"].items())
     first = max(entry["relatives"], key=entry["relatives"].get)
     assert re.search(
-        r"new\.seqmtl: man, 60 windows with \d+ true sites; placed by man in the tree tree.nwk, 2 "
-        rf"from ape, the nearest; {first} counts most \({entry['relatives'][first]:.2f}\), trust "
-        rf"{trust:.2f}; \d+\.\d s$",
+        r"new\.seqmtl: man, 60 windows with \d+ true sites; placed by man in the tree tree.nwk, a "
+        rf"path of 2 from ape, the nearest; {first} counts most "
+        rf"\({entry['relatives'][first]:.2f}\), trust {trust:.2f}; \d+\.\d s$",
         told,
     )
 

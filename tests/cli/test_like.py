@@ -41,19 +41,20 @@ def scan(genome, tmp_path, seqmtl):
 def test_a_starter_model_scans_for_an_organism_it_lacks(scan):
     sites, messages = scan("--like 'Apis mellifera'")
     assert len(sites) > 400
-    assert "nearest relative d_melanogaster, distant (690 million years); d_melanog" in messages
+    assert "nearest relative d_melanogaster, distant (345 million years); d_melanog" in messages
     assert "tree eukaryotes" not in messages  # which is no news
     near = [line for line in scan("--like 'D. simulans'")[1].splitlines() if "nearest" in line]
     assert near == [
         "seqmtl: note: D. simulans, scored as Drosophila_simulans: nearest relative "
-        "d_melanogaster, close (11 million years); d_melanogaster, left out of the training, 1,230 "
-        "from the nearest other, had a mean precision of 0.98 on windows, less over a genome"
+        "d_melanogaster, close (5 million years); d_melanogaster, left out of the training, 615 "
+        "million years from the nearest other, had a mean precision of 0.98 on windows, less over "
+        "a genome"
     ]
     # mammals were measured with other mammals at hand
-    assert "f_catus, distant (638 million years)\n" in scan("--like chicken")[1]
+    assert "f_catus, distant (319 million years)\n" in scan("--like chicken")[1]
     far = scan("--like 'Schizosaccharomyces pombe'")[1]
     assert "seqmtl: warning: Schizosaccharomyces pombe: nearest relative s_cerevisiae, far " in far
-    assert "s_cerevisiae, left out of the training, 2,600 from the nearest other, had a m" in far
+    assert "s_cerevisiae, left out of the training, 1,300 million years from the nea" in far
     assert (
         "; expect more errors; a few labels help (seqmtl adapt)" in scan("--like 'sea urchin'")[1]
     )
@@ -141,7 +142,7 @@ def test_windows_of_any_name_are_predicted_and_evaluated_as_the_organism(path, t
     np.testing.assert_allclose([float(row[2]) for row in rows], expected, rtol=1e-4)
     assert {row[1] for row in rows} == {"chimp"}
     # without a table of figures only the distance is said
-    assert "nearest relative H. sapiens, close (12.8 in the tree " in shown.err
+    assert "nearest relative H. sapiens, close (6 million years" in shown.err
     assert "precision" not in shown.err
     seqmtl(f"evaluate {options} --json {tmp_path}/figures.json")
     figures = json.loads((tmp_path / "figures.json").read_text())
@@ -216,7 +217,7 @@ def test_a_taxonomy_dump_places_organisms_in_every_command(dump, genome, vcf, wr
             assert shown.err.count(line) == (model is new)
             if options is place:
                 assert "cypress, scored as Cupressus sempervirens: nearest relative" in shown.err
-                assert "nearest relative a_thaliana, far (2 in the tree " in shown.err
+                assert "nearest relative a_thaliana, far (a path of 2 in the tree " in shown.err
                 assert "AUPRC" not in shown.err  # figures are for distances of the shipped tree
         assert found[0] == found[1] != [], command
         shown = seqmtl(f"{command.format(new)} --organism yeti", 2).err
