@@ -35,6 +35,7 @@ from seqmtl._names import NameIndex, simplify
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.files import catalogue
 from seqmtl.similarity import TaskKernel
+from seqmtl.similarity.clades import Place, shipped_clades
 from seqmtl.similarity.taxonomy import read_ncbi_taxonomy
 from seqmtl.similarity.trees import Tree, prune_to, read_tree
 
@@ -46,6 +47,8 @@ LARGEST_TREE = "eukaryotes"
 #: Ratio up to which distances are taken for the same.
 ALIKE = 1.01
 _TYPO = 0.85  # least similarity of two spellings of a species
+_NEAR = 0.75  # of a name and what is suggested for it
+_RATHER_NEAR = 0.65  # if the table of clades has nothing to suggest
 
 
 class Placement(NamedTuple):
@@ -117,7 +120,8 @@ def place(
     name : str
         The new organism.
     like : str, optional
-        A task, or an organism or clade of the tree, in whose place it is. Default: its own name.
+        A task, an organism or clade of the tree, or a taxon or common name of the shipped table of
+        clades, in whose place it is. Default: its own name.
     tree : Tree, str or path-like, optional
         See :func:`seqmtl.similarity.trees.read_tree`; or the folder of an NCBI taxonomy dump,
         which must have all tasks. Default: the task kernel; for a `like` that
@@ -182,12 +186,12 @@ def _untuned(kernel: TaskKernel, T: int, trusts: Mapping[str, float]) -> Array:
 def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
     """Place an organism, or the mean of the leaves of a clade, in a tree."""
     where = f"the tree {tree.source}"
-    found, below = _find_leaves(tree, target)
+    found, tree, below = _find_leaves(tree, target)
     if not below:
-        hint = NameIndex([*tasks, *filter(None, tree.labels)]).hint(target)
         raise UnknownTaskError(
             f"{target!r} is neither an organism of the model nor one organism, clade or genus of "
-            f"{where}; {hint}; or give the folder of an NCBI taxonomy dump as tree (--tree, tree=)"
+            f"{where}; {_hint(tree, tasks, target)}; give a species, genus, family, order, class "
+            "or taxid, auto, or the folder of an NCBI taxonomy dump as tree (--tree, tree=)"
         )
     leaves = NameIndex(tree.leaf_names)
     own = {name: hits[0] for name in tasks if len(hits := leaves.find(name)) == 1}
@@ -223,29 +227,47 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
     return placed._replace(source=placed.source + placed.distance_text)
 
 
-def _find_leaves(tree: Tree, target: str) -> tuple[str, list[int]]:
-    """Return what a name means in a tree, and its leaves, none if it is not there.
+def _find_leaves(tree: Tree, target: str) -> Place:
+    """Return what a name means in a tree, and its leaves, none if it is unknown.
 
-    This is an organism or clade. Where the tree lacks a species, and has no similarly spelt one, it
-    is the genus: the clade of that name, else the leaves of that genus.
+    This is an organism or clade of the tree. Where the tree lacks a species, and has no similarly
+    spelt one, it is the genus: the clade of that name, else the leaves of that genus. A name that
+    the tree lacks altogether has its place by the shipped table of clades, or its genus has.
     """
     nodes = np.array([i for i, label in enumerate(tree.labels) if label])
     index = NameIndex([tree.labels[i] for i in nodes])
-    found = index.find(target)
+    found, unknown = index.find(target), Place("", tree, [])
     genus, _, species = simplify(target).partition(" ")
     if not found and len(genus) > 1:  # more than an initial
         words = [simplify(label).partition(" ") for label in index.known]
         own = [i for i, (first, _, _) in enumerate(words) if first == genus]
         found = [i for i in own if not words[i][2]] or own
         if get_close_matches(species, [words[i][2] for i in own], cutoff=_TYPO):
-            return "", []
+            return unknown
         if found:
             here = ", ".join(index.known[i] for i in found)
             logger.info("the tree %s lacks %r, but of its genus has %s", tree.source, target, here)
-            return here, np.flatnonzero(tree.membership()[nodes[found]].any(axis=0)).tolist()
-    if len(found) != 1:
-        return "", []
-    return index.known[found[0]], np.flatnonzero(tree.membership()[nodes[found[0]]]).tolist()
+            below = np.flatnonzero(tree.membership()[nodes[found]].any(axis=0)).tolist()
+            return Place(here, tree, below)
+    if not found:
+        return shipped_clades().place(tree, target) or unknown
+    if len(found) > 1:
+        return unknown
+    below = np.flatnonzero(tree.membership()[nodes[found[0]]]).tolist()
+    return Place(index.known[found[0]], tree, below)
+
+
+def _hint(tree: Tree, tasks: Sequence[str], target: str) -> str:
+    """List similarly spelt names of a model, a tree and the table of clades."""
+    known = {simplify(name): repr(name) for name in (*filter(None, tree.labels), *tasks)}
+
+    def near(cutoff: float) -> list[str]:
+        return [known[key] for key in get_close_matches(simplify(target), known, cutoff=cutoff)]
+
+    names = near(_NEAR) or shipped_clades().near(target) or near(_RATHER_NEAR)
+    if names:
+        return f"did you mean {' or '.join(names)}?"
+    return f"the model has {', '.join(map(repr, tasks[:5]))}" + ", ..." * (len(tasks) > 5)
 
 
 def extend(

@@ -84,7 +84,13 @@ def test_like_an_organism_of_the_model_is_that_organism(scan):
     [
         ("--like 'Apis melifera'", "did you mean 'Apis_mellifera'"),
         ("--like bee --organism all", "--like places one organism"),
-        ("--like 'Cupressus sempervirens'", "folder of an NCBI taxonomy dump"),
+        ("--like 'Quarx sempervirens'", "folder of an NCBI taxonomy dump"),
+        ("--like Lepidopterra", "did you mean 'Lepidoptera' (moths)"),
+        (
+            "--like quarx",
+            "give a species, genus, family, order, class or taxid, auto, or the folder",
+        ),
+        ("--like butterflyfish", "could be Chaetodontidae or Pantodontidae; write one of them"),
         ("--organism fly --tree metazoa", "--tree is for --like"),
         ("--like bee --tree nowhere.nwk", "nowhere.nwk"),
         ("--like bee --organism fly", "in the model already"),
