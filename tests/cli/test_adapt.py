@@ -100,31 +100,14 @@ def test_without_labels_the_relatives_score(adapt, found, folder, tmp_path, seqm
 @pytest.mark.parametrize(
     ("options", "organism", "code", "message"),
     [
-        ("", "fly", 2, "organism 'fly' is in the model already"),
         ("--like appe", "man", 2, "'appe' is neither .*did you mean 'ape'"),
         ("", "woman", 2, "task 'woman' is not in .*few.tsv; did you mean 'man'"),
         ("--tree '(a:1,b:1);'", "man", 2, "'man' is neither an organism of the model nor one"),
-        ("--prevalence 2", "man", 2, "must be between 0 and 1, got 2"),
     ],
 )
 def test_bad_input(adapt, tmp_path, options, organism, code, message):
     assert re.search(message, adapt(options, organism, code=code))
     assert not (tmp_path / "new.seqmtl").exists()
-
-
-def test_one_class_and_short_windows(adapt, folder):
-    windows = windows_of("man", 60, 5)
-    for rows, message in (
-        (
-            windows[np.flatnonzero(windows.labels > 0)],
-            "at least 2 of each class, got 20 positive and 0 negative",
-        ),
-        (windows.center(18), "18"),
-        # AG at 8, not at 18
-        (windows_of("man", 60, 5, length=40), "windows must have AG at base 8 as in training"),
-    ):
-        write_table(folder / "odd.tsv", rows)
-        assert message in adapt(data="odd.tsv", code=1)
 
 
 def test_a_dataset_tells_the_prevalence_and_has_the_models_site(tmp_path, seqmtl):

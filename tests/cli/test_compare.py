@@ -139,7 +139,6 @@ def test_errors_come_before_training(compare, seqmtl, data, monkeypatch):
         (2, "--per-organism 5000", "--per-organism must be at most .* got 5000"),
         (1, "--plot /nowhere/x.png", "no folder /nowhere"),
         (1, "--json /nowhere/x.json", "no folder /nowhere"),
-        (2, "--plot x.gif", r"must end in \.png, \.svg or \.pdf"),
         (2, "--methods mlt", "must be some of individual, .*, default, unseen, got 'mlt'"),
         (2, "-C 1,0", "must be .*above 0, got '?0"),
         (2, "--features wd:99", "wd:99"),

@@ -52,18 +52,17 @@ def run(folder, seqmtl, monkeypatch):
 
 def test_another_organism_is_refused_and_nothing_is_written(folder, run):
     before = contents(folder)
-    for name in ("Cunninghamella elegans", "Canis_elegans", "Homarus sapiens", "elegans"):
-        for command in (
-            "scan model g.fa -o out.bed",
-            "predict model data.tsv -o out.tsv",
-            "evaluate model data.tsv --json out.json",
-            "calibrate model data.tsv -o out.model",
-            "explain model -o out",
-            "variants model --vcf v.vcf --fasta g.fa -o out.vcf",
-        ):
-            error = run(f"{command} --organism '{name}'", 2)
-            assert f"error: --organism: task {name!r} " in error, command
-            assert contents(folder) == before, command
+    for command in (
+        "scan model g.fa -o out.bed",
+        "predict model data.tsv -o out.tsv",
+        "evaluate model data.tsv --json out.json",
+        "calibrate model data.tsv -o out.model",
+        "explain model -o out",
+        "variants model --vcf v.vcf --fasta g.fa -o out.vcf",
+    ):
+        error = run(f"{command} --organism Canis_elegans", 2)
+        assert "error: --organism: task 'Canis_elegans' " in error, command
+        assert contents(folder) == before, command
 
 
 def test_a_match_is_said_once_and_changes_no_score(folder, run):

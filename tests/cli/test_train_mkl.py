@@ -253,17 +253,6 @@ class TestBadInput:
                 "got 1 of .*; a single task has no relatives: use indiv",
             ),
             (2, "--mkl hierarchical", "hierarchical is computed from a tree; give --tree "),
-            (
-                2,
-                "--similarity smooth",
-                "smooth is computed from a tree; give --tree; for another source, use 'seqmtl "
-                "similarity ... -o K.tsv', then --similarity K.tsv",
-            ),
-            (
-                2,
-                "--similarity {data}/kernel.tsv --tree '{tree}'",
-                "kernel.tsv is a table, which needs no --tree; give one",
-            ),
             (2, "--mkl tree --tree '{tree}'", "--mkl must be one of hierarchical, smooth"),
             (2, "--mkl smooth --similarity tree --tree '{tree}'", "give only one"),
             (
