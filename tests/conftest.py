@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from seqmtl._messages import forget_told
-from seqmtl.cli.main import main
+from tests.commands import exit_code
 
 # The same examples in every run, however long a busy machine takes to draw and to try them.
 # Fixtures that examples share are folders that are written anew, and patched constants.
@@ -80,18 +80,12 @@ def file_size():
 
 @pytest.fixture
 def seqmtl(capsys):
-    """Return a function that runs a command in this process, and returns what it has written.
-
-    The code is 1 if data or a file is at fault, 2 if an option or argument is.
-    """
+    """Return a function that runs a command in this process, and returns what it has written."""
 
     def run(command, code=0):
         words = shlex.split(command) if isinstance(command, str) else [*map(str, command)]
         capsys.readouterr()
-        try:
-            found = main(words)
-        except SystemExit as stop:
-            found = stop.code
+        found = exit_code(words)
         written = capsys.readouterr()
         assert found == code, f"{command}: {written.err}"
         return written

@@ -17,6 +17,7 @@ from seqmtl import (
 )
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError, UnknownTaskError
 from seqmtl.explain import contributions, differential, mean_poim, oligomer, poim
+from seqmtl.features.numeric import Numeric
 from seqmtl.models.site import Site
 from seqmtl.sequences import Windows
 from tests.summaries import training_summary
@@ -186,24 +187,36 @@ def test_what_single_letters_do_not_explain():
     assert best.beyond_letters == rest[best.position + 2, number]
 
 
-def test_what_cannot_be_had_is_said():
-    model = make_model(WeightedDegree(2), 6)
-    with pytest.raises(UnknownTaskError, match="'zebra' is not in the model's task kernel"):
-        poim(model, "zebra")
-    for order in (0, 7):
-        with pytest.raises(ValueError, match=f"max_order must be from 1 to 6, got {order}"):
-            poim(model, "a", max_order=order)
-    with pytest.raises(ValueError, match="from 1 to 10, got 11"):
-        poim(make_model(WeightedDegree(1), 40), "a", max_order=11)
-    for wrong in [(0.5, 0.5), (0.5, 0.5, 0.5, 0.5), (-0.5, 0.5, 0.5, 0.5), (np.nan, 0, 0, 1)]:
-        with pytest.raises(ValueError, match="background must be four probabilities"):
-            poim(model, "a", max_order=2, background=wrong)
-    with pytest.raises(MemoryLimitError, match="train with shorter k-mers"):
-        poim(make_model(WeightedDegree(20, hash_bits=8), 40), "a")
-    from seqmtl.features.numeric import Numeric
+SMALL = make_model(WeightedDegree(2), 6)
+LONG = make_model(WeightedDegree(20, hash_bits=8), 40)
 
-    with pytest.raises(SeqmtlError, match="must be one of windows of DNA"):
-        poim(make_model(Numeric(), 6), "a")
+
+@pytest.mark.parametrize(
+    ("model", "organism", "options", "error", "message"),
+    [
+        (SMALL, "zebra", {}, UnknownTaskError, "'zebra' is not in the model's task kernel"),
+        *(
+            (SMALL, "a", {"max_order": k}, ValueError, f"max_order must be from 1 to 6, got {k}")
+            for k in (0, 7)
+        ),
+        (LONG, "a", {"max_order": 11}, ValueError, "from 1 to 10, got 11"),
+        *(
+            (
+                SMALL,
+                "a",
+                {"max_order": 2, "background": given},
+                ValueError,
+                "background must be four probabilities",
+            )
+            for given in ((0.5, 0.5), (0.5,) * 4, (-0.5, 0.5, 0.5, 0.5), (np.nan, 0, 0, 1))
+        ),
+        (LONG, "a", {}, MemoryLimitError, "train with shorter k-mers"),
+        (make_model(Numeric(), 6), "a", {}, SeqmtlError, "must be one of windows of DNA"),
+    ],
+)
+def test_what_cannot_be_had_is_said(model, organism, options, error, message):
+    with pytest.raises(error, match=message):
+        poim(model, organism, **options)
 
 
 def test_long_kmers_are_taken_a_position_at_a_time(monkeypatch):

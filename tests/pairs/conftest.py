@@ -6,63 +6,40 @@ import json
 import numpy as np
 import pytest
 
-from seqmtl.cli.main import main
 from seqmtl.files.model_file import read_arrays, write_arrays
+from tests.commands import run
+
+QUICK = "--selection none --features wd:5 -C 10 --window 41"
 
 
-def _run(*arguments):
-    return main([*map(str, arguments), "-q"])
+def models_of_both_ends(folder, config):
+    """Make the datasets and calibrated models of both ends, and return the inputs of pair."""
+    for signal in ("donor", "acceptor"):
+        data, model = folder / f"{signal}s", folder / signal
+        run(f"dataset {config} --signal {signal} -o {data}")
+        run(f"train {data} {QUICK} -o {model}")
+        run(f"calibrate {model} {data} -o {model}")
+    return f"{folder}/donor {folder}/acceptor {folder}/donors {folder}/acceptors"
 
 
 @pytest.fixture(scope="session")
 def case(tmp_path_factory):
     """Two organisms with four chromosomes; models of both ends, and a paired one."""
     folder = tmp_path_factory.mktemp("pair")
-    _run(
-        "simulate",
-        "-o",
-        folder / "sim",
-        "--tree",
-        "(a:0.1,b:0.1);",
-        "--chromosomes",
-        4,
-        "--chromosome-length",
-        40_000,
-        "--no-windows",
-    )
+    options = "--chromosomes 4 --chromosome-length 40000 --no-windows"
+    run(f"simulate -o {folder}/sim --tree '(a:0.1,b:0.1);' {options}")
     text = (folder / "sim" / "dataset.toml").read_text()
     for name in "ab":
         text += f'\n[organisms.{name}.split]\nvalid = ["chr2"]\ntest = ["chr1"]\n'
     (folder / "sim" / "dataset.toml").write_text("window = 61\n" + text)
-    for signal in ("donor", "acceptor"):
-        data, model = folder / f"{signal}s", folder / signal
-        assert _run("dataset", folder / "sim/dataset.toml", "--signal", signal, "-o", data) == 0
-        assert (
-            _run(
-                "train",
-                data,
-                "--selection",
-                "none",
-                "--features",
-                "wd:5",
-                "-C",
-                10,
-                "--window",
-                41,
-                "-o",
-                model,
-            )
-            == 0
-        )
-        assert _run("calibrate", model, data, "-o", model) == 0
+    inputs = models_of_both_ends(folder, folder / "sim" / "dataset.toml")
     only_a = text[: text.index('[organisms."b"]')]
     (folder / "sim" / "a.toml").write_text("window = 61\n" + only_a)
-    assert _run("dataset", folder / "sim/a.toml", "-o", folder / "acceptors_of_a") == 0
+    run(f"dataset {folder}/sim/a.toml -o {folder}/acceptors_of_a")
     header, arrays = read_arrays(folder / "acceptor")
     renamed = json.loads(json.dumps(header).replace('"b"', '"z"'))
     write_arrays(folder / "renamed", renamed, arrays)
-    inputs = [folder / name for name in ("donor", "acceptor", "donors", "acceptors")]
-    assert _run("pair", *inputs, "-o", folder / "splice", "--json", folder / "splice.json") == 0
+    run(f"pair {inputs} -o {folder}/splice --json {folder}/splice.json")
     return folder
 
 
@@ -100,18 +77,8 @@ def _translatable(genome, annotation):
 def new(tmp_path_factory):
     """A paired model of a and b, and genomes: of c, their relative, and of no organism."""
     folder = tmp_path_factory.mktemp("new")
-    _run(
-        "simulate",
-        "-o",
-        folder / "sim",
-        "--tree",
-        "((a:0.1,b:0.1):0.05,c:0.15);",
-        "--chromosomes",
-        4,
-        "--chromosome-length",
-        60_000,
-        "--no-windows",
-    )
+    options = "--chromosomes 4 --chromosome-length 60000 --no-windows"
+    run(f"simulate -o {folder}/sim --tree '((a:0.1,b:0.1):0.05,c:0.15);' {options}")
     for name in "abc":
         _translatable(folder / f"sim/genomes/{name}.fa", folder / f"sim/annotation/{name}.gff3")
     text = "window = 61\n"
@@ -120,28 +87,8 @@ def new(tmp_path_factory):
         text += f'annotation = "annotation/{name}.gff3"\n'
         text += 'split = { valid = ["chr2"], test = ["chr1"] }\n'
     (folder / "sim" / "ab.toml").write_text(text)
-    inputs = [folder / name for name in ("donor", "acceptor", "donors", "acceptors")]
-    for signal, model, data in (("donor", *inputs[::2]), ("acceptor", *inputs[1::2])):
-        assert _run("dataset", folder / "sim/ab.toml", "--signal", signal, "-o", data) == 0
-        assert (
-            _run(
-                "train",
-                data,
-                "--selection",
-                "none",
-                "--features",
-                "wd:5",
-                "-C",
-                10,
-                "--window",
-                41,
-                "-o",
-                model,
-            )
-            == 0
-        )
-        assert _run("calibrate", model, data, "-o", model) == 0
-    assert _run("pair", *inputs, "-o", folder / "pair.seqmtl") == 0
+    inputs = models_of_both_ends(folder, folder / "sim" / "ab.toml")
+    run(f"pair {inputs} -o {folder}/pair.seqmtl")
     letters = np.random.default_rng(1).choice(list("ACGT"), 300_000)
     (folder / "random.fa").write_text(f">r\n{''.join(letters)}\n")
     return folder

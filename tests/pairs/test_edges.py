@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl.cli.main import main
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.genome import ContigPiece, load_genome
@@ -16,11 +15,8 @@ from seqmtl.models.saved import load_model
 from seqmtl.pairs.candidates import edge_finders, find_edges
 from seqmtl.sequences.sites import Sites
 from seqmtl.verbs._scoring import place_unlabelled
+from tests.commands import run
 from tests.oracles.pairs import codons, whole_contig
-
-
-def _run(*arguments):
-    return main([*map(str, arguments), "-q"])
 
 
 def _rows(path):
@@ -31,32 +27,16 @@ def _rows(path):
 @pytest.fixture(scope="module")
 def genes(case, tmp_path_factory):
     """The paired model of `case` with models of edges: stop of both organisms, the others of a."""
-    folder, options = tmp_path_factory.mktemp("edges"), []
+    folder, options = tmp_path_factory.mktemp("edges"), ""
     for signal in ("start", "stop", "polya"):
         data, model = folder / f"{signal}s", folder / signal
         config = case / "sim" / ("dataset.toml" if signal == "stop" else "a.toml")
-        assert _run("dataset", config, "--signal", signal, "-o", data) == 0
-        assert (
-            _run(
-                "train",
-                data,
-                "--selection",
-                "none",
-                "--features",
-                "wd:4",
-                "-C",
-                10,
-                "--window",
-                31,
-                "-o",
-                model,
-            )
-            == 0
-        )
-        assert _run("calibrate", model, data, "-o", model) == 0
-        options += ["--edge", model]
-    inputs = [case / name for name in ("donor", "acceptor", "donors", "acceptors")]
-    assert _run("pair", *inputs, *options, "-o", folder / "genes") == 0
+        run(f"dataset {config} --signal {signal} -o {data}")
+        run(f"train {data} --selection none --features wd:4 -C 10 --window 31 -o {model}")
+        run(f"calibrate {model} {data} -o {model}")
+        options += f" --edge {model}"
+    inputs = f"{case}/donor {case}/acceptor {case}/donors {case}/acceptors"
+    run(f"pair {inputs} {options} -o {folder}/genes")
     return folder
 
 
@@ -84,9 +64,8 @@ def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes
     model = load_model(genes / "genes")
     genome = load_genome(case / "sim/genomes/a.fa", padding=1)
     for organism, signals in (("a", [*ENDS, "start", "stop", "polya"]), ("b", [*ENDS, "stop"])):
-        output = genes / f"{organism}.bed"
-        command = ("scan", genes / "genes", case / "sim/genomes/a.fa", "--organism", organism)
-        assert _run(*command, "--contigs", "chr1", "-o", output) == 0
+        command = f"scan {genes}/genes {case}/sim/genomes/a.fa --organism {organism}"
+        run(f"{command} --contigs chr1 -o {genes}/{organism}.bed")
         expected, _ = whole_contig(model, organism, genome.contig("chr1"))
         for signal in signals:
             rows = _rows(genes / f"{organism}.{signal}.bed")
@@ -97,14 +76,11 @@ def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes
             assert signal == "polya" or sum(p > 0.1 for p in found.values()) > 5
         assert not (genes / f"{organism}.tss.bed").exists()
     assert not {"b.start.bed", "b.polya.bed"} & {path.name for path in genes.iterdir()}
-    assert (
-        _run("evaluate", genes / "genes", case / "donors", case / "acceptors", "--bootstrap", 0)
-        == 0
-    )
-    command = ("scan", genes / "genes", case / "sim/genomes/a.fa", "--organism", "a")
-    assert _run(*command, "-o", genes / "x.spsc", "--json", genes / "x.json") == 0
+    run(f"evaluate {genes}/genes {case}/donors {case}/acceptors --bootstrap 0")
+    command = f"scan {genes}/genes {case}/sim/genomes/a.fa --organism a"
+    run(f"{command} -o {genes}/x.spsc --json {genes}/x.json")
     assert {row[3] for row in _rows(genes / "x.spsc")} == {"D", "A"}
-    assert _run(*command, "-o", genes / "a.bed") == 0
+    run(f"{command} -o {genes}/a.bed")
     n_sites = sum(len(_rows(genes / f"a.{end}.bed")) for end in ENDS)  # edges are not counted
     assert json.loads((genes / "x.json").read_text())["scans"][0]["n_candidates"] == n_sites
 
@@ -181,9 +157,9 @@ def test_soft_masked_codons_are_left_out_as_a_whole(case, genes, tmp_path):
     lower = np.random.default_rng(0).random(letters.size) < 0.2
     letters[lower] = np.char.lower(letters[lower])
     (tmp_path / "a.fa").write_text(f">{lines[0]}\n{''.join(letters)}\n")
-    command = ("scan", genes / "genes", tmp_path / "a.fa", "--organism", "a")
-    assert _run(*command, "-o", tmp_path / "all.bed") == 0
-    assert _run(*command, "-o", tmp_path / "upper.bed", "--softmask", "skip") == 0
+    command = f"scan {genes}/genes {tmp_path}/a.fa --organism a"
+    run(f"{command} -o {tmp_path}/all.bed")
+    run(f"{command} -o {tmp_path}/upper.bed --softmask skip")
     for signal, length in (("donor", 2), ("stop", 3), ("polya", 1)):
         every, found = (_rows(tmp_path / f"{name}.{signal}.bed") for name in ("all", "upper"))
         wanted = [row for row in every if not lower[int(row[1]) : int(row[1]) + length].any()]
@@ -202,20 +178,8 @@ def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, t
         (signal, 0.0) for signal in CODONS
     ]
     for name, given in (("before", genes / "genes"), ("after", tmp_path / "more")):
-        assert (
-            _run(
-                "scan",
-                given,
-                case / "sim/genomes/a.fa",
-                "--organism",
-                "a",
-                "--contigs",
-                "chr1",
-                "-o",
-                tmp_path / f"{name}.bed",
-            )
-            == 0
-        )
+        options = f"--organism a --contigs chr1 -o {tmp_path}/{name}.bed"
+        run(f"scan {given} {case}/sim/genomes/a.fa {options}")
     for signal in load_model(genes / "genes").site_models:
         before, after = (_rows(tmp_path / f"{name}.{signal}.bed") for name in ("before", "after"))
         assert [row[:3] for row in before] == [row[:3] for row in after]

@@ -7,29 +7,17 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from seqmtl.cli.main import main
 from seqmtl.models.saved import load_model
 from seqmtl.sequences import reverse_complement
+from tests.commands import run
 from tests.oracles.pairs import open_contigs, whole_contig
 
 
-def _explain(case, folder, bed, *data):
-    genome = f"a={case / 'sim/genomes/a.fa'}"
+def _explain(case, folder, bed, data="", genome=None, code=0):
     (folder / "x.bed").write_text(bed)
-    return main(
-        [
-            "explain",
-            str(case / "splice"),
-            *data,
-            "--genome",
-            genome,
-            "--sites",
-            f"a={folder / 'x.bed'}",
-            "-o",
-            str(folder / "out"),
-            "-q",
-        ]
-    )
+    genome = genome or case / "sim/genomes/a.fa"
+    sources = f"--genome a={genome} --sites a={folder}/x.bed"
+    run(f"explain {case}/splice {data} {sources} -o {folder}/out", code)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +35,7 @@ def table(case, tmp_path_factory):
     for start, end, strand in chosen:
         bed += f"{name}\t{start}\t{start + 2}\tx\t1\t{strand}\n"
         bed += f"{name}\t{end - 2}\t{end}\tx\t1\t{strand}\n"
-    assert _explain(case, folder, bed) == 0
+    _explain(case, folder, bed)
     rows = list(csv.DictReader((folder / "out/sites.tsv").read_text().splitlines(), delimiter="\t"))
     assert json.loads((folder / "out/summary.json").read_text())["n_sites"] == len(rows) == 8
     return rows, codes, model, sites, introns
@@ -113,24 +101,8 @@ def test_the_other_strand_is_explained_alike(case, table, tmp_path):
     for row in rows:
         start = codes.size - int(row["end"])
         bed += f"turned\t{start}\t{start + 2}\tx\t1\t{'+-'[row['strand'] == '+']}\n"
-    (tmp_path / "x.bed").write_text(bed)
-    assert (
-        main(
-            [
-                "explain",
-                str(case / "splice"),
-                "--genome",
-                f"a={tmp_path / 'turned.fa'}",
-                "--sites",
-                f"a={tmp_path / 'x.bed'}",
-                "-o",
-                str(tmp_path),
-                "-q",
-            ]
-        )
-        == 0
-    )
-    lines = (tmp_path / "sites.tsv").read_text().splitlines()
+    _explain(case, tmp_path, bed, genome=tmp_path / "turned.fa")
+    lines = (tmp_path / "out/sites.tsv").read_text().splitlines()
     names = ("alone", "paired", "site", "partner", "length", "upstream", "downstream", "rivals")
     differ = 0.0
     for row, turned in zip(rows, csv.DictReader(lines, delimiter="\t"), strict=True):
@@ -145,13 +117,11 @@ def test_what_cannot_be_explained(case, tmp_path, capsys):
     name, codes = open_contigs(case / "sim/genomes/a.fa")[0]
     letters = "".join("ACGTN"[code] for code in codes)
     at = letters.index("CC", 100)
-    assert _explain(case, tmp_path, f"{name}\t{at}\t{at + 2}\tx\t1\t+\n") == 1
+    _explain(case, tmp_path, f"{name}\t{at}\t{at + 2}\tx\t1\t+\n", code=1)
     error = capsys.readouterr().err
     assert f"x.bed: {name}:{at}-{at + 2}(+) is no candidate of GT or AG" in error
     assert not (tmp_path / "out").exists()
-    with pytest.raises(SystemExit, match="2"):
-        _explain(case, tmp_path, f"{name}\t1\t3\tx\t1\t+\n", str(case / "donors"))
+    _explain(case, tmp_path, f"{name}\t1\t3\tx\t1\t+\n", case / "donors", code=2)
     assert "give --genome and --sites, and no DATA" in capsys.readouterr().err
-    with pytest.raises(SystemExit, match="2"):
-        main(["explain", str(case / "splice"), "-o", str(tmp_path / "out"), "-q"])
+    run(f"explain {case}/splice -o {tmp_path}/out", 2)
     assert "explains sites of a genome" in capsys.readouterr().err

@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from seqmtl import MultiTaskModel, PositionalKmers, read_dataset
-from seqmtl.cli.main import main
 from seqmtl.models import held_out
+from tests.commands import run
 from tests.oracles import wd
 
 _NUMBER = re.compile(r"-?\b\d+\.\d+(?:e[+-]?\d+)?")
@@ -41,9 +41,8 @@ def twins(case, tmp_path_factory):
     for kind in ("exact", "hashed"):
         (folder / kind).mkdir()
     for end in ("donor", "acceptor"):
-        options = "--features wd:2 --selection none --window 41 -q".split()
         path = folder / "exact" / end
-        assert main(["train", str(case / f"{end}s"), *options, "-o", str(path)]) == 0
+        run(f"train {case}/{end}s --features wd:2 --selection none --window 41 -o {path}")
         model = MultiTaskModel.load(path)
         model.training["settings"]["dtype"] = "float64"  # of what calibration trains, too
         exact = replace(model, W=np.asarray(model.W, dtype="float64"))
@@ -85,7 +84,7 @@ def test_every_command_writes_the_same(case, twins, tmp_path, monkeypatch):
     for kind in ("exact", "hashed"):
         monkeypatch.chdir(twins / kind)
         for command in commands.strip().split("\n"):
-            assert main([*command.split(), "-q"]) == 0, command
+            run(command)
         paths = [os.path.join(folder, name) for folder, _, own in os.walk(".") for name in own]
         texts = {}
         for path in sorted(paths):

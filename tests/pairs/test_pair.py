@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import average_precision_score
 
 from seqmtl import Windows
-from seqmtl.cli.main import main
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.dataset import read_dataset, read_split_genome
@@ -22,14 +21,11 @@ from seqmtl.pairs.candidates import cut_regions, edge_finders, end_finders, find
 from seqmtl.pairs.chain import margin_of, run_chain
 from seqmtl.pairs.fit import log_likelihood
 from seqmtl.pairs.regions import read_both
+from tests.commands import run
 from tests.oracles.annotation import reverse_complement
 from tests.oracles.pairs import ends, posteriors_of
 
 SIGNALS = ("donor", "acceptor")
-
-
-def _run(*arguments):
-    return main([*map(str, arguments), "-q"])
 
 
 def _inputs(case):
@@ -53,8 +49,8 @@ def _check_expected(lines, metrics, signal, organism):
 
 
 def test_partners_help_and_one_command_shows_it(case, capsys):
-    command = ("evaluate", case / "splice", case / "donors", case / "acceptors", "--bootstrap", 0)
-    assert _run(*command, "--json", case / "metrics.json") == 0
+    data = f"{case}/donors {case}/acceptors"
+    run(f"evaluate {case}/splice {data} --bootstrap 0 --json {case}/metrics.json")
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     metrics = json.loads((case / "metrics.json").read_text())["signals"]
     assert lines[0][:4] == ["signal", "method", "organism", "n"]
@@ -72,18 +68,8 @@ def test_partners_help_and_one_command_shows_it(case, capsys):
             assert paired > alone + 0.05
             _check_expected(lines, metrics, signal, organism)
         # the site alone is what the site model's own evaluation gives
-        assert (
-            _run(
-                "evaluate",
-                case / signal,
-                case / f"{signal}s",
-                "--bootstrap",
-                0,
-                "--json",
-                case / "own.json",
-            )
-            == 0
-        )
+        data = case / f"{signal}s"
+        run(f"evaluate {case / signal} {data} --bootstrap 0 --json {case}/own.json")
         own = json.loads((case / "own.json").read_text())
         for organism in "ab":
             expected = own["tasks"][organism]
@@ -192,11 +178,11 @@ def test_a_paired_model_survives_its_file(case, capsys):
             assert type(own) is type(other)
     for signal in SIGNALS:
         assert_array_equal(getattr(again, signal).W, load_model(case / signal).W)
-    assert _run("info", case / "splice") == 0
+    run(f"info {case}/splice")
     shown = capsys.readouterr().out
     assert "donors and acceptors, seen together" in shown
     assert f"introns of {first.layer_of('a').shortest} to" in shown
-    assert _run("info", case / "splice", "--json") == 0
+    run(f"info {case}/splice --json")
     assert json.loads(capsys.readouterr().out)["layer"].keys() == {"a", "b"}
     facts = json.loads((case / "splice.json").read_text())["tasks"]
     assert facts == first.layer_facts()
@@ -246,7 +232,7 @@ def test_damaged_files_are_refused(case, tmp_path, change, message):
 
 
 def test_predict_says_that_it_cannot(case, capsys):
-    assert _run("predict", case / "splice", case / "donors", "-o", case / "x") == 1
+    run(f"predict {case}/splice {case}/donors -o {case}/x", 1)
     error = capsys.readouterr().err
     assert (
         "so it takes no windows" in error
@@ -270,17 +256,13 @@ def test_predict_says_that_it_cannot(case, capsys):
     ],
 )
 def test_models_and_datasets_that_do_not_fit_are_refused(case, capsys, order, message):
-    words = [case / w if (case / w).exists() else w for w in order.split()]
-    try:
-        code = _run("pair", *words, "-o", case / "x")
-    except SystemExit as stop:
-        code = stop.code
-    assert code == (2 if "--split" in order else 1)
+    words = [str(case / w) if (case / w).exists() else w for w in order.split()]
+    run(f"pair {' '.join(words)} -o {case}/x", 2 if "--split" in order else 1)
     assert message in capsys.readouterr().err
 
 
 def test_calibrate_names_what_fits_the_layer(case, capsys, tmp_path):
-    assert _run("calibrate", case / "splice", case / "donors", "-o", tmp_path / "x") == 1
+    run(f"calibrate {case}/splice {case}/donors -o {tmp_path}/x", 1)
     error = capsys.readouterr().err
     assert "calibrate both site models and run seqmtl pair again" in error
     assert not (tmp_path / "x").exists()
@@ -291,8 +273,8 @@ def test_datasets_of_different_genomes_are_refused(case, capsys, tmp_path):
     summary = json.loads((tmp_path / "other/summary.json").read_text())
     summary["genomes"]["b"]["crc32"] += 1
     (tmp_path / "other/summary.json").write_text(json.dumps(summary))
-    models = (case / "donor", case / "acceptor")
-    assert _run("pair", *models, case / "donors", tmp_path / "other", "-o", tmp_path / "x") == 1
+    data = f"{case}/donors {tmp_path}/other"
+    run(f"pair {case}/donor {case}/acceptor {data} -o {tmp_path}/x", 1)
     error = capsys.readouterr().err
     assert "must have the same genome of b; build both from one configuration" in error
     with pytest.raises(SeqmtlError, match="must have the same genome of b"):
@@ -342,29 +324,16 @@ def test_a_layer_without_what_is_optional_is_read_as_before(case, tmp_path):
     assert auprc[0] == pytest.approx(auprc[1], abs=0.05)
 
 
-def test_evaluate_names_what_it_cannot_do(case, capsys):
-    data = (case / "donors", case / "acceptors")
+def test_evaluate_names_what_it_cannot_do(case, seqmtl):
+    data = f"{case}/donors {case}/acceptors"
     for words, message in (
-        ((case / "splice", data[0]), "is evaluated on two datasets"),
-        ((case / "donor", *data), "takes one DATA"),
-        ((case / "splice", *data, "--plot", case / "x.png"), "--plot is not for a model of"),
+        (f"{case}/splice {case}/donors", "is evaluated on two datasets"),
+        (f"{case}/donor {data}", "takes one DATA"),
+        (f"{case}/splice {data} --plot {case}/x.png", "--plot is not for a model of"),
     ):
-        with pytest.raises(SystemExit, match="2"):
-            _run("evaluate", *words)
-        assert message in capsys.readouterr().err
-    assert (
-        main(
-            [
-                *map(str, ("evaluate", case / "splice", *data)),
-                "--split",
-                "valid",
-                "--bootstrap",
-                "0",
-            ]
-        )
-        == 0
-    )
-    assert "the layer was fitted on the valid regions" in capsys.readouterr().err
+        assert message in seqmtl(f"evaluate {words}", 2).err
+    shown = seqmtl(f"evaluate {case}/splice {data} --split valid --bootstrap 0")
+    assert "the layer was fitted on the valid regions" in shown.err
 
 
 def test_the_layer_holds_at_the_density_of_all_regions_known(case, monkeypatch):
@@ -384,7 +353,7 @@ def test_the_layer_holds_at_the_density_of_all_regions_known(case, monkeypatch):
     assert other.scale == pytest.approx(layer.scale)
 
 
-def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, capsys):
+def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, seqmtl):
     """Labels in it are neither true nor false, and all posteriors are as without the mask."""
     (tmp_path / "a.bed").write_text("chr1\t5000\t15000\n")
     text = (case / "sim/dataset.toml").read_text().replace('"genomes/', f'"{case}/sim/genomes/')
@@ -395,7 +364,7 @@ def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, capsys):
     (tmp_path / "a.toml").write_text("\n".join(rows))
     for signal in SIGNALS:
         data = tmp_path / f"{signal}s"
-        assert _run("dataset", tmp_path / "a.toml", "--signal", signal, "-o", data) == 0
+        run(f"dataset {tmp_path}/a.toml --signal {signal} -o {data}")
     model, pieces = load_model(case / "splice"), []
     for folder in (case, tmp_path):
         paths = [folder / f"{signal}s" for signal in SIGNALS]
@@ -416,10 +385,9 @@ def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, capsys):
         ("donor", ["donors"], is_donor & (second["labels"] != 0), masked & is_donor),
         ("splice", ["donors", "acceptors"], second["labels"] != 0, masked),
     ):
-        command = ["evaluate", case / model, *(tmp_path / own for own in data), "--organism", "a"]
-        command += ["--bootstrap", "0", "--json", tmp_path / "x.json"]
-        assert main([*map(str, command)]) == 0
-        err = capsys.readouterr().err
+        folders = " ".join(str(tmp_path / own) for own in data)
+        options = f"--organism a --bootstrap 0 --json {tmp_path}/x.json"
+        err = seqmtl(f"evaluate {case / model} {folders} {options}").err
         assert f"{n_masked.sum()} candidates in masked regions are neither true nor false" in err
         found = json.loads((tmp_path / "x.json").read_text())
         tasks = (

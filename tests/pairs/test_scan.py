@@ -8,24 +8,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from seqmtl.cli.main import main
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.models.saved import load_model
 from seqmtl.pairs import finder
+from tests.commands import run
 from tests.oracles.pairs import open_contigs, whole_contig
 
 
-def _run(*arguments):
-    try:
-        return main([*map(str, arguments), "-q"])
-    except SystemExit as stop:  # an option has a wrong value
-        return stop.code
-
-
-def _scan(case, out, *options):
+def _scan(case, out, options=""):
     genome = case / "sim/genomes/a.fa"
-    command = ("scan", case / "splice", genome, "--organism", "a", "-o", out, "--threads", 1)
-    assert _run(*command, *options) == 0
+    run(f"scan {case}/splice {genome} --organism a -o {out} --threads 1 {options}")
 
 
 def small_blocks(monkeypatch, size):
@@ -66,7 +58,7 @@ def test_sites_and_introns_are_those_of_whole_contigs(case, expected, tmp_path, 
             atol=1e-5,
         )
     for name, column in (("x.bed", 12), ("x.gff3", 5)):
-        _scan(case, tmp_path / name, "--format", "introns", "--min-probability", 0.1)
+        _scan(case, tmp_path / name, "--format introns --min-probability 0.1")
         rows = _rows(tmp_path / name)
         at = (1, 2, 5) if column == 12 else (3, 4, 6)
         found = {
@@ -86,12 +78,12 @@ def test_sites_and_introns_are_those_of_whole_contigs(case, expected, tmp_path, 
 @pytest.mark.parametrize("name", ["x.spsc", "x.introns.gff3.gz", "x.bedgraph", "x.bw"])
 def test_threads_change_nothing(case, tmp_path, monkeypatch, name):
     small_blocks(monkeypatch, 5_000)
-    options = ("--format", "introns") if "introns" in name else ()
+    options = "--format introns" if "introns" in name else ""
     folders = []
     for threads in (1, 3):
         folder = tmp_path / str(threads)
         folder.mkdir()
-        _scan(case, folder / name, *options, "--threads", threads)
+        _scan(case, folder / name, f"{options} --threads {threads}")
         folders.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     assert folders[0] == folders[1]
     assert len(folders[0]) == {"x.bw": 4, "x.bedgraph": 2, "x.introns.gff3.gz": 2}.get(name, 1)
@@ -120,8 +112,8 @@ def _introns(rows):
 
 
 def test_both_ends_have_their_probability(case, expected, tmp_path):
-    _scan(case, tmp_path / "x.bed", "--format", "introns")
-    _scan(case, tmp_path / "x.gff3", "--format", "introns")
+    _scan(case, tmp_path / "x.bed", "--format introns")
+    _scan(case, tmp_path / "x.gff3", "--format introns")
     rows = _rows(tmp_path / "x.bed")
     for (contig, start, end, strand), found in _introns(rows).items():
         donor, acceptor = (start, end - 2) if strand == "+" else (end - 2, start)
@@ -142,30 +134,20 @@ def test_the_best_introns_come_first(case, tmp_path, monkeypatch, block):
     text = (case / "sim/genomes/a.fa").read_text()
     (tmp_path / "twice.fa").write_text(text + text.replace(">chr", ">copy"))
 
-    def run(name, *options):
-        command = (
-            "scan",
-            case / "splice",
-            tmp_path / "twice.fa",
-            "--organism",
-            "a",
-            "--format",
-            "introns",
-            "-o",
-            tmp_path / name,
-        )
-        assert _run(*command, *options) == 0
+    def scan(name, options=""):
+        command = f"scan {case}/splice {tmp_path}/twice.fa --organism a --format introns"
+        run(f"{command} -o {tmp_path / name} {options}")
 
-    run("all.bed")
+    scan("all.bed")
     every = _rows(tmp_path / "all.bed")
     ordered = sorted(every, key=lambda row: -float(row[12]))  # equal ones as in the genome
     assert len({row[12] for row in ordered}) <= len(ordered) / 2
     for threads in (1, 3):
-        run(f"top{threads}.bed", "--top", 41, "--threads", threads)
+        scan(f"top{threads}.bed", f"--top 41 --threads {threads}")
         assert _rows(tmp_path / f"top{threads}.bed") == ordered[:41]
-    run("x.bed", "--top", 10**6)
+    scan("x.bed", "--top 1000000")
     assert _rows(tmp_path / "x.bed") == ordered
-    run("x.gff3.gz", "--top", 5, "--json", tmp_path / "x.json")
+    scan("x.gff3.gz", f"--top 5 --json {tmp_path}/x.json")
     lines = gzip.decompress((tmp_path / "x.gff3.gz").read_bytes()).decode().splitlines()
     assert "the best 5 first" in lines[1]
     assert [(r[0], int(r[3]) - 1) for r in (line.split("\t") for line in lines[2:])] == [
@@ -187,26 +169,15 @@ def test_regions_and_soft_masked_sites(case, expected, tmp_path):
         letters[lower[name][: codes.size]] += 32
         text.append(f">{name}\n{letters.tobytes().decode()}\n")
     (tmp_path / "masked.fa").write_text("".join(text))
-    command = (
-        "scan",
-        case / "splice",
-        tmp_path / "masked.fa",
-        "--organism",
-        "a",
-        "--regions",
-        tmp_path / "x.region.bed",
-        "--softmask",
-        "skip",
-        "--threads",
-        1,
-    )
+    options = f"--regions {tmp_path}/x.region.bed --softmask skip --threads 1"
+    command = f"scan {case}/splice {tmp_path}/masked.fa --organism a {options}"
     inside = {"chr1": (5000, 9000), "chr3": (100, 30000)}
 
     def passes(contig, start, *sites):
         begin, end = inside.get(contig, (0, 0))
         return begin <= start < end and not any(lower[contig][s : s + 2].any() for s in sites)
 
-    assert _run(*command, "-o", tmp_path / "x.bed", "--json", tmp_path / "x.json") == 0
+    run(f"{command} -o {tmp_path}/x.bed --json {tmp_path}/x.json")
     n_removed = 0
     for signal, sites in expected[0].items():
         found = {(r[0], int(r[1]), r[5]): float(r[7]) for r in _rows(tmp_path / f"x.{signal}.bed")}
@@ -217,8 +188,8 @@ def test_regions_and_soft_masked_sites(case, expected, tmp_path):
     summary = json.loads((tmp_path / "x.json").read_text())["scans"][0]
     assert sum(summary["removed"].values()) == n_removed
     assert min(summary["removed"][name] for name in ("regions", "softmask")) > 0
-    assert _run(*command, "-o", tmp_path / "i.bed", "--format", "introns") == 0
-    _scan(case, tmp_path / "all.bed", "--format", "introns")
+    run(f"{command} -o {tmp_path}/i.bed --format introns")
+    _scan(case, tmp_path / "all.bed", "--format introns")
     every = _introns(_rows(tmp_path / "all.bed"))
     wanted = {key: p for key, p in every.items() if passes(*key[:2], key[1], key[2] - 2)}
     found = _introns(_rows(tmp_path / "i.bed"))
@@ -227,13 +198,12 @@ def test_regions_and_soft_masked_sites(case, expected, tmp_path):
     assert_allclose([found[key] for key in wanted], list(wanted.values()), atol=2e-5)
 
 
-def test_the_counts_that_are_told_add_up(case, tmp_path, capsys):
-    genome = case / "sim/genomes/a.fa"
-    words = ["scan", case / "splice", genome, "--organism", "a", "-o", tmp_path / "x.bed"]
-    assert main([*map(str, words), "--format", "introns"]) == 0
+def test_the_counts_that_are_told_add_up(case, tmp_path, seqmtl):
+    options = f"--organism a --format introns -o {tmp_path}/x.bed"
+    shown = seqmtl(f"scan {case}/splice {case}/sim/genomes/a.fa {options}").err
     told = re.search(
         r"(\d+) candidates, (\d+) removed by min_probability, (\d+) left; (\d+) introns written",
-        capsys.readouterr().err,
+        shown,
     )
     candidates, removed, left, introns = map(int, told.groups())
     assert candidates == removed + left
@@ -241,18 +211,8 @@ def test_the_counts_that_are_told_add_up(case, tmp_path, capsys):
 
 
 def test_strands_contigs_and_filters(case, expected, tmp_path):
-    _scan(
-        case,
-        tmp_path / "x.bed",
-        "--strand",
-        "-",
-        "--contigs",
-        "chr2",
-        "--min-probability",
-        0.3,
-        "--json",
-        tmp_path / "x.json",
-    )
+    options = f"--strand - --contigs chr2 --min-probability 0.3 --json {tmp_path}/x.json"
+    _scan(case, tmp_path / "x.bed", options)
     sites = expected[0]["donor"]
     wanted = {key for key, p in sites.items() if key[0] == "chr2" and key[2] == "-" and p >= 0.3}
     found = {(row[0], int(row[1]), row[5]) for row in _rows(tmp_path / "x.donor.bed")}
@@ -262,13 +222,15 @@ def test_strands_contigs_and_filters(case, expected, tmp_path):
     assert summary["n_candidates"] == summary["n_reported"] + summary["removed"]["min_probability"]
 
 
-def test_what_a_paired_scan_cannot_do(case, capsys, tmp_path):
-    genome = case / "sim/genomes/a.fa"
-    for words, message in (
-        ((case / "splice", "--top", 5, "-o", tmp_path / "x"), "--top takes the best introns of"),
-        ((case / "splice", "--threshold", 0, "-o", tmp_path / "x"), "--threshold is not for a m"),
-        ((case / "splice", "-o", "-"), "has a file for each of 2 signals"),
-        ((case / "donor", "--format", "introns", "-o", tmp_path / "x"), "introns need a model of"),
-    ):
-        assert _run("scan", words[0], genome, "--organism", "a", *words[1:]) == 2
-        assert message in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        ("splice", "--top 5 -o x", "--top takes the best introns of"),
+        ("splice", "--threshold 0 -o x", "--threshold is not for a m"),
+        ("splice", "-o -", "has a file for each of 2 signals"),
+        ("donor", "--format introns -o x", "introns need a model of"),
+    ],
+)
+def test_what_a_paired_scan_cannot_do(case, seqmtl, model, options, message):
+    command = f"scan {case / model} {case}/sim/genomes/a.fa --organism a {options}"
+    assert message in seqmtl(command, 2).err

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl.cli.main import main
 from seqmtl.io.genome import load_genome
 from seqmtl.models.saved import load_model
 from seqmtl.sequences import encode
 from seqmtl.variants import PairedEffectScorer
 from seqmtl.variants.alleles import AlleleList
 from seqmtl.variants.exon_effects import Exon, compare_exons
+from tests.commands import run
 from tests.oracles.pairs import exons_of, open_contigs, whole_contig
 
 SIGNALS = ("donor", "acceptor")
@@ -240,8 +240,7 @@ def test_an_allele_equal_to_the_reference_changes_nothing(case, contig, variants
 def _scanned(case, folder, name, letters):
     """The probabilities of sites by (signal, start, strand), as `seqmtl scan` writes them."""
     (folder / "one.fa").write_text(f">{name}\n{letters}\n")
-    command = ["scan", case / "splice", folder / "one.fa", "--organism", "a", "-o"]
-    assert main([*map(str, [*command, folder / "one.bed"]), "-q"]) == 0
+    run(f"scan {case}/splice {folder}/one.fa --organism a -o {folder}/one.bed")
     found = {}
     for signal in SIGNALS:
         for line in (folder / f"one.{signal}.bed").read_text().splitlines():
@@ -275,9 +274,7 @@ def test_short_contigs_lower_case_and_n_are_as_scans_of_what_alleles_make(case, 
     for name, place, ref, alts in records:
         lines.append(f"{name}\t{place + 1}\t.\t{ref}\t{alts}\t.\t.\t.")
     (tmp_path / "in.vcf").write_text("\n".join(lines) + "\n")
-    command = ["variants", case / "splice", "--vcf", tmp_path / "in.vcf", "--fasta"]
-    command += [tmp_path / "x.fa", "--organism", "a", "--tsv", tmp_path / "x.tsv", "-q", "-o"]
-    assert main([*map(str, [*command, tmp_path / "out.vcf"])]) == 0
+    _annotate(case, tmp_path / "in.vcf", f"--tsv {tmp_path}/x.tsv", tmp_path / "x.fa")
     with open(tmp_path / "x.tsv") as stream:
         table = list(csv.DictReader(stream, delimiter="\t"))
     before = {name: _scanned(case, tmp_path, name, text) for name, text in texts.items()}
@@ -298,46 +295,26 @@ def test_short_contigs_lower_case_and_n_are_as_scans_of_what_alleles_make(case, 
     assert n_large >= 10
 
 
-def _annotate(case, contig, variants, tmp_path, *options):
+def _annotate(case, vcf, options="", fasta=None, code=0):
+    """Write out.vcf beside a VCF file."""
+    fasta = fasta or case / "sim/genomes/a.fa"
+    files = f"--vcf {vcf} --fasta {fasta} -o {vcf.parent}/out.vcf"
+    run(f"variants {case}/splice {files} --organism a {options}", code)
+
+
+def _vcf(contig, variants, folder):
     lines = ["##fileformat=VCFv4.2", "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"]
     for start, ref, alt in sorted(variants):
         lines.append(f"{contig[0]}\t{start + 1}\t.\t{ref}\t{alt}\t.\t.\t.")
     lines.append(f"{contig[0]}\t1\t.\tN\t<DEL>\t.\t.\tEND=3")
-    (tmp_path / "in.vcf").write_text("\n".join(lines) + "\n")
-    return main(
-        [
-            "variants",
-            str(case / "splice"),
-            "--vcf",
-            str(tmp_path / "in.vcf"),
-            "--fasta",
-            str(case / "sim/genomes/a.fa"),
-            "--organism",
-            "a",
-            "-o",
-            str(tmp_path / "out.vcf"),
-            "-q",
-            *map(str, options),
-        ]
-    )
+    path = folder / "in.vcf"
+    path.write_text("\n".join(lines) + "\n")
+    return path
 
 
 def test_vcf_and_table_have_both_signals_and_introns(case, contig, variants, tmp_path):
-    assert (
-        _annotate(
-            case,
-            contig,
-            variants,
-            tmp_path,
-            "--tsv",
-            tmp_path / "x.tsv",
-            "--json",
-            tmp_path / "x.json",
-            "--threads",
-            2,
-        )
-        == 0
-    )
+    options = f"--tsv {tmp_path}/x.tsv --json {tmp_path}/x.json --threads 2"
+    _annotate(case, _vcf(contig, variants, tmp_path), options)
     ordered = sorted(variants)
     _, effects = _score(case, contig, ordered)
     table = (tmp_path / "x.tsv").read_text().splitlines()
@@ -368,26 +345,8 @@ def test_vcf_and_table_have_both_signals_and_introns(case, contig, variants, tmp
 
 
 def test_what_variants_cannot_do_with_a_paired_model(case, contig, variants, tmp_path, capsys):
-    assert _annotate(case, contig, variants[:1], tmp_path) == 0
-    (tmp_path / "out.vcf").replace(tmp_path / "again.vcf")
-    assert (
-        main(
-            [
-                "variants",
-                str(case / "splice"),
-                "--vcf",
-                str(tmp_path / "again.vcf"),
-                "--fasta",
-                str(case / "sim/genomes/a.fa"),
-                "--organism",
-                "a",
-                "-q",
-                "-o",
-                str(tmp_path / "out.vcf"),
-            ]
-        )
-        == 1
-    )
+    _annotate(case, _vcf(contig, variants[:1], tmp_path))
+    _annotate(case, (tmp_path / "out.vcf").replace(tmp_path / "again.vcf"), code=1)
     assert "has INFO/SeqMTL_donor already" in capsys.readouterr().err
 
 

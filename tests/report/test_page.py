@@ -13,12 +13,12 @@ import pytest
 from PIL import Image
 
 from seqmtl import TaskKernel
-from seqmtl.cli.main import main
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.report.folder import read_folder
 from seqmtl.report.sections import selected
 from seqmtl.report.words import summarise
 from seqmtl.scan.held_out import score_held_out
+from tests.commands import run
 
 VOID = {"meta", "img", "br"}
 
@@ -45,10 +45,6 @@ class Page(HTMLParser):
         assert tag in VOID or self.open.pop() == tag
 
 
-def _run(*arguments):
-    assert main([*map(str, arguments), "-q"]) == 0
-
-
 def _comparison(n, score):
     """Return the document of a comparison of one method on one organism."""
     metrics = {"auroc": [score], "auprc_windows": [score]}
@@ -68,50 +64,21 @@ def _comparison(n, score):
 def results(tmp_path_factory):
     """Simulated genomes, a dataset, three models, two evaluations and comparisons in a folder."""
     folder = tmp_path_factory.mktemp("report")
-    _run(
-        "simulate",
-        "--tree",
-        "((a<b:0.1,bee:0.1):0.2,cat:0.4);",
-        "--chromosome-length",
-        80_000,
-        "--no-windows",
-        "-o",
-        folder / "sim",
-    )
+    tree = "((a<b:0.1,bee:0.1):0.2,cat:0.4);"
+    options = f"--tree '{tree}' --chromosome-length 80000 --no-windows"
+    run(f"simulate {options} -o {folder}/sim")
     out, data = folder / "out", folder / "out" / "acceptor" / "dataset"
     data.parent.mkdir(parents=True)
-    _run("dataset", folder / "sim" / "dataset.toml", "--signal", "acceptor", "-o", data)
-    quick = ["--features", "wd:3", "--tol", 0.05]
-    _run("train", data, *quick, "-o", out / "acceptor" / "raw.seqmtl")
-    alone = out / "acceptor" / "alone.seqmtl"
-    _run(
-        "train",
-        data,
-        *quick,
-        "--similarity",
-        "individual",
-        "-C",
-        1,
-        "--selection",
-        "none",
-        "-o",
-        alone,
-    )
-    joint = out / "joint.seqmtl"
-    _run("calibrate", out / "acceptor" / "raw.seqmtl", data, "-o", joint, "--folds", 2)
-    _run(
-        "evaluate",
-        joint,
-        data,
-        "--bootstrap",
-        20,
-        "--json",
-        out / "joint.json",
-        "--plot",
-        out / "curves.png",
-    )
-    _run("evaluate", alone, data, "--bootstrap", 0, "--json", out / "acceptor" / "alone.json")
-    _run("evaluate", joint, data, "--bootstrap", 0, "--split", "valid", "--json", out / "v.json")
+    run(f"dataset {folder}/sim/dataset.toml --signal acceptor -o {data}")
+    quick = "--features wd:3 --tol 0.05"
+    run(f"train {data} {quick} -o {out}/acceptor/raw.seqmtl")
+    alone, joint = out / "acceptor" / "alone.seqmtl", out / "joint.seqmtl"
+    run(f"train {data} {quick} --similarity individual -C 1 --selection none -o {alone}")
+    run(f"calibrate {out}/acceptor/raw.seqmtl {data} -o {joint} --folds 2")
+    plot = f"--plot {out}/curves.png"
+    run(f"evaluate {joint} {data} --bootstrap 20 --json {out}/joint.json {plot}")
+    run(f"evaluate {alone} {data} --bootstrap 0 --json {out}/acceptor/alone.json")
+    run(f"evaluate {joint} {data} --bootstrap 0 --split valid --json {out}/v.json")
     for n, score in ((90, 0.5), (300, 0.7)):
         (out / f"comparison{n}.json").write_text(json.dumps(_comparison(n, score)))
     (out / "notes.json").write_text("{broken")
@@ -129,7 +96,7 @@ def evaluated(results):
 @pytest.fixture(scope="module")
 def page(results):
     path = results.parent / "report.html"
-    _run("report", results, "-o", path, "--title", "Genes & more")
+    run(f"report {results} -o {path} --title 'Genes & more'")
     return path
 
 
@@ -228,23 +195,12 @@ def test_the_numbers_are_those_of_evaluate(evaluated, page):
 
 def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(results, tmp_path):
     for name, options in {
-        "a_individual": ("--similarity", "individual"),
-        "b_union": ("--similarity", "union"),
-        "c_tree": ("--tree", results.parent / "sim" / "tree.nwk"),
+        "a_individual": "--similarity individual",
+        "b_union": "--similarity union",
+        "c_tree": f"--tree {results.parent}/sim/tree.nwk",
     }.items():
-        _run(
-            "train",
-            results / "acceptor" / "dataset",
-            "--features",
-            "wd:1",
-            "--tol",
-            0.5,
-            "--selection",
-            "none",
-            *options,
-            "-o",
-            tmp_path / f"{name}.seqmtl",
-        )
+        quick = f"--features wd:1 --tol 0.5 --selection none -o {tmp_path}/{name}.seqmtl"
+        run(f"train {results}/acceptor/dataset {quick} {options}")
     assert read_folder(tmp_path).signals["acceptor"].main == "c_tree"
     # the default: what is shared was chosen on held-out labels
     shutil.copy(results / "acceptor" / "raw.seqmtl", tmp_path / "d_default.seqmtl")

@@ -28,9 +28,9 @@ ALL = [*LEARNERS, MultiTaskKernelSVC]
 TWO = [ParetoMKLClassifier, MultiTaskKernelSVC]  # the others read input as these do
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def data():
-    return oracle.data(0)
+    return DATA
 
 
 def negative(X, Z):
@@ -49,6 +49,59 @@ def short(X, Z):
     return X @ Z[1:].T
 
 
+DATA = oracle.data(0)
+N = DATA.y.size
+NAN, INFINITE = DATA.X.copy(), DATA.X.copy()
+NAN[3, 1], INFINITE[3, 1] = np.nan, np.inf
+
+
+@pytest.mark.parametrize("kind", TWO)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"X": NAN}, "Input X contains NaN"),
+        ({"X": INFINITE}, "Input X contains infinity"),
+        ({"X": np.ones((N, 2))}, "X must have features that vary, but all 42 examples"),
+        ({"y": np.ones(N)}, r"the data contains only one class: 1\.0"),
+        (
+            {"y": np.where(DATA.names == "b", 1.0, DATA.y)},
+            "but task 'b' has 14 positive and 0 negative",
+        ),
+        ({"sample_weight": DATA.names != "a"}, "but task 'a' has 0 positive and 0 negative"),
+        (
+            {"y": np.arange(N) % 3},
+            "y must have two classes where there are tasks, got 3|Only binary classification",
+        ),
+        (
+            {"y": np.where(DATA.y > 0, "site", "")},
+            "y must have classes with names, got ''; name this",
+        ),
+        ({"y": np.where(DATA.y > 0, np.nan, 0.0)}, "Input y contains NaN"),
+        ({"sample_weight": -np.ones(N)}, "Negative values in data passed to `sample_weight`"),
+        ({"tasks": DATA.names[1:]}, r"tasks must have one entry per example \(42\), got 41"),
+    ],
+)
+def test_what_cannot_be_fitted(kind, changes, message):
+    given = {"X": DATA.X, "y": DATA.y, "tasks": DATA.names} | changes
+    with pytest.raises(ValueError, match=message):
+        kind().fit(**given)
+
+
+@pytest.mark.parametrize("kind", TWO)
+def test_what_cannot_be_predicted(kind):
+    model = kind().fit(DATA.X, DATA.y, DATA.names)
+    for X, tasks, error, message in (
+        (NAN, DATA.names, ValueError, "Input X contains NaN"),
+        (INFINITE, DATA.names, ValueError, "Input X contains infinity"),
+        (DATA.X, [*"abc"], ValueError, r"tasks must have one entry per example \(42\), got 3"),
+        (DATA.X, "z", UnknownTaskError, "task 'z' is not in the model"),
+        (DATA.X, None, UnknownTaskError, "tasks must be given: the model has several, a, b"),
+        (np.ones((2, 3)), "a", ValueError, r"X has 3 features, but .* is expecting 2"),
+    ):
+        with pytest.raises(error, match=message):
+            model.predict(X, tasks)
+
+
 @pytest.mark.parametrize("kind", TWO)
 @pytest.mark.parametrize(
     ("kernel", "message"),
@@ -63,9 +116,9 @@ def short(X, Z):
         (None, r"kernel must be a name, a kernel or a function k\(X, Z\), got None"),
     ],
 )
-def test_kernels_that_are_none(kind, kernel, message, data):
+def test_kernels_that_are_none(kind, kernel, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        kind(kernel).fit(data.X, data.y, data.names)
+        kind(kernel).fit(DATA.X, DATA.y, DATA.names)
 
 
 @pytest.mark.parametrize("kind", LEARNERS)
@@ -74,68 +127,31 @@ def test_kernels_must_be_some(kind, data):
         kind([]).fit(data.X, data.y, data.names)
 
 
-def test_matrices_that_are_no_kernels(data):
-    n = data.y.size
-    model = MultiTaskKernelSVC("precomputed")
-    with pytest.raises(ValueError, match="must be positive semi-definite, got the eigenvalue -1"):
-        model.fit(1 - np.eye(n), data.y, data.names)
-    with pytest.raises(ValueError, match="matrix must be symmetric, got"):
-        model.fit(np.tri(n), data.y, data.names)
-    with pytest.raises(ValueError, match=r"X must be a square kernel matrix .* got \(42, 2\)"):
-        model.fit(data.X, data.y, data.names)
-    with pytest.raises(ValueError, match="Input X contains NaN"):
-        model.fit(np.full((n, n), np.nan), data.y, data.names)
-    with pytest.raises(ValueError, match="X must be row numbers from 0 to 9, got 10"):
-        ParetoMKLClassifier([Precomputed(np.eye(10))]).fit(np.arange(n)[:, None], data.y)
-
-
-@pytest.mark.parametrize("kind", TWO)
-def test_numbers_that_are_none(kind, data):
-    for value, message in ((np.nan, "Input X contains NaN"), (np.inf, "Input X contains infinity")):
-        X = data.X.copy()
-        X[3, 1] = value
-        with pytest.raises(ValueError, match=message):
-            kind().fit(X, data.y, data.names)
-        model = kind().fit(data.X, data.y, data.names)
-        with pytest.raises(ValueError, match=message):
-            model.predict(X, data.names)
-    with pytest.raises(ValueError, match="X must have features that vary, but all 42 examples"):
-        kind().fit(np.ones_like(data.X), data.y, data.names)
-
-
-@pytest.mark.parametrize("kind", TWO)
-def test_classes_that_do_not_do(kind, data):
-    with pytest.raises(ValueError, match=r"the data contains only one class: 1\.0"):
-        kind().fit(data.X, np.ones(data.y.size), data.names)
-    y = np.where(data.names == "b", 1.0, data.y)
-    with pytest.raises(ValueError, match="but task 'b' has 14 positive and 0 negative"):
-        kind().fit(data.X, y, data.names)
-    with pytest.raises(ValueError, match="but task 'a' has 0 positive and 0 negative"):
-        kind().fit(data.X, data.y, data.names, sample_weight=data.names != "a")
-    several = "y must have two classes where there are tasks, got 3|Only binary classification"
-    with pytest.raises(ValueError, match=several):
-        kind().fit(data.X, np.arange(data.y.size) % 3, data.names)
-    with pytest.raises(ValueError, match="y must have classes with names, got ''; name this"):
-        kind().fit(data.X, np.where(data.y > 0, "site", ""), data.names)
-    with pytest.raises(ValueError, match="Input y contains NaN"):
-        kind().fit(data.X, np.where(data.y > 0, np.nan, 0.0), data.names)
-    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
-        kind().fit(data.X, data.y, data.names, sample_weight=-np.ones(data.y.size))
-
-
-@pytest.mark.parametrize("kind", TWO)
-def test_tasks_that_do_not_fit(kind, data):
-    with pytest.raises(ValueError, match=r"tasks must have one entry per example \(42\), got 41"):
-        kind().fit(data.X, data.y, data.names[1:])
-    model = kind().fit(data.X, data.y, data.names)
-    with pytest.raises(ValueError, match=r"tasks must have one entry per example \(42\), got 3"):
-        model.predict(data.X, ["a", "b", "c"])
-    with pytest.raises(UnknownTaskError, match="task 'z' is not in the model"):
-        model.predict(data.X, "z")
-    with pytest.raises(UnknownTaskError, match="tasks must be given: the model has several, a, b"):
-        model.predict(data.X)
-    with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 2"):
-        model.predict(np.ones((2, 3)), "a")
+@pytest.mark.parametrize(
+    ("model", "X", "message"),
+    [
+        (
+            MultiTaskKernelSVC("precomputed"),
+            1 - np.eye(N),
+            "must be positive semi-definite, got the eigenvalue -1",
+        ),
+        (MultiTaskKernelSVC("precomputed"), np.tri(N), "matrix must be symmetric, got"),
+        (
+            MultiTaskKernelSVC("precomputed"),
+            DATA.X,
+            r"X must be a square kernel matrix .* got \(42, 2\)",
+        ),
+        (MultiTaskKernelSVC("precomputed"), np.full((N, N), np.nan), "Input X contains NaN"),
+        (
+            ParetoMKLClassifier([Precomputed(np.eye(10))]),
+            np.arange(N)[:, None],
+            "X must be row numbers from 0 to 9, got 10",
+        ),
+    ],
+)
+def test_matrices_that_are_no_kernels(model, X, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, DATA.y, DATA.names)
 
 
 @pytest.mark.parametrize("missing", [None, np.nan])
@@ -224,29 +240,38 @@ def test_settings_out_of_range(kind, name, values, message, data):
             kind(**{name: value}).fit(data.X, data.y, data.names)
 
 
-@pytest.mark.parametrize("kind", TWO)
-def test_sequences_need_a_kernel_of_sequences(kind):
-    texts, y = ["ACGT", "CCGT", "ACAC", "GGTT"] * 2, [0, 1] * 4
-    for X in (texts, np.array(texts), Windows.from_strings(texts)):
-        with pytest.raises(ValueError, match="got sequences; choose a kernel such as 'spectrum:4'"):
-            kind().fit(X, y)
+TEXTS = ["ACGT", "CCGT", "ACAC", "GGTT"] * 2
+LABELS = [0, 1] * 4
 
 
 @pytest.mark.parametrize("kind", TWO)
-def test_texts_and_their_labels(kind):
-    texts, y = ["ACGT", "CCGT", "ACAC", "GGTT"] * 2, [0, 1] * 4
-    with pytest.raises(ValueError, match=r"y must have one label per sequence \(8\), got 7"):
-        kind("spectrum:2").fit(texts, y[:-1])
-    with pytest.raises(ValueError, match="y must be given: sequences carry no labels, got None"):
-        kind("spectrum:2").fit(texts)
-    with pytest.raises(ValueError, match="sequences must be of nucleotides, got the letter 'Q'"):
-        kind("spectrum:2").fit([*texts[:-1], "ACQT"], y)
-    with pytest.raises(ValueError, match="sequences must be of equal length"):
-        kind("wd:2").fit([*texts[:-1], "ACTTT"], y)
-    with pytest.raises(ValueError, match=r"y must have one label per window \(8\), got \(7,\)"):
-        kind("spectrum:2").fit(Windows.from_strings(texts), y[:-1])
-    with pytest.raises(ValueError, match="X must hold numbers with a kernel of numbers"):
-        kind("rbf").fit(texts, y)
+@pytest.mark.parametrize(
+    ("kernel", "given", "message"),
+    [
+        *(
+            (None, (X, LABELS), "got sequences; choose a kernel such as 'spectrum:4'")
+            for X in (TEXTS, np.array(TEXTS), Windows.from_strings(TEXTS))
+        ),
+        ("spectrum:2", (TEXTS, LABELS[1:]), r"y must have one label per sequence \(8\), got 7"),
+        ("spectrum:2", (TEXTS,), "y must be given: sequences carry no labels, got None"),
+        (
+            "spectrum:2",
+            ([*TEXTS[1:], "ACQT"], LABELS),
+            "sequences must be of nucleotides, got the letter 'Q'",
+        ),
+        ("wd:2", ([*TEXTS[1:], "ACTTT"], LABELS), "sequences must be of equal length"),
+        (
+            "spectrum:2",
+            (Windows.from_strings(TEXTS), LABELS[1:]),
+            r"y must have one label per window \(8\), got \(7,\)",
+        ),
+        ("rbf", (TEXTS, LABELS), "X must hold numbers with a kernel of numbers"),
+    ],
+)
+def test_sequences_that_do_not_fit(kind, kernel, given, message):
+    model = kind(kernel) if kernel else kind()
+    with pytest.raises(ValueError, match=message):
+        model.fit(*given)
 
 
 def test_matrices_that_do_not_fit_into_memory(data, monkeypatch, caplog):
