@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.cluster.hierarchy import average, cophenet
 from scipy.spatial.distance import squareform
 
 from seqmtl import TaskKernel
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
-from seqmtl.similarity import Distances, _newick, read_tree
+from seqmtl.similarity import Distances, read_tree
 from seqmtl.similarity.build import KernelRequest
 from seqmtl.similarity.distances import linkage_tree
 from seqmtl.similarity.kinds import KINDS
@@ -130,20 +130,14 @@ class TestTrees:
         with pytest.raises(ValueError, match="organisms must be given with a taxonomy"):
             KernelRequest("tree", taxonomy=tmp_path).read_tree()
 
+    def test_a_tree_is_taken_as_it_is(self):
+        tree = read_tree(TREE)
+        assert KernelRequest("tree", tree=tree).read_tree() is tree
+
     def test_memory_is_asked_for_before(self, monkeypatch):
         monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 100)
         with pytest.raises(MemoryLimitError, match="use fewer tasks"):
             build("multigraph", tree=TREE)
-
-    def test_a_tree_is_read_once(self, monkeypatch):
-        calls = []
-        parse = _newick.parse_tree
-        monkeypatch.setattr(_newick, "parse_tree", lambda *a: calls.append(1) or parse(*a))
-        request = KernelRequest("tree", tree=TREE)
-        assert_array_equal(request.read_tree().leaf_names, request.read_tree(NAMES).leaf_names)
-        assert len(calls) == 1
-        tree = read_tree(TREE)
-        assert KernelRequest("tree", tree=tree).read_tree() is tree
 
 
 class TestDistances:
