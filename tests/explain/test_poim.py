@@ -192,31 +192,27 @@ LONG = make_model(WeightedDegree(20, hash_bits=8), 40)
 
 
 @pytest.mark.parametrize(
-    ("model", "organism", "options", "error", "message"),
+    ("model", "organism", "order", "error", "message"),
     [
-        (SMALL, "zebra", {}, UnknownTaskError, "'zebra' is not in the model's task kernel"),
-        *(
-            (SMALL, "a", {"max_order": k}, ValueError, f"max_order must be from 1 to 6, got {k}")
-            for k in (0, 7)
-        ),
-        (LONG, "a", {"max_order": 11}, ValueError, "from 1 to 10, got 11"),
-        *(
-            (
-                SMALL,
-                "a",
-                {"max_order": 2, "background": given},
-                ValueError,
-                "background must be four probabilities",
-            )
-            for given in ((0.5, 0.5), (0.5,) * 4, (-0.5, 0.5, 0.5, 0.5), (np.nan, 0, 0, 1))
-        ),
-        (LONG, "a", {}, MemoryLimitError, "train with shorter k-mers"),
-        (make_model(Numeric(), 6), "a", {}, SeqmtlError, "must be one of windows of DNA"),
+        (SMALL, "zebra", 6, UnknownTaskError, "'zebra' is not in the model's task kernel"),
+        (SMALL, "a", 0, ValueError, "max_order must be from 1 to 6, got 0"),
+        (SMALL, "a", 7, ValueError, "max_order must be from 1 to 6, got 7"),
+        (LONG, "a", 11, ValueError, "from 1 to 10, got 11"),
+        (LONG, "a", 6, MemoryLimitError, "train with shorter k-mers"),
+        (make_model(Numeric(), 6), "a", 6, SeqmtlError, "must be one of windows of DNA"),
     ],
 )
-def test_what_cannot_be_had_is_said(model, organism, options, error, message):
+def test_what_cannot_be_had_is_said(model, organism, order, error, message):
     with pytest.raises(error, match=message):
-        poim(model, organism, **options)
+        poim(model, organism, max_order=order)
+
+
+@pytest.mark.parametrize(
+    "wrong", [(0.5,) * 2, (0.5,) * 4, (-0.5, 0.5, 0.5, 0.5), (np.nan, 0, 0, 1)]
+)
+def test_a_background_of_no_probabilities_is_refused(wrong):
+    with pytest.raises(ValueError, match="background must be four probabilities"):
+        poim(SMALL, "a", max_order=2, background=wrong)
 
 
 def test_long_kmers_are_taken_a_position_at_a_time(monkeypatch):

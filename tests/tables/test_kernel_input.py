@@ -50,9 +50,10 @@ def short(X, Z):
 
 
 DATA = oracle.data(0)
-N = DATA.y.size
-NAN, INFINITE = DATA.X.copy(), DATA.X.copy()
+X, Y, NAMES, N = DATA.X, DATA.y, DATA.names, DATA.y.size
+NAN, INFINITE = X.copy(), X.copy()
 NAN[3, 1], INFINITE[3, 1] = np.nan, np.inf
+SEVERAL = "y must have two classes where there are tasks, got 3|Only binary classification"
 
 
 @pytest.mark.parametrize("kind", TWO)
@@ -63,43 +64,33 @@ NAN[3, 1], INFINITE[3, 1] = np.nan, np.inf
         ({"X": INFINITE}, "Input X contains infinity"),
         ({"X": np.ones((N, 2))}, "X must have features that vary, but all 42 examples"),
         ({"y": np.ones(N)}, r"the data contains only one class: 1\.0"),
-        (
-            {"y": np.where(DATA.names == "b", 1.0, DATA.y)},
-            "but task 'b' has 14 positive and 0 negative",
-        ),
-        ({"sample_weight": DATA.names != "a"}, "but task 'a' has 0 positive and 0 negative"),
-        (
-            {"y": np.arange(N) % 3},
-            "y must have two classes where there are tasks, got 3|Only binary classification",
-        ),
-        (
-            {"y": np.where(DATA.y > 0, "site", "")},
-            "y must have classes with names, got ''; name this",
-        ),
-        ({"y": np.where(DATA.y > 0, np.nan, 0.0)}, "Input y contains NaN"),
+        ({"y": np.where(NAMES == "b", 1.0, Y)}, "but task 'b' has 14 positive and 0 negative"),
+        ({"sample_weight": NAMES != "a"}, "but task 'a' has 0 positive and 0 negative"),
+        ({"y": np.arange(N) % 3}, SEVERAL),
+        ({"y": np.where(Y > 0, "site", "")}, "y must have classes with names, got ''; name this"),
+        ({"y": np.where(Y > 0, np.nan, 0.0)}, "Input y contains NaN"),
         ({"sample_weight": -np.ones(N)}, "Negative values in data passed to `sample_weight`"),
-        ({"tasks": DATA.names[1:]}, r"tasks must have one entry per example \(42\), got 41"),
+        ({"tasks": NAMES[1:]}, r"tasks must have one entry per example \(42\), got 41"),
     ],
 )
 def test_what_cannot_be_fitted(kind, changes, message):
-    given = {"X": DATA.X, "y": DATA.y, "tasks": DATA.names} | changes
     with pytest.raises(ValueError, match=message):
-        kind().fit(**given)
+        kind().fit(**({"X": X, "y": Y, "tasks": NAMES} | changes))
 
 
 @pytest.mark.parametrize("kind", TWO)
 def test_what_cannot_be_predicted(kind):
-    model = kind().fit(DATA.X, DATA.y, DATA.names)
-    for X, tasks, error, message in (
-        (NAN, DATA.names, ValueError, "Input X contains NaN"),
-        (INFINITE, DATA.names, ValueError, "Input X contains infinity"),
-        (DATA.X, [*"abc"], ValueError, r"tasks must have one entry per example \(42\), got 3"),
-        (DATA.X, "z", UnknownTaskError, "task 'z' is not in the model"),
-        (DATA.X, None, UnknownTaskError, "tasks must be given: the model has several, a, b"),
+    model = kind().fit(X, Y, NAMES)
+    for new, tasks, error, message in (
+        (NAN, NAMES, ValueError, "Input X contains NaN"),
+        (INFINITE, NAMES, ValueError, "Input X contains infinity"),
+        (X, ["a", "b", "c"], ValueError, r"tasks must have one entry per example \(42\), got 3"),
+        (X, "z", UnknownTaskError, "task 'z' is not in the model"),
+        (X, None, UnknownTaskError, "tasks must be given: the model has several, a, b"),
         (np.ones((2, 3)), "a", ValueError, r"X has 3 features, but .* is expecting 2"),
     ):
         with pytest.raises(error, match=message):
-            model.predict(X, tasks)
+            model.predict(new, tasks)
 
 
 @pytest.mark.parametrize("kind", TWO)
@@ -118,7 +109,7 @@ def test_what_cannot_be_predicted(kind):
 )
 def test_kernels_that_are_none(kind, kernel, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        kind(kernel).fit(DATA.X, DATA.y, DATA.names)
+        kind(kernel).fit(X, Y, NAMES)
 
 
 @pytest.mark.parametrize("kind", LEARNERS)
@@ -127,31 +118,23 @@ def test_kernels_must_be_some(kind, data):
         kind([]).fit(data.X, data.y, data.names)
 
 
+GIVEN = MultiTaskKernelSVC("precomputed")
+ROWS = ParetoMKLClassifier([Precomputed(np.eye(10))])
+
+
 @pytest.mark.parametrize(
-    ("model", "X", "message"),
+    ("model", "matrix", "message"),
     [
-        (
-            MultiTaskKernelSVC("precomputed"),
-            1 - np.eye(N),
-            "must be positive semi-definite, got the eigenvalue -1",
-        ),
-        (MultiTaskKernelSVC("precomputed"), np.tri(N), "matrix must be symmetric, got"),
-        (
-            MultiTaskKernelSVC("precomputed"),
-            DATA.X,
-            r"X must be a square kernel matrix .* got \(42, 2\)",
-        ),
-        (MultiTaskKernelSVC("precomputed"), np.full((N, N), np.nan), "Input X contains NaN"),
-        (
-            ParetoMKLClassifier([Precomputed(np.eye(10))]),
-            np.arange(N)[:, None],
-            "X must be row numbers from 0 to 9, got 10",
-        ),
+        (GIVEN, 1 - np.eye(N), "must be positive semi-definite, got the eigenvalue -1"),
+        (GIVEN, np.tri(N), "matrix must be symmetric, got"),
+        (GIVEN, X, r"X must be a square kernel matrix .* got \(42, 2\)"),
+        (GIVEN, np.full((N, N), np.nan), "Input X contains NaN"),
+        (ROWS, np.arange(N)[:, None], "X must be row numbers from 0 to 9, got 10"),
     ],
 )
-def test_matrices_that_are_no_kernels(model, X, message):
+def test_matrices_that_are_no_kernels(model, matrix, message):
     with pytest.raises(ValueError, match=message):
-        model.fit(X, DATA.y, DATA.names)
+        model.fit(matrix, Y, NAMES)
 
 
 @pytest.mark.parametrize("missing", [None, np.nan])
@@ -240,38 +223,31 @@ def test_settings_out_of_range(kind, name, values, message, data):
             kind(**{name: value}).fit(data.X, data.y, data.names)
 
 
-TEXTS = ["ACGT", "CCGT", "ACAC", "GGTT"] * 2
-LABELS = [0, 1] * 4
+TEXTS, LABELS = ["ACGT", "CCGT", "ACAC", "GGTT"] * 2, [0, 1] * 4
+LETTER, LONGER = [*TEXTS[1:], "ACQT"], [*TEXTS[1:], "ACTTT"]
+WINDOWS = Windows.from_strings(TEXTS)
+NO_TEXTS = "got sequences; choose a kernel such as 'spectrum:4'"
 
 
 @pytest.mark.parametrize("kind", TWO)
 @pytest.mark.parametrize(
-    ("kernel", "given", "message"),
+    ("kernel", "texts", "y", "message"),
     [
-        *(
-            (None, (X, LABELS), "got sequences; choose a kernel such as 'spectrum:4'")
-            for X in (TEXTS, np.array(TEXTS), Windows.from_strings(TEXTS))
-        ),
-        ("spectrum:2", (TEXTS, LABELS[1:]), r"y must have one label per sequence \(8\), got 7"),
-        ("spectrum:2", (TEXTS,), "y must be given: sequences carry no labels, got None"),
-        (
-            "spectrum:2",
-            ([*TEXTS[1:], "ACQT"], LABELS),
-            "sequences must be of nucleotides, got the letter 'Q'",
-        ),
-        ("wd:2", ([*TEXTS[1:], "ACTTT"], LABELS), "sequences must be of equal length"),
-        (
-            "spectrum:2",
-            (Windows.from_strings(TEXTS), LABELS[1:]),
-            r"y must have one label per window \(8\), got \(7,\)",
-        ),
-        ("rbf", (TEXTS, LABELS), "X must hold numbers with a kernel of numbers"),
+        (None, TEXTS, LABELS, NO_TEXTS),
+        (None, np.array(TEXTS), LABELS, NO_TEXTS),
+        (None, WINDOWS, LABELS, NO_TEXTS),
+        ("spectrum:2", TEXTS, LABELS[1:], r"y must have one label per sequence \(8\), got 7"),
+        ("spectrum:2", TEXTS, None, "y must be given: sequences carry no labels, got None"),
+        ("spectrum:2", LETTER, LABELS, "sequences must be of nucleotides, got the letter 'Q'"),
+        ("wd:2", LONGER, LABELS, "sequences must be of equal length"),
+        ("spectrum:2", WINDOWS, LABELS[1:], r"y must have one label per window \(8\), got \(7,\)"),
+        ("rbf", TEXTS, LABELS, "X must hold numbers with a kernel of numbers"),
     ],
 )
-def test_sequences_that_do_not_fit(kind, kernel, given, message):
+def test_sequences_that_do_not_fit(kind, kernel, texts, y, message):
     model = kind(kernel) if kernel else kind()
     with pytest.raises(ValueError, match=message):
-        model.fit(*given)
+        model.fit(texts, y)
 
 
 def test_matrices_that_do_not_fit_into_memory(data, monkeypatch, caplog):
