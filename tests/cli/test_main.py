@@ -15,14 +15,13 @@ from seqmtl import (
     MultiTaskModel,
     MultiTaskSVC,
     PositionalKmers,
-    TaskKernel,
     WeightedDegree,
     read_dataset,
 )
 from seqmtl.cli.main import main
-from seqmtl.io import load_genomes, read_fasta, read_sites, read_windows
+from seqmtl.io import load_genomes, read_sites, read_windows
 from seqmtl.models.site import Site
-from seqmtl.sequences import concatenate, reverse_complement
+from seqmtl.sequences import concatenate
 from seqmtl.simulate import simulate, write_simulation
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
@@ -47,7 +46,7 @@ def table(data):
 def model(data, table):
     path = data / "model.seqmtl"
     command = f"train {table} --tree {data}/tree.nwk --window 61 --features wd:4 --selection none"
-    assert main(shlex.split(f"{command} -o {path} --json {data}/summary_train.json -q")) == 0
+    assert main(shlex.split(f"{command} -o {path} -q")) == 0
     return path
 
 
@@ -62,17 +61,6 @@ def text(table):
 
 def rows_of(path):
     return [line.split("\t") for line in path.read_text().splitlines()]
-
-
-def test_train_writes_a_model_and_no_checkpoint_stays(model, data):
-    trained = MultiTaskModel.load(model)
-    assert trained.tasks == NAMES
-    assert trained.training["duality_gap"] <= 1e-3
-    assert not (data / "model.seqmtl.checkpoint").exists()
-    summary = json.loads((data / "summary_train.json").read_text())
-    assert summary["tasks"]["ape"]["n"] == 200
-    expected = TaskKernel.from_newick(TREE, NAMES).matrix
-    np.testing.assert_allclose(trained.kernel.matrix, expected)
 
 
 def test_predict_scores_equal_explicit_features(model, table, tmp_path, seqmtl):
@@ -103,15 +91,9 @@ def test_predict_tells_which_windows_have_lost_their_site(model, tmp_path, write
     assert "1 of 2 windows lack the letters of the model's sites" in shown.err
 
 
-def test_evaluate_gives_json_table_and_figure(model, table, tmp_path, seqmtl):
-    metrics, plot = tmp_path / "metrics.json", tmp_path / "curves.png"
-    shown = seqmtl(f"evaluate {model} {table} --json {metrics} --plot {plot} -q")
-    found = json.loads(metrics.read_text())
-    assert set(found["tasks"]) == set(NAMES)
-    assert {"auroc", "auprc_windows", "n", "n_positive"} <= set(found["tasks"]["fly"])
-    assert found["mean"]["auroc"] > 0.7
-    assert plot.read_bytes().startswith(b"\x89PNG")
-    assert shown.out.startswith("organism\tn\tpositive")
+def test_curves_of_windows_are_drawn(model, table, tmp_path, seqmtl):
+    seqmtl(f"evaluate {model} {table} --bootstrap 0 --plot {tmp_path}/curves.png -q")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_windows_of_sites_in_python_equal_the_windows_of_the_table(data, text, write):
@@ -155,48 +137,18 @@ def test_a_bed_of_sites_is_made_into_a_dataset_trained_and_evaluated(data, tmp_p
     assert "auprc_genome" in found["mean"]
 
 
-def test_scan_equals_prediction_at_every_candidate(model, data, tmp_path, seqmtl):
-    out, genome = tmp_path / "ag.bed", data / "genomes" / "man.fa"
-    seqmtl(f"scan {model} {genome} --organism man --consensus AG -o {out} -q")
-    records = [row for row in rows_of(out) if row[0][0] != "#"]
-    assert len(records) > 1000
-    trained = MultiTaskModel.load(model)
-    contigs = {name: codes for name, _, codes in read_fasta(genome)}
-    offset = 99 - (200 - 61) // 2  # the AG stands at 99 of the 200 bases of the table
-    strings, found = [], []
-    for i in np.random.default_rng(0).choice(len(records), 60, replace=False):
-        contig, start, end, _, _, strand, raw = records[i][:7]
-        start, end = int(start), int(end)
-        assert end - start == 2
-        first = start - offset if strand == "+" else end + offset - 61
-        window = contigs[contig][first : first + 61]
-        window = window if strand == "+" else reverse_complement(window)
-        assert list(window[offset : offset + 2]) == [0, 2]
-        strings.append("".join("ACGTN"[c] for c in window))
-        found.append(float(raw))
-    column = trained.tasks.index("man")
-    X = WeightedDegree(degree=4).transform(strings)
-    expected = X @ trained.W[:, column] + trained.bias[column]
-    np.testing.assert_allclose(found, expected, atol=2e-4)
-
-
 def test_scan_for_all_organisms_writes_a_file_each(model, data, tmp_path, seqmtl):
     options = "--organism all --consensus AG --threshold 0.5 -q"
     seqmtl(f"scan {model} {data}/genomes/man.fa {options} -o {tmp_path}/x.bedgraph")
     assert {path.name for path in tmp_path.iterdir()} == {f"x.{name}.bedgraph" for name in NAMES}
 
 
-def test_info_tells_gap_epochs_tasks_kernel_features(model, seqmtl):
+def test_info_tells_how_far_training_came(model, data, seqmtl):
     summary = json.loads(seqmtl(f"info {model} --json").out)
-    assert summary["tasks"] == list(NAMES)
-    assert summary["features"]["views"] == "wd:4"
     assert summary["duality_gap"] <= 1e-3
-    assert summary["task_kernel"]["names"] == list(NAMES)
     assert summary["epochs"] >= 1
-    shown = seqmtl(f"info {model}").out
-    assert "duality gap" in shown
-    n = sum((61 - d + 1) * 4**d + (d - 1) * 4**d for d in range(1, 5))
-    assert f"features       wd:4 of 61 bases, {n:,}\n" in shown
+    assert "duality gap" in seqmtl(f"info {model}").out
+    assert not (data / "model.seqmtl.checkpoint").exists()
 
 
 def test_a_relative_without_data_is_scored_from_the_tree(table, tmp_path, write, seqmtl):
