@@ -82,11 +82,6 @@ def test_full_outputs_are_named(model, seqmtl):
     assert "cannot write /dev/full: No space left on device" in told
 
 
-def test_numbers_of_threads_beyond_the_machine_are_refused(model, seqmtl):
-    told = seqmtl(f"scan {model} x.fa --threads {'9' * 30} -o x.bed", 2).err
-    assert "--threads must be at most" in told
-
-
 @pytest.mark.parametrize("name", ["#gff", "#", "track", "browser"])
 @pytest.mark.parametrize("suffix", ["bed", "bedgraph", "spsc"])
 def test_contigs_that_would_be_comments_are_refused(model, tmp_path, seqmtl, name, suffix):

@@ -101,8 +101,9 @@ def test_draws_depend_on_seed_split_and_organism_only():
     assert set(rows[mixed.train[mixed.train < rows.size]]) == set(base.train) & set(rows)
 
 
-def test_too_little_is_refused_with_names_and_counts():
-    for counts, splits, per_organism, message in (
+@pytest.mark.parametrize(
+    ("counts", "splits", "per_organism", "message"),
+    [
         ({"ape": (9, 9)}, None, None, "needs at least two organisms, got ape; add"),
         (
             {"ape": (9, 9), "fly": (2, 50), "bee": (50, 2)},
@@ -129,15 +130,28 @@ def test_too_little_is_refused_with_names_and_counts():
             None,
             "in the split 'test', but ape has 0 positive and 0 negative",
         ),
-    ):
-        with pytest.raises(ValueError, match=message):
-            check_windows(_windows(counts, splits), Protocol(per_organism))
+    ],
+)
+def test_too_little_is_refused_with_names_and_counts(counts, splits, per_organism, message):
+    with pytest.raises(ValueError, match=message):
+        check_windows(_windows(counts, splits), Protocol(per_organism))
+
+
+def test_other_values_of_the_split_column_are_refused():
     windows = _windows({"ape": (9, 9), "fly": (9, 9)}, _thirds)
     windows.split_names = ("learn", "test", "other")
     message = "must have the values train and test, got learn, other, test; rename"
     with pytest.raises(ValueError, match=message):
         check_windows(windows, Protocol())
-    with pytest.raises(ValueError, match="per_organism must be at least 4, two of either class"):
-        Protocol(per_organism=3)
-    with pytest.raises(ValueError, match="seed must be at least 0, got -1"):
-        Protocol(seed=-1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"per_organism": 3}, "per_organism must be at least 4, two of either class"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+    ],
+)
+def test_protocols_out_of_range_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        Protocol(**options)

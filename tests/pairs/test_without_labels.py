@@ -114,7 +114,6 @@ def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqm
         ("--genome c={0} --sites c={0}", "--sites is for models of seqmtl train"),
         ("--genome c={0} --prevalence .1", "--prevalence is for models of seqmtl train"),
         ("--genome d={0}", "'c' is not in --genome"),
-        ("--genome c={0} --like zzz", "'zzz' is neither an organism of the model"),
     ],
 )
 def test_adapt_refuses(new, tmp_path, seqmtl, options, message):

@@ -40,32 +40,33 @@ def test_the_first_rule_decides(organisms):
     assert match_names(["fly", "baker's Yeast"], ["yeast", "fly"], "") == [1, 0]
 
 
-def test_ambiguous_names(organisms):
-    with pytest.raises(UnknownTaskError, match="ambiguous in K: it could be 'a_b', 'A b'; write"):
-        match_names(["a b"], ["a_b", "A b"], "K")
-    known = ["Caenorhabditis elegans", "Centruroides elegans"]
-    with pytest.raises(UnknownTaskError, match="'c_elegans' is ambiguous in K: it could be 'Caeno"):
-        match_names(["c_elegans"], known, "K")
+NEIGHBOURS = ["Homo sapiens", "Mus musculus", "a", "b", "c", "d"]
+ELEGANS = ["Caenorhabditis elegans", "Centruroides elegans"]
 
 
-def test_two_names_of_one(organisms):
-    with pytest.raises(UnknownTaskError, match=r"'human' is given twice: it and '9606' are bo"):
-        match_names(["9606", "worm", "human"], ["Homo sapiens", "c_elegans"], "K")
-    with pytest.raises(UnknownTaskError, match="it and 'a' are both 'a' in K"):
-        match_names(["a", "a"], ["a"], "K")
-
-
-def test_missing_names_list_their_neighbours():
-    known = ["Homo sapiens", "Mus musculus", "a", "b", "c", "d"]
-    with pytest.raises(UnknownTaskError, match="'homo_sapien' is not in K; did you mean 'Homo sap"):
-        match_names(["homo_sapien"], known, "K")
-    with pytest.raises(
-        UnknownTaskError,
-        match=r"^tasks 'xyz', 'uvw', 'rst' are not in K; it has 'Homo.*'c', \.\.\.$",
-    ):
-        match_names(["a", "xyz", "uvw", "rst"], known, "K")
-    with pytest.raises(UnknownTaskError, match="'t3', 't4', and 2 more are not in K"):
-        match_names([f"t{i}" for i in range(7)], known, "K")
+@pytest.mark.parametrize(
+    ("wanted", "known", "message"),
+    [
+        (["a b"], ["a_b", "A b"], "ambiguous in K: it could be 'a_b', 'A b'; write"),
+        (["c_elegans"], ELEGANS, "'c_elegans' is ambiguous in K: it could be 'Caeno"),
+        (
+            ["9606", "worm", "human"],
+            ["Homo sapiens", "c_elegans"],
+            "'human' is given twice: it and '9606' are bo",
+        ),
+        (["a", "a"], ["a"], "it and 'a' are both 'a' in K"),
+        (["homo_sapien"], NEIGHBOURS, "'homo_sapien' is not in K; did you mean 'Homo sap"),
+        (
+            ["a", "xyz", "uvw", "rst"],
+            NEIGHBOURS,
+            r"^tasks 'xyz', 'uvw', 'rst' are not in K; it has 'Homo.*'c', \.\.\.$",
+        ),
+        ([f"t{i}" for i in range(7)], NEIGHBOURS, "'t3', 't4', and 2 more are not in K"),
+    ],
+)
+def test_names_that_are_refused(organisms, wanted, known, message):
+    with pytest.raises(UnknownTaskError, match=message):
+        match_names(wanted, known, "K")
 
 
 @given(st.lists(st.text(), unique=True, max_size=8), st.randoms())
