@@ -60,10 +60,6 @@ class MemoryLimitError(SeqmtlError, MemoryError):
     """An allocation was rejected because it does not fit into memory."""
 
 
-class OutputInUseError(SeqmtlError):
-    """Another run is writing an output."""
-
-
 class ClusterError(SeqmtlError):
     """The scheduler or a worker is not there, or not fit for the work."""
 

@@ -1,9 +1,8 @@
 """Requests: what a command, or the Python function of its name, is asked to do.
 
 A request is a frozen dataclass whose fields are options. It is at once the options of the command
-line (:mod:`seqmtl.cli`), the arguments of the Python function (:func:`verb`), the fingerprint of a
-run that can be resumed, and what a worker is sent. Its fields hold plain values: texts, numbers,
-and tuples of them.
+line (:mod:`seqmtl.cli`), the arguments of the Python function (:func:`verb`), and the fingerprint
+of a run that can be resumed. Its fields hold plain values: texts, numbers, and tuples of them.
 """
 
 from __future__ import annotations
@@ -155,10 +154,8 @@ class Request:
         raise NotImplementedError
 
     def __call__(self) -> Any:
-        """Do what is asked, as a run of its own: outputs are claimed until the end."""
-        from seqmtl.files.outputs import files_of_a_run
-
-        with files_of_a_run(), self.threads_in_use():
+        """Do what is asked."""
+        with self.threads_in_use():
             return self.run()
 
     def threads_in_use(self) -> AbstractContextManager[None]:

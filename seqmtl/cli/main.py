@@ -28,8 +28,6 @@ from seqmtl.exceptions import (
     UnknownTaskError,
     UsageError,
 )
-from seqmtl.files.inputs import FilesOfACommand
-from seqmtl.files.outputs import files_of_a_run
 
 # The compiled loops do the work; idle BLAS threads would only burn CPU time. This must be set
 # before numpy is imported. A user's own setting wins.
@@ -130,11 +128,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(words)
     setup_logging(args)
     forget_told()
-    with files_of_a_run() as files:
-        return _run(args, shlex.join(["seqmtl", *words]), files)
+    return _run(args, shlex.join(["seqmtl", *words]))
 
 
-def _run(args: argparse.Namespace, command_line: str, files: FilesOfACommand) -> int:
+def _run(args: argparse.Namespace, command_line: str) -> int:
     """Run the command; turn errors into messages."""
     command: Command = args.of
     try:
@@ -155,9 +152,7 @@ def _run(args: argparse.Namespace, command_line: str, files: FilesOfACommand) ->
             args.usage_error(told)
         if args.debug:
             raise
-        is_of_data = isinstance(error, (SeqmtlError, ValueError))
-        data = None if isinstance(error, ClusterError) else getattr(args, "data", None)
-        logger.error("%s", _with_input(message_of(error), data if is_of_data else None, files))
+        logger.error("%s", _with_data(error, args))
         return 1
 
 
@@ -192,11 +187,17 @@ def _of_a_choice(error: InputFormatError, args: argparse.Namespace) -> str | Non
     return None
 
 
-def _with_input(text: str, data: str | None, files: FilesOfACommand) -> str:
-    """Put the name of DATA before an error message that names no file of the command."""
-    if not data or not os.path.exists(data):
+def _with_data(error: Exception, args: argparse.Namespace) -> str:
+    """Return the message of an error, after the name of DATA if it names no file."""
+    text, data = message_of(error), getattr(args, "data", None)
+    is_of_data = isinstance(error, (SeqmtlError, ValueError)) and not isinstance(
+        error, ClusterError
+    )
+    if not is_of_data or getattr(error, "path", None) or not data or not os.path.exists(data):
         return text
-    paths = [data, *files.inputs.values(), *files.outputs.values()]
+    given = [value for value in vars(args).values() if isinstance(value, str)]
+    outputs = [getattr(args, name, None) for name in ("output", "json", "plot")]
+    paths = [path for path in given if os.path.exists(path) or path in outputs]
     names = [os.path.basename(os.path.normpath(path)) for path in paths]
     return text if any(name in text for name in names) else f"{data}: {text}"
 

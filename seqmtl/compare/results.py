@@ -14,7 +14,8 @@ from seqmtl._version import __version__
 from seqmtl.compare.protocol import PARTS
 from seqmtl.evaluation.cells import BOLD, MEAN, Cell, best_of, draw_dots, mean_cell
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.resumable import Journal
+from seqmtl.files.atomic import remove_file
+from seqmtl.files.json_lines import append_json_line, damaged, read_json_lines
 from seqmtl.files.streams import read_json
 
 if TYPE_CHECKING:
@@ -87,8 +88,8 @@ class Result:
     converged: bool
 
 
-class FinishedRuns(Journal):
-    """A file with a header that identifies the comparison, and one line per finished run.
+class FinishedRuns:
+    """A file of JSON lines: what identifies the comparison, then one line per finished run.
 
     Parameters
     ----------
@@ -99,8 +100,12 @@ class FinishedRuns(Journal):
     """
 
     def __init__(self, path: str, fingerprint: str) -> None:
-        header = {"schema_version": SCHEMA_VERSION, "fingerprint": fingerprint}
-        super().__init__(path, {"format": _FORMAT, **header})
+        self.path, self.fingerprint = path, fingerprint
+        self._header = {
+            "format": _FORMAT,
+            "schema_version": SCHEMA_VERSION,
+            "fingerprint": fingerprint,
+        }
 
     def load(self) -> list[Result]:
         """Read the finished runs, dropping a last line that is incomplete.
@@ -110,8 +115,8 @@ class FinishedRuns(Journal):
         SeqmtlError
             If the file belongs to other data or settings, or is not of this kind.
         """
-        header, *entries = self.read() or [self.header]
-        if header != self.header:
+        header, *entries = read_json_lines(self.path) or [self._header]
+        if header != self._header:
             raise SeqmtlError(
                 f"{self.path} belongs to other data or settings; resume with the original ones, "
                 "choose another output, or remove it to start afresh"
@@ -119,14 +124,18 @@ class FinishedRuns(Journal):
         try:
             items(_RESULT)("its lines", entries)
         except ValueError as error:
-            raise self.damaged(error) from error
+            raise damaged(self.path, error) from error
         return [Result(**{field.name: e[field.name] for field in fields(Result)}) for e in entries]
 
     def append(self, result: Result) -> None:
         """Append a finished run, and flush it to disk."""
-        if not self.exists():
-            self.start()
-        self.write(vars(result))
+        if not read_json_lines(self.path):
+            append_json_line(self.path, self._header)
+        append_json_line(self.path, vars(result))
+
+    def remove(self) -> None:
+        """Remove the file."""
+        remove_file(self.path)
 
 
 def make_document(

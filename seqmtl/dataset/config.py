@@ -14,7 +14,6 @@ from seqmtl._checks import check_choice, refuse
 from seqmtl._names import check_distinct
 from seqmtl._schema import Rule, either, flag, items, number, whole, word
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.inputs import note_input
 from seqmtl.files.streams import read_bytes
 from seqmtl.io.fields import LONGEST_NAME
 from seqmtl.models.site import SIGNALS, Site
@@ -287,7 +286,6 @@ def _value(key: Field[Any], value: Any, name: str, folder: str) -> Any:
     path = os.path.join(folder, value)
     if not os.path.isfile(path):
         refuse(name, "a file; paths are relative to the folder of this one", path)
-    note_input(path)
     return path
 
 

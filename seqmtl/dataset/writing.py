@@ -20,7 +20,6 @@ from seqmtl.dataset.homologues import IN_TEST, has_homologue
 from seqmtl.dataset.true_sites import LeftOut, count_reasons
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import UNFINISHED, atomic_folder, write_json, write_lines
-from seqmtl.files.inputs import note_output
 from seqmtl.io.dataset import (
     HEADER,
     KIND,
@@ -97,15 +96,13 @@ def write_dataset(
 
 
 def check_folder(target: Path, *, force: bool) -> None:
-    """Check that a folder is empty or an earlier dataset, and has no input that is replaced.
+    """Check that a folder is empty or an earlier dataset.
 
     Raises
     ------
     SeqmtlError
         If it contains other files, or cannot be created.
     """
-    for name in MEMBERS:
-        note_output(target / name)
     if target.exists() and not target.is_dir():
         raise SeqmtlError(f"cannot write {target}: it is a file; choose a folder")
     if not target.exists():

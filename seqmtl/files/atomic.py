@@ -1,11 +1,11 @@
 """Atomic writing: files and folders appear under their name only when complete.
 
-Claims on outputs see to it that two runs never write the same one at a time.
+Until then they are hidden files or folders beside it, whose names differ from run to run. If two
+runs write the same output, the last one to end wins, and each file is whole.
 """
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import io
 import json
@@ -14,13 +14,12 @@ import re
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from seqmtl.exceptions import OutputInUseError, SeqmtlError
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.catalogue import STARTER
-from seqmtl.files.inputs import note_written
 
 #: How the names of hidden entries of a folder begin that is not complete.
 UNFINISHED = ".unfinished"
@@ -73,20 +72,25 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     path = os.fspath(path)
     is_direct = is_special(path) and not os.path.isdir(path)
     target = os.path.realpath(path)
+    folder, name = os.path.split(target)
     try:
         if is_direct:
-            handle, temporary = os.open(path, os.O_WRONLY), ""
+            handle = os.open(path, os.O_WRONLY)
         else:
-            handle, temporary = _open_temporary(*os.path.split(target))
+            handle, temporary = tempfile.mkstemp(prefix=f".{name}{UNFINISHED}-", dir=folder)
     except OSError as error:
         raise cannot_write(path, error, "choose another output") from error
+    raw: Any = io.BufferedWriter(_File(handle, "w", path))
+    stream = raw if "b" in mode else io.TextIOWrapper(raw, "utf-8")
+    if is_direct:
+        with stream:
+            yield stream
+        return
     try:
-        raw: Any = io.BufferedWriter(_File(handle, "w", path))
-        with raw if "b" in mode else io.TextIOWrapper(raw, "utf-8") as stream:
+        with stream:
             yield stream
             stream.flush()
-            if not is_direct:
-                _publish(handle, temporary, target, path)
+            _publish(handle, temporary, target, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
@@ -97,28 +101,12 @@ def _publish(handle: int, temporary: str, target: str, path: str) -> None:
     """Give a complete file its name."""
     umask = os.umask(0)
     os.umask(umask)
-    note_written(path)
     try:
         os.fsync(handle)
         os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, target)
     except OSError as error:
         raise cannot_write(path, error) from error
-
-
-def _open_temporary(folder: str, name: str) -> tuple[int, str]:
-    """Create and lock a hidden file for the content of another."""
-    while True:
-        handle, temporary = tempfile.mkstemp(prefix=f".{name}{UNFINISHED}-", dir=folder)
-        if lock_open(temporary, handle):
-            return handle, temporary
-        os.close(handle)  # taken for abandoned before it was locked
-
-
-def remove_unfinished(path: str | os.PathLike[str]) -> None:
-    """Remove what killed processes have left of `path`, or of a file named ``PATH.something``."""
-    folder, name = os.path.split(os.path.realpath(path))
-    remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}(\..+)?{re.escape(UNFINISHED)}-\w+"))
 
 
 @contextmanager
@@ -179,8 +167,6 @@ def atomic_folder(
                 os.makedirs(os.path.join(scratch, folder))
             yield Path(scratch)
             names = sorted(_files_below(scratch), key=lambda name: (name == last, name))
-            for name in names:
-                note_written(os.path.join(path, name))
             remove_file(os.path.join(path, last))
             for name in names:
                 target = os.path.join(path, name)
@@ -212,25 +198,19 @@ def make_folder(path: str) -> None:
 
 @contextmanager
 def _scratch_in(path: str) -> Iterator[str]:
-    """Create a hidden folder inside one that no other run writes; remove those of killed runs."""
-    with ExitStack() as stack:
-        try:
-            os.makedirs(path, exist_ok=True)
-            lock = os.path.join(path, f"{UNFINISHED}.lock")
-            is_alone = stack.enter_context(claimed(path, lock))
-            for name in os.listdir(path):
-                if is_alone and name.startswith(f"{UNFINISHED}-"):
-                    shutil.rmtree(os.path.join(path, name), ignore_errors=True)
-            scratch = tempfile.mkdtemp(prefix=f"{UNFINISHED}-", dir=path)
-        except OSError as error:
-            what = "write into" if os.path.isdir(path) else "create"
-            raise SeqmtlError(
-                f"cannot {what} the folder {path}: {error.strerror}; choose another"
-            ) from error
-        try:
-            yield scratch
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+    """Create a hidden folder inside one."""
+    try:
+        os.makedirs(path, exist_ok=True)
+        scratch = tempfile.mkdtemp(prefix=f"{UNFINISHED}-", dir=path)
+    except OSError as error:
+        what = "write into" if os.path.isdir(path) else "create"
+        raise SeqmtlError(
+            f"cannot {what} the folder {path}: {error.strerror}; choose another"
+        ) from error
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _files_below(folder: str) -> Iterator[str]:
@@ -309,83 +289,3 @@ def cannot_write(
 ) -> SeqmtlError:
     """Return the error for an output that cannot be written."""
     return SeqmtlError(f"cannot write {path}: {error.strerror}; {remedy}")
-
-
-@contextmanager
-def claimed(path: str | os.PathLike[str], lock: str | None = None) -> Iterator[bool]:
-    """Hold the lock of an output, file or folder, within the block; yield whether it is held.
-
-    The system releases the lock of a process that dies; the empty file it leaves does no harm. On
-    a file system without locks, nothing is held.
-
-    Parameters
-    ----------
-    path : path-like
-        The output.
-    lock : str, optional
-        The lock file. Default: ``PATH.partial.lock``, symbolic links followed.
-
-    Raises
-    ------
-    OutputInUseError
-        If another run holds the lock.
-    """
-    name = lock or f"{os.path.realpath(path)}.partial.lock"
-    handle, is_held = _open_locked(name, os.fspath(path))
-    try:
-        yield is_held
-    finally:
-        if _is_at(name, handle):
-            os.unlink(name)
-        os.close(handle)
-
-
-def lock_open(path: str, handle: int) -> bool:
-    """Lock a file that is open; return False if another process has locked or removed it.
-
-    The lock tells :func:`remove_abandoned` that somebody is still at work on the file.
-    """
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # no locks on this file system
-        return True
-    return _is_at(path, handle)
-
-
-def remove_abandoned(folder: str, names: re.Pattern[str]) -> None:
-    """Remove files of a folder that :func:`lock_open` has locked in processes that died."""
-    for name in os.listdir(folder):
-        if not names.fullmatch(name):
-            continue
-        path = os.path.join(folder, name)
-        with suppress(OSError), open(path, "rb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(path)
-
-
-def _open_locked(name: str, path: str) -> tuple[int, bool]:
-    """Open and lock a file that still has this name once it is locked; tell whether it is."""
-    while True:
-        handle = os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(handle)
-            raise OutputInUseError(
-                f"{path} is being written by another run; wait for it, or choose another output"
-            ) from error
-        except OSError:  # no locks on this file system
-            return handle, False
-        if _is_at(name, handle):
-            return handle, True
-        os.close(handle)  # the run that held the lock has removed the file
-
-
-def _is_at(name: str, handle: int) -> bool:
-    """Tell whether an open file is the one of this name."""
-    try:
-        return os.path.samestat(os.stat(name), os.fstat(handle))
-    except FileNotFoundError:
-        return False

@@ -1,67 +1,86 @@
-"""The outputs of a run: checked before long work starts, and claimed until it ends."""
+"""The outputs of a command: checked before long work starts, and standard output."""
 
 from __future__ import annotations
 
 import itertools
 import json
+import os
+import stat
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from contextvars import ContextVar
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files import atomic
-from seqmtl.files.atomic import claimed
-from seqmtl.files.inputs import FilesOfACommand, is_same_file, note_output, noting
 
-_CLAIMS: ContextVar[ExitStack] = ContextVar("claims")
-
-
-@contextmanager
-def files_of_a_run() -> Iterator[FilesOfACommand]:
-    """Note what a run reads; release, at the end, what :func:`check_outputs` has claimed."""
-    files = FilesOfACommand()
-    with noting(files), ExitStack() as stack:
-        token = _CLAIMS.set(stack)
-        try:
-            yield files
-        finally:
-            _CLAIMS.reset(token)
+#: Endings of the indexes of a file, which are as good as a part of it.
+_INDEXES = (".fai", ".gzi", ".tbi", ".csi")
 
 
-def check_outputs(*paths: str | None) -> None:
-    """Check outputs before long work starts, and claim them until the run ends.
+def check_outputs(
+    inputs: Iterable[str | None], outputs: Iterable[str | None], *, replaced: str | None = None
+) -> None:
+    """Check outputs before long work starts.
 
-    They must be writable, different from each other, and not be written by another run. An input
-    is refused here if it has been read, and else when it is opened. ``-`` is standard output.
+    Each must be a file that can be written, no other output, and no input or index of an input,
+    links included.
 
     Parameters
     ----------
-    *paths : str or None
-        Outputs.
+    inputs : iterable of str or None
+        Files that the command reads. A folder stands for the files in it. What is no file, such as
+        the name of a shipped model or tree, is ignored.
+    outputs : iterable of str or None
+        Files that the command writes. ``-`` is standard output.
+    replaced : str, optional
+        Another input, which the first output may replace.
 
     Raises
     ------
     SeqmtlError
         If an output cannot be used.
     """
-    outputs = [path for path in paths if path and path != "-"]
-    for path in outputs:
+    inputs, outputs = [*inputs], [*outputs]
+    if replaced and not (outputs and outputs[0] and _is_same_file(replaced, outputs[0])):
+        inputs.append(replaced)
+    files = [path for path in outputs if path and path != "-"]
+    for path in files:
         atomic.check_writable(path)
-    outputs = [path for path in outputs if not atomic.is_special(path)]  # /dev/null takes all
-    for first, second in itertools.combinations(outputs, 2):
-        if is_same_file(first, second):
+    files = [path for path in files if not atomic.is_special(path)]  # /dev/null takes all
+    for first, second in itertools.combinations(files, 2):
+        if _is_same_file(first, second):
             raise SeqmtlError(f"{second} is named as two outputs; give each a file of its own")
-    for path in outputs:
-        note_output(path)
-        _CLAIMS.get().enter_context(claimed(path))
-        atomic.remove_unfinished(path)
+    read = {key: path for path in _files_of(inputs) for key in _keys(path)}
+    for path in files:
+        stem, ending = os.path.splitext(path)
+        for key in _keys(path) | (_keys(stem) if ending in _INDEXES else set()):
+            if key in read:
+                raise SeqmtlError(
+                    f"{path} would overwrite the input {read[key]}; choose another output"
+                )
 
 
-def replacing(output: str, path: str) -> AbstractContextManager[None]:
-    """Allow an output to replace a file that is read whole in the block, if they are the same."""
-    return noting(None) if is_same_file(output, path) else nullcontext()
+def _files_of(inputs: Iterable[str | None]) -> Iterator[str]:
+    """Yield the files among the inputs, and those in the folders among them."""
+    for path in filter(None, inputs):
+        names = sorted(os.listdir(path)) if os.path.isdir(path) else []
+        yield from filter(os.path.isfile, [path, *(os.path.join(path, name) for name in names)])
+
+
+def _is_same_file(first: str, second: str) -> bool:
+    """Tell whether two paths are one file, which need not exist."""
+    return not _keys(first).isdisjoint(_keys(second))
+
+
+def _keys(path: str) -> set[Hashable]:
+    """Return what identifies a file, also through links; nothing for a device or a pipe."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return {os.path.realpath(path)}
+    is_regular = stat.S_ISREG(facts.st_mode)
+    return {os.path.realpath(path), (facts.st_dev, facts.st_ino)} if is_regular else set()
 
 
 def open_output(path: str) -> AbstractContextManager[IO[Any]]:

@@ -20,7 +20,6 @@ from itertools import chain
 from typing import IO, Any, cast
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.inputs import note_input, noting, open_input
 
 #: Decompressed bytes handled at a time.
 BLOCK_BYTES = 1 << 20
@@ -76,7 +75,6 @@ def byte_blocks(path: PathLike, on_read: Callable[[int], None] | None = None) ->
         If the file cannot be opened or read.
     """
     name = source_name(path)
-    note_input(path)
     with _open_raw(path) as raw:
         stream = raw if on_read is None else _Counted(raw, on_read)
         first = stream.read(max(RAW_BYTES, _LONGEST_MAGIC))
@@ -295,7 +293,7 @@ def read_bytes(path: PathLike) -> bytes:
     InputFormatError
         If it has more than `LARGEST_TEXT` bytes.
     """
-    with open_input(path) as stream:
+    with open(path, "rb") as stream:
         return _join(iter(lambda: stream.read(BLOCK_BYTES), b""), LARGEST_TEXT, path)
 
 
@@ -334,7 +332,7 @@ def _join(blocks: Iterable[bytes], most: int, path: PathLike) -> bytes:
 
 
 def read_json(path: PathLike) -> Any:
-    """Return the contents of a JSON document, which may be one that the command replaces.
+    """Return the contents of a JSON document.
 
     Raises
     ------
@@ -344,8 +342,7 @@ def read_json(path: PathLike) -> Any:
         If it is not JSON.
     """
     try:
-        with noting(None):
-            return json.loads(read_bytes(path).decode())
+        return json.loads(read_bytes(path).decode())
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -358,5 +355,5 @@ def sha256_of(path: PathLike) -> str:
     OSError
         If it cannot be read.
     """
-    with open_input(path) as stream:
+    with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

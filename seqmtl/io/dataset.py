@@ -16,7 +16,6 @@ from seqmtl._checks import refuse
 from seqmtl._names import check_distinct, match_names
 from seqmtl._schema import either, mapping, record, text, whole, word
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.files.inputs import note_input
 from seqmtl.files.streams import (
     Lines,
     PathLike,
@@ -128,12 +127,16 @@ def read_summary(path: PathLike) -> dict[str, Any]:
             refuse("organisms", f"those of the genomes, {', '.join(summary['genomes'])}", "others")
     except ValueError as error:
         raise InputFormatError(f"{error}; {REMEDY}", source) from error
-    for name in MEMBERS:
-        note_input(os.path.join(folder_of(path), name))
-    for name in summary["genomes"]:
-        for place in _places(folder_of(path), name, summary):
-            note_input(place)
     return summary
+
+
+def files_of_data(path: PathLike | None) -> list[str]:
+    """Return the files that DATA stands for: those of a dataset and its genomes, or itself."""
+    if path is None or not is_dataset(path):
+        return [] if path is None else [os.fspath(path)]
+    folder, summary = folder_of(path), read_summary(path)
+    genomes = [place for name in summary["genomes"] for place in _places(folder, name, summary)]
+    return [*(os.path.join(folder, name) for name in MEMBERS), *genomes]
 
 
 def folder_of(path: PathLike) -> str:

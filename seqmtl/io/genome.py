@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_integer
 from seqmtl._messages import are_heard, is_news
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.inputs import open_input
 from seqmtl.files.streams import (
     BLOCK_BYTES,
     PathLike,
@@ -380,7 +379,7 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
         if os.path.getmtime(f"{path}.fai") < os.path.getmtime(path):
             return False
         rows, size, end = read_index(path), os.path.getsize(path), 0
-        with open_input(path) as file:
+        with open(path, "rb") as file:
             for row in rows:
                 if not end <= row.offset <= size or row.n_letters > row.length:
                     return False

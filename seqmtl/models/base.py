@@ -15,7 +15,6 @@ from seqmtl._html import element, join
 from seqmtl._names import NameIndex, match_names
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError
-from seqmtl.files.inputs import note_input
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.probability_curve import (
@@ -395,7 +394,6 @@ def read_model_file(
     ModelFileError
         If the file is damaged, not a model, or of another structure or format version.
     """
-    note_input(path)
     description, arrays = read_arrays(path)
     version = description.get("format_version")
     if description.get("format") != FORMAT or type(version) is not int:

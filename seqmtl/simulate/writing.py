@@ -13,6 +13,8 @@ from seqmtl.files.atomic import atomic_folder, atomic_gzip, atomic_write, write_
 from seqmtl.files.names import safe_names
 from seqmtl.simulate.simulation import SimulatedGenome, Simulation
 
+#: Files beside the folders of genomes, sites and annotation.
+FILES = ("windows.tsv.gz", "dataset.toml", "tree.nwk", "summary.json")
 _LINE = 60
 _ROWS = 20_000
 _STRANDS = {1: "+", -1: "-"}

@@ -33,6 +33,7 @@ from seqmtl.explain import (
 from seqmtl.explain.poim import UNIFORM, check_background, oligomer
 from seqmtl.files.atomic import atomic_folder, write_json, write_lines
 from seqmtl.files.names import safe_names
+from seqmtl.files.outputs import check_outputs
 from seqmtl.files.streams import read_json
 from seqmtl.io import load_genome, read_sites
 from seqmtl.models.base import is_known
@@ -106,6 +107,10 @@ def write_folder(request: Any) -> dict[str, Any]:
                 f"{path} was not written by seqmtl explain and would be overwritten; choose "
                 "another folder with -o"
             )
+    if os.path.isdir(request.output):
+        names = (SUMMARY, _SITES, *_SHARED)
+        outputs = [os.path.join(request.output, name) for name in names]
+        check_outputs([request.model, *request.files], outputs)
     with atomic_folder(request.output, last=SUMMARY) as folder:
         model: Any = load_model(request.model, only=("weights", "pairs"))
         write = _write_pairs if model.structure == "pairs" else _write_organisms

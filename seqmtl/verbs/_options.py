@@ -126,6 +126,13 @@ class WindowInput(Request):
         return bool(self.data) and is_dataset(str(self.data))
 
     @property
+    def files(self) -> list[str]:
+        """The files that are read for the windows."""
+        from seqmtl.io.dataset import files_of_data
+
+        return files_of_data(self.data)
+
+    @property
     def split_or_all(self) -> str | None:
         """The split to read, None for all rows."""
         return None if self.split == "all" else self.split
@@ -164,6 +171,11 @@ class GenomeSites(WindowInput):
     at_end: str = of_sites(
         "at contig ends, pad windows with N or drop them", choices=("pad", "drop"), default="pad"
     )
+
+    @property
+    def files(self) -> list[str]:
+        """The files that are read for the windows."""
+        return [*super().files, *(path for _, path in (*self.genome, *self.sites))]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,6 @@ from seqmtl._progress import ScanProgress
 from seqmtl._threads import n_threads
 from seqmtl._version import __version__
 from seqmtl.exceptions import SeqmtlError, UsageError
-from seqmtl.files.inputs import note_input
 from seqmtl.files.names import safe_names
 from seqmtl.files.outputs import binary_output, check_outputs, write_json
 from seqmtl.files.streams import numbered_lines, readable
@@ -165,13 +164,17 @@ def _check_paired(job: _Job) -> None:
 
 def _check_files(job: _Job) -> None:
     """Check that the outputs can be written, as far as can be known before the scan."""
-    output, summary = job.request.output, job.request.json
+    request = job.request
+    output, summary = request.output, request.json
     if summary == "-" and output == "-":
         raise UsageError("sites and summary cannot both go to standard output; name a file")
     n_signals = max(len(_signals(job, organism)) for organism in job.outputs)
     check_seekable("" if output == "-" else output, job.file_format, n_signals)
     files = [file for organism, path in job.outputs.items() for file in _files(job, organism, path)]
-    check_outputs(*files, summary)
+    inputs = [request.model, request.genome, request.tree, request.regions]
+    if request.contigs is not None and request.contigs.startswith("@"):
+        inputs.append(request.contigs[1:])
+    check_outputs(inputs, [*files, summary])
 
 
 def _signals(job: _Job, organism: str) -> tuple[str, ...]:
@@ -192,7 +195,6 @@ def _files(job: _Job, organism: str, output: str) -> list[str]:
 def _lengths(job: _Job) -> dict[str, int] | None:
     """Return the contig lengths, if an option or format needs them."""
     request = job.request
-    note_input(request.genome)  # it may be opened after the outputs
     needs = {
         "bigwig": job.file_format in ("bigwig", "all"),
         "--contigs": request.contigs is not None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError, UsageError
-from seqmtl.files.outputs import check_outputs, replacing, write_json
+from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 from seqmtl.verbs._scoring import check_new, place_unlabelled, relatives, tell_doubts
@@ -78,9 +78,9 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         from seqmtl.models.paired import PairedModel
         from seqmtl.models.saved import load_model
 
-        check_outputs(self.output, self.json, self.plot)
-        with replacing(self.output, self.model):
-            model = load_model(self.model, only=("weights", "pairs"))
+        inputs = [*self.files, self.tree, self.introns]
+        check_outputs(inputs, [self.output, self.json, self.plot], replaced=self.model)
+        model = load_model(self.model, only=("weights", "pairs"))
         if isinstance(model, PairedModel):
             return self._of_pairs(model)
         for what in (what for what in ("plot", "introns") if getattr(self, what)):

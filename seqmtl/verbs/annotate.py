@@ -19,6 +19,14 @@ logger = logging.getLogger("seqmtl")
 
 _MODEL = "starter:splice"
 _SCAN = "scans/sites.json"  # written after what the scan found
+_WRITTEN = (
+    "summary.json",
+    "model.seqmtl",
+    "model.json",
+    "report.html",
+    "sites.introns.gff3",
+    _SCAN,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +81,8 @@ class Annotate(_options.Threads):
                 "leave --introns out, or give another name with --organism"
             )
         make_folder(self._path("scans"))
-        check_outputs(self._path("summary.json"))
+        inputs = [self.genome, self.model, self.tree, self.introns]
+        check_outputs(inputs, map(self._path, _WRITTEN))
         model = self._adapted(given, name)
         name = model.match(name)
         return self._summed_up(model, name, self._scanned(name))
@@ -113,7 +122,6 @@ class Annotate(_options.Threads):
                     "organism, give another name with --organism",
                     given.match(name),
                 )
-                check_outputs(path, facts)
                 given.save(path)
             else:
                 Adapt(

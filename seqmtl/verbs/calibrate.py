@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.outputs import check_outputs, replacing, write_json
+from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 
@@ -64,9 +64,8 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         from seqmtl.models.saved import load_model
         from seqmtl.verbs._scoring import score_labelled
 
-        check_outputs(self.output, self.json, self.plot)
-        with replacing(self.output, self.model):
-            model = load_model(self.model, only=("weights", "pairs"))
+        check_outputs(self.files, [self.output, self.json, self.plot], replaced=self.model)
+        model = load_model(self.model, only=("weights", "pairs"))
         if model.structure == "pairs":
             raise SeqmtlError(
                 f"{self.model}: the probabilities of a model of seqmtl pair hold over the genome "

@@ -87,7 +87,10 @@ class Compare(_relations.Relations, _options.Threads):
         dict
             The results, as ``json`` has them, see :func:`seqmtl.compare.results.make_document`.
         """
-        check_outputs(self.json, f"{self.json}.partial", self.plot)
+        from seqmtl.io.dataset import files_of_data
+
+        inputs = [*files_of_data(self.data), self.tree, self.similarity]
+        check_outputs(inputs, [self.json, f"{self.json}.partial", self.plot])
         comparison = _comparison(self)
         from seqmtl.compare import FinishedRuns
         from seqmtl.compare.protocol import count_split, drawn_parts
@@ -125,7 +128,7 @@ class Compare(_relations.Relations, _options.Threads):
         from seqmtl.compare.results import read_results
 
         jobs = [(split, method) for split in range(n_splits) for method in self.methods]
-        known = [*read_results(self.json, partial.header["fingerprint"]), *partial.load()]
+        known = [*read_results(self.json, partial.fingerprint), *partial.load()]
         done = {(run.split, run.method) for run in known}
         if others := done.difference(jobs):
             split, method = max(others)

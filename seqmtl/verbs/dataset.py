@@ -37,10 +37,14 @@ class Dataset(_options.Threads):
             The summary, as summary.json has it.
         """
         from seqmtl.dataset import check_folder, read_config, write_dataset
+        from seqmtl.io.dataset import MEMBERS
 
-        check_outputs(self.json)
-        check_folder(Path(self.output), force=self.force)
         config = read_config(self.config, signal=self.signal)
+        folder = Path(self.output)
+        check_folder(folder, force=self.force)
+        inputs = [self.config, *(path for each in config.organisms.values() for path in each.files)]
+        members = [str(folder / name) for name in MEMBERS] if folder.exists() else []
+        check_outputs(inputs, [*members, self.json])
         started = time.perf_counter()
         summary = write_dataset(config, self.output, command=self.command, force=self.force)
         write_json(self.json, summary)

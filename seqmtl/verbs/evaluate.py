@@ -50,10 +50,12 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         dict
             The metrics, as ``json`` has them; see :func:`seqmtl.evaluation.evaluate`.
         """
+        from seqmtl.io.dataset import files_of_data
         from seqmtl.models.saved import load_model
         from seqmtl.verbs._scoring import in_place
 
-        check_outputs(self.json, self.plot)
+        inputs = [self.model, *self.files, *files_of_data(self.acceptors), self.tree]
+        check_outputs(inputs, [self.json, self.plot])
         model, request = in_place(load_model(self.model, only=("weights", "pairs")), self)
         if model.kind == "regression":
             raise SeqmtlError(

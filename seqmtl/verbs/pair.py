@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from seqmtl.exceptions import SeqmtlError, UsageError
@@ -47,14 +48,16 @@ class Pair(_options.Threads):
         PairedModel
             The model.
         """
+        from seqmtl.io.dataset import files_of_data
         from seqmtl.models.model import MultiTaskModel
         from seqmtl.models.paired import PairedModel
         from seqmtl.pairs import fit_layer
 
-        check_outputs(self.output, self.json)
+        data = (self.donors, self.acceptors)
+        inputs = [self.donor, self.acceptor, *self.edge, *chain(*map(files_of_data, data))]
+        check_outputs(inputs, [self.output, self.json])
         donor, acceptor = MultiTaskModel.load(self.donor), MultiTaskModel.load(self.acceptor)
         edges = _edges(self.edge, donor.tasks)
-        data = (self.donors, self.acceptors)
         layer = fit_layer(donor, acceptor, *data, split=self.split, edges=edges)
         training = {"split": self.split, "command": self.command}
         model = PairedModel(donor, acceptor, layer, training, edges)

@@ -40,7 +40,7 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         from seqmtl.verbs._examples import read_for_model
         from seqmtl.verbs._scoring import in_place
 
-        check_outputs(self.output)
+        check_outputs([self.model, *self.files, self.tree], [self.output])
         model, request = in_place(load_model(self.model, only=("weights", "pairs")), self)
         windows = read_for_model(model, request, require_labels=False)
         columns = {"name": windows.names, **model.predictions(windows)}

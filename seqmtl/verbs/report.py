@@ -42,7 +42,7 @@ class Report(Request):
         FolderContents
             What is on the page, and what is not, see :mod:`seqmtl.report.folder`.
         """
-        check_outputs(self.output)
+        check_outputs([self.tree, *dict(self.annotation).values()], [self.output])
         _kinds.require_matplotlib("the report")
         from seqmtl.report import write_folder_report
 

@@ -81,7 +81,9 @@ class Similarity(Request):
         """
         from seqmtl.files.atomic import write_lines
 
-        check_outputs(self.output, self.plot)
+        tables = (self.alignment, self.distances, self.groups, self.similarity, *self.graph)
+        inputs = [self.model, self.tree, self.taxonomy, *tables]
+        check_outputs(inputs, [self.output, self.plot])
         relation = kernel_request(
             self.similarity,
             scales=self.scales,

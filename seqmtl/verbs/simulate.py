@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import dataclass
 from typing import Any
 
+from seqmtl.files.outputs import check_outputs
 from seqmtl.request import Request, option, required, verb
 from seqmtl.verbs import _options
 
@@ -43,7 +45,10 @@ class Simulate(Request):
             Genomes, genes, labelled sites and the tree.
         """
         from seqmtl.simulate import simulate, write_simulation
+        from seqmtl.simulate.writing import FILES
 
+        if os.path.isdir(self.output):
+            check_outputs([self.tree], [os.path.join(self.output, name) for name in FILES])
         simulation = simulate(
             self.tree,
             seed=self.seed,

@@ -119,7 +119,7 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
         """
         from seqmtl.verbs._examples import organisms_named
 
-        check_outputs(self.output, self.json)
+        check_outputs([*self.files, self.tree, self.similarity], [self.output, self.json])
         relation = self.relation(self.mkl)
         _relations.check_tree(relation, organisms_named(self))
         started = time.perf_counter()

@@ -98,7 +98,8 @@ class Variants(_options.Relatives, _options.Threads):
         return counts
 
     def _check_outputs(self) -> None:
-        check_outputs(self.output, self.tsv, self.json)
+        inputs = [self.model, self.vcf, self.fasta, self.tree, self.chrom_map]
+        check_outputs(inputs, [self.output, self.tsv, self.json])
         if self.output != "-" and not self.output.endswith((".vcf", ".vcf.gz")):
             raise SeqmtlError(
                 f"output must end in .vcf or .vcf.gz, or be -, got {self.output}; for BCF, write "

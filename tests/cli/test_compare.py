@@ -16,22 +16,22 @@ import seqmtl as package
 from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, read_windows
 from seqmtl.cli.main import main
 from seqmtl.compare import Comparison, Protocol, Result, runs
-from seqmtl.files.resumable import Journal
+from seqmtl.files.json_lines import append_json_line
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --per-organism 30 --json out.json"
-#: Kills itself after the header and two runs are in the journal.
+#: Kills itself after two runs are in the file of finished runs.
 KILLED = """
 import os, signal, sys
 from seqmtl.cli.main import main
-from seqmtl.files.resumable import Journal
-def write_and_die(journal, step, write=Journal.write):
-    write(journal, step)
-    if len(journal.read()) > 2:
+from seqmtl.compare.results import FinishedRuns
+def append_and_die(runs, result, append=FinishedRuns.append):
+    append(runs, result)
+    if len(runs.load()) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
-Journal.write = write_and_die
+FinishedRuns.append = append_and_die
 main(sys.argv[1:])
 """
 
@@ -129,7 +129,7 @@ def test_a_killed_run_goes_on(compare, data, whole):
 
 def test_runs_of_other_settings_are_not_mixed(compare):
     header = {"format": "seqmtl comparison, unfinished", "fingerprint": "other"}
-    Journal("out.json.partial", header).start()
+    append_json_line("out.json.partial", header)
     assert "out.json.partial belongs to other data or settings" in compare(code=1).err
 
 

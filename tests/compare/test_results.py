@@ -127,7 +127,7 @@ def test_results_of_another_version_are_refused_and_not_replaced(document, tmp_p
         with pytest.raises(SeqmtlError, match=r"old\.json is of another seqmtl .*name another"):
             read_results(str(path), "digest")
     path.write_text('{"format": "seqmtl comparison, unfinished"}\n{"split": 0}\n')
-    with pytest.raises(SeqmtlError, match=r"old\.json is damaged \(a line of an earlier seqmtl"):
+    with pytest.raises(SeqmtlError, match=r"old\.json belongs to other data or settings"):
         FinishedRuns(str(path), "digest").load()
 
 

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.exceptions import InputFormatError
 from seqmtl.files import streams
 from seqmtl.files.bgzip import BGZIP_END, bgzip
-from seqmtl.files.resumable import Journal
 from seqmtl.files.streams import line_blocks, numbered_lines, read_json, read_text, sha256_of
 from seqmtl.io.fasta import scan_fasta
 
@@ -136,31 +135,6 @@ def test_json_and_digest(place):
     place.write_bytes('{"a": "é"}'.encode())
     assert read_json(place) == {"a": "é"}
     assert sha256_of(place) == hashlib.sha256(place.read_bytes()).hexdigest()
-
-
-def test_a_journal_loses_at_most_half_a_line(tmp_path):
-    path = tmp_path / "journal"
-    journal = Journal(str(path), {"what": (1, 2)})
-    assert journal.read() == []
-    journal.start()
-    journal.write({"step": 1})
-    journal.write({"step": 2})
-    whole = [{"what": [1, 2]}, {"step": 1}, {"step": 2}]
-    assert journal.read() == whole
-    text = path.read_bytes()
-    for size in range(len(text)):
-        path.write_bytes(text[:size])
-        assert journal.read() == whole[: text[:size].count(b"\n")]
-        journal.write({"step": 3})
-        assert journal.read() == [*whole[: text[:size].count(b"\n")], {"step": 3}]
-    journal.start()
-    assert journal.read() == whole[:1]
-    for damaged in ("no json\n", path.read_text().replace("1", "7", 1)):
-        path.write_text(damaged)
-        with pytest.raises(SeqmtlError, match=r"journal is damaged \(.*\); remove it"):
-            journal.read()
-    journal.remove()
-    assert not journal.exists()
 
 
 def test_what_is_no_text_is_refused_with_its_name(tmp_path):
