@@ -1,8 +1,9 @@
-"""Commands in this process, for fixtures that live longer than a test; tests take ``seqmtl``."""
+"""Commands in this process, for fixtures that live longer than a test; and what they write."""
 
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 from seqmtl.cli.main import main
 
@@ -18,3 +19,9 @@ def exit_code(words: list[str]) -> int:
 def run(command: str, code: int = 0) -> None:
     """Run a command without its messages, and check its exit code."""
     assert exit_code([*shlex.split(command), "-q"]) == code, command
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    """Return the fields of the lines of a table that are no comments."""
+    lines = path.read_text().splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]

@@ -23,6 +23,7 @@ from seqmtl.io import load_genomes, read_sites, read_windows
 from seqmtl.models.site import Site
 from seqmtl.sequences import concatenate
 from seqmtl.simulate import simulate, write_simulation
+from tests.commands import rows_of
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 NAMES = ("ape", "man", "fly")
@@ -57,10 +58,6 @@ def text(table):
         rows = [line.rstrip("\n").split("\t") for line in stream]
     keep = [rows[0].index(name) for name in ("organism", "label", "sequence")]
     return "\n".join("\t".join(row[i] for i in keep) for row in rows) + "\n"
-
-
-def rows_of(path):
-    return [line.split("\t") for line in path.read_text().splitlines()]
 
 
 def test_predict_scores_equal_explicit_features(model, table, tmp_path, seqmtl):

@@ -38,47 +38,47 @@ def table(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "predict {m} {table} -o {tmp}/x.tsv",
-        "evaluate {m} {table} --json {tmp}/x.json",
-        "calibrate {m} {table} -o {tmp}/c",
-        "info {m}",
-        "adapt {m} {table} --organism new -o {tmp}/a",
-        "scan {m} {table} -o {tmp}/x.bed",
-        "explain {m} -o {tmp}/x",
-        "similarity {m} -o {tmp}/x.tsv",
-        "variants {m} --vcf {table} --fasta {table} -o {tmp}/x.vcf",
-    ],
+COMMANDS = (
+    "predict {m} {table} -o {tmp}/x.tsv",
+    "evaluate {m} {table} --json {tmp}/x.json",
+    "calibrate {m} {table} -o {tmp}/c",
+    "adapt {m} {table} --organism new -o {tmp}/a",
+    "info {m}",
+    "scan {m} {table} -o {tmp}/x.bed",
+    "explain {m} -o {tmp}/x",
+    "similarity {m} -o {tmp}/x.tsv",
+    "variants {m} --vcf {table} --fasta {table} -o {tmp}/x.vcf",
 )
-def test_kernel_models_are_for_python(command, table, tmp_path, seqmtl):
-    windows, path = draw(30, seed=0), tmp_path / "m"
-    MultiTaskKernelSVC("wd:3").fit(windows).model_.save(path)
-    error = seqmtl(command.format(m=path, table=table, tmp=tmp_path), 1).err
-    assert "is a model of kernels, not of weights" in error
-    assert error.endswith("; use it in Python (seqmtl.load_model)\n")
-    assert error.count("\n") == 1
-    assert list(tmp_path.iterdir()) == [path]
+REFUSED = {
+    "kernels": (
+        "is a model of kernels, not of weights",
+        "; use it in Python (seqmtl.load_model)\n",
+    ),
+    "numbers": ("/numbers: is a model of numbers; ", " in Python\n"),
+}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """The folder of a model of kernels and one of numbers."""
+    folder, rng = tmp_path_factory.mktemp("models"), np.random.default_rng(0)
+    MultiTaskKernelSVC("wd:3").fit(draw(30, seed=0)).model_.save(folder / "kernels")
+    numbers = MultiTaskSVC().fit(rng.normal(size=(30, 2)), np.arange(30) % 2)
+    numbers.model_.save(folder / "numbers")
+    return folder
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        "predict {m} {table} -o {tmp}/x.tsv",
-        "evaluate {m} {table} --json {tmp}/x.json",
-        "calibrate {m} {table} -o {tmp}/c",
-        "adapt {m} {table} --organism new -o {tmp}/a",
-    ],
+    ("kind", "command"),
+    [*(("kernels", own) for own in COMMANDS), *(("numbers", own) for own in COMMANDS[:4])],
 )
-def test_models_of_numbers_are_for_python(command, table, tmp_path, seqmtl):
-    rng, path = np.random.default_rng(0), tmp_path / "m"
-    MultiTaskSVC().fit(rng.normal(size=(30, 2)), np.arange(30) % 2).model_.save(path)
-    error = seqmtl(command.format(m=path, table=table, tmp=tmp_path), 1).err
-    assert f"{path}: is a model of numbers; " in error
-    assert error.endswith(" in Python\n")
+def test_models_for_python_are_refused(kind, command, models, table, tmp_path, seqmtl):
+    error = seqmtl(command.format(m=models / kind, table=table, tmp=tmp_path), 1).err
+    message, end = REFUSED[kind]
+    assert message in error
+    assert error.endswith(end)
     assert error.count("\n") == 1
-    assert list(tmp_path.iterdir()) == [path]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_detector_of_novelties(table, tmp_path, seqmtl):

@@ -15,13 +15,8 @@ from seqmtl.models.saved import load_model
 from seqmtl.pairs.candidates import edge_finders, find_edges
 from seqmtl.sequences.sites import Sites
 from seqmtl.verbs._scoring import place_unlabelled
-from tests.commands import run
+from tests.commands import rows_of, run
 from tests.oracles.pairs import codons, whole_contig
-
-
-def _rows(path):
-    lines = path.read_text().splitlines()
-    return [line.split("\t") for line in lines if not line.startswith("#")]
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +63,7 @@ def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes
         run(f"{command} --contigs chr1 -o {genes}/{organism}.bed")
         expected, _ = whole_contig(model, organism, genome.contig("chr1"))
         for signal in signals:
-            rows = _rows(genes / f"{organism}.{signal}.bed")
+            rows = rows_of(genes / f"{organism}.{signal}.bed")
             found = {(signal, int(row[1]), row[5]): float(row[7]) for row in rows}
             own = {key: p for key, p in expected.items() if key[0] == signal and p > 1e-5}
             assert found.keys() >= own.keys()
@@ -79,9 +74,9 @@ def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes
     run(f"evaluate {genes}/genes {case}/donors {case}/acceptors --bootstrap 0")
     command = f"scan {genes}/genes {case}/sim/genomes/a.fa --organism a"
     run(f"{command} -o {genes}/x.spsc --json {genes}/x.json")
-    assert {row[3] for row in _rows(genes / "x.spsc")} == {"D", "A"}
+    assert {row[3] for row in rows_of(genes / "x.spsc")} == {"D", "A"}
     run(f"{command} -o {genes}/a.bed")
-    n_sites = sum(len(_rows(genes / f"a.{end}.bed")) for end in ENDS)  # edges are not counted
+    n_sites = sum(len(rows_of(genes / f"a.{end}.bed")) for end in ENDS)  # edges are not counted
     assert json.loads((genes / "x.json").read_text())["scans"][0]["n_candidates"] == n_sites
 
 
@@ -161,7 +156,7 @@ def test_soft_masked_codons_are_left_out_as_a_whole(case, genes, tmp_path):
     run(f"{command} -o {tmp_path}/all.bed")
     run(f"{command} -o {tmp_path}/upper.bed --softmask skip")
     for signal, length in (("donor", 2), ("stop", 3), ("polya", 1)):
-        every, found = (_rows(tmp_path / f"{name}.{signal}.bed") for name in ("all", "upper"))
+        every, found = (rows_of(tmp_path / f"{name}.{signal}.bed") for name in ("all", "upper"))
         wanted = [row for row in every if not lower[int(row[1]) : int(row[1]) + length].any()]
         assert found == wanted
         assert 0 < len(found) < len(every)
@@ -181,7 +176,7 @@ def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, t
         options = f"--organism a --contigs chr1 -o {tmp_path}/{name}.bed"
         run(f"scan {given} {case}/sim/genomes/a.fa {options}")
     for signal in load_model(genes / "genes").site_models:
-        before, after = (_rows(tmp_path / f"{name}.{signal}.bed") for name in ("before", "after"))
+        before, after = (rows_of(tmp_path / f"{name}.{signal}.bed") for name in ("before", "after"))
         assert [row[:3] for row in before] == [row[:3] for row in after]
         p, q = (np.array([float(row[7]) for row in own]) for own in (before, after))
         assert_allclose(p, q, atol=1e-4)

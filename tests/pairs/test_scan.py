@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.models.saved import load_model
 from seqmtl.pairs import finder
-from tests.commands import run
+from tests.commands import rows_of, run
 from tests.oracles.pairs import open_contigs, whole_contig
 
 
@@ -38,17 +38,12 @@ def expected(case):
     return sites, introns
 
 
-def _rows(path):
-    lines = path.read_text().splitlines()
-    return [line.split("\t") for line in lines if not line.startswith("#")]
-
-
 @pytest.mark.parametrize("block", [250_000, 5_000])
 def test_sites_and_introns_are_those_of_whole_contigs(case, expected, tmp_path, monkeypatch, block):
     small_blocks(monkeypatch, block)
     _scan(case, tmp_path / "x.bed")
     for signal, sites in expected[0].items():
-        rows = _rows(tmp_path / f"x.{signal}.bed")
+        rows = rows_of(tmp_path / f"x.{signal}.bed")
         found = {(row[0], int(row[1]), row[5]): float(row[7]) for row in rows}
         assert found.keys() == sites.keys()
         assert_allclose([found[key] for key in sites], list(sites.values()), atol=1e-5)
@@ -59,7 +54,7 @@ def test_sites_and_introns_are_those_of_whole_contigs(case, expected, tmp_path, 
         )
     for name, column in (("x.bed", 12), ("x.gff3", 5)):
         _scan(case, tmp_path / name, "--format introns --min-probability 0.1")
-        rows = _rows(tmp_path / name)
+        rows = rows_of(tmp_path / name)
         at = (1, 2, 5) if column == 12 else (3, 4, 6)
         found = {
             (row[0], int(row[at[0]]) - (column == 5), int(row[at[1]]), row[at[2]]): float(
@@ -91,7 +86,7 @@ def test_threads_change_nothing(case, tmp_path, monkeypatch, name):
 
 def test_spsc_holds_both_signals(case, expected, tmp_path):
     _scan(case, tmp_path / "x.spsc")
-    rows = _rows(tmp_path / "x.spsc")
+    rows = rows_of(tmp_path / "x.spsc")
     model = load_model(case / "splice")
     for letter, signal in (("D", "donor"), ("A", "acceptor")):
         prior = getattr(model, signal).prevalence("a")
@@ -114,7 +109,7 @@ def _introns(rows):
 def test_both_ends_have_their_probability(case, expected, tmp_path):
     _scan(case, tmp_path / "x.bed", "--format introns")
     _scan(case, tmp_path / "x.gff3", "--format introns")
-    rows = _rows(tmp_path / "x.bed")
+    rows = rows_of(tmp_path / "x.bed")
     for (contig, start, end, strand), found in _introns(rows).items():
         donor, acceptor = (start, end - 2) if strand == "+" else (end - 2, start)
         own = (
@@ -123,7 +118,7 @@ def test_both_ends_have_their_probability(case, expected, tmp_path):
         )
         assert_allclose(found[1:], own, atol=2e-5)
         assert found[0] <= min(found[1:]) + 2e-5
-    for row, other in zip(rows, _rows(tmp_path / "x.gff3"), strict=True):
+    for row, other in zip(rows, rows_of(tmp_path / "x.gff3"), strict=True):
         shown = dict(item.split("=") for item in other[8].split(";"))
         assert [shown[key] for key in ("probability", "donor", "acceptor")] == row[12:]
 
@@ -139,14 +134,14 @@ def test_the_best_introns_come_first(case, tmp_path, monkeypatch, block):
         run(f"{command} -o {tmp_path / name} {options}")
 
     scan("all.bed")
-    every = _rows(tmp_path / "all.bed")
+    every = rows_of(tmp_path / "all.bed")
     ordered = sorted(every, key=lambda row: -float(row[12]))  # equal ones as in the genome
     assert len({row[12] for row in ordered}) <= len(ordered) / 2
     for threads in (1, 3):
         scan(f"top{threads}.bed", f"--top 41 --threads {threads}")
-        assert _rows(tmp_path / f"top{threads}.bed") == ordered[:41]
+        assert rows_of(tmp_path / f"top{threads}.bed") == ordered[:41]
     scan("x.bed", "--top 1000000")
-    assert _rows(tmp_path / "x.bed") == ordered
+    assert rows_of(tmp_path / "x.bed") == ordered
     scan("x.gff3.gz", f"--top 5 --json {tmp_path}/x.json")
     lines = gzip.decompress((tmp_path / "x.gff3.gz").read_bytes()).decode().splitlines()
     assert "the best 5 first" in lines[1]
@@ -180,7 +175,9 @@ def test_regions_and_soft_masked_sites(case, expected, tmp_path):
     run(f"{command} -o {tmp_path}/x.bed --json {tmp_path}/x.json")
     n_removed = 0
     for signal, sites in expected[0].items():
-        found = {(r[0], int(r[1]), r[5]): float(r[7]) for r in _rows(tmp_path / f"x.{signal}.bed")}
+        found = {
+            (r[0], int(r[1]), r[5]): float(r[7]) for r in rows_of(tmp_path / f"x.{signal}.bed")
+        }
         wanted = {key: p for key, p in sites.items() if passes(key[0], key[1], key[1])}
         assert found.keys() == wanted.keys()
         assert_allclose([found[key] for key in wanted], list(wanted.values()), atol=1e-5)
@@ -190,9 +187,9 @@ def test_regions_and_soft_masked_sites(case, expected, tmp_path):
     assert min(summary["removed"][name] for name in ("regions", "softmask")) > 0
     run(f"{command} -o {tmp_path}/i.bed --format introns")
     _scan(case, tmp_path / "all.bed", "--format introns")
-    every = _introns(_rows(tmp_path / "all.bed"))
+    every = _introns(rows_of(tmp_path / "all.bed"))
     wanted = {key: p for key, p in every.items() if passes(*key[:2], key[1], key[2] - 2)}
-    found = _introns(_rows(tmp_path / "i.bed"))
+    found = _introns(rows_of(tmp_path / "i.bed"))
     assert 3 < len(found) < len(every) - 20
     assert found.keys() == wanted.keys()
     assert_allclose([found[key] for key in wanted], list(wanted.values()), atol=2e-5)
@@ -207,7 +204,7 @@ def test_the_counts_that_are_told_add_up(case, tmp_path, seqmtl):
     )
     candidates, removed, left, introns = map(int, told.groups())
     assert candidates == removed + left
-    assert introns == len(_introns(_rows(tmp_path / "x.bed"))) > 0
+    assert introns == len(_introns(rows_of(tmp_path / "x.bed"))) > 0
 
 
 def test_strands_contigs_and_filters(case, expected, tmp_path):
@@ -215,7 +212,7 @@ def test_strands_contigs_and_filters(case, expected, tmp_path):
     _scan(case, tmp_path / "x.bed", options)
     sites = expected[0]["donor"]
     wanted = {key for key, p in sites.items() if key[0] == "chr2" and key[2] == "-" and p >= 0.3}
-    found = {(row[0], int(row[1]), row[5]) for row in _rows(tmp_path / "x.donor.bed")}
+    found = {(row[0], int(row[1]), row[5]) for row in rows_of(tmp_path / "x.donor.bed")}
     assert found == wanted
     summary = json.loads((tmp_path / "x.json").read_text())["scans"][0]
     assert summary["n_contigs"] == 1
