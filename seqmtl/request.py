@@ -238,12 +238,9 @@ def verb(request: type[Request]) -> Callable[..., Any]:
 
 
 def _parameter(each: Option) -> inspect.Parameter:
-    is_positional = each.is_positional and not each.is_repeated
-    kind = (
-        inspect.Parameter.POSITIONAL_OR_KEYWORD if is_positional else inspect.Parameter.KEYWORD_ONLY
-    )
+    kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     default = inspect.Parameter.empty if each.is_required else each.default
-    return inspect.Parameter(each.name, kind, default=default)
+    return inspect.Parameter(each.name, kinds[each.is_positional], default=default)
 
 
 def _documentation(request: type[Request], options: list[Option]) -> str:

@@ -104,7 +104,7 @@ def add_option(parser: Any, option: Option) -> None:
     """Add an option to a parser or a group; what is not given is left to the request."""
     settings: dict[str, Any] = {"help": option.help, "default": argparse.SUPPRESS}
     if option.is_positional:
-        nargs = "*" if option.is_repeated else None if option.is_required else "?"
+        nargs = None if option.is_required else "?"
         parser.add_argument(option.name, metavar=option.metavar, nargs=nargs, **settings)
         return
     long = f"--{option.name.replace('_', '-')}"

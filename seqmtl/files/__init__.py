@@ -1,1 +1,1 @@
-"""All file access: streams, numbered lines, atomic files and folders, journals."""
+"""All file access: streams, numbered lines, atomic files and folders."""

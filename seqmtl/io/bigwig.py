@@ -2,8 +2,7 @@
 
 The format follows Kent et al., Bioinformatics 26:2204 (2010), supplementary tables 5 to 18. Data is
 appended block by block. What the end of the file needs (offsets of sections, summaries at the
-finest zoom level) is kept in two side files, so memory does not grow and an interrupted run can
-resume.
+finest zoom level) is kept in two temporary files, so memory does not grow.
 """
 
 from __future__ import annotations
