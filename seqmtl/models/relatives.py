@@ -230,9 +230,11 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
 def _find_leaves(tree: Tree, target: str) -> Place:
     """Return what a name means in a tree, and its leaves, none if it is unknown.
 
-    This is an organism or clade of the tree. Where the tree lacks a species, and has no similarly
-    spelt one, it is the genus: the clade of that name, else the leaves of that genus. A name that
-    the tree lacks altogether has its place by the shipped table of clades, or its genus has.
+    This is an organism or clade of the tree; of several nodes of the name the organism, else the
+    one that all others are below, such as the genus of a subgenus of its name. Where the tree lacks
+    a species, and has no similarly spelt one, it is the genus: the clade of that name, else the
+    leaves of that genus. A name that the tree lacks altogether has its place by the shipped table
+    of clades, or its genus has.
     """
     nodes = np.array([i for i, label in enumerate(tree.labels) if label])
     index = NameIndex([tree.labels[i] for i in nodes])
@@ -251,10 +253,16 @@ def _find_leaves(tree: Tree, target: str) -> Place:
             return Place(here, tree, below)
     if not found:
         return shipped_clades().place(tree, target) or unknown
-    if len(found) > 1:
+    if len({index.known[i] for i in found}) > 1:
         return unknown
-    below = np.flatnonzero(tree.membership()[nodes[found[0]]]).tolist()
-    return Place(index.known[found[0]], tree, below)
+    below = tree.membership()[nodes[found]]
+    at = int(below.sum(axis=1).argmax())
+    is_leaf = np.isin(nodes[found], tree.leaves)
+    if is_leaf.sum() == 1:
+        at = int(is_leaf.argmax())
+    elif (below & ~below[at]).any():
+        return unknown
+    return Place(index.known[found[at]], tree, np.flatnonzero(below[at]).tolist())
 
 
 def _hint(tree: Tree, tasks: Sequence[str], target: str) -> str:

@@ -20,9 +20,18 @@ _LENGTH = re.compile(r"[+-]?\d*\.?\d+([eE][+-]?\d+)?")
 _SUPPORT = re.compile(r"[\d.]+(e-?\d+)?(/[\d.]+)*", re.IGNORECASE)
 # encloses the number of a name; text files do not contain it
 _MARK = "\0"
+# stands for an apostrophe within an unquoted name, such as that of Burton's_mouthbreeder
+_APOSTROPHE = "\1"
 _NAME = re.compile(rf"{_MARK}(\d+){_MARK}")
 _SUPPORT_OF_NAMED = re.compile(
     rf"(\)\s*{_NAME.pattern})\s*{_SUPPORT.pattern}(?=\s*[(),:;])", re.IGNORECASE
+)
+_LETTERS = r"[^\s'(),:;\[\]]+"
+_APOSTROPHES = re.compile(
+    rf"{_QUOTED_OR_COMMENT.pattern}|(?<![^\s(),:;\]])({_LETTERS}(?:'{_LETTERS})+)"
+    r"(?=[\s(),:;\[]|$)"
+    # 95'a b' is not the names 95'a and b', but two names in a row
+    r"(?!(?:[^'(),:;\[\]]|(?<=\S)'(?=[^\s(),:;\[])){0,100}(?<=\S)'(?:[\s(),:;\[]|$))"
 )
 _UNQUOTED = re.compile(rf"(?:^|(?<=[(,)]))[^(),:;{_MARK}]+")
 
@@ -49,7 +58,8 @@ def parse_tree(text: str, where: str) -> Nodes:
     -------
     Nodes
         Missing lengths are NaN, and so is that of the branch above the root, which is in no
-        path. Numbers at inner nodes are support values, not labels.
+        path. Numbers at inner nodes are support values, not labels. An apostrophe between two
+        letters of an unquoted name is a letter.
 
     Raises
     ------
@@ -57,6 +67,13 @@ def parse_tree(text: str, where: str) -> Nodes:
         If there is no tree, more than one, or a malformed one.
     """
     names: dict[str, str] = {}
+    if _MARK in text or _APOSTROPHE in text:
+        raise InputFormatError(
+            "is not a Newick tree: it contains zero bytes or other control characters", path=where
+        )
+    text = _APOSTROPHES.sub(
+        lambda found: found[0].replace("'", _APOSTROPHE) if found[2] else found[0], text
+    )
     if text.lstrip()[:6].upper() == "#NEXUS":
         text, names = _nexus_tree(text, where)
     text, labels = _take_out_quoted(text, where)
@@ -72,7 +89,7 @@ def parse_tree(text: str, where: str) -> Nodes:
         label = labels[number] if mark else ""
         if i in is_inner and number >= n_quoted and _SUPPORT.fullmatch(label):
             label = ""
-        nodes.labels[i] = names.get(label, label).strip()
+        nodes.labels[i] = _restored(names.get(label, label)).strip()
     n_leaves = len(nodes.parents) - len(is_inner - {-1})
     if n_leaves != text.count(",") + 1:
         raise InputFormatError("is not a Newick tree; check its brackets and commas", path=where)
@@ -116,16 +133,20 @@ def _take_out_quoted(text: str, where: str) -> tuple[str, list[str]]:
             return ""
         return _take_out(" ".join(found[1][1:-1].replace("''", "'").split()), quoted)
 
-    if _MARK in text:
-        raise InputFormatError("is not a Newick tree: it contains zero bytes", path=where)
     bare = _QUOTED_OR_COMMENT.sub(replace, text)
     stray = re.search(r"['\[\]]", bare)
     if stray:
         raise InputFormatError(
-            f"is not a Newick tree: {stray[0]} without its partner; check quotes and comments",
+            f"is not a Newick tree: {stray[0]} without its partner; check quotes and comments, and "
+            "put names that begin or end with an apostrophe between single quotes",
             path=where,
         )
     return bare, quoted
+
+
+def _restored(text: str) -> str:
+    """Return a text with the apostrophes that it had in the file."""
+    return text.replace(_APOSTROPHE, "'")
 
 
 def _take_out(label: str, labels: list[str]) -> str:
@@ -143,15 +164,17 @@ def _check_newick(text: str, quoted: list[str], where: str) -> None:
             f"must hold one Newick tree, got {n_trees}; give a file with one tree", path=where
         )
     if text.count("(") != text.count(")"):
+        swallowed = next((repr(name) for name in quoted if re.search("[()]", name)), "")
         raise InputFormatError(
             f"is not a Newick tree: {text.count('(')} opening and {text.count(')')} closing "
-            "brackets; check that the file is whole",
+            f"brackets; check that the file is whole{', and the quotes of ' * bool(swallowed)}"
+            f"{swallowed}",
             path=where,
         )
     for found in re.finditer(r":([^(),:;]*)(:?)", text):
         if not _LENGTH.fullmatch(found[1].strip()) or found[2]:
             raise InputFormatError(
-                f"branch lengths must be numbers, got {found[1].strip() + found[2]!r}; "
+                f"branch lengths must be numbers, got {_restored(found[1].strip() + found[2])!r}; "
                 "correct it or leave out its colon",
                 path=where,
             )
@@ -161,8 +184,8 @@ def _check_newick(text: str, quoted: list[str], where: str) -> None:
     if stray:
         shown = _NAME.sub(lambda name: quote(quoted[int(name[1])]), stray[0])
         raise InputFormatError(
-            f"is not a Newick tree: {shown!r}; put names with blanks or brackets between "
-            "single quotes",
+            f"is not a Newick tree: {_restored(shown)!r}; put names with blanks or brackets "
+            "between single quotes, and write an apostrophe there twice",
             path=where,
         )
 
@@ -211,7 +234,7 @@ def _translation(text: str, where: str) -> dict[str, str]:
         words = pair.split()
         if len(words) != 2:
             raise InputFormatError(
-                f"translate must give pairs of key and name, got {pair.strip()!r}; "
+                f"translate must give pairs of key and name, got {_restored(pair.strip())!r}; "
                 "put names with blanks between single quotes",
                 path=where,
             )

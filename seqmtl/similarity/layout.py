@@ -54,7 +54,9 @@ def collapse(kernel: Any, tree: Tree, most: int) -> tuple[Any, Tree]:
     share[:, place] = below[nodes] / size[nodes, None]
     matrices = share @ kernel.matrices @ share.T
     pruned, new_name = tree.prune(first), dict(zip(first, names, strict=True))
-    labels = [new_name.get(label, label) for label in pruned.labels]
+    labels = list(pruned.labels)
+    for leaf in pruned.leaves:
+        labels[leaf] = new_name[labels[leaf]]
     shown = Tree(pruned.parents, pruned.lengths, tuple(labels), tree.source)
     return type(kernel)(tuple(names), matrices, kernel.source, labels=kernel.labels), shown
 

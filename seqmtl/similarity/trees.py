@@ -6,6 +6,7 @@ import difflib
 import functools
 import logging
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: End of the label of a node with two parents in extended Newick.
+_HYBRID = re.compile(r"#[A-Z]*\d+$")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
@@ -38,7 +42,7 @@ class Tree:
         Length of the branch above every node, NaN if missing. The length of the root is shared
         by all paths. A missing length counts as 0 for the root and as 1 for other nodes.
     labels : sequence of str
-        Name of every node, or "". Names of leaves are unique among all nodes.
+        Name of every node, or "". Names of leaves differ; those of inner nodes may be repeated.
     source : str, optional
         Origin of the tree, for messages.
 
@@ -189,7 +193,8 @@ class Tree:
     def node_name(self, i: int) -> str:
         """Return a unique, readable name for a node.
 
-        This is its label, or its first and last leaf: "(ape..fly)".
+        This is its label, if no leaf or earlier node has it, or its first and last leaf:
+        "(ape..fly)", or both.
         """
         return self._node_names[i]
 
@@ -261,46 +266,39 @@ class Tree:
             )
 
     def _check_labels(self) -> None:
-        """Reject names that are ambiguous, or that make a node its own ancestor."""
-        is_leaf = np.isin(np.arange(len(self)), self.leaves)
-        known: dict[str, int] = {}
-        for i, label in enumerate(self.labels):
-            if is_leaf[i] and not label.strip():
+        """Reject leaves without a name, or with the name of another, and networks."""
+        known: set[str] = set()
+        for label in self.leaf_names:
+            if not label.strip():
                 raise self._error("the tree has a leaf without a name; leaves need distinct names")
-            other = known.setdefault(label, i) if label else i
-            if other == i:
-                continue
-            if is_leaf[i] and is_leaf[other]:
+            if label in known:
                 raise self._error(
                     f"the tree has the leaf {label!r} twice; leaves need distinct names"
                 )
-            if is_leaf[i] or is_leaf[other]:
+            known.add(label)
+        is_inner = np.isin(np.arange(len(self)), self.parents)
+        for i in np.flatnonzero(is_inner):
+            label = self.labels[i]
+            if _HYBRID.search(label) and label in known:
                 raise self._error(
-                    f"must be a tree, got {label!r} both as a leaf and as an inner node, which "
-                    "would make a network or a cycle; rename one of them"
+                    f"must be a tree, got {label!r} both as a leaf and as an inner node, as in the "
+                    "Newick text of a network; remove one of them"
                 )
-            if self._is_below_its_name(i):
-                raise self._error(
-                    f"must be a tree, got {label!r} below {label!r}, which would make a cycle; "
-                    "rename one of them"
-                )
-
-    def _is_below_its_name(self, i: int) -> bool:
-        """Tell whether a node has an ancestor of the same name."""
-        above = int(self.parents[i])
-        while above >= 0 and self.labels[above] != self.labels[i]:
-            above = int(self.parents[above])
-        return above >= 0
 
     @functools.cached_property
     def _node_names(self) -> tuple[str, ...]:
         leaf_names = self.leaf_names
-        names: dict[str, None] = {}
+        reserved, is_leaf = set(leaf_names), set(self.leaves.tolist())
+        names: list[str] = []
         for i, (label, first, end) in enumerate(zip(self.labels, *self.leaf_ranges, strict=True)):
+            if i in is_leaf:
+                names.append(label)
+                continue
             ends = f"({leaf_names[first]}..{leaf_names[end - 1]})"
             options = [label, f"{label} {ends}"] if label else [ends]
-            name = next((option for option in options if option not in names), None)
-            names[name or f"{options[-1]} #{i}"] = None
+            options.append(f"{options[-1]} #{i}")
+            names.append(next(option for option in options if option not in reserved))
+            reserved.add(names[-1])
         return tuple(names)
 
 

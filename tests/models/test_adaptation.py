@@ -193,6 +193,17 @@ class TestRelatives:
         assert_allclose(found.weights, r2 * own / own.sum() + (1 - r2) / 2, atol=1e-12)
         assert found[2:] == (pytest.approx(r2), "fly", 2, ("fly",), False)  # 0 from fly, 4 from bee
 
+    def test_a_name_of_several_nodes_is_the_leaf_or_the_widest_clade(self):
+        tree = "(((fly,gnat)Musca,(bee,wasp)Apis)Musca,(ape,(lemur)ape)Apis);"
+        kernel = TaskKernel.individual(["ape", "fly"])
+        for name, same in (("Musca", "((fly,gnat),(bee,wasp))all"), ("ape", "")):
+            plain = f"({same or '((fly,gnat),(bee,wasp))'},(ape,(lemur)));"
+            expected = place(kernel, kernel.names, "n", like="all" if same else "ape", tree=plain)
+            found = place(kernel, kernel.names, "n", like=name, tree=tree)
+            assert_allclose(found.weights, expected.weights)
+        with pytest.raises(UnknownTaskError, match=r"'Apis' is neither .* nor one organism"):
+            place(kernel, kernel.names, "n", like="Apis", tree=tree)
+
     def test_in_the_place_of_a_relative_it_counts_alone_and_nowhere_all_are_alike(self):
         kernel = TaskKernel.individual(["ape", "fly"])
         assert_allclose(place(kernel, kernel.names, "gnat", like="fly").weights, [0, 1])

@@ -175,6 +175,22 @@ class TestNewick:
                 ["inf", "nan", "a", "b", "¹", "c", "d", "", "e", "f"],
             ),
             ("((a,b)x,(c,d)x);", ["", "x", "a", "b", "x", "c", "d"]),
+            ("(((a,b)NA,c)NA,d);", ["", "NA", "NA", "a", "b", "c", "d"]),
+            ("(((a,b)'100',c)'100',d);", ["", "100", "100", "a", "b", "c", "d"]),
+            ("((a,b)c,(d,e)b)c;", ["c", "c", "a", "b", "b", "d", "e"]),
+            (
+                "((Burton's_fish:1,mbuna:1):2,(David's_l'ape,'Thomas'' langur')O'Brien's95:1);",
+                [
+                    "",
+                    "",
+                    "Burton's_fish",
+                    "mbuna",
+                    "O'Brien's95",
+                    "David's_l'ape",
+                    "Thomas' langur",
+                ],
+            ),
+            ("(a[it's] , David's_ape [x]\n, b)Grevy's;", ["Grevy's", "a", "David's_ape", "b"]),
             ("((a:1,b:1)'X'0:0.5,c:1);", ["", "X", "a", "b", "c"]),
             (
                 "(('p q':1,b:1)'X'100:0.5,(c:1,'d''e':1)'Y'7:1)'Z'3;",
@@ -185,6 +201,15 @@ class TestNewick:
     )
     def test_labels(self, text, labels):
         assert list(read_tree(text).labels) == labels
+
+    def test_repeated_labels_of_inner_nodes_give_no_shape(self):
+        tree = read_tree("(((a,b)x,c)x,(d,(e,f)a)x)x;")
+        assert tree.parents.tolist() == [-1, 0, 1, 2, 2, 1, 0, 6, 6, 8, 8]
+        names = [tree.node_name(i) for i in range(len(tree))]
+        assert names[:3] == ["x", "x (a..c)", "x (a..b)"]
+        assert names[6:9] == ["x (d..f)", "d", "a (e..f)"]
+        assert [names[i] for i in tree.leaves] == list("abcdef")
+        assert len({*names}) == len(names)
 
     def test_a_tree_of_bio_phylo(self):
         from Bio import Phylo
@@ -239,9 +264,12 @@ class TestNewick:
             ("(a,'a');", "leaf 'a' twice"),
             ("(a,);", "leaf without a name"),
             ("(a,());", "leaf without a name"),
-            ("((a,b)c,c);", "'c' both as a leaf and as an inner node"),
             ("((a,x#H1),(b,(c)x#H1));", "'x#H1' both as a leaf and as an inner node"),
-            ("((a,b)c,d)c;", "got 'c' below 'c', which would make a cycle"),
+            ("('apapane:1,('akepa:1,b));", r"and the quotes of 'apapane:1,\('"),
+            ("('apapane:1,b);", "names that begin or end with an apostrophe between single"),
+            ("(Burton's mouthbreeder,b);", '"Burton\'s mouthbreeder"; put names with blanks'),
+            ("(a:Burton's,b);", 'must be numbers, got "Burton\'s"'),
+            ("(a,b\1);", "control characters"),
             ("(a:-1,b);", "must be numbers from 0, got -1 above 'a'"),
             ("((a,b):-2,c);", "must be numbers from 0, got -2 above 'an inner node'"),
             ("(a:1e999,b);", "must be numbers from 0, got inf"),
@@ -284,6 +312,15 @@ class TestNexus:
         tree = read_tree(write(NEXUS))
         assert tree.labels == ("", "", "Homo sapiens", "Mus_musculus", "fly;'s")
         assert_array_equal(tree.lengths, [math.nan, 2, 0.5, 1, math.nan])
+
+    def test_apostrophes(self, write):
+        text = (
+            "#NEXUS\nBegin taxa; Taxlabels Burton's_fish David's_ape Grevy's; End;\n"
+            "Begin trees; Translate 1 Burton's_fish, Dave's 'David''s ape', Grevy's Grevy's_x;\n"
+            "tree Widmer's = [it's] ((1:1,Dave's:1)O'Brien:1,Grevy's:2);\nEnd;\n"
+        )
+        labels = ("", "O'Brien", "Burton's_fish", "David's ape", "Grevy's_x")
+        assert read_tree(write(text)).labels == labels
 
     def test_as_bio_phylo_reads(self, write):
         from Bio import Phylo
