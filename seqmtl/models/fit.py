@@ -21,7 +21,14 @@ from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.models.adaptation import add_task
 from seqmtl.models.calibration import CALIBRATION, calibrate_tasks, left_out_scores
 from seqmtl.models.examples import Examples
-from seqmtl.models.kernels import couple, learnt_kernel, resolve_kernels, used_kernels, view_names
+from seqmtl.models.kernels import (
+    couple,
+    distinct_kernels,
+    learnt_kernel,
+    resolve_kernels,
+    used_kernels,
+    view_names,
+)
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selection import Space, select
 from seqmtl.models.site import Site, place_features
@@ -131,7 +138,10 @@ def train(  # noqa: PLR0913
     if space is None:
         if task_kernel is None and settings.norm is None:
             task_kernel = [None]
-        plan = Plan(features, resolve_kernels(task_kernel, joint.names), settings)
+        kernel = resolve_kernels(task_kernel, joint.names)
+        if settings.norm is not None:
+            kernel = distinct_kernels(kernel, len(joint.names))
+        plan = Plan(features, kernel, settings)
     else:
         space, run = space.led_by(joint.names) if few else space, disk.run if disk else in_order
         progress: dict[str, Any] = {"known": known, "on_score": on_score}

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import match_names
-from seqmtl.coupling import Coupling
+from seqmtl.coupling import Coupling, Nodes
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.kinds import PLAIN
 from seqmtl.solvers.kernel_set import KernelSet
 
 #: Similarity of tasks by default: K = (11' + 3 I) / 4.
 DEFAULT_SHARE = 0.25
+_DIGITS = 9  # to which kernels are equal
 _LEAST = 1e-12  # smallest weight of a learnt kernel, relative to the largest
 
 
@@ -128,6 +129,50 @@ def couple(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = 
     shares = np.full(kernel.n_kernels, 1.0 / kernel.n_kernels)
     nodes = kernel.nodes and kernel.nodes.take(tasks).combine(shares)
     return Coupling.of(K, nodes)
+
+
+def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:
+    """Return the kernels whose weights can be told apart by the tasks with data.
+
+    Those that are equal on these tasks, such as nested clades of a large tree with the same tasks,
+    become one: their mean, with the label of the last, the smallest clade.
+
+    Parameters
+    ----------
+    kernel : TaskKernel
+        K_1..K_M.
+    n_tasks : int
+        Number of tasks with data, which come first.
+    """
+    alike: dict[tuple[bytes, float], list[int]] = {}
+    for m, K in enumerate(kernel.matrices[:, :n_tasks, :n_tasks]):
+        if not K.any():  # of other tasks
+            alike[b"", m] = [m]
+            continue
+        size = float(f"{K.max():.{_DIGITS}e}")
+        alike.setdefault(((np.round(K / size, _DIGITS) + 0.0).tobytes(), size), []).append(m)
+    groups = sorted(alike.values(), key=lambda group: group[-1])
+    if sum(map(len, groups)) == len(groups):
+        return kernel
+    nodes = kernel.nodes
+    if nodes is not None:
+        number = np.full(kernel.n_kernels, -1)
+        for new, group in enumerate(groups):
+            number[group] = new
+        owners = number[nodes.owners]
+        shares = np.array([1.0 / len(group) for group in groups])
+        nodes = Nodes(
+            nodes.values[:, owners >= 0],
+            (nodes.lengths * shares[owners])[owners >= 0],
+            owners[owners >= 0],
+        )
+    return TaskKernel(
+        kernel.names,
+        np.array([kernel.matrices[group].mean(axis=0) for group in groups]),
+        kernel.source,
+        labels=[kernel.labels[group[-1]] for group in groups],
+        nodes=nodes,
+    )
 
 
 def used_kernels(kernel: TaskKernel, n_tasks: int) -> NDArray[np.int64]:

@@ -12,7 +12,12 @@ from sklearn.utils import Tags
 
 from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial
 from seqmtl.models.examples import Examples
-from seqmtl.models.kernels import resolve_kernel, resolve_kernels, used_kernels
+from seqmtl.models.kernels import (
+    distinct_kernels,
+    resolve_kernel,
+    resolve_kernels,
+    used_kernels,
+)
 from seqmtl.similarity.graphs import components
 from seqmtl.tables.classifier import KernelClassifier, MKLClassifier, Prepared
 from seqmtl.tables.descent import KernelSolution, Look, Step, descend
@@ -242,8 +247,9 @@ class KernelMKLClassifier(MKLClassifier):
         return solution._replace(converged=solution.gap <= self.tol)
 
     def _prepare(self, examples: Examples) -> Prepared:
-        self.task_kernel_ = resolve_kernels(self.task_kernels, examples.names)
         T = len(examples.names)
+        resolved = resolve_kernels(self.task_kernels, examples.names)
+        self.task_kernel_ = distinct_kernels(resolved, T)
         used = used_kernels(self.task_kernel_, T)
         return self._machines(
             self._signs(examples),

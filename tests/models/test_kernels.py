@@ -21,6 +21,7 @@ from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train, train_windows
 from seqmtl.models.kernels import (
     couple,
+    distinct_kernels,
     learnt_kernel,
     resolve_kernel,
     resolve_kernels,
@@ -112,6 +113,39 @@ class TestKernelSets:
         assert_array_equal(kernels.matrices, K[[0, 2, 0, 2], :2, :2])
         assert_array_equal(kernels.views, [0, 0, 1, 1])
         assert kernels.norm == 1.0
+
+    def test_clades_with_the_same_tasks_are_one(self):
+        tree = "(t0,t1)"
+        for i in range(2, 31):
+            tree = f"({tree},t{i})n{i}"
+        tree += ";"
+        names = ("t2", "t0", "t1")
+        large = resolve_kernel(TaskKernel.hierarchical(tree), names)
+        found, pruned = distinct_kernels(large, 3), TaskKernel.hierarchical(tree, names)
+        assert (large.n_kernels, found.names) == (30, large.names)
+        assert found.labels == pruned.labels == ("n2", "(t0..t1)")
+        assert_array_equal(found.matrices[:, :3, :3], pruned.matrices)
+        assert_allclose(found.nodes.matrices(), found.matrices)
+        assert distinct_kernels(found, 3) is found
+        # the farther a task without data, the fewer of the clades it shares
+        at = {name: i for i, name in enumerate(found.names)}
+        shared = found.matrices[0, at["t0"], [at["t1"], at["t3"], at["t30"]]]
+        assert_allclose(shared, [1, 28 / 29, 1 / 29])
+
+        X, y = np.random.default_rng(0).standard_normal((60, 3)), np.arange(60) // 3 % 2
+        fits = [
+            MultiTaskMKLClassifier(task_kernels=kernel, tol=1e-7).fit(X, y, tasks=names * 20)
+            for kernel in (TaskKernel.hierarchical(tree), pruned)
+        ]
+        assert_allclose(fits[0].theta_, fits[1].theta_)
+        assert_allclose(fits[0].coef_, fits[1].coef_)
+
+    def test_groups_of_one_are_kept_and_equal_ones_are_one(self):
+        groups = {"x": [*"abc"], "y": [*"abcd"], "z": ["a"], "w": [*"cde"]}
+        kernel = resolve_kernel(TaskKernel.hierarchical(groups), ("a", "b"))
+        assert distinct_kernels(kernel, 2).labels == ("y", "z", "w")
+        twice = TaskKernel(["a", "b"], [np.eye(2), 2 * np.eye(2)])
+        assert distinct_kernels(twice, 2) is twice
 
     def test_the_learnt_kernel_is_the_weighted_sum_of_every_view(self):
         rng = np.random.default_rng(0)
