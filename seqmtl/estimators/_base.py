@@ -35,7 +35,6 @@ from seqmtl.solvers.dcd import Solution
 
 _MATRIX: dict[str, Any] = {
     "accept_sparse": "csr",
-    "accept_large_sparse": False,
     "dtype": np.float64,
 }
 
@@ -50,12 +49,12 @@ class ExampleReader(BaseEstimator):
 
     def _check_X_y(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, NDArray[Any]]:  # noqa: N802
         """Return validated examples and targets, as float64 if `numeric`."""
+        X = as_windows(X)
         if not isinstance(X, Windows):
-            _refuse_strings(X)
             X, y = validate_data(self, X, y, y_numeric=numeric, **_MATRIX)
             return X, y.astype(np.float64, copy=False) if numeric else y
         if y is None:
-            raise ValueError("y must be given: windows carry labels, but no targets")
+            raise ValueError("y must be given: sequences and windows carry no targets")
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y") if numeric else y
         y = np.asarray(y)
         if y.shape != (len(X),):
@@ -63,8 +62,8 @@ class ExampleReader(BaseEstimator):
         return self._check_X(X, reset=True), y
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:  # noqa: N802
+        X = as_windows(X)
         if not isinstance(X, Windows):
-            _refuse_strings(X)
             return validate_data(self, X, reset=reset, **_MATRIX)
         if reset:
             self.n_features_in_ = X.length
@@ -195,14 +194,61 @@ class MultiTaskEstimator(ExampleReader):
         return [names] * n if isinstance(names, str) else [str(name) for name in names]
 
 
-def _refuse_strings(X: Any) -> None:
-    """Say which call is right for a list of sequences, or the name of a file."""
+def as_windows(X: Any) -> Any:
+    """Return sequences as windows, and other examples as they are.
+
+    Raises
+    ------
+    ValueError
+        If X is the name of a file, or the sequences differ in length.
+    """
     if isinstance(X, (str, os.PathLike)):
-        raise ValueError(f"X must be Windows or numbers, got a path; use read_windows({str(X)!r})")
-    if isinstance(X, (list, tuple)) and X and isinstance(X[0], (str, bytes)):
         raise ValueError(
-            "X must be Windows or numbers, got strings; use Windows.from_strings(X, labels, tasks)"
+            f"X must be Windows, sequences or numbers, got a path; use read_windows({str(X)!r})"
         )
+    texts = as_texts(X)
+    return X if texts is None else Windows.from_strings(texts.tolist())
+
+
+def as_texts(X: Any) -> NDArray[Any] | None:
+    """Return a list or a column of texts as an array, shape (n,), or None if X is none.
+
+    Raises
+    ------
+    ValueError
+        If the first is a text, but not all are.
+    """
+    if isinstance(X, Windows) or hasattr(X, "tocsr"):
+        return None
+    if isinstance(X, (list, tuple)):
+        first = X[0] if X else None
+        while isinstance(first, (list, tuple, np.ndarray)) and len(first) == 1:
+            first = first[0]
+        if not isinstance(first, (str, bytes)):
+            return None
+    elif not hasattr(X, "__array__"):
+        return None
+    texts = np.asarray(X)
+    if texts.dtype.kind not in "OSTU" or texts.shape not in {(texts.size,), (texts.size, 1)}:
+        return None
+    column = texts.reshape(-1).astype(object)
+    is_text = [isinstance(value, (str, bytes)) for value in column]
+    if not is_text[:1] or not is_text[0] or _is_number(column[0]):
+        return None
+    if not all(is_text):
+        i = is_text.index(False)
+        raise ValueError(
+            f"X must hold sequences, got {column[i]!r} for example {i}; leave the example out"
+        )
+    return np.array([v.decode("latin-1") if isinstance(v, bytes) else v for v in column])
+
+
+def _is_number(text: Any) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _checked_names(tasks: Any) -> list[Any]:
@@ -221,7 +267,7 @@ def _number_tasks(X: Any, tasks: Any) -> tuple[tuple[str, ...], NDArray[np.int16
     """Return the sorted task names and the task index of every example."""
     if tasks is None:
         tasks = X.tasks if isinstance(X, Windows) else np.full(X.shape[0], "task")
-    elif not isinstance(X, Windows):
+    else:
         tasks = _checked_names(tasks)
     found, ids = name_table(tasks)
     if isinstance(X, Windows):
@@ -257,8 +303,8 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
 
         Parameters
         ----------
-        X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
-            Examples.
+        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
+            Examples; strings are sequences of equal length.
         y : array_like, shape (n,)
             Classes, two of them. Optional for windows with labels.
         tasks : sequence of str, shape (n,), optional
@@ -283,8 +329,8 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
 
         Parameters
         ----------
-        X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
-            Examples.
+        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
+            Examples; strings are sequences of equal length.
         tasks : str or sequence of str, optional
             Task of every example, or one for all. Default: the tasks that `X` carries, or the
             only task.

@@ -30,9 +30,9 @@ class MultiTaskSVC(FeatureParameters, MultiTaskClassifier):
     features : FeatureDefinition, optional
         Feature map. Default: ``PositionalKmers()`` for
         :class:`~seqmtl.Windows`, the identity for matrices.
-    task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
-        Task kernel; an array is in the order of the sorted task names. Default:
-        K = (11' + 3 I) / 4.
+    task_kernel : TaskKernel, {"individual", "union", "easy"}, str, path-like or array, optional
+        Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
+        order of the sorted task names. Default: K = (11' + 3 I) / 4.
     C : float, default=1.0
         Cost of errors.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
@@ -123,9 +123,10 @@ class MultiTaskClassifierCV(FeatureParameters, MultiTaskClassifier):
     features : FeatureDefinition, optional
         Feature map; its ``variants()``, if any, are tried as well. Default:
         ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
-    task_kernel : TaskKernel or array, optional
-        Relation of the tasks; an array is in the order of the sorted task names. It is tried
-        along with treating all tasks as alike, the default.
+    task_kernel : TaskKernel, str, path-like or array, optional
+        Relation of the tasks; the name of a shipped tree; the file of a tree or a table. An array
+        is in the order of the sorted task names. It is tried along with treating all tasks as
+        alike, the default.
     costs : sequence of float, default=(1.0, 3.0, 10.0)
         Costs to choose from.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"

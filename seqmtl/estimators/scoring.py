@@ -70,7 +70,7 @@ class TaskScorer:
             If no task has both classes.
         """
         carries = isinstance(X, (Windows, TaskArray))
-        carried = X.tasks if carries else np.zeros(len(X), dtype=np.int64)
+        carried = X.tasks if carries else np.zeros(np.asarray(y).size, dtype=np.int64)
         scores = estimator.decision_function(X, **({} if tasks is None else {"tasks": tasks}))
         names = np.asarray(carried if tasks is None else tasks)
         positive = np.asarray(y) == estimator.classes_[-1]

@@ -30,9 +30,10 @@ class MultiTaskSVR(FeatureParameters, RegressorMixin, MultiTaskEstimator):
     features : FeatureDefinition or list of FeatureDefinition, optional
         Feature map, or a list of them, one per view. Default: ``PositionalKmers()`` for
         :class:`~seqmtl.Windows`, the identity for matrices.
-    task_kernel : TaskKernel, {"individual", "union", "easy"}, array, or list of these, optional
-        Task kernel; an array is in the order of the sorted task names. Of several matrices the
-        mean is taken, unless `norm` is given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
+    task_kernel : TaskKernel, {"individual", "union", "easy"}, str, array or list of them, optional
+        Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
+        order of the sorted task names. Of several matrices the mean is taken, unless `norm` is
+        given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
     C : float, default=1.0
         Cost of errors.
     epsilon : float, default=0.1
@@ -104,8 +105,8 @@ class MultiTaskSVR(FeatureParameters, RegressorMixin, MultiTaskEstimator):
 
         Parameters
         ----------
-        X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
-            Examples.
+        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
+            Examples; strings are sequences of equal length.
         y : array_like, shape (n,)
             Targets.
         tasks : sequence of str, shape (n,), optional
@@ -140,8 +141,8 @@ class MultiTaskSVR(FeatureParameters, RegressorMixin, MultiTaskEstimator):
 
         Parameters
         ----------
-        X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
-            Examples.
+        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
+            Examples; strings are sequences of equal length.
         tasks : str or sequence of str, optional
             Task of every example, or one for all. Default: the tasks that `X` carries, or the
             only task.
@@ -178,9 +179,10 @@ class MultiTaskOneClassSVM(FeatureParameters, OutlierMixin, MultiTaskEstimator):
     features : FeatureDefinition or list of FeatureDefinition, optional
         Feature map, or a list of them, one per view. Default: ``PositionalKmers()`` for
         :class:`~seqmtl.Windows`, the identity for matrices.
-    task_kernel : TaskKernel, {"individual", "union", "easy"}, array, or list of these, optional
-        Task kernel; an array is in the order of the sorted task names. Of several matrices the
-        mean is taken, unless `norm` is given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
+    task_kernel : TaskKernel, {"individual", "union", "easy"}, str, array or list of them, optional
+        Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
+        order of the sorted task names. Of several matrices the mean is taken, unless `norm` is
+        given. Default: K = (11' + 3 I) / 4; with `norm` 11' and I.
     C : float, default=1.0
         Cost of a training example with f < 1. With smaller C more examples contribute, in the
         limit all equally: f is then proportional to the mean similarity to them. With the
@@ -256,8 +258,8 @@ class MultiTaskOneClassSVM(FeatureParameters, OutlierMixin, MultiTaskEstimator):
 
         Parameters
         ----------
-        X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
-            Examples.
+        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
+            Examples; strings are sequences of equal length.
         y : ignored
             Present for compatibility with scikit-learn.
         tasks : sequence of str, shape (n,), optional
@@ -297,8 +299,8 @@ class MultiTaskOneClassSVM(FeatureParameters, OutlierMixin, MultiTaskEstimator):
 
         Parameters
         ----------
-        X : Windows, TaskArray, array_like or sparse matrix of shape (n, d)
-            Examples.
+        X : Windows, TaskArray, sequence of str, or array_like or sparse matrix of shape (n, d)
+            Examples; strings are sequences of equal length.
         tasks : str or sequence of str, optional
             Task of every example, or one for all. Default: the tasks that `X` carries, or the
             only task.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 
 from seqmtl._names import match_names
 from seqmtl.coupling import Coupling, Nodes
+from seqmtl.files import catalogue
+from seqmtl.files.streams import read_text
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.kinds import PLAIN
 from seqmtl.solvers.kernel_set import KernelSet
@@ -24,9 +27,10 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
 
     Parameters
     ----------
-    task_kernel : TaskKernel, str, array or None
-        A kernel; one of "individual", "union", "easy"; a matrix in the order of `names`; or None
-        for K = (11' + 3 I) / 4.
+    task_kernel : TaskKernel, str, path-like, array or None
+        A kernel; one of "individual", "union", "easy"; a tree, by the name of a shipped one or its
+        file; the file of a table; a matrix in the order of `names`; or None for
+        K = (11' + 3 I) / 4.
     names : tuple of str
         Tasks in the data.
 
@@ -38,24 +42,37 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
 
     Raises
     ------
-    ValueError, UnknownTaskError
-        If it is none of these, has the wrong size, or lacks a task.
+    ValueError, InputFormatError, UnknownTaskError
+        If it is none of these, cannot be read, has the wrong size, or lacks a task.
     """
     if task_kernel is None:
         return TaskKernel.easy(names, DEFAULT_SHARE)
-    if isinstance(task_kernel, str):
-        if task_kernel not in PLAIN:
-            raise ValueError(
-                f"task_kernel must be one of {', '.join(PLAIN)} or a TaskKernel, "
-                f"got {task_kernel!r}"
-            )
+    if isinstance(task_kernel, str) and task_kernel in PLAIN:
         kernel: TaskKernel = getattr(TaskKernel, task_kernel)(names)
         return kernel
+    if isinstance(task_kernel, (str, os.PathLike)):
+        task_kernel = _read_kernel(task_kernel)
     if not isinstance(task_kernel, TaskKernel):
         return TaskKernel(names, task_kernel)
     found = match_names(names, task_kernel.names, f"the task kernel from {task_kernel.source}")
     rest = [name for i, name in enumerate(task_kernel.names) if i not in set(found)]
     return task_kernel.restrict([*names, *rest])
+
+
+def _read_kernel(source: str | os.PathLike[str]) -> TaskKernel:
+    """Return the task kernel of a shipped tree, or of the file of a tree or a table."""
+    shipped = catalogue.names()
+    if not os.path.exists(source):
+        if source in shipped:
+            return TaskKernel.from_newick(source)
+        raise ValueError(
+            f"task_kernel must be one of {', '.join(PLAIN)}, a shipped tree "
+            f"({', '.join(shipped) or 'none'}), the file of a tree or a table, or a TaskKernel, "
+            f"got {os.fspath(source)!r}"
+        )
+    begin = read_text(source, "a tree or a table").lstrip(" \n\r")
+    is_tree = begin.startswith("(") or begin[:6].upper() == "#NEXUS"
+    return TaskKernel.from_newick(source) if is_tree else TaskKernel.from_tsv(source)
 
 
 def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:

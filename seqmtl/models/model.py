@@ -361,7 +361,8 @@ class MultiTaskModel(Model):
             if len(self.tasks) > 1:
                 raise ValueError(
                     f"tasks must be given: the model has {len(self.tasks)} tasks "
-                    f"({', '.join(self.tasks[:5])}) and the examples carry none; give tasks="
+                    f"({', '.join(self.tasks[:5])}) and the examples carry none; give tasks=, "
+                    "or a TaskArray or Windows, which carry them"
                 )
             return list(self.tasks), np.zeros(n, dtype=np.int64)
         names, numbers = name_table(tasks)

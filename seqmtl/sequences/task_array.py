@@ -76,6 +76,8 @@ class TaskArray:
 
 def split_tasks(X: Any, tasks: Any = None) -> tuple[Any, Any]:
     """Return plain examples, and the given tasks or else those of a TaskArray."""
+    if not hasattr(tasks, "__iter__") and hasattr(tasks, "__array__"):
+        tasks = np.asarray(tasks)
     if not isinstance(X, TaskArray):
         return X, tasks
     return X.X, X.tasks if tasks is None else tasks

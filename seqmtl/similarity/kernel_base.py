@@ -15,6 +15,7 @@ from seqmtl._html import element, join, picture
 from seqmtl._names import match_names
 from seqmtl.coupling import Nodes
 from seqmtl.exceptions import InputFormatError
+from seqmtl.files.atomic import write_lines
 from seqmtl.files.streams import read_text
 from seqmtl.similarity import checks, relation_tables
 
@@ -111,10 +112,13 @@ class NamedKernels:
         except ValueError as error:
             raise InputFormatError(str(error), path=path) from error
 
-    def to_tsv(self) -> str:
-        """Return the text that :meth:`from_tsv` reads."""
+    def to_tsv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the text that :meth:`from_tsv` reads, and write it to a file if one is given."""
         labels = None if self.labels == _SINGLE else self.labels
-        return relation_tables.write_tables(self.names, self.matrices, labels)
+        text = relation_tables.write_tables(self.names, self.matrices, labels)
+        if path is not None:
+            write_lines(path, [text])
+        return text
 
     def restrict(self, names: Iterable[str]) -> Self:
         """Return K for some tasks, in the given order and spelling.

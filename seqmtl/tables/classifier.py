@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from seqmtl._checks import check_integer, check_number
-from seqmtl.estimators._base import TaskClassifier
+from seqmtl.estimators._base import TaskClassifier, as_texts
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.kernels import BaseKernel, check_psd, make_kernel
 from seqmtl.models.calibration import calibrate_tasks, find_copies
@@ -91,25 +91,26 @@ class KernelClassifier(TaskClassifier):
         self._check_parameters()
         if isinstance(X, Windows):
             return super()._check_X_y(X, y, numeric=numeric)
-        if not _is_text(X):
+        texts = as_texts(X)
+        if texts is None:
             X, y = validate_data(self, X, y, dtype=np.float64)
             if len(X) > 1 and (X == X[0]).all():
                 raise ValueError(
                     f"X must have features that vary, but all {len(X)} examples are the same"
                 )
             return X, y
-        X = _as_texts(X)
         if y is None:
             raise ValueError("y must be given: sequences carry no labels, got None")
         y = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"))
-        if y.shape != X.shape:
-            raise ValueError(f"y must have one label per sequence ({X.size}), got {y.size}")
-        return X, y
+        if y.shape != texts.shape:
+            raise ValueError(f"y must have one label per sequence ({texts.size}), got {y.size}")
+        return texts, y
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:  # noqa: N802
         if isinstance(X, Windows):
             return super()._check_X(X, reset=reset)
-        return _as_texts(X) if _is_text(X) else validate_data(self, X, dtype=float, reset=reset)
+        texts = as_texts(X)
+        return validate_data(self, X, dtype=float, reset=reset) if texts is None else texts
 
     def _check_parameters(self) -> None:
         """Check the parameters before anything is computed."""
@@ -381,19 +382,3 @@ def held_out_scores(
         held, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         held_out[held] = score_apart(kept, held)
     return held_out
-
-
-def _is_text(X: Any) -> bool:
-    """Tell whether X is a list or a column of texts."""
-    if not isinstance(X, (list, tuple, np.ndarray)) or not len(X):
-        return False
-    first = X[0]
-    if isinstance(first, np.ndarray) and first.shape == (1,):
-        first = first[0]
-    return isinstance(first, (str, bytes))
-
-
-def _as_texts(X: Any) -> NDArray[Any]:
-    """Return texts as an array, shape (n,)."""
-    X = np.asarray(X)
-    return X.reshape(len(X)) if X.dtype.kind in "US" else X.reshape(len(X)).astype(str)

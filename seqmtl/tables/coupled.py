@@ -54,9 +54,9 @@ class MultiTaskKernelSVC(KernelClassifier):
         Parameter of "poly".
     coef0 : float, default=0.0
         Parameter of "poly".
-    task_kernel : TaskKernel, {"individual", "union", "easy"} or array, optional
-        Task kernel K; an array is in the order of the sorted task names. Default:
-        K = (11' + 3 I) / 4.
+    task_kernel : TaskKernel, {"individual", "union", "easy"}, str, path-like or array, optional
+        Task kernel K; the name of a shipped tree; the file of a tree or a table. An array is in the
+        order of the sorted task names. Default: K = (11' + 3 I) / 4.
     C : float, default=1.0
         Cost of errors.
     class_weight : dict or "balanced", optional

@@ -1,0 +1,118 @@
+"""Strings, and what converts to them, are examples of every estimator."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from seqmtl import (
+    MultiTaskClassifierCV,
+    MultiTaskKernelSVC,
+    MultiTaskMKLClassifier,
+    MultiTaskOneClassSVM,
+    MultiTaskSVC,
+    MultiTaskSVR,
+    TaskArray,
+    TaskKernel,
+    Windows,
+)
+from seqmtl.exceptions import InputFormatError, UnknownTaskError
+
+ESTIMATORS = [
+    MultiTaskSVC(),
+    MultiTaskClassifierCV(costs=(1.0,)),
+    MultiTaskMKLClassifier(),
+    MultiTaskSVR(),
+    MultiTaskOneClassSVM(),
+    MultiTaskKernelSVC("spectrum:2"),
+]
+
+
+class Column:
+    """What a column of a data frame is to NumPy."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.values, dtype)
+
+    def __len__(self):
+        return len(self.values)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    texts = ["".join(row) for row in rng.choice([*"ACGT"], (60, 12))]
+    y = np.array([1 if text[6] in "AC" else -1 for text in texts])
+    return texts, y, ["ape", "fly"] * 30
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda kind: type(kind).__name__)
+def test_strings_are_windows(estimator, data):
+    texts, y, tasks = data
+    windows = Windows.from_strings(texts, y, tasks)
+    expected = estimator.fit(windows, y).predict(windows)
+    arrays = [np.array(texts), np.array(texts, object)[:, None], np.array(texts, "S")]
+    for X in (texts, tuple(texts), *arrays, Column(np.array(texts, object)), windows):
+        fitted = estimator.fit(X, y=Column(y), tasks=Column(tasks))
+        assert_allclose(fitted.predict(X, tasks=Column(tasks)), expected)
+        assert_allclose(fitted.predict(X[:4] if X is texts else texts[:4], tasks[:4]), expected[:4])
+        if hasattr(fitted, "decision_function"):
+            scores = fitted.decision_function(X, tasks)
+            assert_allclose(scores, fitted.decision_function(windows))
+    carried = TaskArray(texts, tasks)
+    assert_allclose(estimator.fit(carried, y).predict(carried), expected)
+
+
+def test_strings_that_are_none(data):
+    texts, y, tasks = data
+    with pytest.raises(ValueError, match="X must hold sequences, got None for example 59"):
+        MultiTaskSVC().fit([*texts[:-1], None], y)
+    with pytest.raises(ValueError, match="sequences must be of equal length, got lengths 1 to 12"):
+        MultiTaskSVC().fit([*texts[:-1], "A"], y)
+    with pytest.raises(ValueError, match="tasks must name the task of every example, got None for"):
+        MultiTaskSVC().fit(texts, y, tasks=[*tasks[:-1], None])
+    svc = MultiTaskSVC().fit(texts, y, tasks=tasks)
+    with pytest.raises(ValueError, match="the examples carry none; give tasks=, or a TaskArray"):
+        svc.predict(texts)
+    numbers = MultiTaskSVC().fit([["0"], ["1"]], [0, 1])  # as scikit-learn reads them
+    assert_array_equal(numbers.predict([["1"]]), [1])
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array])
+def test_sparse_matrices_with_wide_indices(kind):
+    X, y = sparse.random_array((50, 7), density=0.4, rng=np.random.default_rng(0)), [0, 1] * 25
+    narrow, wide = kind(X), kind(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    expected = MultiTaskSVC().fit(narrow, y).decision_function(narrow)
+    assert_array_equal(MultiTaskSVC().fit(wide, y).decision_function(wide), expected)
+    assert wide.indices.dtype == np.int64  # those of the caller
+    MultiTaskSVR().fit(wide, y).predict(wide)
+    MultiTaskOneClassSVM().fit(TaskArray(wide, [*"ab"] * 25)).predict(wide, [*"ab"] * 25)
+
+
+@pytest.mark.parametrize("estimator", [MultiTaskSVC, MultiTaskKernelSVC, MultiTaskClassifierCV])
+def test_task_kernels_by_name_and_by_file(estimator, write, tmp_path):
+    X, y = np.random.default_rng(0).standard_normal((40, 3)), [0, 1, 1, 0] * 10
+    tasks = ["Homo sapiens", "Mus musculus"] * 20
+    newick = "((Homo_sapiens:1,Mus_musculus:1):1,Gallus_gallus:2);"
+    table = tmp_path / "K.tsv"
+    text = TaskKernel.from_newick(newick).to_tsv(table)
+    assert table.read_text() == text
+    assert TaskKernel.from_tsv(table) == TaskKernel.from_newick(newick)
+    given = [newick_file := write(newick, "tree.nwk"), str(newick_file), table, str(table)]
+    expected = estimator(task_kernel=TaskKernel.from_newick(newick)).fit(X, y, tasks=tasks)
+    for task_kernel in given:
+        fitted = estimator(task_kernel=task_kernel).fit(X, y, tasks=tasks)
+        assert_allclose(fitted.decision_function(X, tasks), expected.decision_function(X, tasks))
+    shipped = estimator(task_kernel="eukaryotes").fit(X, y, tasks=tasks)
+    assert "eukaryotes" in shipped.task_kernel_.source or estimator is MultiTaskClassifierCV
+    MultiTaskMKLClassifier(task_kernels=[str(table), "individual"]).fit(X, y, tasks=tasks)
+    with pytest.raises(ValueError, match=r"a shipped tree \(.*eukaryotes.*\), the file of a tree"):
+        estimator(task_kernel="eukaryote").fit(X, y, tasks=tasks)
+    with pytest.raises(UnknownTaskError, match="'yeti' is not in the task kernel"):
+        estimator(task_kernel=str(table)).fit(X, y, tasks=["Homo sapiens", "yeti"] * 20)
+    with pytest.raises(InputFormatError, match=r"bad\.tsv"):
+        estimator(task_kernel=write("no table", "bad.tsv")).fit(X, y, tasks=tasks)
