@@ -20,6 +20,8 @@ from seqmtl.verbs._options import WindowInput
 
 logger = logging.getLogger("seqmtl")
 
+_HELD_OUT = {"valid", "test"}  # splits that are trained on only if asked for
+
 
 def read_for_model(model: Model, source: Any, *, require_labels: bool) -> Windows:
     """Read windows of the model's length; with a single task, FASTA needs no --organism.
@@ -133,7 +135,7 @@ def parts_of_table(
     Raises
     ------
     InputFormatError
-        If the table is invalid, or has other splits.
+        If the table is invalid, has other splits, or only one that is held out.
     """
     data = str(source.data)
     options: dict[str, Any] = {"window": window, "organism": organism}
@@ -153,6 +155,8 @@ def parts_of_table(
         if n_parts or source.split != "train":
             raise
         for windows in parts(None):
+            if {*windows.split_names} & _HELD_OUT:
+                raise
             if not all_of_one_split(windows, data, tell=not n_parts):
                 raise
             yield windows

@@ -217,6 +217,19 @@ class TestSelection:
         assert "the split column is 'all' in every row" in told
         assert sum(t["n"] for t in MultiTaskModel.load(path).training["tasks"].values()) == 180
 
+    @pytest.mark.parametrize("memory", ["", "--memory 1G"])
+    def test_a_table_of_held_out_windows_is_not_trained_on_unless_asked(
+        self, data, tmp_path, seqmtl, memory
+    ):
+        lines = (data / "windows.tsv").read_text().splitlines()
+        table, path = tmp_path / "t.tsv", tmp_path / "m"
+        table.write_text("\n".join([f"{lines[0]}\tsplit", *(f"{x}\ttest" for x in lines[1:])]))
+        told = seqmtl(f"train {table} --selection none -o {path} {memory}", 1).err
+        assert "split must be one of the column's values, test (180 rows), got 'train'" in told
+        assert not path.exists()
+        seqmtl(f"train {table} --split test --selection none -o {path} {memory}")
+        assert MultiTaskModel.load(path).training["split"] == "test"
+
 
 class TestBadInput:
     """Every one is found before training; nothing is written."""
