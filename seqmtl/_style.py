@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from seqmtl._surroundings import import_matplotlib
 from seqmtl.files.atomic import atomic_write
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def figure_style() -> Iterator[None]:
         If matplotlib is not installed.
     """
     try:
+        import_matplotlib()
         import matplotlib
     except ImportError as error:
         raise ImportError(

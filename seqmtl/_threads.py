@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from itertools import islice, pairwise
 from threading import Event
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
@@ -28,9 +28,29 @@ Result = TypeVar("Result")
 _FEWEST = 2048  # rows for which it pays to wake a thread
 
 
-class _Team(NamedTuple):
-    pool: Executor
-    size: int
+class _Team:
+    """The threads of a context; a process that is forked has none of them, and starts its own."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._start()
+
+    def _start(self) -> None:
+        self._pid, self._is_over = os.getpid(), Event()
+        self._pool = ThreadPoolExecutor(self.size, "seqmtl", _is_over.set, (self._is_over,))
+
+    @property
+    def pool(self) -> Executor:
+        """The threads of this process."""
+        if self._pid != os.getpid():
+            self._start()
+        return self._pool
+
+    def close(self) -> None:
+        """End the threads; jobs that have not begun are left out."""
+        self._is_over.set()
+        if self._pid == os.getpid():
+            self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 #: The threads of this context. Each of them has a context of its own, without a team.
@@ -61,16 +81,14 @@ def use_threads(n: int | None = None) -> Iterator[None]:
     """
     n = usable_cores() if n is None else n
     check_integer("n", n, 1)
-    is_over = Event()
-    pool = ThreadPoolExecutor(n, "seqmtl", _is_over.set, (is_over,)) if n > 1 else None
-    token = _team.set(None if pool is None else _Team(pool, n))
+    team = _Team(n) if n > 1 else None
+    token = _team.set(team)
     try:
         yield
     finally:
-        is_over.set()
         _team.reset(token)
-        if pool is not None:
-            pool.shutdown(wait=False, cancel_futures=True)
+        if team is not None:
+            team.close()
 
 
 def stop_if_over() -> None:

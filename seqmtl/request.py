@@ -18,6 +18,7 @@ from dataclasses import MISSING, dataclass, field
 from typing import Any, Literal, TypeVar
 
 from seqmtl._kinds import Kind, flag, positive_float, positive_int, text
+from seqmtl._surroundings import usual_floats
 from seqmtl.exceptions import UsageError
 
 _RUN = TypeVar("_RUN", bound="Request")
@@ -227,6 +228,7 @@ def verb(request: type[Request]) -> Callable[..., Any]:
     options = sorted(options_of(request), key=lambda each: not each.is_positional)
     signature = inspect.Signature([_parameter(each) for each in options])
 
+    @usual_floats
     def function(*args: Any, **named: Any) -> Any:
         return request(**signature.bind(*args, **named).arguments)()
 

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from seqmtl._messages import forget_told, message_of
+from seqmtl._surroundings import unchanged_environment
 from seqmtl.cli._command import Command
 from seqmtl.cli._console import setup_logging, warnings_as_messages
 from seqmtl.cli._parser import Parser
@@ -28,10 +29,6 @@ from seqmtl.exceptions import (
     UnknownTaskError,
     UsageError,
 )
-
-# The compiled loops do the work; idle BLAS threads would only burn CPU time. This must be set
-# before numpy is imported. A user's own setting wins.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 logger = logging.getLogger("seqmtl")
 
@@ -115,7 +112,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         Exit code.
     """
-    words = [*(sys.argv[1:] if argv is None else argv)]
+    with unchanged_environment():
+        # The compiled loops do the work; idle BLAS threads would only burn CPU time. This must be
+        # set before numpy is imported. A user's own setting wins.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        return _main([*(sys.argv[1:] if argv is None else argv)])
+
+
+def _main(words: list[str]) -> int:
+    """Run the command that the words ask for."""
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
     parser = build_parser(words)

@@ -1,5 +1,6 @@
 """Estimators on features with the interface of scikit-learn."""
 
+from seqmtl import _scikit_learn  # noqa: F401 - before the others
 from seqmtl.estimators.classifiers import (
     MultiTaskClassifierCV,
     MultiTaskMKLClassifier,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import brief
 from seqmtl._html import element, join
 from seqmtl._names import NameIndex, match_names
+from seqmtl._surroundings import usual_floats
 from seqmtl._version import __version__
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
@@ -142,6 +143,7 @@ class Model:
         """Return what notebooks show between the name of a model and its details."""
         return []
 
+    @usual_floats
     def probability(self, scores: NDArray[np.float64], tasks: Sequence[str]) -> NDArray[np.float64]:
         """Convert scores to calibrated probabilities, shape (n,).
 
@@ -158,6 +160,7 @@ class Model:
             out[ids == t] = self.log_odds(scores[ids == t], name)
         return to_probability(out)
 
+    @usual_floats
     def log_odds(self, scores: NDArray[np.float64], task: str) -> NDArray[np.float64]:
         """Convert scores of one task to log-odds of the positive class, shape (n,).
 

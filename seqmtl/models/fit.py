@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._surroundings import usual_floats
 from seqmtl._threads import in_order
 from seqmtl.features.joint import features_from_dict
 from seqmtl.features.positional_kmers import PositionalKmers
@@ -57,6 +58,7 @@ def train_windows(windows: Windows, **arguments: Any) -> tuple[MultiTaskModel, S
     return train(Examples.of(windows), **arguments)
 
 
+@usual_floats
 @ONE_THREAD
 def train(  # noqa: PLR0913
     examples: Examples,

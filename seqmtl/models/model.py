@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import refuse
 from seqmtl._memory import require_memory
 from seqmtl._names import NameIndex, match_names
+from seqmtl._surroundings import usual_floats
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.joint import features_from_dict
 from seqmtl.models.base import Model
@@ -108,6 +109,7 @@ class MultiTaskModel(Model):
             found["class"] = np.where(margins < 0, -1, 1)
         return found
 
+    @usual_floats
     def decision_function(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Score examples.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import check_choice
+from seqmtl._surroundings import unchanged_environment
 from seqmtl.models.calibration import fit_sigmoid
 from seqmtl.models.schema import Forms
 
@@ -417,7 +418,8 @@ def _isotonic(
     levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
 ) -> ProbabilityCurve:
     """Pool adjacent violators, then top pools with too few true sites, and those that are level."""
-    from sklearn.isotonic import isotonic_regression
+    with unchanged_environment():
+        from sklearn.isotonic import isotonic_regression
 
     total = true + decoys
     fitted = isotonic_regression(true / total, sample_weight=total)

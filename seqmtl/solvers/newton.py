@@ -289,7 +289,7 @@ class SecondOrder:
 
     def solve(self, alpha: Array, tol: float, gap: float) -> Array | None:
         """Take the steps; return the better alpha of before and after, or None if they fail."""
-        from threadpoolctl import threadpool_limits
+        from seqmtl._blas import threadpool_limits
 
         self.patience = np.inf
         few = FewWeights(self._problem, self._problem.rows.dense())

@@ -5,6 +5,7 @@ tasks weight kernels, and block descent or a saddle-point method (`descent`) fin
 `minimax` is linear, for the worst task. The estimators are thin.
 """
 
+from seqmtl import _scikit_learn  # noqa: F401 - before the others
 from seqmtl.tables.coupled import KernelMKLClassifier, MultiTaskKernelSVC
 from seqmtl.tables.minimax import MinimaxClassifier
 from seqmtl.tables.task_mkl import (

@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from seqmtl._checks import check_integer, check_number
+from seqmtl._surroundings import usual_floats
 from seqmtl.estimators._base import TaskClassifier, as_texts
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.kernels import BaseKernel, check_psd, make_kernel
@@ -139,6 +140,7 @@ class KernelClassifier(TaskClassifier):
         """Train the SVMs, and weight their kernels."""
         raise NotImplementedError
 
+    @usual_floats
     def _fit_classes(self, examples: Examples) -> None:
         if "" in self.classes_.tolist():
             raise ValueError("y must have classes with names, got ''; name this class")

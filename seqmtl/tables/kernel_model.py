@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import refuse
 from seqmtl._names import match_names
+from seqmtl._surroundings import usual_floats
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.kernels import BaseKernel, kernel_from_dict, short_name
 from seqmtl.models.base import Model
@@ -104,6 +105,7 @@ class KernelModel(Model):
             scores[rows] = self._scores_of(X[rows], order[[number]])[:, 0]
         return scores
 
+    @usual_floats
     def decision_function(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Score examples.
 
@@ -147,6 +149,7 @@ class KernelModel(Model):
         probability = self.probability(scores, column.tolist())
         return {"task": column, "score": scores, "class": classes, "probability": probability}
 
+    @usual_floats
     def predict_proba(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n, 2).
 

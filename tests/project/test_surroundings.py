@@ -1,0 +1,115 @@
+"""What a process has set is no obstacle, and stays as it was."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import seqmtl
+from tests.models.cases import motif_windows
+
+
+def _python(code, **variables):
+    """Run a program in a new process with these environment variables."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+_CHANGES = """
+    import os
+    before = dict(os.environ)
+    before.pop("KMP_DUPLICATE_LIB_OK", None)
+    before.pop("KMP_INIT_AT_FORK", None)
+    os.environ.clear()
+    os.environ.update(before)
+    {code}
+    changed = {{*os.environ.items()}} ^ {{*before.items()}}
+    assert not changed, changed
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import seqmtl; [getattr(seqmtl, name) for name in seqmtl.__all__]",
+        "from seqmtl.models.fit import train",
+        "from seqmtl.kernels import make_kernel; make_kernel('rbf').resolve([[0.0]])([[1.0]])",
+        "from seqmtl.cli.main import main; main(['info', 'none'])",
+        "from seqmtl import MultiTaskSVC; MultiTaskSVC().fit([[0.0], [1.0]], [0, 1])",
+        "from seqmtl._style import figure_style; figure_style().__enter__()",
+    ],
+)
+def test_the_environment_stays(code):
+    _python(_CHANGES.format(code=code))
+
+
+def test_an_unknown_backend_is_not_used():
+    code = """
+        import os
+        from seqmtl._style import figure_style, new_figure
+        with figure_style():
+            new_figure(3, 2).savefig(os.devnull, format="png")
+        import matplotlib
+        print(os.environ["MPLBACKEND"], matplotlib.get_backend(auto_select=False))
+    """
+    assert _python(code, MPLBACKEND="nosuch").startswith("nosuch ")
+    assert _python(code, MPLBACKEND="svg") == "svg svg\n"
+
+
+TINY = 1e-200  # products of such numbers are below the smallest
+
+
+@pytest.mark.parametrize("kind", ["SVC", "ClassifierCV", "MKLClassifier", "SVR", "OneClassSVM"])
+def test_training_does_not_depend_on_how_numpy_tells_errors(kind):
+    X = np.random.default_rng(0).standard_normal((60, 3)) * TINY
+    y, tasks = [0, 1, 1, 0] * 15, [*"ab"] * 30
+    model = getattr(seqmtl, f"MultiTask{kind}")()
+    expected = model.fit(X, y, tasks=tasks).predict(X, tasks)
+    with np.errstate(all="raise"):
+        found = model.fit(X, y, tasks=tasks).predict(X, tasks)
+        if hasattr(model, "predict_proba"):
+            model.predict_proba(X, tasks)
+        assert np.geterr()["under"] == "raise"
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_commands_do_not_depend_on_it_either(tmp_path):
+    windows = motif_windows(80, ("a", "b"), length=20, at=8)
+    rows = zip(windows.tasks, windows.labels, windows.sequences(), strict=True)
+    table = tmp_path / "t.tsv"
+    lines = [f"{task}\t{label}\t{sequence}\n" for task, label, sequence in rows]
+    table.write_text("organism\tlabel\tsequence\n" + "".join(lines))
+    with np.errstate(all="raise"):
+        seqmtl.train(str(table), output=str(tmp_path / "m.seqmtl"), C=1e3)
+
+
+def _train(windows, queue):
+    queue.put(seqmtl.MultiTaskSVC().fit(windows).decision_function(windows))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_process_has_threads_of_its_own():
+    windows = motif_windows(5000, ("a", "b"), length=20, at=8)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    with seqmtl.use_threads(2):
+        expected = seqmtl.MultiTaskSVC().fit(windows).decision_function(windows)
+        process = context.Process(target=_train, args=(windows, queue), daemon=True)
+        process.start()
+        try:
+            np.testing.assert_array_equal(queue.get(timeout=60), expected)
+        finally:
+            process.kill()
+            process.join()
