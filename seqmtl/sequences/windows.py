@@ -127,7 +127,8 @@ class Windows:
     Raises
     ------
     ValueError
-        If a column has another length than `starts`, or a window is not inside `codes`.
+        If a column has another length than `starts`, or numbers that do not fit or have no name,
+        or a window is not inside `codes`.
     """
 
     def __init__(  # noqa: PLR0913
@@ -151,11 +152,13 @@ class Windows:
         n = self.starts.size
         self.length = int(length)
         self.is_reverse = _column(is_reverse, n, np.bool_)
-        self.labels = _column(labels, n, np.int8)
-        self.task_ids = _column(task_ids, n, np.int16)
-        self.task_names = tuple(task_names)
-        self.splits = None if splits is None else _column(splits, n, np.int16)
-        self.split_names = tuple(split_names)
+        self.labels = _column(labels, n, np.int8, "labels")
+        self.task_names, self.split_names = tuple(task_names), tuple(split_names)
+        self.task_ids = _column(task_ids, n, np.int16, "task_ids")
+        _check_ids(self.task_ids, "task_ids", len(self.task_names))
+        self.splits = None if splits is None else _column(splits, n, np.int16, "splits")
+        if self.splits is not None and self.split_names:
+            _check_ids(self.splits, "splits", len(self.split_names))
         self._names = None if names is None else _column(names, n, object)
         self.locator = locator
         self.weights = None if weights is None else _column(weights, n, np.float32)
@@ -404,9 +407,13 @@ def name_table(names: Iterable[Any]) -> tuple[list[str], NDArray[np.int16]]:
     """Return the distinct names in order of appearance, and the index of each entry."""
     index: dict[str, int] = {}
     ids = np.fromiter((index.setdefault(str(name), len(index)) for name in names), dtype=np.int64)
-    if len(index) > np.iinfo(np.int16).max:
-        raise ValueError(f"there can be at most 32,767 tasks, got {len(index)}")
+    _check_number_of_names(len(index))
     return list(index), ids.astype(np.int16)
+
+
+def _check_number_of_names(n: int) -> None:
+    if n > np.iinfo(np.int16).max:
+        raise ValueError(f"there can be at most 32,767 tasks, got {n}")
 
 
 def _signed_labels(labels: NDArray[Any]) -> NDArray[np.int8]:
@@ -422,12 +429,31 @@ def _signed_labels(labels: NDArray[Any]) -> NDArray[np.int8]:
 def _translate(
     ids: NDArray[Any] | None, names: Sequence[str], merged: Sequence[str]
 ) -> NDArray[Any]:
-    table = np.array([merged.index(name) for name in names], dtype=np.int16)
-    return table[ids]
+    _check_number_of_names(len(merged))
+    place = {name: i for i, name in enumerate(merged)}
+    return np.array([place[name] for name in names], dtype=np.int16)[ids]
 
 
-def _column(values: ArrayLike | None, n: int, dtype: Any) -> NDArray[Any]:
-    column = np.zeros(n, dtype=dtype) if values is None else np.ascontiguousarray(values, dtype)
+def _column(values: ArrayLike | None, n: int, dtype: Any, whole: str = "") -> NDArray[Any]:
+    """Return a column; `whole` is the name of one whose numbers must not change."""
+    if values is None:
+        return np.zeros(n, dtype=dtype)
+    if whole and np.asarray(values).dtype != dtype:
+        given = np.asarray(values)
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        odd = given[~((given >= least) & (given <= most) & (given == np.floor(given)))]
+        if odd.size:
+            raise ValueError(
+                f"{whole} must be whole numbers from {least:,} to {most:,}, got {odd[0]}"
+            )
+    column = np.ascontiguousarray(values, dtype)
     if column.shape != (n,):
         raise ValueError(f"a column of windows must have {n} entries, got shape {column.shape}")
     return column
+
+
+def _check_ids(ids: NDArray[np.int16], what: str, n_names: int) -> None:
+    """Reject numbers without a name, of which negative ones would be those of another."""
+    if ids.size and not 0 <= ids.min() <= ids.max() < n_names:
+        odd = ids.min() if ids.min() < 0 else ids.max()
+        raise ValueError(f"{what} must be numbers from 0 below {n_names}, got {odd}; name them all")

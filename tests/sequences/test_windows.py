@@ -385,3 +385,34 @@ def test_decoys_refuse_what_they_cannot_extend():
     ):
         with pytest.raises(ValueError, match=message):
             add_decoys(windows, of, ratio=ratio)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"task_ids": np.array([0, 65_537])}, "task_ids must be whole .* to 32,767, got 65537"),
+        ({"task_ids": [0, 40_000]}, "task_ids must be whole .* to 32,767, got 40000"),
+        ({"task_ids": [0, -1]}, "task_ids must be numbers from 0 below 2, got -1"),
+        ({"task_ids": [0, 2]}, "task_ids must be numbers from 0 below 2, got 2"),
+        ({"task_ids": [0, 0.5]}, r"task_ids must be whole numbers .*, got 0\.5"),
+        ({"labels": np.array([1, 255])}, "labels must be whole numbers from -128 to 127, got 255"),
+        ({"labels": [1, np.nan]}, "labels must be whole numbers from -128 to 127, got nan"),
+        ({"splits": np.array([0, 65_536])}, "splits must be whole .* to 32,767, got 65536"),
+        ({"splits": [0, 1]}, "splits must be numbers from 0 below 1, got 1"),
+    ],
+)
+def test_numbers_do_not_wrap_to_those_of_others(columns, message):
+    codes = np.zeros(20, dtype=np.uint8)
+    with pytest.raises(ValueError, match=message):
+        Windows(codes, [0, 5], 4, task_names=("a", "b"), split_names=("train",), **columns)
+    good = Windows(codes, [0, 5], 4, task_ids=np.array([1.0, 0.0]), task_names=("a", "b"))
+    assert good.tasks.tolist() == ["b", "a"]
+
+
+def test_too_many_tasks_are_refused_when_they_are_joined():
+    parts = [
+        Windows.from_strings(["ACGT"] * 20_000, tasks=[f"{part}{i}" for i in range(20_000)])
+        for part in "ab"
+    ]
+    with pytest.raises(ValueError, match="at most 32,767 tasks, got 40000"):
+        concatenate(parts)
