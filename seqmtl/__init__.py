@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         MultiTaskSVC as MultiTaskSVC,
         MultiTaskSVR as MultiTaskSVR,
         TaskScorer as TaskScorer,
+        TaskTransformer as TaskTransformer,
     )
     from seqmtl.features.joint import JointFeatures as JointFeatures
     from seqmtl.features.kmer_views import KmerView as KmerView
@@ -56,7 +57,7 @@ _NAMES = {
     "seqmtl._version": "__version__",
     "seqmtl._threads": "use_threads",
     "seqmtl.estimators": "MultiTaskClassifierCV MultiTaskMKLClassifier MultiTaskOneClassSVM "
-    "MultiTaskSVC MultiTaskSVR TaskScorer",
+    "MultiTaskSVC MultiTaskSVR TaskScorer TaskTransformer",
     "seqmtl.features.joint": "JointFeatures",
     "seqmtl.features.kmer_views": "KmerView",
     "seqmtl.features.positional_kmers": "PositionalKmers",

@@ -7,6 +7,7 @@ from seqmtl.estimators.classifiers import (
     MultiTaskSVC,
 )
 from seqmtl.estimators.scoring import TaskScorer
+from seqmtl.estimators.transforming import TaskTransformer
 from seqmtl.estimators.without_classes import MultiTaskOneClassSVM, MultiTaskSVR
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "MultiTaskSVC",
     "MultiTaskSVR",
     "TaskScorer",
+    "TaskTransformer",
 ]

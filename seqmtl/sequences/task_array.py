@@ -70,6 +70,12 @@ class TaskArray:
         X = self.X[rows]
         return TaskArray(X[:, np.ravel(columns[0])] if columns else X, self.tasks[rows])
 
+    def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
+        raise TypeError(
+            "a TaskArray must not become an array, which would lose its tasks; use "
+            "TaskTransformer(StandardScaler()) for a StandardScaler(), or .X"
+        )
+
     def __repr__(self) -> str:
         return f"TaskArray({len(self)} examples of {len(set(self.tasks.tolist()))} tasks)"
 
