@@ -220,7 +220,10 @@ def read_dataset(
         raise InputFormatError(f"the first line must be {HEADER!r}; {REMEDY}", source, 1)
     for block in blocks:
         reader.add(block)
-    return Dataset(reader.windows(), dict(summary["site"]), summary)
+    windows = reader.windows()
+    place = summary["site"]["offset"] - reader.first
+    windows.site = place if 0 <= place < windows.length else None
+    return Dataset(windows, dict(summary["site"]), summary)
 
 
 def chosen_organisms(summary: Mapping[str, Any], organism: str | None) -> list[str]:

@@ -23,7 +23,7 @@ from seqmtl.files.streams import (
 )
 from seqmtl.io.columns import LabelColumn
 from seqmtl.sequences import Windows
-from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID
+from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID, OTHER
 from seqmtl.sequences.windows import name_table
 
 _BLANKS = b"\n\r \t"  # of a sequence
@@ -281,11 +281,14 @@ def read_fasta_windows(
     window: int | None = None,
     organism: str | None = None,
     require_labels: bool = True,
+    site: int | None = None,
+    base: int | None = None,
 ) -> Windows:
     """Read windows from a FASTA file, with the organism and the label of each in its header.
 
     Headers give them as ``key=value``, separated by blanks, commas, ``|`` or ``;``, as in
-    ``> chr_num=1, strand=+, position=180699, label=-1, organism=worm``.
+    ``> chr_num=1, strand=+, position=180699, label=-1, organism=worm``. ``site=149`` gives the
+    first base of the site in the sequence (0-based).
 
     Parameters
     ----------
@@ -298,6 +301,11 @@ def read_fasta_windows(
         Organism of all records; overrides the headers.
     require_labels : bool
         Whether every record must have a label. Records without a label get 0.
+    site : int, optional
+        First base of the site in every sequence (0-based); overrides the headers.
+    base : int, optional
+        Cut sequences that tell their site so that it is at this base of `window` bases, with N for
+        those that they lack; see :func:`seqmtl.io.tables.read_windows_around`.
 
     Returns
     -------
@@ -309,7 +317,7 @@ def read_fasta_windows(
     ------
     InputFormatError
         If the file is not FASTA (see :func:`read_fasta`), names are repeated, labels are missing
-        or invalid, lengths differ, or two names of organisms mean the same one.
+        or invalid, lengths or sites differ, or two names of organisms mean the same one.
     """
     if window is not None and window < 1:
         raise ValueError(
@@ -317,15 +325,26 @@ def read_fasta_windows(
         )
     column = LabelColumn(source_name(path))
     rows: dict[str, tuple[int, str | None]] = {}
-    codes, first = bytearray(), None
+    codes, first, sites = bytearray(), None, list[int | None]()
     for header, own in _records(path, unique_names=False):
         name, values = parse_header(header)
         _check_unique(header, name, rows)
+        place = _site_of(values, own.size, header, name) if site is None else site
+        if base is not None and place is None and not first and own.size < (window or 0):
+            window = None  # all are shorter than the model's windows
         first = first or (own.size, header.line)
         length = window or first[0]
-        _check_length(own.size, window, first, header, name)
+        if base is None or place is None:
+            _check_length(own.size, window, first, header, name, base)
         left = (own.size - length) // 2
-        codes += own[left : left + length].data
+        if place is not None and base is not None:
+            left, place = place - base, base
+        elif place is not None:
+            place -= left
+        sites.append(place)
+        if sites[0] != place or not 0 <= (place or 0) < length:
+            _refuse_site(sites[0], place, length, header, name)
+        codes += _piece(own, left, length)
         label = values.get("label")
         if label is None and require_labels:
             header.refuse(
@@ -343,11 +362,48 @@ def read_fasta_windows(
         task_ids=task_ids,
         task_names=task_names,
         names=list(rows),
+        site=sites[0],
+    )
+
+
+def _piece(own: NDArray[np.uint8], left: int, length: int) -> bytes:
+    """Return `length` codes from base `left`, with N for those outside the sequence."""
+    inner = own[max(left, 0) : max(left + length, 0)].tobytes()
+    return (bytes([OTHER] * -left) + inner).ljust(length, bytes([OTHER]))
+
+
+def _site_of(values: dict[str, str], size: int, header: Header, name: str) -> int | None:
+    text = values.get("site")
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text[:18]) < size):
+        header.refuse(
+            f"site must be a base of the sequence, 0 to {size - 1}, got {text!r}; correct it",
+            name=name,
+        )
+    return int(text)
+
+
+def _refuse_site(
+    first: int | None, place: int | None, length: int, header: Header, name: str
+) -> NoReturn:
+    got = "none" if place is None else f"base {place} of the {length} bases kept"
+    rule = "inside the window" if first == place else f"at base {first} as that of the first record"
+    if first is None:
+        rule, got = "told by all records or none", "site= here, but not in the first record"
+    header.refuse(
+        f"the site must be {rule}, got {got}; correct the headers, or take another window",
+        name=name,
     )
 
 
 def _check_length(
-    size: int, window: int | None, first: tuple[int, int], header: Header, name: str
+    size: int,
+    window: int | None,
+    first: tuple[int, int],
+    header: Header,
+    name: str,
+    base: int | None,
 ) -> None:
     if window is None and size != first[0]:
         header.refuse(
@@ -357,9 +413,11 @@ def _check_length(
             name=name,
         )
     if window is not None and size < window:
+        whose, remedy = "window's", "choose a smaller window or leave the record out"
+        if base is not None:
+            whose, remedy = "model's", "write site=, its first base (0-based), in the headers"
         header.refuse(
-            f"a sequence must have at least the window's {window} bases, got {size}"
-            "; choose a smaller window or leave the record out",
+            f"a sequence must have at least the {whose} {window} bases, got {size}; {remedy}",
             name=name,
         )
 

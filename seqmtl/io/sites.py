@@ -57,7 +57,7 @@ def read_sites(
     With c the middle of a site and L the window length, the window of a plus-strand site starts at
     ``floor(c) - L // 2``, and that of a minus-strand site ends at ``ceil(c) + L // 2``, its mirror
     image. In reading direction a site of one base is at window offset ``L // 2``, one of two bases
-    at ``L // 2 - 1`` and ``L // 2``.
+    at ``L // 2 - 1`` and ``L // 2``. The windows know it if all sites have the same length.
 
     Parameters
     ----------
@@ -111,6 +111,7 @@ class _Reader:
         self.is_bed = self.scores_are_numbers = True
         self.found = WindowColumns(self.source)
         self.n_sites = self.n_padded = self.n_dropped = self.n_skipped = 0
+        self.bases: set[int] = set()  # first bases of the sites in their windows
 
     def blocks(self, require_labels: bool) -> Iterator[Lines]:
         """Return the blocks of rows; the first line distinguishes BED from a table."""
@@ -156,6 +157,8 @@ class _Reader:
         self.n_sites += len(fields)
         places, labels = self.places.parse(fields), self._labels(fields)
         starts = window_starts(places.begins, places.ends, places.is_reverse, self.window)
+        behind = starts + self.window - places.ends
+        self.bases.update(np.where(places.is_reverse, behind, places.begins - starts).tolist())
         inside = (starts >= 0) & (starts + self.window <= places.contig_lengths)
         n_outside = int(inside.size - inside.sum())
         if self.drop:
@@ -227,6 +230,8 @@ class _Reader:
         if self.organism:
             columns["task_names"] = (self.organism,)
         columns["locator"] = self.genome.locator
+        if len(self.bases) == 1 and 0 <= min(self.bases) < self.window:
+            columns["site"] = min(self.bases)
         windows = Windows(self.genome.codes, length=self.window, **columns)
         labels = windows.labels
         if self.is_bed and (not self.scores_are_numbers or not (labels > 0).any()):

@@ -38,14 +38,16 @@ def read_windows(
     split: str | None = None,
     organism: str | None = None,
     require_labels: bool = True,
+    site: int | None = None,
 ) -> Windows:
     """Read labelled windows from a table, a FASTA file, or a dataset of ``seqmtl dataset``.
 
-    The header of a tab-separated table names the columns, in any order: ``sequence``, ``label`` (1
-    or +1; -1 or 0 for negatives), ``organism``, and optionally ``split`` and ``name``; others are
-    ignored. The file is read in blocks, and only the bases kept stay in memory, one byte each. All
-    rows are checked, whether kept or not. For FASTA see :func:`read_fasta_windows`, for datasets
-    :func:`read_dataset`. Strings in memory are for :meth:`Windows.from_strings`.
+    The header of a tab-separated table names the columns, in any order: ``sequence``, ``label``
+    (1 or +1; -1 or 0 for negatives), ``organism``, and optionally ``split``, ``name`` and
+    ``site`` (its first base in the sequence, 0-based); others are ignored. The file is read in
+    blocks, and only the bases kept stay in memory, one byte each. All rows are checked, whether
+    kept or not. For FASTA see :func:`read_fasta_windows`, for datasets :func:`read_dataset`.
+    Strings in memory are for :meth:`Windows.from_strings`.
 
     Parameters
     ----------
@@ -61,6 +63,9 @@ def read_windows(
         Organism of all rows; overrides the column.
     require_labels : bool
         Whether the column ``label`` is required. Without it labels are 0.
+    site : int, optional
+        First base of the site in every sequence of a table or FASTA file (0-based); overrides the
+        column ``site``, or ``site=`` in the headers. It must be at one base of the windows kept.
 
     Returns
     -------
@@ -74,7 +79,7 @@ def read_windows(
         If the file is not such a table, or two names of organisms mean the same one; the message
         gives the file and the 1-based line.
     ValueError
-        If `path` is a sequence of strings.
+        If `path` is a sequence of strings, or `site` is given for a dataset, which has its own.
 
     Examples
     --------
@@ -89,6 +94,8 @@ def read_windows(
     if window is not None and window < 1:
         raise ValueError(f"window must be 1 or more, got {window}; leave it out for all")
     if is_dataset(path):
+        if site is not None:
+            raise ValueError(f"site is known of a dataset, got {site}; leave it out")
         windows = read_dataset(path, split=split, organism=organism).windows
         return windows if window is None else windows.center(window)
     if os.path.isdir(path):
@@ -99,12 +106,47 @@ def read_windows(
         )
     if guess_format(path) == "fasta":
         return read_fasta_windows(
-            path, window=window, organism=organism, require_labels=require_labels
+            path, window=window, organism=organism, require_labels=require_labels, site=site
         )
-    reader = _Reader(path, window, split, organism, require_labels)
-    for block in reader.blocks:
-        reader.add(block)
-    return reader.windows()
+    reader = _Reader(path, window, split, organism, require_labels, site=site)
+    return reader.read()
+
+
+def read_windows_around(
+    path: PathLike,
+    *,
+    window: int,
+    base: int,
+    split: str | None = None,
+    organism: str | None = None,
+    require_labels: bool = True,
+) -> Windows:
+    """Read windows of a table or FASTA file for a model.
+
+    Sequences that tell their site are cut so that it is at base `base` of `window` bases, with
+    N for those that they lack. The others are cut as by :func:`read_windows`, but if they are
+    shorter than `window`, all of one length, they are returned as they are.
+
+    Parameters
+    ----------
+    path, split, organism, require_labels
+        See :func:`read_windows`.
+    window : int
+        Bases of the model's windows.
+    base : int
+        First base of its site in them (0-based).
+
+    Raises
+    ------
+    InputFormatError
+        As :func:`read_windows`, or if some sequences are shorter than others, and do not tell
+        their site.
+    """
+    if guess_format(path) == "fasta":
+        return read_fasta_windows(
+            path, window=window, organism=organism, require_labels=require_labels, base=base
+        )
+    return _Reader(path, window, split, organism, require_labels, base=base).read()
 
 
 def read_windows_in_parts(
@@ -114,9 +156,10 @@ def read_windows_in_parts(
     window: int | None = None,
     split: str | None = None,
     organism: str | None = None,
+    site: int | None = None,
 ) -> Iterator[Windows]:
     """Yield the labelled windows of a table, about n at a time; see :func:`read_windows`."""
-    reader, n_parts = _Reader(path, window, split, organism, True), 0
+    reader, n_parts = _Reader(path, window, split, organism, True, site=site), 0
     for block in reader.blocks:
         reader.add(block)
         if len(reader.codes) >= n * (reader.length or 1):
@@ -138,7 +181,11 @@ def is_table_of_windows(path: PathLike) -> bool:
 
 
 class _Reader:
-    """State of reading a table."""
+    """State of reading a table.
+
+    With `base`, windows are those of a model, see :func:`read_windows_around`; else `site` is that
+    of all sequences.
+    """
 
     def __init__(
         self,
@@ -147,6 +194,9 @@ class _Reader:
         split: str | None,
         organism: str | None,
         require_labels: bool,
+        *,
+        site: int | None = None,
+        base: int | None = None,
     ) -> None:
         self.source = source_name(path)
         self.window, self.wanted_split, self.organism = window, split, organism
@@ -160,6 +210,15 @@ class _Reader:
         self.split_counts: Counter[int] = Counter()
         self.length = window
         self.first_length: tuple[int, int] | None = None
+        self.given, self.base = site, base
+        self.knows_site = site is not None or "site" in self.columns
+        self.first_site: tuple[int, int] | None = None
+
+    def read(self) -> Windows:
+        """Read all rows."""
+        for block in self.blocks:
+            self.add(block)
+        return self.windows()
 
     def forget(self) -> None:
         """Drop the rows read so far."""
@@ -177,6 +236,7 @@ class _Reader:
             return
         self._check_letters(fields)
         self._check_lengths(fields)
+        lefts = self._lefts(fields)
         labels = np.zeros(len(fields), dtype=np.int8)
         if "label" in self.columns:
             labels = self.found.labels.parse(fields, self.columns["label"])
@@ -192,14 +252,60 @@ class _Reader:
         self.found.add(chosen, labels=labels, splits=splits, rows=rows)
         self.n_rows += len(fields)
         fields = fields.rows(chosen)
-        column, width = self.columns["sequence"], self.length or 0
-        begins = fields.begins(column) + (fields.lengths(column) - width) // 2
-        self.codes += cut(encoded, begins, width).reshape(-1).data
+        self.codes += self._cut(encoded, fields, lefts[chosen]).reshape(-1).data
         if self.organism is None:
             tasks = self.found.organisms.encode(fields, self.columns["organism"])
             self.found.add(slice(None), task_ids=tasks)
         if "name" in self.columns:
             self.names += fields.strings(self.columns["name"])
+
+    def _lefts(self, fields: Fields) -> NDArray[np.int64]:
+        """Return the first base of each sequence to keep; below 0 if N is to stand before it."""
+        lengths, width = fields.lengths(self.columns["sequence"]), self.length or 0
+        lefts = (lengths - width) // 2
+        if not self.knows_site:
+            return lefts
+        sites = np.full(len(fields), self.given)
+        if self.given is None:
+            sites = fields.integers(self.columns["site"], "site (its first base, 0-based)")
+        outside = np.flatnonzero(sites >= lengths)
+        if outside.size:
+            row = int(outside[0])
+            fields.refuse(
+                row,
+                f"site must be a base of the sequence, 0 to {lengths[row] - 1}, got {sites[row]}; "
+                "correct it",
+            )
+        if self.base is not None:
+            return sites - self.base
+        bases = sites - lefts
+        if self.first_site is None:
+            self.first_site = int(bases[0]), int(fields.lines[0])
+        base, line = self.first_site
+        odd = np.flatnonzero((bases != base) | (bases < 0) | (bases >= width))
+        if odd.size:
+            row = int(odd[0])
+            same = f"at base {base} as on line {line}"
+            fields.refuse(
+                row,
+                f"the site must be {'inside the window' if bases[row] == base else same}, got base "
+                f"{bases[row]} of the {width} bases kept; cut the sequences to the same length "
+                "around it, or take another window",
+            )
+        return lefts
+
+    def _cut(
+        self, encoded: NDArray[np.uint8], fields: Fields, lefts: NDArray[np.int64]
+    ) -> NDArray[np.uint8]:
+        """Cut the windows, with N for what lies outside a sequence, shape (n, window)."""
+        column, width = self.columns["sequence"], self.length or 0
+        begins, lengths = fields.begins(column), fields.lengths(column)
+        if not self.knows_site or self.base is None:
+            return cut(encoded, begins + lefts, width)
+        letters = cut(np.pad(encoded, width), begins + lefts + width, width)
+        places = lefts[:, np.newaxis] + np.arange(width)
+        letters[(places < 0) | (places >= lengths[:, np.newaxis])] = OTHER
+        return letters
 
     def _check_letters(self, fields: Fields) -> None:
         column = self.columns["sequence"]
@@ -218,13 +324,21 @@ class _Reader:
 
     def _check_lengths(self, fields: Fields) -> None:
         lengths = fields.lengths(self.columns["sequence"])
+        if self.base is not None:
+            if self.knows_site:
+                return
+            if not self.n_rows and lengths[0] < (self.window or 0):
+                self.window = None  # all are shorter than the model's windows
         if self.window is not None:
             short = np.flatnonzero(lengths < self.window)
             if short.size:
+                whose, remedy = "window's", "choose a smaller window or leave the row out"
+                if self.base is not None:
+                    whose, remedy = "model's", "add a column site, its first base (0-based)"
                 fields.refuse(
                     int(short[0]),
-                    f"sequence must have at least the window's {self.window} bases, "
-                    f"got {lengths[short[0]]}; choose a smaller window or leave the row out",
+                    f"sequence must have at least the {whose} {self.window} bases, "
+                    f"got {lengths[short[0]]}; {remedy}",
                 )
             return
         if self.first_length is None:
@@ -267,6 +381,8 @@ class _Reader:
         n = codes.size // width
         columns = self.found.arguments()
         columns["starts"] = np.arange(n, dtype=np.int64) * width
+        if self.knows_site:
+            columns["site"] = self.base if self.first_site is None else self.first_site[0]
         if self.organism is not None:
             columns["task_names"] = (self.organism,)
         if "name" in self.columns:

@@ -41,6 +41,8 @@ class StoredPart(NamedTuple):
         Window length in bases.
     task_names : tuple of str
         Organisms of the store.
+    site : int or None
+        First base of the site in every window (0-based); None if unknown.
     """
 
     path: str
@@ -48,6 +50,7 @@ class StoredPart(NamedTuple):
     n: int
     length: int
     task_names: tuple[str, ...]
+    site: int | None
 
     def load(self) -> Windows:
         """Read the windows.
@@ -83,6 +86,7 @@ class StoredPart(NamedTuple):
             labels=labels,
             task_ids=task_ids,
             task_names=self.task_names,
+            site=self.site,
         )
 
 
@@ -105,6 +109,8 @@ class WindowStore:
         self.parts, self.labels, self.task_ids = tuple(parts), labels, task_ids
         self.task_names = self.parts[0].task_names
         self.shape = labels.size, self.parts[0].length
+        sites = {part.site for part in self.parts}
+        self.site = self.parts[0].site if len(sites) == 1 else None
 
     @classmethod
     def of(cls, parts: Sequence[StoredPart]) -> WindowStore:
@@ -155,7 +161,7 @@ def store_windows(found: Iterable[Windows], folder: str) -> WindowStore:
         number = [names.get(name, -1) for name in windows.task_names]
         windows.task_ids = np.array(number, dtype=np.int16)[windows.task_ids]
         path = os.path.join(folder, f"{len(parts):05}.windows")
-        part = StoredPart(path, n, len(windows), windows.length, ())
+        part = StoredPart(path, n, len(windows), windows.length, (), windows.site)
         columns = {name: getattr(windows, name).astype(dtype) for name, dtype in _COLUMNS.items()}
         write_arrays(part.path, {}, columns)
         parts.append(part)
@@ -192,4 +198,5 @@ def compact(windows: Windows) -> Windows:
         labels=windows.labels,
         task_ids=windows.task_ids,
         task_names=windows.task_names,
+        site=windows.site,
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,14 @@ from seqmtl.io.dataset import is_dataset, read_summary
 from seqmtl.io.window_store import WindowStore
 from seqmtl.models.examples import Examples
 from seqmtl.sequences import Windows, encode
-from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, shared_pair
+from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, pair_shares, shared_pair
 
 logger = logging.getLogger(__name__)
 
 _FEWEST = 20  # windows, to tell what they share
 _LEAST_IN_PLACE = 0.5  # share of the true sites that must have the consensus
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
+_START, _STOPS = "ATG", "TAA,TAG,TGA"
 _STANDS_OUT = 15.0  # threshold of chi-squared with 3 degrees of freedom, whose mean is 3
 
 
@@ -32,8 +34,8 @@ SIGNALS: dict[str, str] = {
     "donor": "GT",
     "acceptor": "AG",
     "tss": "",
-    "start": "ATG",
-    "stop": "TAA,TAG,TGA",
+    "start": _START,
+    "stop": _STOPS,
     "polya": "",
 }
 
@@ -63,7 +65,8 @@ class Site:
     @property
     def kind(self) -> str:
         """The signal, guessed from the consensus if it is unknown; "site" if that is ambiguous."""
-        by_letters = {"GT": "donor", "GT,GC": "donor", "AG": "acceptor", "ATG": "start"}
+        by_letters = {"GT": "donor", "GT,GC": "donor", "AG": "acceptor", _START: "start"}
+        by_letters[_STOPS] = "stop"
         return self.signal or by_letters.get(self.letters, "site")
 
     @property
@@ -156,10 +159,120 @@ class Site:
 
 
 def find_site(windows: Windows | WindowStore) -> Site:
-    """Find the site: the two bases that nearly all windows share, or else the middle base."""
+    """Find the site by the letters that nearly all windows share, or else take the middle base.
+
+    These are a start codon, two bases, or stop codons.
+    """
     n, length = windows.shape
-    shared = shared_pair(windows) if n >= _FEWEST and length > 1 else None
-    return Site(length // 2, 1, "") if shared is None else Site(shared[0], 2, shared[1])
+    if n < _FEWEST or length < 2:
+        return Site(length // 2, 1, "")
+    shared = shared_pair(windows)
+    if shared is None:
+        return _find_word(windows, _STOPS, range(length - 2)) or Site(length // 2, 1, "")
+    offset, letters = shared
+    if letters in _START:
+        first = offset - _START.index(letters)
+        if codon := _find_word(windows, _START, range(max(first, 0), min(first + 1, length - 2))):
+            return codon
+    return Site(offset, 2, letters)
+
+
+def _find_word(windows: Windows | WindowStore, letters: str, bases: Sequence[int]) -> Site | None:
+    """Return the one of some bases at which most windows have the letters, if nearly all do."""
+    n = windows.shape[0]
+    sample = windows[np.arange(0, n, max(1, n // SAMPLE))]
+    sites = [Site(base, len(letters.split(",")[0]), letters) for base in bases]
+    shares = [site.is_in(sample).mean() for site in sites]
+    best = int(np.argmax(shares)) if shares else -1
+    return sites[best] if shares and shares[best] >= AGREEMENT else None
+
+
+def locate(windows: Windows | WindowStore, y: NDArray[Any]) -> tuple[Site, str]:
+    """Return the site of training windows, and how it is known.
+
+    It is what the windows say, or where all of them, or all true sites, share letters at one
+    base (see :func:`find_site`), or the middle if true sites and decoys differ most around it.
+
+    Raises
+    ------
+    SeqmtlError
+        If it is none of these.
+    """
+    n, length = windows.shape
+    if windows.site is not None:
+        return _site_at(windows, windows.site), "as given"
+    site = find_site(windows)
+    if site.letters:
+        return site, f"all windows have {site.letters} there"
+    rows = np.flatnonzero(np.asarray(y) > 0)
+    if _FEWEST <= rows.size < n:
+        true = windows[rows[:: max(1, rows.size // SAMPLE)]]
+        shared = find_site(true)
+        n_pairs = int((pair_shares(true).max(axis=0) >= AGREEMENT).sum())
+        is_clear = n_pairs < shared.length or shared.offset == (length - shared.length) // 2
+        if shared.letters and is_clear:  # decoys are anywhere, and so are candidates
+            return replace(shared, letters=""), f"all true sites have {shared.letters} there"
+    best = _most_different(windows, y)
+    if best is not None and abs(best - site.offset) <= _NEIGHBOURS:
+        return site, "the middle, where true sites and decoys differ most"
+    where = "nowhere clearly" if best is None else f"most at base {best}"
+    raise SeqmtlError(
+        f"the site of the windows of {length} bases is unknown: the true sites share no letters, "
+        f"and differ from the decoys {where}; give its first base (0-based, {site.offset} if it is "
+        "the middle) with --site or in a column site"
+    )
+
+
+def _site_at(windows: Windows | WindowStore, base: int) -> Site:
+    """Return the site that begins at a base, with letters if nearly all windows share them."""
+    n, length = windows.shape
+    if n >= _FEWEST:
+        for letters in (_START, _STOPS, *("".join(pair) for pair in product("ACGT", repeat=2))):
+            fits = base + len(letters.split(",")[0]) <= length
+            if fits and (site := _find_word(windows, letters, [base])):
+                return site
+    return Site(base, 1, "")
+
+
+def find_in_shorter(site: Site, windows: Windows, length: int, likely: Sequence[int]) -> int:
+    """Return the base of windows at which they have the site of a model.
+
+    It is where nearly all of them, or else of the true sites, have its letters. Of several such
+    bases, it is the one that is likely.
+
+    Parameters
+    ----------
+    site : Site
+        Site of the model.
+    windows : Windows
+        Windows that are shorter than those of the model.
+    length : int
+        Bases that the model's windows are cut from.
+    likely : sequence of int
+        Where it is if they are cut as those of the model.
+
+    Raises
+    ------
+    SeqmtlError
+        If there is no such base.
+    """
+    bases = range(windows.length - site.length + 1) if site.letters else ()
+    for some in (windows, windows[np.flatnonzero(windows.labels > 0)]):
+        sample = some[:: max(1, len(some) // SAMPLE)]
+        if not len(sample):
+            continue
+        found = [k for k in bases if replace(site, offset=k).is_in(sample).mean() >= AGREEMENT]
+        right = [k for k in likely if k in found]
+        if len(right) == 1:
+            return right[0]
+        if len(found) == 1 and len(sample) >= _FEWEST:
+            return found[0]
+    where = f"they have {site.letters} at no single base" if site.letters else "it has no letters"
+    raise SeqmtlError(
+        f"windows of {windows.length} bases are shorter than the model's {length}, and their "
+        f"site is unknown ({where}); give its first base (0-based) in a column site, or as site= "
+        "in FASTA"
+    )
 
 
 def find_misplaced(windows: Windows) -> list[str]:
@@ -190,13 +303,18 @@ def find_anchor(windows: Windows | WindowStore, y: NDArray[Any], site: Site) -> 
     composition of true sites and decoys differs most, by the chi-squared statistic of the counts
     over five neighbouring bases, or the middle if no difference is significant.
     """
-    length = windows.shape[1]
-    if site.letters or site.signal or site.offset != length // 2:
+    if site.letters or site.signal or site.offset != windows.shape[1] // 2:
         return site.offset
+    best = _most_different(windows, y)
+    return site.offset if best is None else best
+
+
+def _most_different(windows: Windows | WindowStore, y: NDArray[Any]) -> int | None:
+    """Return the base where true sites and decoys differ most, None if nowhere significantly."""
     is_true = np.asarray(y) > 0
     if is_true.all() or not is_true.any():
-        return site.offset
-    chi = np.zeros(length)
+        return None
+    chi = np.zeros(windows.shape[1])
     rows = [np.flatnonzero(is_true == side)[:SAMPLE] for side in (True, False)]
     samples = [windows[row].matrix() for row in rows]
     counts = [np.array([(own == code).sum(axis=0) for code in range(4)]) + 0.5 for own in samples]
@@ -206,14 +324,21 @@ def find_anchor(windows: Windows | WindowStore, y: NDArray[Any], site: Site) -> 
         chi += (count.sum(axis=0) * (share - common) ** 2 / common).sum(axis=0)
     smooth = np.convolve(chi, np.full(_NEIGHBOURS, 1.0 / _NEIGHBOURS), "same")
     best = int(smooth.argmax())
-    return best if smooth[best] > _STANDS_OUT else site.offset
+    return best if smooth[best] > _STANDS_OUT else None
 
 
 def place_features(features: Any, examples: Examples, site: Site | None) -> tuple[Any, Site | None]:
-    """Return the features for training on windows, and the site; None for numbers."""
+    """Return the features for training on windows, and the site; None for numbers.
+
+    A site that is not given is found by :func:`locate`, or else the middle base.
+    """
     if not isinstance(examples.data, Windows | WindowStore):
         return features, site
-    site = site or find_site(examples.data)
+    if site is None:
+        try:
+            site, _ = locate(examples.data, examples.y)
+        except SeqmtlError:
+            site = Site(examples.data.shape[1] // 2, 1, "")
     offset = find_anchor(examples.data, examples.y, site)
     return features.placed(offset, len(examples.names)), site
 
@@ -257,8 +382,8 @@ def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift:
     Parameters
     ----------
     model : Site
-        Site of the model. If its signal and its letters are unknown, its windows are taken to be
-        cut from the centre of the dataset's.
+        Site of the model. If its signal and its letters are unknown, and it is in the middle, its
+        windows are taken to be cut from the centre of the dataset's.
     data : path-like
         Dataset.
     length, shift : int
@@ -274,6 +399,8 @@ def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift:
         raise SeqmtlError(f"{data} must be a dataset; name a folder of seqmtl dataset")
     site = _site_of(read_summary(data))
     if not model.signal and not model.words:
+        if model.offset != length // 2:
+            return replace(site, offset=model.offset)
         return site_in_dataset(data, length, shift) or site
     is_shared = bool({*model.words} & {*site.words}) or not site.words
     if site.signal != model.signal if model.signal else not is_shared:

@@ -86,6 +86,7 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
         splits=None if windows.splits is None else _nearest_splits(windows, drawn),
         split_names=windows.split_names,
         locator=windows.locator,
+        site=windows.site,
     )
     return concatenate([windows, decoys])
 
@@ -104,11 +105,8 @@ def shared_pair(windows: Any) -> tuple[int, str] | None:
         0-based position in the window where most of an evenly spaced sample agree on two bases, at
         least 95 %, and these; ties go to the position nearest to the middle.
     """
-    n, length = windows.shape
-    sample = windows[np.arange(0, n, max(1, n // SAMPLE))].matrix()
-    pairs = 4 * sample[:, :-1] + sample[:, 1:]
-    pairs[(sample[:, :-1] == OTHER) | (sample[:, 1:] == OTHER)] = 16
-    shares = np.array([(pairs == pair).mean(axis=0) for pair in range(16)])
+    length = windows.shape[1]
+    shares = pair_shares(windows)
     best = shares.max(axis=0)
     if best.max(initial=0.0) < AGREEMENT:
         return None
@@ -116,6 +114,15 @@ def shared_pair(windows: Any) -> tuple[int, str] | None:
     offset = int(places[np.argmin(np.abs(places - (length // 2 - 1)))])
     pair = int(np.argmax(shares[:, offset]))
     return offset, "ACGT"[pair // 4] + "ACGT"[pair % 4]
+
+
+def pair_shares(windows: Any) -> NDArray[np.float64]:
+    """Return the share of a sample of windows with each two bases, shape (16, length - 1)."""
+    n = windows.shape[0]
+    sample = windows[np.arange(0, n, max(1, n // SAMPLE))].matrix()
+    pairs = 4 * sample[:, :-1] + sample[:, 1:]
+    pairs[(sample[:, :-1] == OTHER) | (sample[:, 1:] == OTHER)] = 16
+    return np.array([(pairs == pair).mean(axis=0) for pair in range(16)])
 
 
 def _check(windows: Windows, genome: Genome, ratio: float) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_choice
-from seqmtl.sequences.alphabet import decode, encode, reverse_complement
+from seqmtl.sequences.alphabet import OTHER, decode, encode, reverse_complement
 
 _COLUMNS = ("starts", "is_reverse", "labels", "task_ids", "splits", "weights", "_names")
 
@@ -123,12 +123,14 @@ class Windows:
     weights : array_like of float32, shape (n,), optional
         Number of genome positions that each window represents, if decoys were sampled from many
         candidates; used to weight estimates over the genome.
+    site : int, optional
+        First base of the site in every window, in reading direction (0-based). Default: unknown.
 
     Raises
     ------
     ValueError
         If a column has another length than `starts`, or numbers that do not fit or have no name,
-        or a window is not inside `codes`.
+        or a window is not inside `codes`, or the site is not inside the windows.
     """
 
     def __init__(  # noqa: PLR0913
@@ -146,6 +148,7 @@ class Windows:
         names: Sequence[str] | None = None,
         locator: Locator | None = None,
         weights: ArrayLike | None = None,
+        site: int | None = None,
     ) -> None:
         self.codes = codes
         self.starts = np.ascontiguousarray(starts, dtype=np.int64)
@@ -162,6 +165,11 @@ class Windows:
         self._names = None if names is None else _column(names, n, object)
         self.locator = locator
         self.weights = None if weights is None else _column(weights, n, np.float32)
+        self.site = site
+        if site is not None and not 0 <= site < self.length:
+            raise ValueError(
+                f"site must be inside the windows of {length} bases, got base {site} (0-based)"
+            )
         if n and (self.starts.min() < 0 or self.starts.max() + self.length > codes.size):
             raise ValueError("windows must lie inside the encoded buffer; pad contigs with N first")
 
@@ -171,6 +179,8 @@ class Windows:
         sequences: Sequence[str | bytes],
         labels: ArrayLike | None = None,
         tasks: Sequence[str] | None = None,
+        *,
+        site: int | None = None,
     ) -> Windows:
         """Build windows from strings of equal length.
 
@@ -182,11 +192,13 @@ class Windows:
             +1 and -1, or 1 and 0.
         tasks : sequence of str, optional
             Task (organism) of each window.
+        site : int, optional
+            First base of the site in every string (0-based). Default: unknown.
 
         Raises
         ------
         ValueError
-            If the sequences differ in length, or the labels are invalid.
+            If the sequences differ in length, the labels are invalid, or the site is outside.
         """
         lengths = {len(sequence) for sequence in sequences}
         if len(lengths) > 1:
@@ -210,6 +222,7 @@ class Windows:
             task_ids=task_ids,
             task_names=task_names,
             locator=RowNames(length) if length else None,
+            site=site,
         )
 
     def __len__(self) -> int:
@@ -263,7 +276,7 @@ class Windows:
             key = np.asarray(key)
             key = key.astype(np.intp) if not key.size else key
         cut = Windows(self.codes, self.starts[:0], self.length, task_names=self.task_names)
-        cut.split_names, cut.locator = self.split_names, self.locator
+        cut.split_names, cut.locator, cut.site = self.split_names, self.locator, self.site
         for name in _COLUMNS:
             column = getattr(self, name)
             setattr(cut, name, None if column is None else column[key])
@@ -285,7 +298,8 @@ class Windows:
     def center(self, length: int, shift: int = 0) -> Windows:
         """Return the central `length` bases of every window, sharing the buffer.
 
-        The cut starts at ``(self.length - length) // 2 + shift`` in reading direction.
+        The cut starts at ``(self.length - length) // 2 + shift`` in reading direction. A site that
+        it lacks is unknown afterwards.
 
         Raises
         ------
@@ -305,7 +319,46 @@ class Windows:
         cut = self[:]
         cut.starts = self.starts + np.where(self.is_reverse, right, left)
         cut.length = int(length)
+        if self.site is not None:
+            cut.site = self.site - left if 0 <= self.site - left < length else None
         return cut
+
+    def place(self, site: int, length: int) -> Windows:
+        """Return windows of `length` bases whose site begins at base `site`, such as a model's.
+
+        Bases that these windows lack are N, which matches nothing.
+
+        Parameters
+        ----------
+        site : int
+            First base of the site in the new windows (0-based).
+        length : int
+            Their length in bases.
+
+        Raises
+        ------
+        ValueError
+            If :attr:`site` is unknown, or `site` is not inside the new windows.
+        """
+        if self.site is None:
+            raise ValueError("the site must be known to place windows, got None; set their site")
+        begin = self.site - site  # of the new window in the old one
+        codes = np.full((len(self), length), OTHER, dtype=np.uint8)
+        first, last = max(begin, 0), min(begin + length, self.length)
+        if first < last:
+            codes[:, first - begin : last - begin] = self.matrix()[:, first:last]
+        placed = Windows(
+            codes.reshape(-1),
+            np.arange(len(self), dtype=np.int64) * length,
+            length,
+            task_names=self.task_names,
+            split_names=self.split_names,
+            names=self.names.tolist(),
+            site=site,
+        )
+        for name in ("labels", "task_ids", "splits", "weights"):
+            setattr(placed, name, getattr(self, name))
+        return placed
 
     def matrix(self) -> NDArray[np.uint8]:
         """Copy the windows as codes in reading direction, shape (n, length)."""
@@ -340,7 +393,8 @@ class Windows:
 def concatenate(parts: Sequence[Windows]) -> Windows:
     """Concatenate windows of equal length; task and split tables are merged by name.
 
-    Parts that share a buffer keep sharing it; otherwise the buffers are concatenated.
+    Parts that share a buffer keep sharing it; otherwise the buffers are concatenated. The site is
+    unknown unless all parts have it at the same base.
 
     Raises
     ------
@@ -378,6 +432,7 @@ def concatenate(parts: Sequence[Windows]) -> Windows:
         names=[name for part in parts for name in part.names] if is_named else None,
         locator=locator,
         weights=_join_weights(parts),
+        site=parts[0].site if len({part.site for part in parts}) == 1 else None,
     )
 
 

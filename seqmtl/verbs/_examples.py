@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import guess_format
 from seqmtl.io.dataset import read_dataset, read_summary
-from seqmtl.io.tables import read_windows, read_windows_in_parts
+from seqmtl.io.tables import read_windows, read_windows_around, read_windows_in_parts
 from seqmtl.models.base import Model
 from seqmtl.models.paired import NOT_WINDOWS
-from seqmtl.models.site import find_misplaced, site_of_model
+from seqmtl.models.site import find_in_shorter, find_misplaced, site_of_model
 from seqmtl.sequences import Windows
 from seqmtl.sequences.quality import find_faults
 from seqmtl.verbs._options import WindowInput
@@ -64,15 +65,35 @@ def read_windows_of(
     InputFormatError
         If the file is invalid.
     """
-    data, wide = str(source.data), None if window is None else window + 2 * abs(shift)
-    options: dict[str, Any] = {"window": wide, "organism": organism}
-    if source.is_dataset:
-        windows = read_windows(data, split=source.split_or_all, **options)
-    elif os.path.isdir(data) or guess_format(data) == "fasta":
-        windows = read_windows(data, require_labels=require_labels, **options)
-    else:
-        (windows,) = parts_of_table(source, organism, wide, require_labels=require_labels)
+    wide = None if window is None else window + 2 * abs(shift)
+    windows = _read(source, organism, wide, require_labels)
     return windows if window is None or not shift else windows.center(window, shift)
+
+
+def _read(
+    source: WindowInput,
+    organism: str | None,
+    window: int | None,
+    require_labels: bool,
+    base: int | None = None,
+) -> Windows:
+    """Read windows; `base` is the site in the `window` bases of a model."""
+    data = str(source.data)
+    options: dict[str, Any] = {"window": window, "organism": organism}
+    if source.is_dataset or os.path.isdir(data):
+        return read_windows(data, split=source.split_or_all, **options)
+    if guess_format(data) == "fasta":
+        read, place = _reader(source, base)
+        return read(data, require_labels=require_labels, **place, **options)
+    (windows,) = parts_of_table(source, organism, window, require_labels=require_labels, base=base)
+    return windows
+
+
+def _reader(source: WindowInput, base: int | None) -> tuple[Callable[..., Windows], dict[str, Any]]:
+    """Return what reads a file, for training or for a model, and what it is told of the site."""
+    if base is None:
+        return read_windows, {"site": source.site}
+    return read_windows_around, {"base": base}
 
 
 def read_as_of_model(
@@ -80,20 +101,47 @@ def read_as_of_model(
 ) -> Windows:
     """Read windows in which the site is where the model has it, as far as their source knows it.
 
-    Those of datasets are cut there; those of tables and FASTA files are taken as they are.
+    Those of datasets, and of tables and FASTA files that tell their site, are cut there, with N for
+    bases that they lack. Others are cut from the centre, if they are longer than the model's, or
+    placed by its letters, if they are shorter.
 
     Raises
     ------
     SeqmtlError
-        If a file is invalid, or a dataset has another signal.
+        If a file is invalid, a dataset has another signal, or the site of shorter windows is
+        unknown.
     """
     window, shift = model.length, model.shift
     if not source.is_dataset:
-        return read_windows_of(source, organism, window, shift, require_labels=require_labels)
+        return _as_of_model(model, source, organism, require_labels)
     data = str(source.data)
     here = site_of_model(model.site, data, window, shift)
     cut = read_summary(data)["site"]["offset"] - here.offset, window
     return read_dataset(data, split=source.split_or_all, organism=organism, cut=cut).windows
+
+
+def _as_of_model(
+    model: Any, source: WindowInput, organism: str | None, require_labels: bool
+) -> Windows:
+    """Read windows of a table or a FASTA file with the site where the model has it."""
+    window, shift, site = model.length, model.shift, model.site
+    wide = window + 2 * abs(shift)
+    in_wide = replace(site, offset=site.offset + abs(shift) + shift)
+    windows = _read(source, organism, wide, require_labels, in_wide.offset)
+    if windows.length == wide:
+        return windows.center(window, shift) if shift else windows
+    likely = [in_wide.offset - (wide - windows.length) // 2]
+    if windows.length == window and site.offset not in likely:
+        likely.append(site.offset)
+    windows.site = find_in_shorter(site, windows, wide, likely)
+    logger.info(
+        "windows of %d bases: the site begins at base %d (0-based); what they lack of the "
+        "model's %d is N",
+        windows.length,
+        windows.site,
+        window,
+    )
+    return windows.place(site.offset, window)
 
 
 def read_training_windows(
@@ -129,20 +177,23 @@ def parts_of_table(
     n: int | None = None,
     *,
     require_labels: bool = True,
+    base: int | None = None,
 ) -> Iterator[Windows]:
     """Yield the windows of a table, about n at a time: those of the split, or all if none has it.
+
+    With `base` they are those of a model, see :func:`seqmtl.io.tables.read_windows_around`.
 
     Raises
     ------
     InputFormatError
         If the table is invalid, has other splits, or only one that is held out.
     """
-    data = str(source.data)
-    options: dict[str, Any] = {"window": window, "organism": organism}
+    read, place = _reader(source, base)
+    data, options = str(source.data), {"window": window, "organism": organism, **place}
 
     def parts(split: str | None) -> Iterator[Windows]:
         if n is None:
-            yield read_windows(data, split=split, require_labels=require_labels, **options)
+            yield read(data, split=split, require_labels=require_labels, **options)
         else:
             yield from read_windows_in_parts(data, n, split=split, **options)
 

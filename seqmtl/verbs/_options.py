@@ -117,6 +117,7 @@ class WindowInput(Request):
     data: str | None = window_data("windows")
     organism: str | None = None
     split: str = "all"
+    site: int | None = None
 
     @property
     def is_dataset(self) -> bool:

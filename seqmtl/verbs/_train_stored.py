@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from seqmtl._memory import available_memory
-from seqmtl._schema import anything, items, mapping, record, whole, word
+from seqmtl._schema import anything, choice, either, items, mapping, record, whole, word
 from seqmtl._version import __version__
 from seqmtl.cluster import Workers, connect
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
@@ -41,6 +41,7 @@ _PART = {
     "n": whole(1),
     "length": whole(1),
     "task_names": items(word, 1, distinct=True),
+    "site": either((int,), whole(), choice(None)),
 }
 _STORE = record({"request": mapping(anything), "parts": items(record(_PART), 1)})
 _OWN = re.compile(rf"\d{{5,}}\.windows|{re.escape(_DONE)}|{_STATE}")

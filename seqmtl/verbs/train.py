@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from seqmtl.similarity.build import KernelRequest
 
 
+logger = logging.getLogger("seqmtl")
+
 _of_data, _of_model = partial(option, group="windows"), partial(option, group="model")
 _SAVE_AFTER = 1.0  # passes of work between checkpoints, which take far less time
 
@@ -44,6 +47,12 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
         metavar="BP",
         kind=_kinds.integer,
         default=0,
+    )
+    site: int | None = _of_data(
+        "first base of the site in the sequences of a table or FASTA, 0-based (default: the column "
+        "site, or the letters that the true sites share)",
+        metavar="BASE",
+        kind=_kinds.count,
     )
     mkl: str | None = _relations.source(
         "learn the weights of several kernels of the tree: hierarchical (one per clade), smooth or "
@@ -99,6 +108,8 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
         if self.is_on_disk and (self.mkl or self.loss == "logistic"):
             odd = "--mkl" if self.mkl else "--loss logistic"
             raise UsageError(f"{odd} needs all windows in memory; leave out --memory and --dask")
+        if self.site is not None and self.is_dataset:
+            raise UsageError("--site is for tables and FASTA: a dataset has its own; leave it out")
         if self.mkl is not None and self.similarity is not None:
             raise UsageError("--mkl and --similarity both set the kind; give only one")
         if self.norm is not None and not self.mkl:
@@ -123,8 +134,8 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
         relation = self.relation(self.mkl)
         _relations.check_tree(relation, organisms_named(self))
         started = time.perf_counter()
-        model, site, remove = _trained(self, relation)
-        self._describe(model, site, time.perf_counter() - started)
+        model, remove = _trained(self, relation)
+        self._describe(model, time.perf_counter() - started)
         n = sum(task["n"] for task in model.training["tasks"].values())
         told = (
             f"{len(model.tasks)} organisms, {n} windows, relative duality gap "
@@ -134,12 +145,11 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
         remove()
         return model
 
-    def _describe(self, model: MultiTaskModel, site: Site | None, seconds: float) -> None:
+    def _describe(self, model: MultiTaskModel, seconds: float) -> None:
         """Note in the model what it was trained on."""
         model.shift = self.shift
-        if site is not None:
-            model.site = site
-            model.training["dataset"] = {"path": self.data, "signal": site.signal}
+        if self.is_dataset:
+            model.training["dataset"] = {"path": self.data, "signal": model.site.signal}
         model.training["command"] = self.command
         model.training["sources"] = [self.data]
         if self.split != "train":
@@ -149,7 +159,7 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
 
 def _trained(
     request: Train, relation: KernelRequest | None
-) -> tuple[MultiTaskModel, Site | None, Callable[[], None]]:
+) -> tuple[MultiTaskModel, Callable[[], None]]:
     """Train, and write checkpoints, which the caller removes.
 
     Raises
@@ -160,7 +170,6 @@ def _trained(
     from seqmtl._progress import SelectionProgress, TrainingProgress
     from seqmtl.models.checkpoint import Checkpoint
     from seqmtl.models.fit import train
-    from seqmtl.models.site import site_in_dataset
 
     show, show_choice = TrainingProgress(request.tol), SelectionProgress()
     with _examples(request) as (examples, disk, kept):
@@ -170,7 +179,7 @@ def _trained(
             _options.feature_map(request.features),
         )
         settings, space = _settings(request), _space(request, relation, kernel, names)
-        site = site_in_dataset(request.data, data.shape[1], request.shift)
+        site = _site(request, examples)
         if kept is None:
             choices = None if space is None else space.to_dict()
             path = f"{request.output}.checkpoint"
@@ -213,7 +222,30 @@ def _trained(
             ) from error
         finally:
             show.close()
-    return model, site, kept.remove
+    return model, kept.remove
+
+
+def _site(request: Train, examples: Any) -> Site:
+    """Return the site of the windows, and tell it.
+
+    Raises
+    ------
+    SeqmtlError
+        If it is unknown, or cut off.
+    """
+    from seqmtl.models.site import locate, site_in_dataset
+
+    length = examples.data.shape[1]
+    site, how = site_in_dataset(request.data, length, request.shift), "as in the dataset"
+    if site is None:
+        if request.site is not None and examples.data.site is None:
+            raise UsageError(
+                f"--window {length} --shift {request.shift} cuts off the site, --site "
+                f"{request.site}; take a longer window or another shift"
+            )
+        site, how = locate(examples.data, examples.y)
+    logger.info("the site begins at base %d of %d (0-based): %s", site.offset, length, how)
+    return site
 
 
 def _examples(request: Train) -> Any:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files import streams as stream
 from seqmtl.io import guess_format, is_table_of_windows, read_windows
+from seqmtl.io.tables import read_windows_around
 
 ROWS = [("worm", "1", "ACGTA"), ("fly", "-1", "acgnn"), ("worm", "-1", "TTTTT")]
 
@@ -289,3 +290,27 @@ def test_real_tables(shared_data, name, n, length, n_positive, n_organisms):
     whole = windows.select_split("test")
     assert np.array_equal(part.matrix(), whole.matrix()[:, (length - 41) // 2 :][:, :41])
     assert part.names.tolist() == whole.names.tolist()
+
+
+def test_the_site_is_that_of_a_column_of_an_argument_or_unknown(write):
+    head = "organism\tlabel\tsequence\tsite"
+    rows = [("x", "1", "ACGTAC", "3"), ("x", "-1", "AACGTACC", "4")]
+    path = write("\n".join([head, *("\t".join(row) for row in rows)]) + "\n")
+    windows = read_windows(path, window=4)  # the central bases have it at one base
+    assert (windows.sequences(), windows.site) == (["CGTA", "CGTA"], 2)
+    around = read_windows_around(path, window=8, base=6)
+    assert (around.sequences(), around.site) == (["NNNACGTA", "NNAACGTA"], 6)
+    path = write(path.read_text().replace("\t4\n", "\t5\n"))
+    with pytest.raises(InputFormatError, match=r":3: the site must be at base 2 as on line 2, got"):
+        read_windows(path, window=4)
+    assert read_windows_around(path, window=3, base=0).sequences() == ["TAC", "ACC"]
+    for site, message in (
+        ("x", r":3: site .* must be a whole"),
+        ("8", r":3: site must be .* got 8"),
+    ):
+        path = write(path.read_text().replace("\t5\n", f"\t{site}\n"))
+        with pytest.raises(InputFormatError, match=message):
+            read_windows(path, window=4)
+        path = write(path.read_text().replace(f"\t{site}\n", "\t5\n"))
+    assert read_windows(write(table()), site=0).site == 0
+    assert read_windows(write(table())).site is None

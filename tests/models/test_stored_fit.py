@@ -384,7 +384,8 @@ def test_faults_of_windows_are_those_of_all_parts(tmp_path, write, seqmtl, monke
     rows[5], rows[2_000] = rows[7], rows[9]  # the first 20 are true sites, all others decoys
     lines = [f"fly\t{1 if k < 20 else -1}\t{row}" for k, row in enumerate(rows)]
     path = write("\n".join(["organism\tlabel\tsequence", *lines]) + "\n", "w.tsv")
-    shown = seqmtl(f"train {path} -o {tmp_path}/m --features wd:2 --selection none -q {memory}").err
+    quick = "--features wd:2 --selection none -q"
+    shown = seqmtl(f"train {path} -o {tmp_path}/m --site 15 {quick} {memory}").err
     assert [line.partition("w.tsv: ")[2] for line in shown.splitlines()] == [
         "1 of 3000 windows hold no A, C, G or T (first: 2900) and are used all the same; "
         "leave them out",

@@ -80,5 +80,5 @@ def test_training_says_so_and_goes_on(write, tmp_path, seqmtl):
     rows = [f"yeast\t{1 - 2 * (i % 2)}\t{t}" for i, t in enumerate(_random(60))]
     rows += [f"yeast\t-1\t{rows[0].split()[2]}"]
     data = write("organism\tlabel\tsequence\n" + "\n".join(rows) + "\n", "w.tsv")
-    shown = seqmtl(f"train {data} --selection none -C 0.1 -q -o {tmp_path}/m.seqmtl").err
+    shown = seqmtl(f"train {data} --selection none -C 0.1 --site 10 -q -o {tmp_path}/m.seqmtl").err
     assert "w.tsv: windows that occur with both labels: 1 of yeast" in shown

@@ -1,0 +1,206 @@
+"""Windows cut anywhere around a site: every command reports the very base of it."""
+
+import re
+
+import numpy as np
+import pytest
+
+from seqmtl import MultiTaskSVC, WeightedDegree, Windows, load_model
+from seqmtl.io import read_windows
+
+LENGTH, GAP, N_SITES = 60, 150, 80
+#: What is around a site, "|" before its first base, the words of which one begins there, and the
+#: bases of its interval.
+SIGNALS = {
+    "donor": ("CAG|AAGTAT", ["GT"], 2),
+    "acceptor": ("TTTTCTTTTTC|GTGG", ["AG"], 2),
+    "start": ("GCCACC|GCG", ["ATG"], 3),
+    "stop": ("GGCTCC|ATTGC", ["TAA", "TAG", "TGA"], 3),
+    "tss": ("TATAAAGGCGGCC|AGTTC", ["A", "G"], 1),
+    "polya": ("AATAAAGTCTGTTTC|TGTGTTGT", ["A", "C"], 1),
+}
+_TURN = str.maketrans("ACGT", "TGCA")
+
+
+def turned(text):
+    return text.translate(_TURN)[::-1]
+
+
+def genome_of(signal, rng):
+    """Return a genome with sites on both strands: letters, and first base and strand of each."""
+    around, words, _ = SIGNALS[signal]
+    before, after = around.split("|")
+    letters = list("".join(rng.choice(list("ACGT"), GAP * (N_SITES + 2))))
+    sites = []
+    for i in range(N_SITES):
+        near = [
+            "".join(np.where(rng.random(len(t)) < 0.8, list(t), rng.choice(list("ACGT"), len(t))))
+            for t in (before, after)
+        ]
+        text, place = near[0] + rng.choice(words) + near[1], len(before)
+        first, is_reverse = GAP * (i + 1) + int(rng.integers(40)), bool(i % 2)
+        if is_reverse:
+            text, place = turned(text), len(text) - 1 - place
+        letters[first : first + len(text)] = text
+        sites.append((first + place, is_reverse))
+    return "".join(letters), sites
+
+
+def cut(letters, site, offset, length=LENGTH):
+    """Return the window in which a site is at a base."""
+    base, is_reverse = site
+    if is_reverse:
+        return turned(letters[base + 1 - length + offset : base + 1 + offset])
+    return letters[base - offset : base - offset + length]
+
+
+def decoys_of(signal, letters, sites, rng, *, has_letters):
+    """Draw places on both strands that are no sites, with their letters or anywhere."""
+    words = tuple(SIGNALS[signal][1])
+    found = []
+    while len(found) < 4 * N_SITES:
+        place = int(rng.integers(LENGTH, len(letters) - LENGTH)), bool(rng.integers(2))
+        if place not in sites and (not has_letters or cut(letters, place, 0).startswith(words)):
+            found.append(place)
+    return found
+
+
+def table_of(letters, sites, decoys, offset, length=LENGTH):
+    rows = [(1, cut(letters, s, offset, length)) for s in sites]
+    rows += [(-1, cut(letters, s, offset, length)) for s in decoys]
+    return "organism\tlabel\tsequence\n" + "".join(f"x\t{y}\t{text}\n" for y, text in rows)
+
+
+@pytest.fixture
+def case(tmp_path, monkeypatch, seqmtl):
+    """Return a function that writes a genome and windows, and trains."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(signal, offset, *, has_letters=True, options="", code=0):
+        rng = np.random.default_rng(7)
+        letters, sites = genome_of(signal, rng)
+        decoys = decoys_of(signal, letters, sites, rng, has_letters=has_letters)
+        (tmp_path / "g.fa").write_text(f">c\n{letters}\n")
+        (tmp_path / "w.tsv").write_text(table_of(letters, sites, decoys, offset))
+        quick = "--selection none --features wd:4 -C 1"
+        told = seqmtl(f"train w.tsv {quick} {options} -o m.seqmtl", code).err
+        return letters, sites, decoys, told
+
+    return make
+
+
+def called(tmp_path, sites, length):
+    """Return for every site the best call near it on its strand: its first base in reading."""
+    rows = [line.split("\t") for line in (tmp_path / "calls.bed").read_text().splitlines()]
+    rows = [row for row in rows if not row[0].startswith("#")]
+    assert {int(row[2]) - int(row[1]) for row in rows} == {length}
+    found = []
+    for base, is_reverse in sites:
+        strand = "-" if is_reverse else "+"
+        firsts = [(float(r[6]), int(r[2]) - 1 if is_reverse else int(r[1]), r[5]) for r in rows]
+        near = [f for f in firsts if f[2] == strand and abs(f[1] - base) < 25]
+        found.append((max(near)[1], is_reverse))
+    return found
+
+
+@pytest.mark.parametrize("offset", [12, 44])
+@pytest.mark.parametrize("signal", SIGNALS)
+@pytest.mark.parametrize("has_letters", [True, False])
+def test_the_best_call_is_the_true_base(signal, offset, has_letters, case, tmp_path, seqmtl):
+    is_given = len(SIGNALS[signal][1][0]) == 1
+    options = f"--site {offset}" if is_given else ""
+    _, sites, _, told = case(signal, offset, has_letters=has_letters, options=options)
+    assert re.search(rf"site begins at base {offset} of {LENGTH} \(0-based\): ", told)
+    length = SIGNALS[signal][2]
+    assert vars(load_model("m.seqmtl").site).items() >= {"offset": offset, "length": length}.items()
+    seqmtl("scan m.seqmtl g.fa --organism x --threshold -100 -o calls.bed")
+    assert called(tmp_path, sites, length) == sites
+
+
+def test_a_site_that_cannot_be_known_is_refused_and_named(case, tmp_path, seqmtl):
+    told = case("tss", 44, code=1)[3]
+    assert re.search(r"site of the windows of 60 bases is unknown.*give .* with --site", told)
+    assert not (tmp_path / "m.seqmtl").exists()
+    for wrong, message in (
+        ("--site 60", "w.tsv:2: site must be a base of the sequence, 0 to 59, got 60"),
+        ("--site 44 --window 20", "w.tsv:2: the site must be inside the window, got base 24 of"),
+    ):
+        assert message in case("tss", 44, code=1, options=wrong)[3]
+    told = case("tss", 44, code=2, options="--site 44 --window 40 --shift -10")[3]
+    assert "--window 40 --shift -10 cuts off the site" in told
+
+
+def test_the_site_of_a_column_and_of_headers_is_kept_by_a_cut(case, tmp_path, seqmtl):
+    case("tss", 44, options="--site 44 --window 40")
+    assert load_model("m.seqmtl").site.offset == 34
+    head, *rows = (tmp_path / "w.tsv").read_text().splitlines()
+    table = "\n".join([f"{head}\tsite", *(f"{row}\t44" for row in rows)])
+    (tmp_path / "s.tsv").write_text(table + "\n")
+    records = [row.split("\t") for row in rows]
+    texts = [f">{i} organism={r[0]} label={r[1]} site=44\n{r[2]}\n" for i, r in enumerate(records)]
+    (tmp_path / "s.fa").write_text("".join(texts))
+    for data in ("s.tsv", "s.fa"):
+        windows = read_windows(data)
+        assert (windows.site, windows[3:9].site, windows.center(40).site) == (44, 44, 34)
+        told = seqmtl(f"train {data} --selection none --features wd:4 -C 1 -o c.seqmtl").err
+        assert "site begins at base 44 of 60 (0-based): as given" in told
+    bad = table.replace("\t44\n", "\t43\n", 3).replace("\t43\n", "\t44\n", 2)
+    (tmp_path / "s.tsv").write_text(bad + "\n")
+    with pytest.raises(ValueError, match=r"s.tsv:4: the site must be at base 44 as on line 2"):
+        read_windows("s.tsv")
+    (tmp_path / "s.fa").write_text("".join([texts[0], texts[1].replace(" site=44", "")]))
+    with pytest.raises(ValueError, match=r"at base 44 as that of the first.*got none"):
+        read_windows("s.fa")
+
+
+def test_python_has_the_site_of_windows(case):
+    letters, sites, decoys, _ = case("tss", 44, options="--site 44")
+    texts = [cut(letters, s, 44) for s in [*sites, *decoys]]
+    y = [1] * len(sites) + [-1] * len(decoys)
+    windows = Windows.from_strings(texts, y, ["x"] * len(y), site=44)
+    assert MultiTaskSVC(features=WeightedDegree(4)).fit(windows).model_.site.offset == 44
+    assert windows.place(10, 30).sequences() == [text[34:] + "N" * 4 for text in texts]
+    with pytest.raises(ValueError, match="site must be inside the windows of 60 bases"):
+        Windows.from_strings(texts, y, site=60)
+    with pytest.raises(ValueError, match="the site must be known to place windows"):
+        Windows.from_strings(texts).place(10, 30)
+
+
+def scores_of(path):
+    return [float(line.split("\t")[2]) for line in path.read_text().splitlines()[1:]]
+
+
+@pytest.mark.parametrize("signal", ["donor", "stop", "tss"])
+def test_shorter_windows_are_placed_at_the_site(signal, case, tmp_path, seqmtl):
+    is_given = signal == "tss"
+    letters, sites, decoys, _ = case(signal, 44, options="--site 44" if is_given else "")
+    for offset, length, places in ((20, 35, "20"), (30, 46, "30")):
+        short = table_of(letters, sites, decoys, offset, length)
+        before, behind = "N" * (44 - offset), "N" * (16 - length + offset)
+        padded = re.sub(r"\t([ACGT]+)\n", rf"\t{before}\1{behind}\n", short)
+        if is_given:
+            head, *rows = short.splitlines()
+            short = "\n".join([f"{head}\tsite", *(f"{row}\t{places}" for row in rows)]) + "\n"
+        (tmp_path / "short.tsv").write_text(short)
+        (tmp_path / "padded.tsv").write_text(padded)
+        for name in ("short", "padded"):
+            seqmtl(f"predict m.seqmtl {name}.tsv --split all -o {name}.out")
+        assert scores_of(tmp_path / "short.out") == scores_of(tmp_path / "padded.out")
+        assert len(set(scores_of(tmp_path / "short.out"))) > N_SITES
+        seqmtl("evaluate m.seqmtl short.tsv --bootstrap 0 --json e.json")
+        renamed = (tmp_path / "short.tsv").read_text().replace("x\t", "z\t")
+        (tmp_path / "new.tsv").write_text(renamed)
+        seqmtl("adapt m.seqmtl new.tsv --organism z --like x -o a.seqmtl")
+        assert load_model("a.seqmtl").tasks == ("x", "z")
+
+
+def test_shorter_windows_whose_site_is_unknown_are_refused(case, tmp_path, seqmtl):
+    letters, sites, decoys, _ = case("tss", 44, options="--site 44")
+    (tmp_path / "short.tsv").write_text(table_of(letters, sites, decoys, 20, 35))
+    told = seqmtl("predict m.seqmtl short.tsv --split all", 1).err
+    assert "windows of 35 bases are shorter than the model's 60, and their site is" in told
+    assert "in a column site" in told
+    both = table_of(letters, sites, decoys, 44) + "x\t1\tACGT\n"
+    (tmp_path / "mixed.tsv").write_text(both)
+    told = seqmtl("predict m.seqmtl mixed.tsv --split all", 1).err
+    assert "at least the model's 60 bases, got 4; add a column site" in told
