@@ -16,6 +16,7 @@ import pickle
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from _common import Options, peak_mib, run_alone, write_result
@@ -39,7 +40,7 @@ def batches(n: int, size: int) -> Iterator[Windows]:
 def train_once(arguments: argparse.Namespace) -> None:
     """Train on one size, and print the measurements as JSON."""
     from seqmtl import PositionalKmers, TaskKernel, use_threads
-    from seqmtl.cluster import Piece, connect
+    from seqmtl.cluster import connect
     from seqmtl.io.window_store import store_windows
     from seqmtl.models.examples import Examples
     from seqmtl.models.fit import train, train_windows
@@ -67,11 +68,14 @@ def train_once(arguments: argparse.Namespace) -> None:
     moved = {"to a worker": 0, "back": 0, "most back": 0}
 
     def ask(question: Any, jobs: Any) -> Iterator[Any]:
-        pieces, back = [Piece(f"part {k}", job) for k, job in enumerate(jobs)], 0
-        moved["to a worker"] += len(pickle.dumps(question)) if arguments.dask else 0
-        for done in workers.map(look, pieces, common=question, ordered=True):
-            back += len(pickle.dumps(done.result)) if arguments.dask else 0
-            yield done.result
+        if workers is None:
+            yield from (look(question, *job) for job in jobs)
+            return
+        back = 0
+        moved["to a worker"] += len(pickle.dumps(question))
+        for answer in workers.map(look, jobs, question):
+            back += len(pickle.dumps(answer))
+            yield answer
         moved["back"] += back
         moved["most back"] = max(moved["most back"], back)
 
@@ -79,7 +83,7 @@ def train_once(arguments: argparse.Namespace) -> None:
     with (
         use_threads(arguments.threads),
         tempfile.TemporaryDirectory() as folder,
-        connect(arguments.dask) as workers,
+        connect(arguments.dask) if arguments.dask else nullcontext() as workers,
     ):
         if arguments.memory:
             store = store_windows(timed(), folder)
