@@ -21,6 +21,11 @@ def _snakemake():
     pytest.importorskip("snakemake")
 
 
+def _as_from_a_terminal():
+    """Heed Ctrl-C, which programs that a shell has put into the background ignore."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def _start(folder, **settings):
     """Start the workflow in a folder, as the leader of a group of processes."""
     environment = {**os.environ, "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"}
@@ -34,6 +39,7 @@ def _start(folder, **settings):
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=_as_from_a_terminal,
     )
 
 

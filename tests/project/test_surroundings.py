@@ -92,7 +92,7 @@ def test_commands_do_not_depend_on_it_either(tmp_path):
     lines = [f"{task}\t{label}\t{sequence}\n" for task, label, sequence in rows]
     table.write_text("organism\tlabel\tsequence\n" + "".join(lines))
     with np.errstate(all="raise"):
-        seqmtl.train(str(table), output=str(tmp_path / "m.seqmtl"), C=1e3)
+        seqmtl.train(str(table), output=str(tmp_path / "m.seqmtl"), C=1e3, site=8)
 
 
 def _train(windows, queue):
