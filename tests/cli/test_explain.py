@@ -188,9 +188,7 @@ def test_windows_of_the_wrong_kind_are_refused(model, data, tmp_path, write, exp
     out = ["-o", tmp_path / "out"]
     short = write("organism\tlabel\tsequence\nfly\t1\tACGT\n", "short.tsv")
     told = explain(model, short, *out, code=1)
-    assert (
-        "short.tsv: windows of 4 bases are shorter than the model's 30, and their site" in told
-    )
+    assert "short.tsv: windows of 4 bases are shorter than the model's 30, and their site" in told
     told = explain(model, data, "--organism", "yeast", *out, code=1)
     assert "the data have no windows of yeast, only of worm one, fly" in told
     fasta = write(">x\n" + "ACGTAC" * 5 + "\n", "windows.fa")

@@ -218,9 +218,7 @@ def test_labels_and_numbers_that_do_not_fit_are_refused(kind):
     with pytest.raises(TypeError, match="WeightedDegree needs Windows of DNA"):
         kind(FEATURES).fit(X, y)
     if kind is MultiTaskSVR:
-        with pytest.raises(
-            ValueError, match="sequences and windows carry no targets"
-        ):
+        with pytest.raises(ValueError, match="sequences and windows carry no targets"):
             kind(FEATURES).fit(windows, None)
         with pytest.raises(ValueError, match="Input y contains NaN"):
             kind(FEATURES).fit(windows, np.where(windows.labels > 0, np.nan, 0.0))
