@@ -1,8 +1,7 @@
 """The command line: run a command, and turn errors into messages and exit codes.
 
 Exit codes: 0 success, 1 bad data or an unreadable or unwritable file, 2 usage error, 3 training hit
-its epoch limit before reaching the tolerance (the model is still written), 130 interrupted,
-143 ended by SIGTERM.
+its epoch limit before reaching the tolerance (the model is still written), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import logging
 import os
 import re
 import shlex
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -210,11 +208,5 @@ def _with_data(error: Exception, args: argparse.Namespace) -> str:
 
 
 def run() -> None:
-    """Run as a program; SIGTERM, by which job schedulers end a step, ends it as Ctrl-C does."""
-    signal.signal(signal.SIGTERM, _terminated)
+    """Run as a program."""
     sys.exit(main())
-
-
-def _terminated(*_: object) -> NoReturn:
-    """Leave through all blocks, which remove their temporary files."""
-    sys.exit(128 + signal.SIGTERM)

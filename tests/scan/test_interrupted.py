@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -87,24 +86,6 @@ def test_a_killed_scan_leaves_no_output_and_is_run_again(folder, tmp_path, suffi
     run_scan(folder, tmp_path / "whole" / f"x.{suffix}", "-q")
     for path in (tmp_path / "whole").iterdir():
         assert path.suffix == ".tbi" or path.read_bytes() == (tmp_path / path.name).read_bytes()
-
-
-def test_a_scan_that_is_terminated_leaves_nothing(folder, tmp_path):
-    genome = tmp_path / "genome.fa"
-    os.mkfifo(genome)  # the scan waits for letters until it is terminated
-    output = tmp_path / "output" / "x.bed"
-    output.parent.mkdir()
-    program = "from seqmtl.cli.main import run; run()"
-    words = ["scan", folder / "model.seqmtl", genome, "--organism", "man", "-o", output]
-    scan = subprocess.Popen([sys.executable, "-c", program, *words], stderr=subprocess.PIPE)
-    with open(genome, "w") as letters:
-        letters.write((folder / "genome.fa").read_text())
-        letters.flush()
-        while not any(output.parent.iterdir()):
-            assert scan.poll() is None
-        scan.terminate()
-        assert scan.wait() == 128 + signal.SIGTERM
-    assert contents(output.parent) == {}
 
 
 def test_a_failure_between_the_files_of_both_strands_leaves_whole_files(
