@@ -168,4 +168,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 def _skip(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool:
     """Leave out what scikit-learn adds to every estimator."""
-    return skip or re.fullmatch(r"set_\w+_request|get_metadata_routing|set_output", name) is not None
+    added = r"set_\w+_request|get_metadata_routing|set_output"
+    return skip or re.fullmatch(added, name) is not None
