@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from seqmtl._html import Markup, join
 from seqmtl.evaluation.tables import Column, as_html
@@ -77,7 +78,8 @@ def read_calls(path: PathLike) -> Iterator[tuple[str, Call]]:
     start, end, strand, probability = (3, 4, 6, 5) if is_gff else (1, 2, 5, 7)
     for row in read_rows(path):
         first, p = row.integer(start) - is_gff, float(row.fields[probability])
-        yield row.fields[0], Call(first, row.integer(end), row.fields[strand] == "-", p)
+        contig = unquote(row.fields[0]) if is_gff else row.fields[0]
+        yield contig, Call(first, row.integer(end), row.fields[strand] == "-", p)
 
 
 def read_found(path: PathLike) -> dict[Intron, float]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import IO, Any
-from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,12 +46,27 @@ _TINY = 1e-300
 #: Raw scores are rounded to this fraction, an error of at most 6.1e-5, which makes files a fifth
 #: smaller. It is a power of two, so that the product is exact.
 _PARTS = np.float32(1 << 13)
+_ESCAPED = re.compile(r"^[#>]|%(?=[0-9A-Fa-f]{2})|[\x00-\x1f\x7f]")
+_SEPARATORS = re.compile(r"[%;=&,\x00-\x1f\x7f]")
 _COORDINATES = "; coordinates 0-based half-open on the forward strand"
 
 
 def in_gff(name: str) -> str:
-    """Return the name of a contig as GFF3 writes it."""
-    return quote(name, safe=".:^*$@!+?-|").replace("~", "%7E")
+    """Return the name of a contig as the first column of GFF3.
+
+    Programs such as bedtools and gffread compare it as it is with the names in FASTA. Only what
+    would be read as something else is escaped: a comment, a sequence, or an escape.
+    """
+    return _ESCAPED.sub(_escape, name)
+
+
+def in_attribute(name: str) -> str:
+    """Return the name of a contig as part of an attribute of GFF3."""
+    return _SEPARATORS.sub(_escape, name)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"%{ord(found[0]):02X}"
 
 
 class BedSink(LineSink):
@@ -119,7 +134,7 @@ class GffSink(LineSink):
         start, side = whole(sites.starts + 1), strand(sites.is_reverse)
         score: Field = b"."
         attributes: list[Field] = [
-            b"ID=" + contig + b":",
+            b"ID=" + in_attribute(block.piece.name).encode() + b":",
             start,
             b":",
             side,

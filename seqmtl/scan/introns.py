@@ -8,7 +8,7 @@ import numpy as np
 
 from seqmtl.io.rows import check_first_field
 from seqmtl.scan.blocks import Block
-from seqmtl.scan.formats import in_gff
+from seqmtl.scan.formats import in_attribute, in_gff
 from seqmtl.scan.lines import DECIMALS, Field, Fields, decimal, format_lines, strand, tabbed, whole
 from seqmtl.scan.sink import LineSink, Streams, Track
 from seqmtl.sequences.sites import Sites
@@ -100,6 +100,7 @@ def _gff_fields(contig: str, introns: Sites) -> Fields:
     start, end = whole(introns.starts + 1), whole(introns["ends"])
     p, donor, acceptor = (decimal(introns[key]) for key in ("probability", "donor", "acceptor"))
     head = tabbed(name, b"seqmtl", b"intron", start, end, p, side, b".")
-    identity: list[Field] = [b"\tID=" + name + b":", start, b"-", end, b":", side]
+    own = b"\tID=" + in_attribute(contig).encode() + b":"
+    identity: list[Field] = [own, start, b"-", end, b":", side]
     shares: list[Field] = [b";probability=", p, b";donor=", donor, b";acceptor=", acceptor]
     return [*head[:-1], *identity, *shares, b"\n"]

@@ -63,3 +63,18 @@ def test_an_annotation_of_another_genome_is_refused(files):
         SeqmtlError, match=r"known\.gff3: introns were found on I and others, .* chr1"
     ):
         known_introns(read_annotation(files[1]), {"II", "I"})
+
+
+def test_contigs_of_a_pangenome_are_those_of_the_annotation(tmp_path):
+    """HG#1#chr1 as scan writes it, or with every letter escaped, and annotated in GTF."""
+    name, paths = "HG#1#a/b;c", (tmp_path / "raw.gff3", tmp_path / "escaped.gff3")
+    for path, written in zip(paths, (name, "HG%231%23a%2Fb%3Bc"), strict=True):
+        path.write_text(f"{written}\tseqmtl\tintron\t11\t20\t0.9\t+\t.\tID=a\n")
+        assert read_found(path) == {(name, 10, 20, False): 0.9}
+    exons = [
+        f'{name}\tx\texon\t{start}\t{end}\t.\t+\t.\tgene_id "g"; transcript_id "t";\n'
+        for start, end in ((1, 10), (21, 30))
+    ]
+    (tmp_path / "known.gtf").write_text("".join(exons))
+    known = known_introns(read_annotation(tmp_path / "known.gtf"), {name})
+    assert known == {(name, 10, 20, False)}

@@ -7,13 +7,14 @@ import json
 import math
 import shutil
 import subprocess
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
 
 import seqmtl
 from seqmtl.scan import SiteFinder
-from seqmtl.scan.formats import hint_fields, splice_scores
+from seqmtl.scan.formats import hint_fields, in_gff, splice_scores
 from seqmtl.scan.lines import format_lines
 from seqmtl.sequences import Windows, encode
 from tests.scan.cases import LENGTH, SUFFIXES, TURNED, make_model, run_scan, text_rows
@@ -160,7 +161,7 @@ def test_gff3_is_read_by_gffutils(scan, models, expected):
     path = scan("x.gff3")
     text = path.read_text()
     assert text.startswith("##gff-version 3\n##sequence-region chr10 1 ")
-    assert "##sequence-region a|b%3Bc%3Dd 1 1103\n" in text
+    assert "##sequence-region a|b;c=d 1 1103\n" in text
     database = gffutils.create_db(str(path), ":memory:", merge_strategy="error")
     features = {feature.id: feature for feature in database.all_features()}
     sites = expected()
@@ -248,20 +249,55 @@ def test_tabix_and_bedtools_read_them(scan, contigs, expected, tmp_path, suffix)
     starts = {int(line.split("\t")[3 if shift else 1]) - shift for line in lines}
     length = 1 if suffix == "bedgraph" else 2
     assert starts == {s for c, s, _ in expected() if c == "chr10" and begin - length < s < end}
-    sizes = {**contigs, "a|b%3Bc%3Dd": contigs["a|b;c=d"]}
-    text = "".join(f"{name}\t{len(letters)}\n" for name, letters in sizes.items())
+    text = "".join(f"{name}\t{len(letters)}\n" for name, letters in contigs.items())
     (tmp_path / "sizes").write_text(text)
     ordered = call("bedtools", "sort", "-faidx", str(tmp_path / "sizes"), "-i", str(path))
     plain = [line for line in gzip.open(path, "rt").read().splitlines() if line[0] != "#"]
     assert ordered.splitlines() == plain
 
 
-def test_bedtools_cuts_the_letters(folder, scan, tmp_path):
+@pytest.mark.parametrize("suffix", ["bed", "gff3"])
+def test_bedtools_cuts_the_letters(folder, scan, tmp_path, expected, suffix):
     need("bedtools")
     copy = shutil.copy(folder / "genome.fa", tmp_path)
-    bed = scan("x.bed")
-    out = call("bedtools", "getfasta", "-s", "-tab", "-fi", str(copy), "-bed", str(bed))
-    assert {line.split("\t")[1].upper() for line in out.splitlines()} == {"GT"}
+    sites = scan(f"x.{suffix}")
+    out = call("bedtools", "getfasta", "-s", "-tab", "-fi", str(copy), "-bed", str(sites))
+    assert [line.split("\t")[1].upper() for line in out.splitlines()] == ["GT"] * len(expected())
+
+
+NAMES = ["HG#1#chr1", "lcl|a/b", "a=b,c;d&e", "50%", "(x)[y]{z}", "it's", "a>b", "chr1:1-10"]
+
+
+@pytest.mark.parametrize("program", ["bedtools", "gffread"])
+def test_programs_find_contigs_of_a_gff3_in_the_genome(scan, tmp_path, program):
+    """A pangenome names contigs HG#1#chr1, and programs compare names without decoding them."""
+    need(program)
+    genome, letters = tmp_path / "names.fa", "ACGGTTCAGC" * 10
+    genome.write_text("".join(f">{name}\n{letters}\n" for name in NAMES))
+    path = scan("names.gff3", "--strand", "+", genome=genome)
+    rows = [line.split("\t") for line in path.read_text().splitlines() if line[0] != "#"]
+    assert list(dict.fromkeys(row[0] for row in rows)) == NAMES
+    if program == "bedtools":
+        out = call(program, "getfasta", "-fi", str(genome), "-bed", str(path))
+        found = [line[1:].rpartition(":")[0] for line in out.splitlines() if line[0] == ">"]
+        assert found == [row[0] for row in rows]
+        return
+    exons = [
+        f"{name}\tx\texon\t1\t100\t.\t+\t.\tParent=t{i}\n"
+        for i, name in enumerate(dict.fromkeys(row[0] for row in rows))
+    ]
+    (tmp_path / "exons.gff3").write_text("".join(["##gff-version 3\n", *exons]))
+    command = [program, "-g", str(genome), "-w", str(tmp_path / "out.fa")]
+    call(*command, str(tmp_path / "exons.gff3"))
+    records = (tmp_path / "out.fa").read_text().split(">")[1:]
+    assert ["".join(record.split("\n")[1:]) for record in records] == [letters] * len(NAMES)
+
+
+@pytest.mark.parametrize("name", ["%41", "a%2f", "#a", ">a", "a\x01b"])
+def test_names_that_gff3_would_read_as_others_are_escaped(name):
+    assert in_gff(name)[0] not in "#>"
+    assert in_gff(name) != name
+    assert unquote(in_gff(name)) == name
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
