@@ -129,6 +129,8 @@ class AlleleList:
         reason = refuse_alt(alt) or ("too_long" if len(ref) > LONGEST else "")
         if not reason:
             begin, end = self._bounds(contig)
+            is_masked = bool(self._genome.codes[begin + start : begin + start + 1] == OTHER)
+            start, ref, alt = _without_n(start, ref, alt, is_masked)
             self._places.append((begin, end, begin + start, len(ref)))
             self._alts.append(alt)
         return reason
@@ -150,6 +152,24 @@ class AlleleList:
         return Alleles(
             begins, ends, starts, ref_lengths, encode(b"".join(self._alts)), firsts, lengths
         )
+
+
+def _without_n(start: int, ref: bytes, alt: bytes, is_masked: bool) -> tuple[int, bytes, bytes]:
+    """Return an allele without N where that stands for no letter.
+
+    N at the same end of REF and ALT is the base of the genome. Beside a longer allele, N alone is
+    an empty one, as Sniffles writes it: a deletion has its first base at POS, an insertion is
+    behind POS. An N of the genome itself is a base.
+    """
+    if ref[:1].upper() == alt[:1].upper() == b"N":
+        start, ref, alt = start + 1, ref[1:], alt[1:]
+    elif ref[-1:].upper() == alt[-1:].upper() == b"N":
+        ref, alt = ref[:-1], alt[:-1]
+    elif alt.upper() == b"N" and len(ref) > 1:
+        alt = b""
+    elif ref.upper() == b"N" and len(alt) > 1 and not is_masked:
+        start, ref = start + 1, b""
+    return start, ref, alt
 
 
 def is_allele(alt: bytes) -> bool:

@@ -227,6 +227,25 @@ def test_what_cannot_be_scored_has_a_reason_and_nan():
     assert np.all(found.changes[~refused] >= 0)
 
 
+@pytest.mark.parametrize("name", SITES)
+def test_n_stands_for_an_empty_allele_or_the_base_of_the_genome(name):
+    """Sniffles 2.0 to 2.5 has no anchor base: N is ALT of a deletion, REF of an insertion."""
+    letters = "GTAAGTCAGG"
+    for start in range(1, 80, 7):
+        anchor, deleted = CONTIG[start], CONTIG[start + 1 : start + 7]
+        deletion = changes_of(name, CONTIG, start, anchor + deleted, anchor)
+        for row in ((start + 1, deleted, "N"), (start, "N" + deleted, "n")):
+            assert changes_of(name, CONTIG, *row) == deletion
+        insertion = changes_of(name, CONTIG, start, anchor, anchor + letters)
+        for row in ((start, "N", letters), (start, "n", "N" + letters)):
+            assert changes_of(name, CONTIG, *row) == insertion
+        before = changes_of(name, CONTIG, start, anchor, letters + anchor)
+        assert changes_of(name, CONTIG, start, "N", letters + "N") == before
+    check(name, CONTIG, 40, CONTIG[40], "N")  # one base for an unknown one
+    masked = CONTIG[:40] + "N" + CONTIG[41:]
+    check(name, masked, 40, "N", letters)  # a base of the genome
+
+
 def test_case_does_not_matter():
     upper = changes_of("donor", CONTIG, 40, CONTIG[40:42], "GTA")
     assert upper == changes_of("donor", CONTIG.lower(), 40, CONTIG[40:42].lower(), "gta")
