@@ -35,6 +35,7 @@ PAD_BYTES = 256
 _GZIP = b"\x1f\x8b"
 _GZIP_WINDOW_BITS = 31
 _BGZIP = re.compile(rb"\x1f\x8b\x08[\x04-\x07].{8}BC\x02\x00", re.DOTALL)
+_BGZIP_HEADER = 18  # bytes
 _FOREIGN = {
     b"BZh": "bzip2-compressed",
     b"\xfd7zXZ": "xz-compressed",
@@ -244,10 +245,12 @@ class _Counted:
 
 
 def _inflate(stream: IO[bytes] | _Counted, data: bytes, name: str) -> Iterator[bytes]:
-    """Decompress a sequence of gzip members; bgzip must end with an empty one."""
-    is_bgzip = _BGZIP.match(data) is not None
-    size = 0
+    """Decompress a sequence of gzip members; a last one of bgzip must be empty."""
+    is_bgzip, size = False, 0
     while data:
+        while len(data) < _BGZIP_HEADER and (more := stream.read(RAW_BYTES)):
+            data += more
+        is_bgzip = _BGZIP.match(data) is not None
         inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
         has_more, size = False, 0
         while not inflater.eof:

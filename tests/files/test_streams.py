@@ -68,6 +68,20 @@ def test_members_of_gzip_and_zeros_between_them_are_read(place):
     assert list(numbered_lines(place)) == []
 
 
+@pytest.mark.parametrize("raw_bytes", [1, 7, 19, 1 << 16])
+def test_bgzip_and_gzip_may_follow_each_other(place, monkeypatch, raw_bytes):
+    """cat genome.fa.gz extra.fa.gz: zcat reads the whole, whichever is bgzip."""
+    monkeypatch.setattr(streams, "RAW_BYTES", raw_bytes)
+    plain, blocks = gzip.compress(b"a\nb"), bgzip(b"c\nd")
+    for whole in (blocks + BGZIP_END + plain, blocks + plain, plain + blocks + BGZIP_END):
+        place.write_bytes(whole)
+        assert b"\n".join(line for _, line in numbered_lines(place)) == gzip.decompress(whole)
+    for cut in (plain + blocks, blocks + BGZIP_END + plain[:-1], blocks + plain + blocks):
+        place.write_bytes(cut)
+        with pytest.raises(InputFormatError, match="the file is truncated"):
+            list(numbered_lines(place))
+
+
 def test_damaged_and_foreign_files_are_refused(place):
     packed, blocks = gzip.compress(b"abc\n" * 9), bgzip(b"abc\n")
     cases = {

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from seqmtl._messages import forget_told, messages_from
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.files import streams as stream
+from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io import fasta, load_genome, load_genomes, open_pieces
 from seqmtl.io.fasta import read_fasta_windows
 from seqmtl.io.genome import contig_lengths, index_is_current
@@ -190,6 +191,19 @@ def test_a_broken_index_is_not_used(plain, caplog):
         assert not index_is_current(plain)
     assert contig_lengths(plain) == {"I": 10, "II": 6}
     assert f"{index} does not match the current {plain} and is not used" in caplog.text
+
+
+@pytest.mark.parametrize("index", [b"", b"\0" * 8, b"\1" + b"\0" * 7 + b"\x99" * 16, b"no index"])
+def test_indexes_of_a_compressed_file_are_never_trusted(tmp_path, plain, index):
+    """A .gzi and a .fai that are damaged, or of another genome, do not lead to other bases."""
+    path = tmp_path / "genome.fa.gz"
+    path.write_bytes(bgzip(plain.read_bytes()) + BGZIP_END)
+    (tmp_path / "genome.fa.gz.gzi").write_bytes(index)
+    (tmp_path / "genome.fa.gz.fai").write_text("I\t6\t30\t4\t5\nII\t10\t9\t4\t5\n")
+    assert contig_lengths(path) == {"I": 10, "II": 6}
+    assert decode(load_genome(path, padding=1, only=["II"]).contig("II")) == "GGGATC"
+    pieces = list(open_pieces(path, size=3, only=["II"]))
+    assert "".join(decode(piece.codes) for piece in pieces) == "GGGATC"
 
 
 CHANGES = {
