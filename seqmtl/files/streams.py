@@ -247,9 +247,7 @@ class _Counted:
 def _inflate(stream: IO[bytes] | _Counted, data: bytes, name: str) -> Iterator[bytes]:
     """Decompress a sequence of gzip members; a last one of bgzip must be empty."""
     is_bgzip, size = False, 0
-    while data:
-        while len(data) < _BGZIP_HEADER and (more := stream.read(RAW_BYTES)):
-            data += more
+    while data := _next_member(stream, data):
         is_bgzip = _BGZIP.match(data) is not None
         inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
         has_more, size = False, 0
@@ -271,13 +269,16 @@ def _inflate(stream: IO[bytes] | _Counted, data: bytes, name: str) -> Iterator[b
             if block:
                 yield block
         data = inflater.unused_data
-        while not data.strip(b"\0"):  # zeros may pad the last block of a disk or tape
-            data = stream.read(RAW_BYTES)
-            if not data:
-                break
-        data = data.lstrip(b"\0")
     if is_bgzip and size:
         raise _truncated(name)
+
+
+def _next_member(stream: IO[bytes] | _Counted, data: bytes) -> bytes:
+    """Return the first bytes of a gzip member; zeros before it may pad a block of a disk."""
+    data = data.lstrip(b"\0")
+    while len(data) < _BGZIP_HEADER and (more := stream.read(RAW_BYTES)):
+        data = (data + more).lstrip(b"\0")
+    return data
 
 
 def _truncated(name: str) -> InputFormatError:
