@@ -16,6 +16,8 @@ from seqmtl.files.streams import Output
 
 logger = logging.getLogger(__name__)
 
+#: Endings of the indexes of a file.
+INDEXES = (".tbi", ".csi")
 #: The empty block that ends a file.
 BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
@@ -60,7 +62,7 @@ def open_packed(output: Output) -> Iterator[IO[bytes]]:
         yield stream
         if packer(output) is bgzip:
             stream.write(BGZIP_END)
-        for suffix in (".tbi", ".csi"):
+        for suffix in INDEXES:
             remove_file(f"{os.fspath(output)}{suffix}")
 
 

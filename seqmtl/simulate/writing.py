@@ -74,10 +74,15 @@ def write_simulation(
         write_lines(scratch / "summary.json", [summary + "\n"])
 
 
+def files_there(directory: str | os.PathLike[str]) -> list[str]:
+    """Return the genomes, sites and annotation that a folder holds."""
+    found = (Path(directory, folder).glob(f"*{end}") for folder, end in _FOLDERS.items())
+    return [str(path) for paths in found for path in paths]
+
+
 def _refuse_strangers(target: Path, files: list[str]) -> None:
     """Check that no files of another simulation would remain beside the new ones."""
-    kept = [target / "windows.tsv.gz"]
-    kept += [path for folder, end in _FOLDERS.items() for path in (target / folder).glob(f"*{end}")]
+    kept = [target / "windows.tsv.gz", *map(Path, files_there(target))]
     for path in sorted(kept):
         if path.relative_to(target).as_posix() not in files and path.exists():
             raise ValueError(

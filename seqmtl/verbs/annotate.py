@@ -18,13 +18,13 @@ from seqmtl.verbs import _options
 logger = logging.getLogger("seqmtl")
 
 _MODEL = "starter:splice"
+_SITES = "sites"
 _SCAN = "scans/sites.json"  # written after what the scan found
 _WRITTEN = (
     "summary.json",
     "model.seqmtl",
     "model.json",
     "report.html",
-    "sites.introns.gff3",
     _SCAN,
 )
 
@@ -65,13 +65,14 @@ class Annotate(_options.Threads):
         """
         from seqmtl.models.base import is_known
         from seqmtl.models.saved import load_model
+        from seqmtl.scan.writers import output_paths
         from seqmtl.verbs._scoring import check_new
 
         _kinds.require_matplotlib("the report")
         for path, what in ((self.genome, "genome"), (self.introns, "introns")):
             if path is not None and not os.path.isfile(path):
                 raise SeqmtlError(f"{path}: no such file; give the {what} as a file")
-        given = load_model(self.model, only=("pairs",))
+        given: Any = load_model(self.model, only=("pairs",))
         name = self.organism or os.path.basename(self.genome).partition(".")[0]
         if not is_known(name, given.tasks):
             check_new(given, name, self.like, self.tree)
@@ -82,7 +83,8 @@ class Annotate(_options.Threads):
             )
         make_folder(self._path("scans"))
         inputs = [self.genome, self.model, self.tree, self.introns]
-        check_outputs(inputs, map(self._path, _WRITTEN))
+        sites = output_paths(self._path(_SITES), "all", "both", (*given.site_models,))
+        check_outputs(inputs, [*map(self._path, _WRITTEN), *sites])
         model = self._adapted(given, name)
         name = model.match(name)
         return self._summed_up(model, name, self._scanned(name))
@@ -153,7 +155,7 @@ class Annotate(_options.Threads):
             model=self._path("model.seqmtl"),
             genome=self.genome,
             organism=name,
-            output=self._path("sites"),
+            output=self._path(_SITES),
             format="all",
             json=self._path(_SCAN),
         )

@@ -45,10 +45,11 @@ class Simulate(Request):
             Genomes, genes, labelled sites and the tree.
         """
         from seqmtl.simulate import simulate, write_simulation
-        from seqmtl.simulate.writing import FILES
+        from seqmtl.simulate.writing import FILES, files_there
 
         if os.path.isdir(self.output):
-            check_outputs([self.tree], [os.path.join(self.output, name) for name in FILES])
+            outputs = [os.path.join(self.output, name) for name in FILES]
+            check_outputs([self.tree], [*outputs, *files_there(self.output)])
         simulation = simulate(
             self.tree,
             seed=self.seed,

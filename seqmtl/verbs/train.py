@@ -130,7 +130,8 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
         """
         from seqmtl.verbs._examples import organisms_named
 
-        check_outputs([*self.files, self.tree, self.similarity], [self.output, self.json])
+        inputs = [*self.files, self.tree, self.similarity]
+        check_outputs(inputs, [self.output, f"{self.output}.checkpoint", self.json])
         relation = self.relation(self.mkl)
         _relations.check_tree(relation, organisms_named(self))
         started = time.perf_counter()

@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import shlex
+import subprocess
+import sys
 
 import pytest
 
@@ -40,6 +42,11 @@ def made(tmp_path_factory):
     for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
+    for name in ("x.vcf.gz.tbi", "x.bed.gz.csi", "genomes/ape.fa.fai", "genomes/tree.fa"):
+        (folder / name).write_text(FILES["tree.json"])
+    (folder / "index").symlink_to("genomes/ape.fa.fai")
+    (folder / "few.tsv").rename(folder / "few.tsv.checkpoint")
+    (folder / "few.tsv").write_text(FILES["few.tsv"])
     genome = folder / "genomes" / "ape.fa"
     (folder / "link.fa").symlink_to(genome)
     os.link(genome, folder / "hard.fa")
@@ -92,6 +99,16 @@ def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
         ("predict m.seqmtl windows.tsv.gz -o {}", "windows.tsv.gz"),
         ("similarity --taxonomy dump --organisms ape,man -o {}", "dump/names.dmp"),
         ("compare windows.tsv.gz --methods union --json {}", "windows.tsv.gz"),
+        # what is written or removed beside an output, and what is read beside an input
+        (
+            "variants m.seqmtl --vcf in.vcf --fasta genomes/ape.fa --organism ape --chrom-map "
+            "x.vcf.gz.tbi -o {}",
+            "x.vcf.gz",
+        ),
+        ("scan m.seqmtl genomes/ape.fa --organism ape --regions x.bed.gz.csi -o {}", "x.bed.gz"),
+        ("scan m.seqmtl genomes/ape.fa --organism ape --format bed -o {}", "index"),
+        ("train few.tsv.checkpoint -o {}", "few.tsv"),
+        ("simulate --tree genomes/tree.fa -o . --windows {}", "60"),
         ("simulate --tree tree.json -o . --windows 60 --chromosome-length 20000", "summary.json"),
     ):
         if name == "summary.json":
@@ -100,6 +117,33 @@ def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
             command = command.replace("tree.json", name)
         assert "would overwrite the input " in seqmtl(f"{command.format(name)} -q", 1).err, command
         assert contents(made) == before, command
+
+
+def test_standard_input_is_an_input(made, tmp_path):
+    genome = tmp_path / "g.fa"
+    genome.write_bytes((made / "genomes" / "ape.fa").read_bytes())
+    command = [sys.executable, "-m", "seqmtl", "scan", made / "m.seqmtl", "-", "--organism", "ape"]
+    with genome.open("rb") as stream:
+        done = subprocess.run(
+            [*command, "--format", "bed", "-o", genome],
+            stdin=stream,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert f"{genome} would overwrite the input standard input; choose another" in done.stderr
+    assert genome.read_bytes() == (made / "genomes" / "ape.fa").read_bytes()
+
+
+@pytest.mark.parametrize("index", ["x.vcf.gz.tbi", "x.vcf.gz.csi", "link"])
+def test_an_output_is_no_index_of_another(made, seqmtl, monkeypatch, tmp_path, index):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to("x.vcf.gz.tbi")
+    command = f"variants {made}/m.seqmtl --vcf {made}/in.vcf --fasta {made}/genomes/ape.fa"
+    told = seqmtl(f"{command} --organism ape -o x.vcf.gz --json {index}", 1).err
+    assert "is named as two outputs, or is the index of one" in told
+    assert os.listdir(tmp_path) == ["link"]
 
 
 def test_a_model_may_be_calibrated_in_place_and_an_organism_may_be_called_as_a_file(

@@ -219,3 +219,14 @@ def test_annotate_refuses_and_leaves_no_folder(
     command = f"annotate {genome} --like b {options} -o {tmp_path}/x".format(new)
     assert message in seqmtl(command, code).err
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("name", ["sites.donor.bed.gz", "sites.acceptor.bed.gz.tbi", "report.html"])
+def test_annotate_replaces_no_introns_that_it_reads(new, tmp_path, seqmtl, name):
+    """A user keeps known introns in the folder of results, under a name that the scan takes."""
+    path = tmp_path / name
+    path.write_text("a\t100\t200\tx\t0\t+\n")
+    command = f"annotate {_genome(new)} --like b --model {new}/pair.seqmtl --introns {path}"
+    told = seqmtl(f"{command} -o {tmp_path}", 1).err
+    assert f"{path} would overwrite the input {path}; choose another output" in told
+    assert path.read_text().startswith("a\t100")
