@@ -71,6 +71,7 @@ CASES = [
     Case("splice junctions, STAR", "a.tab", "dataset tab.toml -o out/d"),
     Case("splice junctions, BED12", "j.bed12", "dataset junctions.toml -o out/d"),
     Case("splice junctions, BED6", "j.bed6", "dataset j6.toml -o out/d"),
+    Case("splice junctions, hints", "j.hints", "dataset hints.toml -o out/d"),
     Case("configuration", "gff3.toml", "dataset gff3.toml -o out/d"),
     Case("dataset", "d/windows.tsv", f"train d {FAST} -o out/m.seqmtl"),
     Case("dataset", "d/summary.json", f"train d {FAST} -o out/m.seqmtl"),

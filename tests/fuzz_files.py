@@ -106,7 +106,10 @@ def _annotation() -> None:
     _write("j.bed12", "\n".join(bed12))
     bed6 = [f"chr1\t{i}\t{i + 60}\tj{i}\t{i % 7}\t{'+-'[i % 2]}" for i in range(200, 4500, 150)]
     _write("j.bed6", "\n".join(bed6))
-    for name, path in (("tab", "a.tab"), ("junctions", "j.bed12"), ("j6", "j.bed6")):
+    hints = [f"{row.replace('exon', 'intron').rpartition(chr(9))[0]}\tmult=3;src=E" for row in gtf]
+    _write("j.hints", "\n".join(hints))
+    junctions = {"tab": "a.tab", "junctions": "j.bed12", "j6": "j.bed6", "hints": "j.hints"}
+    for name, path in junctions.items():
         rules = "[junctions]\nmin_reads = 1\n"
         config = _CONFIG.replace("[split]", f"{rules}[split]")
         _write(f"{name}.toml", f"{config}genome = 'g.fa'\njunctions = '{path}'")

@@ -33,7 +33,7 @@ splice.toml (paths are relative to its folder):
   [organisms.worm]
   genome = "worm.fa.gz"
   annotation = "worm.gff3.gz"   # GFF3, GTF, BED12; or sites = "tss.bed.gz", BED6 of the sites;
-                                # or junctions = "SJ.out.tab", or BED12 or BED6 of reads' introns
+                                # or junctions = "SJ.out.tab", or BED12, BED6, hints of introns
   [organisms.fly]
   genome = "fly.fa.gz"
   annotation = "fly.gtf.gz"

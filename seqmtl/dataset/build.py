@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -16,7 +16,8 @@ from seqmtl._threads import in_order, n_threads
 from seqmtl.dataset.config import SPLITS, Config, OrganismConfig
 from seqmtl.dataset.duplicates import fingerprints
 from seqmtl.dataset.introns import REACH, Introns, find_introns
-from seqmtl.dataset.signals import Place, places_of
+from seqmtl.dataset.reading_frames import decide_coding
+from seqmtl.dataset.signals import Place, places_of, unsure_places
 from seqmtl.dataset.splits import Regions, make_regions
 from seqmtl.dataset.strata import Decoys, Sampler
 from seqmtl.dataset.true_sites import CROSSING, MASKED, Contigs, Finder, LeftOut, TrueSites
@@ -26,7 +27,7 @@ from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import genome_sum
 from seqmtl.io.junctions import read_junctions
 from seqmtl.io.rows import check_first_field, read_chrom_map, read_regions, read_site_bed
-from seqmtl.io.transcripts import Annotation
+from seqmtl.io.transcripts import Annotation, Transcript
 from seqmtl.sequences import ContigTable, Genome, Windows
 from seqmtl.sequences.intervals import is_inside, merge_intervals
 from seqmtl.sequences.sites import Sites
@@ -106,25 +107,68 @@ def build_parts(config: Config) -> Iterator[Part]:
     yield from run(partial(_build, config), range(len(genomes)))
 
 
-def _build(config: Config, number: int) -> Part:
-    rng = np.random.default_rng([config.seed, number])
-    name, organism = list(config.organisms.items())[number]
-    source = organism.source
-    annotation, places = _read_places(config, organism)
-    junctions = read_junctions(organism.junctions) if organism.junctions else []
+@dataclass
+class _Evidence:
+    """What the file of an organism has of the sites of a signal.
+
+    Attributes
+    ----------
+    annotation, introns : Annotation, Introns or None
+        Transcripts, or introns of reads, if the file has them.
+    places, unsure : list of Place
+        Sites, and positions that are neither true sites nor decoys.
+    """
+
+    annotation: Annotation | None = None
+    introns: Introns | None = None
+    places: list[Place] = field(default_factory=list)
+    unsure: list[Place] = field(default_factory=list)
+
+
+def _read_evidence(
+    config: Config, name: str, organism: OrganismConfig
+) -> tuple[Contigs, _Evidence]:
+    """Read the genome of an organism and what is known of its sites."""
+    signal, rules = config.signal, config.sites
+    annotation, junctions, of_bed = None, [], []
+    if organism.annotation is not None:
+        annotation = read_annotation(organism.annotation, sources=organism.sources or rules.sources)
+    elif organism.junctions is not None:
+        junctions = read_junctions(organism.junctions)
+    elif organism.sites is not None:
+        of_bed = read_site_bed(organism.sites, length=config.site.length)
     names = read_chrom_map(organism.contig_names) if organism.contig_names else {}
     genome = load_genome(organism.genome, padding=config.window + 1)
     for contig in genome.names:
         check_first_field(contig)
-    contigs, introns = Contigs(genome, names), None
-    if junctions:
-        check_letters = bool(config.sites.words)
-        introns = find_introns(
-            name, source, junctions, contigs, config.junctions, check_letters=check_letters
-        )
-        places = introns.places(config.signal, config.sites.min_intron)
+    contigs = Contigs(genome, names)
+    if annotation is not None:
+        annotation = decide_coding(annotation, contigs)
+        places = places_of(annotation, signal, rules.min_intron)
+        return contigs, _Evidence(annotation, None, places, unsure_places(annotation, signal))
+    if not junctions:
+        return contigs, _Evidence(places=[Place(*row) for row in of_bed])
+    introns = find_introns(
+        name,
+        organism.source,
+        junctions,
+        contigs,
+        config.junctions,
+        check_letters=bool(rules.words),
+    )
+    places = introns.places(signal, rules.min_intron)
+    return contigs, _Evidence(None, introns, places, introns.unsure(signal))
+
+
+def _build(config: Config, number: int) -> Part:
+    rng = np.random.default_rng([config.seed, number])
+    name, organism = list(config.organisms.items())[number]
+    source, allow_missing = organism.source, organism.allow_missing_contigs
+    contigs, evidence = _read_evidence(config, name, organism)
+    genome, places = contigs.genome, evidence.places
+    annotation, introns = evidence.annotation, evidence.introns
     finder = Finder(name, source, genome, config.site, config.window)
-    found = finder.find(places, contigs, organism.allow_missing_contigs)
+    found = finder.find(places, contigs, unsure=evidence.unsure, allow_missing=allow_missing)
     if not len(found.sites):
         lost = found.left_out + (introns.left_out if introns else [])
         raise SeqmtlError(
@@ -217,29 +261,22 @@ def _log_junctions(
     )
 
 
-def _read_places(config: Config, organism: OrganismConfig) -> tuple[Annotation | None, list[Place]]:
-    """Return the annotation if there is one, and the positions of the sites, if it has them."""
-    if organism.junctions is not None:
-        return None, []  # their strands depend on the genome
-    if organism.sites is not None:
-        rows = read_site_bed(organism.sites, length=config.site.length)
-        return None, [Place(*row) for row in rows]
-    annotation = read_annotation(
-        str(organism.annotation), sources=organism.sources or config.sites.sources
-    )
-    return annotation, places_of(annotation, config.signal, config.sites.min_intron)
-
-
 def _genes(
     annotation: Annotation | None, places: list[Place], true: Iterable[Place], contigs: Contigs
 ) -> list[NDArray[np.int64]]:
     """Return the extents of genes with sites on the plus and the minus strand of the buffer."""
     transcripts = annotation.transcripts if annotation is not None else []
     where = {place[:3] for place in true}
-    with_sites = {place.name for place in places if place[:3] in where}
-    genes = {(t.contig, t.gene) for t in transcripts if t.name in with_sites}
-    own = [t for t in transcripts if (t.contig, t.gene) in genes]
+    with_sites = {(place.name, place.line) for place in places if place[:3] in where}
+    genes = {_gene(t) for t in transcripts if (t.name, t.line) in with_sites}
+    own = [t for t in transcripts if _gene(t) in genes]
     return contigs.extents([(t.contig, t.start, t.end, t.is_reverse) for t in own])
+
+
+def _gene(transcript: Transcript) -> tuple[str, str, int]:
+    """Return what transcripts of a gene share; those without any name have the line."""
+    line = 0 if transcript.gene.strip(".") else transcript.line
+    return transcript.contig, transcript.gene, line
 
 
 def _join(

@@ -57,6 +57,17 @@ class Introns:
     rows: list[Intron]
     left_out: list[LeftOut]
 
+    def unsure(self, signal: str) -> list[Place]:
+        """Return where the donors or acceptors of junctions left out may be, on both strands."""
+        result = []
+        for row in self.left_out:
+            start, end = int(row.start), int(row.end)
+            for is_reverse in (False, True):
+                at_start = (signal == "donor") != is_reverse
+                site = start if at_start else end - 2
+                result.append(Place(row.contig, site, is_reverse, ".", 0, row.reason))
+        return result
+
     def places(self, signal: str, min_intron: int) -> list[Place]:
         """Return the donors or acceptors of all introns, including those left out with a reason."""
         result = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,17 +11,20 @@ from numpy.typing import NDArray
 
 from seqmtl.dataset.config import JunctionRules, SiteRules
 from seqmtl.dataset.introns import find_introns
-from seqmtl.dataset.signals import Place, places_of
+from seqmtl.dataset.signals import places_of
 from seqmtl.dataset.true_sites import Contigs, Finder
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.genome import load_genome
-from seqmtl.io.junctions import read_junctions
+from seqmtl.io.junctions import is_hint, read_junctions
+from seqmtl.io.rows import read_rows
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.sequences.genome import Genome
 from seqmtl.sequences.sites import Sites
 
-_GENES = (".gff", ".gff3", ".gtf")
+logger = logging.getLogger(__name__)
+
+_GFF_COLUMNS = 9
 _FEWEST = 2  # sites of each signal that can be learnt from
 
 
@@ -51,9 +55,10 @@ def read_known_introns(
     Parameters
     ----------
     path : str
-        GFF3 or GTF of genes (``.gff``, ``.gff3``, ``.gtf``, also with ``.gz``), whose introns are
-        the gaps between exons; or what :func:`seqmtl.io.junctions.read_junctions` reads, BED12 of
-        genes or alignments among it. A single read is enough.
+        GFF3 or GTF of genes, whose introns are the gaps between exons; or what
+        :func:`seqmtl.io.junctions.read_junctions` reads, BED12 of genes or alignments and hints of
+        introns among it. A single read is enough. Introns on contigs that the genome lacks are
+        left out, with a warning.
     organism : str
         Its name, for messages.
     fasta : str
@@ -68,23 +73,22 @@ def read_known_introns(
         acceptors have the letters and the surroundings that the models need.
     """
     signals, rules = ("donor", "acceptor"), SiteRules()
-    is_genes = path.lower().removesuffix(".gz").endswith(_GENES)
-    annotation = read_annotation(path) if is_genes else None
-    junctions = [] if is_genes else read_junctions(path)
+    annotation = read_annotation(path) if _has_genes(path) else None
+    junctions = [] if annotation is not None else read_junctions(path)
     genome = load_genome(fasta, padding=max(model.length for model in models) + 1)
     contigs = Contigs(genome, {})
-    places: list[list[Place]] = []
     if annotation is not None:
         places = [places_of(annotation, signal, rules.min_intron) for signal in signals]
-        own = {(t.contig, *intron) for t in annotation.transcripts for intron in t.introns}
+        bounds = {(t.contig, *intron) for t in annotation.transcripts for intron in t.introns}
     else:
         introns = find_introns(organism, path, junctions, contigs, JunctionRules(min_reads=1))
         places = [introns.places(signal, rules.min_intron) for signal in signals]
-        own = {(row.junction.contig, row.junction.start, row.junction.end) for row in introns.rows}
+        bounds = {(row.junction.contig, *row.junction[1:3]) for row in introns.rows}
+    bounds = _on_contigs(bounds, contigs, path, fasta)
     found: list[Sites] = []
     for signal, model, rows in zip(signals, models, places, strict=True):
         finder = Finder(organism, path, genome, model.site, model.length)
-        sites = finder.find(rows, contigs, allow_missing=False).sites
+        sites = finder.find(rows, contigs, allow_missing=True, remedy="").sites
         if len(sites) < _FEWEST:
             raise InputFormatError(
                 f"at least {_FEWEST} {signal}s with the letters of the model and a whole window "
@@ -92,5 +96,35 @@ def read_known_introns(
                 path=path,
             )
         found.append(Sites(sites.starts, sites.is_reverse))
-    lengths = np.array([end - start for _, start, end in sorted(own)], dtype=np.int64)
+    lengths = np.array([end - start for _, start, end in sorted(bounds)], dtype=np.int64)
     return KnownIntrons(genome, found[0], found[1], lengths[lengths >= rules.min_intron])
+
+
+def _has_genes(path: str) -> bool:
+    """Tell by its first row whether a file is GFF3 or GTF of genes."""
+    if path == "-":
+        return False
+    row = next(read_rows(path), None)
+    if row is None or len(row.fields) != _GFF_COLUMNS or is_hint(row.fields):
+        return False
+    return not all(field.isdigit() for field in row.fields[1:])
+
+
+def _on_contigs(
+    introns: set[tuple[str, int, int]], contigs: Contigs, path: str, fasta: str
+) -> set[tuple[str, int, int]]:
+    """Return the introns on contigs of the genome, and warn of the others."""
+    names = sorted({intron[0] for intron in introns})
+    numbers = dict(zip(names, contigs.numbers(names).tolist(), strict=True))
+    missing = [name for name in names if numbers[name] < 0]
+    if missing and len(missing) < len(names):
+        logger.warning(
+            "%s: %d of %d introns are left out, on %d contigs that %s lacks (such as %s)",
+            path,
+            sum(numbers[intron[0]] < 0 for intron in introns),
+            len(introns),
+            len(missing),
+            fasta,
+            missing[0],
+        )
+    return {intron for intron in introns if numbers[intron[0]] >= 0}

@@ -7,13 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io.transcripts import Annotation, Segment, Transcript
+from seqmtl.io.transcripts import Annotation, Segment, Transcript, Unsure
 
 _CODON = 3
 
 SHORT_INTRON = "intron shorter than min_intron"
 NO_UTR = "transcript that ends where its coding sequence does (no UTR annotated)"
 INCOMPLETE = "coding sequence incomplete (its first phase is not 0)"
+NO_END = "end of a transcript that is incomplete there, as the annotation says"
+NO_CODON = "end of a coding sequence that is incomplete there, as the annotation says"
+LEFT_OUT = "site of a transcript that is left out"
 SPANNING = "codon that spans an intron"
 ODD_LENGTH = "coding sequence whose length is no multiple of three"
 
@@ -78,7 +81,7 @@ def places_of(annotation: Annotation, signal: str, min_intron: int) -> list[Plac
         what = "transcripts with a strand"
     else:
         of_transcript = _start_codon if signal == "start" else _stop_codon
-        found = [of_transcript(t) for t in annotation.transcripts if t.cds]
+        found = [of_transcript(t) for t in annotation.transcripts if t.cds and t.is_cds_sure]
         what = "coding sequences"
     if not found:
         reasons = Counter(row.reason for row in annotation.left_out)
@@ -90,6 +93,42 @@ def places_of(annotation: Annotation, signal: str, min_intron: int) -> list[Plac
             path=annotation.path,
         )
     return found
+
+
+def unsure_places(annotation: Annotation, signal: str) -> list[Place]:
+    """Return where sites may be of transcripts that are left out, and of the like.
+
+    They are neither true sites nor decoys. Each end of an exon may be a splice site, since
+    trans-splicing joins the outer ones, too.
+
+    Parameters
+    ----------
+    annotation : Annotation
+        Transcripts.
+    signal : str
+        One of :data:`seqmtl.models.site.SIGNALS`.
+    """
+    return [
+        Place(row.contig, start, row.is_reverse, row.name, row.line, LEFT_OUT)
+        for row in annotation.unsure
+        for start in _unsure_starts(row, signal)
+    ]
+
+
+def _unsure_starts(row: Unsure, signal: str) -> list[int]:
+    if signal in ("donor", "acceptor"):
+        if (signal == "donor") == row.is_reverse:
+            return [start - 2 for start, _ in row.exons] + [end - 2 for _, end in row.introns]
+        return [end for _, end in row.exons] + [start for start, _ in row.introns]
+    if signal in ("tss", "polya"):
+        at_start = (signal == "tss") != row.is_reverse
+        return [row.exons[0][0] if at_start else row.exons[-1][1] - 1] if row.exons else []
+    if not row.cds:
+        return []
+    at_start = (signal == "start") != row.is_reverse
+    start, _ = _codon_at(row.cds, at_start=at_start)
+    after = start - _CODON if at_start else start + _CODON  # if the stop codon is no part of it
+    return [start, after] if signal == "stop" else [start]
 
 
 def _splice(transcript: Transcript, signal: str, min_intron: int) -> Iterator[Place]:
@@ -105,7 +144,9 @@ def _end(transcript: Transcript, is_tss: bool) -> Place:
     at_start = is_tss != transcript.is_reverse
     start = transcript.start if at_start else transcript.end - 1
     reason = ""
-    if transcript.cds:
+    if ("tss" if is_tss else "polya") in transcript.incomplete:
+        reason = NO_END
+    elif transcript.cds and transcript.is_cds_sure:
         edge = transcript.cds[0][0] if at_start else transcript.cds[-1][1] - 1
         stop = transcript.stop_codon
         if stop and not is_tss:  # in GTF the stop codon follows the coding sequence
@@ -121,22 +162,29 @@ def _start_codon(transcript: Transcript) -> Place:
     reason = "" if is_whole else SPANNING
     if not transcript.start_codon and transcript.phase:
         reason = INCOMPLETE
+    if "start" in transcript.incomplete:
+        reason = NO_CODON
     return _place(transcript, start, reason)
 
 
 def _stop_codon(transcript: Transcript) -> Place:
     """Return the stop codon as annotated, or else the last codon or the one after it."""
     at_start = transcript.is_reverse
+    is_incomplete = "stop" in transcript.incomplete
     if transcript.stop_codon:
         start, is_whole = _codon_at(transcript.stop_codon, at_start=at_start)
-        return _place(transcript, start, "" if is_whole else SPANNING)
+        reason = NO_CODON if is_incomplete else "" if is_whole else SPANNING
+        return _place(transcript, start, reason)
     start, is_whole = _codon_at(transcript.cds, at_start=at_start)
-    n_coding = sum(end - begin for begin, end in transcript.cds) - (transcript.phase or 0)
-    if n_coding % _CODON:
-        return _place(transcript, start, ODD_LENGTH)
     other = start - _CODON if at_start else start + _CODON
     in_exon = any(begin <= other and other + _CODON <= end for begin, end in transcript.exons)
-    return _place(transcript, start, "" if is_whole else SPANNING, other if in_exon else -1)
+    n_coding = sum(end - begin for begin, end in transcript.cds) - (transcript.phase or 0)
+    reason = "" if is_whole else SPANNING
+    if n_coding % _CODON:
+        reason = ODD_LENGTH
+    if is_incomplete:
+        reason = NO_CODON
+    return _place(transcript, start, reason, other if in_exon else -1)
 
 
 def _codon_at(segments: Sequence[Segment], *, at_start: bool) -> tuple[int, bool]:

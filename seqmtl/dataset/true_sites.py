@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -31,6 +31,9 @@ AT_END = "window over an end of the contig"
 OTHER_LETTERS = "window with letters other than A, C, G, T"
 CROSSING = "window across a border between splits"
 MASKED = "site in a masked region"
+
+#: What else to do if contigs are named otherwise in the genome.
+REMEDY = ", or name both sides in contig_names"
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,8 +198,8 @@ class TrueSites:
     sites : Sites
         By start; the columns are words, the index of the word at each, and places, as annotated.
     known : Sites
-        All annotated positions in the genome, including those left out. The column is_weak tells
-        which have too little evidence to keep decoys away.
+        All annotated positions in the genome, including those left out and those that are unsure.
+        The column is_weak tells which have too little evidence to keep decoys away.
     left_out : list of LeftOut
         Positions that are not true sites.
     """
@@ -237,7 +240,15 @@ class Finder:
         """Return the record of a position that is left out."""
         return LeftOut.of_place(place, self.site.length, reason, self.organism, self.source)
 
-    def find(self, places: Sequence[Place], contigs: Contigs, allow_missing: bool) -> TrueSites:
+    def find(
+        self,
+        places: Sequence[Place],
+        contigs: Contigs,
+        *,
+        unsure: Sequence[Place] = (),
+        allow_missing: bool = False,
+        remedy: str = REMEDY,
+    ) -> TrueSites:
         """Return the sites with a complete window, without duplicates.
 
         Parameters
@@ -246,8 +257,12 @@ class Finder:
             As annotated.
         contigs : Contigs
             Contigs of the genome by their names in the annotation.
+        unsure : sequence of Place
+            Positions that are neither true sites nor decoys, unless they are among the sites.
         allow_missing : bool
             Whether to leave out positions on contigs that the FASTA file lacks, instead of failing.
+        remedy : str
+            What to do if all contigs are missing, for the message.
 
         Raises
         ------
@@ -255,16 +270,14 @@ class Finder:
             If contigs are unknown, or most sites lack the consensus of the signal.
         """
         contig = contigs.numbers([place.contig for place in places])
-        self._check_contigs(places, contig, contigs, allow_missing)
+        self._check_contigs(places, contig, contigs, allow_missing, remedy)
         is_reverse = np.array([place.is_reverse for place in places], dtype=bool)
-        local = np.array([place.start for place in places], dtype=np.int64)
         other = np.array([place.other for place in places], dtype=np.int64)
+        starts, inside = self._locate(places, contig)
         lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
-        inside = (local >= 0) & (local + self.site.length <= lengths)
-        begins = np.where(inside, self.genome.starts[contig], 0)
-        starts = np.where(inside, local, self.genome.padding) + begins
         words = self.motif.at(self.genome.codes, starts, is_reverse)
         moved = inside & (words < 0) & (other >= 0) & (other + self.site.length <= lengths)
+        begins = np.where(inside, self.genome.starts[contig], 0)
         there = np.where(moved, other + begins, starts)
         at_other = self.motif.at(self.genome.codes, there, is_reverse)
         moved &= at_other >= 0
@@ -273,7 +286,29 @@ class Finder:
         sites = Sites(starts, is_reverse, {"words": words, "places": as_annotated})
         reasons = self._reasons(sites, contig, inside)
         self._check_letters(places, inside, words)
-        return self._once(sites, inside, reasons)
+        found = self._once(sites, inside, reasons)
+        return replace(found, known=self._with(found.known, unsure, contigs))
+
+    def _locate(
+        self, places: Sequence[Place], contig: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the positions in the genome's buffer, and which are inside their contig."""
+        local = np.array([place.start for place in places], dtype=np.int64)
+        lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
+        inside = (local >= 0) & (local + self.site.length <= lengths)
+        return np.where(inside, local + self.genome.starts[contig], self.genome.padding), inside
+
+    def _with(self, known: Sites, unsure: Sequence[Place], contigs: Contigs) -> Sites:
+        """Add positions to the annotated ones, as weak evidence."""
+        starts, inside = self._locate(unsure, contigs.numbers([place.contig for place in unsure]))
+        is_reverse = np.array([place.is_reverse for place in unsure], dtype=bool)
+        keys = np.unique(2 * starts[inside] + is_reverse[inside])
+        keys = keys[~np.isin(keys, 2 * known.starts + known.is_reverse)]
+        more = Sites(keys // 2, keys % 2 > 0)
+        if not len(more):
+            return known
+        every = Sites.join([known, more.adding(is_weak=np.ones(len(more), dtype=bool))])
+        return every.take(np.lexsort([every.is_reverse, every.starts]))
 
     def _check_contigs(
         self,
@@ -281,6 +316,7 @@ class Finder:
         contig: NDArray[np.int64],
         contigs: Contigs,
         allow_missing: bool,
+        remedy: str,
     ) -> None:
         """Refuse contigs that the genome lacks: all, or any if that is not allowed."""
         asked = list(dict.fromkeys(place.contig for place in places))
@@ -295,8 +331,7 @@ class Finder:
         asked.sort(key=lambda name: name != missing[0])
         shown = [contigs.names.get(name, name) for name in asked]
         raise InputFormatError(
-            f"{unknown_contig(shown, self.genome.names)}, or name both sides in contig_names"
-            + hint * (not is_none),
+            f"{unknown_contig(shown, self.genome.names)}{remedy}" + hint * (not is_none),
             path=self.source,
             line=places[int((contig < 0).argmax())].line,
         )

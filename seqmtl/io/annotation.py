@@ -6,20 +6,41 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from dataclasses import replace
+from itertools import chain
 from typing import NoReturn
-from urllib.parse import unquote
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
-from seqmtl.io.rows import COORDINATES, is_coordinate, is_row, rows_of
+from seqmtl.io.copies import is_one, tell_apart
+from seqmtl.io.junctions import is_hint
+from seqmtl.io.rows import COORDINATES, MOST_DIGITS, is_coordinate, is_row, rows_of
+from seqmtl.io.transcript_rows import (
+    CDS,
+    CODING_EXONS,
+    EXON,
+    IN_PARTS,
+    START,
+    STOP,
+    STRANDS,
+    TRANS_SPLICED,
+    UTR,
+    ParentRow,
+    TranscriptRows,
+    attribute,
+    decode,
+    flags_of,
+    join,
+    overlap,
+    tags_of,
+)
 from seqmtl.io.transcripts import (
     NO_STRAND,
     Annotation,
     LeftOutTranscript,
     Segment,
     Transcript,
+    Unsure,
     describe_features,
     read_bed12,
 )
@@ -34,40 +55,22 @@ _FOREIGN = {
     b"SQLite": "this looks like a gffutils database: give the GFF3 or GTF it was made from",
 }
 
-_EXON, _CDS, _UTR, _START, _STOP = range(5)
-_PARTS = {
-    b"exon": _EXON,
-    b"noncoding_exon": _EXON,
-    b"pseudogenic_exon": _EXON,
-    b"coding_exon": _EXON,
-    b"CDS": _CDS,
-    b"cds": _CDS,
-    b"five_prime_UTR": _UTR,
-    b"three_prime_UTR": _UTR,
-    b"UTR": _UTR,
-    b"5UTR": _UTR,
-    b"3UTR": _UTR,
-    b"five_prime_utr": _UTR,
-    b"three_prime_utr": _UTR,
-    b"5'-UTR": _UTR,
-    b"3'-UTR": _UTR,
-    b"start_codon": _START,
-    b"stop_codon": _STOP,
-}
-# Feature types that are never parents of exons, and often make up most of a file.
-_NO_PARENTS = {b"intron", b"match", b"match_part", b"cDNA_match", b"cdna_match", b"EST_match"}
+# Feature types that are no part of a transcript: possible parents of parts, or neither.
+_OTHER, _INTRON, _IGNORED = -1, -2, -3
+_UTR_NAME = re.compile(rb"(?:^|[^a-z])utr|utr$")
+_TRANSCRIPT_NAME = re.compile(rb"(?:transcript|rna|gene_segment)$")
 _PROTEINS = {b"protein", b"polypeptide"}
-_STRANDS = {b"+", b"-"}
 _ANY_STRAND = {b"+", b"-", b".", b"?"}
+_MOST_LOST = 0.01
 
-MIXED = "transcript with exons on two strands or contigs (trans-splicing)"
+MIXED = "transcript of one row with exons on two strands or contigs"
+TRANS = "transcript of several RNAs (trans-splicing, as the annotation says)"
+PARTS = "transcript in parts (part=), whose gaps need not be introns"
+COPIES = "overlapping copies of one ID that cannot be told apart"
 NO_PARENT = "exon or CDS that belongs to no transcript"
 OF_GENE = "exons that belong to a gene that has transcripts of its own"
 INSIDE = "part of a longer transcript (such as a microRNA of its precursor)"
 
-_ID = re.compile(rb"(?:^|;)\s*ID=([^;]*)")
-_METAEUK_ID = re.compile(rb"(?:^|;)TCS_ID=([^;]*)")
-_PARENT = re.compile(rb"(?:^|;)\s*Parent=([^;]*)")
 _BIOTYPE = re.compile(rb"(?:^|;)\s*(?:transcript_)?(?:bio)?type=([^;]*)")
 _GTF_NAMES = {
     name: re.compile(rb'(?:^|[\s;])%s\s+(?:"([^"]*)"|([^\s";]+))' % name)
@@ -76,21 +79,27 @@ _GTF_NAMES = {
 _GTF_BIOTYPE = re.compile(rb'(?:^|[\s;])(?:transcript|gene)_(?:bio)?type\s+"?([^";]*)')
 _IS_GTF = re.compile(rb'^\s*[^\s=";]+\s+["\w]')
 _IS_GFF3 = re.compile(rb'^\s*[^\s=";]+=')
+_IS_NAME = re.compile(rb"^[^\s=;\"]+$")
 
 
 def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -> Annotation:
     """Read transcripts from GFF3, GTF or BED12; the format is detected from the content.
 
     A transcript is the parent of exons or coding segments (CDS): by ``Parent`` in GFF3, where a row
-    may have several, and by ``transcript_id`` in GTF. If a transcript has no exons, they are
-    derived from its coding segments, UTRs and codons. A coding sequence whose parent is a gene, or
-    that has only an ``ID``, counts as a transcript. Intron rows are ignored: introns are the gaps
-    between exons. Exons of a transcript that overlap or touch are merged. Overlapping coding
-    sequences of a transcript with different IDs are alternatives.
+    may have several, and by ``transcript_id`` in GTF; both may be in one file. Its exons are the
+    union of its exons, coding segments, UTRs and codons; pieces that overlap or touch are joined. A
+    coding sequence whose parent is a gene, or that has only an ``ID``, counts as a transcript.
+    Intron rows are ignored: introns are the gaps between exons. Overlapping coding sequences of a
+    transcript with different IDs are alternatives.
 
-    Some transcripts are left out and listed: those without a strand, those with exons on two
-    strands or contigs (trans-splicing), those that are part of another one, such as microRNAs of a
-    precursor, and exons of a gene that has transcripts of its own. ``##FASTA`` ends the annotation.
+    Rows of one ID on two contigs or strands, or far apart, are several transcripts, and so are
+    overlapping ones that have a row of the transcript each, or whose exons contradict each other;
+    a warning says so.
+
+    Some transcripts are left out and listed: those without a strand, those that the annotation
+    calls trans-spliced, those with one row but exons on two strands or contigs, those that are part
+    of another one, such as microRNAs of a precursor, and exons of a gene that has transcripts of
+    its own. A warning says if they are more than 1 %. ``##FASTA`` ends the annotation.
 
     Parameters
     ----------
@@ -118,6 +127,13 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     lines = numbered_lines(path)
     line, first = next((numbered for numbered in lines if is_row(numbered[1])), (0, b""))
     n_fields = first.count(b"\t") + 1
+    if n_fields == _GFF_FIELDS and is_hint(readable(first).split("\t")):
+        raise InputFormatError(
+            "an annotation must have transcripts, but these are hints of introns (mult=, src=); "
+            "name it junctions instead of annotation",
+            path=source,
+            line=line,
+        )
     if n_fields == _GFF_FIELDS and all(field.isdigit() for field in first.split(b"\t")[1:]):
         raise InputFormatError(
             "an annotation must have text in columns 2, 3 and 7, but all columns after the first "
@@ -131,7 +147,7 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
         reader = _GffReader(source, sources)
         reader.read(lines)
         annotation = reader.annotation()
-    elif n_fields == _BED_FIELDS:
+    elif n_fields >= _BED_FIELDS:
         if sources:
             raise InputFormatError(
                 "sources must be left out for BED12, which has no such column; name them for the "
@@ -141,15 +157,33 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
         annotation = read_bed12(rows_of(lines, source), source)
     else:
         raise InputFormatError(
-            f"an annotation must have nine tab-separated fields (GFF3, GTF) or twelve (BED12), "
-            f"got {n_fields if first else 0}; {_hint(first)}",
+            f"an annotation must have nine tab-separated fields (GFF3, GTF) or at least twelve "
+            f"(BED12), got {n_fields if first else 0}; {_hint(first)}",
             path=source,
             line=line if first else None,
         )
     left_out, text = len(annotation.left_out), "%s: %s, %d transcripts on %d contigs, %d left out"
     counts = len(annotation.transcripts), len(annotation.contigs), left_out
     logger.info(text, source, annotation.format, *counts)
+    _warn_of_lost(annotation)
     return annotation
+
+
+def _warn_of_lost(annotation: Annotation) -> None:
+    """Warn if many transcripts are left out that are not also in others."""
+    lost = [row for row in annotation.left_out if row.reason not in (INSIDE, OF_GENE)]
+    total = len(annotation.transcripts) + len(lost)
+    if len(lost) > _MOST_LOST * total:
+        reasons = Counter(row.reason for row in lost).most_common()
+        logger.warning(
+            "%s: %d of %d transcripts are left out: %s; such as %s (line %d)",
+            annotation.path,
+            len(lost),
+            total,
+            "; ".join(f"{reason} ({n:,})" for reason, n in reasons),
+            lost[0].name or f"{lost[0].contig}:{lost[0].start + 1}-{lost[0].end}",
+            lost[0].line,
+        )
 
 
 def _hint(first: bytes) -> str:
@@ -164,48 +198,43 @@ def _hint(first: bytes) -> str:
     return "separate the fields by tabs" if b"\t" not in first else "check how it was written"
 
 
-@dataclass(slots=True)
-class _Group:
-    """The rows of one transcript; `parents` are all transcripts of its first row."""
-
-    contig: bytes
-    strand: bytes
-    gene: bytes
-    line: int
-    parents: list[bytes]
-    biotype: bytes = b""
-    is_mixed: bool = False
-    parts: tuple[list[Segment], ...] = field(default_factory=lambda: ([], [], [], [], []))
-    coding: list[tuple[Segment, bytes, bytes]] = field(default_factory=list)
-
-
 class _GffReader:
     """State of reading GFF3 or GTF."""
 
     def __init__(self, source: str, sources: Collection[str] | None) -> None:
         self.source = source
         self.wanted = None if sources is None else {name.encode() for name in sources}
-        self.is_gtf: bool | None = None
-        self.groups: dict[bytes, _Group] = {}
-        self.parents: dict[bytes, tuple[bytes, bytes, bytes]] = {}
+        self.others = None if sources is None else _GffReader(source, None)
+        self.is_gtf: bool | None = None  # of the last row
+        # Of the last part: which it is, its attributes, and what they say.
+        self.part, self.attributes = -1, b""
+        self.names: list[bytes] = []
+        self.gene = self.cds_id = b""
+        self.flags = 0
+        self.formats: set[bool] = set()
+        self.kinds: dict[bytes, int] = {}
+        self.groups: dict[bytes, TranscriptRows] = {}
+        self.rows: dict[bytes, tuple[ParentRow, ...]] = {}
+        self.keys: dict[bytes, bytes] = {}  # of groups of GTF by transcript
         self.owners: dict[bytes, bytes] = {}  # of exons that CDS rows name as their parents
         self.features: Counter[bytes] = Counter()
         self.seen_sources: Counter[bytes] = Counter()
         self.left_out: list[LeftOutTranscript] = []
+        self.unsure: list[Unsure] = []
+        self.introns: set[tuple[str, bytes, Segment]] = set()
         self.line = 0
 
     def read(self, lines: Iterator[tuple[int, bytes]]) -> None:
         """Read all lines of the annotation, up to the FASTA section if there is one."""
+        add = self._add_row if self.wanted is None else self._add_if_wanted
         for self.line, row in lines:
-            if not row or row.startswith(b"#"):
-                if row.startswith(b"##FASTA"):
+            if row[:1] in b"#>":  # or empty
+                if row.startswith((b"##FASTA", b">")):
                     return
                 continue
-            if row.startswith(b">"):
-                return
             fields = row.split(b"\t")
             if len(fields) == _GFF_FIELDS:
-                self._add_row(fields)
+                add(fields)
             elif row.strip() and not row.startswith((b"track", b"browser")):
                 self._refuse(
                     f"a feature must have nine tab-separated fields, got {len(fields)}; "
@@ -215,45 +244,107 @@ class _GffReader:
     def _refuse(self, message: str) -> NoReturn:
         raise InputFormatError(message, path=self.source, line=self.line)
 
-    def _add_row(self, fields: list[bytes]) -> None:
-        _, origin, kind, first, last, _, _, _, attributes = fields
-        if self.wanted is not None:
-            self.seen_sources[origin] += 1
-            if origin not in self.wanted:
-                return
-        self.features[kind] += 1
-        segment = self._segment(first, last)
-        part = _PARTS.get(kind)
-        if part is not None:
-            self._add_part(part, fields, segment)
-        elif not self.is_gtf and kind not in _NO_PARENTS:
-            self._add_parent(kind, attributes)
+    def _add_if_wanted(self, fields: list[bytes]) -> None:
+        """Add a row, or note it among those of other sources."""
+        self.seen_sources[fields[1]] += 1
+        assert self.wanted is not None
+        assert self.others is not None
+        reader = self if fields[1] in self.wanted else self.others
+        reader.line = self.line
+        reader._add_row(fields)
 
-    def _add_part(self, part: int, fields: list[bytes], segment: Segment) -> None:
-        """Add an exon, coding segment, UTR or codon to its transcripts."""
-        contig, _, kind, _, _, _, strand, phase, attributes = fields
-        if strand not in _ANY_STRAND:
-            self._refuse(f"strand must be +, -, . or ?, got {readable(strand)!r}; correct it")
-        if self.is_gtf is None:
-            self.is_gtf = self._tell_format(attributes)
-        names = (self._gtf_names if self.is_gtf else self._gff3_names)(kind, attributes)
-        if not names:
-            place = (readable(contig), *segment, readable(strand))
-            self.left_out.append(LeftOutTranscript("", *place, NO_PARENT, self.line))
-        cds_id = b""
-        if part == _CDS and not self.is_gtf and (found := _ID.search(attributes)):
-            cds_id = found[1]
-        for name, gene in names:
+    def _add_row(self, fields: list[bytes]) -> None:
+        """Add a part of transcripts to them, or take note of a gene or transcript."""
+        contig, _, kind, first, last, _, strand, phase, attributes = fields
+        self.features[kind] += 1
+        is_number = first.isdigit() and last.isdigit() and len(first) + len(last) < MOST_DIGITS
+        segment = (int(first) - 1, int(last)) if is_number else (-1, -1)
+        if not 0 <= segment[0] < segment[1]:
+            segment = self._segment(first, last)
+        part = self.kinds.get(kind, _OTHER)
+        if part < 0:
+            part = self._other_part(fields, segment)
+            if part < 0:
+                return
+        if attributes != self.attributes or (
+            part != self.part and not (self.is_gtf and not self.flags)
+        ):
+            self._read_attributes(part, kind, attributes)
+        for name in self.names:
             group = self.groups.get(name)
-            if group is None:
-                group = _Group(contig, strand, gene, self.line, [one for one, _ in names])
-                if self.is_gtf and (found := _GTF_BIOTYPE.search(attributes)):
-                    group.biotype = found[1]
-                self.groups[name] = group
-            group.is_mixed |= group.contig != contig or group.strand != strand
-            group.parts[part].append(segment)
-            if part == _CDS:
-                group.coding.append((segment, phase, cds_id))
+            if group is None or group.contig != contig or group.strand != strand:
+                group = self._group_of(name, fields)
+            group.add(part, segment)
+            group.flags |= self.flags
+            if part == CDS:
+                group.add_phase(phase, self.cds_id)
+        if not self.names:
+            self._add_orphan(part, fields, segment)
+
+    def _other_part(self, fields: list[bytes], segment: Segment) -> int:
+        """Take note of a row that is a gene or a transcript; tell what it is otherwise."""
+        kind = fields[2]
+        part = self.kinds.get(kind)
+        if part is None:
+            part = self.kinds[kind] = _part_of(kind)
+        if part == _OTHER:
+            self._add_parent(fields, segment)
+        elif part == _INTRON:
+            is_gff3 = b"Parent=" in fields[8]
+            if is_gff3 or b"transcript_id" in fields[8]:
+                self.introns.add((decode(fields[0], not is_gff3), fields[6], segment))
+        return part
+
+    def _read_attributes(self, part: int, kind: bytes, attributes: bytes) -> None:
+        """Take note of what the attributes of a part say."""
+        self.part, self.attributes = part, attributes
+        if self.is_gtf is None:
+            self._tell_format(attributes)
+        self._read_names(part, kind, attributes)
+        if not self.names and _is_gtf(attributes) is (not self.is_gtf):
+            self.is_gtf = not self.is_gtf
+            self._read_names(part, kind, attributes)
+        self.flags = 0
+        if b"part" in attributes or b"splic" in attributes:
+            self.flags = flags_of(attributes, part == CDS)
+        if kind == b"coding_exon":
+            self.flags |= CODING_EXONS
+
+    def _group_of(self, name: bytes, fields: list[bytes]) -> TranscriptRows:
+        """Return the rows of a transcript on a strand of a contig, which may have none so far."""
+        contig, strand, attributes = fields[0], self._strand(fields), fields[8]
+        first = self.groups.get(name)
+        group = first.at(contig, strand) if first is not None else None
+        if group is not None:
+            return group
+        names, is_gtf = self.names, bool(self.is_gtf)
+        group = TranscriptRows(contig, strand, self.gene, self.line, tuple(names), is_gtf)
+        group.flags = tags_of(attributes)
+        self.formats.add(is_gtf)
+        if is_gtf:
+            self.keys[name.partition(b"\t")[2]] = name
+            if found := _GTF_BIOTYPE.search(attributes):
+                group.biotype = found[1]
+        if first is not None:
+            first.elsewhere += (group,)
+        else:
+            self.groups[name] = group
+        return group
+
+    def _strand(self, fields: list[bytes]) -> bytes:
+        if fields[6] not in _ANY_STRAND:
+            got = readable(fields[6])
+            self._refuse(f"strand must be +, -, . or ?, got {got!r}; correct it")
+        return fields[6]
+
+    def _add_orphan(self, part: int, fields: list[bytes], segment: Segment) -> None:
+        """List an exon, coding segment or the like that belongs to no transcript."""
+        contig, strand = readable(fields[0]), self._strand(fields)
+        place = contig, *segment, readable(strand)
+        self.left_out.append(LeftOutTranscript("", *place, NO_PARENT, self.line))
+        rows = TranscriptRows(fields[0], strand, b"", self.line, (), bool(self.is_gtf))
+        rows.add(part, segment)
+        self.unsure += rows.unsure("", _sides(strand))
 
     def _segment(self, first: bytes, last: bytes) -> Segment:
         """Return the interval of a feature, 0-based half-open."""
@@ -267,50 +358,82 @@ class _GffReader:
             self._refuse(f"start must not be after end, got {start}-{end}; swap or correct them")
         return start - 1, end
 
-    def _tell_format(self, attributes: bytes) -> bool:
-        if _IS_GFF3.match(attributes):
-            return False
-        if _IS_GTF.match(attributes):
-            return True
-        self._refuse(
-            "the ninth field must have attributes as GFF3 (Parent=...) or GTF (transcript_id "
-            f'"..."), got {readable(attributes)[:60]!r}; correct the line'
-        )
-
-    def _add_parent(self, kind: bytes, attributes: bytes) -> None:
-        """Record the type of the feature with an ID, and its parents."""
-        found = _ID.search(attributes)
-        if found is not None:
-            parent, biotype = _PARENT.search(attributes), _BIOTYPE.search(attributes)
-            self.parents[found[1].strip()] = (
-                kind,
-                parent[1].split(b",")[0].strip() if parent else b"",
-                biotype[1] if biotype else b"",
+    def _tell_format(self, attributes: bytes) -> None:
+        self.is_gtf = _is_gtf(attributes)
+        if self.is_gtf is None:
+            self._refuse(
+                "the ninth field must have attributes as GFF3 (Parent=...) or GTF (transcript_id "
+                f'"..."), got {readable(attributes)[:60]!r}; correct the line'
             )
 
-    def _gff3_names(self, kind: bytes, attributes: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the transcripts of a row; their genes are resolved later."""
-        found = _PARENT.search(attributes)
-        if found is None and kind == b"CDS":
-            found = _ID.search(attributes)
-        if found is None:
-            return []
-        if b"," not in found[1]:
-            name = found[1].strip()
-            if kind == b"exon" and (exon := _METAEUK_ID.search(attributes)):
-                self.owners[exon[1].strip()] = name
-            return [(self.owners.get(name, name), b"")] if name else []
-        names = [name.strip() for name in found[1].split(b",")]
-        return [(name, b"") for name in dict.fromkeys(names) if name]
+    def _add_parent(self, fields: list[bytes], segment: Segment) -> None:
+        """Record the row of a gene or transcript by its ID."""
+        contig, _, kind, _, _, _, strand, _, attributes = fields
+        parent = biotype = b""
+        is_gtf = _is_gtf(attributes)
+        if is_gtf is False:
+            if (name := attribute(attributes, b"ID=")) is None:
+                return
+            key = group_key = name.strip()
+            parent = (attribute(attributes, b"Parent=") or b"").split(b",")[0].strip()
+            if found := _BIOTYPE.search(attributes):
+                biotype = found[1]
+        else:
+            is_gene = kind.lower().endswith(b"gene")
+            if not is_gene and not _TRANSCRIPT_NAME.search(kind.lower()):
+                return
+            if is_gtf:
+                gene, name = (_gtf_value(own, attributes) for own in (b"gene_id", b"transcript_id"))
+                key = group_key = gene + b"\t" + (b"" if is_gene else name)
+            elif not is_gene and _IS_NAME.match(attributes.strip()):
+                name = attributes.strip()  # as AUGUSTUS writes it
+                key, group_key = b"\t" + name, self.keys.get(name, b"")
+            else:
+                return
+        group = self.groups.get(group_key)
+        group = group.at(contig, strand) if group is not None else None
+        row = ParentRow(
+            kind,
+            parent,
+            biotype,
+            contig,
+            strand,
+            *segment,
+            flags_of(attributes, False) | tags_of(attributes),
+            self.line,
+            group.marks if group is not None else (),
+        )
+        self.rows[key] = (*self.rows.get(key, ()), row)
 
-    def _gtf_names(self, kind: bytes, attributes: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the transcript of a row, identified by gene and name, and the gene.
+    def _read_names(self, part: int, kind: bytes, attributes: bytes) -> None:
+        """Take note of the transcripts of a part, and of their gene in GTF.
 
-        NCBI files may have ``unknown_transcript_1`` in many genes.
+        In GTF a transcript is identified by gene and name: NCBI files may have
+        ``unknown_transcript_1`` in many genes. In GFF3 the gene is found later.
         """
-        gene = _gtf_value(b"gene_id", attributes)
-        name = _gtf_value(b"transcript_id", attributes) or gene
-        return [(gene + b"\t" + name, gene)] if name else []
+        self.gene = self.cds_id = b""
+        if self.is_gtf:
+            self.gene = gene = _gtf_value(b"gene_id", attributes)
+            name = _gtf_value(b"transcript_id", attributes) or gene
+            self.names = [gene + b"\t" + name] if name else []
+            return
+        parents = attribute(attributes, b"Parent=")
+        if part == CDS:
+            self.cds_id = attribute(attributes, b"ID=") or b""
+            parents = self.cds_id if parents is None else parents
+        if not parents:
+            self.names = []
+        elif b"," in parents:
+            names = [name.strip() for name in parents.split(b",")]
+            self.names = [name for name in dict.fromkeys(names) if name]
+        else:
+            self.names = [self._parent_of(kind, attributes, parents.strip())]
+
+    def _parent_of(self, kind: bytes, attributes: bytes, parent: bytes) -> bytes:
+        """Return the transcript of a part: in MetaEuk's files the parent of a CDS is an exon."""
+        if b"TCS_ID=" in attributes and kind == b"exon":
+            self.owners[(attribute(attributes, b"TCS_ID=") or b"").strip()] = parent
+        return self.owners.get(parent, parent)
 
     def annotation(self) -> Annotation:
         """Build the transcripts from the rows."""
@@ -322,23 +445,7 @@ class _GffReader:
                 path=self.source,
             )
         features = _readable_counts(self.features)
-        owners = {self.parents[name][1] for name in self.groups if name in self.parents}
-        transcripts: list[Transcript] = []
-        n_joined = 0
-        for name, group in self.groups.items():
-            kind, parent, biotype = self.parents.get(name, (b"", b"", b""))
-            if kind in _PROTEINS or self._is_protein(name, group):
-                continue
-            group.gene = group.gene or parent
-            group.biotype = group.biotype or biotype or kind
-            reason = self._problem(name, group, owners)
-            if reason:
-                self.left_out.append(_left_out(_text(name, self.is_gtf), group, reason))
-                continue
-            transcripts += _transcripts(_text(name, self.is_gtf), group, self.is_gtf)
-            n_joined += _overlap(sorted(group.parts[_EXON]))
-        if n_joined:
-            logger.info("%s: joined overlapping exons of %d transcripts", self.source, n_joined)
+        transcripts = _Builder(self).build()
         if not transcripts and not self.left_out:
             raise InputFormatError(
                 "an annotation must have transcripts (exons or CDS with Parent= or "
@@ -346,104 +453,266 @@ class _GffReader:
                 "give the annotation of genes",
                 path=self.source,
             )
-        kind_of_file = "GTF" if self.is_gtf else "GFF3"
-        return Annotation(self.source, kind_of_file, transcripts, self.left_out, features)
-
-    def _is_protein(self, name: bytes, group: _Group) -> bool:
-        """Tell whether a group has no exons but shares its rows with a transcript that has."""
-        return not group.parts[_EXON] and any(
-            other != name and self.groups[other].parts[_EXON] for other in group.parents
+        if self.others is not None:
+            others = _Builder(self.others).build()
+            logger.info("%s: %d transcripts are of other sources", self.source, len(others))
+            self.unsure += self.others.unsure
+            self.unsure += [
+                Unsure(t.contig, t.is_reverse, t.exons, (), t.cds, t.name, t.line) for t in others
+            ]
+        kind_of_file = " and ".join("GTF" if own else "GFF3" for own in sorted(self.formats))
+        return Annotation(
+            self.source, kind_of_file, transcripts, self.left_out, features, self.unsure
         )
 
-    def _problem(self, name: bytes, group: _Group, owners: set[bytes]) -> str:
+
+class _Builder:
+    """Makes transcripts of the rows that were read; those left out are added to the reader's."""
+
+    def __init__(self, reader: _GffReader) -> None:
+        self.reader, self.groups = reader, reader.groups
+        self.rows = {name: self._rows_of(name) for name in self.groups}
+        self.owners = {
+            row.parent for name, rows in self.rows.items() for row in rows if row.parent != name
+        }
+        self.self_owned, self.flags = set(), dict[bytes, int]()
+        for name, rows in reader.rows.items():
+            for row in rows:
+                if row.parent == name:
+                    self.self_owned.add(name)
+                if row.flags & (TRANS_SPLICED | IN_PARTS):
+                    self.flags[name] = self.flags.get(name, 0) | row.flags
+        self.repeated: list[tuple[str, list[TranscriptRows]]] = []
+        self.n_joined = 0
+
+    def build(self) -> list[Transcript]:
+        """Return the transcripts, in the order of the file."""
+        transcripts: list[Transcript] = []
+        for name, group in self.groups.items():
+            if len(group.parents) == 1 or not self._is_protein(name, group):
+                transcripts += self._of_group(name, group)
+        self._note_introns(transcripts)
+        source = self.reader.source
+        if self.n_joined:
+            logger.info("%s: joined overlapping exons of %d transcripts", source, self.n_joined)
+        if self.repeated:
+            transcripts.sort(key=lambda transcript: transcript.line)
+            example, copies = self.repeated[0]
+            places = [f"{readable(own.contig)} (line {own.line})" for own in copies[:2]]
+            logger.warning(
+                "%s: transcripts with one ID are told apart (%d IDs); such as %s on %s",
+                source,
+                len(self.repeated),
+                example,
+                " and ".join(places),
+            )
+        return transcripts
+
+    def _rows_of(self, name: bytes) -> Sequence[ParentRow]:
+        """Return the rows of a transcript itself, or else those of a gene of this name."""
+        known = self.reader.rows
+        rows = known.get(name)
+        if rows is None and b"\t" in name:
+            gene, _, own = name.partition(b"\t")
+            rows = known.get(b"\t" + own) or known.get(gene + b"\t")
+        if rows is None or len(rows) < 2:
+            return rows or ()
+        chosen = [row for row in rows if not _is_gene_kind(row.kind) and row.kind not in _PROTEINS]
+        return chosen or rows
+
+    def _of_group(self, name: bytes, group: TranscriptRows) -> list[Transcript]:
+        """Return the transcripts of an ID."""
+        text, rows = group.text(name), self.rows[name]
+        pieces = [group]
+        if group.elsewhere or group.strand not in STRANDS:
+            pieces = _with_strands([group, *group.elsewhere], rows)
+        if rows and not group.is_gtf:
+            for piece in pieces:
+                row = _row_of(piece, rows)
+                piece.gene, piece.biotype = row.parent, row.biotype or row.kind
+        if reason := self._problem(name, pieces):
+            self._leave_out(text, pieces, reason)
+            return []
+        transcripts: list[Transcript] = []
+        copies = [copy for piece in pieces for copy in self._copies(text, piece, rows)]
+        if len(copies) > 1:
+            self.repeated.append((text, copies))
+        for copy in copies:
+            if rows:
+                copy.flags |= _row_of(copy, rows).flags
+            transcripts += copy.transcripts(text)
+        return transcripts
+
+    def _copies(
+        self, text: str, piece: TranscriptRows, rows: Sequence[ParentRow]
+    ) -> list[TranscriptRows]:
+        """Return the transcripts that the rows of an ID on one strand of a contig are."""
+        if piece.strand not in STRANDS:
+            self._leave_out(text, [piece], NO_STRAND)
+            return []
+        if len(rows) < 2 and is_one(piece):
+            return [piece]
+        if len(rows) > 1:
+            rows = [own for own in rows if own[3:5] == (piece.contig, piece.strand)]
+        copies = tell_apart(piece, rows)
+        if copies is None:
+            self._leave_out(text, [piece], COPIES)
+            return []
+        if len(copies) > 1 and len(rows) < 2:
+            self.reader.unsure += piece.unsure(text)
+        for copy in copies:
+            self._note_overlaps(text, copy)
+        return copies
+
+    def _note_overlaps(self, text: str, copy: TranscriptRows) -> None:
+        """Take note of exons that are joined with others, and so may hide an end of another."""
+        exons = sorted(copy.parts[EXON])
+        if not overlap(exons):
+            return
+        self.n_joined += 1
+        edges = {edge for exon in join(exons) for edge in exon}
+        hidden = [exon for exon in exons if not edges.issuperset(exon)]
+        for exon in hidden:
+            rows = replace(copy, parts=[[exon], (), (), (), ()], phases=())
+            self.reader.unsure += rows.unsure(text)
+
+    def _note_introns(self, transcripts: list[Transcript]) -> None:
+        """Take note of introns with a row of their own that are no gaps between exons."""
+        if not self.reader.introns:
+            return
+        gaps = {(t.contig, gap) for t in transcripts for gap in t.introns}
+        for contig, strand, segment in sorted(self.reader.introns):
+            if (contig, segment) not in gaps:
+                self.reader.unsure += [
+                    Unsure(contig, is_reverse, (), (segment,), (), "", 0)
+                    for is_reverse in _sides(strand)
+                ]
+
+    def _leave_out(self, text: str, pieces: list[TranscriptRows], reason: str) -> None:
+        segments = [segment for piece in pieces for segment in piece.segments]
+        if len({piece.contig for piece in pieces}) > 1:
+            segments = pieces[0].segments
+        starts, ends = zip(*segments, strict=True)
+        contig, strand = readable(pieces[0].contig), readable(pieces[0].strand)
+        place = contig, min(starts), max(ends), strand
+        line = min(piece.line for piece in pieces)
+        self.reader.left_out.append(LeftOutTranscript(text, *place, reason, line))
+        for piece in pieces:
+            self.reader.unsure += piece.unsure(text, _sides(piece.strand))
+
+    def _is_protein(self, name: bytes, group: TranscriptRows) -> bool:
+        """Tell whether a group is that of a protein, which shares its rows with a transcript."""
+        others = [other for other in group.parents if other != name and other in self.groups]
+        if not others or group.parts[EXON]:
+            return False
+        rows = self.rows[name]
+        is_named = bool(rows) and rows[0].kind in _PROTEINS
+        return is_named or any(self.groups[other].parts[EXON] for other in others)
+
+    def _problem(self, name: bytes, pieces: list[TranscriptRows]) -> str:
         """Return the reason why a transcript cannot be used, or ""."""
-        if name in owners and self._is_gene(name):
+        gene, flags = pieces[0].gene, 0
+        if name in self.owners and name not in self.self_owned and self._is_gene(name):
             return OF_GENE
-        if group.gene in self.groups and group.gene in owners and not self._is_gene(group.gene):
+        if gene != name and gene in self.groups and gene in self.owners and not self._is_gene(gene):
             return INSIDE
-        if group.is_mixed:
-            return MIXED
-        return "" if group.strand in _STRANDS else NO_STRAND
+        for piece in pieces:
+            flags |= piece.flags
+        if self.flags:
+            flags |= self.flags.get(gene + b"\t" * pieces[0].is_gtf, 0)
+            for row in self.rows[name]:
+                flags |= row.flags
+        if flags & TRANS_SPLICED:
+            return TRANS
+        if flags & IN_PARTS:
+            return PARTS
+        return MIXED if len(pieces) > 1 and len(self.rows[name]) == 1 else ""
 
     def _is_gene(self, name: bytes) -> bool:
         """Tell whether an ID is a gene, of any type or without a row of its own."""
-        kind = self.parents.get(name, (b"", b"", b""))[0]
-        return not kind or kind.lower().endswith(b"gene")
+        rows = self.reader.rows.get(name)
+        return not rows or name in self.self_owned or any(_is_gene_kind(row.kind) for row in rows)
 
 
-def _left_out(name: str, group: _Group, reason: str) -> LeftOutTranscript:
-    starts, ends = zip(*(segment for part in group.parts for segment in part), strict=True)
-    contig, strand = readable(group.contig), readable(group.strand)
-    return LeftOutTranscript(name, contig, min(starts), max(ends), strand, reason, group.line)
+def _part_of(kind: bytes) -> int:
+    """Return the part of a transcript that a type of feature is, or that it is none."""
+    name = kind.lower()
+    if name.endswith(b"intron"):
+        return _INTRON
+    if name.endswith((b"match", b"match_part")):
+        return _IGNORED
+    if _UTR_NAME.search(name):
+        return UTR
+    if name.endswith(b"exon"):
+        return EXON
+    if name == b"cds":
+        return CDS
+    if b"codon" in name and b"redefined" not in name and b"read" not in name:
+        if b"start" in name:
+            return START
+        if b"stop" in name:
+            return STOP
+    return _OTHER
+
+
+def _is_gtf(attributes: bytes) -> bool | None:
+    """Tell GTF from GFF3 by the attributes of a row; None if they are neither."""
+    if _IS_GFF3.match(attributes):
+        return False
+    return True if _IS_GTF.match(attributes) else None
+
+
+def _is_gene_kind(kind: bytes) -> bool:
+    return kind.lower().endswith(b"gene")
+
+
+def _sides(strand: bytes) -> list[bool]:
+    """Return whether a feature is on the minus strand; both if it has no strand."""
+    return [strand == b"-"] if strand in STRANDS else [False, True]
+
+
+def _with_strands(pieces: list[TranscriptRows], rows: Sequence[ParentRow]) -> list[TranscriptRows]:
+    """Give rows without a strand that of the others of their transcript on the contig."""
+    result = [piece for piece in pieces if piece.strand in STRANDS]
+    for piece in (piece for piece in pieces if piece.strand not in STRANDS):
+        there = [own for own in result if own.contig == piece.contig]
+        strands = {row.strand for row in rows if row.contig == piece.contig} & {*STRANDS}
+        if len(there) == 1:
+            there[0].parts = [
+                [*mine, *more] for mine, more in zip(there[0].parts, piece.parts, strict=True)
+            ]
+            there[0].phases = [*there[0].phases, *piece.phases]
+            there[0].flags |= piece.flags
+            there[0].line = min(there[0].line, piece.line)
+        else:
+            if not there and len(strands) == 1:
+                piece.strand = strands.pop()
+            result.append(piece)
+    return sorted(result, key=lambda piece: piece.line)
+
+
+def _row_of(piece: TranscriptRows, rows: Sequence[ParentRow]) -> ParentRow:
+    """Return the row of a transcript that a piece of it belongs to, or the first one."""
+    if len(rows) > 1:
+        start, end = min(piece.segments)[0], max(piece.segments)[1]
+        for row in rows:
+            if row.contig == piece.contig and row.start <= start and end <= row.end:
+                return row
+    return rows[0]
 
 
 def _readable_counts(counts: Counter[bytes]) -> dict[str, int]:
     return {readable(name): count for name, count in counts.items()}
 
 
-def _text(name: bytes, is_gtf: bool | None) -> str:
-    """Decode a name: undo %XX of GFF3, drop the gene before the name of GTF."""
-    text = readable(name)
-    return unquote(text) if "%" in text and not is_gtf else text.rpartition("\t")[2]
-
-
 def _gtf_value(name: bytes, attributes: bytes) -> bytes:
     """Return the value of an attribute, ignoring matches inside quotes of another."""
+    first = attributes.find(name + b' "')
+    if first == 0 or (first > 0 and attributes.count(b'"', 0, first) % 2 == 0):
+        begin = first + len(name) + 2
+        if attributes[first - 1 : first] in (b"", b" ", b";"):
+            return attributes[begin : attributes.find(b'"', begin)]
     for found in _GTF_NAMES[name].finditer(attributes):
         if attributes.count(b'"', 0, found.start()) % 2 == 0:
             return found[1] if found[1] is not None else found[2]
     return b""
-
-
-def _transcripts(name: str, group: _Group, is_gtf: bool | None) -> list[Transcript]:
-    """Return the transcript of a group, once for each of its coding sequences."""
-    exons = group.parts[_EXON] or [segment for part in group.parts for segment in part]
-    start_codon, stop_codon = _join(group.parts[_START]), _join(group.parts[_STOP])
-    return [
-        Transcript(
-            name,
-            _text(group.gene, is_gtf) or name,
-            _text(group.contig, is_gtf),
-            group.strand == b"-",
-            _join(exons),
-            _join(segments),
-            phase,
-            start_codon,
-            stop_codon,
-            _text(group.biotype, is_gtf),
-            group.line,
-        )
-        for segments, phase in _coding(group)
-    ]
-
-
-def _coding(group: _Group) -> list[tuple[list[Segment], int | None]]:
-    """Return segments and phase of each coding sequence, or one entry without segments."""
-    if not group.coding:
-        return [([], None)]
-    ids = dict.fromkeys(row[2] for row in group.coding)
-    alternatives = [group.coding]
-    if len(ids) > 1 and _overlap(sorted(row[0] for row in group.coding)):
-        alternatives = [[row for row in group.coding if row[2] == one] for one in ids]
-    result: list[tuple[list[Segment], int | None]] = []
-    for rows in alternatives:
-        first = max(rows) if group.strand == b"-" else min(rows)
-        phase = int(first[1]) if first[1] in (b"0", b"1", b"2") else None
-        result.append(([row[0] for row in rows], phase))
-    return result
-
-
-def _overlap(segments: Sequence[Segment]) -> bool:
-    """Tell whether sorted segments overlap."""
-    return any(a[1] > b[0] for a, b in pairwise(segments))
-
-
-def _join(segments: Sequence[Segment]) -> tuple[Segment, ...]:
-    """Sort segments, and merge those that overlap or touch."""
-    joined: list[Segment] = []
-    for start, end in sorted(segments):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(end, joined[-1][1])
-        else:
-            joined.append((start, end))
-    return tuple(joined)

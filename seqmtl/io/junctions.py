@@ -1,14 +1,17 @@
-"""Splice junctions of aligned reads: STAR's SJ.out.tab, BED12 and BED6."""
+"""Splice junctions of aligned reads: STAR's SJ.out.tab, BED12, BED6, and hints of introns."""
 
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, source_name
-from seqmtl.io.rows import Row, read_rows
+from seqmtl.io.rows import Row, as_number, read_rows
 from seqmtl.io.transcripts import read_blocks
 
 logger = logging.getLogger(__name__)
@@ -18,6 +21,9 @@ _STAR_STRANDS = {"0": ".", "1": "+", "2": "-"}
 _STAR_MOTIFS = {str(motif) for motif in range(7)}
 _OLD_STAR = (3, 4)
 _N_ENDS = 2
+_MOST_MINIMAP2 = 6  # its score of the letters of an intron
+_HINT = re.compile(r"(?:^|;)\s*(?:src|source|mult|pri|grp|group)=")
+_MULT = re.compile(r"(?:^|;)\s*mult=(\d{1,18})\b")
 
 #: Contig, start, end and strand.
 _Intron = tuple[str, int, int, str]
@@ -48,15 +54,25 @@ class Junction(NamedTuple):
     line: int
 
 
+def is_hint(fields: Sequence[str]) -> bool:
+    """Tell whether a row of GFF is a hint of AUGUSTUS, BRAKER or GeneMark, not of a gene."""
+    kind, attributes = fields[2].lower(), fields[8].strip()
+    return bool(_HINT.search(attributes)) or (kind == "intron" and attributes in ("", "."))
+
+
 def read_junctions(path: PathLike) -> list[Junction]:
-    """Read splice junctions; the format is detected from the number of columns.
+    """Read splice junctions; the format is detected from the columns.
 
     ========  ======================================================================================
-    9         ``SJ.out.tab`` of STAR 2: the reads are those that map uniquely (column 7)
-    12        BED12. If every row has two blocks, a row is a junction between them, and its score is
+    9         ``SJ.out.tab`` of STAR 2: the reads are those that map uniquely (column 7); or GFF of
+              intron hints, as AUGUSTUS, BRAKER, ProtHint and GeneMark take them: the reads are
+              ``mult=``, or else column 6
+    12, more  BED12. If every row has two blocks, a row is a junction between them, and its score is
               the number of reads (regtools, TopHat, portcullis); otherwise a row is one spliced
               alignment (``paftools.js splice2bed``), which counts as one read
-    6         BED6 of introns, a row for each read (``minimap2 --write-junc``)
+    6         BED6 of introns. If the scores are different whole numbers, they are numbers of reads
+              (leafcutter), unless all rows of an intron have the same one, of 6 or less, and names:
+              these are as ``minimap2 --write-junc`` writes them, a row for each read
     ========  ======================================================================================
 
     Reads of equal junctions are summed, so that the files of several samples may be concatenated.
@@ -77,15 +93,16 @@ def read_junctions(path: PathLike) -> list[Junction]:
         If the file has another format, a row is invalid (with its line), or it has no junction.
     """
     found: dict[_Intron, list[int]] = {}  # reads of the file, rows, first line
-    n_columns, has_counts, n_rows = 0, True, 0
+    scores = _Scores()
+    n_columns, n_rows, is_hints = 0, 0, False
     for row in read_rows(path):
         n_rows += 1
         n_columns = _check_columns(row, n_columns)
         if n_columns == _STAR:
-            introns, reads = _of_star(row)
+            is_hints = is_hints or (n_rows == 1 and is_hint(row.fields))
+            introns, reads = _of_hint(row) if is_hints else _of_star(row)
         else:
-            introns, reads, is_junction = _of_bed(row)
-            has_counts &= is_junction
+            introns, reads = _of_bed(row, scores)
         for key in introns:
             totals = found.setdefault(key, [0, 0, row.line])
             totals[0] += reads
@@ -96,8 +113,8 @@ def read_junctions(path: PathLike) -> list[Junction]:
             "check how it was written",
             path=source_name(path),
         )
-    kind = "STAR" if n_columns == _STAR else f"BED{n_columns}"
-    by_row = n_columns != _STAR and not has_counts
+    kind = f"BED{n_columns}" if n_columns != _STAR else "hints" if is_hints else "STAR"
+    by_row = n_columns != _STAR and not scores.are_reads(n_columns)
     counted = "rows" if by_row else "those of the file"
     logger.info("%s: %s, %d junctions; reads are %s", path, kind, len(found), counted)
     return [
@@ -106,9 +123,76 @@ def read_junctions(path: PathLike) -> list[Junction]:
     ]
 
 
+@dataclass
+class _Scores:
+    """What the scores of BED are.
+
+    Attributes
+    ----------
+    are_whole : bool
+        Whether all are whole numbers, of junctions.
+    fraction : Row or None
+        The first row with a number that is not whole.
+    are_junctions : bool
+        Whether no row has another number of introns than one.
+    have_names : bool
+        Whether a row has a name.
+    by_intron : dict
+        The score of each intron.
+    differ : bool
+        Whether rows of one intron have different ones.
+    """
+
+    are_whole: bool = True
+    fraction: Row | None = None
+    are_junctions: bool = True
+    have_names: bool = False
+    by_intron: dict[_Intron, int] = field(default_factory=dict)
+    differ: bool = False
+
+    def add(self, row: Row, intron: _Intron) -> int:
+        """Return the score of a junction, 0 if it is not a whole number."""
+        text = row.fields[4]
+        self.have_names |= row.fields[3] != "."
+        if text.isdigit():
+            score = row.integer(4)
+        else:
+            number = as_number(text)
+            if not (number >= 0 and number.is_integer()):
+                self.are_whole = False
+                if number % 1 != 0 and number == number and self.fraction is None:
+                    self.fraction = row
+                return 0
+            score = int(number)
+        if self.by_intron.setdefault(intron, score) != score:
+            self.differ = True
+        return score
+
+    def are_reads(self, n_columns: int) -> bool:
+        """Tell whether the scores are numbers of reads.
+
+        Raises
+        ------
+        InputFormatError
+            If they are fractions.
+        """
+        if self.fraction is not None and (self.are_junctions or n_columns == _BED6):
+            self.fraction.refuse(
+                "scores of junctions must be numbers of reads (whole), got "
+                f"{self.fraction.fields[4][:30]!r}; put the numbers of reads there, or 0 in all "
+                "rows if each is a read"
+            )
+        if n_columns == _BED12:
+            return self.are_whole and self.are_junctions
+        values = {*self.by_intron.values()}
+        is_small = max(values, default=0) <= _MOST_MINIMAP2
+        is_of_letters = self.have_names and not self.differ and is_small
+        return self.are_whole and (self.differ or len(values) > 1) and not is_of_letters
+
+
 def _check_columns(row: Row, expected: int) -> int:
-    """Return the number of columns, that of a format and the same in all rows."""
-    n = len(row.fields)
+    """Return the number of columns, that of a format and the same in all rows; 12 is 12 or more."""
+    n = min(len(row.fields), _BED12)
     if n not in (_STAR, _BED12, _BED6):
         hint = "check how it was written"
         if n in _OLD_STAR:
@@ -143,15 +227,31 @@ def _of_star(row: Row) -> tuple[list[_Intron], int]:
     return [_intron(row, start, end, _STAR_STRANDS[strand])], row.integer(6)
 
 
-def _of_bed(row: Row) -> tuple[list[_Intron], int, bool]:
-    """Return the introns of a row of BED, its score, and whether it may be one junction."""
+def _of_hint(row: Row) -> tuple[list[_Intron], int]:
+    """Return the intron of a hint, whose coordinates are 1-based closed, and its reads.
+
+    Hints of other kinds, such as those of exons, have none.
+    """
+    if row.fields[2].lower() != "intron":
+        return [], 0
+    start, end, score = row.integer(3) - 1, row.integer(4), row.fields[5]
+    mult = _MULT.search(row.fields[8])
+    reads = int(mult[1]) if mult else int(score) if score.isdigit() and len(score) < 19 else 1
+    return [_intron(row, start, end, row.strand(6, unknown=".?"))], max(1, reads)
+
+
+def _of_bed(row: Row, scores: _Scores) -> tuple[list[_Intron], int]:
+    """Return the introns of a row of BED, and its score."""
     strand = row.strand(5, unknown=".?")
     if len(row.fields) == _BED6:
-        return [_intron(row, row.integer(1), row.integer(2), strand)], 0, False
+        introns = [_intron(row, row.integer(1), row.integer(2), strand)]
+        return introns, scores.add(row, introns[0])
     blocks = read_blocks(row)
     introns = [_intron(row, left[1], right[0], strand) for left, right in pairwise(blocks)]
-    is_junction = len(blocks) == _N_ENDS and row.fields[4].isdigit()
-    return introns, row.integer(4) if is_junction else 0, is_junction
+    if len(blocks) != _N_ENDS:
+        scores.are_junctions = False
+        return introns, 0
+    return introns, scores.add(row, introns[0])
 
 
 def _intron(row: Row, start: int, end: int, strand: str) -> _Intron:

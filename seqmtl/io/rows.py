@@ -17,9 +17,10 @@ from seqmtl.sequences.intervals import merge_intervals
 
 logger = logging.getLogger(__name__)
 
-_MOST_DIGITS = 18
+#: Digits of the largest coordinate.
+MOST_DIGITS = 18
 #: What :func:`is_coordinate` asks for.
-COORDINATES = f"whole numbers of up to {_MOST_DIGITS} digits"
+COORDINATES = f"whole numbers of up to {MOST_DIGITS} digits"
 _NO_ROWS = (b"track", b"browser")
 _SHOWN = 60
 
@@ -32,7 +33,7 @@ def is_row(line: bytes) -> bool:
 
 def is_coordinate(field: bytes | str) -> bool:
     """Tell whether a field is a coordinate: a whole number that fits into 64 bits."""
-    return field.isascii() and field.isdigit() and len(field) <= _MOST_DIGITS
+    return field.isascii() and field.isdigit() and len(field) <= MOST_DIGITS
 
 
 def check_first_field(contig: str) -> bytes:
@@ -165,7 +166,7 @@ def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
                 f"got {start}-{end}; give the interval of the site itself (0-based, half-open)"
             )
         sites.append((row.fields[0], start, row.strand(5) == "-", row.fields[3], row.line))
-        scores.append(_score(row.fields[4]))
+        scores.append(as_number(row.fields[4]))
     if not sites:
         raise InputFormatError("a BED of sites must have rows, but it is empty", source_name(path))
     is_true = np.array(scores) > 0
@@ -176,7 +177,7 @@ def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
     return list(compress(sites, is_true))
 
 
-def _score(text: str) -> float:
+def as_number(text: str) -> float:
     """Return the score of a BED record, NaN if it is not a number."""
     try:
         return float(text)

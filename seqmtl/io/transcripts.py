@@ -11,6 +11,10 @@ from seqmtl.io.rows import Row
 
 _SHOWN = 12
 _BED12_FIELDS = 12
+_STARTS = 11  # column of the starts of blocks, after which gffread may write attributes
+_BIG_GENE_PRED_FIELDS = 20
+_CODING_STATES = {"none", "unk", "incmpl", "cmpl"}
+_CODING_ENDS = ("start", "stop")
 NO_STRAND = "transcript without a strand"
 
 #: An interval on the forward strand, 0-based half-open.
@@ -44,6 +48,12 @@ class Transcript:
         Type of the transcript as annotated.
     line : int
         1-based line of its first exon or coding segment.
+    incomplete : tuple of str
+        Ends that the annotation calls incomplete, by the signals that are thus unknown: tss, polya,
+        start, stop.
+    is_cds_sure : bool
+        False for a row of BED12 whose thick part is all of it: programs write non-coding
+        transcripts so, and coding ones without UTRs. Only the genome tells them apart.
     """
 
     name: str
@@ -57,6 +67,8 @@ class Transcript:
     stop_codon: tuple[Segment, ...] = ()
     biotype: str = ""
     line: int = 0
+    incomplete: tuple[str, ...] = ()
+    is_cds_sure: bool = True
 
     @property
     def start(self) -> int:
@@ -100,6 +112,36 @@ class LeftOutTranscript(NamedTuple):
     line: int
 
 
+class Unsure(NamedTuple):
+    """A part of the genome whose ends may be sites, though the annotation does not tell.
+
+    Attributes
+    ----------
+    contig : str
+        Contig.
+    is_reverse : bool
+        Whether it is on the minus strand; what has no strand is listed on both.
+    exons : tuple of (int, int)
+        Exons, of which each end may be a splice site, and the outer ones those of a transcript.
+    introns : tuple of (int, int)
+        Introns, of which both ends may be splice sites.
+    cds : tuple of (int, int)
+        Coding segments.
+    name : str
+        Its transcript, if it has any.
+    line : int
+        1-based line.
+    """
+
+    contig: str
+    is_reverse: bool
+    exons: tuple[Segment, ...]
+    introns: tuple[Segment, ...]
+    cds: tuple[Segment, ...]
+    name: str
+    line: int
+
+
 @dataclass(frozen=True)
 class Annotation:
     """The transcripts of a file.
@@ -109,7 +151,7 @@ class Annotation:
     path : str
         The file.
     format : str
-        GFF3, GTF or BED12.
+        GFF3, GTF, "GFF3 and GTF" or BED12.
     transcripts : list of Transcript
         In the order of their first rows. A transcript with several coding sequences is listed
         once for each.
@@ -117,6 +159,9 @@ class Annotation:
         Transcripts that cannot be used.
     features : dict of str to int
         Number of rows of the file by type.
+    unsure : list of Unsure
+        Where sites may be: transcripts left out and those of other sources, exons that overlap
+        others of their transcript, and rows of introns that are no gaps between exons.
     """
 
     path: str
@@ -124,6 +169,7 @@ class Annotation:
     transcripts: list[Transcript]
     left_out: list[LeftOutTranscript] = field(default_factory=list)
     features: dict[str, int] = field(default_factory=dict)
+    unsure: list[Unsure] = field(default_factory=list)
 
     @property
     def contigs(self) -> list[str]:
@@ -144,7 +190,10 @@ def describe_features(features: dict[str, int]) -> str:
 
 
 def read_bed12(rows: Iterable[Row], source: str) -> Annotation:
-    """Read transcripts from rows of BED12; the thick part is the coding sequence.
+    """Read transcripts from rows of BED12 or more columns; the thick part is the coding sequence.
+
+    Where it is the whole row, more columns may tell whether it is coding: those of bigGenePred, or
+    the attributes of ``gffread --bed`` (``CDS=`` or only ``geneID=``).
 
     Raises
     ------
@@ -153,27 +202,69 @@ def read_bed12(rows: Iterable[Row], source: str) -> Annotation:
     """
     transcripts: list[Transcript] = []
     left_out: list[LeftOutTranscript] = []
+    unsure: list[Unsure] = []
     for row in rows:
-        if len(row.fields) != _BED12_FIELDS:
-            row.refuse(
-                f"BED12 must have twelve tab-separated fields, got {len(row.fields)}; correct the "
-                "line"
-            )
+        row.check_columns(_BED12_FIELDS, "BED12 must have twelve tab-separated fields or more")
         contig, name = row.fields[0], row.fields[3]
-        start, end, thick_start, thick_end = (row.integer(i) for i in (1, 2, 6, 7))
+        start, end = row.integer(1), row.integer(2)
         if start >= end:
             row.refuse(f"start must be before end, got {start}-{end}; swap or correct them")
-        exons, strand = read_blocks(row), row.strand(5, unknown=".")
-        if strand == ".":
-            left_out.append(
-                LeftOutTranscript(name, contig, start, end, strand, NO_STRAND, row.line)
-            )
-            continue
+        exons, strand = read_blocks(row), row.strand(5, unknown=".?")
+        thick_start, thick_end = _thick(row)
         thick = [(max(a, thick_start), min(b, thick_end)) for a, b in exons]
         cds = tuple((a, b) for a, b in thick if a < b)
-        transcripts.append(Transcript(name, name, contig, strand == "-", exons, cds, line=row.line))
+        is_coding, incomplete = _coding_state(row)
+        is_sure = is_coding is not None or (thick_start, thick_end) != (start, end)
+        if is_coding is False:
+            cds = ()
+        if strand == ".":
+            unsure += [
+                Unsure(contig, is_reverse, exons, (), cds, name, row.line)
+                for is_reverse in (False, True)
+            ]
+            place = contig, start, end, strand
+            left_out.append(LeftOutTranscript(name, *place, NO_STRAND, row.line))
+            continue
+        transcripts.append(
+            Transcript(
+                name,
+                name,
+                contig,
+                strand == "-",
+                exons,
+                cds,
+                line=row.line,
+                incomplete=incomplete,
+                is_cds_sure=is_sure,
+            )
+        )
     features = {"BED12 rows": len(transcripts) + len(left_out)}
-    return Annotation(source, "BED12", transcripts, left_out, features)
+    return Annotation(source, "BED12", transcripts, left_out, features, unsure)
+
+
+def _thick(row: Row) -> tuple[int, int]:
+    """Return the thick part of a row of BED12, empty if a dot says that there is none."""
+    if "." in row.fields[6:8]:
+        return 0, 0
+    return row.integer(6), row.integer(7)
+
+
+def _coding_state(row: Row) -> tuple[bool | None, tuple[str, ...]]:
+    """Return whether the columns after the twelfth call a row coding, and which ends are unknown.
+
+    None stands for columns that do not tell.
+    """
+    more = row.fields[_BED12_FIELDS:]
+    if len(row.fields) == _BIG_GENE_PRED_FIELDS and _CODING_STATES.issuperset(more[1:3]):
+        if "none" in more[1:3]:
+            return False, ()
+        if "incmpl" in more[1:3]:  # writers differ in whether the first is that of the contig
+            return True, _CODING_ENDS
+        return True if "cmpl" in more[1:3] else None, ()
+    keys = {part.partition("=")[0] for text in row.fields[_STARTS:] for part in text.split(";")}
+    if "CDS" in keys:
+        return True, ()
+    return False if keys & {"geneID", "gene_name"} else None, ()
 
 
 def read_blocks(row: Row) -> tuple[Segment, ...]:
@@ -185,7 +276,8 @@ def read_blocks(row: Row) -> tuple[Segment, ...]:
         If the blocks are invalid.
     """
     start, end, count = row.integer(1), row.integer(2), row.integer(9)
-    parts = [row.fields[column].rstrip(",").split(",") for column in (10, 11)]
+    columns = row.fields[_STARTS - 1], row.fields[_STARTS].partition(";")[0]
+    parts = [column.rstrip(",").split(",") for column in columns]
     sizes, starts = ([row.parse(part) for part in column] for column in parts)
     if not count == len(sizes) == len(starts):
         row.refuse(

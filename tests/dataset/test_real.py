@@ -23,6 +23,8 @@ GENOMES = {
     "dm": (f"{PIECES}/d_melanogaster.1pct.fa.gz", f"{PIECES}/d_melanogaster.1pct.gff3.gz"),
     "dm6": (f"{PIECES}/dm6.small.fa.gz", f"{PIECES}/dm6.small.gtf.gz"),
 }
+# The last intron of T17A3.2.1, whose last coding segment has no exon row; gffread reads it, too.
+WITHOUT_EXON = {"donor": ("III", 136813, "+"), "acceptor": ("III", 137595, "+")}
 # Sites counted by hand of the files' rows (awk and bedtools), each place once.
 COUNTS = {
     ("pf", "donor"): 6108,
@@ -34,7 +36,7 @@ COUNTS = {
     ("at", "donor"): 1478,
     ("at", "tss"): 363,
     ("at", "start"): 365,
-    ("ce", "acceptor"): 958,
+    ("ce", "acceptor"): 959,
     ("ce", "stop"): 164,
     ("dm", "donor"): 414,
     ("dm", "acceptor"): 391,
@@ -129,7 +131,7 @@ def test_the_sites_are_those_of_the_annotation(tmp_path, shared_data, fasta, org
 def test_splice_sites_are_those_of_the_given_bed(
     tmp_path, shared_data, fasta, organism, bed, signal
 ):
-    # The BED of C. elegans was made of the genes' rows alone, without the transposons'.
+    # The BED of C. elegans was made of the genes' exon rows alone, without the transposons'.
     more = '[sites]\nsources = ["WormBase"]' if organism == "ce" else ""
     folder = build(tmp_path, shared_data, organism, signal, more)
     kept, shared = sites_in(folder, signal)
@@ -141,7 +143,9 @@ def test_splice_sites_are_those_of_the_given_bed(
             site = sequences[contig][int(start) : int(end)]
             if (site if strand == "+" else reverse_complement(site)) == letters:
                 expected.add((contig, int(start), strand))
-    assert kept | with_letters(shared, sequences, signal) == expected
+    found = kept | with_letters(shared, sequences, signal)
+    assert found - expected == ({WITHOUT_EXON[signal]} if organism == "ce" else set())
+    assert expected <= found
 
 
 @pytest.fixture(scope="module")

@@ -280,13 +280,18 @@ def test_a_microrna_is_left_out_and_its_precursor_is_not(write):
     assert places(annotation, "tss") == {(100, False)}
 
 
+MRNA = row(kind="mRNA", attributes="ID=t1")
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         (row(strand="."), "transcript without a strand"),
         (row(strand="?"), "transcript without a strand"),
-        (row() + row(301, 400, strand="-"), "two strands or contigs"),
-        (row() + row(301, 400).replace("chr1", "chr2"), "two strands or contigs"),
+        (row() + row(301, 400, strand="-") + MRNA, "two strands or contigs"),
+        (row() + row(301, 400).replace("chr1", "chr2") + MRNA, "two strands or contigs"),
+        (row(attributes="Parent=t1;exception=trans-splicing"), "trans-splicing"),
+        (row(attributes="Parent=t1;part=1/2"), "in parts"),
         (row(attributes="ID=e1"), "belongs to no transcript"),
     ],
 )
@@ -296,6 +301,134 @@ def test_transcripts_that_cannot_be_used_are_left_out_with_a_reason(write, text,
     (left_out,) = annotation.left_out
     assert reason in left_out.reason
     assert (left_out.line, left_out.start) == (1, 100)
+
+
+GTF1 = 'gene_id "G"; transcript_id "t1";'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # one ID on two strands or contigs, without a row of its own
+        (row() + row(301, 400, strand="-"), [("+", ONE), ("-", ((300, 400),))]),
+        (row() + row(301, 400).replace("chr1", "chr2"), [("+", ONE), ("+", ((300, 400),))]),
+        # rows without a strand are of the others' on their contig, or of the transcript's row
+        (row() + row(301, 400, strand="."), [("+", ((100, 200), (300, 400)))]),
+        (row(strand=".") + row(kind="mRNA", attributes="ID=t1", strand="-"), [("-", ONE)]),
+        # more than seven million bases apart
+        (row() + row(9_000_001, 9_000_100), [("+", ONE), ("+", ((9_000_000, 9_000_100),))]),
+        # a discontinuous feature: its rows are its exons
+        (
+            MRNA + MRNA.replace("101\t200", "301\t400") + row() + row(301, 400),
+            [("+", ((100, 200), (300, 400)))],
+        ),
+        # copies with rows apart, exons by position
+        (
+            MRNA + row() + MRNA.replace("101\t200", "301\t400") + row(301, 400),
+            [("+", ONE), ("+", ((300, 400),))],
+        ),
+        # a row of the transcript twice, its exons once
+        (MRNA + MRNA + row(), [("+", ONE)]),
+        # overlapping copies, the rows of both before the exons
+        (
+            row(101, 400, kind="mRNA", attributes="ID=t1")
+            + row(151, 600, kind="mRNA", attributes="ID=t1")
+            + row(101, 200)
+            + row(151, 250)
+            + row(301, 400)
+            + row(501, 600),
+            [("+", ((100, 200), (300, 400))), ("+", ((150, 250), (500, 600)))],
+        ),
+        # a start codon after a stop codon
+        (
+            "".join(
+                row(a, b, kind=kind, attributes=GTF1)
+                for first in (101, 501)
+                for kind, a, b in (
+                    ("start_codon", first, first + 2),
+                    ("exon", first, first + 50),
+                    ("exon", first + 100, first + 150),
+                    ("stop_codon", first + 148, first + 150),
+                )
+            ),
+            [("+", ((100, 151), (200, 251))), ("+", ((500, 551), (600, 651)))],
+        ),
+        # a codon that an intron splits
+        (
+            row(101, 150, attributes=GTF1)
+            + row(201, 250, attributes=GTF1)
+            + row(150, 150, kind="start_codon", attributes=GTF1)
+            + row(201, 202, kind="start_codon", attributes=GTF1),
+            [("+", ((100, 150), (200, 250)))],
+        ),
+    ],
+)
+def test_which_rows_are_one_transcript(write, text, expected):
+    annotation = read_annotation(write(text))
+    found = [("+-"[t.is_reverse], t.exons) for t in annotation.transcripts]
+    assert sorted(found) == sorted(expected)
+    assert not annotation.left_out
+
+
+def test_overlapping_copies_that_do_not_fit_their_rows_are_left_out(write):
+    text = MRNA + MRNA + row(101, 180) + row(151, 200)
+    annotation = read_annotation(write(text + row(attributes="Parent=good")))
+    assert [t.name for t in annotation.transcripts] == ["good"]
+    assert [left.reason for left in annotation.left_out] == [
+        "overlapping copies of one ID that cannot be told apart"
+    ]
+    assert [own.exons for own in annotation.unsure] == [((100, 200),)]
+
+
+def test_a_coding_sequence_that_two_copies_have_is_left_out(write):
+    rows = row(101, 400, kind="mRNA", attributes="ID=t1") * 2
+    rows += row(101, 400) + row(101, 200) + row(301, 400)
+    rows += row(121, 150, kind="CDS", phase="0")
+    for one in read_annotation(write(rows)).transcripts:
+        assert not one.cds
+        assert one.incomplete == ("tss", "polya", "start", "stop")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "kind", "expected"),
+    [
+        ("tag=basic,mRNA_start_NF,cds_end_NF", "exon", ("tss", "stop")),
+        ("partial=true;start_range=.,101", "exon", ("tss",)),
+        ("partial=true;end_range=200,.", "CDS", ("stop",)),
+        ("partial=true", "CDS", ("start", "stop")),
+        ("partial=true", "exon", ("tss", "polya")),
+        ("partial=10", "CDS", ("start",)),
+        ("partial=00", "CDS", ()),
+        ("partial=false", "exon", ()),
+        ("Name=ORF%20type%3A5prime_partial%20len", "CDS", ("start",)),
+        ("Note=partial sequence;product=part of a partner of splicing", "exon", ()),
+    ],
+)
+@pytest.mark.parametrize("strand", "+-")
+def test_ends_that_the_annotation_calls_incomplete(write, attributes, kind, expected, strand):
+    text = row(kind=kind, attributes=f"Parent=t1;{attributes}", phase="0")
+    text += row() + row(kind="CDS", phase="0") if kind == "exon" else row()
+    text = text.replace("\t+\t", f"\t{strand}\t")
+    if strand == "-" and ("_range" in attributes or "partial=10" in attributes):
+        other = {"tss": "polya", "start": "stop", "stop": "start"}
+        expected = tuple(other[own] for own in expected)
+    (transcript,) = read_annotation(write(text)).transcripts
+    assert transcript.incomplete == expected
+
+
+def test_what_is_unsure_is_listed(write):
+    """Exons that overlap others, orphans, and rows of introns that are no gaps."""
+    text = row(101, 200) + row(151, 260) + row(301, 400)
+    text += row(501, 600, attributes="ID=e1", strand=".")
+    text += row(201, 300, kind="intron") + row(261, 300, kind="intron")
+    unsure = read_annotation(write(text)).unsure
+    assert sorted((own.exons, own.introns, own.is_reverse) for own in unsure) == [
+        ((), ((200, 300),), False),
+        (((100, 200),), (), False),
+        (((150, 260),), (), False),
+        (((500, 600),), (), False),
+        (((500, 600),), (), True),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,63 @@ def test_bed12_of_two_blocks_has_reads_as_score_and_any_other_counts_rows(write)
     assert {junction.reads for junction in read_junctions(write(REGTOOLS + ALIGNED))} == {1}
 
 
+def test_more_columns_than_twelve_are_those_of_bed12(write):
+    text = REGTOOLS.replace("\n", "\tmore\n") + REGTOOLS
+    assert rows(read_junctions(write(text))) == [("c1", 100, 200, "-", 18, 1)]
+
+
+def _bed6(*scores, name="."):
+    return "".join(f"c1\t{100 * k}\t{100 * k + 50}\t{name}\t{score}\t+\n" for k, score in scores)
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        # rows of an intron have different scores
+        (_bed6((1, 5), (1, 7), (2, 4), name="JUNC1"), [12, 4]),
+        (_bed6((1, 5), (1, 0), (2, 4), name="x"), [5, 4]),
+        (_bed6((1, "5.0"), (1, "7.0"), (2, "4e1")), [12, 40]),
+        # one is more than minimap2 gives
+        (_bed6((1, 5), (2, 40), name="JUNC1"), [5, 40]),
+        # minimap2 has names of reads, and one score for all rows of an intron
+        (_bed6((1, 6), (1, 6), (2, 3), name="read1"), [2, 1]),
+        (_bed6((1, 2), (2, 3)), [2, 3]),
+        # the same score everywhere says nothing
+        (_bed6((1, 1000), (1, 1000), (2, 1000)), [2, 1]),
+        (_bed6((1, "."), (1, "."), (2, ".")), [2, 1]),
+        (_bed6((1, 9), (1, "."), (2, 3)), [2, 1]),
+    ],
+)
+def test_scores_of_bed6_are_reads_if_they_are_counts(write, text, reads):
+    assert [junction.reads for junction in read_junctions(write(text))] == reads
+
+
+HINT = "c1\tb2h\tintron\t101\t200\t{}\t{}\t.\t{}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (HINT.format(5, "+", "mult=7;pri=4;src=E"), ("+", 7)),
+        (HINT.format(0, "-", "src=P;grp=x"), ("-", 1)),
+        (HINT.format(12, ".", "."), (".", 12)),
+        (HINT.format(".", "?", "src=M"), (".", 1)),
+        (HINT.format(0.9, "+", "src=P;mult=3"), ("+", 3)),
+        (HINT.format(5, "+", "mult=7;src=E") + HINT.format(5, "+", "src=P"), ("+", 12)),
+        (HINT.format(5, "+", "mult=7;src=E").replace("intron", "Intron"), ("+", 7)),
+        (
+            HINT.format(5, "+", "mult=7;src=E").replace("intron", "dss")
+            + HINT.format(5, "+", "mult=3;src=E"),
+            ("+", 3),
+        ),
+    ],
+)
+def test_hints_of_introns(write, text, expected):
+    (junction,) = read_junctions(write(text))
+    assert (junction.start, junction.end) == (100, 200)
+    assert (junction.strand, junction.reads) == expected
+
+
 def test_bed6_is_one_read_per_row(write):
     found = read_junctions(write(BED6 + BED6 + BED6.replace("+", ".")))
     assert rows(found) == [("c1", 100, 200, "+", 2, 1), ("c1", 100, 200, ".", 1, 3)]
@@ -69,6 +126,15 @@ def test_bed6_is_one_read_per_row(write):
             "c1\tx\tintron\t101\t200\t7\t+\t.\tID=a\n",
             "this looks like GFF3 or GTF: name it annotation instead of junctions",
         ),
+        (
+            _bed6((1, 0.5), (2, 0.25)),
+            r":1: scores of junctions must be numbers of reads .*, got '0.5'; put the numbers",
+        ),
+        (
+            REGTOOLS.replace("\t9\t", "\t0.9\t"),
+            r":1: scores .* numbers of reads .*, got '0.9'; put",
+        ),
+        (HINT.format(5, "*", "src=E"), "strand must be [+], - or [.], got '[*]'"),
         (BED6.replace("+", "1"), "strand must be [+], - or [.], got '1'; give that"),
         (REGTOOLS.replace("0,120", "0,119"), "blocks must span 80-230, got 80-229"),
         (REGTOOLS.replace("\t9\t", "\t²\t"), "data.txt:1: coordinates must be .*, got '²'"),

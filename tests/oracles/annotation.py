@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 
 EXONS = {"exon", "noncoding_exon", "pseudogenic_exon"}
+PIECES = {"exon", "CDS", "five_prime_UTR", "three_prime_UTR", "5UTR", "start_codon", "stop_codon"}
 STOPS = {"TAA", "TAG", "TGA"}
 LETTERS = {"donor": {"GT"}, "acceptor": {"AG"}, "start": {"ATG"}, "stop": STOPS}
 LENGTHS = {"donor": 2, "acceptor": 2, "start": 3, "stop": 3, "tss": 1, "polya": 1}
@@ -68,15 +69,13 @@ def sites_of(path, fasta, signal, min_intron=20):
 
 
 def candidates(rows, strand, signal, sequence, min_intron):
-    exons = sorted(r[:2] for r in rows.get("exon", ()))
-    if not exons:
-        exons = sorted(r[:2] for group in rows.values() for r in group)
+    exons = sorted(r[:2] for kind in PIECES for r in rows.get(kind, ()))
     covered = sorted({i for start, end in exons for i in (start, end)})
     first, last = covered[0], max(end for _, end in exons)
     coding = sorted(rows.get("CDS", ()))
     if signal in ("donor", "acceptor"):
         reach = exons[0][1]
-        for start, end in exons[1:]:
+        for start, end in exons[1:]:  # pieces that touch have no gap
             if start - reach >= min_intron:
                 yield reach if (signal == "donor") == (strand == "+") else start - 2
             reach = max(reach, end)

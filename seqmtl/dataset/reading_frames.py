@@ -1,0 +1,61 @@
+"""Tell coding from non-coding transcripts by their letters, where BED12 does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from seqmtl.dataset.true_sites import Contigs
+from seqmtl.io.transcripts import Annotation, Transcript, Unsure
+from seqmtl.sequences.alphabet import encode
+
+_START = encode("ATG")
+_STOPS = np.array([encode(word) for word in ("TAA", "TAG", "TGA")])
+_CODON = 3
+
+
+def decide_coding(annotation: Annotation, contigs: Contigs) -> Annotation:
+    """Return the annotation with coding sequences only where they are reading frames, if unsure.
+
+    A thick part of BED12 that is the whole row is a coding sequence if it begins with ATG, ends
+    with a stop codon and has no other one in its frame. Otherwise the row has none; its first and
+    its last codon are unsure.
+
+    Parameters
+    ----------
+    annotation : Annotation
+        Transcripts.
+    contigs : Contigs
+        Contigs of the genome by their names in the annotation.
+    """
+    if all(transcript.is_cds_sure for transcript in annotation.transcripts):
+        return annotation
+    numbers = contigs.numbers([transcript.contig for transcript in annotation.transcripts])
+    transcripts, unsure = [], list(annotation.unsure)
+    for transcript, number in zip(annotation.transcripts, numbers.tolist(), strict=True):
+        if transcript.is_cds_sure:
+            transcripts.append(transcript)
+        elif number >= 0 and _is_frame(transcript, contigs, number):
+            transcripts.append(replace(transcript, is_cds_sure=True))
+        else:
+            transcripts.append(replace(transcript, cds=(), is_cds_sure=True))
+            place = transcript.contig, transcript.is_reverse
+            unsure.append(Unsure(*place, (), (), transcript.cds, transcript.name, transcript.line))
+    return replace(annotation, transcripts=transcripts, unsure=unsure)
+
+
+def _is_frame(transcript: Transcript, contigs: Contigs, number: int) -> bool:
+    """Tell whether the coding sequence is one reading frame from start to stop."""
+    genome = contigs.genome
+    if transcript.end > genome.lengths[number]:
+        return False
+    first = int(genome.starts[number])
+    codes = np.concatenate([genome.codes[first + a : first + b] for a, b in transcript.cds])
+    if codes.size % _CODON or codes.size < 2 * _CODON:
+        return False
+    if transcript.is_reverse:
+        codes = np.where(codes < 4, 3 - codes.astype(np.int8), codes)[::-1]
+    codons = codes.reshape(-1, _CODON)
+    is_stop = (codons[:, np.newaxis] == _STOPS).all(axis=2).any(axis=1)
+    return bool((codons[0] == _START).all() and is_stop[-1] and not is_stop[:-1].any())

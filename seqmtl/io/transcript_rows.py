@@ -1,0 +1,375 @@
+"""Rows of one transcript ID in GFF3 and GTF: what they say of its ends, and its exons joined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from seqmtl.files.streams import readable
+from seqmtl.io.transcripts import Segment, Transcript, Unsure
+
+EXON, CDS, UTR, START, STOP = range(5)
+STRANDS = (b"+", b"-")
+
+# What a row says of the ends of its transcript, or of its coding sequence: on the forward strand,
+# or in reading direction.
+TRANS_SPLICED, IN_PARTS = 1, 2
+_LEFT, _RIGHT, _TSS, _POLYA = 4, 8, 16, 32
+_CDS_LEFT, _CDS_RIGHT, _CDS_START, _CDS_END = 64, 128, 256, 512
+_PARTIAL, _CDS_PARTIAL = 1024, 2048
+CODING_EXONS = 4096  # some rows are coding exons, which may be coding parts of exons
+UNKNOWN_ENDS = _TSS | _POLYA | _CDS_START | _CDS_END
+_TO_CDS = _CDS_LEFT // _LEFT
+_SEMICOLON = b";"[0]
+_PHASES = {b"0": 0, b"1": 1, b"2": 2}
+
+# They are looked for after a semicolon, as patterns that begin with a letter are found fast.
+_TRANS_SPLICING = re.compile(
+    rb'(?i);\s*(?:exception[\s=]\s*"?[^;"]*trans.{1,3}splic|trans[-_]splic(?:ing|ed)\b)'
+)
+_PART = re.compile(rb';\s*part[\s=]\s*"?\d')
+_PARTIAL_VALUE = re.compile(rb';\s*partial[\s=]\s*"?(\w+)')
+_RANGE = re.compile(rb";\s*(start|end)_range[\s=]")
+_NOT_FOUND = re.compile(rb"(mRNA|cds)_(start|end)_NF\b")
+_TRANSDECODER = re.compile(rb"type(?::|%3A)(5prime_partial|3prime_partial|internal)\b")
+_NOT_FOUND_ENDS = {
+    (b"mRNA", b"start"): _TSS,
+    (b"mRNA", b"end"): _POLYA,
+    (b"cds", b"start"): _CDS_START,
+    (b"cds", b"end"): _CDS_END,
+}
+_TRANSDECODER_ENDS = {
+    b"5prime_partial": _CDS_START,
+    b"3prime_partial": _CDS_END,
+    b"internal": _CDS_START | _CDS_END,
+}
+
+
+def attribute(attributes: bytes, key: bytes) -> bytes | None:
+    """Return the value of an attribute of GFF3, such as that of ``b"Parent="``."""
+    at = attributes.find(key)
+    while at > 0 and attributes[at - 1] != _SEMICOLON:
+        if attributes[:at].rstrip()[-1:] in (b"", b";"):
+            break
+        at = attributes.find(key, at + 1)
+    if at < 0:
+        return None
+    begin = at + len(key)
+    end = attributes.find(b";", begin)
+    return attributes[begin:] if end < 0 else attributes[begin:end]
+
+
+def flags_of(attributes: bytes, is_cds: bool) -> int:
+    """Return what the attributes of a row say of trans-splicing and of ends that are unknown.
+
+    NCBI writes ``exception=trans-splicing``, ``part=1/2``, ``partial=true``, ``start_range`` and
+    ``end_range`` (on the forward strand); Prodigal ``partial=10`` (left and right end).
+    """
+    if b"part" not in attributes and b"splic" not in attributes:
+        return 0
+    flags = 0
+    if b"splic" in attributes and _TRANS_SPLICING.search(b";" + attributes):
+        flags |= TRANS_SPLICED
+    if b"part" in attributes:
+        attributes = b";" + attributes
+        if _PART.search(attributes):
+            flags |= IN_PARTS
+        value = _PARTIAL_VALUE.search(attributes) if b"partial" in attributes else None
+        if value is not None:
+            flags |= _partial(value[1], attributes) * (_TO_CDS if is_cds else 1)
+            if value[1].lower() == b"true":
+                flags |= _CDS_PARTIAL if is_cds else _PARTIAL
+    return flags
+
+
+def _partial(value: bytes, attributes: bytes) -> int:
+    """Return which ends are unknown of a row with ``partial=``."""
+    if len(value) == 2 and value.isdigit():
+        return _LEFT * (value[:1] == b"1") | _RIGHT * (value[1:] == b"1")
+    if b"_range" not in attributes:
+        return 0
+    sides = {found[1] for found in _RANGE.finditer(attributes)}
+    return _LEFT * (b"start" in sides) | _RIGHT * (b"end" in sides)
+
+
+def tags_of(attributes: bytes) -> int:
+    """Return which ends are unknown by tags that all rows of a transcript have.
+
+    GENCODE and Ensembl write ``mRNA_start_NF`` and the like (not found), TransDecoder
+    ``type:5prime_partial``.
+    """
+    flags = 0
+    if b"_NF" in attributes:
+        for found in _NOT_FOUND.finditer(attributes):
+            flags |= _NOT_FOUND_ENDS[found[1], found[2]]
+    if b"type" in attributes:
+        for found in _TRANSDECODER.finditer(attributes):
+            flags |= _TRANSDECODER_ENDS[found[1]]
+    return flags
+
+
+class ParentRow(NamedTuple):
+    """A row of a gene or of a transcript.
+
+    Attributes
+    ----------
+    kind, parent, biotype : bytes
+        Type of the feature, first ``Parent`` and type of the transcript, or b"".
+    contig, strand : bytes
+        Where it is.
+    start, end : int
+        0-based half-open.
+    flags : int
+        As :func:`flags_of` and :func:`tags_of`.
+    line : int
+        1-based line.
+    marks : tuple of int
+        Numbers of exons, coding segments and so on of the ID that precede it in the file.
+    """
+
+    kind: bytes
+    parent: bytes
+    biotype: bytes
+    contig: bytes
+    strand: bytes
+    start: int
+    end: int
+    flags: int
+    line: int
+    marks: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class TranscriptRows:
+    """The exons, coding segments and so on of a transcript on one strand of one contig.
+
+    Attributes
+    ----------
+    contig, strand, gene, biotype : bytes
+        As in the first row.
+    line : int
+        1-based line of the first row.
+    parents : tuple of bytes
+        All transcripts of the first row.
+    is_gtf : bool
+        Whether the rows are GTF.
+    flags : int
+        As :func:`flags_of` and :func:`tags_of`, of all rows.
+    parts : list of sequence of (int, int)
+        Exons, coding segments, UTRs, start and stop codons; see :meth:`add`.
+    phases : sequence of (bytes, bytes)
+        Phase and ID of each coding segment.
+    elsewhere : tuple of TranscriptRows
+        Rows of the same ID on other strands and contigs.
+    """
+
+    contig: bytes
+    strand: bytes
+    gene: bytes
+    line: int
+    parents: tuple[bytes, ...]
+    is_gtf: bool
+    biotype: bytes = b""
+    flags: int = 0
+    parts: list[Sequence[Segment]] = field(default_factory=lambda: [(), (), (), (), ()])
+    phases: Sequence[tuple[bytes, bytes]] = ()
+    elsewhere: tuple[TranscriptRows, ...] = ()
+
+    def add(self, part: int, segment: Segment) -> None:
+        """Add a row.
+
+        Lists are made when they are needed: most transcripts lack some parts, and each list that
+        is there slows the garbage collection of large annotations.
+        """
+        rows = self.parts[part]
+        if rows:
+            rows.append(segment)  # type: ignore[attr-defined]
+        else:
+            self.parts[part] = [segment]
+
+    def add_phase(self, phase: bytes, cds_id: bytes) -> None:
+        """Add what a row of a coding segment has besides."""
+        if self.phases:
+            self.phases.append((phase, cds_id))  # type: ignore[attr-defined]
+        else:
+            self.phases = [(phase, cds_id)]
+
+    @property
+    def marks(self) -> tuple[int, ...]:
+        """Numbers of exons, coding segments and so on."""
+        return tuple(map(len, self.parts))
+
+    @property
+    def chained(self) -> int:
+        """The part whose rows do not overlap in one transcript: exons, or else coding segments."""
+        return EXON if self.parts[EXON] else CDS
+
+    @property
+    def segments(self) -> list[Segment]:
+        """All rows."""
+        return [segment for part in self.parts for segment in part]
+
+    def at(self, contig: bytes, strand: bytes) -> TranscriptRows | None:
+        """Return the rows on a strand of a contig, if there are any."""
+        for rows in (self, *self.elsewhere):
+            if rows.contig == contig and rows.strand == strand:
+                return rows
+        return None
+
+    def take(self, chosen: Sequence[Sequence[int]], line: int) -> TranscriptRows:
+        """Return the rows with these indices among the exons, coding segments and so on."""
+        parts: list[Sequence[Segment]] = [
+            [part[i] for i in rows] for part, rows in zip(self.parts, chosen, strict=True)
+        ]
+        phases = [self.phases[i] for i in chosen[CDS]]
+        return replace(self, line=line, parts=parts, phases=phases, elsewhere=())
+
+    def transcripts(self, name: str) -> list[Transcript]:
+        """Return the transcript of this name, once for each of its coding sequences."""
+        exons = join_exons(self.parts)
+        flags = self.flags
+        if flags & CODING_EXONS and not self.parts[CDS]:
+            flags |= self._coding_ends(exons)
+        contig, gene = decode(self.contig, self.is_gtf), decode(self.gene, self.is_gtf)
+        biotype = decode(self.biotype, self.is_gtf)
+        codons = join(self.parts[START]), join(self.parts[STOP])
+        is_reverse = self.strand == b"-"
+        return [
+            Transcript(
+                name,
+                gene or name,
+                contig,
+                is_reverse,
+                exons,
+                join(segments),
+                phase,
+                *codons,
+                biotype,
+                self.line,
+                _incomplete(flags, is_reverse),
+            )
+            for segments, phase in self._coding(is_reverse)
+        ]
+
+    def unsure(self, name: str, sides: Iterable[bool] = ()) -> list[Unsure]:
+        """Return where its sites may be; `sides` are strands, whether it is the minus strand."""
+        contig, exons = decode(self.contig, self.is_gtf), join_exons(self.parts)
+        coding = join([*self.parts[CDS], *self.parts[START], *self.parts[STOP]])
+        return [
+            Unsure(contig, is_reverse, exons, (), coding, name, self.line)
+            for is_reverse in sides or [self.strand == b"-"]
+        ]
+
+    def _coding_ends(self, exons: Sequence[Segment]) -> int:
+        """Return the unknown ends: those in a coding exon, which may be the coding part of one."""
+        left, right = exons[0][0], exons[-1][1]
+        is_left = all(start != left for start, _ in self.parts[UTR])
+        is_right = all(end != right for _, end in self.parts[UTR])
+        return _LEFT * is_left | _RIGHT * is_right
+
+    def text(self, name: bytes) -> str:
+        """Decode a name: undo %XX of GFF3, drop the gene before the name of GTF."""
+        return decode_once(name, self.is_gtf)
+
+    def _coding(self, is_reverse: bool) -> list[tuple[Sequence[Segment], int | None]]:
+        """Return segments and phase of each coding sequence, or one entry without segments."""
+        segments = self.parts[CDS]
+        if not segments:
+            return [([], None)]
+        if len(segments) == 1:
+            return [(segments, _PHASES.get(self.phases[0][0]))]
+        ids = [cds_id for _, cds_id in self.phases]
+        alternatives: list[list[int]] = [[*range(len(segments))]]
+        if any(cds_id != ids[0] for cds_id in ids) and overlap(sorted(segments)):
+            rows: dict[bytes, list[int]] = {}
+            for i, cds_id in enumerate(ids):
+                rows.setdefault(cds_id, []).append(i)
+            alternatives = [*rows.values()]
+        result: list[tuple[Sequence[Segment], int | None]] = []
+        for own in alternatives:
+            first = max(own, key=segments.__getitem__)
+            if not is_reverse:
+                first = min(own, key=segments.__getitem__)
+            result.append(([segments[i] for i in own], _PHASES.get(self.phases[first][0])))
+        return result
+
+
+def decode_once(name: bytes, is_gtf: bool) -> str:
+    """Return a name as text: undo %XX of GFF3, drop the gene before the name of GTF."""
+    text = readable(name)
+    if is_gtf:
+        return text.rpartition("\t")[2]
+    return unquote(text) if "%" in text else text
+
+
+#: The same for names of contigs and the like, which come again and again.
+decode = lru_cache(maxsize=4096)(decode_once)
+
+
+def _incomplete(flags: int, is_reverse: bool) -> tuple[str, ...]:
+    """Return the signals whose ends are unknown."""
+    if not flags:
+        return ()
+    for whole, left, right in ((_PARTIAL, _LEFT, _RIGHT), (_CDS_PARTIAL, _CDS_LEFT, _CDS_RIGHT)):
+        if flags & whole and not flags & (left | right):
+            flags |= left | right
+    sides = [(_LEFT, _RIGHT), (_CDS_LEFT, _CDS_RIGHT)]
+    (first, last), (cds_first, cds_last) = (side[:: -1 if is_reverse else 1] for side in sides)
+    ends = {
+        "tss": _TSS | first,
+        "polya": _POLYA | last,
+        "start": _CDS_START | cds_first,
+        "stop": _CDS_END | cds_last,
+    }
+    return tuple(signal for signal, bits in ends.items() if flags & bits)
+
+
+def overlap(segments: Sequence[Segment]) -> bool:
+    """Tell whether sorted segments overlap."""
+    before = -1
+    for start, end in segments:
+        if start < before:
+            return True
+        before = end
+    return False
+
+
+def join(segments: Sequence[Segment]) -> tuple[Segment, ...]:
+    """Sort segments, and merge those that overlap or touch."""
+    if len(segments) < 2:
+        return tuple(segments)
+    joined: list[Segment] = []
+    before = -1
+    for segment in sorted(segments):
+        start, end = segment
+        if start > before:
+            joined.append(segment)
+            before = end
+        elif end > before:
+            joined[-1] = joined[-1][0], end
+            before = end
+    return tuple(joined)
+
+
+def join_exons(parts: Sequence[Sequence[Segment]]) -> tuple[Segment, ...]:
+    """Return the exons of a transcript: the union of all its rows.
+
+    A codon that reaches from an exon into an intron is left out: some programs write the three
+    bases from its first one even if an intron splits it.
+    """
+    codons = [*parts[START], *parts[STOP]]
+    if codons and len(parts[EXON]) > 1:
+        gaps = [(left[1], right[0]) for left, right in pairwise(join(parts[EXON]))]
+        codons = [codon for codon in codons if not any(_reaches_into(codon, gap) for gap in gaps)]
+    return join([*parts[EXON], *parts[CDS], *parts[UTR], *codons])
+
+
+def _reaches_into(codon: Segment, gap: Segment) -> bool:
+    """Tell whether a codon covers one edge of a gap, but not all of it."""
+    start, end = max(codon[0], gap[0]), min(codon[1], gap[1])
+    return start < end and (start == gap[0]) != (end == gap[1])

@@ -1,0 +1,234 @@
+"""The sites of annotations against those of gffread's output, which is read on its own here.
+
+``python -m tests.io.test_against_gffread FILE ...`` prints a table for other files.
+"""
+
+import gzip
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from seqmtl import read_annotation
+from seqmtl.dataset import read_config
+from seqmtl.dataset.build import _read_evidence
+from seqmtl.dataset.true_sites import Finder
+
+SIGNALS = ("donor", "acceptor", "tss", "polya", "start", "stop")
+REAL = (
+    "a_thaliana_chr1/annotation.gff3.gz",
+    "human_chr19/annotation.gff3.gz",
+    "genome_pfalciparum/Pf3D7_chr01-12.gff3.gz",
+    "genome_scerevisiae/S_cerevisiae.gff3.gz",
+    "genome_scerevisiae/sacCer3.ensGene.gtf.gz",
+    "genomes_1pct/a_thaliana.1pct.gff3.gz",
+    "genomes_1pct/c_elegans.1pct.gff3.gz",
+    "genomes_1pct/d_melanogaster.1pct.gff3.gz",
+    "genomes_1pct/dm6.small.gtf.gz",
+    "fly_2L/chr2L_1-2000000.gtf.gz",
+    "vertebrates/cat.gff3.gz",
+    "vertebrates/chimp6.gff3.gz",
+    "vertebrates/human6.gff3.gz",
+    "vertebrates/mouse17.gff3.gz",
+)
+CASES = (
+    "augustus_ids_restart_per_contig/in.gtf",
+    "galba51_same_id_two_contigs/in.gtf",
+    "gffcompare16_trans_splicing_one_strand/in.gff3",
+    "gffread35_three_prime_utr_after_exon/in.gff3",
+    "gxf2bed12_noncoding_thick_whole/in.bed",
+    "mixed_gff3_and_gtf/in.gff3",
+    "nfcore117_id_is_own_parent/in.gff3",
+    "stringtie80_same_id_overlapping/in.gtf",
+    "tiberius103_utr_outside_exon/in.gff3",
+)
+#: Why sites differ, by file, and by signal the numbers of those only in gffread's output and of
+#: those only in ours.
+DIFFERENCES = {
+    "a_thaliana_chr1": (
+        "gffread takes microRNAs for transcripts, whose ends are no sites of transcription: they "
+        "are cut out of their precursors",
+        {"tss": (115, 0), "polya": (113, 0)},
+    ),
+    "S_cerevisiae.gff3.gz": (
+        "gffread takes rows of five_prime_UTR_intron for UTRs, and drops coding segments whose "
+        "parents are of other types, such as blocked_reading_frame",
+        {
+            "donor": (22, 0),
+            "acceptor": (22, 0),
+            "tss": (24, 30),
+            "polya": (0, 6),
+            "start": (0, 6),
+            "stop": (0, 6),
+        },
+    ),
+    "a_thaliana.1pct.gff3.gz": (
+        "gffread makes a transcript of each row of an intron whose parent has no row",
+        {"tss": (2939, 0), "polya": (3408, 0)},
+    ),
+    "d_melanogaster.1pct.gff3.gz": (
+        "the same; and of rows with several parents without rows, gffread knows the first alone",
+        {"tss": (495, 0), "polya": (459, 0), "stop": (3, 0)},
+    ),
+    "gffcompare16_trans_splicing_one_strand": (
+        "gffread takes the gap between trans-spliced parts for an intron",
+        {"donor": (1, 0), "tss": (1, 0), "start": (1, 0), "stop": (1, 0)},
+    ),
+    "gxf2bed12_noncoding_thick_whole": (
+        "gffread takes a thick part that is the whole row for a coding sequence",
+        {"start": (10, 0), "stop": (10, 0)},
+    ),
+    "mixed_gff3_and_gtf": (
+        "gffread reads the format of the first rows alone",
+        dict.fromkeys(("donor", "acceptor"), (0, 28))
+        | dict.fromkeys(("tss", "polya", "start", "stop"), (0, 14)),
+    ),
+    "stringtie80_same_id_overlapping": (
+        "gffread drops the second of two overlapping transcripts with one ID, and adds its exons "
+        "to the first",
+        dict.fromkeys(("donor", "acceptor"), (0, 23)),
+    ),
+}
+
+
+def by_signal(transcripts):
+    """Return sites as (contig, position, is_reverse) of (contig, is_reverse, exons, coding)."""
+    found = {signal: set() for signal in SIGNALS}
+    for contig, is_reverse, exons, coding in transcripts:
+        ends = {"tss": exons[0][0], "polya": exons[-1][1]}
+        if coding:
+            ends |= {"start": coding[0], "stop": coding[1]}
+        if is_reverse:
+            turned = {"tss": "polya", "polya": "tss", "start": "stop", "stop": "start"}
+            ends = {turned[signal]: place for signal, place in ends.items()}
+        for signal, place in ends.items():
+            found[signal].add((contig, place, is_reverse))
+        for (_, left), (right, _) in pairwise(exons):
+            found["acceptor" if is_reverse else "donor"].add((contig, left, is_reverse))
+            found["donor" if is_reverse else "acceptor"].add((contig, right, is_reverse))
+    return found
+
+
+def of_gffread(path, folder):
+    """Return the sites of the BED that gffread makes of an annotation."""
+    plain = folder / ("a.bed" if path.suffix == ".bed" else "a.gff")
+    data = path.read_bytes()
+    plain.write_bytes(gzip.decompress(data) if path.suffix == ".gz" else data)
+    option = ["--in-bed"] if path.suffix == ".bed" else []
+    command = ["gffread", "--bed", *option, str(plain)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    transcripts = []
+    for line in text.splitlines():
+        contig, start, _, _, _, strand, _, _, _, _, sizes, starts, *more = line.split("\t")
+        if strand not in "+-":
+            continue
+        starts, _, attributes = starts.partition(";")  # without a tab if it has a gene_name alone
+        blocks = zip(starts.strip(",").split(","), sizes.strip(",").split(","), strict=True)
+        exons = [(int(start) + int(a), int(start) + int(a) + int(n)) for a, n in blocks]
+        values = dict(
+            own.split("=", 1) for own in ";".join([attributes, *more]).split(";") if "=" in own
+        )
+        coding = tuple(map(int, values["CDS"].split(":"))) if "CDS" in values else None
+        transcripts.append((contig, strand == "-", exons, coding))
+    return by_signal(transcripts)
+
+
+def of_seqmtl(path):
+    transcripts = []
+    for own in read_annotation(path).transcripts:
+        rows = [*own.cds, *own.start_codon, *own.stop_codon] if own.cds and own.is_cds_sure else []
+        coding = (min(a for a, _ in rows), max(b for _, b in rows)) if rows else None
+        transcripts.append((own.contig, own.is_reverse, own.exons, coding))
+    return by_signal(transcripts)
+
+
+def _compare(path, folder, name):
+    theirs, ours = of_gffread(path, folder), of_seqmtl(path)
+    _, expected = DIFFERENCES.get(name, ("", {}))
+    numbers = {
+        signal: (len(theirs[signal] - ours[signal]), len(ours[signal] - theirs[signal]))
+        for signal in SIGNALS
+    }
+    assert numbers == dict.fromkeys(SIGNALS, (0, 0)) | expected
+    assert any(theirs.values())
+    return theirs, ours
+
+
+needs_gffread = pytest.mark.skipif(shutil.which("gffread") is None, reason="no gffread")
+
+
+@needs_gffread
+@pytest.mark.parametrize("name", REAL)
+def test_sites_of_real_annotations_are_those_of_gffread(shared_data, tmp_path, name):
+    path = shared_data / name
+    name = path.parent.name if path.name == "annotation.gff3.gz" else path.name
+    theirs, ours = _compare(path, tmp_path, name)
+    if path.name in ("a_thaliana.1pct.gff3.gz", "d_melanogaster.1pct.gff3.gz"):
+        rows = [line.split("\t") for line in gzip.open(path, "rt") if "\tintron\t" in line]
+        introns = {(f[0], int(place), f[6] == "-") for f in rows for place in (int(f[3]) - 1, f[4])}
+        assert theirs["tss"] - ours["tss"] <= introns
+
+
+@needs_gffread
+@pytest.mark.parametrize("name", CASES)
+def test_sites_of_cases_of_the_field_are_those_of_gffread(shared_data, tmp_path, name):
+    path = shared_data / "field_cases" / name
+    if not path.exists():
+        pytest.skip(f"no {path}")
+    _compare(path, tmp_path, path.parent.name)
+
+
+@needs_gffread
+@pytest.mark.parametrize("n_columns", [12, 13])
+@pytest.mark.parametrize(
+    ("name", "signal"),
+    [("genomes_1pct/c_elegans.1pct", signal) for signal in ("tss", "polya", "start", "stop")]
+    + [("vertebrates/human6", "tss"), ("vertebrates/human6", "polya")],
+)
+def test_sites_of_gffreads_bed_are_those_of_the_gff3(
+    shared_data, tmp_path, name, signal, n_columns
+):
+    """Non-coding rows of its BED have a thick part from end to end, as coding ones without UTRs.
+
+    Column 13 tells them apart. Without it their letters do: a few non-coding transcripts of real
+    genomes are reading frames, and a few coding ones are not.
+    """
+    data = gzip.decompress((shared_data / f"{name}.gff3.gz").read_bytes())
+    rows = [line for line in data.splitlines(True) if b"\tintron\t" not in line]
+    (tmp_path / "a.gff3").write_bytes(b"".join(rows))
+    command = ["gffread", "--bed", str(tmp_path / "a.gff3")]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    lines = ["\t".join(line.split("\t")[:n_columns]) for line in text.splitlines()]
+    (tmp_path / "a.bed").write_text("\n".join(lines) + "\n")
+    found = []
+    for path in ("a.gff3", "a.bed"):
+        (tmp_path / "c.toml").write_text(
+            f'signal = "{signal}"\n[organisms.o]\ngenome = "{shared_data / name}.fa.gz"\n'
+            f'annotation = "{path}"\n'
+        )
+        config = read_config(tmp_path / "c.toml")
+        contigs, evidence = _read_evidence(config, "o", config.organisms["o"])
+        finder = Finder("o", path, contigs.genome, config.site, config.window)
+        sites = finder.find(evidence.places, contigs).sites
+        found.append({*zip(sites.starts.tolist(), sites.is_reverse.tolist(), strict=True)})
+    of_gff3, of_bed = found
+    assert of_gff3
+    assert len(of_gff3 ^ of_bed) <= (6 if n_columns == 12 else 0)
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    print("file", *SIGNALS, sep="\t")
+    for one in map(Path, sys.argv[1:]):
+        with tempfile.TemporaryDirectory() as scratch:
+            theirs, ours = of_gffread(one, Path(scratch)), of_seqmtl(one)
+        cells = [
+            f"{len(theirs[own] & ours[own])} +{len(theirs[own] - ours[own])} "
+            f"+{len(ours[own] - theirs[own])}"
+            for own in SIGNALS
+        ]
+        print(one, *cells, sep="\t")
