@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -32,7 +32,7 @@ from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 from seqmtl.solvers.dcd import Progress, Solution, WarmStart
 from seqmtl.solvers.losses import LOSSES
-from seqmtl.solvers.weights import GroupedWeights, scores_of
+from seqmtl.solvers.weights import GroupedWeights, TaskWeights, scores_of
 
 Array = NDArray[np.float64]
 #: The arguments of :func:`~seqmtl.models.stored_look.look` besides the question.
@@ -170,41 +170,42 @@ class _Search:
         self, on_look: Callable[[Start, Progress], None] | None, start: Start | None
     ) -> tuple[Solution, list[Answer]]:
         """Return the solution and the last answers."""
-        self._begin() if start is None else self._begin_from(start)
-        tol, gap, n = self._settings.tol, 1.0, len(self._store)
         history: list[Progress] = []
-        epochs, work = 0, 0.0
+        solution = None
+        if start is None:
+            self._begin()
+        else:
+            self._begin_from(start)
+            if "history" in start:
+                solution, history = self._ended(start)
         while True:
-            share = self._share_of_gap(gap) if history else 1.0
-            solution = self._train(max(0.5 * tol, _INNER * gap) * share)
-            self.held = self.held._replace(alpha=solution.alpha, margins=solution.margins)
+            is_new = solution is None
+            if solution is None:
+                solution = self._train(self._tolerance(history))
+                self.held = self.held._replace(alpha=solution.alpha, margins=solution.margins)
             answers = self._look(solution, self._room())
-            primal, dual = (sum(getattr(a, name) for a in answers) for name in ("primal", "dual"))
-            self._primal = primal
-            gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)
-            n_active = self.held.rows.size
-            epochs += max(solution.n_epochs, 1)
-            work += solution.work * n_active / n + 1.0
-            seconds = time.perf_counter() - self._started
-            history.append(Progress(epochs, work, n_active, primal, dual, gap, seconds))
-            if on_look is not None:
-                on_look(self._start(), history[-1])
-            if gap <= tol or epochs >= self._settings.max_epochs:
+            if is_new:
+                history.append(self._progress(history, solution, answers))
+            last = history[-1]
+            is_last = last.gap <= self._settings.tol or last.epoch >= self._settings.max_epochs
+            if is_new and on_look is not None:
+                on_look(self._start() | (_end(solution, history) if is_last else {}), last)
+            if is_last:
                 solution = replace(
                     solution,
-                    primal=primal,
-                    dual=dual,
-                    gap=gap,
-                    converged=gap <= tol,
-                    n_epochs=epochs,
-                    work=work,
+                    primal=last.primal,
+                    dual=last.dual,
+                    gap=last.gap,
+                    converged=last.gap <= self._settings.tol,
+                    n_epochs=last.epoch,
+                    work=last.work,
                     history=history,
                 )
                 return solution, answers
             if self._is_stuck(history):
                 raise self._too_many(int(self._is_free().sum()))
             self._exchange(answers)
-            del solution, answers  # the weights, and letters that have been copied
+            solution, answers = None, []  # the weights, and letters that have been copied
 
     def _begin(self) -> None:
         """Begin with a random part of the windows."""
@@ -223,11 +224,47 @@ class _Search:
             own = self.bound[part.first : part.first + part.n]
             self._weigh(part.load()[np.flatnonzero(own)], 1.0)
 
-    def _start(self) -> Start:
+    def _ended(self, start: Start) -> tuple[Solution, list[Progress]]:
+        """Return solution and history of a run after its last look."""
+        history = [
+            Progress(int(epoch), work, int(n_active), *others)
+            for epoch, work, n_active, *others in start["history"].tolist()
+        ]
+        tables = [start[f"W{k}"].copy() for k in range(sum(name[0] == "W" for name in start))]
+        W: Any = tables[0]
+        if not self._coupling.is_single:
+            views = self._features.bind(self.held.windows).views
+            columns = [slice(*view.columns.indices(len(W))) for view in views]
+            W = TaskWeights(tables, self._coupling, columns, W.dtype)
+        alpha, margins, bias = self.held.alpha, self.held.margins, start["bias"].copy()
+        none = np.zeros(0)
+        return Solution(alpha, W, bias, margins, 0.0, 0.0, 0.0, False, 0, 0.0, [], none), history
+
+    def _progress(
+        self, history: list[Progress], solution: Solution, answers: list[Answer]
+    ) -> Progress:
+        """Return the progress after a look."""
+        primal, dual = (sum(getattr(a, name) for a in answers) for name in ("primal", "dual"))
+        self._primal = primal
+        gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)
+        n_active = self.held.rows.size
+        epochs, work = (history[-1].epoch, history[-1].work) if history else (0, 0.0)
+        epochs += max(solution.n_epochs, 1)
+        work += solution.work * n_active / len(self._store) + 1.0
+        seconds = time.perf_counter() - self._started
+        return Progress(epochs, work, n_active, primal, dual, gap, seconds)
+
+    def _start(self) -> dict[str, NDArray[Any]]:
         """Return what a later run may start from."""
         arrays = {name: getattr(self.held, name) for name in ("rows", "alpha", "margins")}
         bound, primal = self.bound.astype(np.uint8), np.array([self._primal])
         return arrays | {"bound": bound, "primal": primal}
+
+    def _tolerance(self, history: list[Progress]) -> float:
+        """Return the gap to which the active windows are trained."""
+        gap = history[-1].gap if history else 1.0
+        share = self._share_of_gap(gap) if history else 1.0
+        return max(0.5 * self._settings.tol, _INNER * gap) * share
 
     def _share_of_gap(self, gap: float) -> float:
         """Return the share of the gap that is due to the active windows."""
@@ -362,3 +399,10 @@ class _Search:
             self._bias.size,
             np.append(examples.weight, counts),
         )
+
+
+def _end(solution: Solution, history: list[Progress]) -> dict[str, NDArray[Any]]:
+    """Return weights and history as arrays."""
+    tables = solution.W.tables if isinstance(solution.W, TaskWeights) else [solution.W]
+    weights = {f"W{k}": table for k, table in enumerate(tables)}
+    return weights | {"bias": solution.bias, "history": np.array([*map(astuple, history)])}

@@ -18,9 +18,9 @@ from seqmtl.cluster import Workers, connect
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.files.atomic import files_not_of, remove_files, write_json
 from seqmtl.files.model_file import read_arrays, write_arrays
-from seqmtl.files.streams import read_json
+from seqmtl.files.streams import read_json, sha256_of
 from seqmtl.io import guess_format, read_dataset
-from seqmtl.io.dataset import WINDOWS, read_summary
+from seqmtl.io.dataset import SUMMARY, WINDOWS, folder_of, read_summary
 from seqmtl.io.window_store import PART, StoredPart, WindowStore, store_windows
 from seqmtl.models.checkpoint import differing
 from seqmtl.models.examples import Examples
@@ -98,7 +98,12 @@ class Kept:
                 raise ValueError(f"array rows must hold rising numbers from 0 to {n - 1}")
             known = {"rows": "int64", "alpha": "float64", "margins": "float64"}
             forms: Forms = {name: (dtype, (rows.size,)) for name, dtype in known.items()}
-            check_arrays(start, {**forms, "bound": ("uint8", (n,)), "primal": ("float64", (1,))})
+            forms |= {"bound": ("uint8", (n,)), "primal": ("float64", (1,))}
+            if "history" in start:  # of a run that had ended
+                forms |= {"history": ("float64", (None, 7)), "bias": ("float64", (None,))}
+                tables = [name for name in start if name[0] == "W"]
+                forms |= {name: (str(start[name].dtype), (None, None)) for name in tables}
+            check_arrays(start, forms)
         except ValueError as error:  # also a ModelFileError
             raise SeqmtlError(f"{self._state}: damaged; train without --resume") from error
         return start
@@ -145,14 +150,14 @@ class Kept:
         """Return what determines the windows and the problem, as JSON values."""
         data = self._request.data
         assert data is not None
-        facts = os.stat(os.path.join(data, WINDOWS) if self._request.is_dataset else data)
         asked = self._request.fingerprint("tol", "max_epochs")
-        return {
-            "version": __version__,
-            "size of DATA": facts.st_size,
-            "date of DATA": facts.st_mtime_ns,
-            **asked,
-        }
+        for name in ("data", "tree", "similarity"):
+            if asked[name] is not None and os.path.isfile(asked[name]):
+                asked[name] = sha256_of(asked[name])
+        if self._request.is_dataset:
+            names = (WINDOWS, SUMMARY)
+            asked["data"] = [sha256_of(os.path.join(folder_of(data), name)) for name in names]
+        return {"version": __version__, **asked}
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from itertools import product
 from pathlib import Path
 
@@ -196,6 +197,49 @@ def test_a_start_between_leads_to_the_same_gap_in_fewer_epochs(windows, store):
         assert resumed.work < whole.work
 
 
+def twenty_organisms(windows):
+    """Return windows of twenty organisms, whose weights are in groups, and how to train."""
+    names = [f"o{t}" for t in range(20)]
+    rows = windows[:1200].matrix()
+    many = Windows(
+        rows.reshape(-1),
+        np.arange(1200) * 40,
+        40,
+        labels=windows.labels[:1200],
+        task_ids=np.arange(1200) % 20,
+        task_names=names,
+    )
+    pairs = [f"(o{2 * k}:1,o{2 * k + 1}:1):{k + 1}" for k in range(10)]
+    tree = TaskKernel.from_newick(f"({','.join(pairs)});").restrict(names)
+    return many, {
+        "features": WeightedDegree(3),
+        "task_kernel": tree,
+        "settings": Settings(tol=1e-4),
+    }
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_run_that_ended_before_its_model_was_written_has_the_same_model(windows, tmp_path, many):
+    """Killed after the last look at the windows: what is resumed calibrates the same scores."""
+    options = {"features": WeightedDegree(4), "settings": Settings(tol=1e-3)}
+    if many:
+        windows, options = twenty_organisms(windows)
+    store = store_windows([windows[:700], windows[700:]], str(tmp_path / "s"))
+    starts = []
+    model, whole = train_stored(
+        store, **options, on_epoch=lambda start, _: starts.append(copy.deepcopy(start))
+    )
+    resumed, solution = train_stored(store, **options, start=starts[-1])
+    assert solution.history == whole.history
+    for name, own in (("whole", model), ("resumed", resumed)):
+        own.save(tmp_path / name)
+    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
+    closer = {**options, "settings": Settings(tol=whole.gap / 10)}
+    further, longer = train_stored(store, **closer, start=starts[-1])
+    assert further.training["duality_gap"] <= whole.gap / 10
+    assert longer.history[: len(whole.history)] == whole.history
+
+
 def test_few_windows_may_be_active(windows, store):
     options = {"features": WeightedDegree(4)}
     whole, solution = train_stored(store, most=0, **options)
@@ -226,19 +270,7 @@ def test_windows_that_are_all_support_vectors_fit(tmp_path):
 
 
 def test_many_organisms_have_the_optimum_of_memory(windows, tmp_path):
-    names = [f"o{t}" for t in range(20)]
-    rows = windows[:1200].matrix()
-    many = Windows(
-        rows.reshape(-1),
-        np.arange(1200) * 40,
-        40,
-        labels=windows.labels[:1200],
-        task_ids=np.arange(1200) % 20,
-        task_names=names,
-    )
-    pairs = [f"(o{2 * k}:1,o{2 * k + 1}:1):{k + 1}" for k in range(10)]
-    tree = TaskKernel.from_newick(f"({','.join(pairs)});").restrict(names)
-    options = {"features": WeightedDegree(3), "task_kernel": tree, "settings": Settings(tol=1e-4)}
+    many, options = twenty_organisms(windows)
     store = store_windows([many], str(tmp_path / "s"))
     model, solution = train_stored(store, **options)
     expected, whole = train_windows(many, **options)
@@ -362,6 +394,65 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
     assert asked[0] == (n_active, True)  # it begins where the other was
     assert load_model(output).training["converged"]
     assert not folder.exists()
+
+
+def test_a_command_that_was_stopped_while_it_calibrated_writes_the_same_model(
+    table, tmp_path, seqmtl, monkeypatch
+):
+    """The scheduler's limit comes between the last look and the model."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    found = []
+    for name in ("whole", "resumed"):
+        output = tmp_path / f"{name}.seqmtl"
+        command = f"train {table} -o {output} --features wd:4 --memory 2G --selection none"
+        if name == "resumed":
+            with monkeypatch.context() as patch:
+                patch.setattr("seqmtl.models.stored_fit.calibrate_tasks", interrupt)
+                assert "repeat the command with --resume" in seqmtl(command, code=130).err
+        seqmtl(f"{command} --resume")
+        header, arrays = read_arrays(output)
+        for key in ("seconds", "command"):
+            del header["training"][key]
+        found.append((header, {key: array.tobytes() for key, array in arrays.items()}))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("changed", ["tree", "data"])
+def test_files_that_changed_are_not_taken_for_those_of_the_interrupted_run(
+    table, tmp_path, seqmtl, monkeypatch, changed
+):
+    """Other contents of the same size and time stamp, as after rsync -t or in a container."""
+    from seqmtl.verbs import _train_stored
+
+    asked = []
+
+    def interrupt(*arguments):
+        asked.append(1)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return look(*arguments)
+
+    data, tree = tmp_path / "windows.tsv", tmp_path / "tree.nwk"
+    data.write_bytes(table.read_bytes())
+    tree.write_text("((fly:1,worm:1):1,yeast:2);")
+    command = f"train {data} --tree {tree} -o {tmp_path}/m.seqmtl --features wd:4 --memory 2G"
+    command += " --selection none"
+    with monkeypatch.context() as patch:
+        patch.setattr(_train_stored, "look", interrupt)
+        seqmtl(command, code=130)
+    path = tree if changed == "tree" else data
+    before, facts = path.read_bytes(), path.stat()
+    other = before.replace(b"1", b"9", 1)
+    assert len(other) == len(before)
+    path.write_bytes(other)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    shown = seqmtl(f"{command} --resume", code=1).err
+    assert f"m.seqmtl.windows belongs to other data or options ({changed}); resume with" in shown
+    path.write_bytes(before)  # a later copy is the same file
+    seqmtl(f"{command} --resume")
 
 
 def test_nothing_is_kept_of_a_selection_that_is_interrupted(table, tmp_path, seqmtl, monkeypatch):
