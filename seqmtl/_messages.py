@@ -58,6 +58,8 @@ def message_of(error: BaseException) -> str:
             return f"{error.filename}: {error.strerror}"
         if error.errno in _FULL:
             return f"cannot write standard output: {error.strerror}; free some space"
+        if error.errno == errno.EBADF:
+            return "cannot write standard output: it is closed; open it, or send it to /dev/null"
         return error.strerror
     if isinstance(error, MemoryError) and not str(error):
         return "out of memory"

@@ -126,7 +126,7 @@ def _type_of(option: Option) -> Callable[[str], Any]:
 
     def parse(text: str) -> Any:
         if text == "help" and option.manual is not None:
-            sys.stdout.write(f"{option.manual}\n")
+            show(f"{option.manual}\n")
             sys.exit(0)
         try:
             return option.kind(text)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import re
 import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO
 
 from seqmtl._messages import is_heard
 from seqmtl._progress import REDRAW
@@ -37,8 +38,42 @@ def printable(text: str) -> str:
 
 
 def show(text: str) -> None:
-    """Write a text for people to stdout."""
+    """Write a text for people to stdout, where a full disk shows at once."""
     sys.stdout.write(printable(text))
+    sys.stdout.flush()
+
+
+def open_streams() -> None:
+    """Open those of standard input, output and error that are closed.
+
+    Otherwise the next file that is opened would take their place, and get their text. Writing to
+    standard output then fails, and to standard error is silent.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            access = os.O_RDWR if name == "stderr" else os.O_RDONLY
+            handle = os.open(os.devnull, access)
+            setattr(sys, name, open(handle, mode, encoding="utf-8", closefd=False))
+
+
+@contextmanager
+def writing_to_the_end() -> Iterator[None]:
+    """Drop at the end what standard output or error do not take, of which Python would tell."""
+    try:
+        yield
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Messages on stderr; those that it does not take are lost, as there is nowhere to tell."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Go on."""
 
 
 class _TextFormatter(logging.Formatter):
@@ -63,7 +98,7 @@ class _JsonFormatter(logging.Formatter):
 
 def setup_logging(args: argparse.Namespace) -> None:
     """Send the package's log to stderr as text or JSON lines."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _Handler(sys.stderr)
     handler.addFilter(is_heard)
     if args.log_json:
         handler.setFormatter(_JsonFormatter())
@@ -81,8 +116,9 @@ def setup_logging(args: argparse.Namespace) -> None:
 
 def _redraw(text: str) -> None:
     """Write a line of progress over the last one."""
-    sys.stderr.write(f"\r\x1b[K{printable(text)}")
-    sys.stderr.flush()
+    with suppress(OSError):  # the terminal is gone, the work goes on
+        sys.stderr.write(f"\r\x1b[K{printable(text)}")
+        sys.stderr.flush()
 
 
 @contextmanager

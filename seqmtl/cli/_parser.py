@@ -11,6 +11,7 @@ from itertools import takewhile
 from typing import Any, NoReturn
 
 from seqmtl.cli import _removed
+from seqmtl.cli._console import show
 
 _ALIKE = 0.6  # least similarity of two spellings
 
@@ -51,6 +52,12 @@ class Parser(argparse.ArgumentParser):
             self.error(f"there is no command {value!r}{meant or '; seqmtl lists them'}")
         choices = ", ".join(map(str, action.choices))
         raise argparse.ArgumentError(action, f"must be one of {choices}, got {value!r}{meant}")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if file is sys.stdout:
+            show(message)
+        else:
+            super()._print_message(message, file)
 
     def error(self, message: str) -> NoReturn:
         """Exit with code 2, after one line that names an option as it was typed."""

@@ -1,7 +1,8 @@
 """The command line: run a command, and turn errors into messages and exit codes.
 
 Exit codes: 0 success, 1 bad data or an unreadable or unwritable file, 2 usage error, 3 training hit
-its epoch limit before reaching the tolerance (the model is still written), 130 interrupted.
+its epoch limit before reaching the tolerance (the model is still written), 130 interrupted, 141 the
+reader of standard output closed the pipe before all was written, as other programs end by SIGPIPE.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from typing import NoReturn
 from seqmtl._messages import forget_told, message_of
 from seqmtl._surroundings import unchanged_environment
 from seqmtl.cli._command import Command
-from seqmtl.cli._console import setup_logging, warnings_as_messages
+from seqmtl.cli._console import (
+    open_streams,
+    setup_logging,
+    show,
+    warnings_as_messages,
+    writing_to_the_end,
+)
 from seqmtl.cli._parser import Parser
 from seqmtl.exceptions import (
     ClusterError,
@@ -31,6 +38,8 @@ from seqmtl.exceptions import (
 )
 
 logger = logging.getLogger("seqmtl")
+
+_CLOSED_PIPE = 128 + 13  # SIGPIPE, as a shell tells it
 
 #: Commands by what they are for, in the order in which a newcomer needs them.
 GROUPS = {
@@ -63,7 +72,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from seqmtl._version import __version__
 
-        print(f"seqmtl {__version__}")
+        show(f"seqmtl {__version__}\n")
         parser.exit()
 
 
@@ -116,7 +125,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The compiled loops do the work; idle BLAS threads would only burn CPU time. This must be
         # set before numpy is imported. A user's own setting wins.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        return _main([*(sys.argv[1:] if argv is None else argv)])
+        try:
+            return _main([*(sys.argv[1:] if argv is None else argv)])
+        except BrokenPipeError:
+            return _CLOSED_PIPE
 
 
 def _main(words: list[str]) -> int:
@@ -130,7 +142,12 @@ def _main(words: list[str]) -> int:
     odd = [word for word in words if re.search("[\ud800-\udfff]", word)]
     if odd:
         parser.error(f"{odd[0]!a} is not UTF-8, as models and summaries are; rename the file")
-    args = parser.parse_args(words)
+    try:
+        args = parser.parse_args(words)
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # of showing the help
+        parser.exit(1, f"seqmtl: error: {message_of(error)}\n")
     setup_logging(args)
     forget_told()
     return _run(args, shlex.join(["seqmtl", *words]))
@@ -147,7 +164,7 @@ def _run(args: argparse.Namespace, command_line: str) -> int:
             sys.stdout.flush()  # a full disk shows here, not when Python exits
             return code
     except BrokenPipeError:
-        return 0
+        raise
     except (KeyboardInterrupt, TrainingInterrupted) as error:
         logger.error("%s", str(error) or "interrupted")
         return 130
@@ -209,4 +226,7 @@ def _with_data(error: Exception, args: argparse.Namespace) -> str:
 
 def run() -> None:
     """Run as a program."""
-    sys.exit(main())
+    open_streams()
+    with writing_to_the_end():
+        code = main()
+    sys.exit(code)

@@ -82,6 +82,78 @@ def test_full_outputs_are_named(model, seqmtl):
     assert "cannot write /dev/full: No space left on device" in told
 
 
+FULL = "seqmtl: error: cannot write standard output: No space left on device; free some space\n"
+CLOSED = (
+    "seqmtl: error: cannot write standard output: it is closed; open it, or send it to /dev/null\n"
+)
+
+
+@pytest.fixture(params=["", "1"], ids=["buffered", "unbuffered"])
+def shell(request, model, tmp_path):
+    """Return a function that runs a line of a shell, and returns its exit code and messages."""
+    genome = tmp_path / "g.fa"
+    genome.write_text(f">c\n{'ACGTTGCAGT' * 3000}\n")
+    words = {"seqmtl": f"{sys.executable} -m seqmtl", "model": model, "genome": genome}
+    environment = {**os.environ, "PYTHONUNBUFFERED": request.param}
+
+    def run(line):
+        done = subprocess.run(
+            ["bash", "-c", f"cd {tmp_path}; {line.format(**words)}"],
+            env=environment,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "help",
+        "--version",
+        "scan --help",
+        "train --features help",
+        "info {model} --json",
+        "scan {model} {genome} --organism man --format bedgraph --value score -q -o -",
+    ],
+)
+def test_standard_output_that_is_full_or_closed_is_named_in_one_line(shell, command):
+    """Text that a user asked for is lost: code 1, of help as of results, however buffered."""
+    assert shell(f"{{seqmtl}} {command} > /dev/full") == (1, "", FULL)
+    assert shell(f"{{seqmtl}} {command} >&-") == (1, "", CLOSED)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["help", "info {model}", "scan {model} {genome} --format bedgraph --value score -q -o -"],
+)
+def test_a_closed_pipe_ends_a_command_in_silence(shell, command):
+    """``seqmtl ... | head -1``: code 141, as of other programs that are ended by SIGPIPE."""
+    organism = "--organism man" if command.startswith("scan") else ""
+    line = (
+        f"(until [ -e closed ]; do sleep 0.01; done; {{seqmtl}} {command} {organism}; echo $? >&2)"
+    )
+    assert shell(f"{line} | (exec <&-; touch closed)") == (0, "", "141\n")
+
+
+def test_work_is_done_without_standard_error(shell, tmp_path):
+    """A job of ``cron``, or ``2>&-``: with no place for messages, the files are the same."""
+    scan = "{seqmtl} scan {model} {genome} --organism man"
+    assert shell(f"{scan} -o usual.bed")[0] == 0
+    for number, streams in enumerate(["2>&-", "2>&- >&-", "<&- >&- 2>&-", "2>/dev/full"]):
+        assert shell(f"{scan} -o {number}.bed {streams}") == (0, "", ""), streams
+        assert (tmp_path / f"{number}.bed").read_bytes() == (tmp_path / "usual.bed").read_bytes()
+    assert shell("{seqmtl} info {model} 2>&-") == shell("{seqmtl} info {model}")
+    assert shell("{seqmtl} info no.seqmtl 2>&-") == (1, "", "")
+    assert shell("{seqmtl} info 2>&-") == (2, "", "")
+    assert shell("{seqmtl} info {model} >&- 2>&-") == (1, "", "")
+    assert shell("{seqmtl} scan {model} - -o x.bed --organism man -q <&-")[0] == 1
+
+
 @pytest.mark.parametrize("name", ["#gff", "#", "track", "browser"])
 @pytest.mark.parametrize("suffix", ["bed", "bedgraph", "spsc"])
 def test_contigs_that_would_be_comments_are_refused(model, tmp_path, seqmtl, name, suffix):
