@@ -127,8 +127,8 @@ def _unsure_starts(row: Unsure, signal: str) -> list[int]:
         return []
     at_start = (signal == "start") != row.is_reverse
     start, _ = _codon_at(row.cds, at_start=at_start)
-    after = start - _CODON if at_start else start + _CODON  # if the stop codon is no part of it
-    return [start, after] if signal == "stop" else [start]
+    after = _codon_after(row.exons, row.cds, at_start=at_start)  # if the stop codon is no part
+    return [start, after] if signal == "stop" and after >= 0 else [start]
 
 
 def _splice(transcript: Transcript, signal: str, min_intron: int) -> Iterator[Place]:
@@ -159,7 +159,7 @@ def _start_codon(transcript: Transcript) -> Place:
     """Return the start codon as annotated, or else the first codon."""
     segments = transcript.start_codon or transcript.cds
     start, is_whole = _codon_at(segments, at_start=not transcript.is_reverse)
-    reason = "" if is_whole else SPANNING
+    reason = "" if is_whole and _is_in_exon(transcript, start) else SPANNING
     if not transcript.start_codon and transcript.phase:
         reason = INCOMPLETE
     if "start" in transcript.incomplete:
@@ -173,24 +173,45 @@ def _stop_codon(transcript: Transcript) -> Place:
     is_incomplete = "stop" in transcript.incomplete
     if transcript.stop_codon:
         start, is_whole = _codon_at(transcript.stop_codon, at_start=at_start)
+        is_whole = is_whole and _is_in_exon(transcript, start)
         reason = NO_CODON if is_incomplete else "" if is_whole else SPANNING
         return _place(transcript, start, reason)
     start, is_whole = _codon_at(transcript.cds, at_start=at_start)
-    other = start - _CODON if at_start else start + _CODON
-    in_exon = any(begin <= other and other + _CODON <= end for begin, end in transcript.exons)
+    other = _codon_after(transcript.exons, transcript.cds, at_start=at_start)
     n_coding = sum(end - begin for begin, end in transcript.cds) - (transcript.phase or 0)
     reason = "" if is_whole else SPANNING
     if n_coding % _CODON:
         reason = ODD_LENGTH
     if is_incomplete:
         reason = NO_CODON
-    return _place(transcript, start, reason, other if in_exon else -1)
+    return _place(transcript, start, reason, other)
 
 
 def _codon_at(segments: Sequence[Segment], *, at_start: bool) -> tuple[int, bool]:
     """Return the start of the outermost codon, and whether it lies in one segment."""
     begin, end = segments[0] if at_start else segments[-1]
     return (begin if at_start else end - _CODON), end - begin >= _CODON
+
+
+def _codon_after(exons: Sequence[Segment], cds: Sequence[Segment], *, at_start: bool) -> int:
+    """Return the start of the codon that follows a coding sequence, maybe behind an intron.
+
+    It is -1 if there is none in one exon.
+    """
+    if at_start:
+        edge = cds[0][0]
+        begin, end = next((own for own in reversed(exons) if own[0] < edge), (edge, edge))
+        start = min(edge, end) - _CODON
+        return start if begin <= start else -1
+    edge = cds[-1][1]
+    begin, end = next((own for own in exons if edge < own[1]), (edge, edge))
+    start = max(edge, begin)
+    return start if start + _CODON <= end else -1
+
+
+def _is_in_exon(transcript: Transcript, start: int) -> bool:
+    """Tell whether a codon lies in one exon: some programs write three bases over an intron."""
+    return any(begin <= start and start + _CODON <= end for begin, end in transcript.exons)
 
 
 def _place(transcript: Transcript, start: int, reason: str, other: int = -1) -> Place:

@@ -34,14 +34,17 @@ class Gene:
         return [(a[1], b[0]) for a, b in pairwise(self.exons)]
 
 
-def make_genes(seed=0, n_genes=8, n_contigs=2, utr_introns=False):
-    """Return contigs as strings and genes on both strands; introns are GT-AG."""
+def make_genes(seed=0, n_genes=8, n_contigs=2, utr_introns=False, stop_intron=None):
+    """Return contigs as strings and genes on both strands; introns are GT-AG.
+
+    The last intron is `stop_intron` bases before the end of the coding sequence, if given.
+    """
     rng = np.random.default_rng(seed)
     contigs, genes = {}, []
     for number in range(n_contigs):
         name, text = f"ctg{number + 1}", _letters(rng, 300)
         for i in range(n_genes):
-            gene = _gene(rng, f"G{number}_{i}", name, utr_introns)
+            gene = _gene(rng, f"G{number}_{i}", name, utr_introns, stop_intron)
             letters, own = gene
             if rng.integers(2):
                 n = len(letters)
@@ -67,11 +70,13 @@ def _moved(gene, by):
     return replace(gene, exons=exons, cds=tuple((a + by, b + by) for a, b in gene.cds))
 
 
-def _gene(rng, name, contig, utr_introns):
+def _gene(rng, name, contig, utr_introns, stop_intron):
     """Return letters and exons of a gene on the plus strand."""
     coding = "ATG" + "".join(rng.choice(_CODONS, int(rng.integers(30, 60)))) + "TAA"
     n_introns = int(rng.integers(1, 4))
     cuts = sorted(rng.choice(np.arange(8, len(coding) - 8, 7), n_introns, replace=False).tolist())
+    if stop_intron is not None:
+        cuts.append(len(coding) - stop_intron)
     bounds = [0, *cuts, len(coding)]
     pieces = [("cds", coding[a:b]) for a, b in pairwise(bounds)]
     for kind, place in (("5", 0), ("3", len(pieces) + 1)):
@@ -143,7 +148,10 @@ def gff3(gene, *, name=None, parent=None, more="", with_gene=True, cds=True):
 
 
 def gtf(gene, *, name=None, more="", with_rows=True, bare=False, codons=False):
-    """Return the rows of a gene in GTF, whose coding segments are without the stop codon."""
+    """Return the rows of a gene in GTF, whose coding segments are without the stop codon.
+
+    Rows of codons have three bases, even if an intron splits the codon.
+    """
     name = name or f"{gene.name}.t1"
     start, end = gene.exons[0][0], gene.exons[-1][1]
     attributes = f'gene_id "{name[:-3]}"; transcript_id "{name}";{more}'
@@ -151,18 +159,17 @@ def gtf(gene, *, name=None, more="", with_rows=True, bare=False, codons=False):
     if with_rows:
         text += row(gene, "gene", start, end, name[:-3] if bare else f'gene_id "{name[:-3]}";')
         text += row(gene, "transcript", start, end, name if bare else attributes)
-    (first, _), (_, last) = gene.cds[0], gene.cds[-1]
+    bases = [i for a, b in gene.cds for i in range(a, b)]
     is_plus = gene.strand == "+"
-    stop = (last - 3, last) if is_plus else (first, first + 3)
-    begin = (first, first + 3) if is_plus else (last - 3, last)
+    begin, stop = (bases[0], bases[-3]) if is_plus else (bases[-1] - 2, bases[2] - 2)
     for (a, b), phase in zip(gene.cds, phases(gene), strict=True):
-        a, b = (a, min(b, stop[0])) if is_plus else (max(a, stop[1]), b)
-        text += row(gene, "CDS", a, b, attributes, phase=phase)
+        a, b = (a, min(b, stop)) if is_plus else (max(a, stop + 3), b)
+        text += row(gene, "CDS", a, b, attributes, phase=phase) if a < b else ""
     for a, b in gene.exons:
         text += row(gene, "exon", a, b, attributes)
     if codons:
-        text += row(gene, "start_codon", *begin, attributes)
-        text += row(gene, "stop_codon", *stop, attributes)
+        text += row(gene, "start_codon", begin, begin + 3, attributes)
+        text += row(gene, "stop_codon", stop, stop + 3, attributes)
     return text
 
 

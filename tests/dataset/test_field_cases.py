@@ -183,6 +183,19 @@ def test_a_codon_that_reaches_into_an_intron_does_not_move_its_site(tmp_path):
     check(tmp_path, text, "donor")
 
 
+@pytest.mark.parametrize("codons", [False, True])
+@pytest.mark.parametrize("n_bases", [1, 2, 3])
+def test_a_stop_codon_may_lie_behind_an_intron_or_be_split_by_one(tmp_path, n_bases, codons):
+    """GTF whose coding sequence lacks the stop codon, with and without rows of codons.
+
+    Of a split codon, three bases in a row may read as one: TA and G, with which the intron begins.
+    """
+    contigs, genes = make_genes(6, stop_intron=n_bases)
+    text = "".join(gtf(gene, codons=codons) for gene in genes)
+    own = genes if n_bases == 3 else []
+    check(tmp_path, text, "stop", genes=own, contigs=contigs, name="a.gtf")
+
+
 def _far_genes():
     """Pairs of genes on one strand of a contig that get one ID."""
     first, *others = [gene for gene in GENES if gene.contig == "ctg1" and gene.strand == "+"]
