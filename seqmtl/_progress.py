@@ -8,7 +8,7 @@ import statistics
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import Any
 
 from seqmtl._messages import are_heard
@@ -96,6 +96,24 @@ class SelectionProgress(_Progress):
         left = (now - self._start) / (number - self._n_known) * (total - number)
         text = f"cross-validation: {number} of {total}, {name}, about {left:.0f} s left"
         self._show(text, {})
+
+
+class RoundProgress(_Progress):
+    """Show how far a round of self-training is, also where other messages are left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._context = copy_context()
+        self._what = ""
+
+    def __call__(self, number: int, what: str, share: float) -> None:
+        """Show the share of a part of a round that is done."""
+        is_new = bool(self._redraw) and what != self._what and not self._quiet
+        if not (self._is_due(time.monotonic()) or is_new):
+            return
+        self._what = what
+        text = f"round {number}: {what}" + (f", {share:.0%}" if share else "")
+        self._context.run(self._show, text, {"round": number, "part": what, "share": share})
 
 
 class JobProgress:

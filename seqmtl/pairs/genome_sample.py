@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ _LEAST_CONTIG = 600  # bases
 
 #: The two finders of a fold, of donors and of acceptors.
 Ends = tuple[SiteFinder, SiteFinder]
+#: Called with the share of the stretches that are done.
+Watch = Callable[[float], object]
+_Found = TypeVar("_Found")
 
 
 class GenomeSample(NamedTuple):
@@ -149,7 +152,7 @@ class Candidates(NamedTuple):
     ends: list[tuple[Sites, Sites]]
 
     def weigh(
-        self, layer: PairLayer, min_probability: float | None = None
+        self, layer: PairLayer, min_probability: float | None = None, watch: Watch | None = None
     ) -> list[tuple[Sites, Posteriors]]:
         """Run the chain over every stretch.
 
@@ -174,10 +177,22 @@ class Candidates(NamedTuple):
             found = found._replace(sites=found.sites[rows], introns=number[found.introns])
             return Sites(sites.starts[rows], sites.is_reverse[rows], kept), found
 
-        return list(in_order(one, range(len(self.ends))))
+        return _of_all(one, len(self.ends), watch)
 
 
-def find_candidates(sample: GenomeSample, ends: Sequence[Ends]) -> Candidates:
+def _of_all(work: Callable[[int], _Found], n: int, watch: Watch | None) -> list[_Found]:
+    """Return what is found in each of n stretches."""
+    found = []
+    for own in in_order(work, range(n)):
+        found.append(own)
+        if watch is not None:
+            watch(len(found) / n)
+    return found
+
+
+def find_candidates(
+    sample: GenomeSample, ends: Sequence[Ends], watch: Watch | None = None
+) -> Candidates:
     """Score the candidates of every stretch by the models of its fold.
 
     Windows that reach beyond a stretch see N there. Candidates are all pairs of letters of the
@@ -188,7 +203,7 @@ def find_candidates(sample: GenomeSample, ends: Sequence[Ends]) -> Candidates:
         donor, acceptor = (_scored(sample, k, end) for end in ends[sample.fold[k]])
         return donor, acceptor
 
-    return Candidates(sample, list(in_order(one, range(len(sample.bounds)))))
+    return Candidates(sample, _of_all(one, len(sample.bounds), watch))
 
 
 def _scored(sample: GenomeSample, k: int, end: SiteFinder) -> Sites:

@@ -57,6 +57,15 @@ class Round(NamedTuple):
             for name, value in self._asdict().items()
         }
 
+    @classmethod
+    def of_dict(cls, values: dict[str, Any]) -> Round:
+        """Return the round with the values of :meth:`to_dict`."""
+        known: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
+        }
+        return cls(**known)
+
 
 def expected_sites(weighed: Weighed) -> tuple[float, float]:
     """Return the expected number of donors and of acceptors."""

@@ -36,6 +36,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,7 @@ from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.pair_layer import CODONS, ENDS, Edge, PairLayer
 from seqmtl.models.paired import PairedModel
 from seqmtl.models.relatives import extend, place
+from seqmtl.pairs.checkpoint import Learnt, RoundsFile
 from seqmtl.pairs.coding import Content, Stretch, coding_content
 from seqmtl.pairs.doubts import RIGHT, find_doubts
 from seqmtl.pairs.fit import START
@@ -133,7 +135,7 @@ class _State:
         )
 
 
-class _Learnt(NamedTuple):
+class _Adapted(NamedTuple):
     """Site models of an end: of the folds, their mean, and the logit of their pi'."""
 
     folds: list[MultiTaskModel]
@@ -169,9 +171,15 @@ class Unlabelled:
         Introns known to be true.
     like, tree : optional
         See :func:`seqmtl.models.relatives.place`.
+    checkpoint : RoundsFile, optional
+        Where finished rounds are stored; those that it has are not learnt again.
+    watch : callable, optional
+        Called with the number of the round, what is done, and the share of it that is done.
 
     Attributes
     ----------
+    rounds : list of Round
+        What the relatives found, and each round after them.
     weights : ndarray of float64, shape (T,)
         How much each organism of the model counts.
     """
@@ -185,9 +193,12 @@ class Unlabelled:
         known: KnownIntrons | None = None,
         like: str | None = None,
         tree: Any = None,
+        checkpoint: RoundsFile | None = None,
+        watch: Callable[[int, str, float], object] | None = None,
     ) -> None:
         self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
-        self.known = known
+        self.known, self._checkpoint, self._watch = known, checkpoint, watch
+        self.rounds: list[Round] = []
         self._is_known, self._is_alone = _rows_known(known, sample), False
         tasks = model.donor.tasks
         self._place = place(model.donor.kernel, tasks, name, like=like, tree=tree)
@@ -209,9 +220,14 @@ class Unlabelled:
         )
         lengths = mixed_table(self._lengths([]), self._prior)
         self.state = _State([self._placed] * FOLDS, self._placed, assumed, content, lengths)
+        stored = None if checkpoint is None else checkpoint.load()
+        if stored is not None:
+            self.rounds, learnt = stored
+            self.state, self._is_alone = self._state_of(learnt), learnt.is_alone
         self._candidates = self._found(sample)
         self.weighed = self._settle()
-        self.rounds = [self._told(None)]
+        if stored is None:
+            self.rounds = [self._told(None)]
 
     def _worths(self) -> NDArray[np.float64]:
         """Return how much relatives count where no tree tells: by what each of them finds.
@@ -230,18 +246,57 @@ class Unlabelled:
         logits = [_logit(end.prevalence(task)) for task in self.model.donor.tasks]
         return float(self.weights @ np.array(logits))
 
-    def _found(self, sample: GenomeSample) -> Candidates:
+    def _state_of(self, learnt: Learnt) -> _State:
+        """Return the state after the round that learnt it, before its shares settle."""
+        pairs = list(zip(learnt.models[::2], learnt.models[1::2], strict=True))
+        return replace(
+            self.state,
+            ends=pairs[:FOLDS],
+            whole=pairs[FOLDS],
+            assumed=learnt.assumed,
+            content=learnt.content,
+            lengths=learnt.lengths,
+            n_introns=learnt.n_introns,
+            shares=learnt.shares,
+        )
+
+    def _store(self, state: _State) -> None:
+        """Store the rounds, and what the last one learnt: the state before its shares settle."""
+        if self._checkpoint is not None:
+            models = [model for pair in (*state.ends, state.whole) for model in pair]
+            learnt = Learnt(
+                models,
+                state.assumed,
+                state.shares,
+                state.content,
+                state.lengths,
+                state.n_introns,
+                self._is_alone,
+            )
+            self._checkpoint.save(self.rounds, learnt)
+
+    def _at(self, what: str) -> Callable[[float], object]:
+        """Return what is called with the share of a part of this round that is done."""
+        if self._watch is None:
+            return lambda share: None
+        watch = partial(self._watch, len(self.rounds), what)
+        watch(0.0)
+        return watch
+
+    def _found(self, sample: GenomeSample, what: str = "scoring candidates") -> Candidates:
         """Return the candidates, scored by the site models of the state."""
         ends: list[Ends] = []
         for pair in self.state.ends:
             own = [finder_of(end, self.name) for end in pair]
             ends.append((own[0], own[1]))
-        return find_candidates(sample, ends)
+        return find_candidates(sample, ends, self._at(what))
 
     def _settle(self) -> Weighed:
         """Run the chain until the shares of true sites settle."""
         for _ in range(_REPEATS):
-            weighed = self._candidates.weigh(self.state.layer(), LIKELY)
+            weighed = self._candidates.weigh(
+                self.state.layer(), LIKELY, self._at("weighing introns")
+            )
             before, n = self.state.shares, np.zeros(2)
             for sites, _found in weighed:
                 n += np.bincount(sites["signals"], minlength=2)
@@ -285,7 +340,9 @@ class Unlabelled:
 
     def _backwards(self) -> float:
         """Return the sites expected in the sample read backwards."""
-        return likely_sites(self._found(self.sample.backwards()).weigh(self.state.layer()))
+        what = "reading the genome backwards"
+        found = self._found(self.sample.backwards(), what)
+        return likely_sites(found.weigh(self.state.layer()))
 
     @property
     def is_enough(self) -> bool:
@@ -316,19 +373,17 @@ class Unlabelled:
 
         With too few calls there are none, or one if enough introns are known, of these alone.
         """
-        self._is_alone = self.is_enough_known and not self.is_enough
-        for _ in range(1 if self._is_alone else most):
-            if not (self._is_alone or self.is_enough):
-                return
+        if len(self.rounds) == 1:
+            self._is_alone = self.is_enough_known and not self.is_enough
+        while len(self.rounds) <= (1 if self._is_alone else most) and self._goes_on:
             before, old = self.weighed, (self.state, self._candidates)
             with messages_from(logging.WARNING):
-                self.state = self._adapt()
+                self.state = adapted = self._adapt()
             moved = [self._moved(end, k) for ends in self.state.ends for k, end in enumerate(ends)]
             self._candidates = self._found(self.sample)
             self.weighed = self._settle()
             found = self._told(before, float(np.mean(moved)))
-            last = self.rounds[-1].net
-            is_worse = found.net < last or found.backwards > _MOST_BACKWARDS
+            is_worse = found.net < self.rounds[-1].net or found.backwards > _MOST_BACKWARDS
             if is_worse and not self._is_alone:
                 self.state, self._candidates, self.weighed = *old, before
                 logger.info(
@@ -338,9 +393,16 @@ class Unlabelled:
                 )
                 return
             self.rounds.append(found)
+            self._store(adapted)
             tell(found)
-            if found.net < (1 + _GAIN) * last:
-                return
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether there is enough to learn from, and the last round found more than before."""
+        if not (self._is_alone or self.is_enough):
+            return False
+        nets = [own.net for own in self.rounds[-2:]]
+        return len(nets) < 2 or nets[1] >= (1 + _GAIN) * nets[0]
 
     def _exons(self, weighed: Weighed) -> list[Stretch]:
         """Return the stretches with the sites called on either strand."""
@@ -371,14 +433,15 @@ class Unlabelled:
             content=coding_content(self._exons(self.weighed), may_be_foreign=True),
         )
 
-    def _learn(self, number: int) -> _Learnt:
+    def _learn(self, number: int) -> _Adapted:
         """Adapt the site models of an end: for each fold, one that has not seen it."""
         model, end = (self.model.donor, self.model.acceptor)[number], ENDS[number]
+        self._at(f"learning {end}s")
         windows, folds, weights, share = self._examples(model, end)
         if self._is_alone:
             where: dict[str, Any] = {"like": self.like, "tree": self.tree}
             own = model.adapt(self.name, windows, **where, prevalence=share)
-            return _Learnt([own] * FOLDS, own, _logit(share))
+            return _Adapted([own] * FOLDS, own, _logit(share))
         parts = [np.flatnonzero(folds != fold) for fold in range(FOLDS)]
         given = model, self._place, self.name, windows, weights, parts
         models, held = learn_parts(*given, trust=_TRUST, C=_COST), np.zeros(len(windows))
@@ -390,7 +453,7 @@ class Unlabelled:
         y, weights = windows.labels[drawn], weights[drawn]
         for own in models:
             own.calibrate(self.name, held[drawn], y, weights, "auto", share, words)
-        return _Learnt(models[:FOLDS], models[FOLDS], _logit(share))
+        return _Adapted(models[:FOLDS], models[FOLDS], _logit(share))
 
     def _examples(self, model: MultiTaskModel, end: str) -> _Examples:
         """Return sites and decoys."""

@@ -24,6 +24,8 @@ from seqmtl.similarity.trees import Tree
 
 Row = TypeVar("Row")
 
+#: The files of a dump that are read, the last one if it is there.
+DUMP = ("nodes.dmp", "names.dmp", "merged.dmp")
 _SEPARATOR = "\t|\t"
 _SHOWN = 5
 _LONGEST = 18  # digits of a taxid

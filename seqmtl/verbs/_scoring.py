@@ -63,7 +63,7 @@ def in_place(model: Any, request: Any, *, has_genome: bool = False) -> tuple[Any
     return model.adapt(request.organism, **own), request
 
 
-def relatives(like: str | None, tree: str | None) -> dict[str, str | None]:
+def relatives(like: str | None, tree: str | None) -> dict[str, Any]:
     """Return the arguments of ``model.adapt`` that place an organism.
 
     Raises
@@ -100,8 +100,12 @@ def place_unlabelled(
     like: str | None,
     tree: str | None,
     introns: str | None = None,
+    **how: Any,
 ) -> Unlabelled:
-    """Place an organism that :func:`check_new` has told of in a paired model, by its genome."""
+    """Place an organism that :func:`check_new` has told of in a paired model, by its genome.
+
+    `how` are the checkpoint, and what watches the rounds: see `Unlabelled`.
+    """
     from seqmtl.dataset.known_introns import read_known_introns
     from seqmtl.pairs.genome_sample import sample_genome
     from seqmtl.pairs.unlabelled import Unlabelled
@@ -117,12 +121,39 @@ def place_unlabelled(
         )
     sample = sample_genome(genome, max(model.donor.length, model.acceptor.length))
     with messages_from(logging.ERROR):
-        own = Unlabelled(model, name, sample, known=known, **relatives(like, tree))
+        own = Unlabelled(model, name, sample, known=known, **relatives(like, tree), **how)
     if like == AUTO:
         counts = dict(zip(model.donor.tasks, own.weights, strict=True))
         told = ", ".join(f"{task} {a:.2f}" for task, a in counts.items())
         logger.info("%s: relatives count by what each finds in the genome: %s", name, told)
     return own
+
+
+def contents_of(
+    model: str, genome: str, tree: str | None, introns: str | None
+) -> dict[str, str | None]:
+    """Return digests of the files that an organism without labels is learnt from, and the version.
+
+    Of a folder, these are its files that are read; a tree that is no file stands for itself.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    """
+    from seqmtl._version import __version__
+    from seqmtl.files.catalogue import model_path
+    from seqmtl.files.streams import sha256_of
+    from seqmtl.similarity.taxonomy import DUMP
+
+    read = {"model": model_path(model), "genome": genome}
+    read |= {"introns": introns} if introns else {}
+    if tree is not None and os.path.isfile(tree):
+        read["tree"] = tree
+    elif tree is not None and os.path.isdir(tree):
+        read |= {name: os.path.join(tree, name) for name in DUMP}
+    found = {name: sha256_of(path) if os.path.exists(path) else None for name, path in read.items()}
+    return {"seqmtl_version": __version__, "tree": tree, **found}
 
 
 def tell_doubts(name: str, facts: Mapping[str, Any]) -> None:

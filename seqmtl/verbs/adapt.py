@@ -9,16 +9,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from seqmtl import _kinds
-from seqmtl.exceptions import SeqmtlError, UsageError
+from seqmtl.exceptions import SeqmtlError, TrainingInterrupted, UsageError
 from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
-from seqmtl.verbs._scoring import check_new, place_unlabelled, relatives, tell_doubts
+from seqmtl.verbs._scoring import (
+    check_new,
+    contents_of,
+    place_unlabelled,
+    relatives,
+    tell_doubts,
+)
 
 if TYPE_CHECKING:
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.models.paired import PairedModel
+    from seqmtl.pairs.checkpoint import RoundsFile
     from seqmtl.pairs.rounds import Round
+    from seqmtl.pairs.unlabelled import Unlabelled
     from seqmtl.sequences import Windows
 
 logger = logging.getLogger("seqmtl")
@@ -133,13 +141,16 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
     def _of_pairs(self, model: PairedModel) -> PairedModel:
         """Add an organism to a paired model by rounds of self-training on its genome.
 
+        Rounds are stored in MODEL.checkpoint until the model is written, and the same command goes
+        on after the last one.
+
         Raises
         ------
         UsageError
             If there are labels, there is not one genome of the organism, or the model has it.
         """
         from seqmtl._names import match_names
-        from seqmtl.models.paired import ROUNDS, round_line
+        from seqmtl.pairs.checkpoint import RoundsFile
 
         given = {"DATA": self.data, "--sites": self.sites, "--prevalence": self.prevalence}
         for what in (what for what, value in given.items() if value):
@@ -159,29 +170,16 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         if self.plot:
             _kinds.require_matplotlib("--plot")
         check_new(model, name, self.like, self.tree)
-        own = place_unlabelled(model, name, genome, self.like, self.tree, self.introns)
-        logger.info("%s", ROUNDS)
-        told = itertools.count()
-
-        def tell(found: Round) -> None:
-            fields = found._asdict()
-            logger.info("%s", round_line(next(told), fields), extra={"fields": fields})
-
-        tell(own.rounds[0])
-        if not own.is_enough:
-            logger.warning(
-                "%s: %d donors and %d acceptors with a probability of .9 are too few to learn "
-                "from: the genome has hardly any introns, or is unlike the relatives; the model is "
-                "that of the relatives, %s",
-                name,
-                *own.rounds[0].sure,
-                "adapted to the introns that are known"
-                if own.is_enough_known
-                else "with no rounds; give 30 or more introns that are known (--introns)",
-            )
-        own.train(tell)
+        problem = {
+            "organism": name,
+            "like": self.like,
+            **contents_of(self.model, genome, self.tree, self.introns),
+        }
+        stored = RoundsFile(f"{self.output}.checkpoint", problem)
+        own = self._in_rounds(model, genome, stored)
         adapted = own.paired()
         adapted.save(self.output)
+        stored.remove()
         facts = adapted.training["unlabelled"][name]
         tell_doubts(name, facts)
         write_json(self.json, {"schema_version": 1, "organism": name, **facts})
@@ -201,6 +199,63 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
             time.perf_counter() - started,
         )
         return adapted
+
+    def _in_rounds(self, model: PairedModel, genome: str, stored: RoundsFile) -> Unlabelled:
+        """Return the organism as it is after all rounds.
+
+        Raises
+        ------
+        TrainingInterrupted
+            On Ctrl-C, if a round is stored.
+        """
+        from seqmtl._progress import RoundProgress
+        from seqmtl.models.paired import ROUNDS, round_line
+
+        name, told, progress = self.organism, itertools.count(), RoundProgress()
+
+        def tell(found: Round) -> None:
+            fields = found._asdict()
+            logger.info("%s", round_line(next(told), fields), extra={"fields": fields})
+
+        try:
+            own = place_unlabelled(
+                model,
+                name,
+                genome,
+                self.like,
+                self.tree,
+                self.introns,
+                checkpoint=stored,
+                watch=progress,
+            )
+            logger.info("%s", ROUNDS)
+            for found in own.rounds:
+                tell(found)
+            if len(own.rounds) > 1:
+                logger.info("%s: these rounds are there, and are not learnt again", stored.path)
+            elif not own.is_enough:
+                logger.warning(
+                    "%s: %d donors and %d acceptors with a probability of .9 are too few to learn "
+                    "from: the genome has hardly any introns, or is unlike the relatives; the "
+                    "model is that of the relatives, %s",
+                    name,
+                    *own.rounds[0].sure,
+                    "adapted to the introns that are known"
+                    if own.is_enough_known
+                    else "with no rounds; give 30 or more introns that are known (--introns)",
+                )
+            own.train(tell)
+        except KeyboardInterrupt as error:
+            if not stored.has_rounds:
+                raise
+            raise TrainingInterrupted(
+                f"interrupted; the finished rounds are in {stored.path}: repeat the command to "
+                "continue",
+                stored.path,
+            ) from error
+        finally:
+            progress.close()
+        return own
 
     def _read(self, model: MultiTaskModel) -> Windows:
         """Read the labelled windows of the organism, of the model's length.

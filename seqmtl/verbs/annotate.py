@@ -94,22 +94,17 @@ class Annotate(_options.Threads):
 
     def _adapted(self, given: Any, name: str) -> Any:
         """Return the paired model with the organism; it is made if need be."""
-        from seqmtl.files.catalogue import model_path
         from seqmtl.files.streams import read_json, sha256_of
         from seqmtl.models.base import is_known
         from seqmtl.models.saved import load_model
+        from seqmtl.verbs._scoring import contents_of
         from seqmtl.verbs.adapt import Adapt
 
         path, facts = self._path("model.seqmtl"), self._path("model.json")
-        tree = self.tree if self.tree and os.path.isfile(self.tree) else None
-        genome = os.stat(self.genome)
         inputs = {
-            "seqmtl_version": __version__,
-            "model file": sha256_of(model_path(self.model)),
-            "tree file": tree and sha256_of(tree),
-            "file of introns": self.introns and sha256_of(self.introns),
-            "genome file": [genome.st_size, genome.st_mtime_ns],
-            **self.fingerprint("model"),
+            "organism": name,
+            "like": self.like,
+            **contents_of(self.model, self.genome, self.tree, self.introns),
         }
         try:
             known = read_json(facts)

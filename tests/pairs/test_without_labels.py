@@ -2,11 +2,15 @@
 
 import gzip
 import json
+import os
 import re
 
 import pytest
 
+from seqmtl._progress import _Progress
 from seqmtl.models.saved import load_model
+from seqmtl.pairs.unlabelled import Unlabelled
+from tests.crashes import die_at_renames, files_of
 
 
 def _genome(new):
@@ -175,6 +179,113 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     assert "has no introns of d by seqmtl annotate, but of c" in shown
 
 
+#: They tell times, and so differ from run to run.
+_TIMED = ("summary.json", "report.html", "sites.json")
+
+
+def test_annotate_that_was_killed_goes_on_after_its_last_round(new, tmp_path):
+    """A cluster kills the job after hours: no round is lost, and the results are the same bytes."""
+    command = (
+        f"annotate {_genome(new)} --like auto --organism c --model {new}/pair.seqmtl -o OUT "
+        "--threads 1"
+    )
+    whole, died = die_at_renames(tmp_path / "x", command, (2, 3, 4))
+    assert len(died) == 3  # with one round, and with two, without and with their model
+    for folder in died:
+        assert files_of(folder, but=_TIMED) == files_of(whole, but=_TIMED)
+    assert "model.seqmtl.checkpoint" not in files_of(whole)
+
+
+def test_annotate_that_was_killed_at_any_moment_is_repeated(new, tmp_path):
+    command = (
+        f"annotate {_genome(new)} --like a --organism a --model {new}/pair.seqmtl -o OUT "
+        "--threads 1"
+    )
+    whole, died = die_at_renames(tmp_path / "x", command)
+    assert len(died) > 10
+    for folder in died:
+        assert files_of(folder, but=_TIMED) == files_of(whole, but=_TIMED)
+        assert files_of(folder).keys() == files_of(whole).keys()
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_rounds_that_are_finished_are_not_learnt_again(
+    new, tmp_path, seqmtl, monkeypatch, is_known
+):
+    """Ctrl-C in the second round: the first is stored, and told, and learnt only once."""
+    out, learnt = tmp_path / "c.seqmtl", []
+    options = f"--genome c={_genome(new)} --organism c --like a"
+    if is_known:
+        lines = (new / "sim/annotation/c.gff3").read_text().splitlines(keepends=True)
+        (tmp_path / "some.gff3").write_text("".join(own for own in lines if own[:5] == "chr1\t"))
+        options += f" --introns {tmp_path}/some.gff3"
+    command = f"adapt {new}/pair.seqmtl {options} -o"
+
+    def learn(own, number, of_its_own=Unlabelled._learn):
+        learnt.append(len(own.rounds))
+        if learnt.count(2) == 1 and not out.exists():
+            raise KeyboardInterrupt
+        return of_its_own(own, number)
+
+    monkeypatch.setattr(Unlabelled, "_learn", learn)
+    shown = seqmtl(f"{command} {out}", 130).err
+    assert f"rounds are in {out}.checkpoint: repeat the command to continue" in shown
+    assert learnt == [1, 1, 2]
+    shown = seqmtl(f"{command} {out}").err
+    assert "these rounds are there, and are not learnt again" in shown
+    assert learnt[3:].count(1) == 0
+    assert learnt[3:].count(2) == 2
+    assert not (tmp_path / "c.seqmtl.checkpoint").exists()
+    seqmtl(f"{command} {tmp_path}/d.seqmtl")
+    assert out.read_bytes() == (tmp_path / "d.seqmtl").read_bytes()
+
+
+def test_stored_rounds_of_other_files_or_options_are_not_taken(new, tmp_path, seqmtl, monkeypatch):
+    """The genome was corrected, in place and with its old time, after an interruption."""
+    genome, out = tmp_path / "c.fa", tmp_path / "c.seqmtl"
+    genome.write_bytes(_genome(new).read_bytes())
+    times = genome.stat().st_atime_ns, genome.stat().st_mtime_ns
+    command = f"adapt {new}/pair.seqmtl --genome c={genome} --organism c -o {out} --like"
+
+    def one_round():
+        with monkeypatch.context() as patch:
+            patch.setattr(Unlabelled, "_store", stop_after)
+            return seqmtl(f"{command} a", 130)
+
+    def stop_after(own, state, store=Unlabelled._store):
+        store(own, state)
+        raise KeyboardInterrupt
+
+    one_round()
+    seqmtl(f"{command} b")
+    other = out.read_bytes()
+    one_round()
+    text = genome.read_text()
+    genome.write_text(text.replace("ACGTA", "ACGTC"))
+    os.utime(genome, ns=times)
+    shown = seqmtl(f"{command} a").err
+    assert "not learnt again" not in shown
+    seqmtl(f"{command} b")
+    assert out.read_bytes() != other
+
+
+def test_a_file_in_place_of_the_checkpoint_is_not_overwritten(new, tmp_path, seqmtl):
+    out, other = tmp_path / "c.seqmtl", tmp_path / "c.seqmtl.checkpoint"
+    other.write_text("of the user")
+    command = f"adapt {new}/pair.seqmtl --genome c={_genome(new)} --organism c -o {out} --like a"
+    assert f"{other}: rounds are stored in a file of this name" in seqmtl(command, 1).err
+    assert other.read_text() == "of the user"
+
+
+def test_annotate_tells_how_far_a_round_is(new, tmp_path, seqmtl, monkeypatch):
+    """In a log file without a terminal, long rounds show that they go on."""
+    monkeypatch.setattr(_Progress, "_is_due", lambda self, now: not self._quiet)
+    options = f"--like auto --organism c --model {new}/pair.seqmtl -o {tmp_path}/c"
+    shown = seqmtl(f"annotate {_genome(new)} {options}").err
+    for number, part in ((0, "scoring candidates, 50%"), (1, "learning donors"), (2, "weighing")):
+        assert f"note: round {number}: {part}" in shown
+
+
 def test_one_scan_writes_what_three_would(new, tmp_path, seqmtl):
     command = f"scan {new}/pair.seqmtl {_genome(new)} --organism a"
     seqmtl(f"{command} --format all -o {tmp_path}/sites")
@@ -192,6 +303,31 @@ def test_one_scan_writes_what_three_would(new, tmp_path, seqmtl):
     assert "all writes several files; name them" in shown
     shown = seqmtl(f"scan {new}/donor {_genome(new)} --organism a --format all -o {tmp_path}/x", 2)
     assert "introns need a model of seqmtl pair" in shown.err
+
+
+def test_annotate_after_a_taxonomy_dump_has_changed_learns_again(
+    new, tmp_path, seqmtl, monkeypatch
+):
+    """A user unpacks a newer taxdump into the same folder, in which the organism has moved."""
+    dump, out = tmp_path / "taxdump", tmp_path / "x"
+    dump.mkdir()
+    names = ("root", "a", "b", "c", "both")
+    rows = [f"{k}\t|\t{name}\t|\t\t|\tscientific name\t|\n" for k, name in enumerate(names, 1)]
+    (dump / "names.dmp").write_text("".join(rows))
+
+    def write_nodes(parents):
+        rows = [f"{k}\t|\t{parent}\t|\tspecies\t|\n" for k, parent in enumerate(parents, 1)]
+        (dump / "nodes.dmp").write_text("".join(rows))
+
+    monkeypatch.setattr(Unlabelled, "train", lambda self, tell: None)  # round 0 is quick
+    options = f"--like c --organism c --tree {dump} --model {new}/pair.seqmtl -o {out}"
+    models = []
+    for parents in ([1, 5, 1, 5, 1], [1, 5, 1, 5, 1], [1, 1, 5, 5, 1]):
+        write_nodes(parents)
+        is_there = "is there, of the same" in seqmtl(f"annotate {_genome(new)} {options}").err
+        models.append((is_there, (out / "model.seqmtl").read_bytes()))
+    assert [is_there for is_there, _ in models] == [False, True, False]
+    assert models[0][1] == models[1][1] != models[2][1]
 
 
 def test_annotate_with_an_organism_of_the_model_has_no_rounds(new, tmp_path, seqmtl, scan):
