@@ -149,7 +149,7 @@ class MultiTaskModel(Model):
         return scores
 
     def check_examples(self, data: Any) -> None:
-        """Check that examples are of the type and length of those of the training.
+        """Check that examples are of the type, length and site of those of the training.
 
         Raises
         ------
@@ -160,13 +160,19 @@ class MultiTaskModel(Model):
             raise TypeError(
                 f"windows must be Windows, got {type(data).__name__}; use Windows.from_strings"
             )
-        if data.shape[1] != self.length:
-            n, found = self.length, data.shape[1]
-            if isinstance(data, Windows):
-                rule, remedy = f"windows must have {n} bases", "; cut them with Windows.center"
-            else:
-                rule, remedy = f"X must have {n} features", ""
-            raise ValueError(f"{rule} as in training, got {found}{remedy}")
+        n, found, remedy = self.length, data.shape[1], ""
+        if isinstance(data, Windows):
+            base = self.site.offset
+            is_told = data.site is not None and self.site.length > 0
+            remedy = "; cut them with Windows." + (f"place({base}, {n})" if is_told else "center")
+            if is_told and found == n and data.site != base:
+                raise ValueError(
+                    f"the site must begin at base {base} of {n} as in training, got base "
+                    f"{data.site}{remedy}"
+                )
+        if found != n:
+            what = f"windows must have {n} bases" if remedy else f"X must have {n} features"
+            raise ValueError(f"{what} as in training, got {found}{remedy}")
 
     def adapt(
         self,
@@ -397,11 +403,12 @@ class MultiTaskModel(Model):
 
     def text(self, file: str) -> list[str]:
         """Return a readable summary of the model, line by line; `file` is the name to show."""
-        training = self.training
+        training, site = self.training, self.site
+        place = f"offset {site.offset}, {site.letters or 'no consensus'}"
         shown = [
             f"model          {file}",
             f"features       {self.features} of {self.length} bases, {self.W.shape[0]:,}",
-            f"site           offset {self.site.offset}, {self.site.letters or 'no consensus'}",
+            f"site           {place if site.length else 'unknown'}",
             f"duality gap    {training['duality_gap']:.2e} after {training['n_epochs']} epochs"
             + ("" if training["converged"] else " (stopped before the tolerance)"),
             f"support        {training['n_support']:,} windows",

@@ -74,6 +74,21 @@ class Site:
         """Words of the consensus; empty if there is none."""
         return tuple(self.letters.split(",")) if self.letters else ()
 
+    def require_known(self) -> None:
+        """Check that the site is known.
+
+        Raises
+        ------
+        ValueError
+            If it is not: the windows of the training did not tell it.
+        """
+        if not self.length:
+            raise ValueError(
+                "the model does not know which base of its windows is the site: the true sites "
+                "of the training share no letters, and differ from the decoys nowhere clearly; "
+                "train on windows that tell it, such as Windows.from_strings(..., site=100)"
+            )
+
     def word_at(
         self, codes: NDArray[np.uint8], starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
     ) -> NDArray[np.int8]:
@@ -330,7 +345,7 @@ def _most_different(windows: Windows | WindowStore, y: NDArray[Any]) -> int | No
 def place_features(features: Any, examples: Examples, site: Site | None) -> tuple[Any, Site | None]:
     """Return the features for training on windows, and the site; None for numbers.
 
-    A site that is not given is found by :func:`locate`, or else the middle base.
+    A site that is not given is found by :func:`locate`; otherwise it is unknown, without bases.
     """
     if not isinstance(examples.data, Windows | WindowStore):
         return features, site
@@ -338,7 +353,7 @@ def place_features(features: Any, examples: Examples, site: Site | None) -> tupl
         try:
             site, _ = locate(examples.data, examples.y)
         except SeqmtlError:
-            site = Site(examples.data.shape[1] // 2, 1, "")
+            site = Site(examples.data.shape[1] // 2, 0, "")
     offset = find_anchor(examples.data, examples.y, site)
     return features.placed(offset, len(examples.names)), site
 

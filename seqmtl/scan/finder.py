@@ -206,6 +206,7 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
     UnknownTaskError
         If the model has no place for the organism.
     """
+    model.site.require_known()
     site = model.site if site is None else site
     place = {"site_offset": site.offset, "site_length": site.length}
     if TABLE_BYTES / 3 * 4.0 ** (model.features.span(model.length) + 1) * model.length > MOST_BYTES:

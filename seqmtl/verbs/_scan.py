@@ -273,12 +273,10 @@ def _site(model: Any, letters: str | None) -> Site:
         logger.warning(
             "the training windows have %s at the site, but --consensus is %s", site.letters, letters
         )
-    offset, length = site.offset, len(letters.split(",")[0].strip())
+    length = len(letters.split(",")[0].strip())
     if not length:
         raise SeqmtlError(f"--consensus must be letters such as AG, or any, got {letters!r}")
-    if length != site.length and not site.signal:  # a known signal keeps its first base
-        offset = model.length // 2 - length // 2
-    return replace(site, offset=offset, length=length, letters=letters)
+    return replace(site, length=length, letters=letters)
 
 
 def _contigs(text: str, lengths: dict[str, int]) -> frozenset[str]:

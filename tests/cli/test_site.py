@@ -1,11 +1,13 @@
 """Windows cut anywhere around a site: every command reports the very base of it."""
 
+import json
 import re
 
 import numpy as np
 import pytest
 
 from seqmtl import MultiTaskSVC, WeightedDegree, Windows, load_model
+from seqmtl.files.model_file import read_arrays
 from seqmtl.io import read_windows
 
 LENGTH, GAP, N_SITES = 60, 150, 80
@@ -160,6 +162,9 @@ def test_python_has_the_site_of_windows(case):
     windows = Windows.from_strings(texts, y, ["x"] * len(y), site=44)
     assert MultiTaskSVC(features=WeightedDegree(4)).fit(windows).model_.site.offset == 44
     assert windows.place(10, 30).sequences() == [text[34:] + "N" * 4 for text in texts]
+    for other, remedy in ((windows.center(30), "got 30"), (windows.place(43, 60), "got base 43")):
+        with pytest.raises(ValueError, match=rf"{remedy}; cut them with Windows.place\(44, 60\)"):
+            load_model("m.seqmtl").decision_function(other)
     with pytest.raises(ValueError, match="site must be inside the windows of 60 bases"):
         Windows.from_strings(texts, y, site=60)
     with pytest.raises(ValueError, match="the site must be known to place windows"):
@@ -170,28 +175,73 @@ def scores_of(path):
     return [float(line.split("\t")[2]) for line in path.read_text().splitlines()[1:]]
 
 
-@pytest.mark.parametrize("signal", ["donor", "stop", "tss"])
-def test_shorter_windows_are_placed_at_the_site(signal, case, tmp_path, seqmtl):
-    is_given = signal == "tss"
+def test_python_finds_the_site_or_does_not_know_it_but_never_takes_the_middle(
+    case, tmp_path, seqmtl
+):
+    """Windows of which nobody told where the site is: as on the command line, but scores go."""
+    for signal in ("donor", "tss"):
+        letters, sites, decoys, _ = case(signal, 44, options="--site 44")
+        texts = [cut(letters, s, 44) for s in [*sites, *decoys]]
+        y = [1] * len(sites) + [-1] * len(decoys)
+        windows = Windows.from_strings(texts, y, ["x"] * len(y))
+        model = MultiTaskSVC(features=WeightedDegree(4)).fit(windows).model_
+        model.save(tmp_path / "p.seqmtl")
+        assert len(load_model("p.seqmtl").decision_function(windows)) == len(y)
+        command = "scan p.seqmtl g.fa --organism x --threshold -100 -o calls.bed"
+        if signal == "donor":
+            assert model.site.offset == 44
+            seqmtl(command)
+            assert called(tmp_path, sites, 2) == sites
+            continue
+        told = "the model does not know which base of its windows is the site"
+        assert told in seqmtl(command, 1).err
+        assert told in seqmtl(f"{command} --consensus AG", 1).err
+
+
+def test_other_letters_are_looked_for_at_the_site_of_the_model(case, tmp_path, seqmtl):
+    """scan --consensus with a model of a site without letters that is not in the middle."""
+    sites = case("donor", 44, options="--site 44", has_letters=False)[1]
+    model = load_model("m.seqmtl")
+    assert (model.site.offset, model.site.letters) == (44, "")
+    seqmtl("scan m.seqmtl g.fa --organism x --consensus GT --threshold -100 -o calls.bed")
+    assert called(tmp_path, sites, 2) == sites
+
+
+def arrays_of(path):
+    return {name: array.tolist() for name, array in read_arrays(path)[1].items()}
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+@pytest.mark.parametrize(("offset", "length"), [(20, 35), (14, 60)])
+def test_other_windows_are_placed_at_the_site(signal, offset, length, case, tmp_path, seqmtl):
+    """All commands take windows that are cut elsewhere as if N were where they lack bases."""
+    is_given = len(SIGNALS[signal][1][0]) == 1
     letters, sites, decoys, _ = case(signal, 44, options="--site 44" if is_given else "")
-    for offset, length, places in ((20, 35, "20"), (30, 46, "30")):
-        short = table_of(letters, sites, decoys, offset, length)
-        before, behind = "N" * (44 - offset), "N" * (16 - length + offset)
-        padded = re.sub(r"\t([ACGT]+)\n", rf"\t{before}\1{behind}\n", short)
-        if is_given:
-            head, *rows = short.splitlines()
-            short = "\n".join([f"{head}\tsite", *(f"{row}\t{places}" for row in rows)]) + "\n"
-        (tmp_path / "short.tsv").write_text(short)
-        (tmp_path / "padded.tsv").write_text(padded)
-        for name in ("short", "padded"):
-            seqmtl(f"predict m.seqmtl {name}.tsv --split all -o {name}.out")
-        assert scores_of(tmp_path / "short.out") == scores_of(tmp_path / "padded.out")
-        assert len(set(scores_of(tmp_path / "short.out"))) > N_SITES
-        seqmtl("evaluate m.seqmtl short.tsv --bootstrap 0 --json e.json")
-        renamed = (tmp_path / "short.tsv").read_text().replace("x\t", "z\t")
-        (tmp_path / "new.tsv").write_text(renamed)
-        seqmtl("adapt m.seqmtl new.tsv --organism z --like x -o a.seqmtl")
-        assert load_model("a.seqmtl").tasks == ("x", "z")
+    other = table_of(letters, sites, decoys, offset, length)
+    head, *rows = other.splitlines()
+    padded = [head]
+    for row in rows:
+        organism, label, text = row.split("\t")
+        around = "N" * 60 + text + "N" * 60
+        padded.append("\t".join([organism, label, around[60 + offset - 44 :][:60]]))
+    if is_given or length >= 60:
+        other = "\n".join([f"{head}\tsite", *(f"{row}\t{offset}" for row in rows)]) + "\n"
+    (tmp_path / "other.tsv").write_text(other)
+    (tmp_path / "padded.tsv").write_text("\n".join(padded) + "\n")
+    results = []
+    for name in ("other", "padded"):
+        data = f"m.seqmtl {name}.tsv --split all"
+        seqmtl(f"predict {data} -o p.tsv")
+        seqmtl(f"evaluate {data} --bootstrap 0 --json e.json")
+        seqmtl(f"calibrate {data} -o c.seqmtl")
+        text = (tmp_path / f"{name}.tsv").read_text().replace("x\t", "z\t")
+        (tmp_path / "new.tsv").write_text(text)
+        seqmtl("adapt m.seqmtl new.tsv --split all --organism z --like x -o a.seqmtl")
+        metrics = json.loads((tmp_path / "e.json").read_text())["tasks"]
+        found = [scores_of(tmp_path / "p.tsv"), metrics, arrays_of("c.seqmtl")]
+        results.append([*found, arrays_of("a.seqmtl")])
+    assert results[0] == results[1]
+    assert len(set(results[0][0])) > N_SITES
 
 
 def test_shorter_windows_whose_site_is_unknown_are_refused(case, tmp_path, seqmtl):

@@ -281,7 +281,7 @@ def test_short_contigs_lower_case_and_n_are_as_scans_of_what_alleles_make(case, 
     alleles = [(*record[:3], alt) for record in records for alt in record[3].split(",")]
     assert len(table) == 3 * len(alleles)
     for k, (name, place, ref, alt) in enumerate(alleles):
-        variant, text = (place, ref, alt), texts[name]
+        variant, text = (place, ref, alt.replace("N", "")), texts[name]  # N alone is empty
         after = _scanned(case, tmp_path, name, _change(text, variant))
         expected = _largest(before[name], after, variant, len(text), len(text))
         for row, signal in zip(table[3 * k :], SIGNALS, strict=False):
