@@ -28,6 +28,7 @@ from seqmtl.io.dataset import (
     REGIONS_HEADER,
     SITES_HEADER,
     SUMMARY,
+    WINDOWS,
     is_dataset,
 )
 
@@ -79,7 +80,7 @@ def write_dataset(
     check_folder(target, force=force)
     parts = list(build_parts(config))
     _remove_leaks(parts, config)
-    with atomic_folder(target, last=SUMMARY) as scratch:
+    with atomic_folder(target, last=SUMMARY, first=WINDOWS) as scratch:
         tables = (
             _windows(parts, config),
             _regions(parts),

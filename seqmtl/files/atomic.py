@@ -2,10 +2,15 @@
 
 Until then they are hidden files or folders beside it, whose names differ from run to run. If two
 runs write the same output, the last one to end wins, and each file is whole.
+
+A run locks what it has not finished (``flock``), and the lock goes with the process, however it
+ends. What is not locked is of a run that was killed, and the next run that writes the same output
+removes it.
 """
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import io
 import json
@@ -23,13 +28,14 @@ from seqmtl.files.catalogue import STARTER
 
 #: How the names of hidden entries of a folder begin that is not complete.
 UNFINISHED = ".unfinished"
+_SPACE = 1 << 20  # bytes that a disk must take not to be called full
 
 
 class _File(io.FileIO):
     """An output; an error of writing it names it."""
 
-    def __init__(self, handle: int, mode: str, path: str) -> None:
-        super().__init__(handle, mode)
+    def __init__(self, handle: int, mode: str, path: str, closefd: bool = True) -> None:
+        super().__init__(handle, mode, closefd)
         self._path = path
 
     def write(self, data: Any) -> int:
@@ -71,30 +77,103 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     """
     path = os.fspath(path)
     is_direct = is_special(path) and not os.path.isdir(path)
+    with (_opened if is_direct else atomic_place)(path) as (handle, _):
+        raw: Any = io.BufferedWriter(_File(handle, "w", path, closefd=False))
+        with raw if "b" in mode else io.TextIOWrapper(raw, "utf-8") as stream:
+            yield stream
+
+
+@contextmanager
+def atomic_place(path: str) -> Iterator[tuple[int, str]]:
+    """Yield the handle and the name of a hidden file beside `path`; see :func:`atomic_write`."""
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     try:
-        if is_direct:
-            handle = os.open(path, os.O_WRONLY)
-        else:
-            handle, temporary = tempfile.mkstemp(prefix=f".{name}{UNFINISHED}-", dir=folder)
+        handle, temporary = _hidden_file(folder, name)
     except OSError as error:
         raise cannot_write(path, error, "choose another output") from error
-    raw: Any = io.BufferedWriter(_File(handle, "w", path))
-    stream = raw if "b" in mode else io.TextIOWrapper(raw, "utf-8")
-    if is_direct:
-        with stream:
-            yield stream
-        return
     try:
-        with stream:
-            yield stream
-            stream.flush()
-            _publish(handle, temporary, target, path)
+        yield handle, temporary
+        _publish(handle, temporary, target, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+    finally:
+        os.close(handle)
+
+
+def check_space(handle: int, path: str) -> None:
+    """Check that more can be written to an output, after a writer that does not tell why it failed.
+
+    Raises
+    ------
+    SeqmtlError
+        If not.
+    """
+    try:
+        os.pwrite(handle, bytes(_SPACE), os.fstat(handle).st_size)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[int, str]]:
+    """Yield the handle and the name of a device or a pipe."""
+    try:
+        handle = os.open(path, os.O_WRONLY)
+    except OSError as error:
+        raise cannot_write(path, error, "choose another output") from error
+    try:
+        yield handle, path
+    finally:
+        os.close(handle)
+
+
+def _hidden_file(folder: str, name: str) -> tuple[int, str]:
+    """Create a hidden file for an output of this name, locked; return its handle and its name."""
+    prefix = f".{name}{UNFINISHED}-"
+    _remove_unfinished(folder, prefix)
+    while True:
+        handle, temporary = tempfile.mkstemp(prefix=prefix, dir=folder)
+        if _lock(handle):
+            return handle, temporary
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    """Lock a new file or folder; False if another run took it for one of a killed run."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # there are no locks on this disk, so that nobody takes it for such a one
+        return True
+    return os.fstat(handle).st_nlink > 0
+
+
+def _remove_unfinished(folder: str, prefix: str) -> None:
+    """Remove the hidden files and folders of killed runs whose names have this prefix."""
+    names: list[str] = []
+    with suppress(OSError):  # it is not there, or may not be listed
+        names = [name for name in os.listdir(folder) if name.startswith(prefix)]
+    for name in names:
+        with suppress(OSError):  # another run writes it, or removes it
+            _remove_unlocked(os.path.join(folder, name))
+
+
+def _remove_unlocked(place: str) -> None:
+    """Remove a hidden file or folder, unless a run has it locked."""
+    is_folder = os.path.isdir(place)
+    handle = os.open(place, (os.O_RDONLY if is_folder else os.O_RDWR) | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if is_folder:
+            shutil.rmtree(place)
+        else:
+            os.unlink(place)
+    finally:
+        os.close(handle)
 
 
 def _publish(handle: int, temporary: str, target: str, path: str) -> None:
@@ -137,7 +216,7 @@ def write_json(path: str | os.PathLike[str], content: Any) -> None:
 
 @contextmanager
 def atomic_folder(
-    path: str | os.PathLike[str], last: str, folders: Collection[str] = ()
+    path: str | os.PathLike[str], last: str, folders: Collection[str] = (), first: str = ""
 ) -> Iterator[Path]:
     """Yield a hidden folder inside `path`, and move its files into place when the block succeeds.
 
@@ -153,6 +232,8 @@ def atomic_folder(
         present, the folder is complete.
     folders : collection of str
         Subfolders to create.
+    first : str
+        A file that is moved before the others: by it, the folder of a run that was killed is known.
 
     Raises
     ------
@@ -166,7 +247,9 @@ def atomic_folder(
             for folder in folders:
                 os.makedirs(os.path.join(scratch, folder))
             yield Path(scratch)
-            names = sorted(_files_below(scratch), key=lambda name: (name == last, name))
+            names = sorted(
+                _files_below(scratch), key=lambda name: (name == last, name != first, name)
+            )
             remove_file(os.path.join(path, last))
             for name in names:
                 target = os.path.join(path, name)
@@ -197,11 +280,11 @@ def make_folder(path: str) -> None:
 
 
 @contextmanager
-def _scratch_in(path: str) -> Iterator[str]:
-    """Create a hidden folder inside one."""
+def _scratch_in(path: str, name: str = "") -> Iterator[str]:
+    """Create a hidden folder inside one; the name tells what it is for."""
     try:
         os.makedirs(path, exist_ok=True)
-        scratch = tempfile.mkdtemp(prefix=f"{UNFINISHED}-", dir=path)
+        handle, scratch = _hidden_folder(path, f"{name}{UNFINISHED}-")
     except OSError as error:
         what = "write into" if os.path.isdir(path) else "create"
         raise SeqmtlError(
@@ -211,6 +294,19 @@ def _scratch_in(path: str) -> Iterator[str]:
         yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+        os.close(handle)
+
+
+def _hidden_folder(path: str, prefix: str) -> tuple[int, str]:
+    """Create a hidden folder inside one, locked; return its handle and its name."""
+    _remove_unfinished(path, prefix)
+    while True:
+        scratch = tempfile.mkdtemp(prefix=prefix, dir=path)
+        with suppress(FileNotFoundError):
+            handle = os.open(scratch, os.O_RDONLY)
+            if _lock(handle):
+                return handle, scratch
+            os.close(handle)
 
 
 def _files_below(folder: str) -> Iterator[str]:
@@ -221,14 +317,16 @@ def _files_below(folder: str) -> Iterator[str]:
 def temporary_file(beside: str | os.PathLike[str]) -> IO[bytes]:
     """Return a file without a name on the disk of an output; it goes when it is closed."""
     path = os.fspath(beside)
-    folder = os.path.dirname(os.path.realpath(path))
-    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
-        return io.BufferedRandom(_File(os.dup(file.fileno()), "r+", path))
+    handle, temporary = _hidden_file(*os.path.split(os.path.realpath(path)))
+    os.unlink(temporary)
+    return io.BufferedRandom(_File(handle, "r+", path))
 
 
-def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """Return a temporary folder that is removed with the object or by its ``cleanup``."""
-    return tempfile.TemporaryDirectory(prefix="seqmtl-")
+@contextmanager
+def temporary_folder() -> Iterator[str]:
+    """Yield a temporary folder that is removed after the block."""
+    with _scratch_in(tempfile.gettempdir(), ".seqmtl") as folder:
+        yield folder
 
 
 def files_not_of(folder: str, own: re.Pattern[str]) -> list[str]:
@@ -251,9 +349,11 @@ def remove_files(folder: str, own: re.Pattern[str]) -> None:
 
 
 def remove_file(path: str | os.PathLike[str]) -> None:
-    """Remove a file if it exists."""
+    """Remove a file if it exists, and what killed runs have left of it."""
+    folder, name = os.path.split(os.path.realpath(path))
     with suppress(FileNotFoundError):
         os.unlink(path)
+    _remove_unfinished(folder, f".{name}{UNFINISHED}-")
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:

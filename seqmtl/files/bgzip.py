@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, cast
 
-from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.atomic import atomic_write, remove_file
+from seqmtl.files.atomic import atomic_place, atomic_write, check_space, remove_file
 from seqmtl.files.streams import Output
 
 logger = logging.getLogger(__name__)
@@ -66,12 +65,15 @@ def open_packed(output: Output) -> Iterator[IO[bytes]]:
             remove_file(f"{os.fspath(output)}{suffix}")
 
 
-def write_index(path: str | os.PathLike[str], preset: str, longest: int = 0) -> None:
+def index_packed(path: str, preset: str, longest: int = 0) -> None:
     """Write the index of a sorted bgzip file, with which tabix and genome browsers read parts.
+
+    What is no such file has none. Messages tell of pysam that is missing, and of contents that
+    cannot be indexed, as the file is written anyway.
 
     Parameters
     ----------
-    path : path-like
+    path : str
         The file.
     preset : {"bed", "gff", "vcf"}
         Format, which defines the columns of the intervals.
@@ -80,31 +82,26 @@ def write_index(path: str | os.PathLike[str], preset: str, longest: int = 0) -> 
 
     Raises
     ------
-    ImportError
-        If pysam is not installed.
     SeqmtlError
-        If the file cannot be indexed.
+        If the disk does not take the index.
     """
-    try:
-        import pysam
-    except ImportError as error:
-        raise ImportError(
-            f"an index needs pysam: run pip install pysam, or tabix -p {preset}"
-        ) from error
-    name, use_csi = os.fspath(path), longest > _LONGEST_TBI
-    try:
-        pysam.tabix_index(name, preset=preset, force=True, csi=use_csi, keep_original=True)
-    except (OSError, ValueError) as error:
-        raise SeqmtlError(f"{name}: no index can be made ({error})") from error
-
-
-def index_packed(path: str, preset: str, longest: int = 0) -> None:
-    """Index a compressed file, see :func:`write_index`, or tell why there is no index."""
     if not path.endswith(".gz") or not os.path.isfile(path):
         return
     try:
-        write_index(path, preset, longest)
-    except ImportError as error:
-        logger.info("%s: no index was written: %s", path, error)
-    except SeqmtlError as error:  # the file is written anyway
-        logger.warning("%s", error)
+        import pysam
+    except ImportError:
+        remedy = f"run pip install pysam, or tabix -p {preset}"
+        logger.info("%s: no index was written: an index needs pysam: %s", path, remedy)
+        return
+    use_csi = longest > _LONGEST_TBI
+    try:
+        with atomic_place(f"{path}{INDEXES[use_csi]}") as (handle, place):
+            try:
+                pysam.tabix_index(
+                    path, preset=preset, force=True, csi=use_csi, keep_original=True, index=place
+                )
+            except (OSError, ValueError):
+                check_space(handle, f"{path}{INDEXES[use_csi]}")
+                raise
+    except (OSError, ValueError) as error:
+        logger.warning("%s: no index can be made (%s)", path, error)

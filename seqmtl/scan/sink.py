@@ -60,7 +60,7 @@ class Sink(ABC):
     is_together : bool
         Whether the sites of all signals are in one file.
     preset : str
-        Kind of the index of the file in bgzip, see :func:`seqmtl.files.bgzip.write_index`; "" if
+        Kind of the index of the file in bgzip, see :func:`seqmtl.files.bgzip.index_packed`; "" if
         there is none.
     what : str
         What messages call the content of a format that needs probabilities and their prior.

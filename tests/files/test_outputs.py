@@ -120,6 +120,29 @@ def test_a_killed_run_leaves_what_was_there_and_a_hidden_file(tmp_path, other_ru
     (left,) = set(os.listdir(tmp_path)) - {"out"}
     assert left.startswith(".out.unfinished-")
     assert (tmp_path / "out").read_text() == "before"
+    with atomic_write(tmp_path / "another") as stream:
+        stream.write("whole")
+    assert set(os.listdir(tmp_path)) == {"another", "out", left}
+    with atomic_write(tmp_path / "out") as stream:
+        stream.write("whole")
+    assert set(os.listdir(tmp_path)) == {"another", "out"}
+
+
+@pytest.mark.parametrize(
+    "block",
+    ["atomic_folder(sys.argv[1], last='end')", "temporary_folder()"],
+    ids=lambda text: text[:9],
+)
+def test_a_folder_of_a_killed_run_goes_with_the_next(tmp_path, monkeypatch, block):
+    """``dataset``, ``simulate``, ``explain``, and the workers of ``train --dask``."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    line = "import os, sys; from seqmtl.files.atomic import *; context = {}; context.__enter__()"
+    for end in ("os.kill(os.getpid(), 9)", "context.__exit__(None, None, None)"):
+        command = [sys.executable, "-c", f"{line.format(block)}; {end}", str(tmp_path)]
+        subprocess.run(command, check=False)
+        if "kill" in end:
+            assert [name for name in os.listdir(tmp_path) if "unfinished-" in name]
+    assert os.listdir(tmp_path) == []
 
 
 def test_json_lines_lose_at_most_half_a_line(tmp_path):

@@ -122,6 +122,27 @@ def test_a_full_disk_leaves_nothing(folder, tmp_path, file_size, capsys, suffix)
     assert contents(tmp_path) == {}
 
 
+@pytest.mark.parametrize("suffix", ["bed.gz", "gff3.gz"])
+def test_an_index_for_which_the_disk_is_full_is_an_error(
+    folder, tmp_path, monkeypatch, file_size, capsys, suffix
+):
+    """The sites fit on the disk, their index does not: no half index, and none of another file."""
+    pysam = pytest.importorskip("pysam")
+    index = tmp_path / f"x.{suffix}.tbi"
+    index.write_text("of an earlier scan")
+    make_index = pysam.tabix_index
+
+    def full(*args, **options):
+        file_size(20)
+        make_index(*args, **options)
+
+    monkeypatch.setattr(pysam, "tabix_index", full)
+    run_scan(folder, tmp_path / f"x.{suffix}", "-q", code=1)
+    assert f"cannot write {index}: File too large; free some space" in capsys.readouterr().err
+    (name,) = contents(tmp_path)
+    assert name == f"x.{suffix}"
+
+
 def test_a_device_that_is_full(folder, capsys):
     run_scan(folder, "/dev/full", code=1)
     assert "cannot write /dev/full: No space left on device" in capsys.readouterr().err
