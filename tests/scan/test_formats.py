@@ -351,3 +351,26 @@ def candidates_of_any(contigs):
     """All windows of the plus strand."""
     for text in contigs.values():
         yield from (text.upper()[i : i + LENGTH] for i in range(len(text) - LENGTH + 1))
+
+
+@pytest.mark.parametrize("letters", ["N" * 300, "*", "n" * LENGTH, "ACGT"])
+@pytest.mark.parametrize("suffix", [*SUFFIXES, "bed.gz", "gff3.gz"])
+def test_a_genome_without_a_candidate_has_valid_empty_files(
+    scan, tmp_path, capsys, letters, suffix
+):
+    """A chromosome of gaps, as in assemblies in pieces: a warning, and files that can be read."""
+    genome = tmp_path / "gaps.fa"
+    genome.write_text(f">gap\n{letters}\n")
+    path = scan(f"x.{suffix}", "--strand", "+", genome=genome)
+    told = capsys.readouterr().err
+    assert ("only 0 % of the letters are A, C, G or T" in told) == (letters != "ACGT")
+    assert ("1 of 1 contigs are shorter than a window" in told) == (len(letters) < LENGTH)
+    if suffix == "bw":
+        with pytest.importorskip("pyBigWig").open(str(path)) as file:
+            assert file.chroms() == {"gap": len(letters)}
+            assert file.intervals("gap") is None
+        return
+    data = path.read_bytes()
+    lines = (gzip.decompress(data) if suffix.endswith("gz") else data).decode().splitlines()
+    assert all(line.startswith("#") for line in lines)
+    assert len(lines) > 1
