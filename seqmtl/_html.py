@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from seqmtl._style import render
+from seqmtl._surroundings import has_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,9 +87,16 @@ def details(summary: str, parts: Iterable[object]) -> Markup:
     return element("details", join([element("summary", summary), content])) if content else content
 
 
-def picture(figure: Figure, alternative: str, caption: str, **attributes: object) -> Markup:
-    """Return a matplotlib figure above its caption, as embedded SVG."""
-    return embed(render(figure, "svg"), "svg", alternative, caption, **attributes)
+def picture(
+    draw: Callable[[], Figure], alternative: str, caption: str, **attributes: object
+) -> Markup:
+    """Return the matplotlib figure that is drawn above its caption, as embedded SVG.
+
+    Without matplotlib, nothing is drawn or returned.
+    """
+    if not has_matplotlib():
+        return Markup()
+    return embed(render(draw(), "svg"), "svg", alternative, caption, **attributes)
 
 
 def embed(

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any
 
 from seqmtl._checks import check_integer, check_number, is_number, refuse
+from seqmtl._surroundings import has_matplotlib
 
 Kind = Callable[[Any], Any]
 
@@ -175,5 +175,5 @@ def require_matplotlib(what: str = "") -> None:
     ValueError
         If not; `what` is what needs them.
     """
-    if find_spec("matplotlib") is None:
+    if not has_matplotlib():
         raise ValueError(f"{what} needs matplotlib; run: pip install matplotlib".lstrip())

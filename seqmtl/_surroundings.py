@@ -40,6 +40,15 @@ def usual_floats(function: Callable[Parameters, Result]) -> Callable[Parameters,
     return call
 
 
+def has_matplotlib() -> bool:
+    """Tell whether figures can be drawn."""
+    try:
+        import_matplotlib()
+    except ImportError:
+        return False
+    return True
+
+
 def import_matplotlib() -> None:
     """Import matplotlib, with any ``MPLBACKEND``: figures are drawn on canvases of their own.
 
@@ -48,7 +57,7 @@ def import_matplotlib() -> None:
     ImportError
         If matplotlib is not installed.
     """
-    if "matplotlib" in sys.modules:
+    if sys.modules.get("matplotlib"):
         return
     with unchanged_environment():
         backend = os.environ.pop("MPLBACKEND", None)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from seqmtl._kinds import require_matplotlib
 from seqmtl._messages import messages_from
 from seqmtl.cli._command import Command
 from seqmtl.request import Request, option
@@ -71,7 +70,6 @@ class Demo(Request):
 
     def run(self) -> Any:
         """Show and run the commands, logging only warnings and errors; return what is found."""
-        require_matplotlib("the report")
         result = None
         for comment, steps in _STEPS.items():
             _tell(f"# {comment}")

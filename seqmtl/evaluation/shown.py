@@ -31,11 +31,8 @@ class Evaluation(dict[str, Any]):
         drawn = next(name for name in tables if name.startswith("auprc"))
         if self[MEAN][drawn] is None:
             return shown
-        try:
-            figure = draw_dots({drawn: tables[drawn]})
-        except ImportError:  # without matplotlib
-            return shown
-        return join([shown, picture(figure, f"{drawn} by task", "")])
+        dots = picture(lambda: draw_dots({drawn: tables[drawn]}), f"{drawn} by task", "")
+        return join(filter(None, [shown, dots]))
 
     def _metrics(self) -> list[str]:
         return [key for key in self[MEAN] if key != "n_tasks"]

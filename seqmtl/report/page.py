@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from seqmtl._html import Markup, details, element, join, picture, table
+from seqmtl._surroundings import has_matplotlib
 from seqmtl._version import __version__
 from seqmtl.compare.results import OVER_WINDOWS, draw_comparison
 from seqmtl.evaluation.tables import Column, as_html, cells
@@ -73,10 +75,14 @@ def write_folder_report(
         If the folder has nothing to show, or the page cannot be written.
     UnknownTaskError
         If the tree lacks an organism.
-    ImportError
-        If matplotlib is not installed.
+
+    Notes
+    -----
+    Without matplotlib there are no pictures, and the page says so.
     """
     contents = read_folder(folder, None if tree is None else read_tree(tree), annotations)
+    if not has_matplotlib():
+        contents.left_out.append("pictures, which need matplotlib; run: pip install matplotlib")
     sections = [(heading, section(contents)) for heading, section in _FIRST.items()]
     for signal in contents.signals.values():
         end = f": {signal.text}" if len(contents.signals) > 1 else ""
@@ -169,11 +175,11 @@ def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
     shown = details("Round by round", [as_html(columns, rows, caption)])
     if len(rows) > 1:
         drawn = picture(
-            draw_rounds(facts["rounds"]),
+            lambda: draw_rounds(facts["rounds"]),
             "Sites found, and lengths of introns, by round",
             f"{name}: donors and acceptors, and the lengths of introns, by round.",
         )
-        shown = join([drawn, shown])
+        shown = join(filter(None, [drawn, shown]))
     told = [element("p", f"{name}: {line}.") for line in expectation(facts)]
     told += [element("p", element("b", f"Doubt: {own}.")) for own in facts.get("doubts", [])]
     return join([*told, shown])
@@ -184,21 +190,22 @@ def _comparisons(contents: FolderContents) -> Markup:
     by_place: dict[str, dict[str, Any]] = {}
     for name, document in contents.comparisons.items():
         by_place.setdefault(os.path.dirname(name), {})[name] = document
-    return join(_comparison(documents) for documents in by_place.values())
+    return join(filter(None, map(_comparison, by_place.values())))
 
 
 def _comparison(by_name: Mapping[str, Any]) -> Markup:
+    """Return a picture of comparisons in one folder."""
     documents = list(by_name.values())
     source = f"{OVER_WINDOWS} From {', '.join(by_name)}."
     if len({training_windows(document) for document in documents}) > 1:
         return picture(
-            draw_learning_curves(documents),
+            lambda: draw_learning_curves(documents),
             "AUROC and AUPRC by the number of training windows",
             "Mean over the organisms by training windows per organism; bands are one standard "
             f"deviation over the splits, if there are several. {source}",
         )
     return picture(
-        draw_comparison(documents[0]),
+        lambda: draw_comparison(documents[0]),
         "AUROC and AUPRC by organism and method",
         f"Methods on the same splits, {training_windows(documents[0]):,.0f} training windows per "
         f"organism. {source}",
@@ -216,8 +223,9 @@ def _stretches(contents: FolderContents) -> Markup:
                 among = " among the test regions" if found.is_held_out else ""
                 caption = f"{where}. {found.text()} {_BROWSER}{among}."
                 what = f"Introns, sites and genes of {where}"
-                parts.append(picture(draw_stretch(found), what, caption, class_="wide"))
-    return join(parts)
+                draw = partial(draw_stretch, found)
+                parts.append(picture(draw, what, caption, class_="wide"))
+    return join(filter(None, parts))
 
 
 def _stretch(contents: FolderContents, place: str, scan: Mapping[str, Any]) -> Stretch | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from seqmtl._html import Markup, details, element, embed, join, picture, table
@@ -82,7 +83,7 @@ def similarity(signal: Signal) -> Markup:
         "nothing."
     )
     title = "Tree of the organisms beside the heat map of their similarity"
-    return picture(draw_kernel(kernel, signal.tree), title, caption)
+    return picture(lambda: draw_kernel(kernel, signal.tree), title, caption)
 
 
 def weights(signal: Signal) -> Markup:
@@ -172,7 +173,7 @@ def results(over: str, methods: Mapping[str, Mapping[str, Any]], best: str) -> M
     auroc, auprc = (_best_in_bold(title, cells, caption) for title, cells in tables.items())
     return join(
         [
-            picture(draw_dots(tables), title, dots),
+            picture(lambda: draw_dots(tables), title, dots),
             *([_reliability(tasks)] if bins else []),
             auprc,
             details("AUROC", [auroc]),
@@ -240,7 +241,7 @@ def calibration(signal: Signal) -> Markup:
 def _reliability(tasks: Mapping[str, Mapping[str, Any]]) -> Markup:
     """Return a picture of the share of true sites by probability."""
     return picture(
-        draw_reliability(tasks),
+        lambda: draw_reliability(tasks),
         "Share of true sites by predicted probability",
         "Do sites with a probability of 0.9 turn out true nine times in ten? Dots: the share that "
         "is true; bars: where it would be by chance if the probabilities hold. Below, how many "
@@ -278,7 +279,7 @@ def training(signal: Signal) -> Markup:
         return Markup()
     tolerances = {signal.models[name].training["settings"]["tol"] for name in runs}
     return picture(
-        draw_convergence(runs, tolerances.pop() if len(tolerances) == 1 else None),
+        lambda: draw_convergence(runs, min(tolerances) if len(tolerances) == 1 else None),
         "Distance from the optimum by work",
         "A bound on how far training is from its optimum (the relative duality gap). Work counts "
         "the steps on examples that were not shrunk away.",
@@ -296,13 +297,17 @@ def learnt(signal: Signal) -> Markup:
         "How much a letter at a position adds to the score, in the mean over all sequences. The "
         "letters of the site, shaded, are in every candidate, and so add little."
     )
-    parts = [picture(draw_logo(*found), f"Logos of {', '.join(p.label for p in found)}", caption)]
+    alternative = f"Logos of {', '.join(p.label for p in found)}"
+    parts = [picture(lambda: draw_logo(*found), alternative, caption)]
     n_more = len(model.tasks) - _MOST_ORGANISMS
     if n_more > 0:
         parts.append(element("p", f"{n_more} more organisms: see seqmtl explain."))
     caption = "The largest effect of a word of each length at each position (Sonnenburg 2008)."
-    words = [picture(draw_poim(own), f"Words that matter, {own.label}", caption) for own in found]
-    return join([*parts, details("Words that matter, and the whole windows", words)])
+    words = [
+        picture(partial(draw_poim, own), f"Words that matter, {own.label}", caption)
+        for own in found
+    ]
+    return join(filter(None, [*parts, details("Words that matter, and the whole windows", words)]))
 
 
 def models(signal: Signal) -> Markup:

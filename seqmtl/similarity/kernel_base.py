@@ -187,12 +187,10 @@ class NamedKernels:
     def _repr_html_(self) -> str:
         from seqmtl.similarity.figure import draw_kernel
 
-        try:
-            figure = draw_kernel(self.scaled())
-        except ImportError:  # without matplotlib
+        shown = picture(lambda: draw_kernel(self.scaled()), str(self), "")
+        if not shown:
             return element("pre", str(self))
-        about = str(self).partition("\n")[0]
-        return join([element("div", about), picture(figure, str(self), "")])
+        return join([element("div", str(self).partition("\n")[0]), shown])
 
     def __repr__(self) -> str:
         several = f", mean of {self.n_kernels} kernels," if self.n_kernels > 1 else ""

@@ -7,7 +7,6 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from seqmtl import _kinds
 from seqmtl._version import __version__
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.atomic import make_folder, remove_file
@@ -68,7 +67,6 @@ class Annotate(_options.Threads):
         from seqmtl.scan.writers import output_paths
         from seqmtl.verbs._scoring import check_new
 
-        _kinds.require_matplotlib("the report")
         for path, what in ((self.genome, "genome"), (self.introns, "introns")):
             if path is not None and not os.path.isfile(path):
                 raise SeqmtlError(f"{path}: no such file; give the {what} as a file")

@@ -43,7 +43,6 @@ class Report(Request):
             What is on the page, and what is not, see :mod:`seqmtl.report.folder`.
         """
         check_outputs([self.tree, *dict(self.annotation).values()], [self.output])
-        _kinds.require_matplotlib("the report")
         from seqmtl.report import write_folder_report
 
         contents = write_folder_report(

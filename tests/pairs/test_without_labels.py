@@ -4,6 +4,9 @@ import gzip
 import json
 import os
 import re
+import shlex
+import subprocess
+import sys
 
 import pytest
 
@@ -303,6 +306,58 @@ def test_one_scan_writes_what_three_would(new, tmp_path, seqmtl):
     assert "all writes several files; name them" in shown
     shown = seqmtl(f"scan {new}/donor {_genome(new)} --organism a --format all -o {tmp_path}/x", 2)
     assert "introns need a model of seqmtl pair" in shown.err
+
+
+#: Runs a command in an installation without matplotlib.
+_WITHOUT_MATPLOTLIB = """
+import sys
+sys.modules["matplotlib"] = None
+from seqmtl.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def _without_matplotlib(command, code=0):
+    words = [sys.executable, "-c", _WITHOUT_MATPLOTLIB, *shlex.split(command)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    return done.stderr
+
+
+def test_annotate_without_matplotlib_writes_all_but_pictures(new, tmp_path, seqmtl):
+    """``pip install seqmtl`` on a cluster, without the extra for plots."""
+    options = f"{_genome(new)} --like a --organism c --model {new}/pair.seqmtl -o {tmp_path}"
+    told = _without_matplotlib(f"annotate {options}/without")
+    assert "pictures, which need matplotlib; run: pip install matplotlib" in told
+    seqmtl(f"annotate {options}/with")
+    pages = [(tmp_path / name / "report.html").read_text() for name in ("with", "without")]
+    assert ["pictures, which need matplotlib" in page for page in pages] == [False, True]
+    assert ["<figure" in page for page in pages] == [True, False]
+    tables = [re.findall("<table>.*?</table>", page, re.DOTALL) for page in pages]
+    assert tables[0][:2] == tables[1][:2]  # those of introns and rounds; others tell times
+    assert len(tables[0]) == len(tables[1]) > 3
+    of_both = [files_of(tmp_path / name, but=_TIMED) for name in ("with", "without")]
+    assert of_both[0] == of_both[1]
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("adapt {new}/pair.seqmtl --genome c={genome} --organism c --plot x.svg -o x.seqmtl", 2),
+        ("evaluate {new}/donor {new}/donors --plot x.svg", 2),
+        ("calibrate {new}/donor {new}/donors --plot x.svg -o x.seqmtl", 2),
+        ("compare {new}/donors --plot x.svg", 2),
+        ("similarity --tree (a:1,b:1); --plot x.svg -o x.tsv", 2),
+        ("explain {new}/donor {new}/donors -o x", 1),
+    ],
+)
+def test_commands_without_matplotlib_refuse_to_draw(new, tmp_path, monkeypatch, command, code):
+    monkeypatch.chdir(tmp_path)
+    command = command.format(new=new, genome=_genome(new)).replace("(a:1,b:1);", "'(a:1,b:1);'")
+    told = _without_matplotlib(command, code)
+    assert "needs matplotlib; run: pip install matplotlib" in told
+    assert "Traceback" not in told
+    assert not list(tmp_path.iterdir())
 
 
 def test_annotate_after_a_taxonomy_dump_has_changed_learns_again(
