@@ -387,5 +387,6 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 def cannot_write(
     path: str, error: OSError, remedy: str = "free some space or choose another output"
 ) -> SeqmtlError:
-    """Return the error for an output that cannot be written."""
+    """Return the error for an output that cannot be written, by its place when it is complete."""
+    path = re.sub(rf"{re.escape(os.sep)}{re.escape(UNFINISHED)}-\w+", "", path)
     return SeqmtlError(f"cannot write {path}: {error.strerror}; {remedy}")

@@ -39,14 +39,19 @@ def append_json_line(path: str, content: Any) -> None:
     Raises
     ------
     SeqmtlError
-        If it cannot be written.
+        If it cannot be written; the file is then as before.
     """
+    before = os.path.getsize(path) if os.path.exists(path) else 0
     try:
         with open(path, "ab") as stream:
             stream.write(json.dumps(content).encode() + b"\n")
             stream.flush()
             os.fsync(stream.fileno())
     except OSError as error:
+        if os.path.isfile(path):
+            os.truncate(path, before)
+            if not before:
+                os.unlink(path)
         raise cannot_write(path, error) from error
 
 

@@ -8,13 +8,13 @@ import sys
 import pytest
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.atomic import atomic_write
+from seqmtl.files.atomic import atomic_folder, atomic_write, write_lines
 from seqmtl.files.json_lines import append_json_line, read_json_lines
 from seqmtl.files.outputs import check_outputs
 
 WRITER = """
 import sys
-from seqmtl.files.atomic import atomic_write
+from seqmtl.files.atomic import atomic_folder, atomic_write, write_lines
 with atomic_write(sys.argv[1]) as stream:
     stream.write("half")
     stream.flush()
@@ -164,3 +164,23 @@ def test_json_lines_lose_at_most_half_a_line(tmp_path):
         read_json_lines(path)
     with pytest.raises(SeqmtlError, match="cannot write /dev/full: No space left on device"):
         append_json_line("/dev/full", {})
+
+
+def test_a_full_disk_adds_no_half_line(tmp_path, file_size):
+    path = str(tmp_path / "lines")
+    for before in ([], [{"step": 1}]):
+        for line in before:
+            append_json_line(path, line)
+        file_size(100)
+        with pytest.raises(SeqmtlError, match=r"cannot write \S+lines: File too large; free"):
+            append_json_line(path, {"step": "x" * 500})
+        assert os.listdir(tmp_path) == (["lines"] if before else [])
+        assert read_json_lines(path) == before
+
+
+def test_a_full_disk_names_the_file_of_a_folder_by_its_place(tmp_path, file_size):
+    file_size(10)
+    with pytest.raises(SeqmtlError, match=f"cannot write {tmp_path}/a: File too large; free"):
+        with atomic_folder(tmp_path, last="end") as folder:
+            write_lines(folder / "a", ["x" * 100])
+    assert os.listdir(tmp_path) == []
