@@ -68,7 +68,8 @@ def pack_weights(W: NDArray[Any] | TaskWeights) -> dict[str, NDArray[Any]]:
 
 def round_weights(W: NDArray[Any]) -> NDArray[Any]:
     """Return weights that 16 bits hold, of the same type; a file of them has half the size."""
-    return W.astype(np.float16).astype(W.dtype)
+    with np.errstate(over="ignore"):  # to infinity, which no weight is
+        return W.astype(np.float16).astype(W.dtype)
 
 
 def _by_name(W: NDArray[Any]) -> dict[str, NDArray[Any]]:

@@ -40,6 +40,11 @@ Field = bytes | Column  # a constant word, or a column
 Fields = Sequence[Field]
 
 
+def largest(n_decimals: int = DECIMALS) -> float:
+    """Return the bound of the numbers whose decimals are exact: double precision has 53 bits."""
+    return float(2**53 // 10**n_decimals)
+
+
 def whole(values: NDArray[np.int64]) -> Column:
     """Return a column of whole numbers."""
     return Column(WHOLE, values)
@@ -75,8 +80,30 @@ def tabbed(*fields: Field) -> Fields:
     return [*found[:-1], b"\n"]
 
 
+def _check(column: Column) -> None:
+    """Check that the digits of real numbers are their own."""
+    values = column.values
+    if column.kind == SHARE and not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"probabilities must be from 0 to 1, got {values.min()} to {values.max()}")
+    most = largest(column.n_decimals)
+    if column.kind == DECIMAL and not (np.abs(values) < most).all():
+        raise ValueError(
+            f"numbers must be finite and of a size below {most:g} to be written with "
+            f"{column.n_decimals} decimals, got {values.min()} to {values.max()}"
+        )
+
+
 def format_lines(fields: Fields) -> Iterator[bytes]:
-    """Yield the text of many lines, a few thousand at a time; one field must be a column."""
+    """Yield the text of many lines, a few thousand at a time; one field must be a column.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite, or not below :func:`largest`, or a probability not from 0 to 1.
+    """
+    for field in fields:
+        if isinstance(field, Column):
+            _check(field)
     parts: dict[int, list[NDArray[Any]]] = {LETTERS: [], WHOLE: [], DECIMAL: []}
     words, begin, table = b"", 0, []
     for field in fields:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_choice, check_integer
 from seqmtl._threads import run_all
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.scan._scan_kernels import (
     AHEAD,
     GROUP,
@@ -19,7 +20,8 @@ from seqmtl.scan._scan_kernels import (
     finish_scores,
     index_rows,
 )
-from seqmtl.scan.score_tables import PRECISION, ScoreTables, build_tables
+from seqmtl.scan.lines import largest
+from seqmtl.scan.score_tables import PRECISION, REACH, ScoreTables, build_tables
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 
@@ -60,6 +62,8 @@ class Scanner:
     ------
     ValueError
         If the weights have wrong shapes or are not finite, or the site is not in the window.
+    SeqmtlError
+        If scores may be too large for five decimals.
     MemoryLimitError
         If the tables do not fit into memory.
 
@@ -89,6 +93,7 @@ class Scanner:
         weights = position_weights[: self.length]
         self.tables: ScoreTables = build_tables(weights, 2 * PRECISION / self.length)
         self.max_error = self.tables.unit / 2 * self.length
+        _check_size(self.tables.unit * REACH + abs(self.bias))
 
     def count(self, codes: NDArray[np.uint8]) -> int:
         """Return the number of windows in a contig, 0 if it is shorter than a window."""
@@ -200,7 +205,19 @@ class WindowScanner(Scanner):
     ) -> NDArray[np.float32]:
         starts = np.arange(self.count(piece)) if wanted is None else wanted
         windows = Windows(piece, starts, self.length, is_reverse=np.full(starts.size, is_reverse))
-        return self._score(windows).astype(np.float32)
+        scores = self._score(windows)
+        _check_size(float(np.abs(scores).max(initial=0.0)))
+        return scores.astype(np.float32)
+
+
+def _check_size(score: float) -> None:
+    """Check that a score can be written with its decimals."""
+    if not score < largest():
+        raise SeqmtlError(
+            f"scores must be of a size below {largest():g}, but those of this model may be "
+            f"{score:g}: its weights are too large; train it with a smaller -C, or look for what "
+            "went wrong in its training"
+        )
 
 
 def _check_site(offset: int, n_bases: int, length: int) -> None:

@@ -22,6 +22,8 @@ from seqmtl.scan._scan_kernels import GROUP, LINE, STEP
 
 #: Largest absolute error of a score from rounding the tables.
 PRECISION = 1e-5
+#: Integer units that a score takes at most.
+REACH = 2**30
 
 _COLUMNS = 16  # at most folded at a time
 _ENTRIES = 1 << 22  # about as many
@@ -87,7 +89,7 @@ def build_tables(weights: Sequence[NDArray[Any]], unit: float) -> ScoreTables:
         f"a scan with {degree}-mers and windows of {length} bases",
         "train with shorter k-mers or windows",
     )
-    unit = max(unit, _reach(weights, at_a_time) / 2**30, 1e-300)
+    unit = max(unit, _reach(weights, at_a_time) / REACH, 1e-300)
     table = _aligned_zeros(n_entries)
     by_row = table[: n_rows * stride].reshape(n_rows, stride)
     by_column = np.zeros((n_columns, n_rows), dtype=np.int32)

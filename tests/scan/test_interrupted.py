@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from seqmtl.scan import SiteFinder, writers
@@ -160,3 +161,18 @@ def test_an_index_of_an_earlier_output_goes_with_it(folder, tmp_path, monkeypatc
     (tmp_path / "x.bed.gz.tbi").write_text("old")
     run_scan(folder, tmp_path / "x.bed.gz", "-q")
     assert contents(tmp_path).keys() == {"x.bed.gz"}
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES])
+@pytest.mark.parametrize("factor", [1e12, 3e37])
+def test_scores_that_have_no_digits_are_refused_before_the_scan(
+    folder, tmp_path, capsys, suffix, factor
+):
+    """Of a model that did not train well, raw scores were written with digits of other numbers."""
+    model = make_model(tmp_path / "huge")
+    model.W = model.W * np.float32(factor)
+    model.save(tmp_path / "huge")
+    run_scan(folder, tmp_path / f"x.{suffix}", model=tmp_path / "huge", code=1)
+    told = capsys.readouterr().err
+    assert "scores must be of a size below 9.0072e+10, but those of this model may be" in told
+    assert contents(tmp_path).keys() == {"huge"}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +14,7 @@ from seqmtl.exceptions import MemoryLimitError
 from seqmtl.scan import score_tables as tables_module
 from seqmtl.scan._scan_kernels import GROUP, STEP, add_windows
 from seqmtl.scan._text_kernels import NUMBER_BYTES, put_decimal, put_integer, put_probability
+from seqmtl.scan.lines import decimal, format_lines, share, tabbed
 from seqmtl.scan.score_tables import build_tables
 
 
@@ -111,3 +115,27 @@ def test_decimals_are_written_within_half_a_digit(value, n_decimals):
     assert text[-n_decimals - 1] == "."
     assert abs(float(text) - value) <= 0.5000001 * 10.0**-n_decimals + 1e-15 * abs(value)
     assert text == "0." + "0" * n_decimals or float(text) != 0 or value == 0 or "-" not in text
+
+
+@given(st.floats(allow_nan=True, allow_infinity=True) | st.floats(-1e11, 1e11))
+def test_a_number_is_written_exactly_or_refused(value):
+    """Of a model with huge weights, lines had digits that were not those of its scores."""
+    column = decimal(np.array([0.0, value]))
+    if not abs(value) < 2**53 // 10**5:
+        with pytest.raises(ValueError, match="must be finite and of a size below 9.0072e"):
+            next(format_lines(tabbed(b"x", column)))
+        return
+    text = b"".join(format_lines(tabbed(b"x", column))).decode()
+    distance = abs(Decimal(text.split()[-1]) - Decimal(value))
+    assert distance <= Decimal("0.500002e-5") + abs(Decimal(value)) / 2**53
+
+
+def test_nan_is_refused_among_numbers():
+    with pytest.raises(ValueError, match="numbers must be finite"):
+        next(format_lines(tabbed(decimal(np.array([1.0, math.nan])))))
+
+
+@pytest.mark.parametrize("value", [math.nan, -1e-9, 1.0000001, math.inf])
+def test_what_is_no_probability_is_refused(value):
+    with pytest.raises(ValueError, match="probabilities must be from 0 to 1, got"):
+        next(format_lines(tabbed(share(np.array([0.5, value])))))
