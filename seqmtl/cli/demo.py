@@ -12,16 +12,18 @@ from typing import Any
 
 from seqmtl._messages import messages_from
 from seqmtl.cli._command import Command
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.request import Request, option
 from seqmtl.verbs import _options
 
 logger = logging.getLogger("seqmtl")
 
 _NEW, _RELATIVE = "brunia_parva", "brunia_magna"
+_CONFIG = "relatives.toml"
 #: What a user would do with an editor: leave out the new organism, and draw few decoys, to be fast.
 _EDIT = (
     f"(sed '/{_NEW}/,/^$/d' {{0}}/dataset.toml; printf '\\n[decoys]\\nratio = 2\\n') "
-    "> {0}/relatives.toml"
+    f"> {{0}}/{_CONFIG}"
 )
 _SIGNALS = ("donor", "acceptor")
 _STEPS = {
@@ -70,6 +72,7 @@ class Demo(Request):
 
     def run(self) -> Any:
         """Show and run the commands, logging only warnings and errors; return what is found."""
+        _check_folder(self.output)
         result = None
         for comment, steps in _STEPS.items():
             _tell(f"# {comment}")
@@ -88,6 +91,25 @@ class Demo(Request):
         args = import_module("seqmtl.cli.main").build_parser(words).parse_args(words)
         with messages_from(logging.WARNING):
             return args.of.request_of(args, command_line)()
+
+
+def _check_folder(folder: str) -> None:
+    """Check that a folder is new, or of an earlier demonstration.
+
+    Raises
+    ------
+    SeqmtlError
+        If it has other files.
+    """
+    from seqmtl.simulate.writing import NAMES, is_of_simulation
+
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    others = [name for name in names if not name.startswith(".") and name not in NAMES]
+    if others and not is_of_simulation(os.path.join(folder, _CONFIG)):
+        raise SeqmtlError(
+            f"{folder} must be empty or of an earlier demonstration, but it has {others[0]}; "
+            "choose another folder"
+        )
 
 
 def _tell(line: str) -> None:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from seqmtl.files.atomic import atomic_folder, atomic_gzip, atomic_write, write_lines
 from seqmtl.files.names import safe_names
+from seqmtl.files.streams import first_bytes
 from seqmtl.simulate.simulation import SimulatedGenome, Simulation
 
 #: Files beside the folders of genomes, sites and annotation.
 FILES = ("windows.tsv.gz", "dataset.toml", "tree.nwk", "summary.json")
+_CONFIG = "dataset.toml"
+_MARK = "# genomes of seqmtl simulate\n"  # first line of this file, by which the folder is known
 _LINE = 60
 _ROWS = 20_000
 _STRANDS = {1: "+", -1: "-"}
 _FOLDERS = {"genomes": ".fa", "sites": ".bed", "annotation": ".gff3"}
+#: All that is in the folder of a simulation.
+NAMES = (*FILES, *_FOLDERS)
 
 
 def write_simulation(
@@ -53,14 +58,13 @@ def write_simulation(
     Raises
     ------
     ValueError
-        If `directory` contains genomes, sites, annotation or windows of another simulation.
+        See :func:`check_folder`.
     SeqmtlError
         If it cannot be written.
     """
+    check_folder(directory, simulation.settings.organisms, windows=windows)
     stems = safe_names(simulation.settings.organisms)
-    files = [f"{folder}/{stem}{end}" for folder, end in _FOLDERS.items() for stem in stems.values()]
-    _refuse_strangers(Path(directory), files + ["windows.tsv.gz"] * windows)
-    with atomic_folder(directory, last="summary.json", folders=_FOLDERS) as scratch:
+    with atomic_folder(directory, first=_CONFIG, last="summary.json", folders=_FOLDERS) as scratch:
         for genome in simulation.genomes:
             stem = stems[genome.organism]
             _write_fasta(genome, scratch / "genomes" / f"{stem}.fa")
@@ -68,27 +72,53 @@ def write_simulation(
             write_lines(scratch / "annotation" / f"{stem}.gff3", _gff_lines(genome))
         if windows:
             _write_windows(simulation, scratch / "windows.tsv.gz")
-        write_lines(scratch / "dataset.toml", _toml_lines(simulation, stems))
+        write_lines(scratch / _CONFIG, _toml_lines(simulation, stems))
         write_lines(scratch / "tree.nwk", [simulation.newick])
         summary = json.dumps(_summary(simulation, stems), indent=2, ensure_ascii=False)
         write_lines(scratch / "summary.json", [summary + "\n"])
 
 
-def files_there(directory: str | os.PathLike[str]) -> list[str]:
-    """Return the genomes, sites and annotation that a folder holds."""
-    found = (Path(directory, folder).glob(f"*{end}") for folder, end in _FOLDERS.items())
-    return [str(path) for paths in found for path in paths]
+def check_folder(
+    directory: str | os.PathLike[str], organisms: Iterable[str], *, windows: bool = True
+) -> None:
+    """Check that a simulation can be written into a folder, before it is made.
 
+    Parameters
+    ----------
+    directory, windows
+        See :func:`write_simulation`.
+    organisms : iterable of str
+        Organisms of the simulation.
 
-def _refuse_strangers(target: Path, files: list[str]) -> None:
-    """Check that no files of another simulation would remain beside the new ones."""
-    kept = [target / "windows.tsv.gz", *map(Path, files_there(target))]
-    for path in sorted(kept):
-        if path.relative_to(target).as_posix() not in files and path.exists():
+    Raises
+    ------
+    ValueError
+        If it has files of these names that are not of a simulation, or files of another simulation
+        would remain beside the new ones.
+    """
+    target, stems = Path(directory), safe_names(organisms).values()
+    new = {f"{folder}/{stem}{end}" for folder, end in _FOLDERS.items() for stem in stems}
+    new |= {name for name in FILES if windows or name != "windows.tsv.gz"}
+    is_own = is_of_simulation(target / _CONFIG)
+    for path in sorted(map(Path, files_there(directory))):
+        if not is_own or path.relative_to(target).as_posix() not in new:
+            what = "files of another simulation" if is_own else "other files of these names"
             raise ValueError(
-                f"directory must hold no files of another simulation, got {path}; "
-                "remove it or choose another directory"
+                f"directory must hold no {what}, got {path}; remove it or choose another directory"
             )
+
+
+def files_there(directory: str | os.PathLike[str]) -> list[str]:
+    """Return the files of a folder that have names of a simulation's."""
+    paths = [Path(directory, name) for name in FILES]
+    for folder, end in _FOLDERS.items():
+        paths += Path(directory, folder).glob(f"*{end}")
+    return [str(path) for path in paths if os.path.lexists(path)]
+
+
+def is_of_simulation(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file is the configuration of a simulation, or was made of one."""
+    return os.path.isfile(path) and first_bytes(path).startswith(_MARK.encode())
 
 
 def _write_fasta(genome: SimulatedGenome, path: Path) -> None:
@@ -186,6 +216,7 @@ def _window_lines(simulation: Simulation, genome: SimulatedGenome, rows: slice) 
 
 def _toml_lines(simulation: Simulation, stems: dict[str, str]) -> Iterator[str]:
     """Yield the configuration for ``seqmtl dataset``; JSON strings are TOML strings."""
+    yield _MARK
     yield f'signal = "{simulation.settings.signal}"\n'
     for organism, stem in stems.items():
         yield f"\n[organisms.{json.dumps(organism, ensure_ascii=False)}]\n"

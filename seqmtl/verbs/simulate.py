@@ -7,6 +7,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from seqmtl._messages import messages_from
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.outputs import check_outputs
 from seqmtl.request import Request, option, required, verb
 from seqmtl.verbs import _options
@@ -45,11 +47,16 @@ class Simulate(Request):
             Genomes, genes, labelled sites and the tree.
         """
         from seqmtl.simulate import simulate, write_simulation
-        from seqmtl.simulate.writing import FILES, files_there
+        from seqmtl.simulate.trees import read_organisms
+        from seqmtl.simulate.writing import check_folder, files_there
 
         if os.path.isdir(self.output):
-            outputs = [os.path.join(self.output, name) for name in FILES]
-            check_outputs([self.tree], [*outputs, *files_there(self.output)])
+            check_outputs([self.tree], files_there(self.output))
+        elif os.path.lexists(self.output):
+            raise SeqmtlError(f"cannot write {self.output}: it is a file; choose a folder")
+        with messages_from(logging.ERROR):  # they come again
+            organisms = read_organisms(self.tree).leaf_names
+        check_folder(self.output, organisms, windows=not self.no_windows)
         simulation = simulate(
             self.tree,
             seed=self.seed,

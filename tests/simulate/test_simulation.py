@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from seqmtl.exceptions import InputFormatError
 from seqmtl.simulate import default_tree, simulate, write_simulation
 from seqmtl.simulate.trees import drift_traits, read_organisms
+from tests.crashes import die_at_renames
 
 TREE = "((a:0.05,b:0.05):0.4,c:0.9);"
 SMALL = {"tree": TREE, "chromosome_length": 60_000, "n_windows": 150, "seed": 3}
@@ -538,6 +539,41 @@ def test_windows_can_be_left_out_and_files_are_replaced(tmp_path):
     with pytest.raises(ValueError, match=r"no files of another simulation, got .*b\.gff3"):
         write_simulation(simulate("(a:1,c:1);", **small), tmp_path)
     assert digest(tmp_path) == after
+
+
+@pytest.mark.parametrize("name", ["tree.nwk", "summary.json", "genomes/a.fa", "dataset.toml"])
+def test_files_of_a_user_are_not_replaced(tmp_path, seqmtl, monkeypatch, name):
+    """``seqmtl simulate -o .`` in a folder of one's own work."""
+    path = tmp_path / "mine" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("of the user")
+    monkeypatch.setattr("seqmtl.simulate.simulate", lambda *_, **__: pytest.fail("work was done"))
+    options = "--tree '(a:1,b:1);' --chromosome-length 30000 --windows 20"
+    for command in (f"simulate -o {tmp_path}/mine {options}", f"demo -o {tmp_path}/mine"):
+        shown = seqmtl(command, 1).err.replace("\n", " ")
+        assert f"must hold no other files of these names, got {path}; remove it or" in shown
+    assert digest(tmp_path) == {f"mine/{name}": hashlib.sha256(b"of the user").hexdigest()}
+
+
+def test_a_demonstration_replaces_only_its_own_files(tmp_path, seqmtl):
+    (tmp_path / "donor.seqmtl").write_text("of the user")
+    shown = seqmtl(f"demo -o {tmp_path}", 1).err
+    assert "must be empty or of an earlier demonstration, but it has donor.seqmtl" in shown
+    assert [path.name for path in tmp_path.iterdir()] == ["donor.seqmtl"]
+
+
+def test_a_folder_is_not_a_file(tmp_path, seqmtl):
+    (tmp_path / "x").write_text("of the user")
+    assert f"cannot write {tmp_path}/x: it is a file" in seqmtl(f"simulate -o {tmp_path}/x", 1).err
+
+
+def test_a_simulation_that_was_killed_is_repeated(tmp_path):
+    """Killed while files get their names: what is there is known for its own."""
+    command = "simulate -o OUT --tree '(a:1,b:1);' --chromosome-length 30000 --windows 20"
+    whole, died = die_at_renames(tmp_path / "runs", command)
+    assert len(died) > 10
+    for folder in died:
+        assert digest(folder) == digest(whole)
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
