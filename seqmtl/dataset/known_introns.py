@@ -17,14 +17,13 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.genome import load_genome
 from seqmtl.io.junctions import is_hint, read_junctions
-from seqmtl.io.rows import read_rows
+from seqmtl.io.rows import is_gff, read_rows
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.sequences.genome import Genome
 from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
-_GFF_COLUMNS = 9
 _FEWEST = 2  # sites of each signal that can be learnt from
 
 
@@ -105,9 +104,7 @@ def _has_genes(path: str) -> bool:
     if path == "-":
         return False
     row = next(read_rows(path), None)
-    if row is None or len(row.fields) != _GFF_COLUMNS or is_hint(row.fields):
-        return False
-    return not all(field.isdigit() for field in row.fields[1:])
+    return row is not None and is_gff(row.fields) and not is_hint(row.fields)
 
 
 def _on_contigs(

@@ -43,6 +43,8 @@ _FOREIGN = {
     b"PK\x03\x04": "a zip archive",
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
+    b"C'A\x1a": "2bit (twoBitToFa converts it)",
+    b"\x1aA'C": "2bit (twoBitToFa converts it)",
 }
 _LONGEST_MAGIC = 16
 
@@ -169,9 +171,17 @@ def line_blocks(path: PathLike, longest: int = LONGEST_LINE) -> Iterator[Lines]:
 
 
 def numbered_lines(path: PathLike, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
-    """Yield the 1-based number and the bytes of every line of a file, see :func:`line_blocks`."""
+    """Yield the 1-based number and the bytes of every line of a file, see :func:`line_blocks`.
+
+    CR alone is a line end, too.
+    """
+    more = 0  # lines that end in CR
     for block in line_blocks(path, longest):
-        yield from block.rows()
+        text, line = block.text, block.first_line + more
+        if b"\r" in text:
+            more += text.count(b"\r")
+            text = text.replace(b"\r", b"\n")
+        yield from Lines(text, line).rows()
 
 
 def pop_header(

@@ -14,7 +14,7 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
 from seqmtl.io.copies import is_one, tell_apart
 from seqmtl.io.junctions import is_hint
-from seqmtl.io.rows import COORDINATES, MOST_DIGITS, is_coordinate, is_row, rows_of
+from seqmtl.io.rows import COORDINATES, MOST_DIGITS, is_coordinate, is_gff, is_row, rows_of
 from seqmtl.io.transcript_rows import (
     CDS,
     CODING_EXONS,
@@ -60,8 +60,11 @@ _OTHER, _INTRON, _IGNORED = -1, -2, -3
 _UTR_NAME = re.compile(rb"(?:^|[^a-z])utr|utr$")
 _TRANSCRIPT_NAME = re.compile(rb"(?:transcript|rna|gene_segment)$")
 _PROTEINS = {b"protein", b"polypeptide"}
+_CODING_EXONS = {b"einit", b"eterm", b"esngl", b"initial", b"internal", b"terminal", b"single"}
 _ANY_STRAND = {b"+", b"-", b".", b"?"}
+_AROUND = b' "'  # may be around a name
 _MOST_LOST = 0.01
+_SHOWN = 60
 
 MIXED = "transcript of one row with exons on two strands or contigs"
 TRANS = "transcript of several RNAs (trans-splicing, as the annotation says)"
@@ -74,11 +77,11 @@ INSIDE = "part of a longer transcript (such as a microRNA of its precursor)"
 _BIOTYPE = re.compile(rb"(?:^|;)\s*(?:transcript_)?(?:bio)?type=([^;]*)")
 _GTF_NAMES = {
     name: re.compile(rb'(?:^|[\s;])%s\s+(?:"([^"]*)"|([^\s";]+))' % name)
-    for name in (b"transcript_id", b"gene_id")
+    for name in (b"transcript_id", b"gene_id", b"name")
 }
 _GTF_BIOTYPE = re.compile(rb'(?:^|[\s;])(?:transcript|gene)_(?:bio)?type\s+"?([^";]*)')
 _IS_GTF = re.compile(rb'^\s*[^\s=";]+\s+["\w]')
-_IS_GFF3 = re.compile(rb'^\s*[^\s=";]+=')
+_IS_GFF3 = re.compile(rb'^\s*[^\s=";]+\s*=')
 _IS_NAME = re.compile(rb"^[^\s=;\"]+$")
 
 
@@ -98,8 +101,8 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
 
     Some transcripts are left out and listed: those without a strand, those that the annotation
     calls trans-spliced, those with one row but exons on two strands or contigs, those that are part
-    of another one, such as microRNAs of a precursor, and exons of a gene that has transcripts of
-    its own. A warning says if they are more than 1 %. ``##FASTA`` ends the annotation.
+    of another one, such as microRNAs of a precursor, and exons of a gene whose transcripts have
+    some. A warning says if they are more than 1 %. ``##FASTA`` ends the annotation.
 
     Parameters
     ----------
@@ -126,15 +129,16 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     source = source_name(path)
     lines = numbered_lines(path)
     line, first = next((numbered for numbered in lines if is_row(numbered[1])), (0, b""))
-    n_fields = first.count(b"\t") + 1
-    if n_fields == _GFF_FIELDS and is_hint(readable(first).split("\t")):
+    fields = readable(first).split("\t")
+    n_fields, is_of_genes = len(fields), is_gff(fields)
+    if is_of_genes and is_hint(fields):
         raise InputFormatError(
             "an annotation must have transcripts, but these are hints of introns (mult=, src=); "
             "name it junctions instead of annotation",
             path=source,
             line=line,
         )
-    if n_fields == _GFF_FIELDS and all(field.isdigit() for field in first.split(b"\t")[1:]):
+    if n_fields == _GFF_FIELDS and not is_of_genes:
         raise InputFormatError(
             "an annotation must have text in columns 2, 3 and 7, but all columns after the first "
             "are numbers; this looks like STAR's SJ.out.tab: name it junctions instead of "
@@ -142,8 +146,15 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
             path=source,
             line=line,
         )
+    if n_fields > _GFF_FIELDS and not fields[1].isdigit() and {*fields[2:4]} & {"+", "-"}:
+        raise InputFormatError(
+            "an annotation must be GFF3, GTF or BED12, but this looks like genePred (refGene.txt "
+            "and the like of UCSC); convert it with genePredToGtf",
+            path=source,
+            line=line,
+        )
     lines = chain([(line, first)], lines)
-    if n_fields == _GFF_FIELDS:
+    if is_of_genes:
         reader = _GffReader(source, sources)
         reader.read(lines)
         annotation = reader.annotation()
@@ -220,6 +231,7 @@ class _GffReader:
         self.features: Counter[bytes] = Counter()
         self.seen_sources: Counter[bytes] = Counter()
         self.left_out: list[LeftOutTranscript] = []
+        self.orphan = b""  # attributes of the first part without a transcript
         self.unsure: list[Unsure] = []
         self.introns: set[tuple[str, bytes, Segment]] = set()
         self.line = 0
@@ -235,6 +247,8 @@ class _GffReader:
             fields = row.split(b"\t")
             if len(fields) == _GFF_FIELDS:
                 add(fields)
+            elif len(fields) > _GFF_FIELDS:  # tabs among the attributes, or columns after them
+                add([*fields[: _GFF_FIELDS - 1], b";".join(fields[_GFF_FIELDS - 1 :])])
             elif row.strip() and not row.startswith((b"track", b"browser")):
                 self._refuse(
                     f"a feature must have nine tab-separated fields, got {len(fields)}; "
@@ -290,7 +304,7 @@ class _GffReader:
         if part == _OTHER:
             self._add_parent(fields, segment)
         elif part == _INTRON:
-            is_gff3 = b"Parent=" in fields[8]
+            is_gff3 = attribute(fields[8], b"Parent=") is not None
             if is_gff3 or b"transcript_id" in fields[8]:
                 self.introns.add((decode(fields[0], not is_gff3), fields[6], segment))
         return part
@@ -341,6 +355,7 @@ class _GffReader:
         """List an exon, coding segment or the like that belongs to no transcript."""
         contig, strand = readable(fields[0]), self._strand(fields)
         place = contig, *segment, readable(strand)
+        self.orphan = self.orphan or fields[8]
         self.left_out.append(LeftOutTranscript("", *place, NO_PARENT, self.line))
         rows = TranscriptRows(fields[0], strand, b"", self.line, (), bool(self.is_gtf))
         rows.add(part, segment)
@@ -349,7 +364,7 @@ class _GffReader:
     def _segment(self, first: bytes, last: bytes) -> Segment:
         """Return the interval of a feature, 0-based half-open."""
         if not (is_coordinate(first) and is_coordinate(last)):
-            got = readable(last if is_coordinate(first) else first)[:60]
+            got = readable(last if is_coordinate(first) else first)[:_SHOWN]
             self._refuse(f"start and end must be {COORDINATES}, got {got!r}; correct it")
         start, end = int(first), int(last)
         if start < 1:
@@ -363,7 +378,7 @@ class _GffReader:
         if self.is_gtf is None:
             self._refuse(
                 "the ninth field must have attributes as GFF3 (Parent=...) or GTF (transcript_id "
-                f'"..."), got {readable(attributes)[:60]!r}; correct the line'
+                f'"..."), got {readable(attributes)[:_SHOWN]!r}; correct the line'
             )
 
     def _add_parent(self, fields: list[bytes], segment: Segment) -> None:
@@ -374,8 +389,8 @@ class _GffReader:
         if is_gtf is False:
             if (name := attribute(attributes, b"ID=")) is None:
                 return
-            key = group_key = name.strip()
-            parent = (attribute(attributes, b"Parent=") or b"").split(b",")[0].strip()
+            key = group_key = name.strip(_AROUND)
+            parent = (attribute(attributes, b"Parent=") or b"").split(b",")[0].strip(_AROUND)
             if found := _BIOTYPE.search(attributes):
                 biotype = found[1]
         else:
@@ -415,6 +430,7 @@ class _GffReader:
         if self.is_gtf:
             self.gene = gene = _gtf_value(b"gene_id", attributes)
             name = _gtf_value(b"transcript_id", attributes) or gene
+            name = name or _gtf_value(b"name", attributes)  # as JGI writes it
             self.names = [gene + b"\t" + name] if name else []
             return
         parents = attribute(attributes, b"Parent=")
@@ -424,15 +440,15 @@ class _GffReader:
         if not parents:
             self.names = []
         elif b"," in parents:
-            names = [name.strip() for name in parents.split(b",")]
+            names = [name.strip(_AROUND) for name in parents.split(b",")]
             self.names = [name for name in dict.fromkeys(names) if name]
         else:
-            self.names = [self._parent_of(kind, attributes, parents.strip())]
+            self.names = [self._parent_of(kind, attributes, parents.strip(_AROUND))]
 
     def _parent_of(self, kind: bytes, attributes: bytes, parent: bytes) -> bytes:
         """Return the transcript of a part: in MetaEuk's files the parent of a CDS is an exon."""
         if b"TCS_ID=" in attributes and kind == b"exon":
-            self.owners[(attribute(attributes, b"TCS_ID=") or b"").strip()] = parent
+            self.owners[(attribute(attributes, b"TCS_ID=") or b"").strip(_AROUND)] = parent
         return self.owners.get(parent, parent)
 
     def annotation(self) -> Annotation:
@@ -453,6 +469,14 @@ class _GffReader:
                 "give the annotation of genes",
                 path=self.source,
             )
+        if not transcripts and all(row.reason == NO_PARENT for row in self.left_out):
+            raise InputFormatError(
+                "exons and coding segments must name their transcript, by Parent= (GFF3) or "
+                f"transcript_id (GTF), but none of {len(self.left_out):,} does, such as that with "
+                f"{readable(self.orphan)[:_SHOWN]!r}; convert the file",
+                path=self.source,
+                line=self.left_out[0].line,
+            )
         if self.others is not None:
             others = _Builder(self.others).build()
             logger.info("%s: %d transcripts are of other sources", self.source, len(others))
@@ -472,9 +496,11 @@ class _Builder:
     def __init__(self, reader: _GffReader) -> None:
         self.reader, self.groups = reader, reader.groups
         self.rows = {name: self._rows_of(name) for name in self.groups}
-        self.owners = {
-            row.parent for name, rows in self.rows.items() for row in rows if row.parent != name
-        }
+        self.owners = dict[bytes, int]()  # kinds of rows that the transcripts of a gene have
+        for name, rows in self.rows.items():
+            for row in rows:
+                if row.parent != name:
+                    self.owners[row.parent] = self.owners.get(row.parent, 0) | self._kinds(name)
         self.self_owned, self.flags = set(), dict[bytes, int]()
         for name, rows in reader.rows.items():
             for row in rows:
@@ -613,8 +639,9 @@ class _Builder:
         """Return the reason why a transcript cannot be used, or ""."""
         gene, flags = pieces[0].gene, 0
         if name in self.owners and name not in self.self_owned and self._is_gene(name):
-            return OF_GENE
-        if gene != name and gene in self.groups and gene in self.owners and not self._is_gene(gene):
+            if not self._kinds(name) & ~self.owners[name]:
+                return OF_GENE
+        elif name != gene in self.owners and gene in self.groups and not self._is_gene(gene):
             return INSIDE
         for piece in pieces:
             flags |= piece.flags
@@ -627,6 +654,11 @@ class _Builder:
         if flags & IN_PARTS:
             return PARTS
         return MIXED if len(pieces) > 1 and len(self.rows[name]) == 1 else ""
+
+    def _kinds(self, name: bytes) -> int:
+        """Return which of exons and coding segments the rows of an ID have, a bit each."""
+        parts = self.groups[name].parts
+        return bool(parts[EXON]) << EXON | bool(parts[CDS]) << CDS
 
     def _is_gene(self, name: bytes) -> bool:
         """Tell whether an ID is a gene, of any type or without a row of its own."""
@@ -645,7 +677,7 @@ def _part_of(kind: bytes) -> int:
         return UTR
     if name.endswith(b"exon"):
         return EXON
-    if name == b"cds":
+    if name == b"cds" or name in _CODING_EXONS:
         return CDS
     if b"codon" in name and b"redefined" not in name and b"read" not in name:
         if b"start" in name:

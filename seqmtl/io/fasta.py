@@ -119,6 +119,8 @@ def scan_fasta(
             name = description.split(None, 1)[0] if description else ""
             number = 1 if header is None else header.number + 1
             header, has_sequence = Header(name, description, line, number, source), False
+            if not text.endswith(b"\n") and b"\r" in text.strip():
+                header.refuse("lines must end in LF or CRLF, but these end in CR; convert the file")
             if unique_names and name:
                 _check_unique(header, name, seen)
                 seen.add(name)

@@ -22,7 +22,8 @@ _STAR_MOTIFS = {str(motif) for motif in range(7)}
 _OLD_STAR = (3, 4)
 _N_ENDS = 2
 _MOST_MINIMAP2 = 6  # its score of the letters of an intron
-_HINT = re.compile(r"(?:^|;)\s*(?:src|source|mult|pri|grp|group)=")
+_HINT = re.compile(r"(?:^|;)\s*(?:src|source|mult|pri|grp|group|al_score)=")
+_OF_GENE = re.compile(r"(?i)(?:^|;)\s*(?:id\s*=|parent\s*=|transcript_id|gene_id)")
 _MULT = re.compile(r"(?:^|;)\s*mult=(\d{1,18})\b")
 
 #: Contig, start, end and strand.
@@ -55,9 +56,12 @@ class Junction(NamedTuple):
 
 
 def is_hint(fields: Sequence[str]) -> bool:
-    """Tell whether a row of GFF is a hint of AUGUSTUS, BRAKER or GeneMark, not of a gene."""
-    kind, attributes = fields[2].lower(), fields[8].strip()
-    return bool(_HINT.search(attributes)) or (kind == "intron" and attributes in ("", "."))
+    """Tell whether a row of GFF is a hint of AUGUSTUS, BRAKER or GeneMark, not of a gene.
+
+    ProtHint writes ``al_score=``, its scripts introns of which the last column says nothing.
+    """
+    is_intron, attributes = fields[2].lower() == "intron", fields[8].strip()
+    return not _OF_GENE.search(attributes) and (is_intron or bool(_HINT.search(attributes)))
 
 
 def read_junctions(path: PathLike) -> list[Junction]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import NamedTuple, NoReturn
 
@@ -23,6 +23,8 @@ MOST_DIGITS = 18
 COORDINATES = f"whole numbers of up to {MOST_DIGITS} digits"
 _NO_ROWS = (b"track", b"browser")
 _SHOWN = 60
+_GFF_FIELDS = 9
+_STRANDS = ("+", "-", ".", "?")
 
 
 def is_row(line: bytes) -> bool:
@@ -34,6 +36,16 @@ def is_row(line: bytes) -> bool:
 def is_coordinate(field: bytes | str) -> bool:
     """Tell whether a field is a coordinate: a whole number that fits into 64 bits."""
     return field.isascii() and field.isdigit() and len(field) <= MOST_DIGITS
+
+
+def is_gff(fields: Sequence[str]) -> bool:
+    """Tell whether a row is GFF3, GTF or the like, not STAR's or BED.
+
+    It has more than nine columns if there are tabs among its attributes, or columns after them.
+    """
+    if len(fields) == _GFF_FIELDS:
+        return not all(field.isdigit() for field in fields[1:])
+    return len(fields) > _GFF_FIELDS and fields[6] in _STRANDS and not is_coordinate(fields[2])
 
 
 def check_first_field(contig: str) -> bytes:

@@ -37,6 +37,10 @@ _PARTIAL_VALUE = re.compile(rb';\s*partial[\s=]\s*"?(\w+)')
 _RANGE = re.compile(rb";\s*(start|end)_range[\s=]")
 _NOT_FOUND = re.compile(rb"(mRNA|cds)_(start|end)_NF\b")
 _TRANSDECODER = re.compile(rb"type(?::|%3A)(5prime_partial|3prime_partial|internal)\b")
+_LOOSE = {
+    name + b"=": (name.lower(), re.compile(rb"(?i)(?:^|;)\s*%s\s*=" % name))
+    for name in (b"ID", b"Parent", b"TCS_ID")
+}
 _NOT_FOUND_ENDS = {
     (b"mRNA", b"start"): _TSS,
     (b"mRNA", b"end"): _POLYA,
@@ -51,15 +55,22 @@ _TRANSDECODER_ENDS = {
 
 
 def attribute(attributes: bytes, key: bytes) -> bytes | None:
-    """Return the value of an attribute of GFF3, such as that of ``b"Parent="``."""
+    """Return the value of an attribute of GFF3, such as that of ``b"Parent="``.
+
+    Its name may be in upper or lower case, and blanks may surround the equals sign.
+    """
     at = attributes.find(key)
     while at > 0 and attributes[at - 1] != _SEMICOLON:
         if attributes[:at].rstrip()[-1:] in (b"", b";"):
             break
         at = attributes.find(key, at + 1)
-    if at < 0:
-        return None
     begin = at + len(key)
+    if at < 0:
+        name, pattern = _LOOSE[key]
+        found = pattern.search(attributes) if name in attributes.lower() else None
+        if found is None:
+            return None
+        begin = found.end()
     end = attributes.find(b";", begin)
     return attributes[begin:] if end < 0 else attributes[begin:end]
 

@@ -13,7 +13,17 @@ from seqmtl.dataset import read_config, write_dataset
 from seqmtl.dataset.build import _read_evidence
 from seqmtl.dataset.true_sites import Finder
 from seqmtl.exceptions import InputFormatError
-from tests.dataset.made_genes import LENGTHS, Gene, bed12, gff3, gtf, make_genes, row, sites
+from tests.dataset.made_genes import (
+    LENGTHS,
+    Gene,
+    bed12,
+    gff3,
+    gtf,
+    make_genes,
+    phases,
+    row,
+    sites,
+)
 
 WINDOW = 31
 CONTIGS, GENES = make_genes(3)
@@ -290,6 +300,79 @@ SELF = {
 @pytest.mark.parametrize("case", SELF)
 def test_a_parent_of_the_same_name_is_the_gene(tmp_path, case, signal):
     text = "".join(SELF[case](gene) if i % 2 else gff3(gene) for i, gene in enumerate(GENES))
+    check(tmp_path, text, signal)
+
+
+def _in_parts(gene, of_gene):
+    """Some types of rows have the gene as their parent, the others its transcript."""
+    lines = gff3(gene).splitlines(keepends=True)
+    own, other = f"Parent={gene.name}.1", f"Parent={gene.name}"
+    return "".join(
+        one.replace(own, other) if one.split("\t")[2] in of_gene else one for one in lines
+    )
+
+
+def _embl(gene):
+    """The transcript has one exon from end to end, the gene the coding segments (EMBL, ENA)."""
+    whole = gff3(replace(gene, exons=(_span(gene),)), cds=False)
+    return whole + "".join(
+        row(gene, "CDS", a, b, f"ID=cds-{gene.name};Parent={gene.name}", phase=phase)
+        for (a, b), phase in zip(gene.cds, phases(gene), strict=True)
+    )
+
+
+def _jgi(gene):
+    """Rows of one transcript share a name alone."""
+    text = "".join(
+        row(gene, "exon", a, b, f'name "fgenesh1_pg.{gene.name}"; transcriptId 181')
+        for a, b in gene.exons
+    )
+    return text + "".join(
+        row(gene, "CDS", a, b, f'name "fgenesh1_pg.{gene.name}"; proteinId 7; exonNumber 1')
+        for a, b in gene.cds
+    )
+
+
+WRITTEN = {
+    "tabs among the attributes": lambda gene: gff3(gene, more="\t5_prime_partial true"),
+    "columns after the attributes": lambda gene: gff3(gene).replace("\n", "\t12\t0.5\n"),
+    "columns after those of GTF": lambda gene: gtf(gene).replace("\n", "\t12\t0.5\n"),
+    "names of attributes in lower case": lambda gene: (
+        gff3(gene).replace("ID=", "id=").replace("Parent=", "parent=")
+    ),
+    "Parent in upper case": lambda gene: gff3(gene).replace("Parent=", "PARENT="),
+    "blanks around the equals sign": lambda gene: gff3(gene).replace("=", " = "),
+    "an empty name among the parents": lambda gene: gff3(gene).replace(
+        f"={gene.name}.1\n", f'={gene.name}.1,""\n'
+    ),
+    "CDS of the gene": lambda gene: _in_parts(gene, {"CDS"}),
+    "exons of the gene": lambda gene: _in_parts(gene, {"exon"}),
+    "EMBL": _embl,
+    "JGI": _jgi,
+    "LiftOn": lambda gene: (
+        row(gene, "gene", *_span(gene), f"ID={gene.name};source=Liftoff")
+        + gff3(gene, with_gene=False)
+    ),
+    "CR as line ends": lambda gene: gff3(gene).replace("\n", "\r"),
+}
+
+
+@pytest.mark.parametrize("signal", ALL)
+@pytest.mark.parametrize("case", WRITTEN)
+def test_rows_are_read_as_programs_and_databases_write_them(tmp_path, case, signal):
+    check(tmp_path, "".join(map(WRITTEN[case], GENES)), signal)
+
+
+@pytest.mark.parametrize("signal", [*SPLICE, "start"])
+def test_types_of_exons_of_gene_finders_are_coding_segments(tmp_path, signal):
+    """SNAP's Einit, Exon, Eterm and Esngl, with the names of GTF."""
+    text = ""
+    for gene in GENES:
+        kinds = ["Exon"] * len(gene.cds)
+        kinds[:: len(kinds) - 1] = ["Einit", "Eterm"] if gene.strand == "+" else ["Eterm", "Einit"]
+        attributes = f'gene_id "{gene.name}"; transcript_id "{gene.name}.t1";'
+        for kind, (a, b) in zip(kinds, gene.cds, strict=True):
+            text += row(gene, kind, a, b, attributes)
     check(tmp_path, text, signal)
 
 
@@ -590,6 +673,8 @@ JUNCTIONS = {
     "BRAKER": (_hints(), 5),
     "GeneMark": (_hints(".", score="5"), 5),
     "AUGUSTUS without mult": (_hints("src=P;pri=4"), 1),
+    "ProtHint": (_hints("al_score=0.24; splice_sites=gt_ag;", score="5"), 5),
+    "ProtHint and GeneMark": (_hints("tmp", score="5"), 5),
     "hints of two programs": (_hints("mult=2;src=E") + _hints("src=P"), 3),
     "hints of exons, too": ("ctg1\tb2h\tep\t5\t9\t.\t+\t.\tmult=9;src=E\n" + _hints(), 5),
     "leafcutter": (_leafcutter(3), 15),

@@ -97,6 +97,7 @@ BAD = [
     (">a\nAC\nGT\n\nA7C\n", "got '7'", 5, "a"),
     (">a\r\nAC\r\nGE\r\n", "got 'E'", 3, "a"),
     (">a\nAC>b\nGT\n", "got '>'", 2, "a"),
+    (">a x\rAC\rGT\r", "these end in CR", 1, "a"),
     (">a\nACGT\n;comment\n", "got ';'", 3, "a"),
     (">a\nAC\n>\nMKL\n", "got 'L'", 4, "2"),
     (gzip.compress(TEXT.encode(), mtime=0)[:-3], "truncated", None, None),
