@@ -19,7 +19,11 @@ logger = logging.getLogger(__name__)
 _STAR, _BED12, _BED6 = 9, 12, 6
 _STAR_STRANDS = {"0": ".", "1": "+", "2": "-"}
 _STAR_MOTIFS = {str(motif) for motif in range(7)}
-_OLD_STAR = (3, 4)
+_OLD_LISTS = {
+    3: "this looks like the list of an early STAR: give the SJ.out.tab of STAR 2",
+    4: "this looks like the list of an early STAR or of HISAT2: give the SJ.out.tab of STAR 2, or "
+    "the BED12 of regtools",
+}
 _N_ENDS = 2
 _MOST_MINIMAP2 = 6  # its score of the letters of an intron
 _HINT = re.compile(r"(?:^|;)\s*(?:src|source|mult|pri|grp|group|al_score)=")
@@ -198,9 +202,7 @@ def _check_columns(row: Row, expected: int) -> int:
     """Return the number of columns, that of a format and the same in all rows; 12 is 12 or more."""
     n = min(len(row.fields), _BED12)
     if n not in (_STAR, _BED12, _BED6):
-        hint = "check how it was written"
-        if n in _OLD_STAR:
-            hint = "this looks like the list of an early STAR: give the SJ.out.tab of STAR 2"
+        hint = _OLD_LISTS.get(n, "check how it was written")
         row.refuse(
             "junctions must have nine tab-separated columns (STAR's SJ.out.tab), twelve (BED12) "
             f"or six (BED6), got {n}; {hint}"

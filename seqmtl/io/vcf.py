@@ -158,7 +158,7 @@ def contigs_of(path: PathLike) -> list[str]:
 def add_info(row: list[bytes], entry: bytes) -> bytes:
     """Return a record's line with an additional INFO entry."""
     if entry:
-        info = row[INFO]
+        info = row[INFO].rstrip(b";")
         entry = entry if info in (b".", b"") else info + b";" + entry
         row = [*row[:INFO], entry, *row[INFO + 1 :]]
     return b"\t".join(row) + b"\n"

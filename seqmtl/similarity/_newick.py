@@ -160,6 +160,12 @@ def _check_newick(text: str, quoted: list[str], where: str) -> None:
     trees = [part for part in text.split(";") if part.strip()]
     if len(trees) != 1 or not re.search("[(;]", text):
         n_trees = len([part for part in trees if "(" in part])
+        if len(trees) > 1 and n_trees == 1:
+            raise InputFormatError(
+                "is not a Newick tree: it goes on after a semicolon; put names with semicolons "
+                "between single quotes",
+                path=where,
+            )
         raise InputFormatError(
             f"must hold one Newick tree, got {n_trees}; give a file with one tree", path=where
         )

@@ -113,7 +113,7 @@ def test_bed6_is_one_read_per_row(write):
         ("", r"data.txt: .* must have some, but its 0 rows have none; check how it was written"),
         (UNSPLICED, "its 1 rows have none"),
         (STAR + "c1\t1\t2\n", ":2: .* got 3; this looks like the list of an early STAR: give"),
-        ("c1\t101\t200\t+\n", "got 4; this looks like the list of an early STAR"),
+        ("c1\t101\t200\t+\n", "got 4; this looks like the list of an early STAR or of HISAT2: g"),
         ("c1\t1\t2\ta\t1\t+\t0\n", r"nine .* twelve .* or six .*, got 7; check how it was written"),
         (STAR + BED6, ":2: all rows must have 9 columns, got 6; correct the line"),
         (STAR.replace("1\t1\t0", "3\t1\t0"), r"strand \(0 to 2\), .* got 'c1 101 200 3 1 0'; give"),

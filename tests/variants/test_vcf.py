@@ -156,6 +156,14 @@ class TestLines:
         assert lines[7] == RECORDS[7]  # a gVCF block
         assert lines[8] == RECORDS[8]
 
+    @pytest.mark.parametrize(
+        ("info", "start"), [("AF=0.5;", "AF=0.5;SeqMTL_"), (";", "SeqMTL_"), ("", "SeqMTL_")]
+    )
+    def test_a_semicolon_at_the_end_of_info_is_not_doubled(self, run, write, info, start):
+        """Some callers write one; two in a row are an empty entry."""
+        (line,) = records(run(write(HEADER + COLUMNS + "\n" + record(301, "T", "A", info=info))))
+        assert line.split("\t")[7].startswith(start)
+
     def test_the_numbers_are_those_of_score_variants(self, run, vcf_path, genome_path):
         entries = entries_of(records(run(vcf_path)))
         genome, model = load_genome(genome_path, padding=1), make_model()
