@@ -280,6 +280,27 @@ def make_folder(path: str) -> None:
 
 
 @contextmanager
+def only_run_in(path: str) -> Iterator[None]:
+    """Keep other runs out of a folder whose files are made one from the other, in the block.
+
+    Raises
+    ------
+    SeqmtlError
+        If another run is in it.
+    """
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        if not _lock(handle):
+            raise SeqmtlError(
+                f"cannot write into the folder {path}: another run writes its results there; wait "
+                "for its end, or choose another folder"
+            )
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
 def _scratch_in(path: str, name: str = "") -> Iterator[str]:
     """Create a hidden folder inside one; the name tells what it is for."""
     try:

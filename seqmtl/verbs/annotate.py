@@ -9,7 +9,7 @@ from typing import Any
 
 from seqmtl._version import __version__
 from seqmtl.exceptions import SeqmtlError, UsageError
-from seqmtl.files.atomic import make_folder, remove_file
+from seqmtl.files.atomic import make_folder, only_run_in, remove_file
 from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
@@ -62,6 +62,8 @@ class Annotate(_options.Threads):
         dict
             The summary, as FOLDER/summary.json has it.
         """
+        from seqmtl.io.genome import contig_lengths
+        from seqmtl.io.rows import check_first_field
         from seqmtl.models.base import is_known
         from seqmtl.models.saved import load_model
         from seqmtl.scan.writers import output_paths
@@ -79,13 +81,16 @@ class Annotate(_options.Threads):
                 f"{given.match(name)} is an organism of the model, which has learnt its introns; "
                 "leave --introns out, or give another name with --organism"
             )
+        for contig in contig_lengths(self.genome):
+            check_first_field(contig)
         make_folder(self._path("scans"))
-        inputs = [self.genome, self.model, self.tree, self.introns]
-        sites = output_paths(self._path(_SITES), "all", "both", (*given.site_models,))
-        check_outputs(inputs, [*map(self._path, _WRITTEN), *sites])
-        model = self._adapted(given, name)
-        name = model.match(name)
-        return self._summed_up(model, name, self._scanned(name))
+        with only_run_in(self.output):
+            inputs = [self.genome, self.model, self.tree, self.introns]
+            sites = output_paths(self._path(_SITES), "all", "both", (*given.site_models,))
+            check_outputs(inputs, [*map(self._path, _WRITTEN), *sites])
+            model = self._adapted(given, name)
+            name = model.match(name)
+            return self._summed_up(model, name, self._scanned(name))
 
     def _path(self, name: str) -> str:
         return os.path.join(self.output, name)

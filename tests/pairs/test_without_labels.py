@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from seqmtl._progress import _Progress
+from seqmtl.files.atomic import only_run_in
 from seqmtl.models.saved import load_model
 from seqmtl.pairs.unlabelled import Unlabelled
 from tests.crashes import die_at_renames, files_of
@@ -306,6 +307,39 @@ def test_one_scan_writes_what_three_would(new, tmp_path, seqmtl):
     assert "all writes several files; name them" in shown
     shown = seqmtl(f"scan {new}/donor {_genome(new)} --organism a --format all -o {tmp_path}/x", 2)
     assert "introns need a model of seqmtl pair" in shown.err
+
+
+@pytest.mark.parametrize("name", ["report.html", "sites.donor.plus.bw", "model.seqmtl"])
+def test_annotate_sees_a_folder_in_place_of_a_file_before_its_rounds(
+    new, tmp_path, seqmtl, monkeypatch, name
+):
+    (tmp_path / "x" / name).mkdir(parents=True)
+    monkeypatch.setattr(Unlabelled, "__init__", lambda *_, **__: pytest.fail("work was done"))
+    options = f"--like a --organism c --model {new}/pair.seqmtl -o {tmp_path}/x"
+    shown = seqmtl(f"annotate {_genome(new)} {options}", 1).err
+    assert f"cannot write {tmp_path}/x/{name}: it is a folder; give a file name" in shown
+
+
+def test_annotate_sees_a_contig_that_bed_cannot_have_before_its_rounds(
+    new, tmp_path, seqmtl, monkeypatch
+):
+    """A contig called track: its lines of BED would be taken for a header."""
+    (tmp_path / "c.fa").write_text(_genome(new).read_text() + ">track\nACGT\n")
+    monkeypatch.setattr(Unlabelled, "__init__", lambda *_, **__: pytest.fail("work was done"))
+    options = f"--like a --model {new}/pair.seqmtl -o {tmp_path}/x"
+    shown = seqmtl(f"annotate {tmp_path}/c.fa {options}", 1).err
+    assert "a line that begins with 'track' is a comment or a header in BED" in shown
+    assert not (tmp_path / "x").exists()
+
+
+def test_two_runs_of_annotate_do_not_write_into_one_folder(new, tmp_path, seqmtl):
+    """A job that was started twice: the second ends at once, and names the folder."""
+    options = f"--like a --organism a --model {new}/pair.seqmtl -o {tmp_path}"
+    with only_run_in(str(tmp_path)):
+        shown = seqmtl(f"annotate {_genome(new)} {options}", 1).err
+        assert f"cannot write into the folder {tmp_path}: another run writes its results" in shown
+        assert not (tmp_path / "model.seqmtl").exists()
+    seqmtl(f"annotate {_genome(new)} {options}")
 
 
 #: Runs a command in an installation without matplotlib.
