@@ -266,7 +266,12 @@ def _find_leaves(tree: Tree, target: str) -> Place:
 
 
 def _hint(tree: Tree, tasks: Sequence[str], target: str) -> str:
-    """List similarly spelt names of a model, a tree and the table of clades."""
+    """Tell that the largest shipped tree has a name, or list similar names that are known."""
+    if tree.source != LARGEST_TREE:
+        with messages_from(logging.WARNING):
+            is_there = bool(_find_leaves(read_tree(LARGEST_TREE), target).leaves)
+        if is_there:
+            return f"the tree {LARGEST_TREE} has it, and is searched if no tree is given"
     known = {simplify(name): repr(name) for name in (*filter(None, tree.labels), *tasks)}
 
     def near(cutoff: float) -> list[str]:

@@ -201,8 +201,8 @@ class Relatives(Request):
 
     like: str | None = option(
         "score an organism that the model lacks from its relatives, in the place of this "
-        "organism, genus, clade or taxid of the model or of --tree; auto: all count the same, or, "
-        "of a model of seqmtl pair, by what each finds in the genome",
+        "organism, genus, clade, common name or taxid of the model or of --tree; auto: all count "
+        "the same, or, of a model of seqmtl pair, by what each finds in the genome",
         metavar="NAME",
     )
     tree: str | None = option(

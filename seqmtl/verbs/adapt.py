@@ -44,8 +44,8 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
     )
     organism: str = required("the new organism", metavar="NAME")
     like: str | None = option(
-        "organism of the model, or organism, taxid or clade of the tree, in whose place it is "
-        "(default: its own name); auto: all organisms of the model count the same, or, of a "
+        "organism, genus, clade, common name or taxid of the model or of the tree, in whose place "
+        "it is (default: its own name); auto: all organisms of the model count the same, or, of a "
         "model of seqmtl pair, by what each finds in the genome",
         metavar="NAME",
     )

@@ -34,8 +34,8 @@ class Annotate(_options.Threads):
 
     genome: str = required("genome: plain, gzip or bgzip", metavar="FASTA", is_positional=True)
     like: str = required(
-        "a relative: organism, genus, clade or taxid of the model or of --tree; auto: each "
-        "organism of the model counts by what it finds in the genome",
+        "a relative: organism, genus, clade, common name or taxid of the model or of --tree; auto: "
+        "each organism of the model counts by what it finds in the genome",
         metavar="NAME",
     )
     output: str = required("-o", "folder to write", metavar="FOLDER", role="how")

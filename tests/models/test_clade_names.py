@@ -10,11 +10,18 @@ MAMMALS = "f_catus h_sapiens m_musculus"
 ANIMALS = f"c_elegans d_melanogaster {MAMMALS}"
 #: A name, the nearest organisms of the model by divergence, and this time in million years.
 NEAREST = [
+    ("Viridiplantae", "a_thaliana", 214),
     ("plants", "a_thaliana", 168),
     ("Poaceae", "a_thaliana", 160),
     ("Brassicaceae", "a_thaliana", 0),
     ("Brassica napus", "a_thaliana", 54),
     ("tomatoes", "a_thaliana", 120),
+    ("rice", "a_thaliana", 160),
+    ("maize", "a_thaliana", 160),
+    ("wheat", "a_thaliana", 160),
+    ("apple", "a_thaliana", 108),
+    ("moss", "a_thaliana", 494),
+    ("algae", "a_thaliana", 214),
     ("ferns", "a_thaliana", 300),
     ("green algae", "a_thaliana", 950),
     ("Fungi", "s_cerevisiae", 422),
@@ -26,22 +33,40 @@ NEAREST = [
     ("Nematoda", "c_elegans", 149),
     ("worms", "c_elegans", 149),
     ("Insecta", "d_melanogaster", 181),
+    ("Diptera", "d_melanogaster", 84),
     ("flies", "d_melanogaster", 84),
     ("mosquito", "d_melanogaster", 245),
     ("Culex pipiens", "d_melanogaster", 245),
     ("7157", "d_melanogaster", 245),
     ("Hymenoptera", "d_melanogaster", 345),
     ("bees", "d_melanogaster", 345),
+    ("bee", "d_melanogaster", 345),
+    ("ants", "d_melanogaster", 345),
+    ("Coleoptera", "d_melanogaster", 325),
     ("beetles", "d_melanogaster", 325),
+    ("Lepidoptera", "d_melanogaster", 295),
     ("butterflies", "d_melanogaster", 295),
     ("spiders", "d_melanogaster", 558),
+    ("ticks", "d_melanogaster", 558),
+    ("tardigrades", "d_melanogaster", 558),
     ("Mollusca", "c_elegans d_melanogaster", 628),
+    ("oyster", "c_elegans d_melanogaster", 628),
     ("sea urchins", MAMMALS, 625),
     ("Teleostei", MAMMALS, 429),
     ("fish", MAMMALS, 429),
-    ("frogs", MAMMALS, 352),
+    ("zebrafish", MAMMALS, 429),
+    ("frog", MAMMALS, 352),
+    ("snakes", MAMMALS, 319),
     ("Aves", MAMMALS, 319),
+    ("birds", MAMMALS, 319),
+    ("chicken", MAMMALS, 319),
     ("Mammalia", "h_sapiens", 77),
+    ("bats", "f_catus", 76),
+    ("whales", "f_catus", 76),
+    ("cow", "f_catus", 76),
+    ("pig", "f_catus", 76),
+    ("dog", "f_catus", 54),
+    ("rat", "m_musculus", 13),
     ("Primates", "h_sapiens", 12),
     ("Rodentia", "m_musculus", 6),
     ("corals", ANIMALS, 685),
@@ -62,6 +87,36 @@ def test_a_clade_or_common_name_has_a_place(placed, name, nearest, years):
     assert f"{found.distance / 2:.0f}" == f"{years}"
     assert found.apart == f"{years:,} million years"
     assert found.weights.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "organism"),
+    [
+        ("mouse", "m_musculus"),
+        ("yeast", "s_cerevisiae"),
+        ("human", "h_sapiens"),
+        ("cat", "f_catus"),
+        ("thale cress", "a_thaliana"),
+    ],
+)
+def test_the_common_name_of_an_organism_of_the_model_is_its_place(placed, name, organism):
+    found = placed(name)
+    assert found.source == f"the place of {organism}"
+    assert found.weights.max() == 1.0
+
+
+def test_a_tree_that_lacks_a_name_is_told_from_one_that_has_it():
+    """--like Fungi --tree metazoa: the name is right, and only the tree is another."""
+    model = load_model("starter:splice").donor
+    for name, tree in (("Fungi", "metazoa"), ("rice", "metazoa"), ("Mammalia", "plants")):
+        message = (
+            f"'{name}' is neither .* of the tree {tree}; the tree eukaryotes has it, and is "
+            "searched if no tree is given; give a species"
+        )
+        with pytest.raises(UnknownTaskError, match=message):
+            place(model.kernel, model.tasks, "new", like=name, tree=tree)
+    with pytest.raises(UnknownTaskError, match=r"tree fungi; did you mean 'Culex'"):
+        place(model.kernel, model.tasks, "new", like="Culxe", tree="fungi")
 
 
 def test_case_and_number_do_not_matter(placed):
