@@ -152,7 +152,8 @@ def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:
     """Return the kernels whose weights can be told apart by the tasks with data.
 
     Those that are equal on these tasks, such as nested clades of a large tree with the same tasks,
-    become one: their mean, with the label of the last, the smallest clade.
+    become one: their mean, with the label of the last, the smallest clade. Clades of a single task
+    with data beside others without are left out, as if the tree had only the tasks with data.
 
     Parameters
     ----------
@@ -162,14 +163,17 @@ def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:
         Number of tasks with data, which come first.
     """
     alike: dict[tuple[bytes, float], list[int]] = {}
+    is_lost = _alone_now(kernel, n_tasks)
     for m, K in enumerate(kernel.matrices[:, :n_tasks, :n_tasks]):
+        if is_lost[m]:
+            continue
         if not K.any():  # of other tasks
             alike[b"", m] = [m]
             continue
         size = float(f"{K.max():.{_DIGITS}e}")
         alike.setdefault(((np.round(K / size, _DIGITS) + 0.0).tobytes(), size), []).append(m)
     groups = sorted(alike.values(), key=lambda group: group[-1])
-    if sum(map(len, groups)) == len(groups):
+    if len(groups) == kernel.n_kernels:
         return kernel
     nodes = kernel.nodes
     if nodes is not None:
@@ -190,6 +194,15 @@ def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:
         labels=[kernel.labels[group[-1]] for group in groups],
         nodes=nodes,
     )
+
+
+def _alone_now(kernel: TaskKernel, n_tasks: int) -> NDArray[np.bool_]:
+    """Tell which kernels have one task with data of several, all of which have other kernels."""
+    has_task = np.einsum("mtt->mt", kernel.matrices) > 0.0
+    n = has_task[:, :n_tasks].sum(axis=1)
+    elsewhere = has_task[n > 1].any(axis=0)
+    found: NDArray[np.bool_] = (n == 1) & (has_task.sum(axis=1) > 1)
+    return found & (~has_task | elsewhere).all(axis=1)
 
 
 def used_kernels(kernel: TaskKernel, n_tasks: int) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from seqmtl import (
     Spectrum,
     TaskKernel,
     WeightedDegree,
+    load_model,
 )
 from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.features.numeric import Numeric
@@ -139,6 +140,44 @@ class TestKernelSets:
         ]
         assert_allclose(fits[0].theta_, fits[1].theta_)
         assert_allclose(fits[0].coef_, fits[1].coef_)
+
+    @pytest.mark.parametrize(
+        "tree",
+        [
+            "((melanogaster,simulans)Sophophora,(virilis,mojavensis)Drosophila)Drosophila;",
+            "(((melanogaster,b)NA,(virilis,c)NA)NA,((d,simulans)NA,e)NA)NA;",
+            "metazoa",
+        ],
+    )
+    def test_a_tree_with_more_organisms_than_the_data_is_that_of_the_command(
+        self, tree, tmp_path, seqmtl
+    ):
+        """Trees of whole clades, and labels of inner nodes that repeat along a lineage."""
+        names = ["melanogaster", "simulans", "virilis"]
+        if tree == "metazoa":
+            names = ["Homo_sapiens", "Mus_musculus", "Drosophila_melanogaster"]
+        windows = motif_windows(180, names)
+        rows = zip(windows.tasks, windows.labels, windows.sequences(), strict=True)
+        text = "".join(f"{task}\t{label}\t{letters}\n" for task, label, letters in rows)
+        (tmp_path / "w.tsv").write_text(f"organism\tlabel\tsequence\n{text}")
+        options = f"--features wd:3 --tol 1e-6 --site 4 -o {tmp_path}/m.seqmtl"
+        seqmtl(f"train {tmp_path}/w.tsv --mkl hierarchical --tree '{tree}' {options}")
+        model = load_model(tmp_path / "m.seqmtl")
+        windows.site = 4
+        svc = MultiTaskMKLClassifier(
+            WeightedDegree(3), task_kernels=TaskKernel.hierarchical(tree), tol=1e-6
+        ).fit(windows)
+        places = [model.tasks.index(name) for name in svc.tasks_]
+        assert [own["tasks"] for own in svc.kernel_weights_] == [
+            sorted(own["tasks"]) for own in model.training["mkl"]
+        ]
+        assert_allclose(svc.theta_, [own["weight"] for own in model.training["mkl"]], rtol=1e-4)
+        assert_allclose(svc.coef_, model.W.T[places], atol=1e-4)
+
+    def test_groups_that_alone_have_a_task_are_kept(self):
+        groups = {"x": [*"ab"], "y": [*"cd"], "z": [*"be"]}
+        kernel = resolve_kernel(TaskKernel.hierarchical(groups), ("a", "b", "c"))
+        assert distinct_kernels(kernel, 3).labels == ("x", "y", "z")
 
     def test_groups_of_one_are_kept_and_equal_ones_are_one(self):
         groups = {"x": [*"abc"], "y": [*"abcd"], "z": ["a"], "w": [*"cde"]}
