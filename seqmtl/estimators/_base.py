@@ -200,12 +200,14 @@ def as_windows(X: Any) -> Any:
     Raises
     ------
     ValueError
-        If X is the name of a file, or the sequences differ in length.
+        If X is the name of a file, has masked numbers, or the sequences differ in length.
     """
     if isinstance(X, (str, os.PathLike)):
         raise ValueError(
             f"X must be Windows, sequences or numbers, got a path; use read_windows({str(X)!r})"
         )
+    if np.ma.is_masked(X):
+        raise ValueError("X must have no masked numbers; fill them in or leave the examples out")
     texts = as_texts(X)
     return X if texts is None else Windows.from_strings(texts.tolist())
 
@@ -254,13 +256,21 @@ def _is_number(text: Any) -> bool:
 def _checked_names(tasks: Any) -> list[Any]:
     """Raise ValueError for missing tasks; None and NaN would otherwise be tasks of their own."""
     names = list(tasks)
-    missing = next((i for i, name in enumerate(names) if name is None or name != name), None)
+    missing = next((i for i, name in enumerate(names) if _is_missing(name)), None)
     if missing is not None:
         raise ValueError(
             f"tasks must name the task of every example, got {names[missing]!r} for example "
             f"{missing}; fill it in or leave the example out"
         )
     return names
+
+
+def _is_missing(name: Any) -> bool:
+    """Tell whether a name is None, NaN, or the NA of pandas, which is not even a truth value."""
+    try:
+        return name is None or bool(name != name)
+    except TypeError:
+        return True
 
 
 def _number_tasks(X: Any, tasks: Any) -> tuple[tuple[str, ...], NDArray[np.int16]]:
@@ -388,6 +398,12 @@ class TaskClassifier(ClassifierMixin, ExampleReader):
         weight = self.class_weight
         if not isinstance(weight, dict):
             return weight
+        classes = self.classes_.tolist()
+        if unknown := [name for name in weight if name not in classes]:
+            raise ValueError(
+                f"class_weight must be for the classes of y, {classes}, got {unknown[0]!r}; "
+                "correct it"
+            )
         return {1: weight.get(self.classes_[1], 1.0), -1: weight.get(self.classes_[0], 1.0)}
 
     def _signs(self, examples: Examples) -> Examples:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_choice
-from seqmtl.sequences.alphabet import OTHER, decode, encode, reverse_complement
+from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, OTHER, decode, reverse_complement
 
 _COLUMNS = ("starts", "is_reverse", "labels", "task_ids", "splits", "weights", "_names")
 
@@ -187,7 +187,7 @@ class Windows:
         Parameters
         ----------
         sequences : sequence of str or bytes
-            Nucleotides in any case; letters other than A, C, G, T match nothing.
+            Nucleotides (IUPAC) in any case; letters other than A, C, G, T match nothing.
         labels : array_like, shape (n,), optional
             +1 and -1, or 1 and 0.
         tasks : sequence of str, optional
@@ -198,7 +198,8 @@ class Windows:
         Raises
         ------
         ValueError
-            If the sequences differ in length, the labels are invalid, or the site is outside.
+            If the sequences differ in length, are empty or have other letters, the labels are
+            invalid, or the site is outside.
         """
         lengths = {len(sequence) for sequence in sequences}
         if len(lengths) > 1:
@@ -207,7 +208,19 @@ class Windows:
                 "cut them to the same length first"
             )
         length = lengths.pop() if lengths else 0
-        raw = b"".join(s.encode("latin-1") if isinstance(s, str) else s for s in sequences)
+        if len(sequences) and not length:
+            raise ValueError("sequences must have letters, but they are empty; leave them out")
+        raw = b"".join(
+            s.encode("latin-1", "replace") if isinstance(s, str) else s for s in sequences
+        )
+        codes = raw.translate(CHECKED_CODES)
+        if INVALID in codes:
+            row, place = divmod(codes.index(INVALID), length)
+            raise ValueError(
+                "sequences must be of IUPAC nucleotide letters, got "
+                f"{sequences[row][place : place + 1]!r} at letter {place + 1} of sequence {row}; "
+                "correct it"
+            )
         task_names: Sequence[str] = ("task",)
         task_ids: NDArray[Any] | None = None
         if tasks is not None:
@@ -215,7 +228,7 @@ class Windows:
         if labels is not None:
             labels = _signed_labels(np.asarray(labels))
         return cls(
-            encode(raw),
+            np.frombuffer(bytearray(codes), dtype=np.uint8),
             np.arange(len(sequences), dtype=np.int64) * length,
             length,
             labels=labels,

@@ -77,6 +77,13 @@ def test_strings_that_are_none(data):
     svc = MultiTaskSVC().fit(texts, y, tasks=tasks)
     with pytest.raises(ValueError, match="the examples carry none; give tasks=, or a TaskArray"):
         svc.predict(texts)
+    for wrong, letter in (("MKLVAGTWERSD", "'L' at letter 3"), ("ACGT ACGTACG", "' ' at letter 5")):
+        with pytest.raises(
+            ValueError, match=rf"IUPAC nucleotide letters, got {letter} of sequence 59"
+        ):
+            MultiTaskSVC().fit([*texts[:-1], wrong], y)
+    with pytest.raises(ValueError, match="sequences must have letters, but they are empty"):
+        MultiTaskSVC().fit([""] * 60, y)
     numbers = MultiTaskSVC().fit([["0"], ["1"]], [0, 1])  # as scikit-learn reads them
     assert_array_equal(numbers.predict([["1"]]), [1])
 
@@ -116,3 +123,31 @@ def test_task_kernels_by_name_and_by_file(estimator, write, tmp_path):
         estimator(task_kernel=str(table)).fit(X, y, tasks=["Homo sapiens", "yeti"] * 20)
     with pytest.raises(InputFormatError, match=r"bad\.tsv"):
         estimator(task_kernel=write("no table", "bad.tsv")).fit(X, y, tasks=tasks)
+
+
+class Missing:
+    """What pandas has for a missing text: it is neither true nor false."""
+
+    def __eq__(self, other):
+        return self
+
+    __ne__ = __eq__
+    __hash__ = None
+
+    def __bool__(self):
+        raise TypeError("boolean value of NA is ambiguous")
+
+
+def test_what_scikit_learn_would_pass_over_is_refused(data):
+    """Masked numbers count as what is below the mask, and weights of other classes as none."""
+    X, y, tasks = np.random.default_rng(1).normal(size=(60, 3)), *data[1:]
+    with pytest.raises(ValueError, match="X must have no masked numbers; fill them in or leave"):
+        MultiTaskSVC().fit(np.ma.masked_array(X, X > 1), y, tasks)
+    whole = np.ma.masked_array(X, np.zeros_like(X, bool))
+    assert_allclose(
+        MultiTaskSVC().fit(whole, y, tasks).coef_, MultiTaskSVC().fit(X, y, tasks).coef_
+    )
+    with pytest.raises(ValueError, match=r"for the classes of y, \[-1, 1\], got 0; correct it"):
+        MultiTaskSVC(class_weight={0: 2.0}).fit(X, y, tasks)
+    with pytest.raises(ValueError, match="tasks must name the task of every example, got <"):
+        MultiTaskSVC().fit(X, y, [*tasks[:-1], Missing()])
