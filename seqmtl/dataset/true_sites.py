@@ -287,7 +287,15 @@ class Finder:
         reasons = self._reasons(sites, contig, inside)
         self._check_letters(places, inside, words)
         found = self._once(sites, inside, reasons)
+        unsure = [*unsure, *self._beyond(places, contig)]
         return replace(found, known=self._with(found.known, unsure, contigs))
+
+    def _beyond(self, places: Sequence[Place], contig: NDArray[np.int64]) -> list[Place]:
+        """Return positions beyond the end of their contig from its start: it may be circular."""
+        lengths = self.genome.lengths[contig]
+        starts = np.array([place.start for place in places], dtype=np.int64) - lengths
+        chosen = np.flatnonzero((contig >= 0) & (starts >= 0)).tolist()
+        return [places[i]._replace(start=int(starts[i])) for i in chosen]
 
     def _locate(
         self, places: Sequence[Place], contig: NDArray[np.int64]

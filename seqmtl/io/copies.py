@@ -47,7 +47,7 @@ def tell_apart(rows: TranscriptRows, spans: Sequence[ParentRow]) -> list[Transcr
     if len(spans) < 2:
         copies = _chains(rows) if _contradict(rows.parts[EXON]) else [rows]
         return copies and [piece for copy in copies for piece in _cut(copy)]
-    if _is_discontinuous(rows, spans):
+    if _is_discontinuous(rows, spans) or _is_twice(rows, spans):
         return [rows]
     return _by_order(rows, spans) or _by_place(rows, spans)
 
@@ -59,6 +59,12 @@ def _is_discontinuous(rows: TranscriptRows, spans: Sequence[ParentRow]) -> bool:
     return is_together and sorted((own.start, own.end) for own in spans) == [
         *join_exons(rows.parts)
     ]
+
+
+def _is_twice(rows: TranscriptRows, spans: Sequence[ParentRow]) -> bool:
+    """Tell whether rows are those of one transcript, written several times."""
+    places = {(own.start, own.end) for own in spans}
+    return len(places) == 1 and not overlap(sorted({*rows.parts[rows.chained]}))
 
 
 def _by_order(rows: TranscriptRows, spans: Sequence[ParentRow]) -> list[TranscriptRows] | None:

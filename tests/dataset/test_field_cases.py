@@ -273,6 +273,17 @@ def test_overlapping_copies_of_an_id_are_told_apart(tmp_path, write, is_sorted, 
     check(tmp_path, text, signal)
 
 
+@pytest.mark.parametrize("signal", ALL)
+@pytest.mark.parametrize("is_sorted", [False, True])
+@pytest.mark.parametrize("write", [gff3, gtf])
+def test_rows_written_twice_are_one_transcript(tmp_path, write, is_sorted, signal):
+    """Files of overlapping regions put together, and sorted."""
+    lines = "".join(map(write, GENES)).splitlines(keepends=True) * 2
+    if is_sorted:
+        lines.sort(key=lambda one: (one.split("\t")[0], int(one.split("\t")[3])))
+    check(tmp_path, "".join(lines), signal)
+
+
 @pytest.mark.parametrize("signal", SPLICE)
 def test_an_exon_over_an_intron_of_its_transcript_is_another_copy(tmp_path, signal):
     """Without rows of transcripts."""
@@ -507,6 +518,29 @@ def test_bed12_without_a_strand_is_left_out_and_no_decoy(tmp_path, signal):
     text = "".join(bed12(gene, strand="." if i % 3 == 0 else None) for i, gene in enumerate(GENES))
     expected = sites([gene for i, gene in enumerate(GENES) if i % 3], signal)
     check(tmp_path, text, signal, expected=expected, name="a.bed")
+
+
+@pytest.mark.parametrize("signal", ALL)
+def test_sites_beyond_the_end_of_a_circular_contig_are_no_decoys(tmp_path, signal):
+    """GFF3 of NCBI counts on from the origin for genes over it, in organelles and bacteria."""
+    length = len(CONTIGS["ctg1"])
+    over = GENES[3]
+    origin = (over.exons[0][0] + over.exons[-1][1]) // 2
+    contigs = CONTIGS | {"ctg1": CONTIGS["ctg1"][origin:] + CONTIGS["ctg1"][:origin]}
+
+    def turned(gene):
+        by = 0 if gene.contig == "ctg2" else length if gene.exons[0][0] < origin else 0
+        by -= origin * (gene.contig == "ctg1")
+        exons, cds = (tuple((a + by, b + by) for a, b in own) for own in (gene.exons, gene.cds))
+        return replace(gene, exons=exons, cds=cds)
+
+    genes = [*map(turned, GENES)]
+    every = {(n, start % len(contigs[n]), strand) for n, start, strand in sites(genes, signal)}
+    inside = {own for own in sites(genes, signal) if own[1] < len(contigs[own[0]])}
+    true, known = find(tmp_path, "".join(map(gff3, genes)), signal, contigs=contigs)
+    assert true <= inside
+    assert len(inside - true) <= 2  # of which the window is over an end
+    assert every <= known
 
 
 def test_a_warning_tells_if_more_than_one_percent_are_lost(tmp_path, caplog):
