@@ -122,8 +122,13 @@ class PairLayer(NamedTuple):
         if self.decay == 0.0 or shares[-1] >= _SPAN:
             row = np.searchsorted(shares, min(_SPAN, shares[-1]))
             return self.shortest + int(row)
-        beyond = np.log((1.0 - shares[-1]) / (1.0 - _SPAN)) / self.decay
-        return self.longest + int(np.ceil(beyond))
+        return self.longest + int(np.ceil(self.falls / self.decay))
+
+    @property
+    def falls(self) -> float:
+        """By how much the log density falls from the longest intron of the table to the span."""
+        beyond = (1.0 - np.cumsum(np.exp(self.introns))[-1]) / (1.0 - _SPAN)
+        return float(np.log(max(1.0, beyond)))
 
     def density(self, n: int) -> NDArray[np.float64]:
         """Return the density of introns of 1 to n bases; longer ones count as n."""

@@ -30,28 +30,31 @@ NOT_WINDOWS = (
 #: Shape of a table of coding content.
 CODING_SHAPE = (3, 4096)
 _LONGEST = 10_000_000  # bases of an intron
+_MOST = 150.0  # size of a scale, and of the logarithm of a weight, whose products are finite
+_ROUNDING = 1e-6
+_scale, _weight = number(least=0, most=_MOST), number(least=-_MOST, most=_MOST)
 #: What a file says of a layer besides its arrays.
 _FACTS = {
     "scale": number(above=0),
-    "shift": number(),
-    "coding_shift": number(),
-    "switch": number(),
-    "coding_scale": number(least=0),
+    "shift": _weight,
+    "coding_shift": _weight,
+    "switch": _weight,
+    "coding_scale": _scale,
     "shortest": whole(1, _LONGEST),
     "longest": whole(1, _LONGEST),
     "n_introns": whole(),
     "n_coding": whole(),
     "n_sites": whole(),
 }
-_EDGE = {"signal": choice(*EDGES), "scale": number(least=0), "shift": number(), "least": number()}
+_EDGE = {"signal": choice(*EDGES), "scale": _scale, "shift": _weight, "least": number()}
 #: What the first files lack.
 _LATER = {
     "ceiling": number(above=0, most=1),
     "decay": number(least=0),
     "least": items(number(), 2, most=2),
-    "exon_shift": number(),
+    "exon_shift": _weight,
     "edges": items(record(_EDGE)),
-    "transcript_switch": number(),
+    "transcript_switch": _weight,
 }
 #: Lengths of exons that a table has, from 0.
 EXON_LENGTHS = 600
@@ -127,7 +130,9 @@ class PairedModel(Model):
         check_ends(self.donor, self.acceptor)
         check_edges(self.edges)
         self.tasks = _organisms(self.donor, self.acceptor, self.layer)
-        _check_models(self.layer, self.edges)
+        for name, layer in self.layer.items():
+            _check_layer(f"layer.{name}", layer)
+            _check_edges_of(name, layer, self.edges)
         self.curves: dict[str, ProbabilityCurve] = {}
 
     @property
@@ -382,24 +387,46 @@ def check_edges(models: Mapping[str, MultiTaskModel]) -> None:
             )
 
 
-def _check_models(layer: Mapping[str, PairLayer], models: Mapping[str, MultiTaskModel]) -> None:
-    """Check that there is a model of every edge that needs one, with the organism.
+def _check_layer(name: str, layer: PairLayer) -> None:
+    """Check the scale of a layer, and that its lengths are densities of introns that end.
 
     Raises
     ------
     ValueError
-        If one is missing.
+        If not.
     """
-    for name, own in layer.items():
-        for edge in own.edges:
-            needs = edge.has_model or edge.signal not in CODONS
-            if needs and not (edge.signal in models and is_known(name, models[edge.signal].tasks)):
-                refuse(
-                    f"layer.{name}.edges",
-                    "those that edges has a model of",
-                    edge.signal,
-                    "give the models that the layer was fitted with",
-                )
+    if layer.scale > _MOST:
+        refuse(f"{name}.scale", f"at most {_MOST:g}", layer.scale)
+    if not layer.introns.max() <= _ROUNDING:
+        refuse(f"{name}: introns", "logarithms of densities, 0 at most", layer.introns.max())
+    if not ((layer.exons >= 0) & (layer.exons <= 1 + _ROUNDING)).all():
+        refuse(f"{name}: exons", "densities from 0 to 1", layer.exons.tolist())
+    if layer.decay and layer.decay * _LONGEST < layer.falls:
+        refuse(f"{name}.decay", f"0, or leave introns below {_LONGEST:,} bases", layer.decay)
+
+
+def _check_edges_of(name: str, layer: PairLayer, models: Mapping[str, MultiTaskModel]) -> None:
+    """Check that edges are of different signals, with a model of each that needs one.
+
+    Raises
+    ------
+    ValueError
+        If not.
+    """
+    key, signals = f"layer.{name}.edges", [edge.signal for edge in layer.edges]
+    if len({*signals}) < len(signals):
+        refuse(key, "of different signals", signals)
+    for edge in layer.edges:
+        if not edge.has_model and edge.signal not in CODONS:
+            refuse(key, "of a scale above 0 but for codons", edge)
+        is_there = edge.signal in models and is_known(name, models[edge.signal].tasks)
+        if edge.has_model and not is_there:
+            refuse(
+                key,
+                "those that edges has a model of",
+                edge.signal,
+                "give the models that the layer was fitted with",
+            )
 
 
 def _padded(exons: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -414,9 +441,11 @@ def _unpack_layer(
     for (name, own), coding, exons in zip(facts.items(), arrays["coding"], every, strict=True):
         end = at + own["longest"] - own["shortest"] + 1
         introns, at = np.array(arrays["introns"][at:end]), end
-        known = {fact: value for fact, value in own.items() if fact != "longest"}
+        facts_of_layer = {*_FACTS, *_LATER} - {"longest"}  # others are those of a newer seqmtl
+        known = {fact: value for fact, value in own.items() if fact in facts_of_layer}
         known |= {"least": tuple(own["least"])} if "least" in own else {}
-        known["edges"] = tuple(Edge(**edge) for edge in own.get("edges", ()))
+        edges = ([edge[key] for key in _EDGE] for edge in own.get("edges", ()))
+        known["edges"] = tuple(Edge(*edge) for edge in edges)
         layer[name] = PairLayer(
             **known, introns=introns, coding=np.array(coding), exons=np.array(exons)
         )

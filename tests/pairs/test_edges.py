@@ -1,5 +1,7 @@
 """Edges of genes in the chain: start and stop codons, and models of what begins and ends there."""
 
+import copy
+import itertools
 import json
 
 import numpy as np
@@ -12,9 +14,11 @@ from seqmtl.io.genome import ContigPiece, load_genome
 from seqmtl.models.pair_layer import CODONS, ENDS, Edge
 from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
+from seqmtl.pairs import PairedFinder
 from seqmtl.pairs.candidates import edge_finders, find_edges
 from seqmtl.sequences.sites import Sites
 from seqmtl.verbs._scoring import place_unlabelled
+from tests import mutations
 from tests.commands import rows_of, run
 from tests.oracles.pairs import codons, whole_contig
 
@@ -180,3 +184,70 @@ def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, t
         assert [row[:3] for row in before] == [row[:3] for row in after]
         p, q = (np.array([float(row[7]) for row in own]) for own in (before, after))
         assert_allclose(p, q, atol=1e-4)
+
+
+def _arrays_with(arrays):
+    """Yield a name of each change of one or all values of an array of the layer, and the change."""
+    for name, what in itertools.product(("introns", "coding", "exons"), ("one", "all")):
+        for value in (3e38, -3e38, 700.0, -50.0, 1.0):
+
+            def change(_, own, name=name, what=what, value=value):
+                own[name] = own[name].copy()
+                own[name].reshape(-1)[slice(None) if what == "all" else 1] = value
+
+            if name in arrays:
+                yield f"{what} of {name} = {value}", change
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_changed_layer_is_refused_or_scans_with_finite_numbers(
+    genes, case, tmp_path, monkeypatch
+):
+    """A model file that was edited, or written by another program: no traceback in a scan."""
+    more = (0, 1e-300, 50, 1000, 1e6, -1e300, "tss", "start")
+    monkeypatch.setattr(mutations, "VALUES", (*mutations.VALUES, *more))
+    header, arrays = mutations.read((genes / "genes").read_bytes())
+    own = {name: array for name, array in arrays.items() if "." not in name}
+    changes = [*mutations._of_header({"layer": header["layer"]}), *mutations._of_arrays(own)]
+    drawn = [changes[i] for i in np.random.default_rng(0).permutation(len(changes))[:200]]
+    codes = load_genome(case / "sim/genomes/a.fa", padding=1).codes[1:4_001]
+    counts = {"refused": 0, "taken": 0}
+    for name, change in [*drawn, *_arrays_with(arrays)]:
+        changed, own = copy.deepcopy(header), dict(arrays)
+        change(changed, own)
+        path = tmp_path / "changed"
+        path.write_bytes(mutations.write(changed, own))
+        try:
+            model = load_model(path)
+        except ModelFileError as error:
+            counts["refused"] += str(error).startswith(f"{path}: ")
+            continue
+        counts["taken"] += 1
+        model.text(str(path)), json.dumps(model.describe(), allow_nan=False)
+        for organism in model.tasks:
+            found = PairedFinder(model, organism, introns=0.1).find(
+                ContigPiece("c", 0, codes, True), 0, codes.size
+            )
+            for sites in found.streams.values():
+                assert all(np.isfinite(column).all() for column in sites.columns.values()), name
+    assert sum(counts.values()) == len(drawn) + 30
+    assert counts["refused"] > counts["taken"] > 10
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scale": 0}, "layer.a.edges must be of a scale above 0 but for codons, got "),
+        ({"signal": "start"}, "layer.a.edges must be of different signals, got "),
+        ({"signal": "tss"}, "layer.a.edges must be those that edges has a model of, got 'tss'"),
+        ({"shift": 1e6}, "layer.a.edges[2].shift must be a number from -150 to 150, got "),
+    ],
+)
+def test_an_edge_that_has_no_model_is_refused(genes, tmp_path, change, message):
+    header, arrays = read_arrays(genes / "genes")
+    assert header["layer"]["a"]["edges"][2]["signal"] == "polya"
+    header["layer"]["a"]["edges"][2] |= change
+    write_arrays(tmp_path / "changed", header, arrays)
+    with pytest.raises(ModelFileError) as info:
+        load_model(tmp_path / "changed")
+    assert str(info.value).startswith(f"{tmp_path}/changed: {message}")
