@@ -25,7 +25,8 @@ and share of true sites, over bins, among the candidates above .1.
 The second table compares both numbers for all candidates, those above .1, and bins of the
 probability. true_95 is where the true number would be by chance if the model is right (blocks of
 the genome, and a Poisson variable). holds: yes, if both are within a factor of 1.25; by chance, if
-not, but the expected number is in true_95; no, if the probabilities do not hold.
+not, but independent sites would differ as much; no, if the probabilities do not hold, of which a
+warning tells too.
 
 A model of seqmtl pair takes two datasets, and compares the sites alone with those that see their
 partners, on the regions that are in the same split of both."""

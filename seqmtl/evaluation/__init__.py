@@ -2,7 +2,7 @@
 
 from seqmtl._style import save_figure
 from seqmtl.evaluation.curves import draw_curves, draw_reliability
-from seqmtl.evaluation.expected import add_expected, calibration_error, expected_sites
+from seqmtl.evaluation.expected import add_expected, calibration_error, expected_sites, failures
 from seqmtl.evaluation.metrics import evaluate
 from seqmtl.evaluation.tables import metrics_table, reliability_table, thresholds_table
 
@@ -13,6 +13,7 @@ __all__ = [
     "draw_reliability",
     "evaluate",
     "expected_sites",
+    "failures",
     "metrics_table",
     "reliability_table",
     "save_figure",

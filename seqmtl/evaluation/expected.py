@@ -23,6 +23,7 @@ LIKELY = 0.1
 #: Expected and true numbers that differ by no more than this factor agree.
 FACTOR = 1.25
 _EDGES = (0.0, 1e-3, 1e-2, LIKELY, 0.25, 0.5, 0.75, 0.9, 1.0)
+_HIGHEST = "0.9-1"
 _RESAMPLES = 1000
 _TAILS = (0.025, 0.975)
 
@@ -103,7 +104,8 @@ def expected_sites(
     in them, if the model is right on average: the wider of the 95 % intervals of a bootstrap over
     blocks, of the difference between true and expected number, and of a Poisson variable.
     ``holds`` is ``"yes"`` if both numbers are within a factor of :data:`FACTOR`, ``"by chance"``
-    if not, but the expected number is in the interval, else ``"no"``.
+    if not, but the expected number is in the 95 % interval of a Poisson variable, which is that of
+    sites that do not depend on each other, else ``"no"``.
     """
     dealt = np.arange(len(labels)) % BLOCKS if blocks is None else blocks
     check_probabilities(probabilities, len(labels))
@@ -121,6 +123,39 @@ def expected_sites(
         )
         found[group.name] = _describe(sums)
     return found
+
+
+def failures(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Tell in words of which tasks the probabilities do not hold.
+
+    Parameters
+    ----------
+    tasks : mapping of str to mapping
+        Entries of :func:`expected_sites` by task; others are ignored.
+
+    Returns
+    -------
+    list of str
+        A sentence without its end for each task whose numbers of all candidates, or of those of
+        the highest bin, differ by more than chance.
+    """
+    told = []
+    for name, task in tasks.items():
+        rows = {row["probability"]: row for row in task.get("reliability", [])}
+        every, high = rows.get("all"), rows.get(_HIGHEST)
+        parts = []
+        if every and every["holds"] == "no":
+            parts.append(
+                f"{every['expected']:,.0f} sites are expected, and {every['true']:,.0f} true"
+            )
+        if high and high["holds"] == "no":
+            share = high["true"] / high["n"]
+            parts.append(
+                f"of {high['n']:,.0f} candidates of probability .9 or more, {share:.0%} are true"
+            )
+        if parts:
+            told.append(f"{name}: probabilities do not hold: {'; '.join(parts)}")
+    return told
 
 
 def add_expected(metrics: Mapping[str, Any], *data: Any) -> None:
@@ -149,7 +184,7 @@ def _describe(sums: NDArray[np.float64]) -> dict[str, Any]:
         least, most = _poisson_interval(true)
         low, high = max(0.0, min(low, least)), max(high, most)
         agrees = expected <= FACTOR * true and true <= FACTOR * expected
-        holds = "yes" if agrees else "by chance" if low <= expected <= high else "no"
+        holds = "yes" if agrees else "by chance" if least <= expected <= most else "no"
         rows.append(
             {
                 "probability": name,

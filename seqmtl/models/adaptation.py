@@ -318,7 +318,8 @@ def learn_parts(
     """Return models with a new organism, with the trust in its relatives and the cost as given.
 
     Each is learnt from some rows of the windows, and the last is the mean of the others. Nothing is
-    chosen and nothing held out: the caller calibrates.
+    chosen and nothing held out: the caller calibrates. Labels are calls of a model, and the summary
+    of the training says so.
 
     Parameters
     ----------
@@ -343,7 +344,7 @@ def learn_parts(
             examples.take(rows), given[rows], settings, model.features, _scales(model)
         )
     every[-1] = every[:-1].mean(axis=0)
-    return [
+    found = [
         _joined(
             model,
             placed,
@@ -353,6 +354,9 @@ def learn_parts(
         )
         for amounts in every
     ]
+    for own in found:
+        own.training["adapted"][name]["calls"] = True
+    return found
 
 
 def _scales(model: Any) -> Array:

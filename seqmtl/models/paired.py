@@ -170,10 +170,16 @@ class PairedModel(Model):
         return {"donor": self.donor, "acceptor": self.acceptor, **self.edges}
 
     def _pictures(self) -> list[str]:
-        head = ["organism", "shortest intron", "longest", "introns", "coding bases", "models"]
+        head = ["organism", "shortest intron", "longest", "introns", "coding bases"]
+        head += ["introns are", "models"]
         keys = ("shortest", "longest", "n_introns", "n_coding")
         rows = [
-            [name, *(f"{own[key]:,}" for key in keys), ", ".join(self.signals_of(name))]
+            [
+                name,
+                *(f"{own[key]:,}" for key in keys),
+                self.source_of_introns(name),
+                ", ".join(self.signals_of(name)),
+            ]
             for name, own in self.layer_facts().items()
         ]
         return [table(head, rows, "What the layer above donors and acceptors is from")]
@@ -196,7 +202,7 @@ class PairedModel(Model):
         for name, layer in self.layer.items():
             lines.append(
                 f"  {name:<{width}}  introns of {layer.shortest} to {layer.span:,} bases "
-                f"({layer.n_introns:,} {'called' if name in called else 'annotated'}), "
+                f"({layer.n_introns:,} {self.source_of_introns(name)}), "
                 f"{layer.n_coding:,} coding bases, scale {layer.scale:.2f}, shift "
                 f"{layer.shift:.2f}, in coding sequence {layer.coding_shift:.2f}, content "
                 f"{layer.coding_scale:.2f}, switch {layer.switch:.2f}"
@@ -216,6 +222,13 @@ class PairedModel(Model):
                 *model.text(f"the {signal} sites of {file}" if file else f"{signal} sites"),
             ]
         return lines
+
+    def source_of_introns(self, organism: str) -> str:
+        """Return what the introns of an organism are: annotated, called, or some of both."""
+        facts = self.training.get("unlabelled", {}).get(organism)
+        if facts is None:
+            return "annotated"
+        return "called or known" if any(facts.get("known", [])) else "called"
 
     def layer_facts(self) -> dict[str, dict[str, Any]]:
         """Return the layers without their arrays."""

@@ -73,7 +73,9 @@ _SELECTION = record(
         "variants": items(record({"features": text, "log_likelihood": number(), "chosen": flag})),
     },
 )
-_ADAPTED = record({"source": text, "relatives": mapping(_size, 1), "trust": mapping(_size, 1)})
+_ADAPTED = record(
+    {"source": text, "relatives": mapping(_size, 1), "trust": mapping(_size, 1)}, {"calls": flag}
+)
 _LEFT_OUT = record({"nearest": text, "distance": _size, "auprc": _share}, {"own": _share})
 _WEIGHT = {"label": text, "weight": _size}
 

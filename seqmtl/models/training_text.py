@@ -22,11 +22,17 @@ def tasks_text(tasks: Sequence[str], training: dict[str, Any]) -> list[str]:
     def line(name: str) -> str:
         n, positive = counts[name]["n"], ""
         if "n_positive" in counts[name]:
-            positive = f", {counts[name]['n_positive']:,} positive"
+            what = "called, without labels" if _is_called(training, name) else "positive"
+            positive = f", {counts[name]['n_positive']:,} {what}"
         return f"  {name:<{width}}  {n:>9,} windows{positive}"
 
     many = f": {len(tasks)}, by number of windows" if len(tasks) > _MOST else ""
     return [f"tasks{many}", *_few(tasks, lambda name: counts[name]["n"], line)]
+
+
+def _is_called(training: Mapping[str, Any], name: str) -> bool:
+    """Tell whether what a task was learnt from are calls of a model, and no labels."""
+    return bool(training.get("adapted", {}).get(name, {}).get("calls"))
 
 
 def calibration_text(
@@ -40,13 +46,16 @@ def calibration_text(
 
     def lines(name: str) -> str:
         task = found[name]
+        is_called = _is_called(training, name)
+        sites = "calls of the model and no labels" if is_called else "true sites"
         head = (
-            f"  {name}: {task['method']}, {task['n_positive']:,} true sites, a share of "
+            f"  {name}: {task['method']}, {task['n_positive']:,} {sites}, a share of "
             f"{task['prevalence']:.2g} of all candidates"
         )
+        recall, precision = ("of calls", "called") if is_called else ("recall", "precision")
         rows = [
-            f"    score {row['score']:8.4f}  probability {row['probability']:<8.4g}  recall "
-            f"{row['recall']:.2f}  precision {row['precision']:.3f}"
+            f"    score {row['score']:8.4f}  probability {row['probability']:<8.4g}  {recall} "
+            f"{row['recall']:.2f}  {precision} {row['precision']:.3f}"
             for row in task["thresholds"]
         ]
         if name in words:
@@ -129,13 +138,14 @@ def _weight(kernel: dict[str, Any]) -> str:
 def adapted_text(training: dict[str, Any]) -> list[str]:
     """Describe who the relatives of adapted organisms are, and how much each counts."""
     adapted = training.get("adapted", {})
-    lines = ["learnt from relatives and few labels"] if adapted else []
+    lines = ["learnt from relatives and few labels, or calls"] if adapted else []
     for name, entry in adapted.items():
         weights = sorted(entry["relatives"].items(), key=lambda item: -item[1])
         shown = ", ".join(f"{weight:.2f} {other}" for other, weight in weights)
         trust = ", ".join(f"{x}: {weight:.2f}" for x, weight in entry["trust"].items())
+        calls = ", learnt from calls of the model" if _is_called(training, name) else ""
         lines += [
-            f"  {name}: placed by {entry['source']}",
+            f"  {name}: placed by {entry['source']}{calls}",
             f"    weights of the relatives {shown}; evidence of trust {trust}",
         ]
     return lines

@@ -121,17 +121,26 @@ def _pairs(contents: FolderContents) -> Markup:
     columns = [
         Column("Organism", "name"),
         Column("Introns", "n_introns", ","),
+        Column("Which are", "source"),
         Column("Shortest", "shortest", ","),
         Column("Longest", "longest", ","),
         Column("Coding bases", "n_coding", ","),
         Column("Sites fitted to", "n_sites", ","),
     ]
-    layers = _by_organism({name: own.layer_facts() for name, own in contents.paired.items()})
+    layers = _by_organism(
+        {
+            name: {
+                organism: {**facts, "source": own.source_of_introns(organism)}
+                for organism, facts in own.layer_facts().items()
+            }
+            for name, own in contents.paired.items()
+        }
+    )
     rows = [{"name": name, **facts} for name, facts in layers.items()]
     caption = (
-        "What the paired models are from: introns (annotated, or found without labels), the "
-        "shortest and the longest in the table of lengths (bases), coding bases, and held-out true "
-        "sites"
+        "What the paired models are from: introns (annotated, or called by the model itself), the "
+        "shortest and the longest in the table of lengths (bases), coding bases, and held-out "
+        "annotated sites"
     )
     return join([*parts, details("What paired models are from", [as_html(columns, rows, caption)])])
 

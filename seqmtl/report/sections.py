@@ -9,6 +9,7 @@ from typing import Any
 from seqmtl._html import Markup, details, element, embed, join, picture, table
 from seqmtl.evaluation.cells import BOLD, Cells, best_of, draw_dots, metric_cells
 from seqmtl.evaluation.curves import draw_reliability
+from seqmtl.evaluation.expected import failures
 from seqmtl.evaluation.metrics import RECALLS
 from seqmtl.evaluation.tables import Column, as_html, reliability_rows, threshold_rows
 from seqmtl.explain import poim
@@ -173,6 +174,7 @@ def results(over: str, methods: Mapping[str, Mapping[str, Any]], best: str) -> M
     auroc, auprc = (_best_in_bold(title, cells, caption) for title, cells in tables.items())
     return join(
         [
+            *(element("p", element("b", f"{line}.")) for line in failures(tasks)),
             picture(lambda: draw_dots(tables), title, dots),
             *([_reliability(tasks)] if bins else []),
             auprc,
@@ -257,13 +259,13 @@ def _expected(bins: Sequence[Mapping[str, Any]]) -> Markup:
         Column("Candidates", "n", ",.0f"),
         Column("Expected", "expected", ",.1f"),
         Column("True sites", "true", ",.0f"),
-        Column("By chance", "true_interval", ",.1f"),
+        Column("95 % interval", "true_interval", ",.1f"),
         Column("Holds", "holds"),
     ]
     caption = (
-        "Expected is the sum of the probabilities. By chance: where the true number would be with "
-        "other blocks of the genome, if the probabilities hold. They do not where both numbers "
-        "differ by more than a factor of 1.25 and by more than chance."
+        "Expected is the sum of the probabilities; the interval is that of the true number with "
+        "other blocks of the genome. Probabilities do not hold where both numbers differ by more "
+        "than a factor of 1.25, and by more than those of independent sites do by chance."
     )
     return as_html(columns, bins, caption)
 

@@ -65,7 +65,22 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         measure = _of_pairs if model.structure == "pairs" else _of_model
         metrics = measure(model, request)
         write_json(self.json, metrics)
+        _tell_failures(metrics)
         return metrics
+
+
+def _tell_failures(metrics: dict[str, Any]) -> None:
+    """Warn of probabilities that do not hold: of a model, or of a paired one with partners."""
+    from seqmtl.evaluation import failures
+
+    of_signals = {signal: own["paired"] for signal, own in metrics.get("signals", {}).items()}
+    for signal, own in of_signals.items() or {metrics.get("signal", ""): metrics}.items():
+        for line in failures(own["tasks"]):
+            logger.warning(
+                "%s%s; use scores to rank sites, or calibrate on labels of the organism",
+                f"{signal} sites of " if signal else "",
+                line,
+            )
 
 
 def _of_model(model: Any, request: Evaluate) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from seqmtl.evaluation import expected_sites, reliability_table
+from seqmtl.evaluation import expected_sites, failures, reliability_table
 
 
 def test_numbers_and_error_by_hand():
@@ -37,6 +37,29 @@ def test_what_does_not_hold_is_told_from_chance():
         assert max(least, most) <= 0.0251  # no narrower than that of a Poisson variable
         line = f"t\tall\t40000\t{row['expected']:.1f}\t{y.sum()}\t"
         assert line in reliability_table({"t": found})
+
+
+def test_what_fails_in_one_place_is_no_chance():
+    """A fly with a repeat: 150 sites expected, 84 true, and a third of the sure calls right."""
+    n = 20_000
+    blocks, p, labels = np.arange(n) // 1000, np.full(n, 5e-4), np.zeros(n, dtype=int)
+    surely = [*range(0, n, 476), *range(500, 597)]  # 42 of them over the genome, 97 in one block
+    p[surely] = 0.95
+    labels[surely[:42]] = labels[10:n:476] = 1
+    found = expected_sites(labels, p, np.full(n, "fly"), None, blocks)
+    every, high = (
+        next(row for row in found["fly"]["reliability"] if row["probability"] == own)
+        for own in ("all", "0.9-1")
+    )
+    assert (round(every["expected"]), every["true"], every["holds"]) == (143, 84, "no")
+    assert (high["n"], high["true"], high["holds"]) == (140, 42, "no")
+    low, most = every["true_interval"]
+    assert low < 84 < 140 < most  # as the block may not be there
+    assert failures(found) == [
+        "fly: probabilities do not hold: 143 sites are expected, and 84 true; of 140 candidates of "
+        "probability .9 or more, 30% are true"
+    ]
+    assert failures(expected_sites(labels, labels * 1.0, np.full(n, "fly"))) == []
 
 
 def test_sites_that_come_in_clusters_have_wider_intervals():

@@ -106,6 +106,26 @@ def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):
     assert rows[1].startswith("c\t" + contig)
 
 
+def test_calls_are_not_told_as_true_sites(new, tmp_path, seqmtl):
+    """A user looks up what a model knows: of c there was never a label."""
+    model = tmp_path / "c.seqmtl"
+    command = f"adapt {new}/pair.seqmtl --genome c={_genome(new)} --organism c --like a -o {model}"
+    seqmtl(command)
+    donor = load_model(model).donor.training
+    n = donor["calibration"]["c"]["n_positive"]
+    lines = seqmtl(f"info {model}").out.splitlines()
+    own = [line.strip() for line in lines if line.strip().startswith("c")]
+    assert sum("called, without labels" in line for line in own) == 2  # donors and acceptors
+    assert f"c: isotonic, {n:,} calls of the model and no labels, a share of" in "\n".join(own)
+    assert sum("learnt from calls of the model" in line for line in own) == 2
+    assert not any("true site" in line or "positive" in line for line in own)
+    assert sum("true sites" in line for line in lines) == 4  # those of a and of b
+    seqmtl(f"report {tmp_path} -o {tmp_path}/page.html")
+    page = (tmp_path / "page.html").read_text()
+    rows = re.findall(r'<th scope="row">([abc])</th><td>[\d,]+</td><td>([a-z ]+)</td>', page)
+    assert dict(rows) == {"a": "annotated", "b": "annotated", "c": "called"}
+
+
 def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqmtl):
     options = f"--genome r={new}/random.fa --organism r -o {tmp_path}/r.seqmtl"
     shown = seqmtl(f"adapt {new}/pair.seqmtl {options}").err
