@@ -61,6 +61,10 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
             place.refuse(f"an edge must join two tasks, got {fields[0]!r} with itself; drop it")
         value = place.amount([*fields, "1"][2], "weight")
         edges.append(Pair(fields[0], fields[1], value, place))
+    if names and not edges and all(" " in name for name in names):
+        rows[0].place.refuse(
+            f"an edge must have tabs between a, b and weight, got {rows[0].fields[0]!r}; put tabs there"
+        )
     if not names:
         Place(os.fspath(path)).refuse("a graph must have at least one task, got none")
     return tuple(names), np.nan_to_num(symmetric(tuple(names), edges, "edges"), nan=0.0)

@@ -186,6 +186,7 @@ REFUSED = {
         ("a\tb\t1\nb\ta\t2\n", 2, "edges must have one value per pair, got 2 for .b, a. after 1"),
         ("a\t\tb\n", 1, "got 3 fields of which 1 are empty"),
         ("a\tb\t1\tx\n", 1, "a line must be a, b and optionally a weight"),
+        ("a b 0.5\nb c 1\n", 1, "must have tabs between a, b and weight, got 'a b 0.5'"),
         ('<?xml version="1.0"?>\n<graphml/>\n', 1, "GraphML is not read; write lines of a, b and"),
     ],
     read_alignment_distances: [
