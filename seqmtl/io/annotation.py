@@ -77,7 +77,7 @@ INSIDE = "part of a longer transcript (such as a microRNA of its precursor)"
 _BIOTYPE = re.compile(rb"(?:^|;)\s*(?:transcript_)?(?:bio)?type=([^;]*)")
 _GTF_NAMES = {
     name: re.compile(rb'(?:^|[\s;])%s\s+(?:"([^"]*)"|([^\s";]+))' % name)
-    for name in (b"transcript_id", b"gene_id", b"name")
+    for name in (b"transcript_id", b"gene_id", b"Parent", b"name")
 }
 _GTF_BIOTYPE = re.compile(rb'(?:^|[\s;])(?:transcript|gene)_(?:bio)?type\s+"?([^";]*)')
 _IS_GTF = re.compile(rb'^\s*[^\s=";]+\s+["\w]')
@@ -399,6 +399,8 @@ class _GffReader:
                 return
             if is_gtf:
                 gene, name = (_gtf_value(own, attributes) for own in (b"gene_id", b"transcript_id"))
+                if not gene and not name:
+                    return
                 key = group_key = gene + b"\t" + (b"" if is_gene else name)
             elif not is_gene and _IS_NAME.match(attributes.strip()):
                 name = attributes.strip()  # as AUGUSTUS writes it
@@ -430,7 +432,8 @@ class _GffReader:
         if self.is_gtf:
             self.gene = gene = _gtf_value(b"gene_id", attributes)
             name = _gtf_value(b"transcript_id", attributes) or gene
-            name = name or _gtf_value(b"name", attributes)  # as JGI writes it
+            for other in (b"Parent", b"name"):  # as rtracklayer and JGI write it
+                name = name or _gtf_value(other, attributes)
             self.names = [gene + b"\t" + name] if name else []
             return
         parents = attribute(attributes, b"Parent=")

@@ -63,7 +63,7 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
         edges.append(Pair(fields[0], fields[1], value, place))
     if names and not edges and all(" " in name for name in names):
         rows[0].place.refuse(
-            f"an edge must have tabs between a, b and weight, got {rows[0].fields[0]!r}; put tabs there"
+            f"an edge must have tabs between a, b and weight, got {rows[0].fields[0]!r}; put some"
         )
     if not names:
         Place(os.fspath(path)).refuse("a graph must have at least one task, got none")
