@@ -74,8 +74,16 @@ def find_doubts(
         f"its sites have other letters: the site models changed by {moved:.0%} of the relatives' "
         f"weights, at most {_MOVED:.0%} in the genomes tested",
     )
-    tell(backwards > _BACKWARDS, f"about {backwards:.0%} of the introns may be there by chance")
-    tell(kept < _KEPT, f"the last round kept {kept:.0%} of the calls before")
+    tell(
+        backwards > _BACKWARDS,
+        f"about {backwards:.0%} of the introns may be there by chance: so many are found in the "
+        "genome read backwards, where there are none, for each found forwards",
+    )
+    tell(
+        kept < _KEPT,
+        f"the last round kept {kept:.0%} of the calls before, {_KEPT:.0%} or more in the genomes "
+        "tested",
+    )
     return found
 
 

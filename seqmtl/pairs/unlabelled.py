@@ -346,10 +346,16 @@ class Unlabelled:
 
     @property
     def is_enough(self) -> bool:
-        """Whether there are calls enough to train on, beside what is known.
+        """Whether there are calls enough to train on, beside what is known; see `shortage`."""
+        return not self.shortage
+
+    @property
+    def shortage(self) -> str:
+        """Why there are too few calls to train on, beside what is known; "" if there are enough.
 
         Calls count less three times those that the genome read backwards would have.
         """
+        backwards = self.rounds[-1].backwards
         least = max(min(_FEWEST, _FEWEST_PER_MB * self.sample.size / 1e6) / FOLDS, _LEAST_SITES)
         for fold in range(FOLDS):
             sure = Sites.join(
@@ -357,10 +363,26 @@ class Unlabelled:
                 for (sites, found), own in zip(self.weighed, self.sample.fold, strict=True)
             )
             sure = sure.take(_first_copies(self.sample.codes, sure))
-            n = min(np.bincount(sure["signals"], minlength=2))
-            if n * (1 - _FALSE * self.rounds[-1].backwards) < least:
-                return False
-        return True
+            donors, acceptors = np.bincount(sure["signals"], minlength=2).tolist()
+            n = min(donors, acceptors)
+            left = n * max(0.0, 1 - _FALSE * backwards)
+            if n < least:
+                besides = "" if self.known is None else " that are not known"
+                return (
+                    f"{donors:,} donors and {acceptors:,} acceptors with a probability of .9"
+                    f"{besides}, in one half of the genome, are too few to learn from: the genome "
+                    f"has hardly any introns, or is unlike the relatives; {np.ceil(least):.0f} of "
+                    "each are needed, where copies of a repeat count once"
+                )
+            if left < least:
+                return (
+                    f"of {donors:,} donors and {acceptors:,} acceptors with a probability of .9, "
+                    f"in one half of the genome, only {left:,.0f} of each may be true, and "
+                    f"{np.ceil(least):.0f} are needed to learn from: {backwards:.0%} as many "
+                    "introns are found in the genome read backwards, where there are none, and up "
+                    f"to {_FALSE:.0f} false ones for each of these forwards"
+                )
+        return ""
 
     @property
     def is_enough_known(self) -> bool:
@@ -383,18 +405,28 @@ class Unlabelled:
             self._candidates = self._found(self.sample)
             self.weighed = self._settle()
             found = self._told(before, float(np.mean(moved)))
-            is_worse = found.net < self.rounds[-1].net or found.backwards > _MOST_BACKWARDS
-            if is_worse and not self._is_alone:
+            if (reason := self._worse(found)) and not self._is_alone:
                 self.state, self._candidates, self.weighed = *old, before
-                logger.info(
-                    "%s: another round finds fewer introns, or more of them in the genome read "
-                    "backwards, and is left out",
-                    self.name,
-                )
+                logger.info("%s: another round %s, and is left out", self.name, reason)
                 return
             self.rounds.append(found)
             self._store(adapted)
             tell(found)
+
+    def _worse(self, found: Round) -> str:
+        """Return in words what is worse in a round than in the last; "" if nothing is."""
+        last = self.rounds[-1].net
+        if found.net < last:
+            return (
+                f"finds {found.net:,.0f} donors and acceptors more than in the genome read "
+                f"backwards, the one before {last:,.0f}"
+            )
+        if found.backwards > _MOST_BACKWARDS:
+            return (
+                f"finds {found.backwards:.0%} as many introns in the genome read backwards as "
+                f"forwards, more than {_MOST_BACKWARDS:.0%}"
+            )
+        return ""
 
     @property
     def _goes_on(self) -> bool:

@@ -233,13 +233,11 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
                 tell(found)
             if len(own.rounds) > 1:
                 logger.info("%s: these rounds are there, and are not learnt again", stored.path)
-            elif not own.is_enough:
+            elif shortage := own.shortage:
                 logger.warning(
-                    "%s: %d donors and %d acceptors with a probability of .9 are too few to learn "
-                    "from: the genome has hardly any introns, or is unlike the relatives; the "
-                    "model is that of the relatives, %s",
+                    "%s: %s; the model is that of the relatives, %s",
                     name,
-                    *own.rounds[0].sure,
+                    shortage,
                     "adapted to the introns that are known"
                     if own.is_enough_known
                     else "with no rounds; give 30 or more introns that are known (--introns)",

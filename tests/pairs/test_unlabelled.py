@@ -41,7 +41,7 @@ def _calls(model, path, least):
     }
 
 
-def test_rounds_neither_begin_nor_go_on_where_too_much_is_found_backwards(new, monkeypatch):
+def test_rounds_neither_begin_nor_go_on_where_too_much_is_found_backwards(new, monkeypatch, caplog):
     own = Unlabelled(
         load_model(new / "pair.seqmtl"), "c", sample_genome(new / "sim/genomes/c.fa", PADDING)
     )
@@ -49,9 +49,14 @@ def test_rounds_neither_begin_nor_go_on_where_too_much_is_found_backwards(new, m
     told, first = [], own.rounds[0]
     own.rounds[0] = first._replace(backwards=0.33)
     assert not own.is_enough
+    assert "33% as many introns are found in the genome read backwards" in own.shortage
+    assert "only 1 of each may be true, and 4 are needed" in own.shortage
+    assert "hardly any introns" not in own.shortage  # which is not what was measured
     own.rounds[0] = first
     monkeypatch.setattr(own, "_backwards", lambda: 1e6)
-    own.train(told.append, 2)
+    with caplog.at_level("INFO"):
+        own.train(told.append, 2)
+    assert "donors and acceptors more than in the genome read backwards, the one" in caplog.text
     assert told == []
     assert own.rounds == [first]
 
@@ -118,6 +123,8 @@ def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, wri
     known = read_known_introns(str(bed), "c", str(path), (model.donor, model.acceptor))
     own = Unlabelled(model, "c", sample_genome(path, PADDING), known=known)
     assert not own.is_enough
+    assert "with a probability of .9 that are not known, in one half of the" in own.shortage
+    assert "are too few to learn from: the genome has hardly any introns" in own.shortage
     told = []
     own.train(told.append)
     assert len(told) == n_rounds
