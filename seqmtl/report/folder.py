@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ import numpy as np
 
 from seqmtl._schema import anything, either, items, mapping, number, record, text, whole
 from seqmtl.compare.results import check_document
-from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.exceptions import InputFormatError, ModelFileError, SeqmtlError
 from seqmtl.files.streams import read_json
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
@@ -21,6 +22,8 @@ from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
 from seqmtl.report.introns import FoundIntrons, intron_rows, known_introns, read_found
 from seqmtl.similarity import Tree
+
+logger = logging.getLogger("seqmtl")
 
 #: How the sites of a paired model are evaluated.
 WAYS = ("alone", "paired")
@@ -331,7 +334,7 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
             _add_dataset(contents, path)
     elif document.get("command") == "annotate" and "seqmtl_version" in document:
         _ANNOTATED("", document)
-        _add_introns(contents, path, document["organism"])
+        _add_introns(contents, path, document)
     elif document.get("command") == "scan" and "seqmtl_version" in document:
         _SCANS("", document)
         contents.scans[name] = document
@@ -349,14 +352,29 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
         contents.comparisons[name] = document
 
 
-def _add_introns(contents: FolderContents, path: str, organism: str) -> None:
+def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
     """Add the introns of ``seqmtl annotate``, and what an annotation has of them."""
     found = read_found(os.path.join(os.path.dirname(path), _INTRONS))
-    annotation, known = contents.annotations.get(organism, ""), None
+    organism, genome = document["organism"], document.get("genome")
+    annotation, known, n_gaps = contents.annotations.get(organism, ""), None, 0
     if annotation:
-        known = known_introns(contents.genes(annotation), {own[0] for own in found})
-    rows = intron_rows(found, known)
-    contents.found[os.path.relpath(path, contents.path)] = FoundIntrons(organism, rows, annotation)
+        genes, contigs = contents.genes(annotation), {own[0] for own in found}
+        known = known_introns(genes, contigs)
+        if isinstance(genome, str) and os.path.isfile(genome):
+            n_gaps = len(known)
+            try:
+                known = known_introns(genes, contigs, genome)
+            except InputFormatError as error:  # not of what is in the folder
+                raise SeqmtlError(str(error)) from error
+        else:
+            logger.warning(
+                "%s: the genome %s is not there, so that all gaps between exons count as introns, "
+                "also those of tRNAs; run the command where annotate was run",
+                annotation,
+                genome,
+            )
+    own = FoundIntrons(organism, intron_rows(found, known), annotation, n_gaps)
+    contents.found[os.path.relpath(path, contents.path)] = own
 
 
 def _check_annotations(contents: FolderContents) -> None:

@@ -8,11 +8,16 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from seqmtl._html import Markup, join
+from seqmtl.dataset.config import SiteRules
+from seqmtl.dataset.signals import places_of
+from seqmtl.dataset.true_sites import Contigs, Finder
 from seqmtl.evaluation.tables import Column, as_html
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
+from seqmtl.io.genome import load_genome
 from seqmtl.io.rows import read_rows
 from seqmtl.io.transcripts import Annotation
+from seqmtl.models.site import SIGNALS, Site
 
 #: An intron: contig, first base and the base after the last (0-based), whether on the minus strand.
 Intron = tuple[str, int, int, bool]
@@ -48,11 +53,14 @@ class FoundIntrons(NamedTuple):
         See :func:`intron_rows`.
     annotation : str
         File that the introns are compared with, or "".
+    n_gaps : int
+        Gaps between exons in it, of which those with splice sites are introns; 0 if all count.
     """
 
     organism: str
     rows: list[dict[str, Any]]
     annotation: str = ""
+    n_gaps: int = 0
 
     def sentence(self) -> str:
         """Tell how many introns are more likely than not, and how many of them are known."""
@@ -87,8 +95,14 @@ def read_found(path: PathLike) -> dict[Intron, float]:
     return {(contig, *call[:3]): call.probability for contig, call in read_calls(path)}
 
 
-def known_introns(annotation: Annotation, contigs: Collection[str]) -> set[Intron]:
+def known_introns(
+    annotation: Annotation, contigs: Collection[str], genome: PathLike | None = None
+) -> set[Intron]:
     """Return the introns of an annotation, each once.
+
+    With the genome, they are those of which ``seqmtl dataset`` takes both ends for true sites: gaps
+    between exons of 20 bases or more, with GT and AG. Others are frame shifts, introns of tRNAs and
+    of mitochondria, which are not spliced as others are.
 
     Parameters
     ----------
@@ -96,22 +110,45 @@ def known_introns(annotation: Annotation, contigs: Collection[str]) -> set[Intro
         Of the genome with the introns that were found.
     contigs : collection of str
         Contigs with introns that were found.
+    genome : path-like, optional
+        FASTA of the genome. Default: all gaps between exons are introns.
 
     Raises
     ------
     SeqmtlError
-        If the annotation has none of the contigs.
+        If the annotation has none of the contigs, or is not of the genome.
     """
     if contigs and not set(contigs) & set(annotation.contigs):
         raise SeqmtlError(
             f"{annotation.path}: introns were found on {min(contigs)} and others, the annotation "
             f"has {', '.join(annotation.contigs[:3])}; give that of the same genome"
         )
-    return {
+    gaps = {
         (transcript.contig, start, end, transcript.is_reverse)
         for transcript in annotation.transcripts
         for start, end in transcript.introns
     }
+    return _with_sites(gaps, annotation, genome) if gaps and genome is not None else gaps
+
+
+def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> set[Intron]:
+    """Return the gaps of which both ends are true sites."""
+    loaded = load_genome(genome, padding=1, only={gap[0] for gap in gaps})
+    ends = []
+    for signal in ("donor", "acceptor"):
+        site = Site(0, len(SIGNALS[signal]), SIGNALS[signal], signal)
+        finder = Finder("", annotation.path, loaded, site, site.length)
+        places = places_of(annotation, signal, SiteRules().min_intron)
+        sites = finder.find(places, Contigs(loaded, {}), allow_missing=True).sites
+        ends.append({place[:3] for place in sites["places"]})
+    donors, acceptors = ends
+    found = set()
+    for contig, start, end, is_reverse in gaps:
+        first, last = (contig, start, is_reverse), (contig, end - 2, is_reverse)
+        donor, acceptor = (last, first) if is_reverse else (first, last)
+        if donor in donors and acceptor in acceptors:
+            found.add((contig, start, end, is_reverse))
+    return found
 
 
 def intron_rows(
@@ -153,5 +190,10 @@ def introns(found: Iterable[FoundIntrons]) -> Markup:
         caption = f"{own.organism}, without labels: introns of this probability or more"
         if own.annotation:
             caption += f", and how many of them are in {own.annotation}, with the same ends"
+        if own.n_gaps:
+            caption += (
+                f". Of the {own.n_gaps:,} gaps between exons there, those count that have 20 bases "
+                "or more, GT and AG, as for seqmtl dataset"
+            )
         tables.append(as_html(_COLUMNS, own.rows, caption))
     return join(tables)

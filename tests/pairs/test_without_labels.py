@@ -218,6 +218,17 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     assert n == json.loads((out / "summary.json").read_text())["introns_from"]["0.5"]
     assert min(right / n, right / true) > 0.8
     assert "<h1>Introns of c</h1>" in (tmp_path / "page.html").read_text()
+    summary = (out / "summary.json").read_text()
+    (out / "summary.json").write_text(summary.replace("c.fa", "moved.fa"))
+    shown = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html").err
+    assert "moved.fa is not there, so that all gaps between exons count as introns" in shown
+    contigs = _genome(new).read_text().split(">")[1:]
+    parts = [contig.partition("\n")[::2] for contig in contigs]
+    other = "".join(f">{name}\n{''.join(letters.split())[::-1]}\n" for name, letters in parts)
+    (tmp_path / "moved.fa").write_text(other)
+    (out / "summary.json").write_text(summary.replace(str(_genome(new)), f"{tmp_path}/moved.fa"))
+    shown = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html", 1).err
+    assert "most donor sites must be GT, got" in shown
     shown = seqmtl(f"report {out} --annotation d={truth} -o {tmp_path}/page.html", 2).err
     assert "has no introns of d by seqmtl annotate, but of c" in shown
 

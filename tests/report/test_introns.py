@@ -58,6 +58,62 @@ def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand
     assert "Missed" not in introns([FoundIntrons("ant", intron_rows(found))])
 
 
+def test_gaps_without_splice_sites_are_no_introns(tmp_path):
+    """As in yeast: a frame shift, introns of a tRNA and of a mitochondrion, and three others."""
+    gaps = {  # name: contig, strand, first and last base, 1-based, and the letters of the intron
+        "mrna": ("chr1", "+", 101, 160, "GT", "AG"),
+        "minus": ("chr1", "-", 301, 330, "CT", "AC"),  # as on the plus strand
+        "again": ("chr1", "+", 101, 160, "GT", "AG"),  # of another transcript
+        "short": ("chr1", "+", 501, 519, "GT", "AG"),  # 19 bases
+        "shift": ("chr1", "+", 601, 601, "A", "A"),
+        "trna": ("chr1", "+", 701, 732, "TA", "CC"),
+        "half": ("chr1", "+", 801, 840, "GT", "AA"),
+        "wrong": ("chr1", "-", 901, 950, "GT", "AG"),  # those letters are of the other strand
+        "mito": ("chrM", "+", 201, 600, "AT", "TA"),
+        "away": ("chrX", "+", 201, 600, "GT", "AG"),  # of another assembly
+        "long": ("chrM", "+", 701, 780, "GT", "AG"),
+    }
+    letters = {name: ["A"] * 1_000 for name in ("chr1", "chrM")}
+    lines = ["##gff-version 3\n"]
+    for name, (contig, strand, first, last, begin, end) in gaps.items():
+        if contig in letters:
+            letters[contig][first - 1 : first - 1 + len(begin)] = begin
+            letters[contig][last - len(end) : last] = end
+        kind = "tRNA" if name == "trna" else "mRNA"
+        lines.append(f"{contig}\tx\t{kind}\t{first - 9}\t{last + 9}\t.\t{strand}\t.\tID={name}\n")
+        for start, stop in ((first - 9, first - 1), (last + 1, last + 9)):
+            lines.append(f"{contig}\tx\texon\t{start}\t{stop}\t.\t{strand}\t.\tParent={name}\n")
+    (tmp_path / "x.gff3").write_text("".join(lines))
+    (tmp_path / "x.fa").write_text("".join(f">{n}\n{''.join(own)}\n" for n, own in letters.items()))
+    annotation = read_annotation(tmp_path / "x.gff3")
+    assert len(known_introns(annotation, {"chr1"})) == 10
+    assert known_introns(annotation, {"chr1"}, tmp_path / "x.fa") == {
+        ("chr1", 100, 160, False),
+        ("chr1", 300, 330, True),
+        ("chrM", 700, 780, False),
+    }
+
+
+def test_introns_of_yeast_are_counted_as_a_dataset_counts_them(shared_data):
+    """Of 412 gaps between exons, 298 are of mRNAs and have 20 bases or more."""
+    folder = shared_data / "genome_scerevisiae"
+    annotation = read_annotation(folder / "S_cerevisiae.gff3.gz")
+    gaps = known_introns(annotation, {"chrI"})
+    found = known_introns(annotation, {"chrI"}, folder / "S_cerevisiae.fasta.gz")
+    mrna = {
+        (t.contig, *intron, t.is_reverse)
+        for t in annotation.transcripts
+        if t.biotype == "mRNA"
+        for intron in t.introns
+        if intron[1] - intron[0] >= 20
+    }
+    assert (len(gaps), len(mrna)) == (412, 298)
+    nuclear = {intron for intron in mrna if intron[0] != "chrmt"}
+    assert found < gaps
+    assert len(found - nuclear) == 2  # of both genes of the snoRNA U3
+    assert len(nuclear - found) < 15  # GC-AG and the like
+
+
 def test_an_annotation_of_another_genome_is_refused(files):
     with pytest.raises(
         SeqmtlError, match=r"known\.gff3: introns were found on I and others, .* chr1"
