@@ -44,6 +44,17 @@ def positive_int(value: Any) -> int:
     return _whole(value, 1)
 
 
+def up_to(most: int) -> Kind:
+    """Return a kind that takes an integer from 1 to another."""
+
+    def number(value: Any) -> int:
+        found = _parsed(value, int)
+        check_integer("", found, 1, most)
+        return int(found)
+
+    return number
+
+
 def count(value: Any) -> int:
     """Take an integer of at least 0."""
     return _whole(value, 0)
@@ -92,6 +103,16 @@ def share(value: Any) -> float:
     if not is_number(found) or not 0 < found < 1:
         refuse("", "between 0 and 1", found)
     return float(found)
+
+
+def probability(value: Any) -> float:
+    """Take a number from 0 to 1."""
+    return _number(value, least=0, most=1)
+
+
+def change(value: Any) -> float:
+    """Take a change of a probability, above 0 and at most 1."""
+    return _number(value, most=1)
 
 
 def _number(value: Any, **limits: Any) -> float:

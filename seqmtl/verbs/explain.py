@@ -31,7 +31,9 @@ class Explain(_options.GenomeSites, _options.Threads):
         "the second)",
         metavar="NAME",
     )
-    max_order: int = option("length of the longest oligomers, up to 10", metavar="K", default=6)
+    max_order: int = option(
+        "length of the longest oligomers, up to 10", metavar="K", kind=_kinds.up_to(10), default=6
+    )
     background: str = option(
         "letter frequencies of the background sequences: uniform, as in the organism's windows "
         "in DATA, or four probabilities",

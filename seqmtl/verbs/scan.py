@@ -83,7 +83,7 @@ class Scan(_options.Relatives, _options.Threads):
         "minimum probability; calibrate the model first, as otherwise probabilities assume the "
         "share of true sites among the training windows",
         metavar="P",
-        kind=_kinds.finite_float,
+        kind=_kinds.probability,
         group=_WHICH,
     )
     top: int | None = option(

@@ -43,7 +43,9 @@ class Variants(_options.Relatives, _options.Threads):
         kind=_kinds.integer,
     )
     threshold: float | None = option(
-        "annotate only alleles with a gain or loss of at least X (default: all)", metavar="X"
+        "annotate only alleles with a gain or loss of at least X (default: all)",
+        metavar="X",
+        kind=_kinds.change,
     )
     chrom_map: str | None = option(
         "contig names: in the VCF, then in the FASTA (as for bcftools --rename-chrs)", metavar="TSV"
@@ -54,6 +56,11 @@ class Variants(_options.Relatives, _options.Threads):
         role="how",
     )
     json: str | None = _options.summary_file("write counts as JSON (- for standard output)")
+
+    def check(self) -> None:
+        """Refuse a distance below 0."""
+        if self.distance is not None and self.distance < 0:
+            raise UsageError(f"--distance must be 0 or more, got {self.distance}")
 
     def run(self) -> dict[str, Any]:
         """Annotate the variants.

@@ -44,6 +44,16 @@ def test_help_is_a_command_too(seqmtl):
         # names are those that were typed
         ("train d -o", "train: error: -o: expected one argument (seqmtl help train)\n"),
         ("train d --output", "train: error: --output: expected one argument"),
+        # numbers out of range, before a file is read
+        ("scan m g -o x --min-probability 2", "--min-probability must be a number from 0 to 1"),
+        ("scan m g -o x --min-probability -1 --format all", "must be a number from 0 to 1"),
+        ("scan m g -o x --min-probability nan", "must be a number from 0 to 1"),
+        (
+            "variants m --vcf v --fasta f -o x.vcf --distance -1",
+            "--distance must be 0 or more, got -1",
+        ),
+        ("variants m --vcf v --fasta f -o x.vcf --threshold 2", "above 0 and at most 1, got 2"),
+        ("explain m -o x --max-order 11", "--max-order must be an integer from 1 to 10, got 11"),
         ("scan m g -o x --top 0", "scan: error: --top must be an integer of at least 1, got 0 ("),
     ],
 )
