@@ -8,7 +8,7 @@ finest zoom level) is kept in two temporary files, so memory does not grow.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import IO, Any, NamedTuple
 
@@ -113,44 +113,59 @@ class BigWigLayout:
         return bytes(_TREE_AT) + self._tree + bytes(8)
 
     def pack(
-        self, contig: str, starts: NDArray[np.int64], values: NDArray[np.floating[Any]]
+        self,
+        contigs: Sequence[str],
+        numbers: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        values: NDArray[np.floating[Any]],
     ) -> PackedValues:
         """Compress values: 4 bytes per base in runs of adjacent bases, else 8, before zlib.
 
         Parameters
         ----------
-        contig : str
-            Contig.
+        contigs : sequence of str
+            Contigs, in the order of the file.
+        numbers : ndarray of int64, shape (n,)
+            Which of them each base is on; not falling.
         starts : ndarray of int64, shape (n,)
-            0-based bases, rising.
+            0-based bases, rising on each contig.
         values : ndarray of float, shape (n,)
             Their values.
 
         Raises
         ------
         ValueError
-            If a base is not in the contig, bases do not rise, or a value is not finite (in
+            If a base is not in its contig, bases do not rise, or a value is not finite (in
             single precision).
         """
-        length = self._lengths[contig]
-        single = values.astype(np.float32)
-        if starts.size and not (0 <= starts[0] and starts[-1] < length):
+        single, n = values.astype(np.float32), starts.size
+        lengths = np.array([self._lengths[name] for name in contigs], dtype=np.int64)[numbers]
+        is_outside = (starts < 0) | (starts >= lengths)
+        if is_outside.any():
+            i = int(is_outside.argmax())
+            bases = starts[numbers == numbers[i]]
             raise ValueError(
-                f"bases must be inside {contig} of {length} bases, got {starts[0]} to {starts[-1]}"
+                f"bases must be inside {contigs[numbers[i]]} of {lengths[i]} bases, got {bases[0]} "
+                f"to {bases[-1]}"
             )
-        if np.any(np.diff(starts) < 1) or not np.all(np.isfinite(single)):
-            raise ValueError(f"bases of {contig} must rise and their values be finite numbers")
-        number, n = self._number[contig], starts.size
+        is_next = np.diff(numbers) > 0  # a contig begins behind the base
+        is_wrong = ~np.isfinite(single)
+        is_wrong[1:] |= ~is_next & (np.diff(starts) < 1)
+        if is_wrong.any():
+            name = contigs[numbers[int(is_wrong.argmax())]]
+            raise ValueError(f"bases of {name} must rise and their values be finite numbers")
+        ids = np.array([self._number[name] for name in contigs], dtype=np.int64)[numbers]
         parts, rows, offset = [], [], 0
-        for first, last in pairwise(_edges(starts)):
+        for first, last in pairwise(_edges(starts, is_next)):
             for a in range(first, last, _SECTION_ITEMS):
                 b = min(a + _SECTION_ITEMS, last)
+                number = int(ids[a])
                 part = _section(number, starts[a:b], single[a:b])
                 parts.append(part)
                 place = (number, starts[a], number, starts[b - 1] + 1, offset, len(part))
                 rows.append(place)
                 offset += len(part)
-        zoom = _summarise(number, length, starts, single) if n else np.zeros(0, ZOOM_DTYPE)
+        zoom = _summarise(ids, lengths, starts, single) if n else np.zeros(0, ZOOM_DTYPE)
         return PackedValues(b"".join(parts), np.array(rows, dtype=SECTION_DTYPE), zoom)
 
     def finish(self, stream: IO[bytes], sections: IO[bytes], zoom: IO[bytes]) -> None:
@@ -204,15 +219,12 @@ class BigWigLayout:
         rows, n = [], 0
         for records in _coarser(zoom, bases, lengths):
             n += records.size
-            cuts = np.flatnonzero(np.diff(records["contig"])) + 1
-            for first, last in pairwise([0, *cuts.tolist(), records.size]):
-                for a in range(first, last, _ZOOM_ITEMS):
-                    part = records[a : min(a + _ZOOM_ITEMS, last)]
-                    data = compress(part.tobytes(), _LEVEL)
-                    contig = part["contig"][0]
-                    place = (contig, part["start"][0], contig, part["end"][-1])
-                    rows.append((*place, stream.tell(), len(data)))
-                    stream.write(data)
+            for a in range(0, records.size, _ZOOM_ITEMS):
+                part = records[a : a + _ZOOM_ITEMS]
+                data = compress(part.tobytes(), _LEVEL)
+                ends = part["contig"][-1], part["end"][-1]
+                rows.append((part["contig"][0], part["start"][0], *ends, stream.tell(), len(data)))
+                stream.write(data)
         index_at = stream.tell()
         stream.seek(data_at)
         stream.write(struct.pack("<I", n))
@@ -221,15 +233,15 @@ class BigWigLayout:
         return _ZOOM_HEADER.pack(bases, 0, data_at, index_at)
 
 
-def _edges(starts: NDArray[np.int64]) -> list[int]:
-    """Return the boundaries of long runs of adjacent bases."""
+def _edges(starts: NDArray[np.int64], is_next: NDArray[np.bool_]) -> list[int]:
+    """Return the boundaries of contigs, and of long runs of adjacent bases."""
     n = starts.size
-    if n < _LEAST_RUN:
-        return [0, n]
-    breaks = np.concatenate([[0], np.flatnonzero(np.diff(starts) != 1) + 1, [n]])
+    changes = np.flatnonzero(is_next) + 1
+    breaks = np.concatenate([[0], np.flatnonzero(is_next | (np.diff(starts) != 1)) + 1, [n]])
     is_long = np.diff(breaks) >= _LEAST_RUN
-    edges = np.concatenate([[0, n], breaks[:-1][is_long], breaks[1:][is_long]])
-    return [int(edge) for edge in np.unique(edges)]
+    edges = np.concatenate([[0, n], changes, breaks[:-1][is_long], breaks[1:][is_long]])
+    found: list[int] = np.unique(edges).tolist()
+    return found
 
 
 def _section(contig: int, starts: NDArray[np.int64], values: NDArray[np.float32]) -> bytes:
@@ -247,15 +259,18 @@ def _section(contig: int, starts: NDArray[np.int64], values: NDArray[np.float32]
 
 
 def _summarise(
-    contig: int, length: int, starts: NDArray[np.int64], values: NDArray[np.float32]
+    ids: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    values: NDArray[np.float32],
 ) -> NDArray[Any]:
     bins = starts // ZOOM_BASES
-    heads = np.flatnonzero(np.diff(bins, prepend=-1))
+    heads = np.flatnonzero(np.diff(ids << 32 | bins, prepend=-1))
     double = values.astype(np.float64)
     records = np.empty(heads.size, dtype=ZOOM_DTYPE)
-    records["contig"] = contig
+    records["contig"] = ids[heads]
     records["start"] = bins[heads] * ZOOM_BASES
-    records["end"] = np.minimum((bins[heads] + 1) * ZOOM_BASES, length)
+    records["end"] = np.minimum((bins[heads] + 1) * ZOOM_BASES, lengths[heads])
     records["n"] = np.diff(heads, append=starts.size)
     records["lowest"] = np.minimum.reduceat(values, heads)
     records["highest"] = np.maximum.reduceat(values, heads)

@@ -132,12 +132,12 @@ def _append(
 
 
 class ContigPiece(NamedTuple):
-    """A stretch of a contig.
+    """A stretch of a contig, or several whole contigs with a letter N between them.
 
     Attributes
     ----------
     name : str
-        Contig.
+        Contig; the first of several.
     start : int
         0-based position of the first base in the contig.
     codes : ndarray of uint8
@@ -146,6 +146,8 @@ class ContigPiece(NamedTuple):
         Whether the contig ends with this piece.
     is_lower : ndarray of bool, optional
         Mask of lower-case letters, if requested.
+    contigs : ContigTable, optional
+        Where several contigs are among the codes. Default: there is one.
     """
 
     name: str
@@ -153,6 +155,19 @@ class ContigPiece(NamedTuple):
     codes: NDArray[np.uint8]
     is_last: bool
     is_lower: NDArray[np.bool_] | None = None
+    contigs: ContigTable | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the contigs."""
+        return (self.name,) if self.contigs is None else self.contigs.names
+
+    def located(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of the contigs of places, and the places on these."""
+        if self.contigs is None:
+            return np.zeros_like(places), places
+        numbers = self.contigs.contig_of(places)
+        return numbers, places - self.contigs.starts[numbers]
 
 
 def open_pieces(

@@ -47,14 +47,14 @@ class PairedFinder:
 
     Attributes
     ----------
-    length, window, nearest, farthest, margin, block : int
+    length, window, nearest, farthest, margin, block, takes_several
         See :class:`seqmtl.scan.blocks.Finder`.
     finders : tuple of SiteFinder
         What describes the signals to report, whose scores are the log-odds of the posterior
         probability.
     """
 
-    length, nearest, farthest = 1, 0, 0
+    length, nearest, farthest, takes_several = 1, 0, 0, False
 
     def __init__(
         self,

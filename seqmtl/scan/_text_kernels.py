@@ -7,7 +7,7 @@ from seqmtl._jit import njit
 _POINT, _ZERO, _MINUS = 46, 48, 45
 
 NUMBER_BYTES = 28  # maximum, with sign and decimal point
-NOTHING, LETTERS, WHOLE, DECIMAL, SHARE = range(5)  # kinds of fields
+NOTHING, LETTERS, WHOLE, DECIMAL, SHARE, WORD = range(6)  # kinds of fields
 
 
 @njit
@@ -54,13 +54,14 @@ def put_probability(buffer, p, value, n_decimals):
 
 
 @njit
-def write_lines(fields, words, letters, whole, real, buffer):
+def write_lines(fields, words, ends, letters, whole, real, buffer):
     """Write a line for each row of the columns; return the number of bytes.
 
     Each row of `fields` is the place and the size of a word of `words`, which is the same in all
     lines, and the kind, the place and the size of what follows it: LETTERS are those of the row of
     `letters`, WHOLE is a column of `whole`. DECIMAL and SHARE, a probability, are columns of `real`
-    with as many decimals.
+    with as many decimals. WORD is a column of `whole` with the numbers of further words, which end
+    at ends[1:] and begin where the one before ends.
     """
     u = np.uint64
     p = 0
@@ -81,6 +82,13 @@ def write_lines(fields, words, letters, whole, real, buffer):
                     buffer[p] = _MINUS
                     p += 1
                 p = put_integer(buffer, p, abs(value), 1)
+            elif kind == WORD:
+                number = u(whole[i, place])
+                begin = u(ends[number])
+                n = ends[number + u(1)] - ends[number]
+                for k in range(u(n)):
+                    buffer[u(p) + k] = words[begin + k]
+                p += n
             elif kind == DECIMAL:
                 p = put_decimal(buffer, p, real[i, place], size)
             elif kind == SHARE:

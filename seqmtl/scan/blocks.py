@@ -10,6 +10,8 @@ import numpy as np
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scan.filters import ScanSummary, SiteFilters
 from seqmtl.scan.finder import Found, SiteFinder
+from seqmtl.sequences.alphabet import OTHER
+from seqmtl.sequences.genome import ContigTable
 
 
 class Finder(Protocol):
@@ -31,6 +33,8 @@ class Finder(Protocol):
         Strands to report.
     filters : SiteFilters
         Which contigs to scan.
+    takes_several : bool
+        Whether a piece may be of several contigs.
     """
 
     length: int
@@ -41,6 +45,7 @@ class Finder(Protocol):
     block: int
     strands: str
     filters: SiteFilters
+    takes_several: bool
 
     @property
     def finders(self) -> tuple[SiteFinder, ...]:
@@ -64,6 +69,52 @@ class Block(NamedTuple):
     piece: ContigPiece
     first: int
     last: int
+
+    @property
+    def n_starts(self) -> int:
+        """Number of site starts; of several contigs, those within the contigs."""
+        if self.piece.contigs is None:
+            return self.last - self.first
+        lost = self.piece.codes.size - (self.last - self.first)  # at the ends of each contig
+        return int(np.maximum(self.piece.contigs.lengths - lost, 0).sum())
+
+
+def join_contigs(pieces: Iterable[ContigPiece], finder: Finder) -> Iterator[ContigPiece]:
+    """Join whole contigs that follow each other, up to a block of the finder.
+
+    The cost of a genome in many small contigs is then that of its bases.
+    """
+    waiting: list[ContigPiece] = []
+    size, wanted = 0, finder.filters.scanned
+    for piece in pieces:
+        n, is_wanted = piece.codes.size + 1, wanted is None or piece.name in wanted
+        fits = piece.start == 0 and piece.is_last and is_wanted and n <= finder.block
+        if not fits or size + n > finder.block:
+            yield from _joined(waiting)
+            waiting, size = [], 0
+        if fits and finder.takes_several:
+            waiting.append(piece)
+            size += n
+        else:
+            yield piece
+    yield from _joined(waiting)
+
+
+def _joined(pieces: list[ContigPiece]) -> Iterator[ContigPiece]:
+    """Yield whole contigs as one piece, if there are any."""
+    if len(pieces) < 2:
+        yield from pieces
+        return
+    lengths = np.array([piece.codes.size for piece in pieces], dtype=np.int64)
+    starts = np.cumsum(lengths + 1) - lengths - 1
+    codes = np.full(int(lengths.sum()) + len(pieces) - 1, OTHER, dtype=np.uint8)
+    is_lower = None if pieces[0].is_lower is None else np.zeros(codes.size, dtype=bool)
+    for start, piece in zip(starts.tolist(), pieces, strict=True):
+        codes[start : start + piece.codes.size] = piece.codes
+        if is_lower is not None and piece.is_lower is not None:
+            is_lower[start : start + piece.codes.size] = piece.is_lower
+    table = ContigTable(tuple(piece.name for piece in pieces), starts, lengths)
+    yield ContigPiece(pieces[0].name, 0, codes, True, is_lower, table)
 
 
 def cut_blocks(
@@ -135,16 +186,17 @@ def _between(piece: ContigPiece, begin: int, end: int) -> ContigPiece:
     first, last = (min(max(0, place - piece.start), piece.codes.size) for place in (begin, end))
     is_lower = None if piece.is_lower is None else piece.is_lower[first:last]
     codes = piece.codes[first:last]
-    return ContigPiece(piece.name, piece.start + first, codes, piece.is_last, is_lower)
+    return piece._replace(start=piece.start + first, codes=codes, is_lower=is_lower)
 
 
 def _count(summary: ScanSummary, piece: ContigPiece, window: int, is_wanted: bool) -> None:
-    n_bases = piece.start + piece.codes.size
     if not is_wanted:
         summary.n_contigs_left_out += 1
         return
-    summary.n_contigs += 1
-    summary.n_bases += n_bases
-    summary.longest_contig = max(summary.longest_contig, n_bases)
-    if n_bases < window:
-        summary.short_contigs.append(piece.name)
+    sizes = {piece.name: piece.start + piece.codes.size}
+    if piece.contigs is not None:
+        sizes = dict(zip(piece.contigs.names, piece.contigs.lengths.tolist(), strict=True))
+    summary.n_contigs += len(sizes)
+    summary.n_bases += sum(sizes.values())
+    summary.longest_contig = max(summary.longest_contig, *sizes.values())
+    summary.short_contigs += [name for name, n_bases in sizes.items() if n_bases < window]

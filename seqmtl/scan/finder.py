@@ -72,6 +72,8 @@ class SiteFinder:
         Smallest and largest distance from a window's start to its site's start.
     margin : int
         Bases needed besides the windows: 0.
+    takes_several : bool
+        Whether a piece may be of several contigs: unless a filter depends on the contig.
     block : int
         Site starts to scan and format at a time.
 
@@ -110,6 +112,7 @@ class SiteFinder:
         self.nearest, self.farthest = min(offsets), max(offsets)
         if self.filters.top is not None:
             self.block = TOP_BASES
+        self.takes_several = self.filters.regions is None and self.filters.top is None
 
     @property
     def finders(self) -> tuple[SiteFinder, ...]:
@@ -146,6 +149,10 @@ class SiteFinder:
         if self.consensus is not None:
             letters = codes[begin + offset : end + offset + scanner.site_length - 1]
             kept = np.flatnonzero(has_word(letters, self.consensus, is_reverse)) + begin
+        n_between = 0  # windows that reach from one of several contigs into the next
+        if piece.contigs is not None:
+            kept = kept[piece.contigs.contain(kept, scanner.length)]
+            n_between = end - begin - piece.contigs.n_windows(scanner.length)
         counts.n_candidates += kept.size
         sites = Sites(kept + origin, np.full(kept.size, is_reverse))
         for reason, passes in self.filters.of_places.items():
@@ -154,8 +161,8 @@ class SiteFinder:
         if self.filters.regions is not None:
             begin, end = (int(kept[0]), int(kept[-1]) + 1) if kept.size else (begin, begin)
         scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse, kept)
-        counts.n_scored += end - begin
-        counts.n_mixed += n_mixed
+        counts.n_scored += end - begin - n_between
+        counts.n_mixed += n_mixed - n_between
         return self._passing(sites.adding(scores=scores), counts)
 
     def _passing(self, sites: Sites, counts: BlockCounts) -> Sites:

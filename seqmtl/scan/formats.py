@@ -14,7 +14,17 @@ from seqmtl.io.bigwig import BigWigLayout, PackedValues
 from seqmtl.io.rows import check_first_field
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.finder import SiteFinder
-from seqmtl.scan.lines import Field, Fields, decimal, letters, share, strand, tabbed, whole
+from seqmtl.scan.lines import (
+    Field,
+    Fields,
+    decimal,
+    letters,
+    name_field,
+    share,
+    strand,
+    tabbed,
+    whole,
+)
 from seqmtl.scan.sink import EdgeSink, LineSink, Part, Sink, Streams, Track, describe
 from seqmtl.sequences.sites import Sites
 
@@ -84,11 +94,12 @@ class BedSink(LineSink):
     def fields(self, block: Block, sites: Sites) -> Fields:
         """Return what the lines of a block are made of."""
         sites, length = sites.in_order(), self.finder.scanner.site_length
+        numbers, starts = block.piece.located(sites.starts)
         scores = sites["scores"]
         columns: list[Field] = [
-            check_first_field(block.piece.name),
-            whole(sites.starts),
-            whole(sites.starts + length),
+            name_field(block.piece, numbers, check_first_field),
+            whole(starts),
+            whole(starts + length),
             letters(block.piece, sites, length, self.finder.consensus),
         ]
         if self.finder.log_odds is None:
@@ -130,11 +141,15 @@ class GffSink(LineSink):
     def fields(self, block: Block, sites: Sites) -> Fields:
         """Return what the lines of a block are made of."""
         sites, length = sites.in_order(), self.finder.scanner.site_length
-        contig, kind = in_gff(block.piece.name).encode(), FEATURE_TYPES[self.finder.signal]
-        start, side = whole(sites.starts + 1), strand(sites.is_reverse)
+        numbers, starts = block.piece.located(sites.starts)
+        contig = name_field(block.piece, numbers, lambda name: in_gff(name).encode())
+        kind = FEATURE_TYPES[self.finder.signal]
+        start, side = whole(starts + 1), strand(sites.is_reverse)
         score: Field = b"."
         attributes: list[Field] = [
-            b"ID=" + in_attribute(block.piece.name).encode() + b":",
+            b"ID=",
+            name_field(block.piece, numbers, lambda name: in_attribute(name).encode()),
+            b":",
             start,
             b":",
             side,
@@ -145,7 +160,7 @@ class GffSink(LineSink):
             score = share(self.finder.probability(sites["scores"]))
             attributes += [b";probability=", score]
         attributes += [b";letters=", letters(block.piece, sites, length, self.finder.consensus)]
-        end = whole(sites.starts + length)
+        end = whole(starts + length)
         head = tabbed(contig, b"seqmtl", kind.encode(), start, end, score, side, b".")
         return [*head[:-1], b"\t", *attributes, b"\n"]
 
@@ -177,17 +192,17 @@ class HintSink(LineSink):
         sites, signal = sites.in_order(), self.finder.signal
         p = self.finder.probability(sites["scores"])
         sites, p = sites.take(p > self.prior), p[p > self.prior]
-        starts, length = sites.starts, self.finder.scanner.site_length
+        numbers, starts = block.piece.located(sites.starts)
+        length = self.finder.scanner.site_length
         if signal in ("donor", "acceptor"):  # the outermost base of the intron
             starts = starts + np.where(sites.is_reverse == (signal == "donor"), length - 1, 0)
             length = 1
-        return hint_fields(
-            block.piece.name, HINT_TYPES[signal], starts, length, sites.is_reverse, p
-        )
+        contig = name_field(block.piece, numbers, check_first_field)
+        return hint_fields(contig, HINT_TYPES[signal], starts, length, sites.is_reverse, p)
 
 
 def hint_fields(
-    contig: str,
+    contig: Field,
     kind: str,
     starts: NDArray[np.int64],
     length: int,
@@ -198,7 +213,7 @@ def hint_fields(
 
     Parameters
     ----------
-    contig : str
+    contig : Field
         Contig.
     kind : str
         Type, such as ``dss`` or ``intron``.
@@ -212,7 +227,7 @@ def hint_fields(
         Written as scores.
     """
     return tabbed(
-        check_first_field(contig),
+        contig,
         b"seqmtl",
         kind.encode(),
         whole(starts + 1),
@@ -230,7 +245,7 @@ class BedgraphSink(EdgeSink):
     If sites on both strands begin at a base, the value is the larger one.
     """
 
-    suffixes, preset = (".bedgraph", ".bg", ".bdg"), "bed"
+    suffixes, preset, n_places = (".bedgraph", ".bg", ".bdg"), "bed", 2
 
     def header(self) -> list[str]:
         """Return the header lines."""
@@ -260,11 +275,11 @@ class BedgraphSink(EdgeSink):
                 merged.append((start, end, value))
         return merged, len(merged) if part.tail else max(0, len(merged) - 1)
 
-    def fields(self, contig: str, rows: Sequence[NDArray[Any]]) -> Fields:
+    def fields(self, contig: Field, rows: Sequence[NDArray[Any]]) -> Fields:
         """Return what the lines of rows are made of."""
         starts, ends, values = rows
         value = share(values) if self.track.value == "probability" else decimal(values)
-        return tabbed(check_first_field(contig), whole(starts), whole(ends), value)
+        return tabbed(contig, whole(starts), whole(ends), value)
 
 
 def merge_values(
@@ -330,12 +345,11 @@ class SpliceScoreSink(EdgeSink):
         """Sort the rows at the beginning of a block; those beyond its end wait on."""
         return sorted(waiting), sum(row[0] < part.last for row in waiting)
 
-    def fields(self, contig: str, rows: Sequence[NDArray[Any]]) -> Fields:
+    def fields(self, contig: Field, rows: Sequence[NDArray[Any]]) -> Fields:
         """Return what the lines of rows are made of."""
         offsets, is_reverse, scores = rows
-        name = check_first_field(contig)
         return tabbed(
-            name, whole(offsets), strand(is_reverse), _LETTERS[self.finder.signal], whole(scores)
+            contig, whole(offsets), strand(is_reverse), _LETTERS[self.finder.signal], whole(scores)
         )
 
 
@@ -378,7 +392,9 @@ class BigwigSink(Sink):
         values = self.values(sites)
         if self.track.value == "score":
             values = np.rint(values * _PARTS) / _PARTS
-        return self._layout.pack(block.piece.name, sites.starts, values), len(sites)
+        numbers, starts = block.piece.located(sites.starts)
+        names = block.piece.names
+        return self._layout.pack(names, numbers, starts, values), len(sites)
 
     def join(self, prepared: tuple[PackedValues, int], output: IO[bytes]) -> None:
         """Write a block, and record the offsets of its sections."""

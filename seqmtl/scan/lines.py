@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from seqmtl.scan._text_kernels import (
     NUMBER_BYTES,
     SHARE,
     WHOLE,
+    WORD,
     write_lines,
 )
 from seqmtl.sequences.sites import Sites
@@ -28,11 +29,24 @@ _ALPHABETS = np.frombuffer(b"ACGTNTGCAN", dtype=np.uint8)  # of the plus and the
 
 
 class Column(NamedTuple):
-    """A field that differs between lines: its kind, values by line, and number of decimals."""
+    """A field that differs between lines.
+
+    Attributes
+    ----------
+    kind : int
+        One of the kinds of :mod:`seqmtl.scan._text_kernels`.
+    values : ndarray, shape (n,) or (n, m)
+        Values by line; of words, their numbers.
+    n_decimals : int
+        Decimals of a real number.
+    words : sequence of bytes
+        The words.
+    """
 
     kind: int
     values: NDArray[Any]
     n_decimals: int = 0
+    words: Sequence[bytes] = ()
 
 
 Field = bytes | Column  # a constant word, or a column
@@ -63,6 +77,15 @@ def share(values: NDArray[Any]) -> Column:
 def strand(is_reverse: NDArray[np.bool_]) -> Column:
     """Return a column of + and -."""
     return Column(LETTERS, np.where(is_reverse, ord("-"), ord("+"))[:, np.newaxis])
+
+
+def name_field(
+    piece: ContigPiece, numbers: NDArray[np.int64], write: Callable[[str], bytes]
+) -> Field:
+    """Return the names of contigs, given their numbers in a piece and how a name is written."""
+    if piece.contigs is None:
+        return write(piece.name)
+    return Column(WORD, numbers, words=[write(name) for name in piece.names])
 
 
 def letters(piece: ContigPiece, sites: Sites, length: int, words: Sequence[str] | None) -> Field:
@@ -106,17 +129,20 @@ def format_lines(fields: Fields) -> Iterator[bytes]:
             _check(field)
     parts: dict[int, list[NDArray[Any]]] = {LETTERS: [], WHOLE: [], DECIMAL: []}
     words, begin, table = b"", 0, []
+    chosen: list[bytes] = []  # words of columns
     for field in fields:
         if isinstance(field, bytes):
             words += field
             continue
-        part = parts[DECIMAL if field.kind == SHARE else field.kind]
+        part = parts[{SHARE: DECIMAL, WORD: WHOLE}.get(field.kind, field.kind)]
         is_text = field.kind == LETTERS
+        values = field.values + len(chosen) if field.kind == WORD else field.values
+        chosen += field.words
         place = sum(own.shape[1] for own in part) if is_text else len(part)
         size = field.values.shape[1] if is_text else field.n_decimals
         table.append((begin, len(words) - begin, field.kind, place, size))
         begin = len(words)
-        part.append(field.values if is_text else field.values[:, np.newaxis])
+        part.append(values if is_text else values[:, np.newaxis])
     table.append((begin, len(words) - begin, NOTHING, 0, 0))
     n = next(len(field.values) for field in fields if isinstance(field, Column))
     columns = [
@@ -125,9 +151,11 @@ def format_lines(fields: Fields) -> Iterator[bytes]:
     ]
     n_numbers = columns[1].shape[1] + columns[2].shape[1]
     n_bytes = len(words) + columns[0].shape[1] + n_numbers * NUMBER_BYTES
+    n_bytes += sum(max(map(len, f.words), default=0) for f in fields if isinstance(f, Column))
     buffer = np.empty(min(LINES, n) * n_bytes, dtype=np.uint8)
-    text = np.frombuffer(words, dtype=np.uint8)
+    text = np.frombuffer(words + b"".join(chosen), dtype=np.uint8)
+    ends = np.cumsum([len(words), *map(len, chosen)])
     for first in range(0, n, LINES):
         rows = [column[first : first + LINES] for column in columns]
-        size = write_lines(np.array(table), text, *rows, buffer)
+        size = write_lines(np.array(table), text, ends, *rows, buffer)
         yield buffer[:size].tobytes()

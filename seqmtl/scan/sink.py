@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.bgzip import packer
+from seqmtl.io.rows import check_first_field
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.finder import SiteFinder
-from seqmtl.scan.lines import Fields, format_lines
+from seqmtl.scan.lines import Field, Fields, format_lines, name_field
 from seqmtl.sequences.sites import Sites
 
 #: What a finder reports in a block, by signal.
@@ -191,7 +192,15 @@ class Part(NamedTuple):
 
 
 class EdgeSink(TextSink):
-    """A text file in which lines at the ends of a block depend on the neighbouring blocks."""
+    """A text file in which lines at the ends of a block depend on the neighbouring blocks.
+
+    Attributes
+    ----------
+    n_places : int
+        Leading columns of the rows that are places on the contig.
+    """
+
+    n_places = 1
 
     def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
         super().__init__(path, finder, track)
@@ -213,20 +222,25 @@ class EdgeSink(TextSink):
         """Return rows at the beginning of a block, and how many of them are ready."""
 
     @abstractmethod
-    def fields(self, contig: str, rows: Sequence[NDArray[Any]]) -> Fields:
+    def fields(self, contig: Field, rows: Sequence[NDArray[Any]]) -> Fields:
         """Return what the lines of rows are made of."""
 
     def prepare(self, block: Block, streams: Streams) -> Part:
         """Format the lines of a block but the rows at its ends."""
-        rows, name = self.rows(streams[self.finder.signal]), block.piece.name
-        inner = self.inner(block, rows)
+        rows, piece = self.rows(streams[self.finder.signal]), block.piece
+        numbers, starts = piece.located(rows[0])
+        is_whole = piece.contigs is not None  # then no contig goes on in another block
+        inner = slice(0, starts.size) if is_whole else self.inner(block, rows)
+        shift = rows[0] - starts
+        rows = (*(own - shift for own in rows[: self.n_places]), *rows[self.n_places :])
         head, tail = (
             list(zip(*(column[part].tolist() for column in rows), strict=True))
             for part in (slice(inner.start), slice(inner.stop, None))
         )
         between = [column[inner] for column in rows]
-        texts = map(self.pack, format_lines(self.fields(name, between)))
-        return Part(name, block.last, head, tail, between[0].size, b"".join(texts))
+        contig = name_field(piece, numbers[inner], check_first_field)
+        texts = map(self.pack, format_lines(self.fields(contig, between)))
+        return Part(piece.name, block.last, head, tail, between[0].size, b"".join(texts))
 
     def join(self, prepared: Part, output: IO[bytes]) -> None:
         """Write a block, after the rows that waited for it."""
@@ -247,7 +261,8 @@ class EdgeSink(TextSink):
         """Write the first of the rows that wait."""
         if n:
             rows = [np.array(column) for column in zip(*self._held[:n], strict=True)]
-            for text in format_lines(self.fields(self._contig, rows)):
+            contig = check_first_field(self._contig)
+            for text in format_lines(self.fields(contig, rows)):
                 output.write(self.pack(text))
             self.n_records += n
         self._held = self._held[n:]

@@ -16,7 +16,7 @@ from seqmtl.files.atomic import is_special
 from seqmtl.files.bgzip import index_packed, open_packed
 from seqmtl.files.streams import Output
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scan.blocks import Block, Finder, cut_blocks
+from seqmtl.scan.blocks import Block, Finder, cut_blocks, join_contigs
 from seqmtl.scan.filters import BlockCounts, ScanSummary
 from seqmtl.scan.formats import (
     BedgraphSink,
@@ -114,7 +114,8 @@ def write_scan(
                 files[sink.path] = stack.enter_context(open_packed(sink.path or output))
             sink.begin(files[sink.path])
             stack.callback(sink.close)
-        for done in in_order(work, cut_blocks(pieces, finder, finder.block, summary)):
+        several = join_contigs(pieces, finder)
+        for done in in_order(work, cut_blocks(several, finder, finder.block, summary)):
             for sink, part in zip(sinks, done.parts, strict=True):
                 sink.join(part, files[sink.path])
             summary.add(done.counts)
@@ -240,7 +241,7 @@ def _scan_block(block: Block, finder: Finder, sinks: Sequence[Sink]) -> Done:
     """Score and format one block; runs in a worker thread."""
     found = finder.find(block.piece, block.first, block.last)
     parts = [sink.prepare(block, found.streams) for sink in sinks]
-    return Done(parts, found.counts, block.last - block.first)
+    return Done(parts, found.counts, block.n_starts)
 
 
 def _end(path: str, sinks: Sequence[Sink], files: Mapping[str, IO[bytes]]) -> None:

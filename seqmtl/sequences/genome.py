@@ -35,6 +35,16 @@ class ContigTable:
         middles = (ends[:-1] + self.starts[1:] + 1) // 2
         return np.searchsorted(middles, places, side="right")
 
+    def contain(self, places: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
+        """Tell which windows of the buffer, by their first bases, are inside a contig."""
+        number = np.searchsorted(self.starts, places, side="right") - 1
+        found: NDArray[np.bool_] = places + length <= (self.starts + self.lengths)[number]
+        return found
+
+    def n_windows(self, length: int) -> int:
+        """Return the number of windows inside the contigs."""
+        return int(np.maximum(self.lengths - length + 1, 0).sum())
+
     def window_names(
         self, starts: NDArray[np.int64], length: int, is_reverse: NDArray[np.bool_]
     ) -> list[str]:

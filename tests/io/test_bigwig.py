@@ -16,6 +16,10 @@ from seqmtl.io.bigwig import ZOOM_BASES, BigWigLayout
 pybigwig = pytest.importorskip("pyBigWig")
 
 
+def pack(layout, contig, starts, values):
+    return layout.pack([contig], np.zeros(starts.size, np.int64), starts, values)
+
+
 def write(path, lengths, tracks, step=100_000):
     """Write {contig: (starts, values)}, appended in parts of `step` values."""
     layout = BigWigLayout(lengths)
@@ -25,7 +29,7 @@ def write(path, lengths, tracks, step=100_000):
             starts, values = tracks.get(contig, (np.zeros(0, np.int64), np.zeros(0)))
             for first in range(0, starts.size, step):
                 part = slice(first, first + step)
-                packed = layout.pack(contig, starts[part], values[part])
+                packed = pack(layout, contig, starts[part], values[part])
                 rows = packed.sections.copy()
                 rows["offset"] += np.uint64(stream.tell())
                 stream.write(packed.data)
@@ -118,8 +122,8 @@ def test_totals_are_those_of_the_values(case):
 def test_neighbours_take_less_room_than_scattered_bases(case):
     layout = BigWigLayout({"c": 100_000})
     values = np.random.default_rng(0).normal(size=2048).astype(np.float32)
-    run = layout.pack("c", np.arange(2048), values)
-    apart = layout.pack("c", 7 * np.arange(2048), values)
+    run = pack(layout, "c", np.arange(2048), values)
+    apart = pack(layout, "c", 7 * np.arange(2048), values)
     kinds = [zlib.decompress(part.data)[20] for part in (run, apart)]
     assert kinds == [3, 2]
     assert len(run.data) < len(apart.data)
@@ -191,7 +195,7 @@ def test_wrong_values_and_contigs_are_refused():
         ),
     ):
         with pytest.raises(ValueError, match=message):
-            BigWigLayout({"c": 10}).pack("c", np.array(starts), np.array(values))
+            pack(BigWigLayout({"c": 10}), "c", np.array(starts), np.array(values))
     for lengths in ({}, {"c": 0}, {"c": 2**32}):
         with pytest.raises(ValueError, match=r"needs the lengths|must have 1 to"):
             BigWigLayout(lengths)

@@ -57,7 +57,7 @@ def write(path, introns, p):
     text = b""
     for kind, at_start in (("dss", ~is_reverse), ("ass", is_reverse)):
         base = np.where(at_start, start, end - 1)
-        text += b"".join(format_lines(hint_fields(CONTIG, kind, base, 1, is_reverse, p)))
+        text += b"".join(format_lines(hint_fields(CONTIG.encode(), kind, base, 1, is_reverse, p)))
     path.write_bytes(text)
     return path
 

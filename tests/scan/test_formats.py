@@ -216,7 +216,7 @@ def test_hints_are_at_the_outermost_bases_of_introns(scan, models, expected, sig
 
 
 def test_hints_of_other_signals_are_intervals():
-    fields = hint_fields("c", "start", np.array([9]), 3, np.array([True]), np.array([0.25]))
+    fields = hint_fields(b"c", "start", np.array([9]), 3, np.array([True]), np.array([0.25]))
     (text,) = format_lines(fields)
     assert text == b"c\tseqmtl\tstart\t10\t12\t0.250000\t-\t.\tsrc=S;pri=1\n"
 

@@ -15,8 +15,8 @@ from seqmtl import use_threads
 from seqmtl.files.bgzip import bgzip
 from seqmtl.io.genome import ContigPiece, open_pieces
 from seqmtl.scan import Scanner, SiteFinder, Track, lines, write_scan
-from seqmtl.scan.blocks import cut_blocks
-from seqmtl.scan.filters import ScanSummary
+from seqmtl.scan.blocks import cut_blocks, join_contigs
+from seqmtl.scan.filters import ScanSummary, SiteFilters
 from seqmtl.scan.formats import merge_values
 from seqmtl.scan.writers import guess_format
 from seqmtl.sequences import decode, encode, reverse_complement
@@ -401,3 +401,59 @@ class TestFiles:
         assert len(blocks) == 4
         assert gzip.decompress(packed) == text
         assert bgzip(b"") == b""
+
+
+class TestSmallContigs:
+    """Assemblies in pieces: contigs are scanned together, with the results of each alone."""
+
+    def contigs(self):
+        rng = np.random.default_rng(9)
+        sizes = [LENGTH, LENGTH - 1, 1, LENGTH + 1, *rng.integers(1, 60, 40), 2 * LENGTH, 3]
+        return {f"c{i}": make_contig(rng, int(n), 0.2) for i, n in enumerate(sizes)}
+
+    def pieces(self, contigs):
+        rng, made = np.random.default_rng(2), []
+        for name, text in contigs.items():
+            is_lower = rng.random(len(text)) < 0.1
+            made.append(ContigPiece(name, 0, encode(text), True, is_lower))
+        return made
+
+    @pytest.mark.parametrize("block", [70, 250_000])
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {},
+            {"consensus": "AG", "threshold": 0.0},
+            {"consensus": "GT,GC", "filters": SiteFilters(skip_lower=True), "strands": "-"},
+            {"filters": SiteFilters(contigs={"c0", "c1", "c3", "c4", "c9", "c10", "c44"})},
+        ],
+    )
+    @pytest.mark.parametrize("file_format", ["bed", "gff3", "bedgraph"])
+    def test_they_have_the_lines_and_counts_of_each_alone(
+        self, monkeypatch, options, block, file_format
+    ):
+        monkeypatch.setattr(SiteFinder, "block", block)
+        pieces, finder = self.pieces(self.contigs()), SiteFinder(SCANNER, **options)
+        together = scan(finder, pieces, file_format=file_format)
+        alone = [scan(finder, [piece], file_format=file_format) for piece in pieces]
+        assert together[1] == [row for _, rows, _ in alone for row in rows] != []
+        summary = together[2]
+        for name in ("n_scored", "n_mixed", "n_candidates", "n_reported", "n_contigs", "n_bases"):
+            assert getattr(summary, name) == sum(getattr(own, name) for *_, own in alone)
+        assert summary.short_contigs == [c for *_, own in alone for c in own.short_contigs] != []
+        removed = {
+            key: sum(own.removed.get(key, 0) for *_, own in alone) for key in summary.removed
+        }
+        assert summary.removed == removed
+
+    def test_the_jobs_are_as_many_as_the_bases_ask_for(self):
+        pieces = [whole("ACGTA" * 60, f"c{i}") for i in range(5_000)]
+        finder = SiteFinder(SCANNER)
+        blocks = list(cut_blocks(join_contigs(pieces, finder), finder, finder.block, ScanSummary()))
+        assert len(blocks) <= 2 * 5_000 * 301 / finder.block
+        filters = SiteFilters(regions={"c1": (np.array([0]), np.array([9]))})
+        for other in (
+            SiteFinder(SCANNER, filters=filters),
+            SiteFinder(SCANNER, filters=SiteFilters(top=1)),
+        ):
+            assert list(join_contigs(pieces[:3], other)) == pieces[:3]
