@@ -10,6 +10,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from seqmtl import read_annotation
@@ -155,6 +156,26 @@ def _compare(path, folder, name):
     assert numbers == dict.fromkeys(SIGNALS, (0, 0)) | expected
     assert any(theirs.values())
     return theirs, ours
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "genome_pfalciparum/Pf3D7_chr01-12.gff3.gz",
+        "genome_scerevisiae/sacCer3.ensGene.gtf.gz",
+        "genomes_1pct/c_elegans.1pct.gff3.gz",
+        "vertebrates/human6.gff3.gz",
+    ],
+)
+def test_the_order_of_rows_and_rows_written_twice_do_not_matter(shared_data, tmp_path, name):
+    path = shared_data / name
+    rows = [line for line in gzip.open(path, "rt") if not line.startswith("#")]
+    expected = of_seqmtl(path)
+    mixed = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))]
+    by_place = sorted(2 * rows, key=lambda row: (row.split("\t")[0], int(row.split("\t")[3])))
+    for lines in (mixed, by_place):
+        (tmp_path / "a.gff").write_text("".join(lines))
+        assert of_seqmtl(tmp_path / "a.gff") == expected
 
 
 needs_gffread = pytest.mark.skipif(shutil.which("gffread") is None, reason="no gffread")
