@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _EXAMPLES = 5
+_VERSION = re.compile(r"\.\d+$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,10 +164,25 @@ def unknown_contig(asked: Sequence[str], available: Sequence[str]) -> str:
         hint = "the names match when 'chr' is added to those asked for: rename one side"
     elif any(name.startswith("chr") and name[3:] in known for name in missing):
         hint = "the names match when 'chr' is removed from those asked for: rename one side"
+    else:
+        cores = {_core(name): name for name in available}
+        near = next((name for name in missing if _core(name) in cores), None)
+        if near is not None:
+            hint = f"{near!r} may be {cores[_core(near)]!r}: rename one side"
     return (
         f"contig must be one of the genome's ({_examples(available)}), got {missing[0]!r} "
         f"(asked for: {_examples(asked)}); {hint}"
     )
+
+
+def _core(name: str) -> str:
+    """Return the part of a name by which contigs of two files may be the same.
+
+    This is its first word without quotes, case, version and what is before a bar, as in
+    ``gi|12|ref|NC_1.1|``.
+    """
+    word = next(iter(name.strip('"').split()), "").rstrip("|").rpartition("|")[2]
+    return _VERSION.sub("", word.lower().removeprefix("chr"))
 
 
 def _examples(names: Sequence[str]) -> str:

@@ -117,6 +117,18 @@ def test_contigs_that_the_fasta_lacks(folder):
         build(folder, config_text() + "allow_missing_contigs = true")
 
 
+@pytest.mark.parametrize("name", ["chr1.1", "Chr1", "gi|12|ref|chr1|", '"chr1"', "chr1 length=9"])
+def test_contigs_that_are_named_in_another_way_are_suggested(folder, name):
+    """RefSeq's versions, accessions between bars, quotes, other case, and the whole header."""
+    text = (folder / "x.gff3").read_text()
+    (folder / "x.gff3").write_text(text.replace("chr1\t", name + "\t"))
+    message = (
+        f"got {name!r} .* {name!r} may be 'chr1': rename one side, or name both sides in contig"
+    )
+    with pytest.raises(InputFormatError, match=message.replace("|", "[|]")):
+        build(folder, config_text())
+
+
 def test_the_annotation_of_another_genome(folder):
     shutil.copy(folder / "y.gff3", folder / "x.gff3")
     text = (folder / "x.gff3").read_text()
