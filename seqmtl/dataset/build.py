@@ -15,7 +15,7 @@ from seqmtl._memory import available_memory
 from seqmtl._threads import in_order, n_threads
 from seqmtl.dataset.config import SPLITS, Config, OrganismConfig
 from seqmtl.dataset.duplicates import fingerprints
-from seqmtl.dataset.introns import REACH, Introns, find_introns
+from seqmtl.dataset.introns import REACH, Introns, check_introns, find_introns
 from seqmtl.dataset.reading_frames import decide_coding
 from seqmtl.dataset.signals import Place, places_of, unsure_places
 from seqmtl.dataset.splits import Regions, make_regions
@@ -169,13 +169,17 @@ def _build(config: Config, number: int) -> Part:
     annotation, introns = evidence.annotation, evidence.introns
     finder = Finder(name, source, genome, config.site, config.window)
     found = finder.find(places, contigs, unsure=evidence.unsure, allow_missing=allow_missing)
+    is_splice = config.signal in ("donor", "acceptor")
+    if annotation is not None and (config.sites.words or not is_splice):
+        remedy = ', or set consensus = "all"' if is_splice else None
+        check_introns(annotation, contigs, config.sites.min_intron, remedy)
     if not len(found.sites):
         lost = found.left_out + (introns.left_out if introns else [])
         raise SeqmtlError(
             f"{source}: none of the {len(lost):,} {config.signal} sites can be used: "
             + "; ".join(sorted({row.reason for row in lost}))
         )
-    if config.signal in ("donor", "acceptor") and organism.sites is None:
+    if is_splice and organism.sites is None:
         known = introns or annotation
         positions = _donors(known, config.sites.min_intron, contigs)
     else:

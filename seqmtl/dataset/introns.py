@@ -15,6 +15,7 @@ from seqmtl.dataset.signals import SHORT_INTRON, Place
 from seqmtl.dataset.true_sites import Contigs, LeftOut
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.junctions import Junction
+from seqmtl.io.transcripts import Annotation
 from seqmtl.sequences import Genome
 from seqmtl.sequences.alphabet import encode
 
@@ -207,6 +208,54 @@ def _check_letters(source: str, told: NDArray[np.int64]) -> None:
             'the genome, or set consensus = "all"',
             path=source,
         )
+
+
+def check_introns(
+    annotation: Annotation, contigs: Contigs, min_intron: int, remedy: str | None
+) -> None:
+    """Refuse an annotation whose introns mostly have other letters, or warn of it.
+
+    Then it is of another version of the genome, or its coordinates are off by one: those of GFF
+    count from 1, and those of BED from 0.
+
+    Parameters
+    ----------
+    annotation : Annotation
+        Transcripts.
+    contigs : Contigs
+        Contigs of the genome by their names in the annotation.
+    min_intron : int
+        Length in bases of the shortest intron that counts.
+    remedy : str or None
+        What else to do, for the message; None for a warning.
+
+    Raises
+    ------
+    InputFormatError
+        If the annotation is refused.
+    """
+    introns = {
+        (own.contig, start, end, own.is_reverse)
+        for own in annotation.transcripts
+        for start, end in own.introns
+        if end - start >= min_intron
+    }
+    junctions = [Junction(*own[:3], "+-"[own[3]], 0, 0) for own in sorted(introns)]
+    contig = contigs.numbers([own.contig for own in junctions])
+    starts, ends, inside = _locate(junctions, contig, contigs.genome)
+    stated = np.array([_FORWARD if own.strand == "+" else _REVERSE for own in junctions])
+    n_fit = int((_strand_by_letters(contigs.genome.codes, starts, ends) == stated)[inside].sum())
+    n_introns = int(inside.sum())
+    if n_introns < _FEWEST or n_fit >= _RIGHT_GENOME * n_introns:
+        return
+    message = (
+        f"most introns must be GT-AG, GC-AG or AT-AC, got {n_fit:,} of {n_introns:,}; check that "
+        "the annotation is for this genome's version, and that it counts the first base as 1 in "
+        "GFF and as 0 in BED"
+    )
+    if remedy is not None:
+        raise InputFormatError(message + remedy, path=annotation.path)
+    logger.warning("%s: %s", annotation.path, message)
 
 
 def _once(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.dataset.config import JunctionRules, SiteRules
-from seqmtl.dataset.introns import find_introns
+from seqmtl.dataset.introns import check_introns, find_introns
 from seqmtl.dataset.signals import places_of
 from seqmtl.dataset.true_sites import Contigs, Finder
 from seqmtl.exceptions import InputFormatError
@@ -95,6 +95,8 @@ def read_known_introns(
                 path=path,
             )
         found.append(Sites(sites.starts, sites.is_reverse))
+    if annotation is not None:
+        check_introns(annotation, contigs, rules.min_intron, "")
     lengths = np.array([end - start for _, start, end in sorted(bounds)], dtype=np.int64)
     return KnownIntrons(genome, found[0], found[1], lengths[lengths >= rules.min_intron])
 

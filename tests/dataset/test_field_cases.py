@@ -389,6 +389,38 @@ def test_types_of_exons_of_gene_finders_are_coding_segments(tmp_path, signal):
     check(tmp_path, text, signal)
 
 
+def _moved_starts(text, column, by):
+    rows = (line.split("\t") for line in text.splitlines())
+    moved = ([*f[:column], str(int(f[column]) + by), *f[column + 1 :]] for f in rows)
+    return "".join("\t".join(f) + "\n" for f in moved)
+
+
+OFF_BY_ONE = {
+    "GFF that counts from 0": _moved_starts("".join(map(gff3, GENES)), 3, -1),
+    "BED that counts from 1": "".join(
+        bed12(replace(g, exons=tuple((a + 1, b) for a, b in g.exons))) for g in GENES
+    ),
+}
+
+
+@pytest.mark.parametrize("signal", ALL)
+@pytest.mark.parametrize("case", OFF_BY_ONE)
+def test_coordinates_off_by_one_are_told(tmp_path, case, signal, caplog):
+    """On one strand, donors are where they should be, on the other acceptors."""
+    told = r"most introns must be GT-AG, GC-AG or AT-AC, got 0 of 38; check .* as 1 in GFF and as 0"
+    if signal in SPLICE:
+        with pytest.raises(InputFormatError, match=told):
+            build(tmp_path, OFF_BY_ONE[case], signal)
+    else:
+        build(tmp_path, OFF_BY_ONE[case], signal)
+        assert re.search(told, caplog.text)
+
+
+def test_introns_of_other_letters_are_taken_if_asked_for(tmp_path):
+    text = OFF_BY_ONE["BED that counts from 1"]
+    build(tmp_path, text, "donor", name="a.bed", more='[sites]\nconsensus = "all"\n')
+
+
 TRANS = "exception=trans-splicing"
 SPLICED = {
     "CDS": lambda gene: (
