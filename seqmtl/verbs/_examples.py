@@ -128,6 +128,8 @@ def _as_of_model(
     wide = window + 2 * abs(shift)
     in_wide = replace(site, offset=site.offset + abs(shift) + shift)
     windows = _read(source, organism, wide, require_labels, in_wide.offset)
+    if windows.site is not None:
+        site.require_known()
     if windows.length == wide:
         return windows.center(window, shift) if shift else windows
     likely = [in_wide.offset - (wide - windows.length) // 2]

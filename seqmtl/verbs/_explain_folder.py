@@ -126,6 +126,8 @@ def _summary(folder: Path, path: str, files: list[str], **more: Any) -> dict[str
 
 
 def _write_organisms(model: MultiTaskModel, request: Any, folder: Path) -> dict[str, Any]:
+    if model.can_scan:
+        model.site.require_known()
     organisms = _organisms(request.organism, model)
     reference = _organisms(request.reference, model)[0] if request.reference else None
     windows = _windows(request, model, organisms)
