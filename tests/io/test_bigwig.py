@@ -199,3 +199,26 @@ def test_wrong_values_and_contigs_are_refused():
     for lengths in ({}, {"c": 0}, {"c": 2**32}):
         with pytest.raises(ValueError, match=r"needs the lengths|must have 1 to"):
             BigWigLayout(lengths)
+
+
+def test_many_small_contigs_are_packed_together(tmp_path):
+    """Sections are of one contig, records of a zoom level may be of several."""
+    rng = np.random.default_rng(4)
+    lengths = {f"c{i}": int(rng.integers(1, 900)) for i in range(1_500)}
+    tracks = {name: random_track(rng, n, 0.4, (5, n - 5)) for name, n in lengths.items() if n > 99}
+    layout, sizes = BigWigLayout(lengths), [len(starts) for starts, _ in tracks.values()]
+    starts, values = (np.concatenate(column) for column in zip(*tracks.values(), strict=True))
+    packed = layout.pack([*tracks], np.repeat(np.arange(len(tracks)), sizes), starts, values)
+    alone = [pack(layout, name, *track) for name, track in tracks.items()]
+    assert packed.data == b"".join(own.data for own in alone)
+    assert packed.zoom.tobytes() == b"".join(own.zoom.tobytes() for own in alone)
+    path = write(tmp_path / "x.bw", lengths, tracks)
+    with pybigwig.open(str(path)) as file:
+        for name, n in lengths.items():
+            wanted = dense(n, tracks.get(name))
+            np.testing.assert_array_equal(file.values(name, 0, n, numpy=True), wanted)
+            for kind, function in (("max", np.nanmax), ("min", np.nanmin)):
+                (found,) = file.stats(name, 0, n, type=kind)
+                assert found == (function(wanted) if name in tracks else None)
+    with pytest.raises(ValueError, match="bases must be inside c1 of"):
+        layout.pack(["c0", "c1"], np.array([0, 1]), np.array([0, 900]), np.zeros(2))
