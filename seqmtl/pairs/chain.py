@@ -25,7 +25,8 @@ detectors: Schweikert et al., 2009.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,8 +157,12 @@ def join_ends(
     codes: NDArray[np.uint8],
     coding: NDArray[np.float32],
     origin: int = 0,
+    stretches: NDArray[np.int64] | None = None,
 ) -> Sites:
     """Join the candidates of a stretch of a contig, with the coding content between them.
+
+    The cost of many short stretches, such as contigs, is that of their bases if they are joined at
+    once.
 
     Parameters
     ----------
@@ -169,27 +174,46 @@ def join_ends(
         Coding content, see :class:`seqmtl.models.pair_layer.PairLayer`.
     origin : int
         Where the stretch begins, as the sites count.
+    stretches : ndarray of int64, shape (m, 2), optional
+        First base of each of several stretches, as the sites count, and the base after its last
+        one. Default: one, all letters.
 
     Returns
     -------
     Sites
-        By place, what ends an exon before what begins one, with further columns: ``places`` are the
-        bases of the stretch before the end of the intron, of coding sequence without its stop
-        codon, or of the transcript that is at the site, on the forward strand. ``signals`` are
+        By stretch, whose number is in the column ``stretches``, and by place, what ends an exon
+        before what begins one, with further columns: ``places`` are the bases of the stretch before
+        the end of the intron, of coding sequence without its stop codon, or of the transcript that
+        is at the site, on the forward strand. ``signals`` are
         numbers in ``SIGNALS``; ``kinds``, of :mod:`seqmtl.pairs._chain_kernels`, tell what a site
         is as read on the forward strand. ``content``, shape (n, 6), is the coding content from the
         first site on, see :func:`seqmtl.pairs._coding_kernels.sum_content`.
     """
-    parts = []
+    if stretches is None:
+        stretches = np.array([[origin, origin + codes.size]])
+    parts, begins = [], stretches[:, 0]
     for name, own in ends.items():
         signal = SIGNALS.index(name)
         is_behind = own.is_reverse == (name not in ("acceptor", "polya"))
-        places = own.starts - origin + _LENGTHS[name] * is_behind
+        number = np.searchsorted(begins[1:], own.starts, side="right")
+        places = own.starts - begins[number] + _LENGTHS[name] * is_behind
         columns = {"signals": np.full(len(own), signal), "kinds": signal ^ own.is_reverse}
-        parts.append(own.adding(places=places, **columns))
+        parts.append(own.adding(places=places, stretches=number, **columns))
     sites = Sites.join(parts)
-    sites = sites.take(in_chain_order(sites["places"], sites["kinds"]))
-    return sites.adding(content=content_between(sites["places"], codes, coding))
+    apart = 2 * codes.size * sites["stretches"]
+    sites = sites.take(in_chain_order(sites["places"] + apart, sites["kinds"]))
+    content, bounds = np.empty((len(sites), 6)), stretch_rows(sites, len(stretches))
+    for (begin, end), (first, last) in zip(
+        (stretches - origin).tolist(), pairwise(bounds.tolist()), strict=True
+    ):
+        places = sites["places"][first:last]
+        content[first:last] = content_between(places, codes[begin:end], coding)
+    return sites.adding(content=content)
+
+
+def stretch_rows(sites: Sites, n: int) -> NDArray[np.int64]:
+    """Return the first row of each of n stretches, and the row after the last one."""
+    return np.searchsorted(sites["stretches"], np.arange(n + 1))
 
 
 def in_chain_order(places: NDArray[np.int64], kinds: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -216,6 +240,7 @@ def run_chain(
     layer: PairLayer,
     min_probability: float | None = None,
     least_exon: float | None = None,
+    bounds: NDArray[np.int64] | None = None,
 ) -> Posteriors:
     """Return the posterior probabilities of sites, and of introns and exons on request.
 
@@ -232,9 +257,13 @@ def run_chain(
     least_exon : float, optional
         List the exons of at least this posterior probability, and of up to 10,000 bases. Default:
         none.
+    bounds : ndarray of int64, shape (m + 1,), optional
+        Result of :func:`stretch_rows`, if the sites are of several stretches: no parse goes from
+        one to another. Default: one stretch.
     """
     kept = promising(sites, layer)
     n_all = len(sites)
+    bounds = np.searchsorted(kept, [0, n_all] if bounds is None else bounds)
     sites = sites if kept.size == n_all else sites.take(kept)
     places, signals, kinds = sites["places"], sites["signals"], sites["kinds"]
     scales, shifts = np.full(len(SIGNALS), layer.scale), np.zeros(len(SIGNALS))
@@ -243,6 +272,8 @@ def run_chain(
         scales[number], shifts[number] = edge.scale, edge.shift
     log_weights = _bounded(scales[signals] * sites["log_odds"] + shifts[signals], _STRONGEST)
     coded = np.diff(sites["content"], axis=0, prepend=0.0)
+    firsts = bounds[bounds < len(sites)]
+    coded[firsts] = sites["content"][firsts]
     coded *= layer.coding_scale
     np.exp(np.clip(coded, -_STRONGEST, _STRONGEST, out=coded), out=coded)
     strands = sites.is_reverse.astype(np.int64)
@@ -259,7 +290,7 @@ def run_chain(
         exon_shift * layer.exons,
         float(np.exp(layer.transcript_switch)) if layer.transcript_switch else 0.0,
     )
-    before, units, after, after_units = _sum_both_ways(forward, known)
+    before, units, after, after_units = _sum_both_ways(forward, known, bounds)
     with np.errstate(divide="ignore"):
         values = np.log(np.einsum("kq,kq->k", before, after)) + units + after_units
     introns, exons = _NONE, _NONE
@@ -272,49 +303,62 @@ def run_chain(
             list_introns,
             forward.part(likely),
             known._replace(introns=layer.introns),
-            before[likely],
-            after[likely],
-            own[likely],
-            floor,
+            (before[likely], after[likely], own[likely]),
+            (floor,),
+            np.searchsorted(likely, bounds),
         )
         introns = likely[rows], listed
     if least_exon is not None:
         floor = np.log(least_exon / layer.ceiling)
         own = np.where(kinds == INTRON_END, units, after_units)
-        exons = _listed(
-            list_exons, forward, known, before, after, own, values, _LONGEST_EXON, floor
-        )
+        columns = before, after, own, values
+        exons = _listed(list_exons, forward, known, columns, (_LONGEST_EXON, floor), bounds)
     highest, log_p = np.log(layer.ceiling), np.full(n_all, _HOPELESS)
     log_p[kept] = _log_p(values + highest)
     introns, exons = ((kept[rows], _log_p(listed + highest)) for rows, listed in (introns, exons))
     return Posteriors(log_p, *introns, *exons)
 
 
-def _sum_both_ways(sites: SiteColumns, known: ChainWeights) -> list[NDArray[np.float64]]:
+def _sum_both_ways(
+    sites: SiteColumns, known: ChainWeights, bounds: NDArray[np.int64]
+) -> list[NDArray[np.float64]]:
     """Return the sums over parses before and after each site, each with the units.
 
-    The units before are less the logarithm of the sum over all parses.
+    The units before are less the logarithm of the sum over all parses of the stretch.
     """
-    n = sites.places.size
-    space = [own for _ in ENDS for own in (np.empty((2, n), dtype=np.int64), np.empty((2, n, 4)))]
-    found: list[NDArray[np.float64]] = []
-    for is_backward in (False, True):
-        sums, units = np.empty((n, 4)), np.empty(n)
-        total = sum_parses(sites, known, is_backward, sums, units, *space)
-        found += [sums, units]
-    found[1] -= total
-    return found
+    n, most = sites.places.size, int(np.diff(bounds).max())
+    space = [
+        own for _ in ENDS for own in (np.empty((2, most), dtype=np.int64), np.empty((2, most, 4)))
+    ]
+    before, units, after, after_units = np.empty((n, 4)), np.empty(n), np.empty((n, 4)), np.empty(n)
+    for first, last in pairwise(bounds.tolist()):
+        rows = slice(first, last)
+        own = sites.part(rows)
+        sum_parses(own, known, False, before[rows], units[rows], *space)
+        units[rows] -= sum_parses(own, known, True, after[rows], after_units[rows], *space)
+    return [before, units, after, after_units]
 
 
-def _listed(loop: Any, *given: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the pairs of sites that a loop lists, and their values."""
-    size = _SPACE
-    while True:
-        pairs, values = np.empty((size, 2), dtype=np.int64), np.empty(size)
-        n = loop(*given, pairs, values)
-        if n <= size:
-            return pairs[:n], values[:n]
-        size = n
+def _listed(
+    loop: Any,
+    sites: SiteColumns,
+    known: ChainWeights,
+    columns: Sequence[NDArray[np.float64]],
+    limits: Sequence[float],
+    bounds: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the pairs of sites that a loop lists in each stretch, and their values."""
+    found = [_NONE]
+    pairs, values = np.empty((_SPACE, 2), dtype=np.int64), np.empty(_SPACE)
+    for first, last in pairwise(bounds.tolist()):
+        given = sites.part(slice(first, last)), known, *(own[first:last] for own in columns)
+        n = loop(*given, *limits, pairs, values)
+        if n > values.size:
+            pairs, values = np.empty((n, 2), dtype=np.int64), np.empty(n)
+            loop(*given, *limits, pairs, values)
+        found.append((pairs[:n] + first, values[:n].copy()))
+    rows, listed = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return rows, listed
 
 
 def promising(sites: Sites, layer: PairLayer) -> NDArray[np.int64]:

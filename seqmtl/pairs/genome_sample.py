@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -14,9 +16,9 @@ from seqmtl.files.streams import PathLike
 from seqmtl.io.genome import ContigPiece, contig_lengths, open_pieces
 from seqmtl.models.pair_layer import ENDS, PairLayer
 from seqmtl.pairs.candidates import edge_finders, find_edges
-from seqmtl.pairs.chain import Posteriors, join_ends, run_chain
+from seqmtl.pairs.chain import Posteriors, join_ends, run_chain, stretch_rows
 from seqmtl.pairs.regions import SITE_LENGTH
-from seqmtl.scan.filters import BlockCounts
+from seqmtl.scan.filters import BlockCounts, SiteFilters
 from seqmtl.scan.finder import SiteFinder
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites
@@ -29,6 +31,7 @@ _LONGEST = 500_000  # bases of a stretch
 _SHORTEST = 50_000  # unless the contig is shorter,
 _FEWEST = 16  # and of a genome that gives fewer stretches than these
 _LEAST_CONTIG = 600  # bases
+_GROUP = 50_000  # bases of stretches that are scored at once, or one more stretch
 
 #: The two finders of a fold, of donors and of acceptors.
 Ends = tuple[SiteFinder, SiteFinder]
@@ -66,6 +69,17 @@ class GenomeSample(NamedTuple):
         """Return the letters of a stretch."""
         begin, end = self.bounds[k].tolist()
         return self.codes[begin:end]
+
+    def groups(self) -> list[NDArray[np.int64]]:
+        """Return the numbers of stretches that follow each other in the buffer, a few at a time.
+
+        What is done with a group costs as much as with a single stretch of its bases.
+        """
+        order = np.argsort(self.bounds[:, 0], kind="stable")
+        begins, ends = self.bounds[order].T
+        number = (np.cumsum(ends - begins) - 1) // _GROUP
+        is_apart = begins[1:] - ends[:-1] >= _LEAST_CONTIG  # others may be between them
+        return np.split(order, np.flatnonzero((np.diff(number) > 0) | is_apart) + 1)
 
     def part(self, most: float) -> GenomeSample:
         """Return evenly spaced stretches, of so many bases or few more."""
@@ -146,7 +160,7 @@ def _copied(path: PathLike, edges: dict[str, NDArray[np.int64]], padding: int) -
 
 
 class Candidates(NamedTuple):
-    """The candidates of every stretch: donors and acceptors with their ``log_odds``."""
+    """The candidates of every group of stretches: donors and acceptors with their ``log_odds``."""
 
     sample: GenomeSample
     ends: list[tuple[Sites, Sites]]
@@ -162,26 +176,45 @@ class Candidates(NamedTuple):
             By stretch. Sites have ``signals`` and ``places``, which count from the first base of
             the stretch; their starts count from that of the buffer.
         """
+        edges, groups = edge_finders(layer, {}, ""), self.sample.groups()
 
-        def one(k: int) -> tuple[Sites, Posteriors]:
-            codes, origin = self.sample.stretch(k), int(self.sample.bounds[k, 0])
-            ends = dict(zip(ENDS, self.ends[k], strict=True))
-            piece = ContigPiece("", origin, codes, True)
-            edges = edge_finders(layer, {}, "")
-            ends |= find_edges(edges, piece, origin, origin + codes.size, ends["donor"])
-            sites = join_ends(ends, codes, layer.coding, origin)
-            found = run_chain(sites, layer, min_probability)
-            rows = np.flatnonzero(sites["signals"] < len(ENDS))
-            number = np.cumsum(sites["signals"] < len(ENDS)) - 1
-            kept = {name: sites[name][rows] for name in ("signals", "places", "log_odds")}
-            found = found._replace(sites=found.sites[rows], introns=number[found.introns])
-            return Sites(sites.starts[rows], sites.is_reverse[rows], kept), found
+        def one(k: int) -> list[tuple[Sites, Posteriors]]:
+            stretches = self.sample.bounds[groups[k]]
+            begin, last = int(stretches[0, 0]), int(stretches[-1, 1])
+            codes, ends = self.sample.codes[begin:last], dict(zip(ENDS, self.ends[k], strict=True))
+            piece = ContigPiece("", begin, codes, True)
+            ends |= find_edges(edges, piece, begin, last, ends["donor"])
+            sites = join_ends(ends, codes, layer.coding, begin, stretches)
+            rows = stretch_rows(sites, len(stretches))
+            return _by_stretch(sites, run_chain(sites, layer, min_probability, None, rows), rows)
 
-        return _of_all(one, len(self.ends), watch)
+        found = [own for group in _of_all(one, len(groups), watch) for own in group]
+        return [found[k] for k in np.argsort(np.concatenate(groups)).tolist()]
+
+
+def _by_stretch(
+    sites: Sites, found: Posteriors, rows: NDArray[np.int64]
+) -> list[tuple[Sites, Posteriors]]:
+    """Return the donors and acceptors of each stretch, and their introns."""
+    is_end = sites["signals"] < len(ENDS)
+    number, ends = np.cumsum(is_end) - 1, np.flatnonzero(is_end)
+    columns = {name: sites[name][ends] for name in ("signals", "places", "log_odds")}
+    kept, log_p = Sites(sites.starts[ends], sites.is_reverse[ends], columns), found.sites[ends]
+    introns, bounds = number[found.introns], np.searchsorted(ends, rows)
+    of_introns = np.searchsorted(introns[:, 1], bounds)
+    parts = []
+    for (a, b), (i, j) in zip(
+        pairwise(bounds.tolist()), pairwise(of_introns.tolist()), strict=True
+    ):
+        own = found._replace(
+            sites=log_p[a:b], introns=introns[i:j] - a, intron_values=found.intron_values[i:j]
+        )
+        parts.append((kept.take(slice(a, b)), own))
+    return parts
 
 
 def _of_all(work: Callable[[int], _Found], n: int, watch: Watch | None) -> list[_Found]:
-    """Return what is found in each of n stretches."""
+    """Return what is found in each of n groups of stretches."""
     found = []
     for own in in_order(work, range(n)):
         found.append(own)
@@ -198,20 +231,27 @@ def find_candidates(
     Windows that reach beyond a stretch see N there. Candidates are all pairs of letters of the
     models' sites.
     """
+    groups = sample.groups()
 
     def one(k: int) -> tuple[Sites, Sites]:
-        donor, acceptor = (_scored(sample, k, end) for end in ends[sample.fold[k]])
-        return donor, acceptor
+        rows, parts = groups[k], []
+        for fold in np.unique(sample.fold[rows]).tolist():
+            own = rows[sample.fold[rows] == fold]
+            parts.append([_scored(sample, own, end) for end in ends[fold]])
+        donors, acceptors = (Sites.join(own) for own in zip(*parts, strict=True))
+        return donors, acceptors
 
-    return Candidates(sample, _of_all(one, len(sample.bounds), watch))
+    return Candidates(sample, _of_all(one, len(groups), watch))
 
 
-def _scored(sample: GenomeSample, k: int, end: SiteFinder) -> Sites:
-    """Return the candidates of a signal in a stretch."""
-    begin, last = sample.bounds[k].tolist()
-    reach = end.length
+def _scored(sample: GenomeSample, rows: NDArray[np.int64], end: SiteFinder) -> Sites:
+    """Return the candidates of a signal in stretches that follow each other."""
+    begins, ends = sample.bounds[rows].T
+    begin, last, reach = int(begins[0]), int(ends[-1]), end.length
     piece = ContigPiece("", begin - reach, sample.codes[begin - reach : last + reach], True)
-    found = end.find_sites(piece, begin, last - SITE_LENGTH + 1, BlockCounts())
+    own = copy.copy(end)
+    own.filters = SiteFilters(regions={"": (begins, ends - SITE_LENGTH + 1)})
+    found = own.find_sites(piece, begin, last - SITE_LENGTH + 1, BlockCounts())
     assert end.log_odds is not None
     return Sites(
         found.starts,
