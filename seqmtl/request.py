@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeVar
 from seqmtl._kinds import Kind, flag, positive_float, positive_int, text
 from seqmtl._surroundings import usual_floats
 from seqmtl.exceptions import UsageError
+from seqmtl.files.streams import pipes_kept
 
 _RUN = TypeVar("_RUN", bound="Request")
 #: Kinds of fields by their annotations.
@@ -156,7 +157,7 @@ class Request:
 
     def __call__(self) -> Any:
         """Do what is asked."""
-        with self.threads_in_use():
+        with pipes_kept(), self.threads_in_use():
             return self.run()
 
     def threads_in_use(self) -> AbstractContextManager[None]:

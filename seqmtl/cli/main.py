@@ -159,8 +159,7 @@ def _run(args: argparse.Namespace, command_line: str) -> int:
     try:
         with warnings_as_messages():
             request = command.request_of(args, command_line)
-            with request.threads_in_use():
-                code = command.finish(request, request.run())
+            code = command.finish(request, request())
             sys.stdout.flush()  # a full disk shows here, not when Python exits
             return code
     except BrokenPipeError:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.atomic import atomic_write
 from seqmtl.files.catalogue import model_path
+from seqmtl.files.streams import is_pipe
 
 _DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "|u1"}
 _NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
@@ -71,6 +72,8 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         If the file is missing, not a model, truncated or damaged.
     """
     path, file = os.fspath(path), model_path(path)
+    if is_pipe(file):
+        raise ModelFileError("is a pipe; write the model into a file, and give that", path=path)
     try:
         raw = np.memmap(file, dtype=np.uint8, mode="r")
     except (OSError, ValueError) as error:

@@ -11,10 +11,12 @@ import io
 import json
 import os
 import re
+import stat
 import sys
+import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Any, cast
@@ -29,6 +31,8 @@ RAW_BYTES = 1 << 16
 LONGEST_LINE = 1 << 28
 #: Bytes of the largest file that is read as a whole, such as a tree or an alignment.
 LARGEST_TEXT = 1 << 30
+#: Bytes of a pipe that are kept, so that a command can read them again.
+KEPT_BYTES = 1 << 28
 #: Zero bytes after every block of lines, so that fixed-width reads stay inside it.
 PAD_BYTES = 256
 
@@ -219,6 +223,11 @@ def first_bytes(path: PathLike) -> bytes:
     """
     if os.fspath(path) == "-":
         seen = cast(io.BufferedReader, sys.stdin.buffer).peek(RAW_BYTES)
+    elif _pipes is None and is_pipe(path):
+        raise InputFormatError(
+            "a pipe can be read only once; write it into a file, and give that",
+            path=os.fspath(path),
+        )
     else:
         with _open_raw(path) as stream:
             seen = stream.read(RAW_BYTES)
@@ -239,7 +248,96 @@ def is_compressed(path: PathLike) -> bool:
 def _open_raw(path: PathLike) -> AbstractContextManager[IO[Any]]:
     if os.fspath(path) == "-":
         return nullcontext(sys.stdin.buffer)
-    return open(path, "rb")
+    if _pipes is None or not is_pipe(path):
+        return open(path, "rb")
+    facts = os.stat(path)
+    with _lock:
+        pipe = _pipes.setdefault((facts.st_dev, facts.st_ino), _Pipe(os.fspath(path)))
+    return io.BufferedReader(_PipeReader(pipe), RAW_BYTES)
+
+
+def is_pipe(path: PathLike) -> bool:
+    """Tell whether a path is a pipe, such as ``<(zcat x.gz)`` of a shell."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+@contextmanager
+def pipes_kept() -> Iterator[None]:
+    """Keep what is read from pipes in the block, up to `KEPT_BYTES`, so that it is read again."""
+    global _pipes
+    if _pipes is not None:  # a command that another runs
+        yield
+        return
+    _pipes = {}
+    try:
+        yield
+    finally:
+        for pipe in _pipes.values():
+            pipe.close()
+        _pipes = None
+
+
+class _Pipe:
+    """The content of a pipe, read as far as it is asked for, and kept unless it is large."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._stream: IO[bytes] | None = None
+        self._kept: bytearray | None = bytearray()
+        self._n_read = 0
+        self._is_read = False
+
+    def read(self, first: int, size: int) -> bytes:
+        """Return bytes from a position on, at least one before the end."""
+        with _lock:
+            if self._stream is None:
+                self._stream = open(self._path, "rb", buffering=0)
+            if first == self._n_read:
+                if self._is_read:  # a named pipe may go on for the next program
+                    return b""
+                data = self._stream.read(size)
+                self._is_read = not data
+                self._n_read += len(data)
+                if self._kept is not None:
+                    self._kept += data
+                    if self._n_read > KEPT_BYTES:
+                        self._kept = None
+                return data
+            if self._kept is None:
+                raise InputFormatError(
+                    f"a pipe of more than {KEPT_BYTES:,} bytes can be read only once, but this "
+                    "command reads it again; write it into a file, and give that",
+                    path=self._path,
+                )
+            return bytes(self._kept[first : first + size])
+
+    def close(self) -> None:
+        """Close it; who writes to it may then end."""
+        if self._stream is not None:
+            self._stream.close()
+
+
+class _PipeReader(io.RawIOBase):
+    """Reads a pipe from its beginning."""
+
+    def __init__(self, pipe: _Pipe) -> None:
+        self._pipe, self._at = pipe, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._pipe.read(self._at, len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+_lock = threading.Lock()
+_pipes: dict[tuple[int, int], _Pipe] | None = None
 
 
 class _Counted:
@@ -307,7 +405,7 @@ def read_bytes(path: PathLike) -> bytes:
     InputFormatError
         If it has more than `LARGEST_TEXT` bytes.
     """
-    with open(path, "rb") as stream:
+    with _open_raw(path) as stream:
         return _join(iter(lambda: stream.read(BLOCK_BYTES), b""), LARGEST_TEXT, path)
 
 
@@ -369,5 +467,5 @@ def sha256_of(path: PathLike) -> str:
     OSError
         If it cannot be read.
     """
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    with _open_raw(path) as stream:
+        return hashlib.file_digest(cast(Any, stream), "sha256").hexdigest()

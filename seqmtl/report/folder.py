@@ -13,7 +13,7 @@ import numpy as np
 from seqmtl._schema import anything, either, items, mapping, number, record, text, whole
 from seqmtl.compare.results import check_document
 from seqmtl.exceptions import InputFormatError, ModelFileError, SeqmtlError
-from seqmtl.files.streams import read_json
+from seqmtl.files.streams import is_pipe, read_json
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.io.transcripts import Annotation
@@ -295,12 +295,13 @@ def read_folder(
 
 
 def _files(folder: str) -> Iterator[str]:
-    """Yield the files of a folder by name, except hidden and deeply nested ones."""
+    """Yield the files of a folder by name, except pipes, and hidden and deeply nested ones."""
     depth = folder.rstrip(os.sep).count(os.sep)
     for place, folders, files in os.walk(folder, followlinks=True):
         deep = place.rstrip(os.sep).count(os.sep) - depth >= _DEEPEST
         folders[:] = [] if deep else sorted(f for f in folders if not f.startswith("."))
-        yield from (os.path.join(place, name) for name in sorted(files) if name[0] != ".")
+        paths = [os.path.join(place, name) for name in sorted(files) if name[0] != "."]
+        yield from (path for path in paths if not is_pipe(path))
 
 
 def _add_model(contents: FolderContents, path: str) -> None:

@@ -71,7 +71,8 @@ class Annotate(_options.Threads):
 
         for path, what in ((self.genome, "genome"), (self.introns, "introns")):
             if path is not None and not os.path.isfile(path):
-                raise SeqmtlError(f"{path}: no such file; give the {what} as a file")
+                fault = "a pipe or a folder" if os.path.exists(path) else "no such file"
+                raise SeqmtlError(f"{path}: {fault}; give the {what} as a file")
         given: Any = load_model(self.model, only=("pairs",))
         name = self.organism or os.path.basename(self.genome).partition(".")[0]
         if not is_known(name, given.tasks):

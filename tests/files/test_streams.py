@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
+import subprocess
 import tracemalloc
 
 import pytest
@@ -13,8 +15,17 @@ from hypothesis import strategies as st
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files import streams
 from seqmtl.files.bgzip import BGZIP_END, bgzip
-from seqmtl.files.streams import line_blocks, numbered_lines, read_json, read_text, sha256_of
+from seqmtl.files.streams import (
+    first_bytes,
+    line_blocks,
+    numbered_lines,
+    pipes_kept,
+    read_json,
+    read_text,
+    sha256_of,
+)
 from seqmtl.io.fasta import scan_fasta
+from tests.scan.cases import make_genome, make_model
 
 LINES = st.lists(st.binary(max_size=12).map(lambda b: b.translate(None, b"\r\n\0")), max_size=20)
 PACK = {"plain": bytes, "gzip": gzip.compress, "bgzip": lambda text: bgzip(text) + BGZIP_END}
@@ -166,3 +177,88 @@ def test_what_is_no_text_is_refused_with_its_name(tmp_path):
         with pytest.raises(InputFormatError, match=f"cannot be read as a tree: .*{fault}") as found:
             read_text(path, "a tree")
         assert found.value.path == str(path)
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    """Return a function that makes a named pipe, into which another process writes a content."""
+    writers = []
+
+    def make(content, name="pipe"):
+        path = tmp_path / name
+        os.mkfifo(path)
+        (tmp_path / f"{name}.content").write_bytes(content)
+        line = f"exec cat {path}.content > {path}"
+        writers.append(subprocess.Popen(["sh", "-c", line]))
+        return path
+
+    yield make
+    for writer in writers:
+        writer.kill()
+        writer.wait()
+
+
+def test_a_pipe_is_read_again_within_a_command(pipe, monkeypatch):
+    """``<(zcat x.gz)`` is looked at for its format, then read, by some commands several times."""
+    content = b"".join(b"%d\n" % i for i in range(50_000))
+    path = pipe(gzip.compress(content))
+    with pipes_kept():
+        assert content.startswith(first_bytes(path))
+        some = numbered_lines(path)
+        next(some)
+        with pipes_kept():
+            assert [line for _, line in numbered_lines(path)] == content.split()
+        assert len(list(some)) == 49_999
+        assert sha256_of(path) == hashlib.sha256(gzip.compress(content)).hexdigest()
+
+
+def test_a_large_pipe_is_read_once(pipe, monkeypatch):
+    monkeypatch.setattr(streams, "KEPT_BYTES", 200_000)
+    content = b"x\n" * 150_000
+    path = pipe(content)
+    with pipes_kept():
+        assert first_bytes(path) == content[:65_536]
+        assert sum(1 for _ in numbered_lines(path)) == 150_000
+        with pytest.raises(InputFormatError, match=r"pipe: a pipe of more than 200,000 bytes can"):
+            list(numbered_lines(path))
+
+
+def test_outside_of_a_command_a_pipe_is_not_looked_at_and_then_read(pipe):
+    """A function of Python would drop the first lines of a file whose format is guessed."""
+    path = pipe(b"x\n" * 100)
+    with pytest.raises(InputFormatError, match="pipe: a pipe can be read only once; write it into"):
+        first_bytes(path)
+    assert len(list(numbered_lines(path))) == 100
+
+
+def test_commands_read_pipes_as_they_read_files(pipe, tmp_path, seqmtl, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_model("m.seqmtl")
+    make_genome(tmp_path / "g.fa", {"c1": 90_000, "c2": 30_000})
+    rows = "".join(f"man\t{'ACGTTGCAGT' * 8}\n" for _ in range(2_000))
+    (tmp_path / "w.tsv").write_text(f"organism\tsequence\n{rows}")
+    (tmp_path / "r.bed").write_text("c1\t100\t50000\nc2\t0\t9000\n")
+    for number, (command, name) in enumerate(
+        (
+            ("predict m.seqmtl {} -o {}", "w.tsv"),
+            ("scan m.seqmtl {} --organism man -q -o {}", "g.fa"),
+            ("scan m.seqmtl {} --organism man --format gff3 -q -o {}", "g.fa"),
+            ("scan m.seqmtl g.fa --organism man --regions {} --format bed -q -o {}", "r.bed"),
+        )
+    ):
+        path = pipe((tmp_path / name).read_bytes(), f"{number}.pipe")
+        seqmtl(command.format(name, "of_file"))
+        seqmtl(command.format(path, "of_pipe"))
+        assert (tmp_path / "of_pipe").read_bytes() == (tmp_path / "of_file").read_bytes(), command
+
+
+@pytest.mark.parametrize("command", ["info {}", "scan {} g.fa -o x.bed", "report . -o r.html"])
+def test_a_pipe_to_which_nobody_writes_is_no_model(tmp_path, seqmtl, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("m.seqmtl")
+    os.mkfifo("x.json")
+    told = seqmtl(command.format("m.seqmtl"), 1).err
+    if command.startswith("report"):
+        assert "neither a data set nor a model" in told
+    else:
+        assert "m.seqmtl: is a pipe; write the model into a file, and give that" in told
