@@ -148,6 +148,7 @@ def _describe(
     columns = (windows.starts, windows.is_reverse, windows.labels, windows.task_ids, windows.codes)
     problem = {
         "windows": [len(windows), windows.length, *windows.task_names, _digest(*columns)],
+        "site": windows.site,
         "features": features.to_dict(windows.length),
         "task kernel": [_digest(json.dumps(kernel).encode(), *matrices)],
         "selection": None if choices is None else _digest(json.dumps(choices).encode()),

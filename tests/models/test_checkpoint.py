@@ -174,7 +174,9 @@ def test_only_the_same_problem_is_resumed(windows, written):
         load(0, **changed(0, C=2.0, seed=1))
 
 
-@pytest.mark.parametrize("what", ["letter", "label", "task", "name", "strand", "fewer", "order"])
+@pytest.mark.parametrize(
+    "what", ["letter", "label", "task", "name", "strand", "fewer", "order", "site"]
+)
 def test_other_data_are_refused(windows, path, what):
     other = windows[:]
     if what == "letter":
@@ -189,9 +191,12 @@ def test_other_data_are_refused(windows, path, what):
         other.task_names = ("worm", "moth")
     elif what == "strand":
         other.is_reverse = ~windows.is_reverse
+    elif what == "site":  # that features are anchored at
+        other.site = 3
     else:
         other = windows[:-1] if what == "fewer" else windows[::-1]
-    with pytest.raises(SeqmtlError, match=r"belongs to other data or options \(windows\)"):
+    name = "site" if what == "site" else "windows"
+    with pytest.raises(SeqmtlError, match=rf"belongs to other data or options \({name}\)"):
         _checkpoint(path, other).load()
 
 
