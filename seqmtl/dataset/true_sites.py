@@ -370,17 +370,25 @@ class Finder:
     def _check_letters(
         self, places: Sequence[Place], inside: NDArray[np.bool_], words: NDArray[np.int8]
     ) -> None:
-        """Raise an error if the genome does not match the annotation."""
+        """Raise an error if the genome does not match the annotation, or one strand of it."""
+        if self.site.length == 1 or not self.motif.words:
+            return
         sound = inside & np.array([not place.reason for place in places], dtype=bool)
-        n_sound, n_fit = int(sound.sum()), int((sound & (words >= 0)).sum())
-        is_list = self.site.length == 1 or not self.motif.words
-        if n_sound >= _FEWEST and n_fit < _RIGHT_GENOME * n_sound and not is_list:
-            raise InputFormatError(
-                f"most {self.site.signal} sites must be {' or '.join(self.motif.words)}, got "
-                f"{n_fit:,} of {n_sound:,}; check that the annotation is for this genome's "
-                "version, or set consensus",
-                path=self.source,
-            )
+        is_reverse = np.array([place.is_reverse for place in places], dtype=bool)
+        strands = {
+            "": sound,
+            " of the plus strand": ~is_reverse,
+            " of the minus strand": is_reverse,
+        }
+        for strand, own in strands.items():
+            n_sound, n_fit = int((sound & own).sum()), int((sound & own & (words >= 0)).sum())
+            if n_sound >= _FEWEST and n_fit < _RIGHT_GENOME * n_sound:
+                raise InputFormatError(
+                    f"most {self.site.signal} sites{strand} must be "
+                    f"{' or '.join(self.motif.words)}, got {n_fit:,} of {n_sound:,}; check that "
+                    "the annotation is for this genome's version, or set consensus",
+                    path=self.source,
+                )
 
     def _once(self, sites: Sites, inside: NDArray[np.bool_], reasons: Sequence[str]) -> TrueSites:
         """Keep each position once; it is left out only if it is for every transcript."""

@@ -416,6 +416,28 @@ def test_coordinates_off_by_one_are_told(tmp_path, case, signal, caplog):
         assert re.search(told, caplog.text)
 
 
+@pytest.mark.parametrize(("key", "seed"), [("annotation", 14), ("sites", 13)])
+def test_sites_of_one_strand_that_are_elsewhere_are_told(tmp_path, key, seed):
+    """Start codons of genes without introns, and sites of which only the plus strand is right.
+
+    By the seeds, a little more than half of all sites are right.
+    """
+    contigs, genes = make_genes(seed, n_genes=40)
+    if key == "annotation":
+        first = {"+": slice(1), "-": slice(-1, None)}
+        text = "".join(
+            gff3(replace(g, exons=(_span(g),), cds=g.cds[first[g.strand]])) for g in genes
+        )
+        text = _moved_starts(text, 3, -1)
+        signal, told = "start", "most start sites of the plus strand must be ATG, got"
+    else:
+        rows = [(g.contig, a, g.strand) for g in genes for a, _ in g.introns]
+        text = "".join(f"{contig}\t{a}\t{a + 2}\tx\t0\t{s}\n" for contig, a, s in rows)
+        signal, told = "donor", "most donor sites of the minus strand must be GT, got"
+    with pytest.raises(InputFormatError, match=told):
+        build(tmp_path, text, signal, name="s.bed", key=key, contigs=contigs)
+
+
 def test_introns_of_other_letters_are_taken_if_asked_for(tmp_path):
     text = OFF_BY_ONE["BED that counts from 1"]
     build(tmp_path, text, "donor", name="a.bed", more='[sites]\nconsensus = "all"\n')
