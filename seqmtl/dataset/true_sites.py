@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,10 +20,13 @@ from seqmtl.sequences.genome import Genome, unknown_contig
 from seqmtl.sequences.intervals import merge_intervals
 from seqmtl.sequences.sites import Sites
 
+logger = logging.getLogger(__name__)
+
 _BASE = OTHER + 1
 _COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
 _FEWEST = 20
 _RIGHT_GENOME = 0.5
+_MOST_OTHERS = 0.25  # of right annotations: incomplete coding sequences, introns of tRNAs
 
 NO_CONTIG = "contig that the FASTA lacks"
 OUTSIDE = "site beyond the end of its contig"
@@ -389,6 +393,17 @@ class Finder:
                     "the annotation is for this genome's version, or set consensus",
                     path=self.source,
                 )
+        n_sound, n_other = int(sound.sum()), int((sound & (words < 0)).sum())
+        if n_sound >= _FEWEST and n_other > _MOST_OTHERS * n_sound:
+            logger.warning(
+                "%s: %d of %d %s sites are left out, as they are not %s; check that the annotation "
+                "is for this genome's version",
+                self.source,
+                n_other,
+                n_sound,
+                self.site.signal,
+                " or ".join(self.motif.words),
+            )
 
     def _once(self, sites: Sites, inside: NDArray[np.bool_], reasons: Sequence[str]) -> TrueSites:
         """Keep each position once; it is left out only if it is for every transcript."""

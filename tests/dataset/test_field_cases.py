@@ -438,6 +438,17 @@ def test_sites_of_one_strand_that_are_elsewhere_are_told(tmp_path, key, seed):
         build(tmp_path, text, signal, name="s.bed", key=key, contigs=contigs)
 
 
+@pytest.mark.parametrize("signal", ["donor", "acceptor", "start"])
+def test_a_warning_tells_if_a_quarter_of_the_sites_lack_their_letters(tmp_path, signal, caplog):
+    """All genes on the plus strand, as of a file that had no strands."""
+    contigs, genes = make_genes(13, n_genes=40)
+    text = "".join(gff3(replace(g, strand="+")) for g in genes)
+    every = sites(genes, signal)
+    true, _ = find(tmp_path, text, signal, contigs=contigs)
+    assert len(true & every) < 0.75 * len(every)
+    assert re.search(rf"a: \d+ of {len(every)} {signal} sites are left out, as they", caplog.text)
+
+
 def test_introns_of_other_letters_are_taken_if_asked_for(tmp_path):
     text = OFF_BY_ONE["BED that counts from 1"]
     build(tmp_path, text, "donor", name="a.bed", more='[sites]\nconsensus = "all"\n')
