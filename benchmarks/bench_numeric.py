@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from seqmtl import TaskKernel
 from seqmtl.features.numeric import NumericRows
-from seqmtl.solvers.dcd import Descent, Progress, WarmStart
-from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
-from seqmtl.solvers.problem import Problem
+from seqmtl.core.dcd import Descent, Progress, WarmStart
+from seqmtl.core.losses import LOSSES, REGRESSION_LOSSES, find_loss
+from seqmtl.core.problem import Problem
 
 QUICK = {"tol": [1e-3]}
 Arrays = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int16]]

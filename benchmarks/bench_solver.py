@@ -33,12 +33,12 @@ from numpy.typing import NDArray
 
 from seqmtl import TaskKernel, WeightedDegree, Windows, read_windows
 from seqmtl._jit import njit, prefetch
-from seqmtl.blocks import rows_per_block
-from seqmtl.coupling import Coupling
+from seqmtl.core.rows import rows_per_block
+from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.models.examples import Examples
 from seqmtl.models.training import Settings, solve
-from seqmtl.solvers.dcd import Descent, Solution
-from seqmtl.solvers.problem import Problem
+from seqmtl.core.dcd import Descent, Solution
+from seqmtl.core.problem import Problem
 
 SEED = 3
 LONGEST = 200  # length of the simulated windows in bases
@@ -115,7 +115,7 @@ class Task:
         self.y = self.windows.labels.astype(np.float64)
         self.tasks = rng.integers(0, T, self.y.size).astype(np.int16)
         kernel = TaskKernel.graph(np.ones((T, T)), [str(t) for t in range(T)])
-        self.K = Coupling.of(kernel.matrix)
+        self.K = GroupedKernel.of(kernel.matrix)
         self.features = WeightedDegree(degree=degree)
 
     def solve(self, tol: float, dtype: str = "float32") -> tuple[float, Solution]:

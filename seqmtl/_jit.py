@@ -30,7 +30,11 @@ class _KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+            try:
+                return self._load_overload(sig, target_context)
+            except (ImportError, AttributeError):  # of a version with other modules and classes
+                self.flush()
+        return None
 
 
 def njit(function: Callable[..., Any]) -> Any:

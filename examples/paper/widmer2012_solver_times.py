@@ -9,7 +9,7 @@ the loss is the hinge, C = 1 (the paper does not give its value), and there is n
 
 Both solvers get the same problem on one thread:
 
-- dual coordinate descent (DCD): `seqmtl.solvers.dcd`, without the second-order steps that the
+- dual coordinate descent (DCD): `seqmtl.core.dcd`, without the second-order steps that the
   estimators take, in float64, with the primal objective after epochs at least 5 % of time apart.
   Times start with the matrix X, are taken at the
   end of the epoch, and exclude the evaluation of the objective.
@@ -62,8 +62,8 @@ from threadpoolctl import threadpool_limits
 from seqmtl import TaskKernel
 from seqmtl._style import GREY, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.features.numeric import NumericRows
-from seqmtl.solvers.dcd import Descent, Progress, Solution, WarmStart
-from seqmtl.solvers.problem import Problem
+from seqmtl.core.dcd import Descent, Progress, Solution, WarmStart
+from seqmtl.core.problem import Problem
 
 TITLES = {"gauss2d": "Gauss2D", "mnist_mtl": "MNIST-MTL", "landmine": "Landmine"}
 PAPER = {

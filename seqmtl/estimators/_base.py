@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from seqmtl._names import check_distinct
+from seqmtl.core.dcd import Solution
 from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
 from seqmtl.models.examples import Examples
@@ -31,7 +32,6 @@ from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
-from seqmtl.solvers.dcd import Solution
 
 _MATRIX: dict[str, Any] = {
     "accept_sparse": "csr",

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from seqmtl.core.dcd import Solution, WarmStart
 from seqmtl.estimators._base import FeatureParameters, MultiTaskClassifier
 from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selection import COSTS, Space
 from seqmtl.models.training import Settings
-from seqmtl.solvers.dcd import Solution, WarmStart
 
 
 @dataclass(eq=False, repr=False)

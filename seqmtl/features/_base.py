@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import ahead, run_all
-from seqmtl.blocks import RowBlock, Rows, blocks_of
+from seqmtl.core.rows import RowBlock, Rows, blocks_of
 from seqmtl.exceptions import SeqmtlError
 
 _FREQUENT = 0.05  # share of rows above which a dense matrix product is faster than lists

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import RowBlock, Rows, View
+from seqmtl.core.rows import RowBlock, Rows, View
 from seqmtl.features._base import FeatureDefinition, empty_block
 from seqmtl.features.numeric import Numeric
 from seqmtl.features.positional_kmers import PositionalKmers
@@ -111,7 +111,7 @@ class JointFeatures(FeatureDefinition):
 
 
 class JointRows(Rows):
-    """Rows of several maps; see :class:`seqmtl.blocks.Rows`."""
+    """Rows of several maps; see :class:`seqmtl.core.rows.Rows`."""
 
     def __init__(self, rows: list[Any]) -> None:
         rows = [view.rows for part in rows for view in part.views]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import RowBlock, Rows
+from seqmtl.core.rows import RowBlock, Rows
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.sequences import Windows
 
@@ -46,7 +46,7 @@ class Numeric(FeatureDefinition):
 
 
 class NumericRows(Rows):
-    """Rows of a numeric matrix; see :class:`seqmtl.blocks.Rows`.
+    """Rows of a numeric matrix; see :class:`seqmtl.core.rows.Rows`.
 
     Parameters
     ----------
@@ -83,9 +83,6 @@ class NumericRows(Rows):
             np.tile(np.arange(d, dtype=np.int32), n),
             np.ascontiguousarray(part, dtype=dtype).reshape(-1),
         )
-
-    #: Number of rows up to which computing a kernel matrix is fast.
-    gram_rows = 1 << 30
 
     def gram(self, rows: NDArray[np.int64], dtype: Any) -> NDArray[Any] | None:
         """Return inner products of the given rows, shape (m, m), or None if it would be slow."""

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import each_part, in_order, n_threads, run_all
-from seqmtl.blocks import RowBlock, Rows
+from seqmtl.core.rows import RowBlock, Rows
 from seqmtl.features._base import add_by_blocks, empty_block, gram_by_features, score_by_blocks
 from seqmtl.features.kmer_views import Layout, Slots, table_levels
 from seqmtl.sequences import Windows
@@ -170,10 +170,7 @@ class TableRows(Rows):
 
 
 class PositionalRows(TableRows):
-    """Positional k-mers of given windows; see :class:`seqmtl.blocks.Rows`."""
-
-    #: Number of windows up to which computing a kernel matrix is fast.
-    gram_rows = 600
+    """Positional k-mers of given windows; see :class:`seqmtl.core.rows.Rows`."""
 
     def __init__(self, layout: Layout, windows: Windows, hash_bits: int) -> None:
         super().__init__(windows, layout.slots(hash_bits > 0), layout.span, hash_bits)

@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import NameIndex, check_distinct
-from seqmtl.coupling import Coupling
+from seqmtl.core.grouped_kernel import GroupedKernel
+from seqmtl.core.weights import TaskWeights
 from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.exceptions import UsageError
 from seqmtl.models.adaptation_text import tell_place
@@ -40,7 +41,6 @@ from seqmtl.models.examples import Examples
 from seqmtl.models.held_out import MOST, CrossValidation, weigh
 from seqmtl.models.relatives import Placement, extend, place
 from seqmtl.models.training import Settings, solve
-from seqmtl.solvers.weights import TaskWeights
 
 #: Trust values to choose from, with their prior weights.
 TRUSTS = {1.0: 2.0, 0.5: 1.0, 0.25: 0.5, 0.0: 0.5}
@@ -185,7 +185,7 @@ def _descend(
     examples: Examples, given: Array, settings: Settings, features: Any, scales: Array
 ) -> Array:
     """Return the amounts of many examples, whose scores have a given part."""
-    K = Coupling.of(scales[:, np.newaxis, np.newaxis])
+    K = GroupedKernel.of(scales[:, np.newaxis, np.newaxis])
     settings = replace(settings, dtype="float32")
     solution = solve(features.bind(examples.data), examples, K, settings, given=given)
     return np.asarray(examples.y * solution.alpha)

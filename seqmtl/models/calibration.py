@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
-from seqmtl.blocks import Rows
+from seqmtl.core.dcd import Solution
+from seqmtl.core.problem import kernel_diagonal
+from seqmtl.core.rows import Rows
 from seqmtl.features._base import gram_matrix
 from seqmtl.models.examples import Examples
-from seqmtl.solvers.dcd import Solution
-from seqmtl.solvers.problem import own_kernel
 
 #: The kinds of models, with the calibration parameters that each has per task.
 CALIBRATION: dict[str, tuple[str, ...]] = {
@@ -74,7 +74,7 @@ def left_out_scores(
     share = span_share(
         kernel_matrix, one_of_each[(alpha > 0) & (alpha < np.bincount(copy_of, upper))]
     )
-    own = own_kernel(rows, task_ids, K, bias_scale)
+    own = kernel_diagonal(rows, task_ids, K, bias_scale)
     return scores - y * share * own * (alpha / n_copies)[copy_of], share
 
 

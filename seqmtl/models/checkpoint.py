@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._schema import anything, items, mapping, record, word
+from seqmtl.core.dcd import WarmStart
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.atomic import remove_file
 from seqmtl.files.model_file import read_arrays, write_arrays
@@ -25,7 +26,6 @@ from seqmtl.models.schema import Forms, check_arrays
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.dcd import WarmStart
 
 logger = logging.getLogger(__name__)
 

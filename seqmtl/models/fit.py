@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from seqmtl._surroundings import usual_floats
 from seqmtl._threads import in_order
+from seqmtl.core.dcd import Progress, Solution, WarmStart
 from seqmtl.features.joint import features_from_dict
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.models.adaptation import add_task
@@ -45,7 +46,6 @@ from seqmtl.models.training import (
 )
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.dcd import Progress, Solution, WarmStart
 
 Array = NDArray[np.float64]
 
@@ -101,7 +101,7 @@ def train(  # noqa: PLR0913
     known, on_score : optional
         See :func:`seqmtl.models.selection.select`.
     start, on_epoch : optional
-        See :class:`~seqmtl.solvers.dcd.Descent`, or, for windows on disk,
+        See :func:`seqmtl.core.solve`, or, for windows on disk,
         :meth:`seqmtl.models.stored_fit.Disk.fit`.
 
     Returns
@@ -206,18 +206,18 @@ def _fit_in_memory(
     """Solve for examples that are all in memory, and calibrate the solution."""
     settings, kernel, T = plan.settings, plan.kernel, len(examples.names)
     rows, views = plan.features.bind(examples.data), view_names(plan.features)
-    coupling = couple(kernel, T, len(views), settings.norm)
-    solution = solve(rows, examples, coupling, settings, start=start, on_epoch=on_epoch)
+    of_views = couple(kernel, T, len(views), settings.norm)
+    solution = solve(rows, examples, of_views, settings, start=start, on_epoch=on_epoch)
     facts = {}
     if settings.norm is None:
         kernel = TaskKernel(kernel.names, kernel.matrix, kernel.source)
     else:
-        coupling = coupling.couple(solution.theta)
+        of_views = of_views.combine(solution.theta)
         facts["mkl"] = _describe_weights(kernel, T, views, solution.theta)
         kernel = learnt_kernel(kernel, T, solution.theta, views)
     if settings.kind == "classification":
         left_out, _ = left_out_scores(
-            rows, examples, coupling.K, solution, settings.upper(examples), settings.bias_scale
+            rows, examples, of_views.K, solution, settings.upper(examples), settings.bias_scale
         )
         calibration = calibrate_tasks(left_out, examples.y, examples.ids, T, examples.weight)
     else:  # novelty detection: the margin, f(x) = 1

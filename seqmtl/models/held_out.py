@@ -23,19 +23,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._threads import in_order, stop_if_over
-from seqmtl.blocks import Rows
+from seqmtl._threads import in_order
+from seqmtl.core import gram
+from seqmtl.core.losses import LOSSES
+from seqmtl.core.weights import scores_of
 from seqmtl.features._base import gram_matrix
 from seqmtl.models.calibration import calibrate_tasks, find_copies
 from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import couple
 from seqmtl.models.training import Settings, class_factors, solve
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.losses import LOSSES
-from seqmtl.solvers.polish import JointProblem
-from seqmtl.solvers.problem import Problem
-from seqmtl.solvers.weights import scores_of
 
 Array = NDArray[np.float64]
 #: Gives the log-likelihoods of held-out labels.
@@ -46,8 +43,7 @@ Run = Callable[[Callable[[Any], Any], list[Any]], Iterator[Any]]
 MOST = 4000  # examples that are cross-validated on their kernel matrix
 _FOLDS = 5
 _MOST_REPEATS = 4
-_TOL = 1e-2  # relative duality gap of a fold
-_PASSES, _ROUNDS = 4, 50
+TOL = 1e-2  # relative duality gap of a fold
 
 
 class HeldOut(NamedTuple):
@@ -85,7 +81,7 @@ class CrossValidation:
     scales : ndarray of float64, shape (G,), optional
         Factor on the kernel of every view of the features. Default: 1.
     is_apart : bool
-        Give every view a task kernel of its own, as :meth:`learn` does.
+        Give every view a task kernel of its own.
 
     Attributes
     ----------
@@ -133,32 +129,11 @@ class CrossValidation:
             np.flatnonzero(folds != fold) for folds in self._folds for fold in range(_FOLDS)
         ]
 
-    def learn(self, kernels: KernelSet, theta: Array, C: float) -> tuple[Array, Array]:
-        """Return theta and alpha on all examples, from a theta near by.
-
-        Parameters
-        ----------
-        kernels : KernelSet
-            Kernels to be weighted, of every view.
-        theta : ndarray of float64, shape (M,)
-            Where to begin.
-        C : float
-            Cost.
-        """
-        cost, rows = C * self._factors, np.arange(self.y.size)
-        loss, bias = LOSSES[self._settings.loss], self._settings.bias_scale
-        problem = Problem(Rows(), self.y, self.ids, kernels.couple(theta), cost, loss, bias)
-        joint = JointProblem(problem, kernels, rows, self._grams)
-        rng = np.random.default_rng(self._settings.seed)
-        alpha, theta, _ = joint.solve(np.zeros(rows.size), theta, 0.0, rng, share=_TOL)
-        return theta, alpha
-
     def fit(
         self,
         K: Array,
         C: float,
         given: Sequence[Array] | None = None,
-        start: Array | None = None,
     ) -> HeldOut:
         """Train on all examples, and on those outside every fold; score the others.
 
@@ -171,16 +146,15 @@ class CrossValidation:
         given : sequence of ndarray of float64, shape (n,), optional
             Part of the margins that is given: in the training on all examples, then in that on
             each of the training sets. Default: none.
-        start : ndarray of float64, shape (n,), optional
-            Dual variables on all examples to begin with. Default: 0.
         """
-        H, cost, n = self._hessian(K), C * self._factors, self.y.size
+        K = K.reshape(-1, self._T, self._T)
+        H, cost = gram.hessian(self._grams, self.y, self.ids, K), C * self._factors
+        loss, n, seed = LOSSES[self._settings.loss], self.y.size, self._settings.seed
         if given is None:
             given = [np.zeros(n)] * (1 + len(self.training_sets))
         alpha, margins = np.zeros(n), given[0].copy()
-        if start is not None:
-            alpha, margins = start.copy(), margins + H @ start.astype(np.float32)
-        self._descend(H, np.arange(n), alpha, margins, cost, given[0])
+        options: Any = {"tol": TOL, "seed": seed}
+        gram.solve(H, np.arange(n), alpha, margins, cost, loss, given=given[0], **options)
         total, values = np.zeros(n), np.zeros(n)
         for repeat in range(len(self._folds)):
             scores = np.zeros(n)
@@ -192,56 +166,16 @@ class CrossValidation:
                 out = held[alpha[held] > 0.0]
                 own_margins = margins - given[0] + own_given
                 own_margins -= alpha[out].astype(np.float32) @ H[out]
-                self._descend(H, kept, own, own_margins, cost, own_given)
+                gram.solve(H, kept, own, own_margins, cost, loss, given=own_given, **options)
                 scores[held] = (self.y * own_margins)[held]
             values += label_likelihood(scores, self.y, self.ids, self._T, self.weight)
             total += scores
         values[self._folds[0] < 0] = 0.0
         return HeldOut(alpha, total / len(self._folds), values / len(self._folds))
 
-    def _hessian(self, K: Array) -> NDArray[np.float32]:
-        """Return the Hessian of the dual for a task kernel."""
-        from seqmtl.solvers._dcd_kernels import couple_into
-
-        H = np.empty_like(self._grams[0])
-        for g, (G, own) in enumerate(
-            zip(self._grams, K.reshape(-1, self._T, self._T), strict=True)
-        ):
-            couple_into(G, self.y, self.ids, np.ascontiguousarray(own), g > 0, H)
-        return H
-
     def of_examples(self, found: Array) -> Array:
         """Expand values of distinct examples to all examples, split over copies by weight."""
         return found[self.copy_of] * self._shares
-
-    def _descend(
-        self,
-        H: NDArray[np.float32],
-        rows: NDArray[np.int64],
-        alpha: Array,
-        margins: Array,
-        cost: Array,
-        given: Array,
-    ) -> None:
-        """Train on some rows, updating alpha and the margins of all rows in place.
-
-        H is the Hessian of the dual, and `given` the part of the margins that does not depend on
-        alpha.
-        """
-        from seqmtl.solvers._dcd_kernels import descend_gram
-
-        stop_if_over()
-        loss, rng = LOSSES[self._settings.loss], np.random.default_rng(self._settings.seed)
-        given = given[rows]
-        for _ in range(_ROUNDS):
-            order = rng.permuted(np.tile(rows, (_PASSES, 1)), axis=1).ravel()
-            descend_gram(H, order, alpha, margins, cost, loss.for_loops, 1.0)
-            losses = float((cost[rows] * loss.values(margins[rows])).sum())
-            half_q = 0.5 * float((alpha[rows] * (margins[rows] - given)).sum())
-            dual = float((loss.dual(alpha[rows], cost[rows]) - alpha[rows] * given).sum())
-            dual -= half_q
-            if losses + half_q - dual <= _TOL * (losses + half_q):
-                return
 
 
 def label_likelihood(scores: Array, y: Array, ids: NDArray[Any], T: int, weight: Array) -> Array:
@@ -272,7 +206,7 @@ def hold_out(
     C : float
         Cost.
     """
-    settings, T = replace(settings, tol=max(_TOL, settings.tol), C=C), len(held.names)
+    settings, T = replace(settings, tol=max(TOL, settings.tol), C=C), len(held.names)
     rows, held_rows = features.bind(train.data), features.bind(held.data)
     solution = solve(rows, train, couple(kernel, T, len(rows.views), settings.norm), settings)
     intercepts = settings.bias_scale * solution.bias
@@ -288,7 +222,7 @@ def _kernel_matrix(
     scales: Array | None,
 ) -> NDArray[np.float32]:
     """Return the kernel matrix of all examples, summed over views with constant features."""
-    from seqmtl.solvers._dcd_kernels import couple
+    from seqmtl.core.dcd_loops import fill_hessian
 
     n, length = data.shape
     total = np.zeros((n, n), dtype=np.float32)
@@ -305,7 +239,7 @@ def _kernel_matrix(
     for share, key, _ in parts:
         total += np.float32(share) * grams[key]
     one_task = np.zeros(n, dtype=np.int16)
-    couple(total, np.ones(n), one_task, np.ones((1, 1)), float(scales.sum()) * bias_square)
+    fill_hessian(total, np.ones(n), one_task, np.ones((1, 1)), float(scales.sum()) * bias_square)
     return total
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import match_names
-from seqmtl.coupling import Coupling, Nodes
+from seqmtl.core.grouped_kernel import GroupedKernel, TreeFactors
+from seqmtl.core.mkl import KernelSet
 from seqmtl.files import catalogue
 from seqmtl.files.streams import read_text
 from seqmtl.similarity import TaskKernel
 from seqmtl.similarity.kinds import PLAIN
-from seqmtl.solvers.kernel_set import KernelSet
 
 #: Similarity of tasks by default: K = (11' + 3 I) / 4.
 DEFAULT_SHARE = 0.25
@@ -129,7 +129,7 @@ def couple(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = 
 
     Returns
     -------
-    Coupling or KernelSet
+    GroupedKernel or KernelSet
         That of every view; or the kernels to be weighted, which are the product of every view with
         each task kernel that is nonzero on tasks with data. Those of a view are adjacent, in the
         order of `kernel`.
@@ -145,7 +145,7 @@ def couple(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = 
     K = np.tile(kernel.matrix[:n_tasks, :n_tasks], (n_views, 1, 1))
     shares = np.full(kernel.n_kernels, 1.0 / kernel.n_kernels)
     nodes = kernel.nodes and kernel.nodes.take(tasks).combine(shares)
-    return Coupling.of(K, nodes)
+    return GroupedKernel.of(K, nodes)
 
 
 def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:
@@ -182,7 +182,7 @@ def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:
             number[group] = new
         owners = number[nodes.owners]
         shares = np.array([1.0 / len(group) for group in groups])
-        nodes = Nodes(
+        nodes = TreeFactors(
             nodes.values[:, owners >= 0],
             (nodes.lengths * shares[owners])[owners >= 0],
             owners[owners >= 0],

@@ -13,6 +13,7 @@ from seqmtl._checks import refuse
 from seqmtl._memory import require_memory
 from seqmtl._names import NameIndex, match_names
 from seqmtl._surroundings import usual_floats
+from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.joint import features_from_dict
 from seqmtl.models.base import Model
@@ -33,7 +34,6 @@ from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.weights import TaskWeights
 
 
 @dataclass(repr=False)

@@ -45,10 +45,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
-from seqmtl.coupling import FEWEST, Nodes
+from seqmtl.core.dcd import WarmStart
+from seqmtl.core.grouped_kernel import FEWEST, TreeFactors
 from seqmtl.models.examples import Examples
 from seqmtl.models.held_out import (
     MOST,
+    TOL,
     Candidate,
     CrossValidation,
     Evidence,
@@ -57,7 +59,7 @@ from seqmtl.models.held_out import (
     weigh,
 )
 from seqmtl.models.kernels import couple, resolve_kernels
-from seqmtl.models.training import Plan, Settings
+from seqmtl.models.training import Plan, Settings, solve
 from seqmtl.similarity import TaskKernel
 
 COSTS = (1.0, 3.0, 10.0)
@@ -219,12 +221,14 @@ def _select_cost(
         folds = CrossValidation(sample, features, settings, is_apart=True)
         n_views = len(features.side_by_side())
         kernels = couple(kernel, len(examples.names), n_views, settings.norm)
-        theta = [kernels.start()]
+        rows = features.bind(sample.data)
+        starts: list[WarmStart | None] = [None]
 
         def judge(cost: float) -> Array:
-            own, alpha = folds.learn(kernels, theta[-1], cost)
-            theta.append(own)
-            found = folds.fit(kernels.couple(own).K, cost, start=alpha)
+            at_cost = replace(settings, C=cost, tol=max(TOL, settings.tol))
+            solution = solve(rows, sample, kernels, at_cost, start=starts[-1])
+            starts.append(WarmStart(solution.alpha, solution.theta))
+            found = folds.fit(kernels.combine(solution.theta).K, cost)
             return np.array([found.values.sum()])
 
         found = evidence.score({f"C {c:g}": partial(judge, c) for c in costs})
@@ -415,7 +419,7 @@ class _Selector:
         if self._space.is_shared:
             nodes.append((np.eye(n), np.maximum(1.0 - np.diagonal(K), 0.0)))
             np.fill_diagonal(K, 1.0)
-        of_tree = Nodes.of(*nodes).scaled(scale) if self._has_nodes else None
+        of_tree = TreeFactors.of(*nodes).scaled(scale) if self._has_nodes else None
         source = "trust tuned on held-out labels" if self._space.is_shared else relation.source
         return TaskKernel(relation.names[:n], K * np.outer(scale, scale), source, nodes=of_tree)
 

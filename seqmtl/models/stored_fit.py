@@ -21,6 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
+from seqmtl.core.dcd import Progress, Solution, WarmStart
+from seqmtl.core.losses import LOSSES
+from seqmtl.core.weights import GroupedWeights, TaskWeights, scores_of
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.io.window_store import PART, StoredPart, WindowStore
 from seqmtl.models.calibration import calibrate_tasks, left_out_scores
@@ -30,9 +33,6 @@ from seqmtl.models.stored_look import BAND, BINS, Answer, Held, Question, as_exa
 from seqmtl.models.training import Fitted, Plan, Settings, class_factors, solve
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.dcd import Progress, Solution, WarmStart
-from seqmtl.solvers.losses import LOSSES
-from seqmtl.solvers.weights import GroupedWeights, TaskWeights, scores_of
 
 Array = NDArray[np.float64]
 #: The arguments of :func:`~seqmtl.models.stored_look.look` besides the question.

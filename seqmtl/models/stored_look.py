@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.coupling import Coupling
+from seqmtl.core.grouped_kernel import GroupedKernel
+from seqmtl.core.losses import find_loss
+from seqmtl.core.problem import Problem, kernel_diagonal
+from seqmtl.core.weights import scores_of
 from seqmtl.io.window_store import StoredPart, compact
 from seqmtl.models.examples import Examples
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows, concatenate
-from seqmtl.solvers.losses import find_loss
-from seqmtl.solvers.problem import Problem, own_kernel
-from seqmtl.solvers.weights import scores_of
 
 Array = NDArray[np.float64]
 
@@ -81,7 +81,7 @@ class Question(NamedTuple):
         The feature map.
     settings : Settings
         Training settings, with a number as the weight of each class.
-    coupling : Coupling
+    task_kernel : GroupedKernel
         Task kernel of every view.
     W : ndarray or TaskWeights, shape (n_features, T)
         Weights.
@@ -93,7 +93,7 @@ class Question(NamedTuple):
 
     features: Any
     settings: Settings
-    coupling: Coupling
+    task_kernel: GroupedKernel
     W: Any
     bias: Array
     most: int
@@ -151,13 +151,13 @@ def look(
     is_active[active - part.first] = True
     every, margins = np.where(np.unpackbits(bound, count=y.size), C, 0.0), y * scores
     loss = find_loss(settings.loss)
-    short = np.flatnonzero(~is_active & ~loss.idle(every, margins, C, BAND))
+    short = np.flatnonzero(~is_active & ~loss.can_shrink(every, margins, C, BAND))
     if short.size > q.most:  # the worst alone would not stand for the rest
         short = np.sort(np.random.default_rng(part.first).permutation(short)[: q.most])
     new = Held(part.first + np.arange(y.size), windows, every, margins).take(short)
     binned = _binned(q, windows, scores, every, ~is_active)
     every[is_active] = alpha
-    problem = Problem(rows, y, ids, q.coupling, C, loss, settings.bias_scale)
+    problem = Problem(rows, y, ids, q.task_kernel, C, loss, settings.bias_scale)
     primal, dual = problem.objectives(every, margins)
     return Answer(primal, dual, new, *binned)
 
@@ -172,7 +172,7 @@ def _binned(
     bins, inverse = np.unique(place, return_inverse=True)
     steps = alpha.copy()
     own = q.features.bind(windows[held])
-    steps[held] *= own_kernel(own, ids[held], q.coupling.K, q.settings.bias_scale)
+    steps[held] *= kernel_diagonal(own, ids[held], q.task_kernel.K, q.settings.bias_scale)
     counts, totals, step_totals = (
         np.bincount(inverse, weights).astype(np.float64)
         for weights in (None, scores[rest], steps[rest])

@@ -12,7 +12,7 @@ ends       int64, one per column: where it ends
 checks     int64, one per column: its CRC-32
 kernels    float64; K_g of all groups, for each view
 widths     int64, one per group: its columns
-group      int64, (T, L); this and the next two as in :mod:`seqmtl.coupling`
+group      int64, (T, L); this and the next two as in :mod:`seqmtl.core.grouped_kernel`
 column     int64, (T, L)
 scale      float64, (T, L)
 =========  =====================================================================================
@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl.coupling import Coupling
+from seqmtl.core.grouped_kernel import GroupedKernel
+from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import ModelFileError
 from seqmtl.models.schema import Forms
-from seqmtl.solvers.weights import TaskWeights
 
 _SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
 _SLAB = 1 << 16  # rows
@@ -152,7 +152,7 @@ def _of_columns(
     shapes = [(len(views), w, w) for w in widths.tolist()]
     own = tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
     tables = _Columns(arrays["columns"], ends, checks, widths, (views[-1].stop, np.dtype(dtype)))
-    return TaskWeights(tables, Coupling(own, group, column, scale), views, dtype)
+    return TaskWeights(tables, GroupedKernel(own, group, column, scale), views, dtype)
 
 
 class _Columns(Sequence[NDArray[Any]]):

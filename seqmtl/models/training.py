@@ -10,18 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl import core
 from seqmtl._blas import threadpool_limits
 from seqmtl._checks import check_choice, check_integer, check_number
 from seqmtl._memory import require_memory
-from seqmtl.blocks import Rows
-from seqmtl.coupling import Coupling
+from seqmtl.core.dcd import Progress, Solution, WarmStart
+from seqmtl.core.grouped_kernel import GroupedKernel
+from seqmtl.core.losses import LOSSES, REGRESSION_LOSSES, find_loss
+from seqmtl.core.mkl import KernelSet
+from seqmtl.core.problem import Problem
+from seqmtl.core.rows import Rows
 from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.examples import Examples
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.dcd import Descent, Progress, Solution, WarmStart
-from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
-from seqmtl.solvers.problem import Problem
 
 #: The number of threads of matrix products changes their rounding, and so the result.
 ONE_THREAD = threadpool_limits.wrap(limits=1, user_api="blas")
@@ -178,7 +179,7 @@ def check_norm(norm: Any) -> None:
 def solve(
     rows: Rows,
     examples: Examples,
-    coupling: Coupling | KernelSet,
+    kernel: GroupedKernel | KernelSet,
     settings: Settings,
     *,
     given: NDArray[np.float64] | None = None,
@@ -194,7 +195,7 @@ def solve(
         Examples bound to their features, n of them.
     examples : Examples
         Their labels, tasks and weights; the tasks are rows of K.
-    coupling : Coupling or KernelSet
+    kernel : GroupedKernel or KernelSet
         Task kernel of every view of the rows; or the kernels to be weighted.
     settings : Settings
         Training settings.
@@ -203,7 +204,7 @@ def solve(
     constant : float, default=0.0
         Added to both objectives.
     start, on_epoch : optional
-        See :class:`~seqmtl.solvers.dcd.Descent`.
+        See :func:`seqmtl.core.solve`.
 
     Raises
     ------
@@ -214,7 +215,8 @@ def solve(
     """
     settings.check()
     dtype = np.dtype(settings.dtype)
-    fixed = coupling.couple(coupling.start()) if isinstance(coupling, KernelSet) else coupling
+    kernels = kernel if isinstance(kernel, KernelSet) else None
+    fixed = kernel.combine(kernel.start()) if isinstance(kernel, KernelSet) else kernel
     n_bytes = rows.n_features * fixed.widths.sum() * dtype.itemsize
     require_memory(
         n_bytes,
@@ -228,9 +230,8 @@ def solve(
         problem = replace(problem, targets=-y * given, constant=constant)
     if settings.kind == "regression":
         problem = replace(problem, y=np.ones(y.size), targets=y)
-    kernels = coupling if isinstance(coupling, KernelSet) else None
     limits = {name: getattr(settings, name) for name in ("tol", "max_epochs", "seed")}
-    return Descent(problem, kernels, dtype=dtype, start=start, **limits).solve(on_epoch)
+    return core.solve(problem, kernels, dtype=dtype, start=start, on_epoch=on_epoch, **limits)
 
 
 def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float64]:

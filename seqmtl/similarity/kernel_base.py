@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._html import element, join, picture
 from seqmtl._names import match_names
-from seqmtl.coupling import Nodes
+from seqmtl.core.grouped_kernel import TreeFactors
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.atomic import write_lines
 from seqmtl.files.streams import read_text
@@ -33,7 +33,7 @@ class NamedKernels:
     matrices: NDArray[np.float64]
     labels: tuple[str, ...]
     source: str
-    nodes: Nodes | None
+    nodes: TreeFactors | None
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class NamedKernels:
         *,
         labels: Iterable[str] | None = None,
         not_psd: str = "project",
-        nodes: Nodes | None = None,
+        nodes: TreeFactors | None = None,
     ) -> None:
         names = checks.check_names(names)
         stack = np.array(matrix, dtype=np.float64)
@@ -154,7 +154,7 @@ class NamedKernels:
             np.concatenate([kernel.matrices for kernel in kernels]),
             source,
             labels=labels,
-            nodes=Nodes.join(parts) if len(parts) == len(kernels) else None,
+            nodes=TreeFactors.join(parts) if len(parts) == len(kernels) else None,
         )
 
     def combine(self, theta: ArrayLike) -> Self:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_number
 from seqmtl._memory import require_memory
-from seqmtl.coupling import Nodes
+from seqmtl.core.grouped_kernel import TreeFactors
 from seqmtl.exceptions import InputFormatError
 from seqmtl.similarity import checks
 from seqmtl.similarity.distances import Distances
@@ -37,7 +37,7 @@ class TaskKernel(NamedKernels):
         Node, scale or graph of each K_m, M different ones. Default: K1, K2, ...
     not_psd : {"project", "refuse"}
         Replace a non-PSD matrix by the nearest PSD one, with a warning, or raise an error.
-    nodes : Nodes, optional
+    nodes : TreeFactors, optional
         The same kernels as sums over the nodes of trees, for fast training with many tasks; not
         checked.
 
@@ -71,13 +71,13 @@ class TaskKernel(NamedKernels):
     def individual(cls, names: Iterable[str]) -> Self:
         """Return K = I: every task on its own."""
         names = tuple(names)
-        return cls._of_nodes(names, Nodes.of((np.eye(len(names)), 1.0)), "individual")
+        return cls._of_nodes(names, TreeFactors.of((np.eye(len(names)), 1.0)), "individual")
 
     @classmethod
     def union(cls, names: Iterable[str]) -> Self:
         """Return K = 11': one model for all tasks."""
         names = tuple(names)
-        return cls._of_nodes(names, Nodes.of((np.ones((len(names), 1)), 1.0)), "union")
+        return cls._of_nodes(names, TreeFactors.of((np.ones((len(names), 1)), 1.0)), "union")
 
     @classmethod
     def easy(cls, names: Iterable[str], share: float = 0.5) -> Self:
@@ -94,12 +94,16 @@ class TaskKernel(NamedKernels):
         names = tuple(names)
         check_number("share", share, least=0, most=1)
         T = len(names)
-        nodes = Nodes.of((np.ones((T, 1)), share), (np.eye(T), 1.0 - share))
+        nodes = TreeFactors.of((np.ones((T, 1)), share), (np.eye(T), 1.0 - share))
         return cls._of_nodes(names, nodes, f"easy({share:g})")
 
     @classmethod
     def _of_nodes(
-        cls, names: tuple[str, ...], nodes: Nodes, source: str, labels: Iterable[str] | None = None
+        cls,
+        names: tuple[str, ...],
+        nodes: TreeFactors,
+        source: str,
+        labels: Iterable[str] | None = None,
     ) -> Self:
         """Return the sums over the nodes."""
         return cls(names, nodes.matrices(), source, labels=labels, nodes=nodes)
@@ -277,7 +281,7 @@ class TaskKernel(NamedKernels):
         m, t = np.nonzero(R)  # a node for every pair of a group and a task in it
         alone = np.zeros((T, m.size))
         alone[t, np.arange(m.size)] = 1.0
-        nodes = Nodes(
+        nodes = TreeFactors(
             np.concatenate([(R > 0.0).T.astype(np.float64), alone], axis=1),
             np.concatenate([np.full(M, 1.0 / rho0), 1.0 / (rho * R[m, t])]),
             np.concatenate([np.arange(M), m]),
@@ -402,7 +406,7 @@ class TaskKernel(NamedKernels):
         K = base + (1.0 - base) * shared / np.outer(height, height)
         np.fill_diagonal(K, 1.0)
         below = tree.membership()[:, order].T / height[:, None]
-        nodes = Nodes.of(
+        nodes = TreeFactors.of(
             (np.ones((len(wanted), 1)), base), (below, (1.0 - base) * tree.filled_lengths())
         )
         return cls(wanted, K, f"tree({tree.source})", nodes=nodes)

@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.solvers.norms import conjugate, norm_of
+from seqmtl.core.norms import conjugate, norm_of
 from seqmtl.tables.rules import Shared, WeightRule, trade_off
 from seqmtl.tables.svm import Machine, SVMSolution
 

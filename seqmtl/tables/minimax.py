@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_choice, check_number
 from seqmtl._memory import require_memory
+from seqmtl.core.dcd import Progress, Solution
 from seqmtl.estimators._base import MultiTaskClassifier
 from seqmtl.features.numeric import Numeric
 from seqmtl.models.calibration import calibrate_tasks, left_out_scores
@@ -48,7 +49,6 @@ from seqmtl.models.site import Site
 from seqmtl.models.training import Settings, check_classes, check_norm, class_factors, summarise
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
-from seqmtl.solvers.dcd import Progress, Solution
 
 _LOOK = 10  # epochs between evaluations of the objectives
 _RELAXATION = 1.6

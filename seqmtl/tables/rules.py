@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import check_number
-from seqmtl.solvers.norms import conjugate, dual_norm, minimise_on_ball, norm_of
+from seqmtl.core.norms import conjugate, dual_norm, minimise_on_ball, norm_of
 
 Array = NDArray[np.float64]
 

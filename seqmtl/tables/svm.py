@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.solvers.interior import minimise_in_box
+from seqmtl.core.interior import minimise_in_box
 
 Array = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 
+from seqmtl.core.norms import norm_of
 from seqmtl.kernels import short_name
 from seqmtl.models.examples import Examples
-from seqmtl.solvers.norms import norm_of
 from seqmtl.tables.classifier import MKLClassifier, Prepared
 from seqmtl.tables.descent import KernelSolution, descend, find_saddle
 from seqmtl.tables.one_vs_one import split_pairs

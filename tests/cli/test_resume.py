@@ -10,7 +10,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from seqmtl import load_model
-from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.files.model_file import read_arrays
 from seqmtl.io import read_windows
 from seqmtl.models.checkpoint import Checkpoint
@@ -27,11 +26,9 @@ OPTIONS = {
 KILLED = """
 import os, signal, sys
 from seqmtl.cli.main import main
-from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.models.checkpoint import Checkpoint
 from seqmtl.verbs._train_stored import Kept
 
-PositionalRows.gram_rows = 0
 last, is_within, n_saved = int(sys.argv[1]), sys.argv[2] == "within", 0
 
 def die(*_):
@@ -52,12 +49,6 @@ for kind in (Checkpoint, Kept):
     kind.save = killing(kind.save)
 main(sys.argv[3:])
 """
-
-
-@pytest.fixture(autouse=True)
-def _in_epochs(monkeypatch):
-    """Train without kernel matrices of rows, on which a problem this small takes a few moves."""
-    monkeypatch.setattr(PositionalRows, "gram_rows", 0)
 
 
 @pytest.fixture(scope="module")

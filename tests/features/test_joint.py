@@ -5,14 +5,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 
-from seqmtl import JointFeatures, KmerView, Spectrum, WeightedDegree
+from seqmtl import JointFeatures, KmerView, Spectrum, WeightedDegree, core
+from seqmtl.core.mkl import KernelSet
+from seqmtl.core.problem import Problem
 from seqmtl.features._base import gram_matrix
 from seqmtl.features.joint import features_from_dict
 from seqmtl.features.numeric import Numeric, NumericRows
 from seqmtl.sequences import Windows
-from seqmtl.solvers.dcd import Descent
-from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.problem import Problem
 from tests.oracles import kmers, mkl, wd
 
 PARTS = [
@@ -161,13 +160,9 @@ def _string_problem(letters, features, T):
     return strings, Problem(rows, y, tasks, np.eye(T), C)
 
 
-def _assert_optimal(problem, grams, kernels, in_epochs):
-    tol = 1e-4 if in_epochs and kernels.norm == 1 else 1e-7
-    for view in problem.rows.views if in_epochs else ():
-        view.rows.gram_rows = 0  # no kernel matrices
-    solution = Descent(
-        problem, kernels, tol=tol, dtype=np.float64, max_epochs=2000 if kernels.norm > 1 else 1200
-    ).solve()
+def _assert_optimal(problem, grams, kernels):
+    tol = 1e-4 if kernels.norm == 1 else 1e-7
+    solution = core.solve(problem, kernels, tol=tol, dtype=np.float64, max_epochs=2000)
     expected = mkl.solve_dual(
         grams,
         problem.y,
@@ -184,27 +179,25 @@ def _assert_optimal(problem, grams, kernels, in_epochs):
 
 
 @pytest.mark.parametrize("norm", [1.0, 4 / 3, 2.0, np.inf])
-@pytest.mark.parametrize("in_epochs", [False, True])
-def test_weighted_degrees_and_spectra_together_equal_a_convex_solver(norm, in_epochs):
+def test_weighted_degrees_and_spectra_together_equal_a_convex_solver(norm):
     joint = JointFeatures([WeightedDegree(degree=3), Spectrum(k=2, begin=2, end=14)])
     strings, problem = _string_problem("ACGTACGTACGTACGTACGTN", joint, 3)
     spectrum = kmers.gram(strings, (KmerView(2, 2, None, 0, 11),), 2)
     grams = [wd.gram(strings, strings, 3) + 1, spectrum + 1]
     pair = np.array([[2.0, 1, 0], [1, 2, 0], [0, 0, 0]])
     matrices, which = np.array([np.ones((3, 3)), pair, np.eye(3)] * 2), np.repeat([0, 1], 3)
-    solution = _assert_optimal(problem, grams, KernelSet(matrices, which, norm), in_epochs)
+    solution = _assert_optimal(problem, grams, KernelSet(matrices, which, norm))
     X, W = _matrix(problem.rows), solution.W
     f = (X @ W + solution.bias)[np.arange(40), problem.tasks]
     assert_allclose(problem.y * f, solution.margins, atol=1e-8)
 
 
-@pytest.mark.parametrize("in_epochs", [False, True])
-def test_kernels_of_clean_weighted_degrees_equal_a_convex_solver(in_epochs):
+def test_kernels_of_clean_weighted_degrees_equal_a_convex_solver():
     strings, problem = _string_problem("ACGT", WeightedDegree(degree=4), 5)
     assert problem.rows.tree() is not None
     matrices = np.array([np.ones((5, 5)), np.eye(5), np.diag([0.0, 1, 1, 0, 0])])
     kernels = KernelSet(matrices, np.zeros(3, dtype=int), 1.5)
-    solution = _assert_optimal(problem, [wd.gram(strings, strings, 4) + 1], kernels, in_epochs)
+    solution = _assert_optimal(problem, [wd.gram(strings, strings, 4) + 1], kernels)
     f = (_matrix(problem.rows) @ solution.W + solution.bias)[np.arange(40), problem.tasks]
     assert_allclose(problem.y * f, solution.margins, atol=1e-8)
 

@@ -6,15 +6,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from seqmtl import KmerView, MultiTaskSVC, PositionalKmers, Spectrum, WeightedDegree, blocks
+from seqmtl import KmerView, MultiTaskSVC, PositionalKmers, Spectrum, WeightedDegree
+from seqmtl.core import dcd
+from seqmtl.core import rows as core_rows
+from seqmtl.core.problem import Problem
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features.joint import features_from_dict
 from seqmtl.features.kmer_views import format_views, parse_views
 from seqmtl.features.positional_kmers import DEFAULT_VIEWS
 from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.sequences import Windows
-from seqmtl.solvers.dcd import Descent
-from seqmtl.solvers.problem import Problem
 from tests.oracles import kmers, wd
 
 SPECS = [
@@ -117,7 +118,7 @@ def test_tree_weights_score_as_plain_ones(spec, letters, monkeypatch):
         assert tree.row_size <= few.row_size
         assert_allclose(tree.products(F[:, :2]), W.T @ W, rtol=1e-5, atol=1e-5)
         for step in (4, 64):  # weights at a time
-            monkeypatch.setattr(blocks, "_AT_A_TIME", step)
+            monkeypatch.setattr(core_rows, "_AT_A_TIME", step)
             assert_allclose(tree.products(F[:, :2]), W.T @ W, rtol=1e-5, atol=1e-5)
 
 
@@ -131,9 +132,8 @@ def test_a_tree_is_descended_to_the_weights_that_plain_descent_finds(letters, mo
         rows = PositionalKmers("wd:4@-5..6,kmers:3-6/7=0.3", anchor=9).bind(windows)
         if not has_tree:
             monkeypatch.setattr(PositionalRows, "tree", lambda rows: None)
-        monkeypatch.setattr(PositionalRows, "gram_rows", 0)  # no kernel matrix, epochs alone
         problem = Problem(rows, y, windows.task_ids, K, np.ones(90))
-        found.append(Descent(problem, tol=1e-8, dtype=np.float64).solve())
+        found.append(dcd.solve(problem, tol=1e-8, dtype=np.float64))
     tree, plain = found
     assert tree.converged
     assert plain.converged

@@ -19,6 +19,9 @@ from seqmtl import (
     TaskKernel,
     WeightedDegree,
 )
+from seqmtl.core import dcd
+from seqmtl.core.losses import find_loss
+from seqmtl.core.problem import Problem
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.numeric import NumericRows
 from seqmtl.models import adaptation
@@ -26,9 +29,6 @@ from seqmtl.models.adaptation import fit_weights
 from seqmtl.models.calibration import fit_sigmoid
 from seqmtl.models.relatives import extend, place
 from seqmtl.sequences import Windows, concatenate
-from seqmtl.solvers.dcd import Descent
-from seqmtl.solvers.losses import find_loss
-from seqmtl.solvers.problem import Problem
 
 TREE = "((ape:1,man:1)primates:3,(fly:2,bee:2)insects:2);"
 #: The letters after the site that tell true ones, by organism.
@@ -97,7 +97,7 @@ class TestProblem:
             0.0,
             targets=-y * (X @ W @ a),
         )
-        delta = Descent(problem, tol=1e-9, dtype=np.float64).solve().W[:, 0]
+        delta = dcd.solve(problem, tol=1e-9, dtype=np.float64).W[:, 0]
         assert_allclose(W @ a + delta, best, atol=1e-4)
 
     def test_hinge_descends_on_features_as_on_the_kernel_matrix(self, model, monkeypatch):

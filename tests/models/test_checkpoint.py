@@ -10,13 +10,12 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from seqmtl import JointFeatures, Spectrum, TaskKernel, WeightedDegree
+from seqmtl.core.dcd import WarmStart
 from seqmtl.exceptions import ModelFileError, SeqmtlError
-from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.files.model_file import read_arrays
 from seqmtl.models.checkpoint import Checkpoint
 from seqmtl.models.fit import train_windows
 from seqmtl.models.training import Settings
-from seqmtl.solvers.dcd import WarmStart
 from tests.models.cases import assert_same_optimum, motif_windows, rewritten
 
 TOL = 1e-7
@@ -63,25 +62,15 @@ def _interrupt(windows, path, problem, after, **options):
 @pytest.fixture(scope="module")
 def whole(windows):
     """The models and solutions of uninterrupted runs."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PositionalRows, "gram_rows", 0)
-        return [train_windows(windows, **problem) for problem in PROBLEMS]
-
-
-@pytest.fixture(autouse=True)
-def _in_epochs(monkeypatch):
-    """Train without kernel matrices of rows, on which a problem this small takes a few moves."""
-    monkeypatch.setattr(PositionalRows, "gram_rows", 0)
+    return [train_windows(windows, **problem) for problem in PROBLEMS]
 
 
 @pytest.fixture(scope="module")
 def written(windows, tmp_path_factory):
     """The checkpoints of runs that were stopped after two epochs."""
     folder = tmp_path_factory.mktemp("checkpoints")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PositionalRows, "gram_rows", 0)
-        for number, problem in enumerate(PROBLEMS):
-            _interrupt(windows, folder / str(number), problem, after=2)
+    for number, problem in enumerate(PROBLEMS):
+        _interrupt(windows, folder / str(number), problem, after=2)
     return folder
 
 

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import MultiTaskModel, PositionalKmers, Spectrum, TaskKernel, WeightedDegree
+from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import ModelFileError
 from seqmtl.features.joint import JointFeatures
 from seqmtl.files.model_file import read_arrays
@@ -17,7 +18,6 @@ from seqmtl.models.fit import train, train_windows
 from seqmtl.models.selection import Space
 from seqmtl.models.training import Settings
 from seqmtl.models.training_text import calibration_text, chosen_text, learnt_text, tasks_text
-from seqmtl.solvers.weights import TaskWeights
 from tests.models.cases import motif_windows, rewritten
 
 NAMES = [f"t{i}" for i in range(24)]

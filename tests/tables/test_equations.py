@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from seqmtl import MultiTaskKernelSVC, TaskKernel
-from seqmtl.solvers.norms import minimise_on_ball, norm_of
+from seqmtl.core.norms import minimise_on_ball, norm_of
 from seqmtl.tables.descent import divergence, step_in_ball
 from seqmtl.tables.rules import Shared, trade_off
 from seqmtl.tables.svm import Machine

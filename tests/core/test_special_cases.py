@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
-from seqmtl import TaskKernel
-from seqmtl.solvers.kernel_set import KernelSet
-from tests.solvers.cases import numbers
+from seqmtl import TaskKernel, core
+from seqmtl.core.mkl import KernelSet
+from tests.core.cases import numbers
 
 NAMES = ("worm", "fly", "fish", "mouse")
 LOSSES = ["hinge", "squared_hinge"]
@@ -128,7 +128,8 @@ def test_hierarchical_kernels_of_learnt_weights_are_a_kernel_svm(norm):
     kernel = TaskKernel.hierarchical("((worm,fly),(fish,mouse));", NAMES)
     kernels = KernelSet(kernel.matrices, np.zeros(kernel.n_kernels, dtype=int), norm)
     case = related(kernel)
-    solution = case.solve(tol=1e-8, kernels=kernels)
+    options = {"tol": 1e-8, "dtype": np.float64, "max_epochs": 100_000}
+    solution = core.solve(case.problem(), kernels, **options)
     K = kernel.combine(solution.theta).matrix
     H = K[np.ix_(case.tasks, case.tasks)] * (case.X @ case.X.T + 1)
     assert solution.gap <= 1e-8

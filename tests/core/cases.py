@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.svm import LinearSVC, LinearSVR
 
 from seqmtl import WeightedDegree
+from seqmtl.core import dcd
+from seqmtl.core.losses import LOSSES, REGRESSION_LOSSES, find_loss
+from seqmtl.core.problem import Problem
 from seqmtl.features.numeric import NumericRows
 from seqmtl.sequences import Windows
-from seqmtl.solvers.dcd import Descent
-from seqmtl.solvers.losses import LOSSES, REGRESSION_LOSSES, find_loss
-from seqmtl.solvers.problem import Problem
 from tests.oracles import svm
 
 EVERY_LOSS = [*LOSSES, *REGRESSION_LOSSES]
@@ -48,8 +48,8 @@ class Case:
         return Problem(rows, self.y, self.tasks, self.K, C, loss, self.bias, targets)
 
     def solve(self, **options):
-        options = {"dtype": np.float64, "is_first_order": True} | options
-        return Descent(self.problem(), **options).solve()
+        options = {"dtype": np.float64, "max_epochs": 100_000} | options
+        return dcd.solve(self.problem(), **options)
 
     def primal(self, W, b):
         own = (self.X, self.z, self.tasks, self.K, self.C, self.loss)
@@ -81,7 +81,7 @@ def numbers(loss="hinge", n=80, d=6, T=1, seed=0, **options):
     return Case(X, z, tasks, K3[:T, :T] if T > 1 else np.eye(1), loss, **options)
 
 
-def strings(loss="hinge", degree=4, T=3, features=None, has_gram=True, **options):
+def strings(loss="hinge", degree=4, T=3, features=None, **options):
     rng = np.random.default_rng(0)
     letters = rng.integers(0, 4, (400, 30)).astype(np.uint8)
     y = np.where(rng.random(400) < 0.3, 1.0, -1.0)
@@ -91,8 +91,6 @@ def strings(loss="hinge", degree=4, T=3, features=None, has_gram=True, **options
     windows = Windows(letters.ravel(), np.arange(400) * 30, 30)
     features = WeightedDegree(degree=degree) if features is None else features
     rows = features.bind(windows)
-    if not has_gram:
-        rows.gram = lambda rows, dtype: None
     X = features.transform(windows).toarray().astype(float)
     return Case(
         X, y, np.arange(400) % T, K3[:T, :T] if T > 1 else np.eye(1), loss, rows=rows, **options

@@ -5,7 +5,7 @@ for all weights at once.
 
 The losses with a derivative take Newton's method with line search on the primal; D_i is C_i
 times the second derivative of the loss. The hinge and the epsilon-insensitive loss take interior
-points on the dual (:mod:`seqmtl.solvers.interior`), which end close to the bounds of alpha. Then
+points on the dual (:mod:`seqmtl.core.interior`), which end close to the bounds of alpha. Then
 proximal steps, maximising the dual minus sum_i (alpha_i - alpha_i')^2 / (2 s C_i), put every
 alpha_i on the bound where it belongs. Their primal has a loss that is quadratic near the kinks, so
 that Newton's method solves them exactly.
@@ -38,8 +38,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.solvers.interior import minimise_in_cube
-from seqmtl.solvers.problem import Problem
+from seqmtl.core.interior import minimise_in_cube
+from seqmtl.core.problem import Problem
 
 Array = NDArray[np.float64]
 Response = Callable[[Array], tuple[Array, Array, Array]]
@@ -93,7 +93,7 @@ class FewWeights:
             tasks=problem.tasks[order],
             targets=problem.targets[order] if problem.targets.size else problem.targets,
         )
-        self.K = p.kernels[0]
+        self.K = p.K[0]
         self._lam, self._R = split(self.K)
         ends = np.searchsorted(p.tasks, np.arange(len(self.K) + 1))
         self._parts = [slice(a, b) for a, b in pairwise(ends)]
@@ -194,9 +194,9 @@ def solve(few: FewWeights, start: Array, tol: float) -> Array:
     p = few.problem
     loss = p.loss
     if loss.is_smooth:
-        return newton(few, start, lambda m: loss.response(p.residuals(m), p.C))
+        return newton(few, start, lambda m: loss.dual_from_margins(p.residuals(m), p.C))
     cube = _Cube(few)
-    aims = cube.unfold(loss.aim - p.residuals(np.zeros(p.C.size))) - loss.epsilon
+    aims = cube.unfold(loss.target_margin - p.residuals(np.zeros(p.C.size))) - loss.epsilon
     share = 0.01 * min(tol, _PRECISE)
     x = minimise_in_cube(cube, cube.C * aims, np.zeros(aims.size), 0.0, share=share)
     best = alpha = cube.fold(cube.C * x)
@@ -216,7 +216,7 @@ def solve(few: FewWeights, start: Array, tol: float) -> Array:
 
 
 class _Cube:
-    """H scaled to the unit cube, for :func:`seqmtl.solvers.interior.minimise_in_cube`.
+    """H scaled to the unit cube, for :func:`seqmtl.core.interior.minimise_in_cube`.
 
     In regression, alpha has two parts, for predictions that are too low and too high.
     """
@@ -271,11 +271,11 @@ class SecondOrder:
     def of(cls, problem: Problem) -> Self | None:
         """Return the steps for dense rows with few weights."""
         p, (n, d) = problem, (problem.y.size, problem.rows.n_features + 1)
-        T = p.kernels.shape[-1]
+        T = p.K.shape[-1]
         n_bytes = 8 * d * max(n, 4 * T * d)
-        if len(p.kernels) > 1 or not p.rows.is_dense or n_bytes > _MOST_BYTES:
+        if len(p.K) > 1 or not p.rows.is_dense or n_bytes > _MOST_BYTES:
             return None
-        r = split(p.kernels[0])[1].shape[1]
+        r = split(p.K[0])[1].shape[1]
         if max(r, 1) * d > _MOST_EQUATIONS:
             return None
         # in nanoseconds, of CPUs of 2023

@@ -54,15 +54,12 @@ class Rows:
     scoring_cost : float
         Cost of scoring every row once, in epochs of coordinate descent, by which solvers decide
         how often to check the whole problem.
-    gram_rows : int
-        Number of rows up to which computing a kernel matrix is fast.
     """
 
     n_rows: int
     n_features: int
     row_size: int
     scoring_cost: float
-    gram_rows: int = 0
 
     @property
     def views(self) -> tuple[View, ...]:

@@ -9,28 +9,37 @@
 theta_m    weight of kernel m, a task kernel K_m of one view g(m) of the features
 V_g        virtual weights of view g, shape (dim_g, T)
 q_m        sum_{s,t} K_m[s,t] <v_gs, v_gt>, g = g(m): one entry of V_g'V_g times K_m. Where K_m
-           sums over the nodes of trees, V'V of each group of :mod:`seqmtl.coupling` is enough
+           sums over the nodes of trees, V'V of each of its groups of columns is enough
 K_g        sum of theta_m K_m over the kernels m of view g; W_g = V_g K_g
 a_m        theta_m^2 q_m = ||W_m||^2_{Q_m}
 =========  ==============================================================================
 
-All kernels of a view share its V, so memory does not grow with M. A theta step minimises the primal
-over theta in closed form (eq. 22). The solver stops by the relative gap between the two objectives
-above, where theta is dualised too.
+All kernels of a view share its V, so memory does not grow with M. Algorithm 2 alternates
+
+    epochs of Algorithm 1 on alpha                   at fixed theta, see :mod:`seqmtl.core.dcd`
+    theta <- minimiser of sum_m a_m / theta_m        on the ball, in closed form (eq. 22)
+
+Here a theta step follows every check, not every epoch, since it needs V'V. Training stops by the
+relative gap between the two objectives above, where theta is dualised, too.
 
 Source: Widmer, Kloft, Sreedharan, Raetsch (2015), Problem 1, Algorithm 2, eq. 22.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.coupling import FEWEST, Coupling, Nodes
-from seqmtl.solvers.norms import dual_norm, minimise_on_ball
+from seqmtl.core.dcd import Descent, OnEpoch, Solution, WarmStart
+from seqmtl.core.grouped_kernel import FEWEST, GroupedKernel, TreeFactors
+from seqmtl.core.norms import dual_norm, minimise_on_ball
+from seqmtl.core.problem import Problem
+
+_THETA_SHARE = 0.01  # of the gap, that is worth a theta step
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,27 +54,29 @@ class KernelSet:
         View of the features for each kernel, from 0 to G - 1.
     norm : float
         p of the p-norm on theta, 1 to infinity.
-    nodes : Nodes, optional
+    nodes : TreeFactors, optional
         K_m as sums over nodes; the same M / G kernels in every view.
     """
 
     matrices: NDArray[np.float64]
     views: NDArray[np.int64]
     norm: float
-    nodes: Nodes | None = None
+    nodes: TreeFactors | None = None
 
     def start(self) -> NDArray[np.float64]:
         """Return theta = M^(-1/p), shape (M,)."""
         return np.full(len(self.views), len(self.views) ** (-1.0 / self.norm))
 
     @cached_property
-    def _groups(self) -> Coupling | None:
+    def _groups(self) -> GroupedKernel | None:
         """The nodes of all kernels in groups, if these are worth it."""
         if self.nodes is None or len(self.nodes.values) <= FEWEST:
             return None
         lengths = self._lengths(self.start())
         N = self.nodes.values
-        groups = Coupling.of(np.array([(N * own) @ N.T for own in lengths]), self.nodes, lengths)
+        groups = GroupedKernel.of(
+            np.array([(N * own) @ N.T for own in lengths]), self.nodes, lengths
+        )
         return groups if groups.paths else None
 
     def _lengths(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -74,13 +85,13 @@ class KernelSet:
         G = int(self.views.max()) + 1
         return np.asarray(theta.reshape(G, -1)[:, self.nodes.owners] * self.nodes.lengths)
 
-    def couple(self, theta: NDArray[np.float64]) -> Coupling:
+    def combine(self, theta: NDArray[np.float64]) -> GroupedKernel:
         """Return K_g of every view, in groups that are the same for every theta."""
         if self._groups is not None:
             return self._groups.weighted(self._lengths(theta))
         K = np.zeros((int(self.views.max()) + 1, *self.matrices.shape[1:]))
         np.add.at(K, self.views, theta[:, None, None] * self.matrices)
-        return Coupling.of(K)
+        return GroupedKernel.of(K)
 
     def energies(self, grams: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return q_m, shape (M,), from V_g'V_g of every group, each of shape (G, w, w)."""
@@ -104,3 +115,55 @@ class KernelSet:
         """Return the minimiser of sum_m a_m / theta_m on the ball (2015, eq. 22)."""
         best = minimise_on_ball(theta**2 * q, self.norm)
         return theta if best is None else best
+
+
+def solve(
+    problem: Problem,
+    kernels: KernelSet,
+    *,
+    tol: float = 1e-3,
+    max_epochs: int = 1000,
+    dtype: Any = np.float32,
+    seed: int = 0,
+    start: WarmStart | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> Solution:
+    """Train with a weighted sum of task kernels, and learn the weights (Algorithm 2).
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem to solve; its task kernel is replaced.
+    kernels : KernelSet
+        The kernels to be weighted.
+    tol, max_epochs, dtype, seed, on_epoch
+        See :func:`seqmtl.core.dcd.solve`; the gap is that of alpha and theta.
+    start : WarmStart, optional
+        Where to begin. Default: alpha = 0 and theta = M^(-1/p).
+
+    Returns
+    -------
+    Solution
+        With theta.
+    """
+    theta = start.theta if start is not None and start.theta.size else kernels.start()
+    problem = replace(problem, kernel=kernels.combine(theta))
+    descent = Descent(problem, dtype=dtype, seed=seed, start=start)
+    descent.theta = theta
+    while True:
+        primal, dual = descent.objectives()
+        q = kernels.energies(descent.sum_virtual_weights())
+        theta_gap = 0.5 * (kernels.dual_norm(q) - float(theta @ q))
+        if primal - dual + theta_gap <= tol * abs(primal) and descent.couple():
+            primal, dual = descent.objectives()  # of weights without rounding errors of the steps
+        now = descent.record(primal, dual - theta_gap)
+        if now.gap <= tol or now.epoch >= max_epochs:
+            descent.couple()
+            return descent.solution(tol)
+        descent.shrink()
+        if theta_gap > _THETA_SHARE * (now.primal - now.dual):
+            theta = descent.theta = kernels.step(theta, q)
+            descent.set_kernel(kernels.combine(theta))
+        if not descent.couple():
+            descent.sum_weights()
+        descent.run_epochs(max_epochs, on_epoch)

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.svm import LinearSVC
 
-from seqmtl import PositionalKmers, TaskKernel, coupling
-from seqmtl.coupling import FEWEST, Coupling, Nodes
+from seqmtl import PositionalKmers, TaskKernel
+from seqmtl.core import dcd, grouped_kernel
+from seqmtl.core.grouped_kernel import FEWEST, GroupedKernel, TreeFactors
+from seqmtl.core.mkl import KernelSet
+from seqmtl.core.problem import Problem
+from seqmtl.core.weights import TaskWeights
 from seqmtl.features.numeric import NumericRows
 from seqmtl.models.fit import train_windows
 from seqmtl.models.training import Settings
-from seqmtl.solvers.dcd import Descent
-from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.problem import Problem
-from seqmtl.solvers.weights import TaskWeights
 from tests.models.cases import motif_windows
 
 
@@ -72,7 +72,7 @@ def test_groups_sum_to_the_kernel(T, split, seed, n_trees, has_own):
     N = np.concatenate([*parts, *([np.diag(rng.random(T))] * has_own)], axis=1)
     lengths = rng.random((2, N.shape[1]))
     K = np.einsum("sj,vj,tj->vst", N, lengths, N)
-    groups = coupling._pack(N, lengths)
+    groups = grouped_kernel._pack(N, lengths)
     for view in range(2):
         assert_allclose(_rebuilt(groups, view), K[view], atol=1e-12)
 
@@ -80,7 +80,7 @@ def test_groups_sum_to_the_kernel(T, split, seed, n_trees, has_own):
 def test_a_step_touches_the_path_of_its_task_alone():
     for T, split, most in ((300, "binary", 24), (1000, "binary", 32), (300, "star", 2)):
         N = _nodes(T, split)
-        groups = Coupling.of(N @ N.T, Nodes.of((N, 1.0)))
+        groups = GroupedKernel.of(N @ N.T, TreeFactors.of((N, 1.0)))
         written = (groups.widths[groups.group] * (groups.group >= 0)).sum(axis=1)
         assert written.max() <= most
         assert (groups.group >= 0).sum(axis=1).max() <= 5
@@ -89,24 +89,26 @@ def test_a_step_touches_the_path_of_its_task_alone():
 
 def test_few_tasks_and_kernels_without_a_tree_are_one_group():
     K = np.eye(FEWEST)
-    assert Coupling.of(K, Nodes.of((K, 1.0))).is_single
+    assert GroupedKernel.of(K, TreeFactors.of((K, 1.0))).is_single
     K = np.random.default_rng(0).random((30, 30))
-    assert Coupling.of(K @ K.T).is_single
-    assert Coupling.of(K @ K.T, Nodes.of((K, 1.0))).is_single  # every node has every task
+    assert GroupedKernel.of(K @ K.T).is_single
+    assert GroupedKernel.of(
+        K @ K.T, TreeFactors.of((K, 1.0))
+    ).is_single  # every node has every task
 
 
 @pytest.mark.parametrize("split", ["ladder", "star", "binary", "many", "union", "individual"])
 def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeypatch):
-    monkeypatch.setattr(coupling, "_WORTH", 2.0)  # a ladder of 20 is not worth it
+    monkeypatch.setattr(grouped_kernel, "_WORTH", 2.0)  # a ladder of 20 is not worth it
     T, rng = 20, np.random.default_rng(1)
     N = _nodes(T, split) * rng.uniform(0.5, 1, (T, 1))
     X, tasks = rng.standard_normal((240, 4)), np.arange(240) % T
     y = np.sign(X[:, 0] + 0.5 * rng.standard_normal(240))
     K = N @ N.T
     found = {}
-    for name, groups in (("groups", Coupling.of(K, Nodes.of((N, 1.0)))), ("matrix", K)):
+    for name, groups in (("groups", GroupedKernel.of(K, TreeFactors.of((N, 1.0)))), ("matrix", K)):
         problem = Problem(NumericRows(X), y, tasks, groups, np.full(240, 0.7), "squared_hinge", 0.0)
-        found[name] = Descent(problem, tol=1e-10, dtype=np.float64).solve()
+        found[name] = dcd.solve(problem, tol=1e-10, dtype=np.float64, max_epochs=100_000)
     assert isinstance(found["groups"].W, TaskWeights)
     expanded = np.einsum("ij,id->ijd", N[tasks], X).reshape(240, -1)
     svc = LinearSVC(loss="squared_hinge", C=0.7, fit_intercept=False, tol=1e-12, max_iter=10**6)
@@ -154,14 +156,6 @@ def test_windows_are_trained_as_with_the_plain_matrix(hash_bits, share_of_n):
     assert_allclose(grouped.calibration, plain.calibration, rtol=1e-4)
 
 
-@pytest.mark.parametrize("hash_bits", [None, 9])
-def test_epochs_alone_reach_the_optimum(hash_bits, monkeypatch):
-    from seqmtl.features.positional_rows import PositionalRows
-
-    monkeypatch.setattr(PositionalRows, "gram_rows", 0)  # no kernel matrix
-    test_windows_are_trained_as_with_the_plain_matrix(hash_bits, 0.1)
-
-
 @pytest.mark.parametrize("norm", [1.5, 2.0])
 def test_learnt_weights_are_those_of_plain_matrices(norm):
     windows = _windows()
@@ -188,7 +182,7 @@ def test_energies_of_groups_are_those_of_plain_matrices(n_views):
     V = rng.standard_normal((n_views, 9, T))
     grams = V.swapaxes(1, 2) @ V
     theta = rng.random(n_views * M) * (rng.random(n_views * M) < 0.8)
-    groups = kernels.couple(theta)
+    groups = kernels.combine(theta)
     assert len(groups.kernels) > 1
     weighted = np.einsum("gm,mst->gst", theta.reshape(n_views, M), K)
     assert_allclose(groups.K, weighted, atol=1e-12)

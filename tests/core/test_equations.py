@@ -9,13 +9,13 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize, minimize_scalar
 
 from seqmtl import TaskKernel
-from seqmtl.solvers.dcd import WarmStart
-from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.losses import LOSSES, find_loss
-from seqmtl.solvers.norms import minimise_on_ball
+from seqmtl.core.dcd import WarmStart
+from seqmtl.core.losses import LOSSES, find_loss
+from seqmtl.core.mkl import KernelSet
+from seqmtl.core.norms import minimise_on_ball
+from tests.core import test_mkl
+from tests.core.cases import EVERY_LOSS, K3, numbers
 from tests.oracles import mkl, svm
-from tests.solvers import test_mkl
-from tests.solvers.cases import EVERY_LOSS, K3, numbers
 
 EDGES = np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.0], [0.5, 0.0, 0.0]])
 L = np.diag(EDGES.sum(axis=1)) - EDGES
@@ -263,7 +263,7 @@ def test_a_step_has_theta_once():
     )
     theta = np.array([0.6, 0.8, 0.0])
     H = theta @ data.K[:, 1, 1] * float(x[0] @ x[0])
-    found = data.solve(start=WarmStart(np.array([0.1]), theta), max_epochs=1, in_epochs=True)
+    found = data.solve(start=WarmStart(np.array([0.1]), theta), max_epochs=1)
     assert found.alpha[0] == pytest.approx(0.1 + (1 - 0.1 * H) / H, rel=1e-12)
     twice = 0.1 + (1 - 0.1 * theta**2 @ data.K[:, 1, 1] * float(x[0] @ x[0])) / H
     assert abs(found.alpha[0] - twice) > 0.01

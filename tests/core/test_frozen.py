@@ -5,7 +5,7 @@ import json
 import pytest
 from numpy.testing import assert_allclose
 
-from tests.solvers import frozen
+from tests.core import frozen
 
 CASES = frozen.frozen_cases()
 BEFORE = json.loads(frozen.PATH.read_text())

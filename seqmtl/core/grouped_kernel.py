@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._forest import Forest
+from seqmtl.core.forest import Forest
 
 Array = NDArray[np.float64]
 
@@ -37,11 +37,11 @@ _WORTH = 0.75  # share of the columns of a single group that several groups may 
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class TreeFactors:
     """K_m = sum of l_j N_j N_j' over the nodes j of kernel m; N is non-negative and sparse.
 
     A node has a value on each task below it. Solvers use this where there are many tasks, because
-    a task is below few nodes; see :class:`Coupling`.
+    a task is below few nodes; see :class:`GroupedKernel`.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Nodes:
     owners: NDArray[np.int64]
 
     @classmethod
-    def of(cls, *parts: tuple[Array, float | Array]) -> Nodes:
+    def of(cls, *parts: tuple[Array, float | Array]) -> TreeFactors:
         """Return the nodes of one kernel, from blocks of values (T, j) and lengths."""
         l = np.concatenate([np.broadcast_to(length, N.shape[1]) for N, length in parts])
         N = np.concatenate([values for values, _ in parts], axis=1)[:, l > 0.0]
@@ -76,7 +76,7 @@ class Nodes:
 
     def take(
         self, tasks: NDArray[np.int64] | list[int], kernels: Iterable[int] | None = None
-    ) -> Nodes:
+    ) -> TreeFactors:
         """Return the nodes of some tasks, in this order, and of some kernels, numbered anew."""
         N = self.values[tasks]
         owners = self.owners
@@ -86,31 +86,31 @@ class Nodes:
             number[kept] = np.arange(len(kept))
             owners = number[owners]
         has_tasks = N.any(axis=0) & (owners >= 0)
-        return Nodes(N[:, has_tasks], self.lengths[has_tasks], owners[has_tasks])
+        return TreeFactors(N[:, has_tasks], self.lengths[has_tasks], owners[has_tasks])
 
-    def scaled(self, factors: Array) -> Nodes:
+    def scaled(self, factors: Array) -> TreeFactors:
         """Return the nodes of K[s, t] times factors[s] factors[t]."""
         return replace(self, values=self.values * factors[:, None])
 
-    def combine(self, theta: Array) -> Nodes:
+    def combine(self, theta: Array) -> TreeFactors:
         """Return the nodes of the single kernel sum_m theta_m K_m."""
-        return Nodes.of((self.values, self.lengths * theta[self.owners]))
+        return TreeFactors.of((self.values, self.lengths * theta[self.owners]))
 
     @staticmethod
-    def join(parts: Iterable[tuple[Nodes, int]]) -> Nodes:
+    def join(parts: Iterable[tuple[TreeFactors, int]]) -> TreeFactors:
         """Return the nodes of the kernels of several, each with its number of kernels."""
         found, first = [], 0
         for nodes, size in parts:
             found.append((nodes.values, nodes.lengths, nodes.owners + first))
             first += size
         values, lengths, owners = zip(*found, strict=True)
-        return Nodes(
+        return TreeFactors(
             np.concatenate(values, axis=1), np.concatenate(lengths), np.concatenate(owners)
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Coupling:
+class GroupedKernel:
     """The task kernel of every view, split into groups of columns.
 
     Attributes
@@ -135,14 +135,16 @@ class Coupling:
     paths: tuple[tuple[NDArray[np.int64], Array], ...] = ()
 
     @classmethod
-    def of(cls, K: Array, nodes: Nodes | None = None, lengths: Array | None = None) -> Coupling:
+    def of(
+        cls, K: Array, nodes: TreeFactors | None = None, lengths: Array | None = None
+    ) -> GroupedKernel:
         """Return kernels in several groups if this is worth it, or else in a single one.
 
         Parameters
         ----------
         K : ndarray of float64, shape (T, T) or (G, T, T)
             Task kernel, or that of every view.
-        nodes : Nodes, optional
+        nodes : TreeFactors, optional
             The same kernel as a sum over nodes, where known.
         lengths : ndarray of float64, shape (G, J), optional
             l_j of every view. Default: those of the nodes.
@@ -159,7 +161,7 @@ class Coupling:
         coupling.__dict__["K"] = K
         return coupling
 
-    def weighted(self, lengths: Array) -> Coupling:
+    def weighted(self, lengths: Array) -> GroupedKernel:
         """Return the same groups of the nodes with other lengths, shape (G, J)."""
         kernels = tuple(_along(P, lengths[:, own]) for own, P in self.paths)
         return replace(self, kernels=kernels)
@@ -242,7 +244,7 @@ class Coupling:
         return found
 
 
-def _pack(values: Array, lengths: Array) -> Coupling:
+def _pack(values: Array, lengths: Array) -> GroupedKernel:
     """Distribute the nodes of the trees over groups."""
     T, forest = len(values), Forest(values)
     levels: list[tuple[NDArray[np.int64], NDArray[np.int64], Array]] = []
@@ -272,7 +274,7 @@ def _pack(values: Array, lengths: Array) -> Coupling:
             covered.append((own, paths[:, own]))
     kernels = tuple(_along(P, lengths[:, own]) for own, P in covered)
     group, column, scale = (np.stack(part, axis=1) for part in zip(*levels, strict=True))
-    return Coupling(kernels, group, column, scale, tuple(covered))
+    return GroupedKernel(kernels, group, column, scale, tuple(covered))
 
 
 def _along(P: Array, lengths: Array) -> Array:

@@ -1,8 +1,14 @@
-"""Compiled coordinate-descent loops, the only place where dual variables change.
+"""Compiled loops of dual coordinate descent: the only place where dual variables change.
 
-Symbols follow :mod:`seqmtl.solvers.problem` and :mod:`seqmtl.coupling`: weights are tables
-with one row per feature, one table per group of columns. In each group of task t, a step on an
-example reads its column c and adds row c of K_g times the change.
+    minimise over alpha    1/2 sum_{s,t} K[s,t] <v_s, v_t> + sum_i C_i loss*(-alpha_i / C_i)
+    subject to             the bounds of the loss on alpha_i, see :mod:`seqmtl.core.dcd`
+    given                  rows x_i, labels y_i, tasks t_i, H_i = K[t_i,t_i] ||x_i||^2, costs C_i
+    updated                alpha and W = V K
+
+:func:`plain_epoch` is lines 4 to 10 of Algorithm 1 of Widmer et al. (2012), and what runs on lists
+of features with a plain task kernel. :func:`epoch` takes the same steps where K is in groups of
+columns (:mod:`seqmtl.core.grouped_kernel`), or features are slots (:mod:`seqmtl.core.rows`).
+:func:`gram_epochs` takes them on a kernel matrix (:mod:`seqmtl.core.gram`).
 """
 
 import math
@@ -13,13 +19,56 @@ from seqmtl._jit import add_scaled_4, add_scaled_16, njit, prefetch
 
 
 @njit
+def plain_epoch(block, rows, examples, state, K, bias_scale, loss, shrink_margin):
+    """Take one coordinate step on every row of the block, in order.
+
+    Parameters
+    ----------
+    block : tuple
+        The rows: row r has the features ``indices[indptr[r]:indptr[r + 1]]`` with these `values`.
+    rows : ndarray of int64
+        Example of every row.
+    examples : tuple of ndarray
+        y, tasks, H, C and targets of all examples.
+    state : tuple of ndarray
+        What is changed: alpha, W (n_features, T), weights of the constant feature, and which
+        examples stay active.
+    K : ndarray of float64, shape (T, T)
+        Task kernel.
+    bias_scale : float
+        Value of the constant feature.
+    loss : tuple
+        See :attr:`seqmtl.core.losses.Loss.as_numba_args`.
+    shrink_margin : float
+        See :func:`_update_alpha`.
+    """
+    indptr, indices, values = block[:3]
+    y, tasks = examples[:2]
+    alpha, W, bias, stays = state
+    for r in range(rows.size):
+        i = rows[r]
+        t = np.int64(tasks[i])
+        f = bias_scale * bias[t]  # f = <w_t, x_i>
+        for p in range(indptr[r], indptr[r + 1]):
+            f += values[p] * W[indices[p], t]
+        change = _update_alpha(i, y[i] * f, examples, alpha, stays, loss, shrink_margin)
+        if change == 0.0:
+            continue
+        for p in range(indptr[r], indptr[r + 1]):  # eq. 16: w_s += K[s,t] change x_i
+            for s in range(K.shape[0]):
+                W[indices[p], s] += K[t, s] * change * values[p]
+        for s in range(K.shape[0]):
+            bias[s] += K[t, s] * change * bias_scale
+
+
+@njit
 def dual_step(loss, alpha, residual, H, C):
     """Return the minimiser over one alpha with all others fixed."""
-    aim, is_signed, diagonal, is_bounded, epsilon, is_logistic = loss
+    target, is_signed, diagonal, is_bounded, epsilon, is_logistic = loss
     if is_logistic:
         return _logistic_step(alpha, residual, H, C)
     D = diagonal / C
-    center = alpha - (residual - aim + D * alpha) / (H + D)
+    center = alpha - (residual - target + D * alpha) / (H + D)
     width = epsilon / (H + D)
     new = max(center - width, 0.0) + min(center + width, 0.0)
     most = C if is_bounded else np.inf
@@ -53,53 +102,48 @@ def _logistic_step(alpha, margin, H, C):
 
 
 @njit
-def _visit(i, residual, examples, alpha, keep, loss, band):
-    """Move alpha[i] to its minimiser; return the change times y.
+def _update_alpha(i, margin, examples, alpha, stays, loss, shrink_margin):
+    """Set alpha[i] to its minimiser; return the change times y.
 
-    ``keep`` becomes False for examples at a bound to which their residual holds them by more than
-    band.
+    An example leaves the active ones while its alpha is at a bound, and its residual is farther
+    than `shrink_margin` from where it would leave the bound.
     """
     y, _, H, C, targets = examples
-    aim, is_signed, diagonal, is_bounded, epsilon, _ = loss
+    target, is_signed, diagonal, is_bounded, epsilon, _ = loss
+    residual = margin - targets[i] if targets.size > 0 else margin
     old = alpha[i]
-    if targets.size > 0:
-        residual -= targets[i]
     new = dual_step(loss, old, residual, H[i], C[i])
-    pull = aim - residual
-    rests = new == 0.0 and (abs(pull) if is_signed else pull) - epsilon < -band
+    violation = target - residual
+    can_shrink = (
+        new == 0.0 and (abs(violation) if is_signed else violation) - epsilon < -shrink_margin
+    )
     if is_bounded and abs(new) == C[i]:
-        rests = rests or (pull if new > 0.0 else -pull) - diagonal - epsilon > band
-    keep[i] = not rests
+        excess = (violation if new > 0.0 else -violation) - diagonal - epsilon
+        can_shrink = can_shrink or excess > shrink_margin
+    stays[i] = not can_shrink
     alpha[i] = new
     return (new - old) * y[i]
 
 
 @njit
-def descend(block, rows, examples, state, groups, K, bias_scale, loss, band):
-    """Take one coordinate step on every row of the block, in order.
+def epoch(block, rows, examples, state, groups, K, bias_scale, loss, shrink_margin):
+    """Take the steps of :func:`plain_epoch` on weights in groups and on slots.
 
-    These are lines 5 to 9 of Algorithm 1 of Widmer et al. 2012. Plainly, with one view, one group
-    of weights and listed features::
-
-        i, t = rows[r], tasks[rows[r]]
-        f = sum of reads[p] * W[indices[p], t] over the features p of row r
-        change = _visit(i, y[i] * f, ...)
-        W[indices[p], s] += K[s, t] * change * writes[p]    for all p and s
-
-    Here W may be in groups of columns, of which task t reads and writes some, one on each level
-    (see ``seqmtl.coupling``); and the features of a row may be listed, or be slots, of which every
-    row has as many, with factors that depend on the slot alone.
+    Task t reads and writes one column of a few groups, one on each level. The features of a row are
+    listed, or they are slots, of which every row has as many, with factors that depend on the slot
+    alone. Rows of several views follow each other.
 
     Parameters
     ----------
     block : tuple
-        The rows, a :class:`~seqmtl.blocks.RowBlock`.
+        The rows, a :class:`~seqmtl.core.rows.RowBlock`.
     rows : ndarray of int64
         Example of every row.
     examples : tuple of ndarray
         y, tasks, H, C and targets of all examples.
     state : tuple of ndarray
-        What is changed: alpha, all weights, bias and keep.
+        What is changed: alpha, all weights, those of the constant feature, and which examples stay
+        active.
     groups : tuple of ndarray
         Group, column and scale of every task and level; all K_g in one array, where each begins
         and its size; the first weight of every group and the length of its rows.
@@ -108,13 +152,13 @@ def descend(block, rows, examples, state, groups, K, bias_scale, loss, band):
     bias_scale : float
         Value of the constant feature.
     loss : tuple
-        See :attr:`seqmtl.solvers.losses.Loss.for_loops`.
-    band : float
-        See :func:`_visit`.
+        See :attr:`seqmtl.core.losses.Loss.as_numba_args`.
+    shrink_margin : float
+        See :func:`_update_alpha`.
     """
     indptr, indices, reads, writes, slots, shares = block
     y, tasks = examples[:2]
-    alpha, weights, bias, keep = state
+    alpha, weights, bias, stays = state
     group, column, scale, kernels, begins, widths, starts, strides = groups
     n_views, T = K.shape[:2]
     widest = 0
@@ -147,7 +191,7 @@ def descend(block, rows, examples, state, groups, K, bias_scale, loss, band):
                 total += table[np.int64(slots[r, p]) * w + c]
                 prefetch(coming, np.int64(slots[after, p]) * v)
             f += scale[t, l] * total
-        change = _visit(i, y[i] * f, examples, alpha, keep, loss, band)
+        change = _update_alpha(i, y[i] * f, examples, alpha, stays, loss, shrink_margin)
         if change == 0.0:
             continue
         # w_s += K[s, t] change x_i for the tasks s of every group that t is in
@@ -159,14 +203,14 @@ def descend(block, rows, examples, state, groups, K, bias_scale, loss, band):
             amount = scale[t, l] * change
             for m in range(n_views):
                 first = begins[g] + (m * widths[g] + column[t, l]) * widths[g]
-                coupling = kernels[first : first + widths[g]]
+                K_t = kernels[first : first + widths[g]]
                 if is_listed:
                     begin, stop = indptr[r * n_views + m], indptr[r * n_views + m + 1]
-                    _add_row(indices, writes, begin, stop, amount, coupling, w, table)
+                    _add_row(indices, writes, begin, stop, amount, K_t, w, table)
                     continue
                 for q in range(0, 4 * w, w):
                     for s in range(w):
-                        pattern[q + s] = coupling[s] * amount if s < coupling.size else 0.0
+                        pattern[q + s] = K_t[s] * amount if s < K_t.size else 0.0
                 _add_slots(slots[r], shares, pattern, w, table)
         for m in range(n_views):
             for s in range(T):
@@ -177,35 +221,35 @@ def descend(block, rows, examples, state, groups, K, bias_scale, loss, band):
 def _add_slots(slots, shares, pattern, stride, flat):
     """Add one row of slots to the weights of all tasks, whose rows are padded to 4."""
     for p in range(slots.size):
-        own = np.int64(slots[p])
-        base = (own & ~np.int64(3)) * stride
+        slot = np.int64(slots[p])
+        base = (slot & ~np.int64(3)) * stride
         if stride == 1:
             add_scaled_4(flat, base, pattern, np.int64(0), shares[p, 1])
-            flat[own] += shares[p, 0] * pattern[0]
+            flat[slot] += shares[p, 0] * pattern[0]
         else:
             for q in range(0, 4 * stride, 16):
                 add_scaled_16(flat, base + q, pattern, np.int64(q), shares[p, 1])
             for q in range(0, stride, 4):
-                add_scaled_4(flat, own * stride + q, pattern, np.int64(q), shares[p, 0])
+                add_scaled_4(flat, slot * stride + q, pattern, np.int64(q), shares[p, 0])
 
 
 @njit
-def _add_row(indices, values, begin, stop, change, coupling, stride, flat):
-    """Add change * values to the weights of every task, each by its coupling."""
+def _add_row(indices, values, begin, stop, change, K_t, stride, flat):
+    """Add change * values to the weights of every task, by its entry of K."""
     if stride == 1:
-        step = change * coupling[0]
+        step = change * K_t[0]
         for p in range(begin, stop):
             flat[indices[p]] += step * values[p]
         return
     for p in range(begin, stop):
         base = np.int64(indices[p]) * stride
         amount = change * values[p]
-        for s in range(coupling.size):
-            flat[base + s] += coupling[s] * amount
+        for s in range(K_t.size):
+            flat[base + s] += K_t[s] * amount
 
 
 @njit
-def couple(G, y, tasks, K, bias_square):
+def fill_hessian(G, y, tasks, K, bias_square):
     """Convert the lower triangle of kernel values to the full Hessian of the dual, in place."""
     m = y.size
     tile = 64
@@ -219,33 +263,28 @@ def couple(G, y, tasks, K, bias_square):
 
 
 @njit
-def couple_into(G, y, tasks, K, is_added, H):
+def add_hessian(G, y, tasks, K, is_added, H):
     """Set H to the Hessian of the dual for kernel values G, or add that to H."""
     for i in range(y.size):
-        coupling, row = K[tasks[i]], H[i]
+        K_i, row = K[tasks[i]], H[i]
         for j in range(y.size):
-            value = y[i] * y[j] * coupling[tasks[j]] * G[i, j]
+            value = y[i] * y[j] * K_i[tasks[j]] * G[i, j]
             row[j] = row[j] + value if is_added else value
 
 
 @njit
-def descend_gram(G, order, alpha, residuals, C, loss, omega):
-    """Take one coordinate step on every example in order, updating all residuals.
+def gram_epochs(H, order, alpha, residuals, C, loss):
+    """Take one coordinate step on every example in order, updating the residuals of all.
 
-    Steps are over-relaxed by the factor omega, 1 <= omega < 2. Returns the number of changed
-    alphas.
+    A step reads one row of H; this is Algorithm 1 of Widmer et al. (2012) where W is not formed.
     """
-    n_changes = 0
     for r in range(order.size):
         i = order[r]
         old = alpha[i]
-        H = max(np.float64(G[i, i]), 1e-12) / omega
-        new = dual_step(loss, old, residuals[i], H, C[i])
+        new = dual_step(loss, old, residuals[i], max(np.float64(H[i, i]), 1e-12), C[i])
         if new != old:
-            n_changes += 1
             alpha[i] = new
             change = new - old
-            row = G[i]
+            row = H[i]
             for j in range(row.size):
                 residuals[j] += change * row[j]
-    return n_changes

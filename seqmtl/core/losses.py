@@ -29,7 +29,7 @@ class Loss:
     ----------
     name : str
         Its name.
-    aim : float
+    target_margin : float
         a.
     is_signed : bool
         Whether alpha_i may have either sign (regression), or else is at least 0.
@@ -42,7 +42,7 @@ class Loss:
     """
 
     name: str
-    aim: float = 1.0
+    target_margin: float = 1.0
     is_signed: bool = False
     is_squared: bool = False
     is_logistic: bool = False
@@ -69,14 +69,14 @@ class Loss:
         return 0.5 * self.is_squared
 
     @property
-    def for_loops(self) -> tuple[Any, ...]:
+    def as_numba_args(self) -> tuple[Any, ...]:
         """The loss as the compiled loops take it."""
-        shape = self.aim, self.is_signed, self.curvature, self.is_bounded
+        shape = self.target_margin, self.is_signed, self.curvature, self.is_bounded
         return *shape, float(self.epsilon), self.is_logistic
 
-    def shortfall(self, residuals: Array) -> Array:
-        """Return by how much the residuals miss the aim, less epsilon, with signs."""
-        pull = self.aim - residuals
+    def violation(self, residuals: Array) -> Array:
+        """Return by how much the residuals miss the target margin, less epsilon, with signs."""
+        pull = self.target_margin - residuals
         if not self.is_signed:
             return np.maximum(pull, 0.0)
         return np.sign(pull) * np.maximum(np.abs(pull) - self.epsilon, 0.0)
@@ -85,7 +85,7 @@ class Loss:
         """Return the loss of every residual."""
         if self.is_logistic:
             return np.logaddexp(0.0, -residuals)
-        missing = np.abs(self.shortfall(residuals))
+        missing = np.abs(self.violation(residuals))
         return missing**2 if self.is_squared else missing
 
     def dual(self, alpha: Array, C: Array) -> Array:
@@ -97,7 +97,7 @@ class Loss:
                 positive = part > 0
                 entropy[positive] -= part[positive] * np.log(part[positive])
             return C * entropy
-        linear = self.aim * alpha - self.epsilon * np.abs(alpha)
+        linear = self.target_margin * alpha - self.epsilon * np.abs(alpha)
         return linear - self.curvature * alpha**2 / (2.0 * C)
 
     def gradient(self, alpha: Array, residuals: Array, C: Array) -> Array:
@@ -110,14 +110,16 @@ class Loss:
             inside = np.clip(alpha / C, 1e-300, 1.0 - 1e-16)
             return residuals + np.log(inside) - np.log1p(-inside)
         slope = self.curvature * alpha / C
-        return np.asarray(residuals - self.aim + self.epsilon * np.sign(alpha) + slope)
+        return np.asarray(residuals - self.target_margin + self.epsilon * np.sign(alpha) + slope)
 
     def within_bounds(self, alpha: Array, C: Array) -> Array:
         """Return a copy of alpha in which values out of bounds are moved to the bound."""
         most = np.full_like(C, np.inf) if self.is_squared else C
         return np.clip(alpha, -most if self.is_signed else 0.0, most)
 
-    def idle(self, alpha: Array, residuals: Array, C: Array, band: float) -> NDArray[np.bool_]:
+    def can_shrink(
+        self, alpha: Array, residuals: Array, C: Array, band: float
+    ) -> NDArray[np.bool_]:
         """Tell which alpha_i are at a bound that their residuals hold them to by more than band."""
         pull = -self.gradient(alpha, residuals, C)
         away = np.abs(pull) - self.epsilon if self.is_signed else pull
@@ -126,7 +128,7 @@ class Loss:
             idle |= (np.abs(alpha) >= C) & (np.sign(alpha) * pull > band)
         return idle
 
-    def response(self, residuals: Array, C: Array) -> tuple[Array, Array, Array]:
+    def dual_from_margins(self, residuals: Array, C: Array) -> tuple[Array, Array, Array]:
         """Return the alpha_i that belong to the residuals, their slopes D_i, and C_i loss.
 
         The loss must be differentiable.
@@ -134,17 +136,17 @@ class Loss:
         if self.is_logistic:
             share = 0.5 - 0.5 * np.tanh(0.5 * residuals)
             return C * share, C * share * (1.0 - share), C * self.values(residuals)
-        missing = self.shortfall(residuals)
+        missing = self.violation(residuals)
         return 2.0 * C * missing, 2.0 * C * (missing != 0.0), C * missing**2
 
     def proximal(
         self, residuals: Array, C: Array, centre: Array, s: float
     ) -> tuple[Array, Array, Array]:
-        """Return the same as :meth:`response` for a proximal step of sharpness s.
+        """Return the same as :meth:`dual_from_margins` for a proximal step of sharpness s.
 
         Its dual is that of a bounded loss minus sum_i (alpha_i - centre_i)^2 / (2 s C_i).
         """
-        pull, rate = self.aim - residuals, s * C
+        pull, rate = self.target_margin - residuals, s * C
         alpha = centre + rate * pull
         alpha = np.sign(alpha) * np.maximum(np.abs(alpha) - rate * self.epsilon, 0.0)
         alpha = self.within_bounds(alpha, C)
@@ -166,8 +168,8 @@ LOSSES = {
 REGRESSION_LOSSES = {
     loss.name: loss
     for loss in (
-        Loss("epsilon_insensitive", aim=0.0, is_signed=True),
-        Loss("squared_epsilon_insensitive", aim=0.0, is_signed=True, is_squared=True),
+        Loss("epsilon_insensitive", target_margin=0.0, is_signed=True),
+        Loss("squared_epsilon_insensitive", target_margin=0.0, is_signed=True, is_squared=True),
     )
 }
 

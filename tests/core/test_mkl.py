@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 
+from seqmtl import core
+from seqmtl.core import mkl as algorithm
+from seqmtl.core.dcd import WarmStart
+from seqmtl.core.losses import REGRESSION_LOSSES
+from seqmtl.core.mkl import KernelSet
 from seqmtl.features.joint import JointRows
 from seqmtl.features.numeric import NumericRows
-from seqmtl.solvers.dcd import Descent, WarmStart
-from seqmtl.solvers.kernel_set import KernelSet
-from seqmtl.solvers.losses import REGRESSION_LOSSES
+from tests.core import cases
+from tests.core.cases import EVERY_LOSS, K3
 from tests.oracles import mkl
-from tests.solvers import cases
-from tests.solvers.cases import EVERY_LOSS, K3
 
 NORMS = [1.0, 4 / 3, 2.0, np.inf]
 PAIR = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 0.0]])  # of a node without task 3
@@ -43,22 +45,19 @@ class Case(cases.Case):
     def regression(self):
         return {"z": self.z, "epsilon": self.epsilon} if self.is_regression else {}
 
-    def problem(self, gram_rows=NumericRows.gram_rows):
-        """The problem; kernel matrices are for so many rows (0: in epochs alone)."""
+    def problem(self):
         rows = [NumericRows(X) for X in self.X]
-        for view in rows:
-            view.gram_rows = gram_rows
         own = replace(self, rows=JointRows(rows) if len(rows) > 1 else rows[0], K=self.K[0])
         return cases.Case.problem(own)
 
-    def solver(self, in_epochs=False, gram_rows=NumericRows.gram_rows, **options):
-        options = {"tol": 1e-9, "dtype": np.float64, "max_epochs": 20000} | options
-        kernels = KernelSet(self.K, self.which, self.norm)
-        problem = self.problem(0 if in_epochs else gram_rows)
-        return Descent(problem, kernels, **options)
-
     def solve(self, **options):
-        return self.solver(**options).solve()
+        options = {"tol": 1e-9, "dtype": np.float64, "max_epochs": 100_000} | options
+        return core.solve(self.problem(), KernelSet(self.K, self.which, self.norm), **options)
+
+    def descend(self, **options):
+        """Solve in epochs alone, as many examples are."""
+        options = {"dtype": np.float64, "max_epochs": 20_000} | options
+        return algorithm.solve(self.problem(), KernelSet(self.K, self.which, self.norm), **options)
 
     def optimum(self):
         views, y, tasks, matrices, which, C, loss = self.oracle
@@ -155,22 +154,13 @@ def test_weights_of_kernels_are_the_norm_of_the_weights(norm, of):
 @pytest.mark.parametrize("n_views", [1, 2])
 @pytest.mark.parametrize("loss", EVERY_LOSS)
 @pytest.mark.parametrize("norm", [1.0, 2.0])
-def test_epochs_reach_the_optimum_of_the_kernel_matrices(norm, loss, n_views):
-    """Widmer 2015, Algorithm 2: epochs and theta steps alone reach the optimum."""
-    data = case(norm, loss, n_views, d=12)
-    jointly, in_epochs = data.solve(tol=1e-7), data.solve(tol=1e-5, in_epochs=True)
-    assert in_epochs.converged
-    assert in_epochs.n_epochs > jointly.n_epochs
-    assert jointly.primal * (1 - 2e-7) <= in_epochs.primal <= jointly.primal * (1 + 1.1e-5)
-    assert in_epochs.dual <= jointly.primal
-
-
-@pytest.mark.parametrize("gram_rows", [4, 7, 12])  # 8 times as many at such a tolerance
-@pytest.mark.parametrize("norm", [1.0, 2.0])
-def test_kernel_matrices_of_a_part_of_the_examples_reach_the_optimum(norm, gram_rows):
-    data = case(norm, n=80, n_views=2)
-    solution = data.solve(tol=1e-7, gram_rows=gram_rows)
-    assert solution.primal == pytest.approx(data.optimum(), rel=1e-6)
+def test_epochs_and_theta_steps_reach_the_optimum(norm, loss, n_views):
+    """Widmer 2015, Algorithm 2: epochs and theta steps alone reach the optimum by CVXPY."""
+    data = case(norm, loss, n_views)
+    solution = data.descend(tol=1e-5)
+    assert solution.converged
+    assert solution.n_epochs > 0
+    assert solution.primal == pytest.approx(data.optimum(), rel=1.1e-5)
 
 
 @pytest.mark.parametrize("norm", [1.01, 1.1, 100.0])
@@ -266,14 +256,12 @@ def test_the_theta_step_at_the_ends():
 
 
 @pytest.mark.parametrize("loss", EVERY_LOSS)
-@pytest.mark.parametrize("in_epochs", [False, True])
-def test_one_kernel_is_the_solver_with_a_fixed_kernel(loss, in_epochs):
+def test_one_kernel_is_the_solver_with_a_fixed_kernel(loss):
     """Widmer 2015, eq. 11, 12: one kernel is the multi-task SVM with that kernel."""
     data = case(4 / 3, loss, matrices=K3[None], d=12)
-    solution = data.solve(tol=1e-6, in_epochs=in_epochs)
-    fixed = Descent(
-        replace(data.problem(), coupling=K3), tol=1e-9, dtype=np.float64, max_epochs=20000
-    ).solve()
+    solution = data.solve(tol=1e-6)
+    options = {"tol": 1e-9, "dtype": np.float64, "max_epochs": 20000}
+    fixed = core.solve(replace(data.problem(), kernel=K3), **options)
     assert_array_equal(solution.theta, [1.0])
     assert solution.primal == pytest.approx(fixed.primal, rel=1.1e-6)
     primal, dual = data.problem().objectives(solution.alpha, solution.margins)
@@ -281,53 +269,48 @@ def test_one_kernel_is_the_solver_with_a_fixed_kernel(loss, in_epochs):
 
 
 @pytest.mark.parametrize("loss", EVERY_LOSS)
-@pytest.mark.parametrize("in_epochs", [False, True])
-def test_a_task_in_no_kernel_scores_nothing(loss, in_epochs):
+def test_a_task_in_no_kernel_scores_nothing(loss):
     matrices = np.array([PAIR, np.diag([1.0, 0.0, 0.0])])
     data = case(2.0, loss, matrices=matrices, d=12)
-    solution = data.solve(tol=1e-6, in_epochs=in_epochs)
+    solution = data.solve(tol=1e-6)
     assert solution.primal == pytest.approx(data.optimum(), rel=2e-6)
     assert_array_equal(solution.W[:, 2], 0.0)
     assert solution.bias[2] == 0.0
 
 
-@pytest.mark.parametrize("in_epochs", [False, True])
-def test_a_task_without_examples_borrows_from_its_relatives(in_epochs):
+def test_a_task_without_examples_borrows_from_its_relatives():
     data = case(2.0, n=60, d=12)
     kept = data.tasks != 0
     own = {name: getattr(data, name)[kept] for name in ("z", "tasks", "C")}
     data = replace(data, X=(data.X[0][kept],), **own)
-    solution = data.solve(tol=1e-6, in_epochs=in_epochs)
+    solution = data.solve(tol=1e-6)
     assert solution.primal == pytest.approx(data.optimum(), rel=2e-6)
     assert np.abs(solution.W[:, 0]).max() > 0
 
 
 @pytest.mark.parametrize("n_views", [1, 2])
-@pytest.mark.parametrize("in_epochs", [False, True])
-def test_a_start_from_the_middle_leads_to_the_same_optimum(in_epochs, n_views):
+def test_a_start_from_the_middle_leads_to_the_same_optimum(n_views):
     data = case(4 / 3, n=60, d=12, n_views=n_views)
-    solver, starts = data.solver(tol=1e-6, in_epochs=in_epochs), []
-    whole = solver.solve(lambda now, _: starts.append(copy.deepcopy(now)))
-    middle = starts[len(starts) // 2 - 1 if in_epochs else 0]
+    starts = []
+    whole = data.descend(tol=1e-6, on_epoch=lambda now, _: starts.append(copy.deepcopy(now)))
+    middle = starts[len(starts) // 2 - 1]
     equal = KernelSet(data.K, data.which, data.norm).start()
-    again = data.solve(tol=1e-6, in_epochs=in_epochs, start=middle)
+    again = data.solve(tol=1e-6, start=middle)
     assert again.converged
     assert again.primal == pytest.approx(whole.primal, rel=1.1e-6)
-    if in_epochs:
-        assert np.abs(middle.theta - equal).max() > 0.01
-        assert again.n_epochs < whole.n_epochs
+    assert np.abs(middle.theta - equal).max() > 0.01
+    assert again.n_epochs < whole.n_epochs
     done = data.solve(tol=1e-5, start=WarmStart(whole.alpha, whole.theta))
     assert done.n_epochs == 0
     assert_array_equal(done.theta, whole.theta)
     assert_allclose(done.W, whole.W, atol=1e-9)
 
 
-@pytest.mark.parametrize("gram_rows", [0, 4])
 @pytest.mark.parametrize("max_epochs", [1, 2, 3, 7])
-def test_what_is_returned_at_the_epoch_limit_belongs_together(max_epochs, gram_rows):
+def test_what_is_returned_at_the_epoch_limit_belongs_together(max_epochs):
     """Widmer 2015, eq. 4, 25, 26: at any time W_m is theta_m V K_m."""
     data = case(4 / 3, n=60, d=12, n_views=2)
-    solution = data.solve(tol=1e-14, max_epochs=max_epochs, gram_rows=gram_rows)
+    solution = data.descend(tol=1e-14, max_epochs=max_epochs)
     assert not solution.converged
     value = mkl.primal(*data.oracle, solution.theta, data.weights(solution))
     assert solution.primal == pytest.approx(value, rel=1e-9)
@@ -337,9 +320,8 @@ def test_what_is_returned_at_the_epoch_limit_belongs_together(max_epochs, gram_r
 
 
 def test_single_precision_reaches_its_tolerance():
-    for in_epochs in (False, True):
-        data = case(2.0, n=100, d=12, n_views=2)
-        solution = data.solve(tol=1e-4, dtype=np.float32, in_epochs=in_epochs)
-        assert solution.W.dtype == np.float32
-        assert 0 <= solution.gap <= 1e-4
-        assert solution.primal == pytest.approx(data.optimum(), rel=1e-4)
+    data = case(2.0, n=100, d=12, n_views=2)
+    solution = data.solve(tol=1e-4, dtype=np.float32)
+    assert solution.W.dtype == np.float32
+    assert 0 <= solution.gap <= 1e-4
+    assert solution.primal == pytest.approx(data.optimum(), rel=1e-4)

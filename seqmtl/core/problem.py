@@ -19,7 +19,7 @@ For W = V K the regulariser is q / 2, q = sum_i alpha_i m_i, in both objectives,
 needs one scoring pass and no second copy of the weights. By weak duality the gap is a certificate
 at every point; the solvers stop when gap / primal <= tol.
 
-The losses are in :mod:`seqmtl.solvers.losses`; the targets add the terms alpha_i z_i to the dual.
+The losses are in :mod:`seqmtl.core.losses`; the targets add the terms alpha_i z_i to the dual.
 Novelty detection uses the hinge with all y_i = 1 and no intercept.
 
 Source: Widmer, Kloft, Goernitz, Raetsch (2012), eq. 8, 10 and 12, with the scalar 1/2 of eq. 8.
@@ -33,9 +33,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import Rows
-from seqmtl.coupling import Coupling
-from seqmtl.solvers.losses import LOSSES, Loss, find_loss
+from seqmtl.core.grouped_kernel import GroupedKernel
+from seqmtl.core.losses import LOSSES, Loss, find_loss
+from seqmtl.core.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Problem:
         Labels, -1 or +1; all +1 in regression.
     tasks : ndarray of int, shape (n,)
         Task of each example, from 0 to T - 1.
-    coupling : Coupling, or ndarray of float64, shape (T, T) or (G, T, T)
+    kernel : GroupedKernel, or ndarray of float64, shape (T, T) or (G, T, T)
         Task kernel, or one for each of the G views of the rows.
     C : ndarray of float64, shape (n,)
         Cost of each example, positive.
@@ -68,7 +68,7 @@ class Problem:
     rows: Rows
     y: NDArray[np.float64]
     tasks: NDArray[Any]
-    coupling: Coupling
+    kernel: GroupedKernel
     C: NDArray[np.float64]
     loss: Loss = LOSSES["hinge"]
     bias_scale: float = 1.0
@@ -76,8 +76,8 @@ class Problem:
     constant: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.coupling, Coupling):
-            object.__setattr__(self, "coupling", Coupling.of(np.asarray(self.coupling)))
+        if not isinstance(self.kernel, GroupedKernel):
+            object.__setattr__(self, "kernel", GroupedKernel.of(np.asarray(self.kernel)))
         if not isinstance(self.loss, Loss):
             object.__setattr__(self, "loss", find_loss(self.loss))
 
@@ -86,13 +86,13 @@ class Problem:
         return margins - self.targets[rows] if self.targets.size else margins
 
     @property
-    def kernels(self) -> NDArray[np.float64]:
+    def K(self) -> NDArray[np.float64]:  # noqa: N802
         """The task kernel of every view, shape (G, T, T)."""
-        return self.coupling.K
+        return self.kernel.K
 
-    def curvature(self) -> NDArray[np.float64]:
+    def hessian_diagonal(self) -> NDArray[np.float64]:
         """Compute H, shape (n,); rows without features get a tiny positive value."""
-        return np.maximum(own_kernel(self.rows, self.tasks, self.kernels, self.bias_scale), 1e-12)
+        return np.maximum(kernel_diagonal(self.rows, self.tasks, self.K, self.bias_scale), 1e-12)
 
     def objectives(
         self, alpha: NDArray[np.float64], margins: NDArray[np.float64]
@@ -106,7 +106,7 @@ class Problem:
         return half_q + float(losses.sum()) + self.constant, dual + self.constant
 
 
-def own_kernel(
+def kernel_diagonal(
     rows: Rows, tasks: NDArray[Any], kernels: NDArray[np.float64], bias_scale: float
 ) -> NDArray[np.float64]:
     """Return the kernel of every example with itself, shape (n,), for a kernel of each view."""

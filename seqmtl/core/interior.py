@@ -2,7 +2,7 @@
 
 Primal-dual predictor-corrector method (Mehrotra 1992, SIAM J. Optim. 2). On a kernel matrix it is
 slower than libsvm, and needed for kernel values too large for libsvm's single precision. With few
-weights its equations are small, and it is the faster one (:mod:`seqmtl.solvers.newton`).
+weights its equations are small, and it is the faster one (:mod:`seqmtl.core.newton`).
 """
 
 from __future__ import annotations

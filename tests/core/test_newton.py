@@ -8,15 +8,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 
-from seqmtl import MultiTaskSVC, MultiTaskSVR, TaskKernel
+from seqmtl import MultiTaskSVC, MultiTaskSVR, TaskKernel, core
+from seqmtl.core import dcd, newton
+from seqmtl.core.losses import LOSSES
+from seqmtl.core.newton import FewWeights, SecondOrder, split
+from seqmtl.core.problem import Problem
+from seqmtl.core.solver import with_second_order
 from seqmtl.features.numeric import NumericRows
-from seqmtl.solvers import newton
-from seqmtl.solvers.dcd import Descent
-from seqmtl.solvers.losses import LOSSES
-from seqmtl.solvers.newton import FewWeights, split
-from seqmtl.solvers.problem import Problem
+from tests.core.cases import EVERY_LOSS, numbers
 from tests.oracles.svm import multitask_kernel
-from tests.solvers.cases import EVERY_LOSS, numbers
 
 KERNELS = ("individual", "union", "default", "any", "rank 2", "nearly singular")
 
@@ -43,16 +43,16 @@ def problem(loss, kind="default", C=1.0, *, n=150, d=4, T=3, bias=1.0, X=None):
 
 
 def at_once(p, tol, **options):
-    """A solver that takes second-order steps from the start."""
-    solver = Descent(p, tol=tol, **{"dtype": np.float64, **options})
-    solver._second_order.patience = 0.0
-    return solver
+    """Take second-order steps from the start."""
+    steps = SecondOrder.of(p)
+    steps.patience = 0.0
+    return with_second_order(p, steps, 1000, None, {"dtype": np.float64, "tol": tol} | options)
 
 
 def solve(p, tol=1e-8, **options):
     """Take second-order steps from the start, and require that these suffice."""
-    solution = at_once(p, tol, **options).solve()
-    assert solution.n_epochs == 1
+    solution = at_once(p, tol, **options)
+    assert solution.n_epochs == 0
     assert 0 <= solution.gap <= tol
     bound = np.inf if p.loss.is_squared else p.C
     assert (np.abs(solution.alpha) <= bound).all()
@@ -63,7 +63,7 @@ def solve(p, tol=1e-8, **options):
 def by_cvxpy(p):
     """Minimum of the primal, written out in the weights of all tasks."""
     X = np.column_stack([p.rows.X, np.full(p.y.size, p.bias_scale)])
-    values, U = np.linalg.eigh(p.kernels[0])
+    values, U = np.linalg.eigh(p.K[0])
     kept = values > 1e-10 * values[-1]
     L = U[:, kept] * np.sqrt(values[kept])  # W = L Z has the regulariser ||Z||^2 / 2
     Z = cp.Variable((L.shape[1], X.shape[1]))
@@ -141,9 +141,9 @@ def test_dual_variables_lie_exactly_on_their_bounds(loss):
 def test_split_and_equations_by_dense_matrices(kind):
     p = problem("hinge", kind)
     few = FewWeights(p, p.rows.X)
-    lam, R = split(p.kernels[0])
-    assert_allclose(lam * np.eye(3) + R @ R.T, p.kernels[0], atol=1e-12)
-    H = np.outer(p.y, p.y) * multitask_kernel(p.rows.X, p.tasks, p.kernels[0], 1.0)
+    lam, R = split(p.K[0])
+    assert_allclose(lam * np.eye(3) + R @ R.T, p.K[0], atol=1e-12)
+    H = np.outer(p.y, p.y) * multitask_kernel(p.rows.X, p.tasks, p.K[0], 1.0)
     H = H[np.ix_(few.order, few.order)]
     rng = np.random.default_rng(1)
     alpha, D = rng.standard_normal(150), rng.exponential(size=150)
@@ -162,10 +162,9 @@ def test_rank_of_the_shared_part():
 
 def test_steps_follow_when_descent_has_cost_as_much():
     p = problem("hinge", C=100.0, n=400)
-    solver = Descent(p, tol=1e-9, dtype=np.float64)
-    patience = solver._second_order.patience
+    patience = SecondOrder.of(p).patience
     assert 0 < patience < 100
-    solution = solver.solve()
+    solution = core.solve(p, tol=1e-9, dtype=np.float64)
     assert solution.gap <= 1e-9
     assert solution.n_epochs > 1
     assert solution.work > patience
@@ -174,10 +173,7 @@ def test_steps_follow_when_descent_has_cost_as_much():
 
 def test_loose_tolerances_are_left_to_descent():
     p = problem("hinge", C=0.01)
-    one, other = (
-        Descent(p, tol=0.05, dtype=np.float64, is_first_order=alone).solve()
-        for alone in (False, True)
-    )
+    one, other = (by.solve(p, tol=0.05, dtype=np.float64) for by in (core, dcd))
     assert_array_equal(one.alpha, other.alpha)
 
 
@@ -189,15 +185,15 @@ def test_descent_goes_on_where_steps_fail(monkeypatch):
         raise np.linalg.LinAlgError
 
     monkeypatch.setattr(newton, "solve", fail)
-    assert at_once(p, 1e-5).solve().gap <= 1e-5
+    assert at_once(p, 1e-5).gap <= 1e-5
     assert len(calls) == 1
 
 
 def test_poor_steps_are_not_taken(monkeypatch):
     p = problem("hinge", C=1.0)
     monkeypatch.setattr(newton, "solve", lambda few, start, tol: few.problem.C.copy())
-    best = Descent(p, tol=1e-5, dtype=np.float64, is_first_order=True).solve()
-    assert at_once(p, 1e-5).solve().primal == pytest.approx(best.primal, rel=2e-5)
+    best = dcd.solve(p, tol=1e-5, dtype=np.float64)
+    assert at_once(p, 1e-5).primal == pytest.approx(best.primal, rel=2e-5)
 
 
 def test_many_weights_are_left_to_descent():
@@ -207,7 +203,7 @@ def test_many_weights_are_left_to_descent():
     X, y = rng.standard_normal((140, d)), np.where(np.arange(140) % 2, 1.0, -1.0)
     for kind, is_few in (("any", False), ("default", True)):
         p = Problem(NumericRows(X), y, tasks, kernel(kind, T, rng), np.ones(140))
-        assert (Descent(p)._second_order is not None) == is_few
+        assert (SecondOrder.of(p) is not None) == is_few
 
 
 def test_sparse_matrices_that_are_full_take_part():
@@ -217,7 +213,7 @@ def test_sparse_matrices_that_are_full_take_part():
         (csr_matrix(p.rows.X * (p.y > 9)[:, None]), False),
     ):
         q = replace(p, rows=NumericRows(X))
-        assert (Descent(q)._second_order is not None) == is_few
+        assert (SecondOrder.of(q) is not None) == is_few
     solve(replace(p, rows=NumericRows(csr_matrix(p.rows.X))))
 
 

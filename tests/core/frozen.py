@@ -1,6 +1,6 @@
 """Objectives, gaps and scores of twenty problems, as ``frozen.json`` has them.
 
-``python -m tests.solvers.frozen`` writes the file anew. Changes of the solver that are not meant to
+``python -m tests.core.frozen`` writes the file anew. Changes of the solver that are not meant to
 change what it finds leave it as it is: at a gap of 1e-10 every solver finds the same.
 """
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from seqmtl import JointFeatures, PositionalKmers, Spectrum, WeightedDegree
-from tests.solvers import cases, test_mkl
-from tests.solvers.cases import EVERY_LOSS, K3, numbers, strings
+from tests.core import test_mkl
+from tests.core.cases import EVERY_LOSS, K3, numbers, strings
 
 PATH = Path(__file__).with_name("frozen.json")
 N_SCORES = 20  # of the first examples

@@ -1,4 +1,4 @@
-"""Weights of all tasks, in groups of columns; see :mod:`seqmtl.coupling`."""
+"""Weights of all tasks, in groups of columns; see :mod:`seqmtl.core.grouped_kernel`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.blocks import Rows, View
-from seqmtl.coupling import Coupling
+from seqmtl.core.grouped_kernel import GroupedKernel
+from seqmtl.core.rows import Rows, View
 
 _ALIGNMENT = 64  # bytes of a cache line
 Array = NDArray[np.float64]
@@ -23,7 +23,7 @@ class GroupedWeights:
 
     Parameters
     ----------
-    groups : Coupling
+    groups : GroupedKernel
         Task kernels in groups.
     views : sequence of View
         Parts of the features.
@@ -48,7 +48,7 @@ class GroupedWeights:
 
     def __init__(
         self,
-        groups: Coupling,
+        groups: GroupedKernel,
         views: Sequence[View],
         dtype: Any,
         bias_scale: float = 0.0,
@@ -76,7 +76,7 @@ class GroupedWeights:
         """Free the memory of the weights."""
         self.tables, self.flat = [], self.flat[:0].copy()
 
-    def for_loops(self) -> tuple[NDArray[Any], ...]:
+    def as_numba_args(self) -> tuple[NDArray[Any], ...]:
         """Return the groups as the compiled loops take them."""
         groups = self.groups
         kernels, begins = groups.flat_kernels()
@@ -121,7 +121,7 @@ class GroupedWeights:
                 own += view.rows.products(table[view.columns, :w])
         return grams
 
-    def couple(self, groups: Coupling) -> None:
+    def couple(self, groups: GroupedKernel) -> None:
         """Replace V_g by W_g = V_g K_g of the same groups with any kernels."""
         self.groups, self.is_virtual = groups, False
         self.bias = self._bias_scale * (groups.K.sum(axis=0) @ self.bias)
@@ -177,7 +177,7 @@ class TaskWeights:
     ----------
     tables : sequence of ndarray, shape (n_features, w)
         V_g; may be read from a file when used.
-    groups : Coupling
+    groups : GroupedKernel
         Task kernels in groups.
     columns : sequence of slice
         Features of every view.
@@ -191,7 +191,11 @@ class TaskWeights:
     """
 
     def __init__(
-        self, tables: Sequence[NDArray[Any]], groups: Coupling, columns: Sequence[slice], dtype: Any
+        self,
+        tables: Sequence[NDArray[Any]],
+        groups: GroupedKernel,
+        columns: Sequence[slice],
+        dtype: Any,
     ) -> None:
         self.tables, self.groups, self.columns = tables, groups, tuple(columns)
         self.shape = columns[-1].stop, len(groups.group)
@@ -249,7 +253,7 @@ class TaskWeights:
         kernels = (*groups.kernels, np.ones((len(self.columns), 1, 1)))
         tables = [*self.tables, weights.astype(self.dtype)[:, np.newaxis]]
         return TaskWeights(
-            tables, Coupling(kernels, group, column, scale), self.columns, self.dtype
+            tables, GroupedKernel(kernels, group, column, scale), self.columns, self.dtype
         )
 
     def scores(self, rows: Rows, tasks: NDArray[Any]) -> NDArray[np.float64]:

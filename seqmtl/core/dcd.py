@@ -1,0 +1,366 @@
+"""Dual coordinate descent for the multi-task SVM: Algorithm 1 of Widmer et al. (2012).
+
+    minimise over alpha    1/2 sum_{s,t} K[s,t] <v_s, v_t> + sum_i C_i loss*(-alpha_i / C_i)
+
+    subject to             0 <= alpha_i <= C_i        hinge, logistic
+                           0 <= alpha_i               squared hinge
+                           in regression, the same for |alpha_i|
+
+    given                  x_i, y_i, tasks t_i, costs C_i, targets z_i, task kernel K
+    where                  v_t = sum of alpha_i y_i x_i over the examples of task t,  W = V K
+
+A step on example i of task t reads its residual r_i = y_i <w_t, x_i> - z_i:
+
+    H_i      = K[t,t] ||x_i||^2                                  (eq. 17, corrected)
+    alpha_i <- minimiser over alpha_i alone; for the hinge, clip(alpha_i + (1 - r_i) / H_i, 0, C_i)
+    w_s     += K[s,t] (change of alpha_i) y_i x_i  for all s     (eq. 16; V is never formed)
+
+Around it, shrinking as in LIBLINEAR, with the duality gap as the stopping rule:
+
+    repeat
+        take a step on every active example, in random order                (an epoch)
+        once the epochs have cost as much as scoring all examples:          (a check)
+            score all examples, which gives the gap; stop if it is at most tol
+            active examples <- all but those that a bound holds with a margin to spare
+
+The steps are in :mod:`seqmtl.core.dcd_loops`, the symbols in :mod:`seqmtl.core.problem`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._threads import ahead, stop_if_over
+from seqmtl.core.grouped_kernel import GroupedKernel
+from seqmtl.core.problem import Problem
+from seqmtl.core.rows import View, blocks_of
+from seqmtl.core.weights import GroupedWeights
+
+#: Examples at a bound stay active while their residual is within this distance of where they leave
+#: it; in regression, within this share of the mean residual.
+SHRINK_MARGIN = 0.1
+#: The first epochs visit a random part of the examples: 1 / 16, but at least 2,048.
+_FIRST_SHARE, _FIRST_EXAMPLES = 16, 2048
+
+
+@dataclass
+class Progress:
+    """State of the optimisation after an epoch.
+
+    Attributes
+    ----------
+    epoch : int
+        Number of passes over the active set.
+    work : float
+        Visits of examples, including scoring passes, divided by the number of examples.
+    n_active : int
+        Number of examples that the next epoch visits.
+    primal, dual, gap : float
+        Objectives and relative duality gap at the last check.
+    seconds : float
+        Time since the start.
+    """
+
+    epoch: int
+    work: float
+    n_active: int
+    primal: float
+    dual: float
+    gap: float
+    seconds: float
+
+
+class WarmStart(NamedTuple):
+    """Where to begin: the dual variables of an earlier run, or of a related problem.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64, shape (n,)
+        Dual variables; those out of bounds are moved to the bound.
+    theta : ndarray of float64, shape (M,)
+        Kernel weights. Empty if they are fixed, or all alike.
+    """
+
+    alpha: NDArray[np.float64]
+    theta: NDArray[np.float64] = np.zeros(0)
+
+
+#: Called after every epoch with what a later run may start from (arrays that the next epoch changes
+#: in place) and with the progress.
+OnEpoch = Callable[[WarmStart, Progress], None]
+
+
+@dataclass
+class Solution:
+    """The result of a solver.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64, shape (n,)
+        Dual variables.
+    W : ndarray or TaskWeights, shape (n_features, T)
+        Weights of the tasks.
+    bias : ndarray of float64, shape (T,)
+        Weights of the constant feature; intercepts are ``bias_scale * bias``.
+    margins : ndarray of float64, shape (n,)
+        y_i f(x_i) at the solution; f(x_i) in regression.
+    primal, dual, gap : float
+        Objectives and relative duality gap at W and alpha.
+    converged : bool
+        Whether gap <= tol.
+    history : list of Progress
+        One entry per check.
+    theta : ndarray of float64, shape (M,)
+        Kernel weights if they were learnt, else empty.
+    """
+
+    alpha: NDArray[np.float64]
+    W: Any
+    bias: NDArray[np.float64]
+    margins: NDArray[np.float64]
+    primal: float
+    dual: float
+    gap: float
+    converged: bool
+    n_epochs: int
+    work: float
+    history: list[Progress]
+    theta: NDArray[np.float64]
+
+
+def solve(
+    problem: Problem,
+    *,
+    tol: float = 1e-3,
+    max_epochs: int = 1000,
+    max_work: float = np.inf,
+    dtype: Any = np.float32,
+    seed: int = 0,
+    start: WarmStart | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> Solution:
+    """Train with a fixed task kernel.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem to solve.
+    tol : float
+        Relative duality gap at which training stops.
+    max_epochs : int
+        Maximum number of epochs.
+    max_work : float
+        Stop at the first check after so much work, see :class:`Progress`.
+    dtype : dtype
+        Type of the weights: float32, or float64 for gaps below about 1e-6.
+    seed : int
+        Seed of the visiting order.
+    start : WarmStart, optional
+        Where to begin. Default: alpha = 0.
+    on_epoch : callable, optional
+        See :data:`OnEpoch`.
+
+    Returns
+    -------
+    Solution
+        Weights, dual variables and the gap between their objectives.
+    """
+    descent = Descent(problem, dtype=dtype, seed=seed, start=start)
+    while True:
+        primal, dual = descent.objectives()
+        if primal - dual <= tol * abs(primal) and descent.sum_weights():
+            primal, dual = descent.objectives()  # of weights without rounding errors of the steps
+        now = descent.record(primal, dual)
+        if now.gap <= tol or now.epoch >= max_epochs or now.work >= max_work:
+            return descent.solution(tol)
+        descent.shrink()
+        descent.run_epochs(max_epochs, on_epoch)
+
+
+class Descent:
+    """Coordinate descent on a working set of examples.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem; see :meth:`set_kernel`.
+    alpha : ndarray of float64, shape (n,)
+        Dual variables.
+    margins : ndarray of float64, shape (n,)
+        y_i f(x_i) at the last check.
+    weights : GroupedWeights
+        W.
+    theta : ndarray of float64, shape (M,)
+        Kernel weights, where they are learnt; only passed on.
+    """
+
+    problem: Problem
+    margins: NDArray[np.float64]
+    now: Progress
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        dtype: Any = np.float32,
+        seed: int = 0,
+        start: WarmStart | None = None,
+    ) -> None:
+        self._started = time.perf_counter()
+        self._rng, n = np.random.default_rng(seed), problem.y.size
+        if start is None:
+            start = WarmStart(np.zeros(n))
+        self.alpha = problem.loss.within_bounds(start.alpha, problem.C)
+        self.theta = start.theta
+        self.n_epochs, self.work = 0, 0.0
+        self.history: list[Progress] = []
+        self._tasks = np.ascontiguousarray(problem.tasks, dtype=np.int16)
+        tree = problem.rows.tree()
+        self._rows = problem.rows if tree is None else tree
+        views = problem.rows.views if tree is None else (View(tree, slice(None)),)
+        self.weights = GroupedWeights(
+            problem.kernel, views, dtype, problem.bias_scale, is_padded=tree is not None
+        )
+        self._shrink_margin = SHRINK_MARGIN
+        self._stays = np.ones(n, dtype=np.bool_)  # active after its last visit
+        self._active = np.arange(n)
+        self.set_kernel(problem.kernel, problem)
+        self._has_drifted = bool(self.alpha.any())
+        if self._has_drifted:
+            self.sum_weights()
+        else:
+            first = max(n // _FIRST_SHARE, _FIRST_EXAMPLES)
+            self._active = np.sort(self._rng.permutation(n)[:first])
+
+    def set_kernel(self, kernel: GroupedKernel, problem: Problem | None = None) -> None:
+        """Replace the task kernel; the weights are those of the caller to set."""
+        self.problem = replace(problem or self.problem, kernel=kernel)
+        self._H = self.problem.hessian_diagonal()
+
+    def objectives(self) -> tuple[float, float]:
+        """Score all examples; return the primal and the dual objective, which certify the gap."""
+        p = self.problem
+        if self.alpha.any():
+            self.work += p.rows.scoring_cost
+            self.margins = p.y * self.weights.scores(self._tasks)
+        else:
+            self.margins = np.zeros(p.y.size)
+        if p.loss.is_signed:
+            residuals = p.residuals(self.margins)
+            self._shrink_margin = SHRINK_MARGIN * float(np.abs(residuals).mean())
+        return p.objectives(self.alpha, self.margins)
+
+    def record(self, primal: float, dual: float) -> Progress:
+        """Add the objectives of a check to the history; return the progress."""
+        gap = max(primal - dual, 0.0) / max(abs(primal), 1e-300)  # below 0 by rounding
+        self.now = self._progress(primal, dual, gap)
+        if self.alpha.any() or self.n_epochs:
+            self.history.append(self.now)
+        return self.now
+
+    def _progress(self, primal: float, dual: float, gap: float) -> Progress:
+        seconds = time.perf_counter() - self._started
+        n_active = self._active.size
+        return Progress(self.n_epochs, self.work, n_active, primal, dual, gap, seconds)
+
+    def shrink(self) -> None:
+        """Choose the active examples: all but those that a bound holds with a margin to spare."""
+        if not self.alpha.any() and not self.n_epochs:
+            return
+        p = self.problem
+        residuals = p.residuals(self.margins)
+        can_shrink = p.loss.can_shrink(self.alpha, residuals, p.C, self._shrink_margin)
+        self._active = np.flatnonzero(~can_shrink)
+        self.now.n_active = self._active.size
+
+    def run_epochs(self, max_epochs: int, on_epoch: OnEpoch | None = None) -> None:
+        """Take epochs until they have cost as much as a check, or none is active."""
+        n, visits = self.alpha.size, 0.0
+        while visits < self.problem.rows.scoring_cost and self.n_epochs < max_epochs:
+            stop_if_over()
+            self._epoch()
+            self.n_epochs += 1
+            visits += self._active.size / n
+            if on_epoch is not None:
+                now = self._progress(self.now.primal, self.now.dual, self.now.gap)
+                on_epoch(WarmStart(self.alpha, self.theta), now)
+            if not self._active.size:
+                break
+
+    def _epoch(self) -> None:
+        """Visit the active examples once; drop those that turn out inactive (lines 4 to 10)."""
+        from seqmtl.core.dcd_loops import epoch, plain_epoch
+
+        p, weights = self.problem, self.weights
+        examples = (p.y, self._tasks, self._H, p.C, p.targets)
+        loss = p.loss.as_numba_args
+        order = self._rng.permutation(self._active)
+        K = np.ascontiguousarray(p.K)
+        groups = weights.as_numba_args()
+        is_plain = weights.groups.is_single and self._rows is p.rows and len(p.rows.views) == 1
+
+        def compute(rows: NDArray[np.int64]) -> Any:
+            return self._rows.block(rows, weights.flat.dtype)
+
+        parts = blocks_of(order, self._rows.row_size)
+        for rows, block in zip(parts, ahead(compute, parts), strict=True):
+            margin, scale = self._shrink_margin, p.bias_scale
+            if is_plain:
+                state = self.alpha, weights.tables[0], weights.bias, self._stays
+                plain_epoch(block, rows, examples, state, K[0], scale, loss, margin)
+            else:
+                state = self.alpha, weights.flat, weights.bias, self._stays
+                epoch(block, rows, examples, state, groups, K, scale, loss, margin)
+        self.work += order.size / self.alpha.size
+        self._active = self._active[self._stays[self._active]]
+        self._has_drifted = True
+
+    def sum_weights(self) -> bool:
+        """Compute W from alpha, if steps have left rounding errors; return whether they had."""
+        had_drifted = self._has_drifted
+        if had_drifted:
+            self.weights.fill(self.alpha * self.problem.y, self._tasks)
+            self._has_drifted = False
+        return had_drifted
+
+    def sum_virtual_weights(self) -> list[NDArray[np.float64]]:
+        """Compute V from alpha, until :meth:`couple`; return V_g'V_g of every group."""
+        return self.weights.fill_virtual(self.alpha * self.problem.y, self._tasks)
+
+    def couple(self) -> bool:
+        """Replace V, if it is there, by W = V K; return whether it was."""
+        is_virtual = self.weights.is_virtual
+        if is_virtual:
+            self.weights.couple(self.problem.kernel)
+            self._has_drifted = False
+        return is_virtual
+
+    def solution(self, tol: float) -> Solution:
+        """Return the solution; weights are freed if they are not those of the features."""
+        now, p, weights = self.now, self.problem, self.weights
+        if weights.groups.is_single and self._rows is p.rows:
+            W: Any = weights.tables[0]
+        else:
+            weights.free()
+            plain = GroupedWeights(weights.groups, p.rows.views, weights.flat.dtype)
+            W = plain.solution(np.flatnonzero(self.alpha), self.alpha * p.y, self._tasks)
+        return Solution(
+            self.alpha,
+            W,
+            weights.bias,
+            self.margins,
+            now.primal,
+            now.dual,
+            now.gap,
+            now.gap <= tol,
+            self.n_epochs,
+            self.work,
+            self.history,
+            self.theta,
+        )

@@ -1,0 +1,113 @@
+"""Choose the algorithm that suits a problem."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from seqmtl.core import dcd, gram, mkl
+from seqmtl.core.dcd import OnEpoch, Solution, WarmStart
+from seqmtl.core.mkl import KernelSet
+from seqmtl.core.problem import Problem
+
+
+def solve(
+    problem: Problem,
+    kernels: KernelSet | None = None,
+    *,
+    tol: float = 1e-3,
+    max_epochs: int = 1000,
+    dtype: Any = np.float32,
+    seed: int = 0,
+    start: WarmStart | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> Solution:
+    """Solve a multi-task problem to a relative duality gap.
+
+    Kernel weights are learnt by Algorithm 2 of Widmer et al. (2015), see :mod:`seqmtl.core.mkl`. A
+    fixed task kernel is Algorithm 1 of Widmer et al. (2012), see :mod:`seqmtl.core.dcd`. Both begin
+    where few examples are solved on their kernel matrix, see :mod:`seqmtl.core.gram`. Dense numbers
+    of few columns take second-order steps as soon as coordinate descent has cost as much as these
+    will, see :mod:`seqmtl.core.newton`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem to solve.
+    kernels : KernelSet, optional
+        Kernels to be weighted, which replace the task kernel of the problem.
+    tol : float
+        Relative duality gap at which training stops.
+    max_epochs : int
+        Maximum number of epochs.
+    dtype : dtype
+        Type of the weights: float32, or float64 for gaps below about 1e-6.
+    seed : int
+        Seed of the visiting order.
+    start : WarmStart, optional
+        Where to begin. Default: alpha = 0.
+    on_epoch : callable, optional
+        See :data:`seqmtl.core.dcd.OnEpoch`.
+
+    Returns
+    -------
+    Solution
+        Weights, dual variables and the gap between their objectives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from seqmtl.core import Problem, solve
+    >>> from seqmtl.features.numeric import NumericRows
+    >>> rows = NumericRows(np.array([[0.0], [1.0], [2.0], [3.0]]))
+    >>> y, tasks = np.array([-1.0, -1.0, 1.0, 1.0]), np.zeros(4, dtype=int)
+    >>> solution = solve(Problem(rows, y, tasks, np.eye(1), np.ones(4)))
+    >>> solution.converged
+    True
+    """
+    options = {"dtype": dtype, "seed": seed, "on_epoch": on_epoch, "tol": tol}
+    if start is None and problem.y.size <= gram.MOST_SMALL:
+        start = gram.solve_small(problem, kernels, tol=tol, seed=seed)
+    if kernels is not None:
+        return mkl.solve(problem, kernels, max_epochs=max_epochs, start=start, **options)
+    if problem.rows.is_dense:
+        from seqmtl.core.newton import SecondOrder
+
+        steps = SecondOrder.of(problem)
+        if steps is not None:
+            return with_second_order(problem, steps, max_epochs, start, options)
+    return dcd.solve(problem, max_epochs=max_epochs, start=start, **options)
+
+
+def with_second_order(
+    problem: Problem,
+    steps: Any,
+    max_epochs: int,
+    start: WarmStart | None,
+    options: dict[str, Any],
+) -> Solution:
+    """Take second-order steps between two runs of coordinate descent.
+
+    The first ends when it has cost as much as the steps will; the second goes on from where they
+    end, if rounding keeps them from the tolerance.
+    """
+    before = dcd.solve(
+        problem, max_epochs=max_epochs, max_work=steps.patience, start=start, **options
+    )
+    if before.converged or before.n_epochs >= max_epochs:
+        return before
+    alpha = steps.solve(before.alpha, options["tol"], before.gap)
+    start = WarmStart(before.alpha if alpha is None else alpha)
+    after = dcd.solve(problem, max_epochs=max_epochs - before.n_epochs, start=start, **options)
+    work, n_epochs = before.work + steps.work, before.n_epochs
+    history = [
+        replace(now, work=now.work + work, epoch=now.epoch + n_epochs) for now in after.history
+    ]
+    return replace(
+        after,
+        n_epochs=after.n_epochs + n_epochs,
+        work=after.work + work,
+        history=[*before.history, *history],
+    )
