@@ -18,7 +18,9 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
@@ -27,11 +29,12 @@ import numpy as np
 from _common import Options, write_result
 from numpy.typing import NDArray
 
-from seqmtl import TaskKernel
-from seqmtl.features.numeric import NumericRows
-from seqmtl.core.dcd import Descent, Progress, WarmStart
+from seqmtl import TaskKernel, core
+from seqmtl.core import dcd
+from seqmtl.core.dcd import Progress, Solution, WarmStart
 from seqmtl.core.losses import LOSSES, REGRESSION_LOSSES, find_loss
 from seqmtl.core.problem import Problem
+from seqmtl.features.numeric import NumericRows
 
 QUICK = {"tol": [1e-3]}
 Arrays = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int16]]
@@ -72,8 +75,11 @@ def make_problem(arrays: Arrays, loss: str, C: float) -> Problem:
     return Problem(rows, np.where(y > y.min(), 1.0, -1.0), task, graph.matrix, costs, loss)
 
 
-def measure(solver: Descent, limit: float) -> tuple[float, float, bool]:
+def measure(
+    solve: Callable[..., Solution], problem: Problem, tol: float, limit: float
+) -> tuple[float, float, bool]:
     """Return CPU seconds, the gap reached, and whether it is the one asked for."""
+    options: dict[str, Any] = {"tol": tol, "max_epochs": 10**9, "dtype": np.float64}
     started, reached = time.process_time(), np.inf
 
     def watch(start: WarmStart, progress: Progress) -> None:
@@ -83,8 +89,8 @@ def measure(solver: Descent, limit: float) -> tuple[float, float, bool]:
             raise LimitReachedError
 
     with suppress(LimitReachedError):
-        reached = solver.solve(watch).gap
-    return time.process_time() - started, reached, reached <= solver.tol
+        reached = solve(problem, on_epoch=watch, **options).gap
+    return time.process_time() - started, reached, reached <= tol
 
 
 def main() -> None:
@@ -104,18 +110,15 @@ def main() -> None:
     print(f"n = {y.size:,}, d = {X.shape[1]:,}, {task.max() + 1} tasks")
     small = tuple(part[:: max(1, y.size // 100)] for part in arrays)
     for loss in losses:  # compiles or loads the loops
-        for is_first_order in (True, False):
-            problem = make_problem(small, loss, 1.0)
-            Descent(problem, tol=1e-6, dtype=np.float64, is_first_order=is_first_order).solve()
+        for solve in (dcd.solve, core.solve):
+            solve(make_problem(small, loss, 1.0), tol=1e-6, dtype=np.float64)
     rows = []
     for loss in losses:
         for C in arguments.C:
             problem = make_problem(arrays, loss, C)
             for tol in arguments.tol:
-                options = {"tol": tol, "max_epochs": 10**9, "dtype": np.float64}
-                plain = Descent(problem, is_first_order=True, **options)
-                before, gap, is_done = measure(plain, arguments.limit)
-                after, new_gap, _ = measure(Descent(problem, **options), arguments.limit)
+                before, gap, is_done = measure(dcd.solve, problem, tol, arguments.limit)
+                after, new_gap, _ = measure(core.solve, problem, tol, arguments.limit)
                 rows.append(
                     {
                         "loss": loss,

@@ -33,12 +33,12 @@ from numpy.typing import NDArray
 
 from seqmtl import TaskKernel, WeightedDegree, Windows, read_windows
 from seqmtl._jit import njit, prefetch
-from seqmtl.core.rows import rows_per_block
+from seqmtl.core.dcd import Descent, Solution
 from seqmtl.core.grouped_kernel import GroupedKernel
+from seqmtl.core.problem import Problem
+from seqmtl.core.rows import rows_per_block
 from seqmtl.models.examples import Examples
 from seqmtl.models.training import Settings, solve
-from seqmtl.core.dcd import Descent, Solution
-from seqmtl.core.problem import Problem
 
 SEED = 3
 LONGEST = 200  # length of the simulated windows in bases
@@ -155,13 +155,13 @@ def epoch_seconds(task: Task) -> tuple[float, Problem]:
     """Return the seconds of one epoch over all windows, and the problem."""
     rows = task.features.bind(task.windows)
     problem = Problem(rows, task.y, task.tasks, task.K, np.ones(task.y.size))
-    solver = Descent(problem, is_first_order=True)
+    descent = Descent(problem)
     times = []
     for _ in range(4):
-        solver._active = np.arange(task.y.size)
-        solver._keep[:] = True
+        descent._active = np.arange(task.y.size)
+        descent._stays[:] = True
         started = time.process_time()
-        solver._epoch()
+        descent._epoch()
         times.append(time.process_time() - started)
     return min(times[1:]), problem
 

@@ -61,9 +61,10 @@ from threadpoolctl import threadpool_limits
 
 from seqmtl import TaskKernel
 from seqmtl._style import GREY, PALETTE, figure_style, new_figure, save_figure
-from seqmtl.features.numeric import NumericRows
-from seqmtl.core.dcd import Descent, Progress, Solution, WarmStart
+from seqmtl.core import dcd
+from seqmtl.core.dcd import Progress, Solution, WarmStart
 from seqmtl.core.problem import Problem
+from seqmtl.features.numeric import NumericRows
 
 TITLES = {"gauss2d": "Gauss2D", "mnist_mtl": "MNIST-MTL", "landmine": "Landmine"}
 PAPER = {
@@ -177,8 +178,8 @@ def descend(sample: Sample, tol: float, on_epoch: Watch | None = None) -> Soluti
     rows = NumericRows(sample.X)
     tasks = sample.tasks.astype(np.int16)
     problem = Problem(rows, sample.y, tasks, sample.K, np.full(sample.n, C), bias_scale=0.0)
-    solver = Descent(problem, tol=tol, max_epochs=1_000_000, dtype=np.float64, is_first_order=True)
-    return solver.solve(on_epoch)
+    options: dict[str, Any] = {"tol": tol, "max_epochs": 1_000_000, "dtype": np.float64}
+    return dcd.solve(problem, on_epoch=on_epoch, **options)
 
 
 def follow(sample: Sample, tol: float, limit: float) -> Watch:

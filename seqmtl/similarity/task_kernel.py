@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_number
 from seqmtl._memory import require_memory
+from seqmtl.core import task_kernels
 from seqmtl.core.grouped_kernel import TreeFactors
 from seqmtl.exceptions import InputFormatError
 from seqmtl.similarity import checks
@@ -163,10 +164,7 @@ class TaskKernel(NamedKernels):
         for value in values.flat:
             checks.positive(value, "a")
         shown = f"{float(values):g}" if not values.ndim else "per task"
-        K = _inverse(A, np.broadcast_to(values, len(names)))
-        scale = np.sqrt(np.diagonal(K))
-        K /= np.outer(scale, scale)
-        np.fill_diagonal(K, 1.0)
+        K = task_kernels.graphical(A, np.broadcast_to(values, len(names)))
         return cls(names, K, f"graphical(a={shown})")
 
     @classmethod
@@ -217,14 +215,15 @@ class TaskKernel(NamedKernels):
         checks.check_not_negative(R, "groups")
         source = f"clustering({len(R)} groups)"
         R = R[R.any(axis=1)]
-        Q = np.diag(lam + R.sum(axis=0)) - R.T @ (R / (r + R.sum(axis=1))[:, None])
+        Q = task_kernels.clustering_inverse(R, lam, r)
         eigenvalues = np.linalg.eigvalsh(Q)
         if eigenvalues[0] <= _SINGULAR * max(eigenvalues[-1], 1.0):
             raise ValueError(
                 f"lam must be positive if r is 0 or a task is in no group, got lam = {lam:g} and "
                 f"r = {r:g}; raise lam"
             )
-        return cls(names, _symmetric(np.linalg.inv(Q)), source)
+        K = np.linalg.inv(Q)
+        return cls(names, 0.5 * (K + K.T), source)
 
     @classmethod
     def hierarchical(
@@ -278,14 +277,7 @@ class TaskKernel(NamedKernels):
                 "relatives: use individual"
             )
         require_memory(16.0 * M * T * T, f"{M} kernels of {T} tasks", "use fewer tasks")
-        m, t = np.nonzero(R)  # a node for every pair of a group and a task in it
-        alone = np.zeros((T, m.size))
-        alone[t, np.arange(m.size)] = 1.0
-        nodes = TreeFactors(
-            np.concatenate([(R > 0.0).T.astype(np.float64), alone], axis=1),
-            np.concatenate([np.full(M, 1.0 / rho0), 1.0 / (rho * R[m, t])]),
-            np.concatenate([np.arange(M), m]),
-        )
+        nodes = task_kernels.hierarchical(R, rho, rho0)
         return cls._of_nodes(wanted, nodes, f"hierarchical({source})", labels)
 
     @classmethod
@@ -332,7 +324,7 @@ class TaskKernel(NamedKernels):
         sigma = np.array([checks.positive(value, "scales") for value in scales])
         return cls(
             distances.names,
-            np.exp(-D / sigma[:, None, None]),
+            task_kernels.smooth(D, sigma),
             f"smooth({distances.source})",
             labels=[f"sigma={value:.6g}" for value in sigma],
             not_psd=not_psd,
@@ -402,10 +394,8 @@ class TaskKernel(NamedKernels):
                 f"the leaf {name!r} has no distance from the root; give its branches a length",
                 path=tree.source,
             )
-        height = np.sqrt(np.diagonal(shared))
-        K = base + (1.0 - base) * shared / np.outer(height, height)
-        np.fill_diagonal(K, 1.0)
-        below = tree.membership()[:, order].T / height[:, None]
+        K = task_kernels.shared_path(shared, base)
+        below = tree.membership()[:, order].T / np.sqrt(np.diagonal(shared))[:, None]
         nodes = TreeFactors.of(
             (np.ones((len(wanted), 1)), base), (below, (1.0 - base) * tree.filled_lengths())
         )
@@ -426,27 +416,5 @@ def _graph(adjacency: Any, names: tuple[str, ...], a: float) -> NDArray[np.float
     """Return (a I + L)^-1, or the pseudo-inverse of L for a = 0."""
     A = checks.as_adjacency(adjacency, names)
     if checks.positive(a, "a", or_zero=True):
-        return _inverse(A, np.full(len(names), a))
-    group = components(A)
-    P = (group[:, None] == group) / np.bincount(group)[group]  # projects on the null space of L
-    return _inverse(A - P, np.ones(len(names))) - P  # of L + P, which is invertible
-
-
-def _inverse(A: NDArray[np.float64], a: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return K = (L + diag(a))^-1, of which K a = 1 is known."""
-    K = _symmetric(np.linalg.inv(_laplacian(A) + np.diag(a)))
-    if not np.allclose(K @ a, 1.0, atol=0.001):
-        raise np.linalg.LinAlgError("edge weights differ by too many orders of magnitude")
-    return K
-
-
-def _laplacian(A: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return L = D - A, where D holds the row sums of A; the diagonal of A is ignored."""
-    L = -A
-    np.fill_diagonal(L, 0.0)
-    np.fill_diagonal(L, -L.sum(axis=1))
-    return L
-
-
-def _symmetric(K: NDArray[Any]) -> NDArray[np.float64]:
-    return 0.5 * (K + K.T)
+        return task_kernels.graph(A, np.full(len(names), a))
+    return task_kernels.graph_without_norm(A, components(A))

@@ -1,0 +1,113 @@
+"""Task kernels as formulas: from graphs, groups, distances and trees to K, shape (T, T).
+
+The arrays are taken to be valid; :class:`seqmtl.similarity.TaskKernel` checks them and adds names.
+
+Source: Widmer et al. (2012), eq. 8 and 11; Widmer et al. (2015), eq. 13 to 15 and 19, Sections
+2.6.1 to 2.6.3; Sheldon (2008), eq. 5.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.core.grouped_kernel import TreeFactors
+
+Array = NDArray[np.float64]
+
+
+def laplacian(A: Array) -> Array:
+    """Return L = D - A, where D holds the row sums of A; the diagonal of A is ignored."""
+    L = -A
+    np.fill_diagonal(L, 0.0)
+    np.fill_diagonal(L, -L.sum(axis=1))
+    return L
+
+
+def graph(A: Array, a: Array) -> Array:
+    """Return K = (L + diag(a))^-1 for a > 0, shape (T,) (2012, eq. 8 and 11).
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If K a = 1 does not hold by rounding: edge weights differ too much.
+    """
+    K = np.linalg.inv(laplacian(A) + np.diag(a))
+    K = np.asarray(0.5 * (K + K.T), dtype=np.float64)
+    if not np.allclose(K @ a, 1.0, atol=0.001):
+        raise np.linalg.LinAlgError("edge weights differ by too many orders of magnitude")
+    return K
+
+
+def graph_without_norm(A: Array, component: NDArray[np.int64]) -> Array:
+    """Return the pseudo-inverse of L: a = 0, without what tasks have in common (2015, eq. 19).
+
+    Parameters
+    ----------
+    A : ndarray of float64, shape (T, T)
+        Adjacency matrix.
+    component : ndarray of int64, shape (T,)
+        Number of the connected component of every task.
+    """
+    P = (component[:, None] == component) / np.bincount(component)[component]  # on the null space
+    return graph(A - P, np.ones(len(A))) - P  # L + P is invertible
+
+
+def graphical(A: Array, a: Array) -> Array:
+    """Return K = D^-1/2 (L + diag(a))^-1 D^-1/2, with unit diagonal (Sheldon 2008, eq. 5)."""
+    return _unit_diagonal(graph(A, a))
+
+
+def clustering_inverse(R: Array, lam: float, r: float) -> Array:
+    """Return K^-1 = lam I + G for the weights R of groups, shape (C, T).
+
+    G[s, t] = sum_c (r_cs [s = t] - r_cs r_ct / (r + sum_u r_cu)) (2015, eq. 13 to 15).
+    """
+    return np.asarray(
+        np.diag(lam + R.sum(axis=0)) - R.T @ (R / (r + R.sum(axis=1))[:, None]), dtype=np.float64
+    )
+
+
+def hierarchical(R: Array, rho: float, rho0: float) -> TreeFactors:
+    """Return K_m = 11' / rho0 + diag(1 / (rho R_m)) on the tasks of group m (2015, Section 2.6.2).
+
+    Parameters
+    ----------
+    R : ndarray of float64, shape (M, T)
+        Weight of every task in every group, 0 outside.
+    rho, rho0 : float
+        Weights of the distance of a task from the centre of the group, and of the centre.
+    """
+    (M, T), (m, t) = R.shape, np.nonzero(R)
+    alone = np.zeros((T, m.size))
+    alone[t, np.arange(m.size)] = 1.0
+    return TreeFactors(
+        np.concatenate([(R > 0.0).T.astype(np.float64), alone], axis=1),
+        np.concatenate([np.full(M, 1.0 / rho0), 1.0 / (rho * R[m, t])]),
+        np.concatenate([np.arange(M), m]),
+    )
+
+
+def smooth(D: Array, sigma: Array) -> Array:
+    """Return K_m = exp(-D / sigma_m), shape (M, T, T), for distances D (2015, Section 2.6.3)."""
+    return np.exp(-D / sigma[:, None, None])
+
+
+def shared_path(shared: Array, base: float) -> Array:
+    """Return K = base + (1 - base) shared(s, t) / sqrt(height(s) height(t)).
+
+    `shared` is the length from the root of a tree to the last common ancestor of two leaves, and
+    height its diagonal: the correlation of traits that drift along the branches, plus a part that
+    all have in common.
+    """
+    height = np.sqrt(np.diagonal(shared))
+    K = base + (1.0 - base) * shared / np.outer(height, height)
+    np.fill_diagonal(K, 1.0)
+    return K
+
+
+def _unit_diagonal(K: Array) -> Array:
+    scale = np.sqrt(np.diagonal(K))
+    K = K / np.outer(scale, scale)
+    np.fill_diagonal(K, 1.0)
+    return K
