@@ -32,8 +32,8 @@ def graph(A: Array, a: Array) -> Array:
     numpy.linalg.LinAlgError
         If K a = 1 does not hold by rounding: edge weights differ too much.
     """
-    K = np.linalg.inv(laplacian(A) + np.diag(a))
-    K = np.asarray(0.5 * (K + K.T), dtype=np.float64)
+    inverse = np.linalg.inv(laplacian(A) + np.diag(a))
+    K: Array = 0.5 * (inverse + inverse.T)
     if not np.allclose(K @ a, 1.0, atol=0.001):
         raise np.linalg.LinAlgError("edge weights differ by too many orders of magnitude")
     return K
