@@ -172,7 +172,7 @@ def test_steps_follow_when_descent_has_cost_as_much():
 
 
 def test_loose_tolerances_are_left_to_descent():
-    p = problem("hinge", C=0.01)
+    p = problem("hinge", C=0.01, n=600)
     one, other = (by.solve(p, tol=0.05, dtype=np.float64) for by in (core, dcd))
     assert_array_equal(one.alpha, other.alpha)
 
