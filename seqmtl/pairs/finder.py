@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.paired import PairedModel
 from seqmtl.pairs.candidates import edge_finders, find_edges, find_scored
-from seqmtl.pairs.chain import SIGNALS, Posteriors, join_ends, margin_of, run_chain, to_log_odds
+from seqmtl.pairs.chain import (
+    SIGNALS,
+    Posteriors,
+    join_ends,
+    margin_of,
+    run_chain,
+    stretch_rows,
+    to_log_odds,
+)
 from seqmtl.scan.filters import BlockCounts, SiteFilters
 from seqmtl.scan.finder import Found, SiteFinder, finder_of
 from seqmtl.sequences.sites import Sites
@@ -54,7 +62,7 @@ class PairedFinder:
         probability.
     """
 
-    length, nearest, farthest, takes_several = 1, 0, 0, False
+    length, nearest, farthest = 1, 0, 0
 
     def __init__(
         self,
@@ -67,6 +75,7 @@ class PairedFinder:
         signals: Sequence[str] | None = None,
     ) -> None:
         self.filters = SiteFilters() if filters is None else filters
+        self.takes_several = self.filters.regions is None
         self.strands, self.least_intron = strands, introns
         self.layer = model.layer_of(organism)
         self._ends = [finder_of(own, organism) for own in (model.donor, model.acceptor)]
@@ -93,7 +102,7 @@ class PairedFinder:
         asked = sites.take(self._is_asked_for(sites, first, last))
         streams = {own.signal: self._reported(own, piece, asked, counts) for own in self.finders}
         if self.least_intron is not None:
-            introns = _introns(sites, found, piece.start)
+            introns = _introns(sites, found, _stretches(piece)[:, 0])
             introns = introns.take(self._is_asked_for(introns, first, last))
             streams["introns"] = self._passing(piece, introns)
         return Found(streams, counts)
@@ -125,7 +134,8 @@ class PairedFinder:
             Those of the chain.
         """
         sites = self.candidates(piece, begin, end)
-        posteriors = run_chain(sites, self.layer, min_probability)
+        bounds = stretch_rows(sites, len(piece.names))
+        posteriors = run_chain(sites, self.layer, min_probability, bounds=bounds)
         return sites.adding(log_p=posteriors.sites), posteriors
 
     def candidates(self, piece: ContigPiece, begin: int, end: int) -> Sites:
@@ -145,7 +155,7 @@ class PairedFinder:
         """
         ends = {own.signal: find_scored(own, piece, begin, end) for own in self._ends}
         ends |= find_edges(self._edges, piece, begin, end, ends["donor"])
-        return join_ends(ends, piece.codes, self.layer.coding, piece.start)
+        return join_ends(ends, piece.codes, self.layer.coding, piece.start, _stretches(piece))
 
     def _reported(
         self, finder: SiteFinder, piece: ContigPiece, sites: Sites, counts: BlockCounts
@@ -185,9 +195,19 @@ def _of_posteriors(finder: SiteFinder) -> SiteFinder:
     return found
 
 
-def _introns(sites: Sites, found: Posteriors, origin: int) -> Sites:
-    """Return the listed introns by start and end, plus before minus; places count from `origin`."""
-    bounds = sites["places"][found.introns] + origin
+def _stretches(piece: ContigPiece) -> NDArray[np.int64]:
+    """Return the first base of each contig of a piece, and the base after its last one."""
+    if piece.contigs is None:
+        return np.array([[piece.start, piece.start + piece.codes.size]])
+    return np.column_stack([piece.contigs.starts, piece.contigs.starts + piece.contigs.lengths])
+
+
+def _introns(sites: Sites, found: Posteriors, begins: NDArray[np.int64]) -> Sites:
+    """Return the listed introns by start and end, plus before minus.
+
+    Places count from the beginnings of the stretches.
+    """
+    bounds = sites["places"][found.introns] + begins[sites["stretches"][found.introns]]
     is_reverse = sites.is_reverse[found.introns[:, 0]]
     shares = np.exp(found.sites[found.introns])
     shares[is_reverse] = shares[is_reverse, ::-1]  # donors, acceptors

@@ -9,7 +9,17 @@ import numpy as np
 from seqmtl.io.rows import check_first_field
 from seqmtl.scan.blocks import Block
 from seqmtl.scan.formats import in_attribute, in_gff
-from seqmtl.scan.lines import DECIMALS, Field, Fields, decimal, format_lines, strand, tabbed, whole
+from seqmtl.scan.lines import (
+    DECIMALS,
+    Field,
+    Fields,
+    decimal,
+    format_lines,
+    name_field,
+    strand,
+    tabbed,
+    whole,
+)
 from seqmtl.scan.sink import LineSink, Streams, Track
 from seqmtl.sequences.sites import Sites
 
@@ -59,8 +69,14 @@ class IntronSink(LineSink):
 
     def fields(self, block: Block, sites: Sites) -> Fields:
         """Return what the lines of a block are made of."""
-        fields = _gff_fields if self._is_gff else _bed_fields
-        return fields(block.piece.name, sites)
+        numbers, starts = block.piece.located(sites.starts)
+        ends = sites["ends"] - (sites.starts - starts)
+        introns = Sites(starts, sites.is_reverse, {**sites.columns, "ends": ends})
+        if not self._is_gff:
+            return _bed_fields(name_field(block.piece, numbers, check_first_field), introns)
+        name = name_field(block.piece, numbers, lambda name: in_gff(name).encode())
+        own = name_field(block.piece, numbers, lambda name: in_attribute(name).encode())
+        return _gff_fields(name, own, introns)
 
     def prepare(self, block: Block, streams: Streams) -> Any:
         """Format a block, or its best introns with their probabilities."""
@@ -86,21 +102,20 @@ class IntronSink(LineSink):
             output.write(self.pack("".join(f"{line}\n" for _, line in self._best).encode()))
 
 
-def _bed_fields(contig: str, introns: Sites) -> Fields:
+def _bed_fields(contig: Field, introns: Sites) -> Fields:
     start, end = whole(introns.starts), introns["ends"]
     heights = np.rint(1000 * introns["probability"]).astype(np.int64)
     shares = [decimal(introns[name]) for name in ("probability", "donor", "acceptor")]
     box: list[Field] = [start, start, b"0", b"1", whole(end - introns.starts), b"0"]
-    head: list[Field] = [check_first_field(contig), start, whole(end), b"intron", whole(heights)]
+    head: list[Field] = [contig, start, whole(end), b"intron", whole(heights)]
     return tabbed(*head, strand(introns.is_reverse), *box, *shares)
 
 
-def _gff_fields(contig: str, introns: Sites) -> Fields:
-    name, side = in_gff(contig).encode(), strand(introns.is_reverse)
+def _gff_fields(name: Field, own: Field, introns: Sites) -> Fields:
+    side = strand(introns.is_reverse)
     start, end = whole(introns.starts + 1), whole(introns["ends"])
     p, donor, acceptor = (decimal(introns[key]) for key in ("probability", "donor", "acceptor"))
     head = tabbed(name, b"seqmtl", b"intron", start, end, p, side, b".")
-    own = b"\tID=" + in_attribute(contig).encode() + b":"
-    identity: list[Field] = [own, start, b"-", end, b":", side]
+    identity: list[Field] = [b"\tID=", own, b":", start, b"-", end, b":", side]
     shares: list[Field] = [b";probability=", p, b";donor=", donor, b";acceptor=", acceptor]
     return [*head[:-1], *identity, *shares, b"\n"]

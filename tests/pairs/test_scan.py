@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from numpy.testing import assert_allclose
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.models.saved import load_model
 from seqmtl.pairs import finder
+from seqmtl.pairs.chain import run_chain
+from seqmtl.scan import writers
 from tests.commands import rows_of, run
 from tests.oracles.pairs import open_contigs, whole_contig
 
@@ -231,3 +234,63 @@ def test_strands_contigs_and_filters(case, expected, tmp_path):
 def test_what_a_paired_scan_cannot_do(case, seqmtl, model, options, message):
     command = f"scan {case / model} {case}/sim/genomes/a.fa --organism a {options}"
     assert message in seqmtl(command, 2).err
+
+
+@pytest.fixture(scope="module")
+def small_contigs(case, tmp_path_factory):
+    """The genome of a in small contigs, some of them without a window or lower case."""
+    lines = (case / "sim/genomes/a.fa").read_text().split()
+    text = "".join(line for line in lines if line[0] != ">")
+    cuts = [0, *np.random.default_rng(0).integers(1, 2_500, 100).cumsum().tolist()]
+    path = tmp_path_factory.mktemp("small") / "small.fa"
+    rows = [f">c{k}\n{text[first:last]}\n" for k, (first, last) in enumerate(pairwise(cuts))]
+    path.write_text("".join(rows))
+    return path
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--format all",
+        "--format introns",
+        "--format introns --top 7 --strand +",
+        "--format bed --min-probability 0.01 --softmask skip",
+        "--format spsc",
+        "--format gff3 --contigs c1,c2,c5,c7,c8,c40,c41",
+    ],
+)
+def test_small_contigs_are_scanned_together_as_each_alone(
+    case, small_contigs, tmp_path, seqmtl, monkeypatch, options
+):
+    """An assembly in pieces takes the time of its bases, and no intron joins two contigs."""
+    n_chains, command = [], f"scan {case}/splice {small_contigs} --organism a {options} --threads 1"
+    monkeypatch.setattr(finder, "run_chain", lambda *given, **own: _counted(n_chains, given, own))
+    found = []
+    for name in ("together", "alone"):
+        folder = tmp_path / name
+        folder.mkdir()
+        seqmtl(f"{command} -o {folder}/x --json {folder}/scan.json")
+        files = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".tbi"}
+        summary = json.loads(files.pop("scan.json"))["scans"][0]
+        for each in ("files", "seconds", "megabases_per_second"):
+            summary.pop(each)
+        texts = {
+            name: gzip.decompress(own) if name.endswith(".gz") else own
+            for name, own in files.items()
+        }
+        if "spsc" in options:  # of each block, donors come before acceptors
+            texts = {name: b"".join(sorted(own.splitlines(True))) for name, own in texts.items()}
+        found.append((texts, summary, len(n_chains)))
+        n_chains.clear()
+        monkeypatch.setattr(writers, "join_contigs", lambda pieces, finder: pieces)
+    (texts, summary, n_together), (alone, other, n_alone) = found
+    assert summary == other
+    assert texts == alone
+    assert sum(text.count(b"\n") for text in texts.values()) > 7
+    assert n_together <= 8
+    assert n_alone >= 7
+
+
+def _counted(told, given, own):
+    told.append(1)
+    return run_chain(*given, **own)
