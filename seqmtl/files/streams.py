@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import IO, Any, cast
 
 from seqmtl.exceptions import InputFormatError
@@ -47,10 +47,13 @@ _FOREIGN = {
     b"PK\x03\x04": "a zip archive",
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
+    b"BAM\x01": "BAM (regtools or paftools.js make junctions of it)",
+    b"CRAM": "CRAM (regtools or paftools.js make junctions of it)",
     b"C'A\x1a": "2bit (twoBitToFa converts it)",
     b"\x1aA'C": "2bit (twoBitToFa converts it)",
 }
-_LONGEST_MAGIC = 16
+_LONGEST_MAGIC = 512
+_TAR_MAGIC = slice(257, 262)
 
 #: Written by some editors before UTF-8 text.
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -85,17 +88,30 @@ def byte_blocks(path: PathLike, on_read: Callable[[int], None] | None = None) ->
     with _open_raw(path) as raw:
         stream = raw if on_read is None else _Counted(raw, on_read)
         first = stream.read(max(RAW_BYTES, _LONGEST_MAGIC))
-        for magic, kind in _FOREIGN.items():
-            if first.startswith(magic):
-                raise InputFormatError(
-                    f"the file is {kind}; give it as plain text or gzip (UTF-8)", path=name
-                )
+        _refuse_foreign(first, name)
         if first.startswith(_GZIP):
-            yield from _inflate(stream, first, name)
+            blocks = _inflate(stream, first, name)
+            for block in islice(blocks, 1):
+                _refuse_foreign(block, name, within="gzip of ")
+                yield block
+            yield from blocks
             return
         while first:
             yield first
             first = stream.read(BLOCK_BYTES)
+
+
+def _refuse_foreign(start: bytes, name: str, within: str = "") -> None:
+    """Refuse what is no text by its first bytes."""
+    kinds = [kind for magic, kind in _FOREIGN.items() if start.startswith(magic)]
+    if start[_TAR_MAGIC].startswith(b"ustar"):
+        kinds.append("a tar archive (tar -xf unpacks it)")
+    if within and start.startswith(_GZIP):
+        kinds.append("gzip")
+    if kinds:
+        raise InputFormatError(
+            f"the file is {within}{kinds[0]}; give it as plain text or gzip (UTF-8)", path=name
+        )
 
 
 @dataclass(frozen=True)

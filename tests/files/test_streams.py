@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import os
 import subprocess
+import tarfile
 import tracemalloc
 
 import pytest
@@ -94,6 +96,20 @@ def test_bgzip_and_gzip_may_follow_each_other(place, monkeypatch, raw_bytes):
             list(numbered_lines(place))
 
 
+def blocks_of(content):
+    return bgzip(content) + BGZIP_END
+
+
+def tar():
+    """Return an archive with a file, as chromFa.tar.gz of UCSC."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as file:
+        member = tarfile.TarInfo("chr1.fa")
+        member.size = 12
+        file.addfile(member, io.BytesIO(b">chr1\nACGTA\n"))
+    return archive.getvalue()
+
+
 def test_damaged_and_foreign_files_are_refused(place):
     packed, blocks = gzip.compress(b"abc\n" * 9), bgzip(b"abc\n")
     cases = {
@@ -103,6 +119,10 @@ def test_damaged_and_foreign_files_are_refused(place):
         "a zip archive": [b"PK\x03\x04\x14"],
         "UTF-16": ["abc".encode("utf-16")],
         "2bit": [b"\x43\x27\x41\x1a\0\0", b"\x1a\x41\x27\x43\0\0"],
+        "gzip of BAM": [blocks_of(b"BAM\1" + bytes(9))],
+        "CRAM": [b"CRAM\3\0"],
+        "gzip of gzip": [gzip.compress(packed)],
+        "a tar archive": [tar(), gzip.compress(tar()), blocks_of(tar())],
         "the file is truncated": [packed[:-cut] for cut in range(1, len(packed) - 1)] + [blocks],
         "gzip data are damaged": [
             packed[:-8] + b"01234567",
