@@ -73,6 +73,7 @@ _SHARED = {
 _DRAWN = 3  # windows per figure
 _MEAN = " mean"  # over all organisms; cannot clash with a name
 _SITES = "sites.tsv"
+_PREFIXES = ("poim_", "logo_", "contributions_")  # of files of one organism
 _NUMBERS = (
     "alone",
     "paired",
@@ -108,7 +109,8 @@ def write_folder(request: Any) -> dict[str, Any]:
                 "another folder with -o"
             )
     if os.path.isdir(request.output):
-        names = (SUMMARY, _SITES, *_SHARED)
+        of_organisms = (name for name in os.listdir(request.output) if name.startswith(_PREFIXES))
+        names = (SUMMARY, _SITES, *_SHARED, *of_organisms)
         outputs = [os.path.join(request.output, name) for name in names]
         check_outputs([request.model, *request.files], outputs)
     with atomic_folder(request.output, last=SUMMARY) as folder:

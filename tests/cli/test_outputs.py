@@ -45,6 +45,8 @@ def made(tmp_path_factory):
     for name in ("x.vcf.gz.tbi", "x.bed.gz.csi", "genomes/ape.fa.fai", "genomes/tree.fa"):
         (folder / name).write_text(FILES["tree.json"])
     (folder / "index").symlink_to("genomes/ape.fa.fai")
+    (folder / "explained").mkdir()
+    (folder / "explained" / "poim_ape.tsv").write_text(FILES["few.tsv"])
     (folder / "few.tsv").rename(folder / "few.tsv.checkpoint")
     (folder / "few.tsv").write_text(FILES["few.tsv"])
     genome = folder / "genomes" / "ape.fa"
@@ -108,6 +110,7 @@ def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
         ("scan m.seqmtl genomes/ape.fa --organism ape --regions x.bed.gz.csi -o {}", "x.bed.gz"),
         ("scan m.seqmtl genomes/ape.fa --organism ape --format bed -o {}", "index"),
         ("train few.tsv.checkpoint -o {}", "few.tsv"),
+        ("explain m.seqmtl {} --organism ape -o explained", "explained/poim_ape.tsv"),
         ("simulate --tree genomes/tree.fa -o . --windows {}", "60"),
         ("simulate --tree tree.json -o . --windows 60 --chromosome-length 20000", "summary.json"),
     ):
