@@ -239,7 +239,7 @@ def first_bytes(path: PathLike) -> bytes:
     """
     if os.fspath(path) == "-":
         seen = cast(io.BufferedReader, sys.stdin.buffer).peek(RAW_BYTES)
-    elif _pipes is None and is_pipe(path):
+    elif not _n_commands and is_pipe(path):
         raise InputFormatError(
             "a pipe can be read only once; write it into a file, and give that",
             path=os.fspath(path),
@@ -264,7 +264,7 @@ def is_compressed(path: PathLike) -> bool:
 def _open_raw(path: PathLike) -> AbstractContextManager[IO[Any]]:
     if os.fspath(path) == "-":
         return nullcontext(sys.stdin.buffer)
-    if _pipes is None or not is_pipe(path):
+    if not (_n_commands and is_pipe(path)):
         return open(path, "rb")
     facts = os.stat(path)
     with _lock:
@@ -283,17 +283,18 @@ def is_pipe(path: PathLike) -> bool:
 @contextmanager
 def pipes_kept() -> Iterator[None]:
     """Keep what is read from pipes in the block, up to `KEPT_BYTES`, so that it is read again."""
-    global _pipes
-    if _pipes is not None:  # a command that another runs
-        yield
-        return
-    _pipes = {}
+    global _n_commands
+    with _lock:
+        _n_commands += 1
     try:
         yield
     finally:
-        for pipe in _pipes.values():
-            pipe.close()
-        _pipes = None
+        with _lock:
+            _n_commands -= 1
+            if not _n_commands:  # none that runs this one, or runs in another thread
+                for pipe in _pipes.values():
+                    pipe.close()
+                _pipes.clear()
 
 
 class _Pipe:
@@ -305,10 +306,11 @@ class _Pipe:
         self._kept: bytearray | None = bytearray()
         self._n_read = 0
         self._is_read = False
+        self._lock = threading.Lock()
 
     def read(self, first: int, size: int) -> bytes:
         """Return bytes from a position on, at least one before the end."""
-        with _lock:
+        with self._lock:
             if self._stream is None:
                 self._stream = open(self._path, "rb", buffering=0)
             if first == self._n_read:
@@ -353,7 +355,8 @@ class _PipeReader(io.RawIOBase):
 
 
 _lock = threading.Lock()
-_pipes: dict[tuple[int, int], _Pipe] | None = None
+_n_commands = 0
+_pipes: dict[tuple[int, int], _Pipe] = {}  # by their numbers, of the commands that run
 
 
 class _Counted:
