@@ -3,6 +3,7 @@
 import ast
 import gzip
 import importlib
+import pydoc
 import random
 import re
 import shlex
@@ -107,3 +108,12 @@ def test_files_and_tests_that_the_documents_name_exist():
     errata = re.findall(r"`(test_\w+)`", (DOCS / "papers.md").read_text(encoding="utf-8"))
     assert errata
     assert not [name for name in errata if f"def {name}(" not in code]
+
+
+def test_algorithms_are_where_the_page_says():
+    page = (DOCS / "method.md").read_text(encoding="utf-8")
+    table = page.partition("## Where the algorithms are")[2].partition("\n\nEvery")[0]
+    places = re.findall(r"`(seqmtl[\w.]+)` \|$", table, flags=re.MULTILINE)
+    assert len(places) > 8
+    for place in places:
+        assert pydoc.locate(place) is not None, place
