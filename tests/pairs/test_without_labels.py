@@ -262,6 +262,23 @@ def test_annotate_that_was_killed_at_any_moment_is_repeated(new, tmp_path):
         assert files_of(folder).keys() == files_of(whole).keys()
 
 
+def test_annotate_makes_anew_what_is_damaged_or_gone(new, tmp_path, seqmtl):
+    """A user removes a file of the results, or a copy of them has broken off."""
+    out = tmp_path / "x"
+    command = f"annotate {_genome(new)} --like a --organism a --model {new}/pair.seqmtl -o {out}"
+    seqmtl(command)
+    whole = files_of(out, but=_TIMED)
+    for name in ("model.seqmtl", "model.json", "scans/sites.json", "sites.introns.gff3"):
+        content = (out / name).read_bytes()
+        damages = [None, content[: len(content) // 2], b"[]"]  # the last is JSON
+        for damage in damages if "introns" not in name else [None]:
+            (out / name).unlink()
+            if damage is not None:
+                (out / name).write_bytes(damage)
+            seqmtl(command)
+            assert files_of(out, but=_TIMED) == whole, (name, damage)
+
+
 @pytest.mark.parametrize("is_known", [False, True])
 def test_rounds_that_are_finished_are_not_learnt_again(
     new, tmp_path, seqmtl, monkeypatch, is_known
