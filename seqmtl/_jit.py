@@ -36,6 +36,10 @@ class _KernelCache(FunctionCache):
                 self.flush()
         return None
 
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):  # the disk is full: the next process compiles it again
+            super().save_overload(sig, data)
+
 
 def njit(function: Callable[..., Any]) -> Any:
     """Compile a loop without the GIL, and cache the machine code on disk.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import logging
 import os
@@ -44,16 +45,26 @@ def show(text: str) -> None:
 
 
 def open_streams() -> None:
-    """Open those of standard input, output and error that are closed.
+    """Open those of standard input, output and error that are closed, and buffer the output.
 
     Otherwise the next file that is opened would take their place, and get their text. Writing to
-    standard output then fails, and to standard error is silent.
+    standard output then fails, and to standard error is silent. Without a buffer
+    (``PYTHONUNBUFFERED``), Python drops what a disk that becomes full does not take of a text.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             access = os.O_RDWR if name == "stderr" else os.O_RDONLY
             handle = os.open(os.devnull, access)
             setattr(sys, name, open(handle, mode, encoding="utf-8", closefd=False))
+    if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        sys.stdout = open(
+            sys.stdout.fileno(),
+            "w",
+            buffering=1,
+            encoding=sys.stdout.encoding,
+            errors=sys.stdout.errors,
+            closefd=False,
+        )
 
 
 @contextmanager

@@ -140,6 +140,15 @@ def test_a_closed_pipe_ends_a_command_in_silence(shell, command):
     assert shell(f"{line} | (exec <&-; touch closed)") == (0, "", "141\n")
 
 
+def test_a_disk_that_becomes_full_under_standard_output_is_an_error(shell, tmp_path):
+    """``PYTHONUNBUFFERED=1``, as in many containers, cut the text, with code 0."""
+    scan = "{seqmtl} scan {model} {genome} --organism man --format bedgraph --value score -q -o -"
+    told = FULL.replace("No space left on device", "File too large")
+    assert shell(f"(ulimit -f 1; {scan} > out)") == (1, "", told)
+    assert shell("(ulimit -f 1; {seqmtl} help scan > out)") == (1, "", told)
+    assert (tmp_path / "out").stat().st_size == 1024
+
+
 def test_work_is_done_without_standard_error(shell, tmp_path):
     """A job of ``cron``, or ``2>&-``: with no place for messages, the files are the same."""
     scan = "{seqmtl} scan {model} {genome} --organism man"

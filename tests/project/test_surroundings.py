@@ -113,3 +113,24 @@ def test_a_forked_process_has_threads_of_its_own():
         finally:
             process.kill()
             process.join()
+
+
+def test_compiled_loops_work_on_a_full_disk(tmp_path):
+    """A home folder whose quota is used up: compiled loops are not cached, and the work is done."""
+    (tmp_path / "loop.py").write_text(
+        "from seqmtl._jit import njit\n@njit\ndef add(a, b):\n    return a + b\n"
+    )
+    code = (
+        "import resource, loop\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
+        "print(loop.add(1, 2), loop.add(1.5, 2.5))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.returncode) == ("3 4.0\n", 0), done.stderr
