@@ -321,7 +321,7 @@ class _GffReader:
         self.flags = 0
         if b"part" in attributes or b"splic" in attributes:
             self.flags = flags_of(attributes, part == CDS)
-        if kind == b"coding_exon":
+        if kind.lower() == b"coding_exon":
             self.flags |= CODING_EXONS
 
     def _group_of(self, name: bytes, fields: list[bytes]) -> TranscriptRows:
@@ -671,7 +671,7 @@ class _Builder:
 
 def _part_of(kind: bytes) -> int:
     """Return the part of a transcript that a type of feature is, or that it is none."""
-    name = kind.lower()
+    name = kind.lower().strip()
     if name.endswith(b"intron"):
         return _INTRON
     if name.endswith((b"match", b"match_part")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -62,9 +63,11 @@ def _is_discontinuous(rows: TranscriptRows, spans: Sequence[ParentRow]) -> bool:
 
 
 def _is_twice(rows: TranscriptRows, spans: Sequence[ParentRow]) -> bool:
-    """Tell whether rows are those of one transcript, written several times."""
+    """Tell whether rows are those of one transcript, each written as often as its own row."""
     places = {(own.start, own.end) for own in spans}
-    return len(places) == 1 and not overlap(sorted({*rows.parts[rows.chained]}))
+    counts = Counter(rows.parts[rows.chained])
+    is_alike = len(places) == 1 and {*counts.values()} == {len(spans)}
+    return is_alike and not overlap(sorted(counts))
 
 
 def _by_order(rows: TranscriptRows, spans: Sequence[ParentRow]) -> list[TranscriptRows] | None:

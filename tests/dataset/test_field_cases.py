@@ -354,6 +354,7 @@ WRITTEN = {
     ),
     "Parent in upper case": lambda gene: gff3(gene).replace("Parent=", "PARENT="),
     "blanks around the equals sign": lambda gene: gff3(gene).replace("=", " = "),
+    "blanks around types": lambda gene: gff3(gene).replace("CDS\t", "CDS \t"),
     "an empty name among the parents": lambda gene: gff3(gene).replace(
         f"={gene.name}.1\n", f'={gene.name}.1,""\n'
     ),

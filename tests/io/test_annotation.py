@@ -339,6 +339,20 @@ GTF1 = 'gene_id "G"; transcript_id "t1";'
             + row(501, 600),
             [("+", ((100, 200), (300, 400))), ("+", ((150, 250), (500, 600)))],
         ),
+        # two transcripts of one extent, whose exons in the middle differ
+        (
+            "".join(
+                row(101, 600, kind="mRNA", attributes="ID=t1")
+                + row(101, 200)
+                + row(middle, middle + 49)
+                + row(501, 600)
+                for middle in (301, 401)
+            ),
+            [
+                ("+", ((100, 200), (300, 350), (500, 600))),
+                ("+", ((100, 200), (400, 450), (500, 600))),
+            ],
+        ),
         # a start codon after a stop codon
         (
             "".join(
