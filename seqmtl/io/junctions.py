@@ -24,6 +24,8 @@ _OLD_LISTS = {
     4: "this looks like the list of an early STAR or of HISAT2: give the SJ.out.tab of STAR 2, or "
     "the BED12 of regtools",
 }
+_LEAST_SAM, _SAM_HEADER = 11, re.compile("@(?:HD|SQ|RG|PG|CO)")
+_CIGAR = re.compile(r"(?:\d+[MIDNSHP=X])+")
 _N_ENDS = 2
 _MOST_MINIMAP2 = 6  # its score of the letters of an intron
 _HINT = re.compile(r"(?:^|;)\s*(?:src|source|mult|pri|grp|group|al_score)=")
@@ -200,6 +202,11 @@ class _Scores:
 
 def _check_columns(row: Row, expected: int) -> int:
     """Return the number of columns, that of a format and the same in all rows; 12 is 12 or more."""
+    if not expected and _are_alignments(row.fields):
+        row.refuse(
+            "junctions must be introns, but these are alignments of reads (SAM or PAF); make "
+            "junctions of them with regtools, or BED12 with paftools.js splice2bed"
+        )
     n = min(len(row.fields), _BED12)
     if n not in (_STAR, _BED12, _BED6):
         hint = _OLD_LISTS.get(n, "check how it was written")
@@ -210,6 +217,13 @@ def _check_columns(row: Row, expected: int) -> int:
     if expected and n != expected:
         row.refuse(f"all rows must have {expected} columns, got {n}; correct the line")
     return n
+
+
+def _are_alignments(fields: Sequence[str]) -> bool:
+    """Tell whether the first row of a file is that of SAM or PAF."""
+    if len(fields) < _LEAST_SAM:
+        return bool(_SAM_HEADER.fullmatch(fields[0])) and len(fields) > 1
+    return bool(_CIGAR.fullmatch(fields[5])) or fields[4] in ("+", "-")
 
 
 def _of_star(row: Row) -> tuple[list[_Intron], int]:

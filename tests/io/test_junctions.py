@@ -115,6 +115,12 @@ def test_bed6_is_one_read_per_row(write):
         (STAR + "c1\t1\t2\n", ":2: .* got 3; this looks like the list of an early STAR: give"),
         ("c1\t101\t200\t+\n", "got 4; this looks like the list of an early STAR or of HISAT2: g"),
         ("c1\t1\t2\ta\t1\t+\t0\n", r"nine .* twelve .* or six .*, got 7; check how it was written"),
+        (
+            "@HD\tVN:1.6\n",
+            ":1: .* these are alignments of reads .SAM or PAF.; make junctions of th",
+        ),
+        ("r\t0\tc1\t1\t60\t9M50N9M\t*\t0\t0\tA\tF\tts:A:+\n", ":1: .* these are alignments"),
+        ("r\t9\t0\t9\t+\tc1\t99\t1\t9\t9\t9\t60\tcg:Z:9M\n", ":1: .* these are alignments"),
         (STAR + BED6, ":2: all rows must have 9 columns, got 6; correct the line"),
         (STAR.replace("1\t1\t0", "3\t1\t0"), r"strand \(0 to 2\), .* got 'c1 101 200 3 1 0'; give"),
         (STAR.replace("1\t1\t0", "1\t7\t0"), r"motif \(0 to 6\), got 'c1 101 200 1 7 0'; give the"),
