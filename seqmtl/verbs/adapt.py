@@ -87,7 +87,8 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         from seqmtl.models.saved import load_model
 
         inputs = [*self.files, self.tree, self.introns]
-        check_outputs(inputs, [self.output, self.json, self.plot], replaced=self.model)
+        outputs = [self.output, f"{self.output}.checkpoint", self.json, self.plot]
+        check_outputs(inputs, outputs, replaced=self.model)
         model = load_model(self.model, only=("weights", "pairs"))
         if isinstance(model, PairedModel):
             return self._of_pairs(model)

@@ -22,6 +22,7 @@ _SCAN = "scans/sites.json"  # written after what the scan found
 _WRITTEN = (
     "summary.json",
     "model.seqmtl",
+    "model.seqmtl.checkpoint",
     "model.json",
     "report.html",
     _SCAN,
