@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from seqmtl._style import FAINT, GREY, INK, PALETTE, figure_style, new_figure, plain_text
-from seqmtl.dataset.config import SiteRules
 from seqmtl.io.dataset import REGIONS
 from seqmtl.io.rows import read_rows
 from seqmtl.io.transcripts import Transcript
@@ -55,6 +54,8 @@ class Stretch:
 
     def annotated(self) -> set[tuple[int, int, bool]]:
         """Return the annotated introns that are wholly in the stretch, but frame shifts."""
+        from seqmtl.dataset.config import SiteRules
+
         least = SiteRules().min_intron
         found = {(a, b, t.is_reverse) for t in self.transcripts for a, b in t.introns}
         found = {own for own in found if own[1] - own[0] >= least}

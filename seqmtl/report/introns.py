@@ -8,9 +8,6 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from seqmtl._html import Markup, join
-from seqmtl.dataset.config import SiteRules
-from seqmtl.dataset.signals import places_of
-from seqmtl.dataset.true_sites import Contigs, Finder
 from seqmtl.evaluation.tables import Column, as_html
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
@@ -133,6 +130,10 @@ def known_introns(
 
 def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> set[Intron]:
     """Return the gaps of which both ends are true sites."""
+    from seqmtl.dataset.config import SiteRules
+    from seqmtl.dataset.signals import places_of
+    from seqmtl.dataset.true_sites import Contigs, Finder
+
     loaded = load_genome(genome, padding=1, only={gap[0] for gap in gaps})
     ends = []
     for signal in ("donor", "acceptor"):
