@@ -7,7 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from seqmtl._html import Markup, join
+import numpy as np
+
+from seqmtl._html import Markup, element, join
+from seqmtl.evaluation.expected import expected_sites
 from seqmtl.evaluation.tables import Column, as_html
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
@@ -20,7 +23,7 @@ from seqmtl.models.site import SIGNALS, Site
 Intron = tuple[str, int, int, bool]
 
 _LEVELS = (0.1, 0.5, 0.9)
-_CALLED = 1  # the level of the summary
+_CALLED, _SUREST = 1, 2  # the levels of the summary, and of what is sure
 _COLUMNS = (
     Column("Probability", "least", ".1f"),
     Column("Found", "found", ","),
@@ -68,6 +71,27 @@ class FoundIntrons(NamedTuple):
         return (
             f"{text}, {row['known']:,} of them among the {row['known'] + row['missed']:,} of "
             f"{os.path.basename(self.annotation)}."
+        )
+
+    def doubt(self) -> str:
+        """Tell in words if fewer of the surest introns are annotated than their probability says.
+
+        That is by more than a factor, and by more than chance: see
+        :func:`seqmtl.evaluation.expected_sites`.
+        """
+        if not self.annotation:
+            return ""
+        row = self.rows[_SUREST]
+        n, known, least = row["found"], row["known"], row["least"]
+        labels, p = np.arange(n) < known, np.full(n, least)
+        found = expected_sites(labels, p, np.full(n, ""))[""] if n else {"reliability": []}
+        holds = [own["holds"] for own in found["reliability"][:1]]
+        if holds != ["no"] or known > least * n:
+            return ""
+        return (
+            f"{self.organism}: of {n:,} introns of probability {least} or more, {known / n:.0%} "
+            f"are in {os.path.basename(self.annotation)}: it lacks introns, or the probabilities are "
+            "too high"
         )
 
 
@@ -196,5 +220,7 @@ def introns(found: Iterable[FoundIntrons]) -> Markup:
                 f". Of the {own.n_gaps:,} gaps between exons there, those count that have 20 bases "
                 "or more, GT and AG, as for seqmtl dataset"
             )
+        if doubt := own.doubt():
+            tables.append(element("p", element("b", f"{doubt}.")))
         tables.append(as_html(_COLUMNS, own.rows, caption))
     return join(tables)

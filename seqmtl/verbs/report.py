@@ -55,6 +55,8 @@ class Report(Request):
         )
         for found in contents.found.values():
             logger.info("%s", found.sentence())
+            if doubt := found.doubt():
+                logger.warning("%s", doubt)
         for line in contents.left_out:
             logger.info("not shown: %s", line)
         logger.info("%s: open it in a browser", self.output)

@@ -58,6 +58,27 @@ def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand
     assert "Missed" not in introns([FoundIntrons("ant", intron_rows(found))])
 
 
+@pytest.mark.parametrize(
+    ("n", "known", "is_told"),
+    [
+        (90, 30, True),  # a third of the sure calls of a fly
+        (90, 75, False),  # .83 are within a factor of 1.25 of .9
+        (4, 2, False),  # as chance has it
+        (0, 0, False),
+    ],
+)
+def test_sure_introns_that_an_annotation_lacks_are_told_in_words(n, known, is_told):
+    rows = [
+        {"least": least, "found": n, "known": known, "others": n - known, "missed": 5}
+        for least in (0.1, 0.5, 0.9)
+    ]
+    own = FoundIntrons("fly", rows, "a/known.gff3")
+    text = "fly: of 90 introns of probability 0.9 or more, 33% are in known.gff3: it lacks introns"
+    assert own.doubt().startswith(text) if is_told else own.doubt() == ""
+    assert (text in introns([own])) == is_told
+    assert FoundIntrons("fly", rows).doubt() == ""
+
+
 def test_gaps_without_splice_sites_are_no_introns(tmp_path):
     """As in yeast: a frame shift, introns of a tRNA and of a mitochondrion, and three others."""
     gaps = {  # name: contig, strand, first and last base, 1-based, and the letters of the intron
