@@ -90,8 +90,8 @@ class FoundIntrons(NamedTuple):
             return ""
         return (
             f"{self.organism}: of {n:,} introns of probability {least} or more, {known / n:.0%} "
-            f"are in {os.path.basename(self.annotation)}: it lacks introns, or the probabilities are "
-            "too high"
+            f"are in {os.path.basename(self.annotation)}: it lacks introns, or the probabilities "
+            "are too high"
         )
 
 
