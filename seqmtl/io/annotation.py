@@ -138,7 +138,7 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
             path=source,
             line=line,
         )
-    if n_fields == _GFF_FIELDS and not is_of_genes:
+    if n_fields == _GFF_FIELDS and all(field.isdigit() for field in fields[1:]):
         raise InputFormatError(
             "an annotation must have text in columns 2, 3 and 7, but all columns after the first "
             "are numbers; this looks like STAR's SJ.out.tab: name it junctions instead of "
@@ -204,7 +204,8 @@ def _hint(first: bytes) -> str:
     for start, remedy in _FOREIGN.items():
         if first.startswith(start):
             return remedy
-    if first.count(b"\t") + 1 in (6, 3, 4, 5):
+    fields = readable(first).split("\t")
+    if len(fields) > 2 and fields[1].isdigit() and fields[2].isdigit():
         return "this looks like BED; a BED of sites is not an annotation"
     return "separate the fields by tabs" if b"\t" not in first else "check how it was written"
 

@@ -43,9 +43,9 @@ def is_gff(fields: Sequence[str]) -> bool:
 
     It has more than nine columns if there are tabs among its attributes, or columns after them.
     """
-    if len(fields) == _GFF_FIELDS:
-        return not all(field.isdigit() for field in fields[1:])
-    return len(fields) > _GFF_FIELDS and fields[6] in _STRANDS and not is_coordinate(fields[2])
+    if len(fields) < _GFF_FIELDS or (is_coordinate(fields[1]) and is_coordinate(fields[2])):
+        return False
+    return len(fields) == _GFF_FIELDS or fields[6] in _STRANDS
 
 
 def check_first_field(contig: str) -> bytes:

@@ -459,6 +459,8 @@ def test_what_is_unsure_is_listed(write):
         (row(attributes="gene 1 ; note 2") * 2, 1, r"none of 2 does, .* 'gene 1 ; note 2'"),
         ("t\tchr1\t+\t0\t9\t0\t9\t1\t0,\t9,\n", 1, "this looks like genePred"),
         ("9\tt\tchr1\t+\t0\t9\t0\t9\t1\t0,\t9,\t0\tt\tcmpl\tcmpl\t0,\n", 1, "genePred"),
+        ("c\t5\t9\tn\t0\t+\t5\t9\t0,0,0\n", 1, "got 9; this looks like BED"),
+        ("gene1\tc\t5\t9\t+\n", 1, "got 5; check how it was written"),
         (">chr1\nACGT\n", 1, "this looks like FASTA"),
         ("LOCUS  X\n", 1, "this looks like GenBank"),
         ("chr1 x exon 1 2 . + . Parent=t\n", 1, "separate the fields by tabs"),
