@@ -84,7 +84,9 @@ class _Handler(logging.StreamHandler[TextIO]):
     """Messages on stderr; those that it does not take are lost, as there is nowhere to tell."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        """Go on."""
+        """Go on if it is full or closed."""
+        if not isinstance(sys.exception(), OSError):
+            super().handleError(record)
 
 
 class _TextFormatter(logging.Formatter):
