@@ -43,9 +43,11 @@ from seqmtl.core.rows import View, blocks_of
 from seqmtl.core.weights import GroupedWeights
 
 #: Examples at a bound stay active while their residual is within this distance of where they leave
-#: it; in regression, within this share of the mean residual.
+#: it; in regression, within this share of the mean residual. A plain choice, and safe: an example
+#: that is shrunk wrongly becomes active again at the next check.
 SHRINK_MARGIN = 0.1
-#: The first epochs visit a random part of the examples: 1 / 16, but at least 2,048.
+#: The first epochs visit a random part of the examples, 1 / 16, but at least 2,048: plain choices.
+#: Coming from alpha = 0, they mostly find out which examples matter.
 _FIRST_SHARE, _FIRST_EXAMPLES = 16, 2048
 
 
@@ -91,8 +93,8 @@ class WarmStart(NamedTuple):
     theta: NDArray[np.float64] = np.zeros(0)
 
 
-#: Called after every epoch with what a later run may start from (arrays that the next epoch changes
-#: in place) and with the progress.
+#: Called after every epoch with a start for a later run, whose arrays the next epoch overwrites,
+#: and with the progress.
 OnEpoch = Callable[[WarmStart, Progress], None]
 
 
@@ -235,8 +237,8 @@ class Descent:
         if self._has_drifted:
             self.sum_weights()
         else:
-            first = max(n // _FIRST_SHARE, _FIRST_EXAMPLES)
-            self._active = np.sort(self._rng.permutation(n)[:first])
+            n_first = max(n // _FIRST_SHARE, _FIRST_EXAMPLES)
+            self._active = np.sort(self._rng.permutation(n)[:n_first])
 
     def set_kernel(self, kernel: GroupedKernel, problem: Problem | None = None) -> None:
         """Replace the task kernel; the weights are those of the caller to set."""
@@ -303,11 +305,13 @@ class Descent:
         order = self._rng.permutation(self._active)
         K = np.ascontiguousarray(p.K)
         groups = weights.as_numba_args()
+        # with a plain K and listed features, the loop is Algorithm 1 as it is in the paper
         is_plain = weights.groups.is_single and self._rows is p.rows and len(p.rows.views) == 1
 
         def compute(rows: NDArray[np.int64]) -> Any:
             return self._rows.block(rows, weights.flat.dtype)
 
+        # threads compute the next blocks of features while this one takes its steps
         parts = blocks_of(order, self._rows.row_size)
         for rows, block in zip(parts, ahead(compute, parts), strict=True):
             margin, scale = self._shrink_margin, p.bias_scale
@@ -322,7 +326,10 @@ class Descent:
         self._has_drifted = True
 
     def sum_weights(self) -> bool:
-        """Compute W from alpha, if steps have left rounding errors; return whether they had."""
+        """Compute W from alpha, if steps have left rounding errors; return whether they had.
+
+        The steps add to W in its precision, often float32, and the errors limit the gap.
+        """
         had_drifted = self._has_drifted
         if had_drifted:
             self.weights.fill(self.alpha * self.problem.y, self._tasks)
@@ -348,6 +355,7 @@ class Descent:
             W: Any = weights.tables[0]
         else:
             weights.free()
+            # slots store sums over pairs of lengths; models store one weight per feature
             plain = GroupedWeights(weights.groups, p.rows.views, weights.flat.dtype)
             W = plain.solution(np.flatnonzero(self.alpha), self.alpha * p.y, self._tasks)
         return Solution(

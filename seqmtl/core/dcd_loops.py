@@ -1,4 +1,4 @@
-"""Compiled loops of dual coordinate descent: the only place where dual variables change.
+"""Compiled loops of dual coordinate descent; dual variables change here only.
 
     minimise over alpha    1/2 sum_{s,t} K[s,t] <v_s, v_t> + sum_i C_i loss*(-alpha_i / C_i)
     subject to             the bounds of the loss on alpha_i, see :mod:`seqmtl.core.dcd`
@@ -67,25 +67,27 @@ def dual_step(loss, alpha, residual, H, C):
     target, is_signed, diagonal, is_bounded, epsilon, is_logistic = loss
     if is_logistic:
         return _logistic_step(alpha, residual, H, C)
+    # the dual is quadratic in alpha: its minimiser, soft-thresholded by epsilon, then clipped
     D = diagonal / C
     center = alpha - (residual - target + D * alpha) / (H + D)
     width = epsilon / (H + D)
     new = max(center - width, 0.0) + min(center + width, 0.0)
-    most = C if is_bounded else np.inf
-    return min(max(new, -most if is_signed else 0.0), most)
+    upper = C if is_bounded else np.inf
+    return min(max(new, -upper if is_signed else 0.0), upper)
 
 
 @njit
 def _logistic_step(alpha, margin, H, C):
     """Solve H (C s(u) - alpha) + margin + u = 0 for u, alpha = C s(u), by safeguarded Newton."""
+    # s(u) is in (0, 1), which brackets u
     low = -margin + H * (alpha - C)
     high = -margin + H * alpha
     u = 0.5 * (low + high)
     if 0.0 < alpha < C:
         u = min(max(math.log(alpha / (C - alpha)), low), high)
     width = high - low
-    for _ in range(60):
-        s = 1.0 / (1.0 + math.exp(-u)) if u > -700.0 else 0.0
+    for _ in range(60):  # a handful suffice
+        s = 1.0 / (1.0 + math.exp(-u)) if u > -700.0 else 0.0  # exp(709) overflows
         g = H * (C * s - alpha) + margin + u
         if abs(g) <= 1e-13 * (1.0 + abs(u)):
             break
@@ -113,6 +115,7 @@ def _update_alpha(i, margin, examples, alpha, stays, loss, shrink_margin):
     residual = margin - targets[i] if targets.size > 0 else margin
     old = alpha[i]
     new = dual_step(loss, old, residual, H[i], C[i])
+    # as in LIBLINEAR: at a bound, and the gradient points outwards by more than the margin
     violation = target - residual
     can_shrink = (
         new == 0.0 and (abs(violation) if is_signed else violation) - epsilon < -shrink_margin
@@ -164,6 +167,7 @@ def epoch(block, rows, examples, state, groups, K, bias_scale, loss, shrink_marg
     widest = 0
     for stride in strides:  # strides.max() would load scipy
         widest = max(widest, stride)
+    # four copies of the change of one slot, so that a slot and its siblings are one vector add
     pattern = np.zeros(4 * widest, weights.dtype)
     end = indptr[rows.size * n_views] - 1
     for r in range(rows.size):
@@ -171,11 +175,13 @@ def epoch(block, rows, examples, state, groups, K, bias_scale, loss, shrink_marg
         t = np.int64(tasks[i])
         begin, stop = indptr[r * n_views], indptr[(r + 1) * n_views]
         is_listed = begin < stop or slots.shape[1] == 0
-        # f = <w_t, x_i>; while its weights are read, those of the next row come from memory
+        # f = <w_t, x_i>. Weights of the next row are prefetched: reads of W are random, and the
+        # tables are larger than the cache
         after = min(r + 1, rows.size - 1)
         u, ahead = np.int64(tasks[rows[after]]), stop - begin
         f = bias_scale * bias[t]
         for l in range(group.shape[1]):
+            # the score is a sum over levels: one column of one group each
             g, c, h = group[t, l], column[t, l], max(group[u, l], 0)
             if g < 0:
                 continue
@@ -186,7 +192,7 @@ def epoch(block, rows, examples, state, groups, K, bias_scale, loss, shrink_marg
                     f += scale[t, l] * reads[p] * table[np.int64(indices[p]) * w + c]
                     prefetch(coming, np.int64(indices[min(p + ahead, end)]) * v)
                 continue
-            total = 0.0
+            total = 0.0  # slots read plain sums of weights, so there is nothing to multiply by
             for p in range(slots.shape[1]):
                 total += table[np.int64(slots[r, p]) * w + c]
                 prefetch(coming, np.int64(slots[after, p]) * v)
@@ -208,7 +214,7 @@ def epoch(block, rows, examples, state, groups, K, bias_scale, loss, shrink_marg
                     begin, stop = indptr[r * n_views + m], indptr[r * n_views + m + 1]
                     _add_row(indices, writes, begin, stop, amount, K_t, w, table)
                     continue
-                for q in range(0, 4 * w, w):
+                for q in range(0, 4 * w, w):  # columns that pad a row get 0
                     for s in range(w):
                         pattern[q + s] = K_t[s] * amount if s < K_t.size else 0.0
                 _add_slots(slots[r], shares, pattern, w, table)
@@ -219,10 +225,15 @@ def epoch(block, rows, examples, state, groups, K, bias_scale, loss, shrink_marg
 
 @njit
 def _add_slots(slots, shares, pattern, stride, flat):
-    """Add one row of slots to the weights of all tasks, whose rows are padded to 4."""
+    """Add one row of slots to the weights of all tasks.
+
+    A k-mer adds shares[p, 0] to its own weight, and its prefix, which the three siblings contain,
+    too, adds shares[p, 1] to all four. Siblings are neighbours, as their indices differ in the last
+    letter, and rows are padded to 4 tasks: every addition is whole vectors.
+    """
     for p in range(slots.size):
         slot = np.int64(slots[p])
-        base = (slot & ~np.int64(3)) * stride
+        base = (slot & ~np.int64(3)) * stride  # the first of the four siblings
         if stride == 1:
             if shares[p, 1] != 0.0:
                 add_scaled_4(flat, base, pattern, np.int64(0), shares[p, 1])
@@ -252,9 +263,9 @@ def _add_row(indices, values, begin, stop, change, K_t, stride, flat):
 
 @njit
 def fill_hessian(G, y, tasks, K, bias_square):
-    """Convert the lower triangle of kernel values to the full Hessian of the dual, in place."""
+    """Overwrite the lower triangle of kernel values by the full Hessian of the dual."""
     m = y.size
-    tile = 64
+    tile = 64  # a plain choice: two tiles of 64 x 64 doubles fit into a second-level cache
     for a in range(0, m, tile):
         for b in range(0, a + 1, tile):
             for i in range(a, min(a + tile, m)):
@@ -287,6 +298,6 @@ def gram_epochs(H, order, alpha, residuals, C, loss):
         if new != old:
             alpha[i] = new
             change = new - old
-            row = H[i]
+            row = H[i]  # H is symmetric; rows are contiguous
             for j in range(row.size):
                 residuals[j] += change * row[j]

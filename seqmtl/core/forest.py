@@ -1,4 +1,7 @@
-"""The nodes of a task kernel, ordered as trees."""
+"""The nodes of a task kernel, ordered as trees.
+
+A step on a task then updates the nodes on its path only; see :mod:`seqmtl.core.grouped_kernel`.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-#: A node (-1 for the rest of one), its tasks, and the nodes on its path.
+#: A node, its tasks, and the nodes on its path from the root. The node is -1 if the column stands
+#: for the tasks of the last node of the path that none of its children has.
 Column = tuple[int, NDArray[np.int64], list[int]]
 
-_SAME = 1e-12  # relative difference up to which two columns count as proportional
+_PROPORTIONAL = 1e-12  # relative difference of proportional columns, from rounding
 
 
 class Forest:
@@ -34,13 +38,14 @@ class Forest:
     """
 
     def __init__(self, N: Array) -> None:
-        self.members = _alike(N)
+        self.members = _merge_proportional(N)
         self.values = N[:, [columns[0] for columns in self.members]]
         self._is_on = self.values > 0.0
         self.roots: list[int] = []
         self.children: list[list[int]] = [[] for _ in self.members]
         self.heights: list[Array] = []
         root_of: list[int] = []
+        # N_i and N_j are proportional on the tasks of j if Cauchy-Schwarz holds with equality
         n_shared = self._is_on.astype(float).T @ self._is_on
         products = self.values.T @ self.values
         squares = self._is_on.astype(float).T @ self.values**2  # of column i on the tasks of j
@@ -56,7 +61,7 @@ class Forest:
         """Return the smallest earlier node that j is below of, or -1."""
         above = np.flatnonzero(
             (n_shared[j, :j] == n_shared[j, j])
-            & (products[j, :j] ** 2 >= (1.0 - _SAME) * products[j, j] * squares[j, :j])
+            & (products[j, :j] ** 2 >= (1.0 - _PROPORTIONAL) * products[j, j] * squares[j, :j])
         )
         for i in above[::-1].tolist():
             if not n_shared[j, self.children[i]].any():
@@ -71,6 +76,7 @@ class Forest:
         columns = [(node, np.flatnonzero(self._is_on[:, node]), [node]) for node in nodes]
         while True:
             grown = None
+            # largest first: every step on one of its tasks writes the whole group
             for c in sorted(range(len(columns)), key=lambda c: -columns[c][1].size):
                 node, tasks, path = columns[c]
                 parts = self._parts(node, tasks, path)
@@ -86,14 +92,14 @@ class Forest:
             return []
         below = self.children[node]
         parts = [(k, np.flatnonzero(self._is_on[:, k]), [*path, k]) for k in below]
-        rest = tasks[~self._is_on[tasks][:, below].any(axis=1)]
-        return [*parts, (-1, rest, path)] if rest.size else parts
+        remaining = tasks[~self._is_on[tasks][:, below].any(axis=1)]
+        return [*parts, (-1, remaining, path)] if remaining.size else parts
 
 
-def _alike(N: Array) -> list[list[int]]:
+def _merge_proportional(N: Array) -> list[list[int]]:
     """Return the columns of every node, nodes with more tasks first."""
-    found: dict[bytes, list[int]] = {}
+    nodes: dict[bytes, list[int]] = {}
     for j in np.flatnonzero(N.any(axis=0)).tolist():
-        own = N[:, j] / N[:, j].max()
-        found.setdefault(np.round(own, 11).tobytes(), []).append(j)
-    return sorted(found.values(), key=lambda columns: -np.count_nonzero(N[:, columns[0]]))
+        direction = N[:, j] / N[:, j].max()
+        nodes.setdefault(np.round(direction, 11).tobytes(), []).append(j)
+    return sorted(nodes.values(), key=lambda columns: -np.count_nonzero(N[:, columns[0]]))

@@ -23,16 +23,16 @@ from seqmtl.core.problem import Problem
 
 Array = NDArray[np.float64]
 
-#: Examples up to which :func:`solve_small` takes a few milliseconds.
-MOST_SMALL = 512
-_FREE_ENTRIES = 10_000_000  # of H, read in milliseconds: so many are read even within the tolerance
+#: Examples up to which :func:`solve_small` takes a few milliseconds, as H (2 MiB) stays in cache.
+MAX_SMALL = 512
+# Plain choices. So many entries of H are read in some milliseconds, and therefore even within the
+# tolerance, so that the result is the same up to rounding.
+_FREE_ENTRIES = 10_000_000
 _ROUNDING = 1e-15  # gap, relative to the losses, at which it ends at once
-_ROUNDS = 400
-_ROUND_VISITS = (
-    4096  # visits between two theta steps, at least two epochs; at most 16 times as many
-)
+_MAX_ROUNDS = 400
+_ROUND_VISITS = 4096  # between two theta steps, at least two epochs; up to 16 times as many
 
-_PASSES, _MOST_CHECKS = 4, 50  # epochs between two checks of the gap, and number of these
+_EPOCHS, _MAX_CHECKS = 4, 50  # of :func:`solve`: epochs between two checks of the gap, and checks
 
 
 def hessian(grams: list[NDArray[Any]], y: Array, tasks: NDArray[Any], K: Array) -> NDArray[Any]:
@@ -57,7 +57,7 @@ def solve(  # noqa: PLR0913
     tol: float = 1e-2,
     seed: int = 0,
 ) -> None:
-    """Train on some examples, updating alpha and the margins of all examples in place.
+    """Train on some examples, updating alpha, and the margins of all examples.
 
     Parameters
     ----------
@@ -82,9 +82,10 @@ def solve(  # noqa: PLR0913
 
     stop_if_over()
     rng, of_rows = np.random.default_rng(seed), C[rows]
+    # the duality gap of the examples in rows alone: margins of others are predictions
     g = np.zeros(rows.size) if given is None else given[rows]
-    for _ in range(_MOST_CHECKS):
-        order = rng.permuted(np.tile(rows, (_PASSES, 1)), axis=1).ravel()
+    for _ in range(_MAX_CHECKS):
+        order = rng.permuted(np.tile(rows, (_EPOCHS, 1)), axis=1).ravel()
         gram_epochs(H, order, alpha, margins, C, loss.as_numba_args)
         a, m = alpha[rows], margins[rows]
         half_q = 0.5 * float((a * (m - g)).sum())
@@ -105,7 +106,7 @@ def solve_small(
     Parameters
     ----------
     problem : Problem
-        Problem of up to :data:`MOST_SMALL` examples.
+        Problem of up to :data:`MAX_SMALL` examples.
     kernels : KernelSet, optional
         Kernels to be weighted, which replace the task kernel of the problem.
     tol : float
@@ -128,9 +129,9 @@ def solve_small(
     theta = np.zeros(0) if kernels is None else kernels.start()
     kernel = p.kernel if kernels is None else kernels.combine(theta)
     T, rng, alpha = kernel.K.shape[-1], np.random.default_rng(seed), np.zeros(n)
-    n_epochs = fewest = max(2, _ROUND_VISITS // n)
+    n_epochs = min_epochs = max(2, _ROUND_VISITS // n)
     n_entries, loss = 0, p.loss
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         H = hessian(grams, p.y, p.tasks, kernel.K)
         residuals = np.array(p.residuals(H @ alpha))
         order = rng.permuted(np.tile(np.arange(n), (n_epochs, 1)), axis=1).ravel()
@@ -139,16 +140,19 @@ def solve_small(
         losses = p.C * loss.values(residuals)  # the gap as a sum over examples is exact to rounding
         gap = alpha_gap = float((losses - loss.dual(alpha, p.C) + alpha * residuals).sum())
         if kernels is not None:
-            amounts = np.zeros((n, T))
-            amounts[np.arange(n), p.tasks] = alpha * p.y
-            q = kernels.energies(kernel.fold(amounts.T @ np.array(grams) @ amounts))
+            dual_coef = np.zeros((n, T))  # alpha_i y_i in the column of the task
+            dual_coef[np.arange(n), p.tasks] = alpha * p.y
+            q = kernels.energies(kernel.project_gram(dual_coef.T @ np.array(grams) @ dual_coef))
             gap += 0.5 * (kernels.dual_norm(q) - float(theta @ q))
         total = float(losses.sum())
         if gap <= _ROUNDING * total or (gap <= 0.1 * tol * total and n_entries > _FREE_ENTRIES):
             break
         if kernels is not None:
+            # balance the two parts of the gap
             is_behind = alpha_gap > 0.5 * gap
-            n_epochs = min(2 * n_epochs, 16 * fewest) if is_behind else max(n_epochs // 2, fewest)
+            n_epochs = (
+                min(2 * n_epochs, 16 * min_epochs) if is_behind else max(n_epochs // 2, min_epochs)
+            )
             theta = kernels.step(theta, q)
             kernel = kernels.combine(theta)
     return WarmStart(alpha, theta)
@@ -156,9 +160,9 @@ def solve_small(
 
 def _kernel_matrices(problem: Problem) -> list[NDArray[np.float64]] | None:
     """Return the kernel matrix of every view, with the constant feature; None if one is slow."""
-    grams, every = [], np.arange(problem.y.size)
+    grams, rows = [], np.arange(problem.y.size)
     for view in problem.rows.views:
-        lower = view.rows.gram(every, np.float64)
+        lower = view.rows.gram(rows, np.float64)
         if lower is None:
             return None
         lower = np.tril(lower)

@@ -30,10 +30,11 @@ from seqmtl.core.forest import Forest
 
 Array = NDArray[np.float64]
 
-_WIDTH = 8  # columns of a group, at most
+# Four columns were as fast, and took more memory. The two limits below are plain choices.
+_WIDTH = 8  # maximum number of columns of a group
 #: Number of tasks up to which a single group is as fast.
 FEWEST = 16
-_WORTH = 0.75  # share of the columns of a single group that several groups may write
+_MAX_WRITES = 0.75  # use groups only if steps write fewer of the T columns than this, on average
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +70,9 @@ class TreeFactors:
         T, M = len(self.values), int(self.owners.max(initial=0)) + 1
         K = np.empty((M, T, T))
         for m in range(M):
-            own = self.owners == m
-            N = self.values[:, own]
-            K[m] = (N * self.lengths[own]) @ N.T
+            nodes = self.owners == m
+            N = self.values[:, nodes]
+            K[m] = (N * self.lengths[nodes]) @ N.T
         return K
 
     def take(
@@ -81,9 +82,9 @@ class TreeFactors:
         N = self.values[tasks]
         owners = self.owners
         if kernels is not None:
-            kept = list(kernels)
-            number = np.full(max([*kept, *owners.tolist()], default=0) + 1, -1)
-            number[kept] = np.arange(len(kept))
+            chosen = list(kernels)
+            number = np.full(max([*chosen, *owners.tolist()], default=0) + 1, -1)
+            number[chosen] = np.arange(len(chosen))
             owners = number[owners]
         has_tasks = N.any(axis=0) & (owners >= 0)
         return TreeFactors(N[:, has_tasks], self.lengths[has_tasks], owners[has_tasks])
@@ -99,11 +100,11 @@ class TreeFactors:
     @staticmethod
     def join(parts: Iterable[tuple[TreeFactors, int]]) -> TreeFactors:
         """Return the nodes of the kernels of several, each with its number of kernels."""
-        found, first = [], 0
+        arrays, first = [], 0
         for nodes, size in parts:
-            found.append((nodes.values, nodes.lengths, nodes.owners + first))
+            arrays.append((nodes.values, nodes.lengths, nodes.owners + first))
             first += size
-        values, lengths, owners = zip(*found, strict=True)
+        values, lengths, owners = zip(*arrays, strict=True)
         return TreeFactors(
             np.concatenate(values, axis=1), np.concatenate(lengths), np.concatenate(owners)
         )
@@ -125,7 +126,7 @@ class GroupedKernel:
         Factor on this column.
     paths : tuple of (ndarray of int64, shape (j,), ndarray of float64, shape (w, j))
         Of every group: the nodes that it covers, and their values on its columns, P with
-        K_g = P diag(l) P'. A node is in one group. Empty if no nodes are known.
+        K_g = P diag(l) P'. A node is in one group. Empty if K is not given as a sum over nodes.
     """
 
     kernels: tuple[Array, ...]
@@ -138,46 +139,46 @@ class GroupedKernel:
     def of(
         cls, K: Array, nodes: TreeFactors | None = None, lengths: Array | None = None
     ) -> GroupedKernel:
-        """Return kernels in several groups if this is worth it, or else in a single one.
+        """Return kernels in several groups if steps are cheaper, or else in a single one.
 
         Parameters
         ----------
         K : ndarray of float64, shape (T, T) or (G, T, T)
             Task kernel, or that of every view.
         nodes : TreeFactors, optional
-            The same kernel as a sum over nodes, where known.
+            The same kernel as a sum over nodes.
         lengths : ndarray of float64, shape (G, J), optional
             l_j of every view. Default: those of the nodes.
         """
         T = K.shape[-1]
         K = K.reshape(-1, T, T)
         columns = np.arange(T, dtype=np.int64)[:, None]
-        coupling = cls((K,), np.zeros_like(columns), columns, np.ones((T, 1)))
+        grouped = cls((K,), np.zeros_like(columns), columns, np.ones((T, 1)))
         if nodes is not None and T > FEWEST:
             lengths = np.tile(nodes.lengths, (len(K), 1)) if lengths is None else lengths
             several = _pack(nodes.values, lengths)
             n_written = sum((several.widths[several.group] * (several.group >= 0)).sum(axis=1))
-            coupling = several if n_written <= _WORTH * T**2 else coupling
-        coupling.__dict__["K"] = K
-        return coupling
+            grouped = several if n_written <= _MAX_WRITES * T**2 else grouped
+        grouped.__dict__["K"] = K  # the cached property
+        return grouped
 
     def weighted(self, lengths: Array) -> GroupedKernel:
         """Return the same groups of the nodes with other lengths, shape (G, J)."""
-        kernels = tuple(_along(P, lengths[:, own]) for own, P in self.paths)
+        kernels = tuple(_path_kernels(P, lengths[:, nodes]) for nodes, P in self.paths)
         return replace(self, kernels=kernels)
 
-    def fold(self, grams: Array) -> list[Array]:
+    def project_gram(self, grams: Array) -> list[Array]:
         """Return V_g'V_g of every group, (G, w, w), from V'V of all tasks, (G, T, T)."""
         if self.is_single:
             return [grams]
-        folded = [np.zeros_like(K) for K in self.kernels]
+        projected = [np.zeros_like(K) for K in self.kernels]
         for group, column, scale in zip(self.group.T, self.column.T, self.scale.T, strict=True):
             for g in np.unique(group[group >= 0]).tolist():
                 t = np.flatnonzero(group == g)
-                R = np.zeros((t.size, folded[g].shape[-1]))
+                R = np.zeros((t.size, projected[g].shape[-1]))
                 R[np.arange(t.size), column[t]] = scale[t]
-                folded[g] += R.T @ grams[:, t[:, None], t] @ R
-        return folded
+                projected[g] += R.T @ grams[:, t[:, None], t] @ R
+        return projected
 
     @cached_property
     def K(self) -> Array:  # noqa: N802
@@ -207,7 +208,7 @@ class GroupedKernel:
         flat = np.concatenate([np.ascontiguousarray(K).reshape(-1) for K in self.kernels])
         return flat, sizes.astype(np.int64)
 
-    def members(
+    def iter_groups(
         self, tasks: NDArray[Any], rows: NDArray[np.int64]
     ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int16], Array]]:
         """Yield every group with its examples among `rows`, in their order.
@@ -221,39 +222,44 @@ class GroupedKernel:
         if not rows.size:
             return
         for group, column, scale in zip(self.group.T, self.column.T, self.scale.T, strict=True):
-            own = group[tasks[rows]]
-            order = np.argsort(own, kind="stable")
-            found, first = np.unique(own[order], return_index=True)
+            group_of_row = group[tasks[rows]]
+            order = np.argsort(group_of_row, kind="stable")
+            groups, first = np.unique(group_of_row[order], return_index=True)
             columns, scales = column.astype(np.int16)[tasks], scale[tasks]
-            for g, part in zip(found.tolist(), np.split(order, first[1:]), strict=True):
+            for g, part in zip(groups.tolist(), np.split(order, first[1:]), strict=True):
                 if g >= 0:
                     yield g, rows[part], columns, scales
 
-    def mix(self, A: Array) -> dict[int, Array]:
+    def group_weights(self, A: Array) -> dict[int, Array]:
         """Return B_g of every group needed, shape (G, w, k), with W A = sum_g V_g B_g.
 
         A has the shape (G, T, k).
         """
-        found: dict[int, Array] = {}
+        weights: dict[int, Array] = {}
         for t in np.flatnonzero(A.any(axis=(0, 2))):
             for g, c, r in zip(self.group[t], self.column[t], self.scale[t], strict=True):
                 if g >= 0:
                     K = self.kernels[g]
-                    B = found.setdefault(int(g), np.zeros((*K.shape[:2], A.shape[2])))
+                    B = weights.setdefault(int(g), np.zeros((*K.shape[:2], A.shape[2])))
                     B += r * K[:, :, c, None] * A[:, t, None]
-        return found
+        return weights
 
 
 def _pack(values: Array, lengths: Array) -> GroupedKernel:
-    """Distribute the nodes of the trees over groups."""
+    """Distribute the nodes of the trees over groups, from the roots down.
+
+    A group starts with the children of a node of the level above (or with a root), and takes in
+    their descendants while it has no more than _WIDTH columns. What is below its columns belongs to
+    groups of the next level.
+    """
     T, forest = len(values), Forest(values)
     levels: list[tuple[NDArray[np.int64], NDArray[np.int64], Array]] = []
     covered: list[tuple[NDArray[np.int64], Array]] = []
     for root in forest.roots:
         top = len(levels)
-        waiting = [(top, [root])]
-        while waiting:
-            level, nodes = waiting.pop()
+        queue = [(top, [root])]
+        while queue:
+            level, nodes = queue.pop()
             if level == len(levels):
                 levels.append((np.full(T, -1), np.zeros(T, dtype=np.int64), np.ones(T)))
             columns = forest.expand(nodes, _WIDTH)
@@ -262,21 +268,21 @@ def _pack(values: Array, lengths: Array) -> GroupedKernel:
                 group[tasks], column[tasks] = len(covered), c
                 scale[tasks] = forest.values[tasks, root]
                 below = forest.children[node] if node >= 0 else []
-                if len(below) <= _WIDTH:
-                    waiting += [(level + 1, below)] if below else []
+                if len(below) <= _WIDTH:  # siblings share a group; a larger family has one each
+                    queue += [(level + 1, below)] if below else []
                 else:
-                    waiting += [(level + 1, [child]) for child in below]
+                    queue += [(level + 1, [child]) for child in below]
             paths = np.zeros((len(columns), values.shape[1]))
             for row, (_, _, path) in zip(paths, columns, strict=True):
                 for node in path:
                     row[forest.members[node]] = forest.heights[node]
-            own = np.flatnonzero(paths.any(axis=0))
-            covered.append((own, paths[:, own]))
-    kernels = tuple(_along(P, lengths[:, own]) for own, P in covered)
+            on_paths = np.flatnonzero(paths.any(axis=0))
+            covered.append((on_paths, paths[:, on_paths]))
+    kernels = tuple(_path_kernels(P, lengths[:, nodes]) for nodes, P in covered)
     group, column, scale = (np.stack(part, axis=1) for part in zip(*levels, strict=True))
     return GroupedKernel(kernels, group, column, scale, tuple(covered))
 
 
-def _along(P: Array, lengths: Array) -> Array:
+def _path_kernels(P: Array, lengths: Array) -> Array:
     """Return P diag(l) P' for l of every view, shape (G, w, w)."""
     return np.asarray((P * lengths[:, None]) @ P.T)

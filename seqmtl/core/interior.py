@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_BARRIERS = 60  # maximum number of Newton steps
-_INWARDS = 0.995  # share of the step to the nearest bound
+# The usual choices of interior-point codes.
+_MAX_STEPS = 60  # of Newton's method
+_STEP_SHARE = 0.995  # share of the step to the nearest bound
 _ROUNDING = 1e-13  # gap that counts as 0, relative to the objective at 0
 _CENTRE = 0.01  # smallest initial distance from the bounds, relative to the box
 
@@ -92,7 +93,7 @@ def minimise_in_cube(
     spread = float(np.abs(gradient).mean())
     z, w = np.maximum(gradient, 0.0) + spread, np.maximum(-gradient, 0.0) + spread
     v, tol = 1.0 - x, max(tol, _ROUNDING * float(np.abs(c).sum()))
-    for _ in range(_BARRIERS):
+    for _ in range(_MAX_STEPS):
         gradient = H @ x - c
         gap = float(z @ x + w @ v)
         if gap <= max(tol, 0.5 * share * abs(float((gradient - c) @ x))):
@@ -101,21 +102,22 @@ def minimise_in_cube(
         try:
             solve = H.factor(z / x + w / v)
         except np.linalg.LinAlgError:
-            break  # too close to the bounds for the precision: x is the best so far
+            break  # too close to the bounds for double precision: x is the best so far
         along = solve(a) if has_intercept else a
         if not np.isfinite(along).all():
             break
         low: Any = 0.0  # target of z x
         high: Any = 0.0  # target of w v
-        for is_ahead in (True, False):
+        # predictor: how far a step to the bounds gets; corrector: aim for a gap mu that follows
+        for is_predictor in (True, False):
             dx = solve(low / x - high / v - gradient)
             db = float(a @ x + a @ dx) / float(a @ along) if has_intercept else 0.0
             dx = dx - db * along
             dz, dw = (low - z * dx) / x - z, (high + w * dx) / v - w
-            size = _INWARDS * min(map(_reach, (x, v, z, w), (dx, -dx, dz, dw)))
-            if is_ahead:
-                left = (z + size * dz) @ (x + size * dx) + (w + size * dw) @ (v - size * dx)
-                mu = gap / (2 * x.size) * float(left / gap) ** 3
+            size = _STEP_SHARE * min(map(_reach, (x, v, z, w), (dx, -dx, dz, dw)))
+            if is_predictor:
+                remaining = (z + size * dz) @ (x + size * dx) + (w + size * dw) @ (v - size * dx)
+                mu = gap / (2 * x.size) * float(remaining / gap) ** 3
                 low, high = mu - dx * dz, mu + dx * dw
         x, v, z, w, b = x + size * dx, v - size * dx, z + size * dz, w + size * dw, b + size * db
     return np.clip(x, 0.0, 1.0)
@@ -129,6 +131,6 @@ def _balance(x: Array, a: Array) -> Array:
 
 
 def _reach(v: Array, step: Array) -> float:
-    """Return the largest share of a step, at most 1, that keeps v positive."""
+    """Return the largest step size that keeps v positive; with _STEP_SHARE, up to 1."""
     falling = step < 0.0
-    return min(1.0 / _INWARDS, float((-v[falling] / step[falling]).min(initial=np.inf)))
+    return min(1.0 / _STEP_SHARE, float((-v[falling] / step[falling]).min(initial=np.inf)))

@@ -1,4 +1,4 @@
-"""Losses as data: all that solvers ask of a loss, in one small object.
+"""Losses as data: what the solvers need of a loss, in one small object.
 
 With the residual r_i = m_i - z_i, the losses are, for p = 1 or 2,
 
@@ -76,17 +76,17 @@ class Loss:
 
     def violation(self, residuals: Array) -> Array:
         """Return by how much the residuals miss the target margin, less epsilon, with signs."""
-        pull = self.target_margin - residuals
+        difference = self.target_margin - residuals
         if not self.is_signed:
-            return np.maximum(pull, 0.0)
-        return np.sign(pull) * np.maximum(np.abs(pull) - self.epsilon, 0.0)
+            return np.maximum(difference, 0.0)
+        return np.sign(difference) * np.maximum(np.abs(difference) - self.epsilon, 0.0)
 
     def values(self, residuals: Array) -> Array:
         """Return the loss of every residual."""
         if self.is_logistic:
             return np.logaddexp(0.0, -residuals)
-        missing = np.abs(self.violation(residuals))
-        return missing**2 if self.is_squared else missing
+        violation = np.abs(self.violation(residuals))
+        return violation**2 if self.is_squared else violation
 
     def dual(self, alpha: Array, C: Array) -> Array:
         """Return -C_i loss*(-alpha_i / C_i) of every example, for z_i = 0."""
@@ -114,19 +114,19 @@ class Loss:
 
     def within_bounds(self, alpha: Array, C: Array) -> Array:
         """Return a copy of alpha in which values out of bounds are moved to the bound."""
-        most = np.full_like(C, np.inf) if self.is_squared else C
-        return np.clip(alpha, -most if self.is_signed else 0.0, most)
+        upper = np.full_like(C, np.inf) if self.is_squared else C
+        return np.clip(alpha, -upper if self.is_signed else 0.0, upper)
 
     def can_shrink(
-        self, alpha: Array, residuals: Array, C: Array, band: float
+        self, alpha: Array, residuals: Array, C: Array, shrink_margin: float
     ) -> NDArray[np.bool_]:
-        """Tell which alpha_i are at a bound that their residuals hold them to by more than band."""
-        pull = -self.gradient(alpha, residuals, C)
-        away = np.abs(pull) - self.epsilon if self.is_signed else pull
-        idle = (alpha == 0.0) & (away < -band)
+        """Return which alpha_i are at a bound, and would be with residuals off by the margin."""
+        ascent = -self.gradient(alpha, residuals, C)
+        from_zero = np.abs(ascent) - self.epsilon if self.is_signed else ascent
+        can_shrink = (alpha == 0.0) & (from_zero < -shrink_margin)
         if self.is_bounded:
-            idle |= (np.abs(alpha) >= C) & (np.sign(alpha) * pull > band)
-        return idle
+            can_shrink |= (np.abs(alpha) >= C) & (np.sign(alpha) * ascent > shrink_margin)
+        return can_shrink
 
     def dual_from_margins(self, residuals: Array, C: Array) -> tuple[Array, Array, Array]:
         """Return the alpha_i that belong to the residuals, their slopes D_i, and C_i loss.
@@ -134,10 +134,10 @@ class Loss:
         The loss must be differentiable.
         """
         if self.is_logistic:
-            share = 0.5 - 0.5 * np.tanh(0.5 * residuals)
-            return C * share, C * share * (1.0 - share), C * self.values(residuals)
-        missing = self.violation(residuals)
-        return 2.0 * C * missing, 2.0 * C * (missing != 0.0), C * missing**2
+            s = 0.5 - 0.5 * np.tanh(0.5 * residuals)  # 1 / (1 + exp(r)) without overflow
+            return C * s, C * s * (1.0 - s), C * self.values(residuals)
+        violation = self.violation(residuals)
+        return 2.0 * C * violation, 2.0 * C * (violation != 0.0), C * violation**2
 
     def proximal(
         self, residuals: Array, C: Array, centre: Array, s: float
@@ -146,12 +146,12 @@ class Loss:
 
         Its dual is that of a bounded loss minus sum_i (alpha_i - centre_i)^2 / (2 s C_i).
         """
-        pull, rate = self.target_margin - residuals, s * C
-        alpha = centre + rate * pull
+        difference, rate = self.target_margin - residuals, s * C
+        alpha = centre + rate * difference
         alpha = np.sign(alpha) * np.maximum(np.abs(alpha) - rate * self.epsilon, 0.0)
         alpha = self.within_bounds(alpha, C)
         is_free = (alpha != 0.0) & (np.abs(alpha) < C)
-        gain = alpha * pull - self.epsilon * np.abs(alpha)
+        gain = alpha * difference - self.epsilon * np.abs(alpha)
         return alpha, rate * is_free, gain - (alpha - centre) ** 2 / (2.0 * rate)
 
 

@@ -39,7 +39,7 @@ from seqmtl.core.grouped_kernel import FEWEST, GroupedKernel, TreeFactors
 from seqmtl.core.norms import dual_norm, minimise_on_ball
 from seqmtl.core.problem import Problem
 
-_THETA_SHARE = 0.01  # of the gap, that is worth a theta step
+_THETA_SHARE = 0.01  # of the gap, below which a theta step would not help; a plain choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +69,12 @@ class KernelSet:
 
     @cached_property
     def _groups(self) -> GroupedKernel | None:
-        """The nodes of all kernels in groups, if these are worth it."""
+        """The nodes of all kernels in groups, if these are faster than K."""
         if self.nodes is None or len(self.nodes.values) <= FEWEST:
             return None
         lengths = self._lengths(self.start())
         N = self.nodes.values
-        groups = GroupedKernel.of(
-            np.array([(N * own) @ N.T for own in lengths]), self.nodes, lengths
-        )
+        groups = GroupedKernel.of(np.array([(N * l) @ N.T for l in lengths]), self.nodes, lengths)
         return groups if groups.paths else None
 
     def _lengths(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -100,11 +98,11 @@ class KernelSet:
             return np.maximum(q, 0.0)
         assert self.nodes is not None
         of_nodes = np.zeros((len(grams[0]), self.nodes.lengths.size))
-        for (own, P), gram in zip(self._groups.paths, grams, strict=True):
-            of_nodes[:, own] += np.einsum("cj,gcd,dj->gj", P, gram, P, optimize=True)
+        for (nodes, P), gram in zip(self._groups.paths, grams, strict=True):
+            of_nodes[:, nodes] += np.einsum("cj,gcd,dj->gj", P, gram, P, optimize=True)
         of_nodes *= self.nodes.lengths
         n_kernels = self.views.size // len(of_nodes)
-        q = [np.bincount(self.nodes.owners, own, minlength=n_kernels) for own in of_nodes]
+        q = [np.bincount(self.nodes.owners, energy, minlength=n_kernels) for energy in of_nodes]
         return np.maximum(np.concatenate(q), 0.0)
 
     def dual_norm(self, q: NDArray[np.float64]) -> float:
@@ -152,7 +150,7 @@ def solve(
     descent.theta = theta
     while True:
         primal, dual = descent.objectives()
-        q = kernels.energies(descent.sum_virtual_weights())
+        q = kernels.energies(descent.sum_virtual_weights())  # V replaces W until couple()
         theta_gap = 0.5 * (kernels.dual_norm(q) - float(theta @ q))
         if primal - dual + theta_gap <= tol * abs(primal) and descent.couple():
             primal, dual = descent.objectives()  # of weights without rounding errors of the steps

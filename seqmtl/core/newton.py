@@ -46,13 +46,14 @@ Response = Callable[[Array], tuple[Array, Array, Array]]
 
 _SAME = 1e-12  # eigenvalues of K that differ by less, relative to the largest, count as equal
 _THIN = 1e-6  # smaller eigenvalues of K, relative to the largest, are not split off
-_MOST_EQUATIONS = 4000
-_MOST_BYTES = 1 << 30  # limit on the copy of the examples, and on the equations of the tasks
-_INTERIOR_STEPS = 15  # number of cheap steps; there may be three times as many
-_NEWTON_STEPS = 5
-_MOST_STEPS = 40
+# Plain choices: what a machine solves in seconds, and holds beside the examples.
+_MAX_EQUATIONS = 4000
+_MAX_BYTES = 1 << 30  # limit on the copy of the examples, and on the equations of the tasks
+_INTERIOR_STEPS = 15  # expected, to decide when these steps pay; there may be three times as many
+_NEWTON_STEPS = 5  # expected
+_MAX_STEPS = 40
 _PRECISE = 1e-6  # interior points end at a hundredth of this gap at the latest
-_SHARPNESS = (1.0, 10.0, 100.0)  # s of the proximal steps
+_SHARPNESS = (1.0, 10.0, 100.0)  # s of the proximal steps; a plain choice
 _ROUNDING = 1e-20  # square of a step that counts as 0, relative to the regulariser
 
 
@@ -60,11 +61,11 @@ def split(K: Array) -> tuple[float, Array]:
     """Return lam and R of K = lam I + R R', R with as few columns as possible."""
     values, U = np.linalg.eigh(K)
     lam = float(values[0]) if values[0] > _THIN * values[-1] else 0.0
-    kept = values - lam > _SAME * values[-1]
-    return lam, U[:, kept] * np.sqrt(values[kept] - lam)
+    is_split = values - lam > _SAME * values[-1]
+    return lam, U[:, is_split] * np.sqrt(values[is_split] - lam)
 
 
-class FewWeights:
+class LowDimProblem:
     """A problem with one view and few columns, its examples sorted by task.
 
     Parameters
@@ -142,34 +143,34 @@ class FewWeights:
         S[np.diag_indices(r * d)] += 1.0
         factors = cho_factor(S, overwrite_a=True) if r else None
 
-        def apart(G: Array) -> Array:
+        def solve_tasks(G: Array) -> Array:
             return np.asarray((root.swapaxes(1, 2) @ (root @ G[:, :, None]))[:, :, 0])
 
         def solve(G: Array) -> Array:
             W = lam * G
             if factors is not None:
-                W += R @ cho_solve(factors, (R.T @ apart(G)).ravel()).reshape(r, d)
-            return apart(W)
+                W += R @ cho_solve(factors, (R.T @ solve_tasks(G)).ravel()).reshape(r, d)
+            return solve_tasks(W)
 
         return solve
 
 
-def newton(few: FewWeights, start: Array, response: Response) -> Array:
+def newton(low_dim: LowDimProblem, start: Array, response: Response) -> Array:
     """Return the alpha that belongs to its own margins, by Newton's method on the primal.
 
     The response returns the alpha_i that belong to margins, their D_i, and the losses times C_i.
     """
-    alpha, m = start, few.hessian(start)
-    for _ in range(_MOST_STEPS):
+    alpha, m = start, low_dim.hessian(start)
+    for _ in range(_MAX_STEPS):
         target, D, losses = response(m)
         change = target - alpha
-        if abs(float(change @ few.hessian(change))) <= _ROUNDING * abs(float(alpha @ m)):
+        if abs(float(change @ low_dim.hessian(change))) <= _ROUNDING * abs(float(alpha @ m)):
             break
-        along = few.margins(few.factor(D)(few.virtual(change)))
+        along = low_dim.margins(low_dim.factor(D)(low_dim.virtual(change)))
         change -= D * along
         linear, square = float(alpha @ along), 0.5 * float(change @ along)
         slope = linear - float(target @ along)
-        for size in 0.5 ** np.arange(40.0):
+        for size in 0.5 ** np.arange(40.0):  # backtracking, with the condition of Armijo
             gain = float((response(m + size * along)[2] - losses).sum())
             if gain + size * (linear + size * square) <= 1e-4 * size * slope:
                 break
@@ -179,35 +180,35 @@ def newton(few: FewWeights, start: Array, response: Response) -> Array:
     return response(m)[0]
 
 
-def solve(few: FewWeights, start: Array, tol: float) -> Array:
-    """Return alpha, in the order of `few`, with a relative gap of about tol or the least possible.
+def solve(low_dim: LowDimProblem, start: Array, tol: float) -> Array:
+    """Return alpha, in sorted order, with a relative gap of about tol or the least possible.
 
     Parameters
     ----------
-    few : FewWeights
+    low_dim : LowDimProblem
         The problem.
     start : ndarray of float64, shape (n,)
         Initial dual variables.
     tol : float
         Relative duality gap.
     """
-    p = few.problem
+    p = low_dim.problem
     loss = p.loss
     if loss.is_smooth:
-        return newton(few, start, lambda m: loss.dual_from_margins(p.residuals(m), p.C))
-    cube = _Cube(few)
-    aims = cube.unfold(loss.target_margin - p.residuals(np.zeros(p.C.size))) - loss.epsilon
-    share = 0.01 * min(tol, _PRECISE)
-    x = minimise_in_cube(cube, cube.C * aims, np.zeros(aims.size), 0.0, share=share)
-    best = alpha = cube.fold(cube.C * x)
-    least = few.gap(alpha)
+        return newton(low_dim, start, lambda m: loss.dual_from_margins(p.residuals(m), p.C))
+    H = BoxScaledHessian(low_dim)
+    targets = H.to_parts(loss.target_margin - p.residuals(np.zeros(p.C.size))) - loss.epsilon
+    share = 0.01 * min(tol, _PRECISE)  # so close that the bounds of alpha can be recognised
+    x = minimise_in_cube(H, H.C * targets, np.zeros(targets.size), 0.0, share=share)
+    best = alpha = H.to_alpha(H.C * x)
+    least = low_dim.gap(alpha)
     for s in _SHARPNESS:
 
         def proximal(m: Array, centre: Array = alpha, s: float = s) -> tuple[Array, Array, Array]:
             return loss.proximal(p.residuals(m), p.C, centre, s)
 
-        alpha = newton(few, alpha, proximal)
-        gap = few.gap(alpha)
+        alpha = newton(low_dim, alpha, proximal)
+        gap = low_dim.gap(alpha)
         if gap <= max(tol, least):
             best, least = alpha, gap
         if not tol < gap < 1.0:
@@ -215,35 +216,35 @@ def solve(few: FewWeights, start: Array, tol: float) -> Array:
     return best
 
 
-class _Cube:
+class BoxScaledHessian:
     """H scaled to the unit cube, for :func:`seqmtl.core.interior.minimise_in_cube`.
 
     In regression, alpha has two parts, for predictions that are too low and too high.
     """
 
-    def __init__(self, few: FewWeights) -> None:
-        self._few, self._n_parts = few, 2 if few.problem.loss.is_signed else 1
-        self.C = np.tile(few.problem.C, self._n_parts)
+    def __init__(self, low_dim: LowDimProblem) -> None:
+        self._low_dim, self._n_parts = low_dim, 2 if low_dim.problem.loss.is_signed else 1
+        self.C = np.tile(low_dim.problem.C, self._n_parts)
 
     def __matmul__(self, x: Array) -> Array:
-        return self.C * self.unfold(self._few.hessian(self.fold(self.C * x)))
+        return self.C * self.to_parts(self._low_dim.hessian(self.to_alpha(self.C * x)))
 
     def factor(self, diagonal: Array) -> Callable[[Array], Array]:
         """Return a function that solves by the identity of Sherman, Morrison and Woodbury."""
-        few, C = self._few, self.C
-        solve = few.factor((C * C / diagonal).reshape(self._n_parts, -1).sum(axis=0))
+        low_dim, C = self._low_dim, self.C
+        solve = low_dim.factor((C * C / diagonal).reshape(self._n_parts, -1).sum(axis=0))
 
         def apply(b: Array) -> Array:
-            W = solve(few.virtual(self.fold(C * b / diagonal)))
-            return np.asarray((b - C * self.unfold(few.margins(W))) / diagonal)
+            W = solve(low_dim.virtual(self.to_alpha(C * b / diagonal)))
+            return np.asarray((b - C * self.to_parts(low_dim.margins(W))) / diagonal)
 
         return apply
 
-    def fold(self, alpha: Array) -> Array:
+    def to_alpha(self, alpha: Array) -> Array:
         """Return the dual variables of the examples from their parts."""
         return alpha if self._n_parts == 1 else np.subtract(*alpha.reshape(2, -1))
 
-    def unfold(self, margins: Array) -> Array:
+    def to_parts(self, margins: Array) -> Array:
         """Return the margins of all parts."""
         return margins if self._n_parts == 1 else np.concatenate([margins, -margins])
 
@@ -273,18 +274,18 @@ class SecondOrder:
         p, (n, d) = problem, (problem.y.size, problem.rows.n_features + 1)
         T = p.K.shape[-1]
         n_bytes = 8 * d * max(n, 4 * T * d)
-        if len(p.K) > 1 or not p.rows.is_dense or n_bytes > _MOST_BYTES:
+        if len(p.K) > 1 or not p.rows.is_dense or n_bytes > _MAX_BYTES:
             return None
         r = split(p.K[0])[1].shape[1]
-        if max(r, 1) * d > _MOST_EQUATIONS:
+        if max(r, 1) * d > _MAX_EQUATIONS:
             return None
-        # in nanoseconds, of CPUs of 2023
+        # rough times in nanoseconds, fitted to runs on CPUs of 2023; only their ratio counts
         visit = 200 + 2 * d + d * T / 4
         step = 200 + 2 * d + d**2 / 8 + (T * d**3 + T * (r * d) ** 2 + (r * d) ** 3 / 3) / (8 * n)
         return cls(p, step / visit)
 
     def is_due(self, work: float) -> bool:
-        """Tell whether coordinate descent has cost enough."""
+        """Return whether coordinate descent has cost enough."""
         return work >= self.patience
 
     def solve(self, alpha: Array, tol: float, gap: float) -> Array | None:
@@ -292,14 +293,14 @@ class SecondOrder:
         from seqmtl._blas import threadpool_limits
 
         self.patience = np.inf
-        few = FewWeights(self._problem, self._problem.rows.dense())
+        low_dim = LowDimProblem(self._problem, self._problem.rows.dense())
         better = alpha.copy()
         try:
             with threadpool_limits(1, "blas"):  # threads wait longer than they work, and round anew
-                found = solve(few, alpha[few.order], tol)
-                if few.gap(found) < gap:
-                    better[few.order] = found
+                solution = solve(low_dim, alpha[low_dim.order], tol)
+                if low_dim.gap(solution) < gap:
+                    better[low_dim.order] = solution
         except np.linalg.LinAlgError:
             return None
-        self.work = few.n_steps * self._step_work
+        self.work = low_dim.n_steps * self._step_work
         return better

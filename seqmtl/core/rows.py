@@ -1,4 +1,8 @@
-"""The interface between features and solvers: blocks of sparse rows."""
+"""The interface between features and solvers: blocks of sparse rows.
+
+Solvers ask for a few hundred rows at a time, which feature maps compute on the fly: the
+whole matrix would not fit into memory.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_AT_A_TIME = 1 << 14  # rows of V; of trees, whole groups of four weights
+_ROWS_AT_A_TIME = 1 << 14  # of V, a multiple of 4 as slots need; a plain choice
 
 
 class RowBlock(NamedTuple):
@@ -97,8 +101,8 @@ class Rows:
     def products(self, V: NDArray[Any]) -> NDArray[np.float64]:
         """Return V'V, shape (T, T), for sums V of rows as :meth:`accumulate` adds them, K = I."""
         total = np.zeros((V.shape[1], V.shape[1]))
-        for first in range(0, len(V), _AT_A_TIME):
-            part = self.plain(V, first, min(first + _AT_A_TIME, len(V)))
+        for first in range(0, len(V), _ROWS_AT_A_TIME):
+            part = self.plain(V, first, min(first + _ROWS_AT_A_TIME, len(V)))
             total += part.T @ part
         return total
 
@@ -123,7 +127,7 @@ class Rows:
         raise NotImplementedError
 
     def tree(self) -> Any:
-        """Return the same rows with fewer look-ups, see :class:`RowBlock`, or None."""
+        """Return the same rows, which read fewer weights, see :class:`RowBlock`, or None."""
         return None
 
 
@@ -141,5 +145,8 @@ def blocks_of(rows: NDArray[np.int64], row_size: int) -> list[NDArray[np.int64]]
 
 
 def rows_per_block(row_size: int) -> int:
-    """Return the number of rows whose block fits into the second-level cache."""
+    """Return the number of rows whose block fits into the second-level cache.
+
+    A value and its index take 8 bytes, so that 262,144 of them are 2 MiB.
+    """
     return int(np.clip(262_144 // max(row_size, 1), 16, 4096))

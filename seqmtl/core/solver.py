@@ -68,7 +68,7 @@ def solve(
     True
     """
     options = {"dtype": dtype, "seed": seed, "on_epoch": on_epoch, "tol": tol}
-    if start is None and problem.y.size <= gram.MOST_SMALL:
+    if start is None and problem.y.size <= gram.MAX_SMALL:
         start = gram.solve_small(problem, kernels, tol=tol, seed=seed)
     if kernels is not None:
         return mkl.solve(problem, kernels, max_epochs=max_epochs, start=start, **options)

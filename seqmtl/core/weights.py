@@ -14,8 +14,9 @@ from seqmtl.core.rows import Rows, View
 _ALIGNMENT = 64  # bytes of a cache line
 Array = NDArray[np.float64]
 
-_AT_A_TIME = 16  # tasks
-_ROWS = 1 << 14  # of a table, that are coupled at a time
+# Plain choices that bound the memory of copies.
+_TASKS_AT_A_TIME = 16
+_ROWS_AT_A_TIME = 1 << 14
 
 
 class GroupedWeights:
@@ -32,7 +33,7 @@ class GroupedWeights:
     bias_scale : float, default=0
         Value of the constant feature.
     is_padded : bool, default=False
-        Pad rows of more than one weight to a multiple of 4.
+        Pad rows of more than one weight to a multiple of 4, for vector instructions on slots.
 
     Attributes
     ----------
@@ -94,10 +95,10 @@ class GroupedWeights:
     def scores(self, tasks: NDArray[Any]) -> NDArray[np.float64]:
         """Return the score of every example i with the weights of task tasks[i]."""
         scores: NDArray[np.float64] = self._bias_scale * self.bias[tasks]
-        for g, rows, columns, scales in self.groups.members(tasks, np.arange(tasks.size)):
+        for g, rows, columns, scales in self.groups.iter_groups(tasks, np.arange(tasks.size)):
             for view in self._views:
-                found = view.rows.scores(self.tables[g][view.columns], columns, rows)
-                scores[rows] += scales[rows] * found[rows]
+                part = view.rows.scores(self.tables[g][view.columns], columns, rows)
+                scores[rows] += scales[rows] * part[rows]
         return scores
 
     def fill(self, amount: NDArray[np.float64], tasks: NDArray[Any]) -> None:
@@ -115,10 +116,10 @@ class GroupedWeights:
         self.add(np.flatnonzero(amount), amount, tasks, is_virtual=True)
         self.bias = np.bincount(tasks, amount, minlength=self.bias.size).astype(np.float64)
         of_bias = np.outer(self.bias, self.bias)[np.newaxis] * self._bias_scale**2
-        grams = self.groups.fold(np.repeat(of_bias, len(self._views), axis=0))
+        grams = self.groups.project_gram(np.repeat(of_bias, len(self._views), axis=0))
         for table, gram, w in zip(self.tables, grams, self.groups.widths, strict=True):
-            for view, own in zip(self._views, gram, strict=True):
-                own += view.rows.products(table[view.columns, :w])
+            for view, of_view in zip(self._views, gram, strict=True):
+                of_view += view.rows.products(table[view.columns, :w])
         return grams
 
     def couple(self, groups: GroupedKernel) -> None:
@@ -128,8 +129,9 @@ class GroupedWeights:
         for table, kernels, w in zip(self.tables, groups.kernels, groups.widths, strict=True):
             for view, K in zip(self._views, kernels.astype(table.dtype), strict=True):
                 part = table[view.columns, :w]
-                for first in range(0, len(part), _ROWS):
-                    part[first : first + _ROWS] = part[first : first + _ROWS] @ K
+                for first in range(0, len(part), _ROWS_AT_A_TIME):
+                    rows = slice(first, first + _ROWS_AT_A_TIME)
+                    part[rows] = part[rows] @ K
 
     def _clear(self) -> None:
         self.flat[:] = 0
@@ -145,15 +147,16 @@ class GroupedWeights:
     ) -> None:
         """Add amount[i] times example i of task tasks[i], for i in rows, to W_g, or to V_g."""
         rows = rows[amount[rows] != 0.0]
-        for g, own, columns, scales in self.groups.members(tasks, rows):
+        for g, members, columns, scales in self.groups.iter_groups(tasks, rows):
             for view, K in zip(self._views, self.groups.kernels[g], strict=True):
-                table, own_amount = self.tables[g][view.columns], amount * scales
+                table, scaled = self.tables[g][view.columns], amount * scales
                 if not is_virtual:
-                    view.rows.accumulate(own, own_amount, columns, K, table)
+                    view.rows.accumulate(members, scaled, columns, K, table)
                     continue
-                for c in np.unique(columns[own]):  # one at a time stays in cache
-                    part, column = own[columns[own] == c], np.zeros((len(table), 1), table.dtype)
-                    view.rows.accumulate(part, own_amount, 0 * columns, np.ones((1, 1)), column)
+                for c in np.unique(columns[members]):  # one column at a time stays in cache
+                    part = members[columns[members] == c]
+                    column = np.zeros((len(table), 1), table.dtype)
+                    view.rows.accumulate(part, scaled, 0 * columns, np.ones((1, 1)), column)
                     table[:, c] += column[:, 0]
         sums = np.bincount(tasks[rows], amount[rows], minlength=self.bias.size)
         self.bias += self._bias_scale * (self.groups.K.sum(axis=0) @ sums)
@@ -222,14 +225,14 @@ class TaskWeights:
         """
         A = np.broadcast_to(A, (len(self.columns), *A.shape[-2:]))
         out = np.zeros((self.shape[0], A.shape[2]), dtype=self.dtype)
-        for g, B in self.groups.mix(A).items():
+        for g, B in self.groups.group_weights(A).items():
             table = self.tables[g]
-            for part, own in zip(self.columns, B, strict=True):
-                out[part] += table[part] @ own.astype(self.dtype)
+            for part, B_g in zip(self.columns, B, strict=True):
+                out[part] += table[part] @ B_g.astype(self.dtype)
         return out
 
     def with_task(self, at: int, weights: NDArray[Any], *, replaces: bool) -> TaskWeights:
-        """Return a copy with a task in a group of its own.
+        """Return a copy with a task that forms a group alone.
 
         Parameters
         ----------
@@ -242,11 +245,11 @@ class TaskWeights:
         """
         groups = self.groups
 
-        def inserted(table: NDArray[Any], own: int, rest: int) -> NDArray[Any]:
-            kept = np.delete(table, at, axis=0) if replaces else table
-            row = np.full(kept.shape[1], rest, dtype=kept.dtype)
-            row[0] = own
-            return np.insert(kept, at, row, axis=0)
+        def inserted(table: NDArray[Any], first: int, fill: int) -> NDArray[Any]:
+            others = np.delete(table, at, axis=0) if replaces else table
+            row = np.full(others.shape[1], fill, dtype=others.dtype)
+            row[0] = first
+            return np.insert(others, at, row, axis=0)
 
         group = inserted(groups.group, len(groups.kernels), -1)
         column, scale = inserted(groups.column, 0, 0), inserted(groups.scale, 1, 1)
@@ -258,14 +261,14 @@ class TaskWeights:
 
     def scores(self, rows: Rows, tasks: NDArray[Any]) -> NDArray[np.float64]:
         """Return the score of every row with the weights of its task, a few tasks at a time."""
-        total, every = np.zeros(rows.n_rows), np.eye(self.shape[1])
+        total, one_hot = np.zeros(rows.n_rows), np.eye(self.shape[1])
         used = np.unique(tasks)
-        for first in range(0, used.size, _AT_A_TIME):
-            part = used[first : first + _AT_A_TIME]
+        for first in range(0, used.size, _TASKS_AT_A_TIME):
+            part = used[first : first + _TASKS_AT_A_TIME]
             chosen = np.flatnonzero(np.isin(tasks, part))
             columns = np.zeros(rows.n_rows, dtype=np.int64)
             columns[chosen] = np.searchsorted(part, tasks[chosen])
-            total += rows.scores(self.times(every[:, part]), columns, chosen)
+            total += rows.scores(self.times(one_hot[:, part]), columns, chosen)
         return total
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:

@@ -99,7 +99,7 @@ def test_few_tasks_and_kernels_without_a_tree_are_one_group():
 
 @pytest.mark.parametrize("split", ["ladder", "star", "binary", "many", "union", "individual"])
 def test_the_optimum_is_that_of_liblinear_on_the_expanded_problem(split, monkeypatch):
-    monkeypatch.setattr(grouped_kernel, "_WORTH", 2.0)  # a ladder of 20 is not worth it
+    monkeypatch.setattr(grouped_kernel, "_MAX_WRITES", 2.0)  # a ladder of 20 is not worth it
     T, rng = 20, np.random.default_rng(1)
     N = _nodes(T, split) * rng.uniform(0.5, 1, (T, 1))
     X, tasks = rng.standard_normal((240, 4)), np.arange(240) % T
@@ -187,4 +187,4 @@ def test_energies_of_groups_are_those_of_plain_matrices(n_views):
     weighted = np.einsum("gm,mst->gst", theta.reshape(n_views, M), K)
     assert_allclose(groups.K, weighted, atol=1e-12)
     expected = np.einsum("mst,gst->gm", K, grams).ravel()
-    assert_allclose(kernels.energies(groups.fold(grams)), expected, rtol=1e-10)
+    assert_allclose(kernels.energies(groups.project_gram(grams)), expected, rtol=1e-10)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from seqmtl import MultiTaskSVC, MultiTaskSVR, TaskKernel, core
 from seqmtl.core import dcd, newton
 from seqmtl.core.losses import LOSSES
-from seqmtl.core.newton import FewWeights, SecondOrder, split
+from seqmtl.core.newton import LowDimProblem, SecondOrder, split
 from seqmtl.core.problem import Problem
 from seqmtl.core.solver import with_second_order
 from seqmtl.features.numeric import NumericRows
@@ -140,17 +140,17 @@ def test_dual_variables_lie_exactly_on_their_bounds(loss):
 @pytest.mark.parametrize("kind", KERNELS)
 def test_split_and_equations_by_dense_matrices(kind):
     p = problem("hinge", kind)
-    few = FewWeights(p, p.rows.X)
+    low_dim = LowDimProblem(p, p.rows.X)
     lam, R = split(p.K[0])
     assert_allclose(lam * np.eye(3) + R @ R.T, p.K[0], atol=1e-12)
     H = np.outer(p.y, p.y) * multitask_kernel(p.rows.X, p.tasks, p.K[0], 1.0)
-    H = H[np.ix_(few.order, few.order)]
+    H = H[np.ix_(low_dim.order, low_dim.order)]
     rng = np.random.default_rng(1)
     alpha, D = rng.standard_normal(150), rng.exponential(size=150)
-    assert_allclose(few.hessian(alpha), H @ alpha, atol=1e-9)
-    W = few.factor(D)(few.virtual(alpha))
+    assert_allclose(low_dim.hessian(alpha), H @ alpha, atol=1e-9)
+    W = low_dim.factor(D)(low_dim.virtual(alpha))
     expected = np.linalg.solve(np.eye(150) + H * D, H @ alpha)  # margins of (I + K B) W = K G
-    assert_allclose(few.margins(W), expected, atol=1e-9)
+    assert_allclose(low_dim.margins(W), expected, atol=1e-9)
 
 
 def test_rank_of_the_shared_part():
@@ -191,7 +191,7 @@ def test_descent_goes_on_where_steps_fail(monkeypatch):
 
 def test_poor_steps_are_not_taken(monkeypatch):
     p = problem("hinge", C=1.0)
-    monkeypatch.setattr(newton, "solve", lambda few, start, tol: few.problem.C.copy())
+    monkeypatch.setattr(newton, "solve", lambda low_dim, start, tol: low_dim.problem.C.copy())
     best = dcd.solve(p, tol=1e-5, dtype=np.float64)
     assert at_once(p, 1e-5).primal == pytest.approx(best.primal, rel=2e-5)
 
@@ -233,6 +233,6 @@ def test_estimators_reach_their_tolerance_at_large_costs():
 
 def test_smooth_losses_begin_where_they_are_told():
     p = problem("logistic")
-    few = FewWeights(p, p.rows.X)
-    newton.solve(few, solve(p, 1e-12).alpha[few.order], 1e-6)
-    assert few.n_steps <= 1
+    low_dim = LowDimProblem(p, p.rows.X)
+    newton.solve(low_dim, solve(p, 1e-12).alpha[low_dim.order], 1e-6)
+    assert low_dim.n_steps <= 1
