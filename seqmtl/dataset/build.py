@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -27,13 +29,16 @@ from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import genome_sum
 from seqmtl.io.junctions import read_junctions
 from seqmtl.io.rows import check_first_field, read_chrom_map, read_regions, read_site_bed
-from seqmtl.io.transcripts import Annotation, Transcript
+from seqmtl.io.transcripts import Annotation, Transcript, describe_features
 from seqmtl.sequences import ContigTable, Genome, Windows
 from seqmtl.sequences.intervals import is_inside, merge_intervals
 from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
+# Small RNAs that are processed; the transcription of a tRNA, say, begins before its first base.
+_SMALL = re.compile(r"(?i)(?:^|_)(?:t|r|tm|sno|sca|mi|pi)rna(?:_gene)?$")
+_MOST_SMALL = 0.25
 _MEMORY = 10  # bytes for each byte of a genome's file, compressed or not
 
 
@@ -179,6 +184,8 @@ def _build(config: Config, number: int) -> Part:
             f"{source}: none of the {len(lost):,} {config.signal} sites can be used: "
             + "; ".join(sorted({row.reason for row in lost}))
         )
+    if annotation is not None and config.signal in ("tss", "polya"):
+        _warn_of_small(config.signal, annotation, found.sites["places"].tolist())
     if is_splice and organism.sites is None:
         known = introns or annotation
         positions = _donors(known, config.sites.min_intron, contigs)
@@ -212,6 +219,23 @@ def _build(config: Config, number: int) -> Part:
     part.left_out += _transcripts_left_out(name, annotation)
     _log(part)
     return part
+
+
+def _warn_of_small(signal: str, annotation: Annotation, true: Sequence[Place]) -> None:
+    """Warn if many ends of transcripts are those of RNAs that are cut out of longer ones."""
+    kinds = {(own.name, own.line): own.biotype for own in annotation.transcripts}
+    found = Counter(kinds.get((place.name, place.line), "") for place in true)
+    small = {kind: n for kind, n in found.items() if _SMALL.search(kind)}
+    if sum(small.values()) > _MOST_SMALL * len(true):
+        logger.warning(
+            "%s: %d of %d %s sites are ends of small RNAs, which are cut out of longer ones (%s); "
+            "leave their rows out of the annotation, or give one with untranslated regions",
+            annotation.path,
+            sum(small.values()),
+            len(true),
+            signal,
+            describe_features(small),
+        )
 
 
 def _sequences(part: Part, genome: Genome, config: Config) -> NDArray[np.uint8] | None:

@@ -611,6 +611,24 @@ def test_sites_beyond_the_end_of_a_circular_contig_are_no_decoys(tmp_path, signa
     assert every <= known
 
 
+@pytest.mark.parametrize("signal", ENDS)
+@pytest.mark.parametrize("kind", ["tRNA", "snoRNA_gene", "Mt_rRNA", "lnc_RNA", "pre_miRNA_x"])
+def test_a_warning_tells_if_ends_are_those_of_small_rnas(tmp_path, kind, signal, caplog):
+    """As of yeast (SGD), where coding genes have no untranslated regions."""
+    text = ""
+    for i, gene in enumerate(GENES):
+        if i % 2:
+            text += gff3(replace(gene, exons=gene.cds))
+        else:
+            text += gff3(gene, cds=False).replace("\tmRNA\t", f"\t{kind}\t")
+    true, _, _ = build(tmp_path, text, signal)
+    assert true == sites(GENES[::2], signal)
+    told = (
+        f"8 of 8 {signal} sites are ends of small RNAs, which are cut out of longer ones ({kind} "
+    )
+    assert (told in caplog.text) == (kind in ("tRNA", "snoRNA_gene", "Mt_rRNA"))
+
+
 def test_a_warning_tells_if_more_than_one_percent_are_lost(tmp_path, caplog):
     text = _without_strand(gff3(GENES[0])) + "".join(map(gff3, GENES[1:]))
     build(tmp_path, text, "donor")
