@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.dataset._homologue_kernels import mark_related
+from seqmtl.dataset.homologue_loops import mark_related
 
 IN_TEST = "site of train with a homologue in valid or test"
 

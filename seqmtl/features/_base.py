@@ -148,7 +148,7 @@ def score_by_blocks(
     rows: Rows, chosen: NDArray[np.int64], W: NDArray[Any], columns: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Score the chosen rows from their features; entries of other rows stay 0."""
-    from seqmtl.features._row_kernels import score_block
+    from seqmtl.features.row_loops import score_block
 
     scores = np.zeros(rows.n_rows)
     columns = np.ascontiguousarray(columns, dtype=np.int64)
@@ -170,7 +170,7 @@ def add_by_blocks(
     W: NDArray[Any],
 ) -> None:
     """Add ``amount[i] K[tasks[i], :]`` times row i to W, for i in chosen."""
-    from seqmtl.features._row_kernels import add_rows
+    from seqmtl.features.row_loops import add_rows
 
     def compute(part: NDArray[np.int64]) -> RowBlock:
         return rows.block(part, W.dtype)
@@ -186,7 +186,7 @@ def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArr
     Frequent features are multiplied as a dense matrix. For each rare feature, all pairs of the
     rows that have it are visited.
     """
-    from seqmtl.features._row_kernels import gram_lower
+    from seqmtl.features.row_loops import gram_lower
 
     block = rows.block(chosen, dtype)
     n_entries = int(block.indptr[-1])

@@ -131,7 +131,7 @@ class JointRows(Rows):
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
         """Compute the given rows, concatenating the views of each."""
-        from seqmtl.features._row_kernels import copy_part
+        from seqmtl.features.row_loops import copy_part
 
         blocks = [view.rows.block(rows, dtype) for view in self.views]
         sizes = np.column_stack([np.diff(block.indptr) for block in blocks])

@@ -196,7 +196,7 @@ class PositionalKmers(FeatureDefinition):
         MemoryLimitError
             If they do not fit into memory.
         """
-        from seqmtl.features._kmer_kernels import place_weights
+        from seqmtl.features.kmer_loops import place_weights
 
         layout = self.layout(length)
         starts, width = table_levels(layout.span)

@@ -110,7 +110,7 @@ class TableRows(Rows):
         total: NDArray[np.float64],
     ) -> None:
         """Add the scores of windows with a column of W, for groups of both."""
-        from seqmtl.features._kmer_kernels import add_prefixes, place_weights, score_folded
+        from seqmtl.features.kmer_loops import add_prefixes, place_weights, score_folded
 
         ranges, starts, W = self._ranges(W.dtype), self._starts, np.ascontiguousarray(W)
         n_parts = n_threads() // gcd(n_threads(), len(groups))
@@ -140,7 +140,7 @@ class TableRows(Rows):
 
         Many windows are summed position by position, in double precision.
         """
-        from seqmtl.features._kmer_kernels import take_weights
+        from seqmtl.features.kmer_loops import take_weights
 
         rest = [rows[:0]]
         for task in np.unique(tasks[rows]):
@@ -158,7 +158,7 @@ class TableRows(Rows):
         self, rows: NDArray[np.int64], amount: NDArray[np.float64]
     ) -> Iterator[tuple[tuple[int, int], NDArray[np.float64]]]:
         """Yield ranges of positions with the sum of amount[i] over windows for each k-mer."""
-        from seqmtl.features._kmer_kernels import add_to_prefixes, score_folded
+        from seqmtl.features.kmer_loops import add_to_prefixes, score_folded
 
         def add(ends: tuple[int, int]) -> tuple[tuple[int, int], NDArray[np.float64]]:
             table = np.zeros((ends[1] - ends[0], self._width))
@@ -184,7 +184,7 @@ class PositionalRows(TableRows):
 
     def squared_norms(self) -> NDArray[np.float64]:
         """Return the squared norm of every row, shape (n_rows,)."""
-        from seqmtl.features._kmer_kernels import squared_norms
+        from seqmtl.features.kmer_loops import squared_norms
 
         if self._norms is None:
             layout, norms = self.layout, np.empty(self.n_rows)
@@ -199,7 +199,7 @@ class PositionalRows(TableRows):
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
         """Compute the features of the given windows."""
-        from seqmtl.features._kmer_kernels import fill_rows
+        from seqmtl.features.kmer_loops import fill_rows
 
         block = empty_block(rows.size, self.row_size, dtype)
         fill_rows(*self._where, rows, self.span, self.slots, self.hash_bits, block)
@@ -236,7 +236,7 @@ class PositionalTree(TableRows):
 
     def block(self, rows: NDArray[np.int64], dtype: Any) -> RowBlock:
         """Compute the indices of the given windows."""
-        from seqmtl.features._kmer_kernels import fill_slots, fill_slots_with_n
+        from seqmtl.features.kmer_loops import fill_slots, fill_slots_with_n
 
         slots, span = self.slots, self.span
         indices = np.empty((rows.size, self.row_size), dtype=np.int32)

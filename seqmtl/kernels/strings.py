@@ -133,7 +133,7 @@ class WeightedDegreeKernel(StringKernel):
         return letter_matrix(read_letters(X, self.alphabet))
 
     def _matrix(self, x: NDArray[np.uint8], z: NDArray[np.uint8]) -> NDArray[np.float64]:
-        from seqmtl.kernels._string_kernels import weighted_degree_matrix
+        from seqmtl.kernels.string_loops import weighted_degree_matrix
 
         if len(x) and len(z) and x.shape[1] != z.shape[1]:
             raise ValueError(
@@ -145,7 +145,7 @@ class WeightedDegreeKernel(StringKernel):
         return out
 
     def _diagonal(self, x: NDArray[np.uint8]) -> NDArray[np.float64]:
-        from seqmtl.kernels._string_kernels import weighted_degree_diagonal
+        from seqmtl.kernels.string_loops import weighted_degree_diagonal
 
         out = np.empty(len(x))
         weighted_degree_diagonal(x, self.shift, self._gain(x.shape[1]), out)
@@ -187,7 +187,7 @@ class WordKernel(StringKernel):
         return bits, np.uint64(sum(1 << (bits * j) for j in range(self._length)))
 
     def _matrix(self, x: Words, z: Words) -> NDArray[np.float64]:
-        from seqmtl.kernels._string_kernels import add_pairs_of_words
+        from seqmtl.kernels.string_loops import add_pairs_of_words
 
         worth = self._worth()
         if not worth[1:].any():  # distinct words never match: multiply the counts of shared ones
@@ -203,7 +203,7 @@ class WordKernel(StringKernel):
         return out + out.T if z is x else out.T
 
     def _diagonal(self, x: Words) -> NDArray[np.float64]:
-        from seqmtl.kernels._string_kernels import words_with_themselves
+        from seqmtl.kernels.string_loops import words_with_themselves
 
         counts, worth = x.counts, self._worth()
         if not worth[1:].any():

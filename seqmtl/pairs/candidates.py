@@ -14,8 +14,8 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.pair_layer import CODONS, PairLayer
 from seqmtl.models.site import SIGNALS
-from seqmtl.pairs._coding_kernels import list_codons
 from seqmtl.pairs.chain import join_ends
+from seqmtl.pairs.coding_loops import list_codons
 from seqmtl.pairs.regions import PathLike
 from seqmtl.scan.filters import BlockCounts
 from seqmtl.scan.finder import SiteFinder, finder_of

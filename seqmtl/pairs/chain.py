@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 
 from seqmtl.models.pair_layer import EDGES, ENDS, PairLayer
 from seqmtl.models.site import SIGNALS as WORDS
-from seqmtl.pairs._chain_kernels import INTRON_END, list_exons, list_introns, sum_parses
-from seqmtl.pairs._coding_kernels import sum_content
+from seqmtl.pairs.chain_loops import INTRON_END, list_exons, list_introns, sum_parses
+from seqmtl.pairs.coding_loops import sum_content
 from seqmtl.sequences.sites import Sites
 
 _CERTAIN = -1e-12  # log of the largest probability
@@ -87,7 +87,7 @@ class SiteColumns(NamedTuple):
     places, phases, strands : ndarray of int64, shape (n,)
         Place, modulo 3 as well, and strand: 0 plus, 1 minus.
     kinds : ndarray of int64, shape (n,)
-        What each is along the forward strand, see :mod:`seqmtl.pairs._chain_kernels`.
+        What each is along the forward strand, see :mod:`seqmtl.pairs.chain_loops`.
     weights : ndarray of float64, shape (n,)
         Weight of each.
     content : ndarray of float64, shape (n, 6)
@@ -185,9 +185,9 @@ def join_ends(
         before what begins one, with further columns: ``places`` are the bases of the stretch before
         the end of the intron, of coding sequence without its stop codon, or of the transcript that
         is at the site, on the forward strand. ``signals`` are
-        numbers in ``SIGNALS``; ``kinds``, of :mod:`seqmtl.pairs._chain_kernels`, tell what a site
+        numbers in ``SIGNALS``; ``kinds``, of :mod:`seqmtl.pairs.chain_loops`, tell what a site
         is as read on the forward strand. ``content``, shape (n, 6), is the coding content from the
-        first site on, see :func:`seqmtl.pairs._coding_kernels.sum_content`.
+        first site on, see :func:`seqmtl.pairs.coding_loops.sum_content`.
     """
     if stretches is None:
         stretches = np.array([[origin, origin + codes.size]])
@@ -227,7 +227,7 @@ def content_between(
 ) -> NDArray[np.float64]:
     """Return the coding content of the letters from the first place to each, shape (n, 6).
 
-    See :func:`seqmtl.pairs._coding_kernels.sum_content`.
+    See :func:`seqmtl.pairs.coding_loops.sum_content`.
     """
     content = np.empty((places.size, 6))
     if places.size:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.pairs._coding_kernels import count_words
+from seqmtl.pairs.coding_loops import count_words
 from seqmtl.pairs.sharing import borrowed
 from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.sites import has_word

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scan._text_kernels import (
+from seqmtl.scan.text_loops import (
     DECIMAL,
     LETTERS,
     NOTHING,
@@ -34,7 +34,7 @@ class Column(NamedTuple):
     Attributes
     ----------
     kind : int
-        One of the kinds of :mod:`seqmtl.scan._text_kernels`.
+        One of the kinds of :mod:`seqmtl.scan.text_loops`.
     values : ndarray, shape (n,) or (n, m)
         Values by line; of words, their numbers.
     n_decimals : int

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice, check_integer
 from seqmtl._threads import run_all
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.scan._scan_kernels import (
+from seqmtl.scan.lines import largest
+from seqmtl.scan.scan_loops import (
     AHEAD,
     GROUP,
     add_rows,
@@ -20,7 +21,6 @@ from seqmtl.scan._scan_kernels import (
     finish_scores,
     index_rows,
 )
-from seqmtl.scan.lines import largest
 from seqmtl.scan.score_tables import PRECISION, REACH, ScoreTables, build_tables
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER

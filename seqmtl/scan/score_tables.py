@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl.scan._scan_kernels import GROUP, LINE, STEP
+from seqmtl.scan.scan_loops import GROUP, LINE, STEP
 
 #: Largest absolute error of a score from rounding the tables.
 PRECISION = 1e-5

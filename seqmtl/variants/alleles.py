@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from seqmtl.sequences import Genome, encode
 from seqmtl.sequences.alphabet import OTHER
-from seqmtl.variants._allele_kernels import find_zones
+from seqmtl.variants.allele_loops import find_zones
 
 #: Longest allele that is scored, in bases.
 LONGEST = 10_000

@@ -14,9 +14,9 @@ from seqmtl.models.model import MultiTaskModel
 from seqmtl.scan.finder import finder_of
 from seqmtl.sequences import Genome
 from seqmtl.sequences.sites import has_word
-from seqmtl.variants._allele_kernels import fill_haplotypes
-from seqmtl.variants._effect_kernels import find_effects
+from seqmtl.variants.allele_loops import fill_haplotypes
 from seqmtl.variants.alleles import AlleleList, Alleles
+from seqmtl.variants.effect_loops import find_effects
 
 #: The kind of the effects on exons, beside those of signals.
 EXON = "exon"

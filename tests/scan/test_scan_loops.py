@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.scan import score_tables as tables_module
-from seqmtl.scan._scan_kernels import GROUP, STEP, add_windows
-from seqmtl.scan._text_kernels import NUMBER_BYTES, put_decimal, put_integer, put_probability
 from seqmtl.scan.lines import decimal, format_lines, share, tabbed
+from seqmtl.scan.scan_loops import GROUP, STEP, add_windows
 from seqmtl.scan.score_tables import build_tables
+from seqmtl.scan.text_loops import NUMBER_BYTES, put_decimal, put_integer, put_probability
 
 
 def random_weights(rng, length, degree, scale=0.3):
