@@ -46,8 +46,8 @@ from seqmtl.core.weights import GroupedWeights
 #: it; in regression, within this share of the mean residual. A plain choice, and safe: an example
 #: that is shrunk wrongly becomes active again at the next check.
 SHRINK_MARGIN = 0.1
-#: Visits between two checks, as a share of the examples, unless a check costs more. With 0.1, which a
-#: check of many windows costs, six organisms of 10,000 windows each take 1.4 times as long.
+#: Visits between two checks, as a share of the examples, unless a check costs more. With 0.1, which
+#: a check of many windows costs, six organisms of 10,000 windows each take 1.4 times as long.
 _CHECK_EVERY = 0.3
 #: The first epochs visit a random part of the examples, 1 / 16, but at least 2,048: plain choices.
 #: Coming from alpha = 0, they mostly find out which examples matter.
