@@ -127,8 +127,10 @@ def _unsure_starts(row: Unsure, signal: str) -> list[int]:
         return []
     at_start = (signal == "start") != row.is_reverse
     start, _ = _codon_at(row.cds, at_start=at_start)
-    after = _codon_after(row.exons, row.cds, at_start=at_start)  # if the stop codon is no part
-    return [start, after] if signal == "stop" and after >= 0 else [start]
+    if signal == "start":
+        return [start]
+    beside = start - _CODON if at_start else start + _CODON  # if the stop codon is no part
+    return [start, beside, _codon_after(row.exons, row.cds, at_start=at_start)]
 
 
 def _splice(transcript: Transcript, signal: str, min_intron: int) -> Iterator[Place]:

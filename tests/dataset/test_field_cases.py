@@ -581,6 +581,20 @@ def test_ends_of_transcripts_left_out_are_no_decoys_either(tmp_path, case, signa
     check(tmp_path, text, signal, expected=expected, more=more)
 
 
+def test_the_stop_codon_behind_the_rows_of_what_is_left_out_is_no_decoy(tmp_path):
+    """CDS rows of GTF alone, without a strand: the stop codon is behind the last one."""
+    text, lost = "", []
+    for i, gene in enumerate(GENES):
+        if i % 3:
+            text += gff3(gene)
+            continue
+        lines = gtf(gene, with_rows=False).splitlines(keepends=True)
+        text += _without_strand("".join(one for one in lines if "\tCDS\t" in one))
+        lost.append(gene)
+    expected = sites([gene for gene in GENES if gene not in lost], "stop")
+    check(tmp_path, text, "stop", expected=expected)
+
+
 @pytest.mark.parametrize("signal", [*SPLICE, *ENDS])
 def test_bed12_without_a_strand_is_left_out_and_no_decoy(tmp_path, signal):
     text = "".join(bed12(gene, strand="." if i % 3 == 0 else None) for i, gene in enumerate(GENES))
