@@ -121,7 +121,7 @@ class MultiTaskClassifierCV(FeatureParameters, MultiTaskClassifier):
     Parameters
     ----------
     features : FeatureDefinition, optional
-        Feature map; its ``variants()``, if any, are tried as well. Default:
+        Feature map; its ``reweighted()``, if any, are tried as well. Default:
         ``PositionalKmers()`` for :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, str, path-like or array, optional
         Relation of the tasks; the name of a shipped tree; the file of a tree or a table. An array

@@ -13,7 +13,7 @@ from seqmtl._threads import ahead, run_all
 from seqmtl.core.rows import RowBlock, Rows, blocks_of
 from seqmtl.exceptions import SeqmtlError
 
-_FREQUENT = 0.05  # share of rows above which a dense matrix product is faster than lists
+_FREQUENT = 0.05  # share of rows above which a dense product is about as fast as lists of rows
 
 
 class FeatureDefinition:
@@ -31,11 +31,11 @@ class FeatureDefinition:
         ValueError
             If a name is not a parameter.
         """
-        known = self.get_params()
+        current = self.get_params()
         for name, value in params.items():
-            if name not in known:
+            if name not in current:
                 raise ValueError(
-                    f"parameter of {type(self).__name__} must be one of {sorted(known)}, "
+                    f"parameter of {type(self).__name__} must be one of {sorted(current)}, "
                     f"got {name!r}"
                 )
             setattr(self, name, value)
@@ -79,7 +79,7 @@ class FeatureDefinition:
         joined.sum_duplicates()
         return joined
 
-    def placed(self, offset: int, n_tasks: int) -> FeatureDefinition:
+    def anchored(self, offset: int, n_tasks: int) -> FeatureDefinition:
         """Return the map for training: anchored at the site, its memory shared by the tasks.
 
         The first base of the site is `offset` (0-based). A map with an anchor keeps it.
@@ -91,15 +91,15 @@ class FeatureDefinition:
             params["max_memory"] /= n_tasks
         return type(self)(**params)
 
-    def variants(self) -> list[Any]:
+    def reweighted(self) -> list[Any]:
         """Return this map, and reweighted ones among which selection may choose."""
         return [self]
 
-    def kinds(self) -> list[Any]:
-        """Return maps that differ in kind, among which selection may choose, or this one alone."""
+    def alternatives(self) -> list[Any]:
+        """Return maps with other views, among which selection may choose, or this one alone."""
         return [self]
 
-    def parts(self, length: int) -> list[tuple[float, Any]]:
+    def kernel_terms(self, length: int) -> list[tuple[float, Any]]:
         """Return weighted maps whose kernels sum to the kernel of this map."""
         return [(1.0, self)]
 

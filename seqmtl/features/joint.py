@@ -66,9 +66,9 @@ class JointFeatures(FeatureDefinition):
             )
         return joint
 
-    def placed(self, offset: int, n_tasks: int) -> JointFeatures:
+    def anchored(self, offset: int, n_tasks: int) -> JointFeatures:
         """Return the maps for training."""
-        return JointFeatures([view.placed(offset, n_tasks) for view in self.views])
+        return JointFeatures([view.anchored(offset, n_tasks) for view in self.views])
 
     def n_features(self, length: int) -> int:
         """Return the number of features of examples of `length` bases or numbers."""
@@ -82,9 +82,9 @@ class JointFeatures(FeatureDefinition):
         """Return the views; those of nested joint maps are listed individually."""
         return [part for view in self.views for part in view.side_by_side()]
 
-    def parts(self, length: int) -> list[tuple[float, Any]]:
+    def kernel_terms(self, length: int) -> list[tuple[float, Any]]:
         """Return weighted maps whose kernels sum to the kernel of this map."""
-        return [part for view in self.views for part in view.parts(length)]
+        return [part for view in self.views for part in view.kernel_terms(length)]
 
     def span(self, length: int) -> int:
         """Return the length of the longest k-mers of all views."""
@@ -97,17 +97,17 @@ class JointFeatures(FeatureDefinition):
 
         See :meth:`PositionalKmers.position_weights`.
         """
-        found: list[NDArray[np.float64]] = []
+        totals: list[NDArray[np.float64]] = []
         begin = 0
         for view in self.views:
             end = begin + view.n_features(length)
             parts = view.position_weights(w[begin:end], length, first, last)
-            shared = len(found)
-            found += parts[shared:]
-            for total, part in zip(found, parts[:shared], strict=False):
+            shared = len(totals)
+            totals += parts[shared:]
+            for total, part in zip(totals, parts[:shared], strict=False):
                 total += part
             begin = end
-        return found
+        return totals
 
 
 class JointRows(Rows):
@@ -180,6 +180,6 @@ def features_from_dict(description: dict[str, Any]) -> Any:
     if kind == JointFeatures.kind:
         return JointFeatures([features_from_dict(view) for view in description["views"]])
     if kind not in _KINDS:
-        known = ", ".join([*_KINDS, JointFeatures.kind])
-        raise ValueError(f"features must be one of {known}, got {kind!r}")
+        kinds = ", ".join([*_KINDS, JointFeatures.kind])
+        raise ValueError(f"features must be one of {kinds}, got {kind!r}")
     return _KINDS[kind].from_dict(description)

@@ -14,6 +14,7 @@ from seqmtl._jit import njit, prefetch
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
+# Plain choices: 4**6 chains fit into the first-level cache; 32 loads hide the latency of memory.
 _CHAINED = 6  # longest prefix by which equal k-mers are found
 _AHEAD = 32  # k-mers between the request of a hashed weight and its use
 
@@ -21,10 +22,12 @@ _AHEAD = 32  # k-mers between the request of a hashed weight and its use
 @njit
 def load_codes(codes, start, is_reverse, length, span, code, clean):
     """Compute the code and the clean length of the next span letters at every position."""
+    # from the end, as the code at l is that at l + 1 shifted by a letter, with letter l in front
     top = 2 * (span - 1)
     c = np.int64(0)
     run = 0
     for l in range(length - 1, -1, -1):
+        # read from the other strand, the window begins at its last base, complemented (3 - code)
         letter = np.int64(codes[start + length - 1 - l] if is_reverse else codes[start + l])
         if letter > 3:
             c, run = c >> 2, 0
@@ -61,6 +64,7 @@ def squared_norms(codes, starts, is_reverse, length, rows, span, levels, view, o
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
     before = np.empty(length, np.int64)
+    # sums[g, d]: weights of all k of a view that d equal letters contain
     sums = np.zeros((k.size, span + 1))
     group = 0
     for v in range(k.size):
@@ -73,7 +77,7 @@ def squared_norms(codes, starts, is_reverse, length, rows, span, levels, view, o
         total = 0.0
         for v in range(k.size):
             if v > 0 and view[v] == view[v - 1]:
-                continue
+                continue  # the shortest k of a view stands for all of them
             shared = min(k[v], _CHAINED)
             first = begin[v]
             for l in range(begin[v], end[v]):
@@ -85,10 +89,10 @@ def squared_norms(codes, starts, is_reverse, length, rows, span, levels, view, o
                 chain = code[l] >> (2 * (span - shared))
                 before[l] = m = head[chain] - base
                 head[chain] = base + l
-                while m >= first:
+                while m >= first:  # first: start of the bin
                     difference, d = code[l] ^ code[m], shared
-                    most = min(clean[l], clean[m])
-                    while d < most and difference >> (2 * (span - d - 1)) == 0:
+                    limit = min(clean[l], clean[m])
+                    while d < limit and difference >> (2 * (span - d - 1)) == 0:
                         d += 1
                     total += 2.0 * sums[v, d]
                     m = before[m]
@@ -112,7 +116,7 @@ def fill_rows(codes, starts, is_reverse, length, rows, span, slots, n_bits, bloc
         for p in range(position.size):
             l = position[p]
             if clean[l] < depth[p]:
-                continue
+                continue  # the k-mer contains an N
             c = code[l] >> shift[p]
             indices[at] = base[p] + c if n_bits == 0 else hash_index(base[p], c, n_bits)
             values[at] = reads[p]
@@ -121,8 +125,11 @@ def fill_rows(codes, starts, is_reverse, length, rows, span, slots, n_bits, bloc
 
 
 @njit
-def place_weights(W, column, first, last, slots, n_bits, starts, table):
-    """Add what slots read of W[., column] to table[l - first, .], first <= l < last."""
+def fold_weights(W, column, first, last, slots, n_bits, starts, table):
+    """Add what slots read of W[., column] to table[l - first, .], first <= l < last.
+
+    Afterwards the score of a k-mer at a position is a sum of one entry per prefix, in one row.
+    """
     position, depth, base, reads, _ = slots
     flat, n_columns = W.reshape(W.size), W.shape[1]
     for p in range(position.size):
@@ -130,7 +137,7 @@ def place_weights(W, column, first, last, slots, n_bits, starts, table):
             continue
         row, here = table[position[p] - first], starts[depth[p] - 1]
         n_kmers = np.int64(1) << (2 * depth[p])
-        if n_bits == 0 and reads[p] == 1.0:  # of trees
+        if n_bits == 0 and reads[p] == 1.0:  # slots of trees have their factors in F
             for c in range(n_kmers):
                 row[here + c] += W[base[p] + c, column]
             continue
@@ -144,26 +151,27 @@ def place_weights(W, column, first, last, slots, n_bits, starts, table):
 
 @njit
 def take_weights(table, coupling, first, last, slots, n_bits, starts, W):
-    """Add to W the table entries of every prefix: the adjoint of place_weights."""
+    """Add to W the table entries of every prefix: the adjoint of fold_weights."""
     position, depth, base, _, shares = slots
     for p in range(position.size):
         if not first <= position[p] < last:
             continue
-        row, here, own = table[position[p] - first], starts[depth[p] - 1], shares[p, 0]
+        row, here, share = table[position[p] - first], starts[depth[p] - 1], shares[p, 0]
+        # a k-mer of F holds its prefix, too, with the share of the prefix
         above = starts[depth[p] - 2] if shares[p, 1] > 0.0 else 0
         for c in range(np.int64(1) << (2 * depth[p])):
             total = row[here + c]
             if shares[p, 1] > 0.0:
-                total += shares[p, 1] / own * row[above + (c >> 2)]
+                total += shares[p, 1] / share * row[above + (c >> 2)]
             if total != 0.0:
                 index = base[p] + c if n_bits == 0 else hash_index(base[p], c, n_bits)
                 for s in range(coupling.size):
-                    W[index, s] += coupling[s] * own * total
+                    W[index, s] += coupling[s] * share * total
 
 
 @njit
 def add_prefixes(table, starts):
-    """Add to every entry those of its prefixes."""
+    """Add to every entry those of its prefixes, so that a window reads one entry per position."""
     for row in table:
         for d in range(1, starts.size):
             for c in range(np.int64(4) << (2 * d)):
@@ -191,19 +199,20 @@ def score_folded(
     top = np.uint64(2 * (span - 1))
     deepest = starts[span - 1]
     flat, width = table.reshape(table.size), table.shape[1]
+    # letters up to span - 1 behind the last position belong to k-mers that begin there
     begin = min(last + span - 1, length) - 1
     for r in range(rows.size):
         i = rows[r]
         if is_reverse[i]:
-            place, step, flip = window_starts[i] + length - 1 - begin, 1, np.uint64(3)
+            at_base, step, flip = window_starts[i] + length - 1 - begin, 1, np.uint64(3)
         else:
-            place, step, flip = window_starts[i] + begin, -1, np.uint64(0)
+            at_base, step, flip = window_starts[i] + begin, -1, np.uint64(0)
         c = np.uint64(0)  # unsigned indices need no check for negative values
         run = 0
         total = 0.0
         for l in range(begin, first - 1, -1):
-            letter = np.uint64(codes[np.uint64(place)])
-            place += step
+            letter = np.uint64(codes[np.uint64(at_base)])
+            at_base += step
             if letter > np.uint64(3):
                 c, run = np.uint64(0), 0
                 continue
@@ -212,7 +221,7 @@ def score_folded(
             if l >= last:
                 continue
             row = (l - first) * width
-            if run >= span:
+            if run >= span:  # else the window ends, or an N follows, before the longest k-mer does
                 at = np.uint64(row + deepest) + c
             else:
                 at = np.uint64(row + starts[run - 1]) + (c >> np.uint64(2 * (span - run)))
@@ -242,7 +251,12 @@ def fill_slots(codes, starts, is_reverse, length, rows, span, slots, indices):
 def fill_slots_with_n(
     codes, starts, is_reverse, length, rows, chosen, span, slots, n_weights, block
 ):
-    """Write the entries of rows[chosen], whose windows contain N; other rows get none."""
+    """Write the entries of rows[chosen], whose windows contain N; other rows get none.
+
+    F and E are those of :mod:`seqmtl.features.positional_rows`. Per slot there are three cases: the
+    k-mer is whole, and reads its sum; N is its last letter, and the prefix alone is read from the
+    four siblings and E; N comes before, and it reads nothing.
+    """
     position, depth, base, _, shares = slots
     indptr, others, reads, writes, _, _ = block
     code = np.empty(length, np.int64)
@@ -256,23 +270,24 @@ def fill_slots_with_n(
         load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
         for s in range(position.size):
             l = position[s]
-            own = base[s] + (code[l] >> (2 * (span - depth[s])))
-            first = own & ~np.int64(3)
+            index = base[s] + (code[l] >> (2 * (span - depth[s])))
+            first = index & ~np.int64(3)  # of the four siblings
             if clean[l] >= depth[s]:
                 for q in range(4):
-                    is_own = first + q == own
+                    is_read = first + q == index
                     others[p] = first + q
-                    reads[p] = 1.0 if is_own else 0.0
-                    writes[p] = shares[s, 1] + (shares[s, 0] if is_own else 0.0)
+                    reads[p] = 1.0 if is_read else 0.0
+                    writes[p] = shares[s, 1] + (shares[s, 0] if is_read else 0.0)
                     p += 1
             elif clean[l] == depth[s] - 1 and shares[s, 1] > 0.0:
+                # A[prefix] = (sum of F + c E) / (c + 4 c'), times c' for the score
                 part = shares[s, 1] / (shares[s, 0] + 4.0 * shares[s, 1])
                 for q in range(4):
                     others[p], reads[p], writes[p] = first + q, part, shares[s, 1]
                     p += 1
-                others[p], reads[p], writes[p] = n_weights + (own >> 2), part * shares[s, 0], 1.0
+                others[p], reads[p], writes[p] = n_weights + (index >> 2), part * shares[s, 0], 1.0
                 p += 1
-        if p == indptr[r]:  # the row has no entries
+        if p == indptr[r]:  # without entries, the row would be read as slots
             others[p], reads[p], writes[p] = 0, 0.0, 0.0
             p += 1
     indptr[done:] = p

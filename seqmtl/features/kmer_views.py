@@ -94,7 +94,9 @@ class Levels(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """The numbers that a window reads, n of them.
+    """One entry per k-mer that a window looks up, n of them.
+
+    Every window of a given length has the same slots, whose weights depend on its letters.
 
     Attributes
     ----------
@@ -145,8 +147,8 @@ class Layout(NamedTuple):
         k, begin, end, offset, slot, weight, bins = self.levels
         level = np.repeat(np.arange(k.size), end - begin)
         position = np.concatenate([np.arange(*ends) for ends in zip(begin, end, strict=True)])
-        place = bins[level, position].astype(np.int64)
-        base = slot[level] + place if is_hashed else offset[level] + (place << (2 * k[level]))
+        bin_ = bins[level, position].astype(np.int64)
+        base = slot[level] + bin_ if is_hashed else offset[level] + (bin_ << (2 * k[level]))
         root = np.sqrt(weight[level])
         return Slots(position, k[level], base, root, np.stack([root, 0.0 * root], axis=1))
 
@@ -169,22 +171,22 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
     base = 0
     for v, view in enumerate(views):
         view.check()
-        place, n_bins = _bins(view, length, anchor)
+        bin_of, n_bins = _bins(view, length, anchor)
         for k, weight in zip(range(view.k_min, view.k_max + 1), view.weights(), strict=True):
-            inside = np.flatnonzero(place >= 0)
+            inside = np.flatnonzero(bin_of >= 0)
             reach = k if view.width == 1 else view.k_max  # bins have the same first bases for all k
             inside = inside[inside <= length - reach]
             if not inside.size:
                 break
             rows.append((k, inside[0], inside[-1] + 1, base, len(rows) << 16, weight, v))
-            bins.append(place)
+            bins.append(bin_of)
             base += n_bins << (2 * k)
         if not rows or rows[-1][-1] != v:
             raise ValueError(_misfit(view, length, anchor))
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     lengths, begins, ends, offsets, slots = (c.astype(np.int64) for c in columns[:5])
-    weights, places = columns[5].astype(np.float64), np.array(bins, dtype=np.int32)
-    levels = Levels(lengths, begins, ends, offsets, slots, weights, places)
+    weights, bin_table = columns[5].astype(np.float64), np.array(bins, dtype=np.int32)
+    levels = Levels(lengths, begins, ends, offsets, slots, weights, bin_table)
     square = expected_square(levels)
     return Layout(levels._replace(weight=weights / square), columns[6], base, square)
 
@@ -211,9 +213,9 @@ def _bins(view: KmerView, length: int, anchor: int) -> tuple[NDArray[np.int64], 
     inside = (positions >= begin) & (positions < end)
     if not inside.any():
         raise ValueError(_misfit(view, length, anchor))
-    place = (positions - anchor) // (view.width or _UNBOUNDED)
-    place -= place[inside].min()
-    return np.where(inside, place, -1), int(place[inside].max()) + 1
+    bin_of = (positions - anchor) // (view.width or _UNBOUNDED)
+    bin_of -= bin_of[inside].min()
+    return np.where(inside, bin_of, -1), int(bin_of[inside].max()) + 1
 
 
 def _misfit(view: KmerView, length: int, anchor: int) -> str:
@@ -266,21 +268,21 @@ def parse_views(text: str) -> tuple[KmerView, ...]:
     ValueError
         If the text is malformed; the message gives the position.
     """
-    views, place = [], 0
+    views, at = [], 0
     for part in text.split(","):
-        views.append(_parse_view(part.strip(), text, place + 1))
-        place += len(part) + 1
+        views.append(_parse_view(part.strip(), text, at + 1))
+        at += len(part) + 1
     return tuple(views)
 
 
-def _parse_view(part: str, text: str, place: int) -> KmerView:
-    where = f"in the features {text!r}, at character {place}: "
-    found = _VIEW.fullmatch(part)
-    if found is None:
+def _parse_view(part: str, text: str, character: int) -> KmerView:
+    where = f"in the features {text!r}, at character {character}: "
+    match = _VIEW.fullmatch(part)
+    if match is None:
         raise ValueError(
             f"{where}a view must be like wd:6 or kmers:3-6/16@-80..80=0.1, got {part!r}"
         )
-    field = found.groupdict()
+    field = match.groupdict()
     is_wd = field["kind"] == "wd"
     if is_wd and (field["high"] or field["width"]):
         raise ValueError(f"{where}wd takes one degree and no bins, got {part!r}; see kmers")

@@ -106,10 +106,10 @@ class NumericRows(Rows):
     ) -> NDArray[np.float64]:
         """Return the inner product of row i with ``W[:, columns[i]]``, for i in rows or all."""
         total = np.zeros(self.n_rows)
-        asked = np.arange(self.n_rows) if rows is None else rows
+        requested = np.arange(self.n_rows) if rows is None else rows
         columns = np.asarray(columns)
-        for column in np.unique(columns[asked]):
-            chosen = asked[columns[asked] == column]
+        for column in np.unique(columns[requested]):
+            chosen = requested[columns[requested] == column]
             part = self.X if chosen.size == self.n_rows else self.X[chosen]
             weights = W[:, column].astype(np.float64)
             # einsum: on tall matrices a threaded BLAS is slower, much slower if cores are busy

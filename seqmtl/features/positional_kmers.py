@@ -23,9 +23,9 @@ from seqmtl.features.kmer_views import (
 from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.sequences import Windows
 
-_HASH_BITS = 22
+_HASH_BITS = 22  # 16 MiB of float32 per organism; a plain choice
 _SHORT = 6  # bases; shorter windows cannot hold the default views
-_NEAR, _EVERYWHERE, _NARROW, _BINS = range(4)  # kinds of views
+_NEAR, _EVERYWHERE, _NARROW, _BINS = range(4)  # kinds of views, see _kinds
 
 
 class PositionalKmers(FeatureDefinition):
@@ -196,7 +196,7 @@ class PositionalKmers(FeatureDefinition):
         MemoryLimitError
             If they do not fit into memory.
         """
-        from seqmtl.features.kmer_loops import place_weights
+        from seqmtl.features.kmer_loops import fold_weights
 
         layout = self.layout(length)
         starts, width = table_levels(layout.span)
@@ -209,11 +209,11 @@ class PositionalKmers(FeatureDefinition):
         table = np.zeros((last - first, width))
         column = np.ascontiguousarray(w).reshape(-1, 1)
         bits = self._bits(layout)
-        place_weights(column, 0, first, last, layout.slots(bits > 0), bits, starts, table)
+        fold_weights(column, 0, first, last, layout.slots(bits > 0), bits, starts, table)
         return [table[:, s : s + 4**d] for d, s in enumerate(starts.tolist(), 1)]
 
-    def kinds(self) -> list[PositionalKmers]:
-        """Return two maps that differ in kind and take the same time, or this map alone.
+    def alternatives(self) -> list[PositionalKmers]:
+        """Return two maps with other views that take the same time, or this map alone.
 
         One has no exact positions far from the site; the other gives these three times the weight
         and has no narrow bins. Far are views of the whole window, if others have a region; narrow
@@ -223,11 +223,11 @@ class PositionalKmers(FeatureDefinition):
             return [self]
         return [self._scaled({_EVERYWHERE: 0.0}), self._scaled({_EVERYWHERE: 3.0, _NARROW: 0.0})]
 
-    def variants(self) -> list[PositionalKmers]:
+    def reweighted(self) -> list[PositionalKmers]:
         """Return this map, and maps with a third and three times the weight of its bins.
 
         The best weight of bins depends on the signal; see the documentation. A map without bins, or
-        with bins only, is its only variant. Three times the weight was best for no signal if there
+        with bins only, has no others. Three times the weight was best for no signal if there
         are exact positions far from the site, and is then left out.
         """
         kinds = {*_kinds(self.kmer_views(0))}
@@ -247,28 +247,28 @@ class PositionalKmers(FeatureDefinition):
         bits = self._given_bits()
         return PositionalKmers(format_views(scaled), self.anchor, bits, self.max_memory)
 
-    def parts(self, length: int) -> list[tuple[float, PositionalKmers]]:
+    def kernel_terms(self, length: int) -> list[tuple[float, PositionalKmers]]:
         """Return weighted maps whose kernels sum to the kernel of this map.
 
-        Each has the views of one kind. All :meth:`kinds` and :meth:`variants` have the same maps,
-        with different weights.
+        Each has the views of one kind. All :meth:`alternatives` and :meth:`reweighted` maps have
+        the same terms, with different weights.
         """
         views = self.kmer_views(length)
         kinds = _kinds(views)
         groups = [
-            [view for view, own in zip(views, kinds, strict=True) if own == kind]
+            [view for view, k in zip(views, kinds, strict=True) if k == kind]
             for kind in sorted(set(kinds))
         ]
         if len(groups) < 2 or self.resolved_hash_bits(length):
             return [(1.0, self)]
         anchor = self.resolved_anchor(length)
         squares = np.array([lay_out(group, length, anchor).square for group in groups])
-        found = []
+        terms = []
         for share, group in zip(squares / squares.sum(), groups, strict=True):
             alike = [v._replace(weight=round(v.weight / group[0].weight, 9)) for v in group]
             part = PositionalKmers(format_views(alike), anchor, max_memory=self.max_memory)
-            found.append((float(share), part))
-        return found
+            terms.append((float(share), part))
+        return terms
 
     def to_dict(self, length: int) -> dict[str, Any]:
         """Describe the map as resolved for windows of `length` bases (model files)."""

@@ -1,12 +1,13 @@
-"""Positional k-mers bound to windows: their features, and the same with fewer look-ups (trees).
+"""Positional k-mers bound to windows: their features, and sums of features that read less (trees).
 
 Many windows are scored or summed with tables of all k-mers at a few positions.
 
-A tree has weights summed over pairs of lengths. Instead of one weight per k-mer and length, F
-holds for every bin and every second length the sum over the k-mer and its prefix one letter
-shorter. A window then reads half as many numbers, and adding a window touches each k-mer and its
-three siblings: one vector instruction. Scores, and hence the optimum, are those of the plain
-weights.
+A tree has weights summed over pairs of lengths. Reading a weight is a random access to memory,
+which costs more than its arithmetic, and a k-mer determines its prefix one letter shorter. Instead
+of one weight per k-mer and length, F therefore holds for every bin and every second length the sum
+over the k-mer and this prefix. A window then reads half as many numbers, and adding a window
+touches each k-mer and its three siblings: one vector instruction. Scores, and hence the optimum,
+are those of the plain weights.
 
 If the longer k-mer of a pair contains N but its prefix does not, the window has only the prefix.
 Let A be the plain sum of a k-mer or prefix, c and c' their weights in the kernel, and E the part
@@ -36,8 +37,9 @@ from seqmtl.features.kmer_views import Layout, Slots, table_levels
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 
-_BYTES = 1 << 20  # table size: few positions at a time, so that they stay in cache
-_LARGEST_SPAN = 11  # 4**11 entries per position
+# Plain choices: tables of a few positions stay in the second-level cache.
+_TABLE_BYTES = 1 << 20
+_MAX_SPAN = 11  # 4**11 entries per position
 
 
 class TableRows(Rows):
@@ -48,7 +50,7 @@ class TableRows(Rows):
     windows : Windows
         The windows.
     slots : Slots
-        The numbers that a window reads.
+        The k-mers that a window looks up.
     span : int
         Length of the longest k-mers.
     hash_bits : int
@@ -63,20 +65,21 @@ class TableRows(Rows):
         self._where = windows.codes, windows.starts, windows.is_reverse, windows.length
 
     def score_faster(self, n: int) -> bool:
-        """Tell whether tables score n windows faster than visiting their features."""
-        return self._are_smaller(2, n)
+        """Return whether tables score n windows faster than visiting their features."""
+        return self._tables_pay(2, n)
 
     def sum_faster(self, n: int) -> bool:
-        """Tell whether tables sum n windows faster than adding their features."""
-        return self._are_smaller(0.5, n)
+        """Return whether tables sum n windows faster than adding their features."""
+        return self._tables_pay(0.5, n)
 
-    def _are_smaller(self, factor: float, n: int) -> bool:
+    def _tables_pay(self, factor: float, n: int) -> bool:
+        """Return whether the windows read enough weights per entry of all tables."""
         n_in_tables = self._width * self.windows.length
-        return self.span <= _LARGEST_SPAN and n * self.row_size > factor * n_in_tables
+        return self.span <= _MAX_SPAN and n * self.row_size > factor * n_in_tables
 
     def _step(self, dtype: Any) -> int:
         """Return the number of positions whose tables are in memory at a time."""
-        return max(1, _BYTES // (self._width * np.dtype(dtype).itemsize))
+        return max(1, _TABLE_BYTES // (self._width * np.dtype(dtype).itemsize))
 
     def _ranges(self, dtype: Any) -> list[tuple[int, int]]:
         L, step = self.windows.length, self._step(dtype)
@@ -87,20 +90,20 @@ class TableRows(Rows):
     ) -> NDArray[np.float64]:
         """Return the inner product of window i with ``W[:, columns[i]]``, for i in rows or all.
 
-        Many windows are scored with tables, at one look-up per position.
+        Many windows are scored with tables, reading one entry per position.
         """
         columns = np.asarray(columns)
-        asked = np.arange(self.n_rows) if rows is None else rows
+        requested = np.arange(self.n_rows) if rows is None else rows
         total = np.zeros(self.n_rows)
-        rest, by_table = [asked[:0]], []
-        for column in np.unique(columns[asked]):
-            chosen = asked[columns[asked] == column]
+        by_row, by_table = [requested[:0]], []
+        for column in np.unique(columns[requested]):
+            chosen = requested[columns[requested] == column]
             if self.score_faster(chosen.size):
                 by_table.append((int(column), chosen[self._fits_tables[chosen]]))
                 chosen = chosen[~self._fits_tables[chosen]]
-            rest.append(chosen)
+            by_row.append(chosen)
         self._score_by_tables(by_table, W, total)
-        total += score_by_blocks(self, np.sort(np.concatenate(rest)), W, columns)
+        total += score_by_blocks(self, np.sort(np.concatenate(by_row)), W, columns)
         return total
 
     def _score_by_tables(
@@ -110,11 +113,11 @@ class TableRows(Rows):
         total: NDArray[np.float64],
     ) -> None:
         """Add the scores of windows with a column of W, for groups of both."""
-        from seqmtl.features.kmer_loops import add_prefixes, place_weights, score_folded
+        from seqmtl.features.kmer_loops import add_prefixes, fold_weights, score_folded
 
         ranges, starts, W = self._ranges(W.dtype), self._starts, np.ascontiguousarray(W)
         n_parts = n_threads() // gcd(n_threads(), len(groups))
-        jobs = [(column, part) for column, own in groups for part in np.array_split(own, n_parts)]
+        jobs = [(column, part) for column, rows in groups for part in np.array_split(rows, n_parts)]
 
         def score(job: tuple[int, NDArray[np.int64]]) -> None:
             column, rows = job
@@ -122,7 +125,7 @@ class TableRows(Rows):
             for ends in ranges:
                 table = tables[: ends[1] - ends[0]]
                 table.fill(0)
-                place_weights(W, column, *ends, self.slots, self.hash_bits, starts, table)
+                fold_weights(W, column, *ends, self.slots, self.hash_bits, starts, table)
                 add_prefixes(table, starts)
                 score_folded(*self._where, rows, *ends, starts, table, total, False)
 
@@ -142,17 +145,17 @@ class TableRows(Rows):
         """
         from seqmtl.features.kmer_loops import take_weights
 
-        rest = [rows[:0]]
+        by_row = [rows[:0]]
         for task in np.unique(tasks[rows]):
             chosen = rows[tasks[rows] == task]
             if self.sum_faster(chosen.size // min(W.shape[1], 2)):  # one column is faster by rows
-                own = chosen[self._fits_tables[chosen]]
+                clean = chosen[self._fits_tables[chosen]]
                 chosen = chosen[~self._fits_tables[chosen]]
-                for ends, table in self._sums(own, amount):
+                for ends, table in self._sums(clean, amount):
                     slots, starts = self.slots, self._starts
                     take_weights(table, K[task], *ends, slots, self.hash_bits, starts, W)
-            rest.append(chosen)
-        add_by_blocks(self, np.concatenate(rest), amount, tasks, K, W)
+            by_row.append(chosen)
+        add_by_blocks(self, np.concatenate(by_row), amount, tasks, K, W)
 
     def _sums(
         self, rows: NDArray[np.int64], amount: NDArray[np.float64]
@@ -210,7 +213,7 @@ class PositionalRows(TableRows):
         return gram_by_features(self, rows, dtype)
 
     def tree(self) -> PositionalTree | None:
-        """Return the rows with fewer look-ups, or None if features are hashed."""
+        """Return rows that read half as many weights, or None if features are hashed."""
         return None if self.hash_bits else PositionalTree(self.layout, self.windows)
 
 
@@ -255,27 +258,27 @@ class PositionalTree(TableRows):
         if first >= self.n_weights:
             return np.zeros((0, V.shape[1]))
         last = min(last, self.n_weights)
-        own, below = self._shares[first // 4 : last // 4, :, None].swapaxes(0, 1)
-        F = V[first:last].astype(np.float64).reshape(own.shape[0], 4, -1)
+        c, c_prefix = self._shares[first // 4 : last // 4, :, None].swapaxes(0, 1)
+        F = V[first:last].astype(np.float64).reshape(c.shape[0], 4, -1)
         A = F.sum(axis=1)
         if self.n_features > self.n_weights:
-            A += own * V[self.n_weights + first // 4 : self.n_weights + last // 4]
-        A /= own + 4.0 * below
-        kmers = (F - (below * A)[:, None]) / np.sqrt(own)[:, None]
-        return np.concatenate([kmers.reshape(-1, V.shape[1]), np.sqrt(below) * A])
+            A += c * V[self.n_weights + first // 4 : self.n_weights + last // 4]
+        A /= c + 4.0 * c_prefix
+        kmers = (F - (c_prefix * A)[:, None]) / np.sqrt(c)[:, None]
+        return np.concatenate([kmers.reshape(-1, V.shape[1]), np.sqrt(c_prefix) * A])
 
     @cached_property
     def _shares(self) -> NDArray[np.float64]:
         """The weights in the kernel of every four k-mers and of their prefix, c and c'."""
         _, depth, base, _, shares = self.slots
-        every = np.ones((self.n_weights // 4, 2))
-        for first, n, own in zip(base // 4, 4 ** (depth - 1), shares, strict=True):
-            every[first : first + n] = own
-        return every
+        of_siblings = np.ones((self.n_weights // 4, 2))
+        for first, n, pair in zip(base // 4, 4 ** (depth - 1), shares, strict=True):
+            of_siblings[first : first + n] = pair
+        return of_siblings
 
 
 def _are_clean(windows: Windows) -> NDArray[np.bool_]:
-    """Tell for every window whether all its letters are A, C, G or T, shape (n,)."""
+    """Return for every window whether all its letters are A, C, G or T, shape (n,)."""
     if windows.codes.max(initial=0) < OTHER:
         return np.ones(len(windows), dtype=np.bool_)
     others = np.flatnonzero(windows.codes >= OTHER)
@@ -284,23 +287,28 @@ def _are_clean(windows: Windows) -> NDArray[np.bool_]:
 
 
 def _make_slots(layout: Layout, length: int) -> tuple[Slots, int]:
-    """List the numbers that a window reads, by position, and count the indices in use."""
+    """List the k-mers that a window looks up, by position, and count the indices in use.
+
+    The lengths of a view are paired from the longest down; an odd one stays alone.
+    """
     levels = layout.levels
-    found, base = [], 0
+    rows, base = [], 0
     for view in np.unique(layout.view):
-        mine = np.flatnonzero(layout.view == view)[::-1]  # longest k-mers first
-        for upper, lower in zip(mine[::2], [*mine[1::2], -1][: mine[::2].size], strict=True):
+        of_view = np.flatnonzero(layout.view == view)[::-1]  # longest k-mers first
+        for upper, lower in zip(
+            of_view[::2], [*of_view[1::2], -1][: of_view[::2].size], strict=True
+        ):
             begin, end = levels.begin[upper], levels.end[upper]
             if lower >= 0:
                 end = levels.end[lower]
             bins, k = levels.bins[upper], levels.k[upper]
             for l in range(begin, end):
-                fits = l + k <= length
+                fits = l + k <= length  # at the end of the window, only the prefix does
                 depth, share = (k, levels.weight[upper]) if fits else (k - 1, levels.weight[lower])
                 below = levels.weight[lower] if fits and lower >= 0 else 0.0
-                found.append((l, depth, base + (int(bins[l]) << (2 * k)), share, below))
+                rows.append((l, depth, base + (int(bins[l]) << (2 * k)), share, below))
             base += (int(bins[begin:end].max()) + 1) << (2 * k)
-    found.sort()
-    columns = np.array(found)
+    rows.sort()  # by position, as the windows are read
+    columns = np.array(rows)
     position, depth, first = columns[:, :3].T.astype(np.int64).copy()
     return Slots(position, depth, first, np.ones(depth.size), columns[:, 3:].copy()), base

@@ -1,4 +1,8 @@
-"""Compiled loops over blocks of sparse rows: score against weights, add to weights."""
+"""Compiled loops over blocks of sparse rows: score against weights, add to weights.
+
+A row of a :class:`~seqmtl.core.rows.RowBlock` lists its features, or has slots. Weights of W are
+read at random, so each loop prefetches those of the next row.
+"""
 
 import numpy as np
 
@@ -19,7 +23,7 @@ def score_block(block, rows, W, columns, scores):
         for p in range(indptr[r], indptr[r + 1]):
             total += values[p] * flat[np.int64(indices[p]) * n_columns + t]
             prefetch(flat, np.int64(indices[min(p + ahead, end)]) * n_columns)
-        if ahead == 0:
+        if ahead == 0:  # no features are listed: the row has slots
             following = slots[min(r + 1, rows.size - 1)]
             for p in range(following.size):
                 total += flat[np.int64(slots[r, p]) * n_columns + t]
@@ -44,20 +48,20 @@ def add_rows(block, tasks, amount, K, W):
         if indptr[r] < indptr[r + 1]:
             continue
         if T == 1:
-            pattern[:] = coupling[0] * amount[r]
+            pattern[:] = coupling[0] * amount[r]  # the four siblings of a slot are neighbours
             for p in range(slots.shape[1]):
-                own = np.int64(slots[r, p])
-                flat[own] += shares[p, 0] * pattern[0]
-                add_scaled_4(flat, own & ~np.int64(3), pattern, np.int64(0), shares[p, 1])
+                index = np.int64(slots[r, p])
+                flat[index] += shares[p, 0] * pattern[0]
+                add_scaled_4(flat, index & ~np.int64(3), pattern, np.int64(0), shares[p, 1])
             continue
         for p in range(slots.shape[1]):
-            own = np.int64(slots[r, p])
+            index = np.int64(slots[r, p])
             for s in range(coupling.size):
                 step = coupling[s] * amount[r]
-                W[own, s] += shares[p, 0] * step
+                W[index, s] += shares[p, 0] * step
                 if shares[p, 1] != 0.0:
                     for q in range(4):
-                        W[(own & ~np.int64(3)) + q, s] += shares[p, 1] * step
+                        W[(index & ~np.int64(3)) + q, s] += shares[p, 1] * step
 
 
 @njit
@@ -82,7 +86,7 @@ def gram_lower(block, columns, dense, ends, rows_of, values_of, out):
         for p in range(indptr[i], indptr[i + 1]):
             f = np.int64(indices[p])
             if columns[f] >= 0:
-                for q in range(columns[f], ends[f]):
+                for q in range(columns[f], ends[f]):  # rows up to i that have the feature
                     row[rows_of[q]] += values[p] * values_of[q]
 
 

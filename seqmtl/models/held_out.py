@@ -231,7 +231,7 @@ def _kernel_matrix(
     parts = [
         (scale * share, str(part.to_dict(length)), part)
         for scale, view in zip(scales, views, strict=True)
-        for share, part in view.parts(length)
+        for share, part in view.kernel_terms(length)
     ]
     missing = {key: part for _, key, part in parts if key not in grams}
     found = in_order(lambda part: _gram(part.bind(data)), list(missing.values()))

@@ -178,7 +178,7 @@ def select(
         Search space. If kernel weights are to be learnt, only its costs are selected from, one for
         all tasks.
     features : FeatureDefinition
-        Feature map; its ``variants()``, if any, are tried as well.
+        Feature map; its ``reweighted()``, if any, are tried as well.
     settings : Settings
         Training settings; the cost is replaced.
     known : dict of str to ndarray, optional
@@ -267,14 +267,14 @@ class _Selector:
         relations = space.relations.values()
         self._has_nodes = self._T > FEWEST and all(R.nodes is not None for R in relations)
         self._rng = np.random.default_rng(settings.seed)
-        self._variants: list[Any] = features.variants()
+        self._variants: list[Any] = features.reweighted()
         self._kinds: list[Any] = []
         self._is_large = examples.y.size > MOST
         if self._is_large:
-            rows, self._kinds = examples.sample(MOST, self._rng), features.kinds()
+            rows, self._kinds = examples.sample(MOST, self._rng), features.alternatives()
         else:
             rows = np.arange(examples.y.size)
-            self._variants[1:1] = features.kinds()[1:]
+            self._variants[1:1] = features.alternatives()[1:]
         self._sample = examples.take(rows)
         self._few = _find_few(self._sample)
         self._count()
@@ -383,7 +383,7 @@ class _Selector:
         if len(self._kinds) > 1:
             kinds = [self._judge(sharing, own) for own in self._kinds]
             self._features, _ = self._choose("kind", self._kinds, kinds)
-            self._variants = [self._features, *self._features.variants()[1:]]
+            self._variants = [self._features, *self._features.reweighted()[1:]]
             self._count()
         candidates = [judge(own) for own in self._variants]
         features, variants = self._choose("features", self._variants, candidates, self._run)

@@ -355,7 +355,7 @@ def place_features(features: Any, examples: Examples, site: Site | None) -> tupl
         except SeqmtlError:
             site = Site(examples.data.shape[1] // 2, 0, "")
     offset = find_anchor(examples.data, examples.y, site)
-    return features.placed(offset, len(examples.names)), site
+    return features.anchored(offset, len(examples.names)), site
 
 
 def _site_of(summary: Mapping[str, Any]) -> Site:

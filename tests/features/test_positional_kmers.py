@@ -118,7 +118,7 @@ def test_tree_weights_score_as_plain_ones(spec, letters, monkeypatch):
         assert tree.row_size <= few.row_size
         assert_allclose(tree.products(F[:, :2]), W.T @ W, rtol=1e-5, atol=1e-5)
         for step in (4, 64):  # weights at a time
-            monkeypatch.setattr(core_rows, "_AT_A_TIME", step)
+            monkeypatch.setattr(core_rows, "_ROWS_AT_A_TIME", step)
             assert_allclose(tree.products(F[:, :2]), W.T @ W, rtol=1e-5, atol=1e-5)
 
 
@@ -236,23 +236,23 @@ def test_variants_scale_bins_and_kinds_replace_narrow_ones_by_distant_positions(
         ]
 
     two = PositionalKmers("wd:2,kmers:3/4=0.3")
-    assert texts(two.variants()) == [f"wd:2,kmers:3/4={weight}" for weight in (0.3, 0.1, 0.9)]
+    assert texts(two.reweighted()) == [f"wd:2,kmers:3/4={weight}" for weight in (0.3, 0.1, 0.9)]
     four = PositionalKmers("wd:2@-9..9,wd:2=0.3,kmers:3/4=0.3,kmers:3/9=0.6", anchor=7)
-    assert texts(four.variants())[1:] == ["wd:2@-9..9,wd:2=0.3,kmers:3/4=0.1,kmers:3/9=0.2"]
-    assert texts(four.kinds()) == [
+    assert texts(four.reweighted())[1:] == ["wd:2@-9..9,wd:2=0.3,kmers:3/4=0.1,kmers:3/9=0.2"]
+    assert texts(four.alternatives()) == [
         "wd:2@-9..9,kmers:3/4=0.3,kmers:3/9=0.6",
         "wd:2@-9..9,wd:2=0.9,kmers:3/9=0.6",
     ]
-    assert {one.anchor for one in four.kinds()} == {7}
+    assert {one.anchor for one in four.alternatives()} == {7}
     for text in ("wd:5", "wd:5@-9..9", "kmers:3/4,kmers:3/9=0.1"):
         features = PositionalKmers(text)
-        assert features.variants() == features.kinds() == [features]
-    assert two.kinds() == [two]
+        assert features.reweighted() == features.alternatives() == [features]
+    assert two.alternatives() == [two]
 
 
 def test_maps_are_shown_as_the_text_of_their_views():
     shown = [
-        str(variant) for variant in PositionalKmers("wd:2,kmers:3/4=0.05", anchor=7).variants()
+        str(variant) for variant in PositionalKmers("wd:2,kmers:3/4=0.05", anchor=7).reweighted()
     ]
     assert shown == [f"wd:2,kmers:3/4={weight}" for weight in ("0.05", "0.0167", "0.15")]
     assert str(PositionalKmers()) == DEFAULT_VIEWS
@@ -274,10 +274,10 @@ def test_kernels_of_the_parts_add_up_for_every_variant():
     strings = _strings(4, 8, 30, "ACGT")
     features = PositionalKmers("wd:3@-9..9,wd:2=0.4,kmers:2-4/5=0.2,kmers:3/inf=0.06", anchor=12)
     known = set()
-    for variant in [*features.variants(), *features.kinds()]:
+    for variant in [*features.reweighted(), *features.alternatives()]:
         X = variant.transform(strings).toarray().astype(float)
         total = 0.0
-        for share, part in variant.parts(30):
+        for share, part in variant.kernel_terms(30):
             known.add(part.views)
             P = part.transform(strings).toarray().astype(float)
             total = total + share * P @ P.T
@@ -294,7 +294,7 @@ def test_text_gives_the_hash_bits():
     assert_allclose(named.transform(strings).toarray(), given.transform(strings).toarray())
     assert named.n_features(20) == 2**7
     assert str(named) == str(given) == "wd:4,kmers:2/3,hash:7"
-    assert {map_.n_features(20) for map_ in named.variants()} == {2**7}
+    assert {map_.n_features(20) for map_ in named.reweighted()} == {2**7}
 
 
 @pytest.mark.parametrize("length", [5, 20])
@@ -325,7 +325,7 @@ def test_hash_bits_that_cannot_be(text, bits, message):
 def test_exact_indices_need_memory_for_all_tasks():
     # 4**10 * 4/3 weights at 141 positions, near enough, of 4 bytes: .75 GB per task.
     def bits(text, n_tasks):
-        return PositionalKmers(text).placed(60, n_tasks).to_dict(141)["hash_bits"]
+        return PositionalKmers(text).anchored(60, n_tasks).to_dict(141)["hash_bits"]
 
     assert (bits("wd:10", 1), bits("wd:10", 2)) == (0, 22)
     assert bits("wd:7", 1000) == 0  # fewer weights than if they were hashed

@@ -193,7 +193,7 @@ class _Columns(Numeric):
     def to_dict(self, length):
         return {"kind": "columns", "columns": self.columns}
 
-    def variants(self):
+    def reweighted(self):
         return [replace(self, columns=columns) for columns in (self.columns, *self.others)]
 
 
