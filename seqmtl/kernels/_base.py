@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 #: The kinds of kernels, by their names in model files.
 KINDS: dict[str, type[BaseKernel]] = {}
 
+# Plain choices.
 _BLOCK = 64  # examples whose matrix gives a part of the diagonal
 _SYMMETRIC = 1e-10  # tolerance relative to the largest entry
 _NEGATIVE = 1e-8  # tolerance for negative eigenvalues, relative to the largest one

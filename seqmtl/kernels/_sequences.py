@@ -1,4 +1,4 @@
-"""Convert sequences to codes and words, the input of all string kernels."""
+"""Convert sequences to codes and k-mers, the input of all string kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Alphabet(NamedTuple):
     """The letters that count, and the code of every byte."""
 
     size: int
-    bits: int  # per letter of a word
+    bits: int  # per letter of a k-mer
     codes: NDArray[np.uint8]
     what: str
 
@@ -39,11 +39,11 @@ class Letters(NamedTuple):
         return np.diff(self.begins)
 
 
-class Words(NamedTuple):
-    """The words of a given length in every sequence."""
+class KmerCounts(NamedTuple):
+    """The k-mers of a given length in every sequence."""
 
-    words: NDArray[np.uint64]  # (n_words,), the distinct ones, packed
-    counts: Any  # csr_matrix of float64, (n, n_words)
+    kmers: NDArray[np.uint64]  # (n_kmers,), the distinct ones, packed
+    counts: Any  # csr_matrix of float64, (n, n_kmers)
 
 
 def _dna() -> Alphabet:
@@ -151,20 +151,20 @@ def letter_matrix(letters: Letters) -> NDArray[np.uint8]:
         raise ValueError(
             f"sequences must be of equal length, got {lengths[other[0]]} in row {other[0]} and "
             f"{lengths[0]} in row 0; cut them to the same length, or choose a kernel "
-            "that counts words"
+            "that counts k-mers"
         )
     return letters.codes.reshape(lengths.size, lengths[0])
 
 
-def count_words(letters: Letters, length: int, alphabet: str) -> Words:
-    """Count the words of a given length; words with a letter that matches nothing are skipped.
+def count_kmers(letters: Letters, length: int, alphabet: str) -> KmerCounts:
+    """Count the k-mers of a given length; those with a letter that matches nothing are skipped.
 
-    A letter takes 2 (DNA) or 5 bits (proteins) of a word; the first is the most significant.
+    A letter takes 2 (DNA) or 5 bits (proteins) of a k-mer; the first is the most significant.
 
     Raises
     ------
     ValueError
-        If a sequence is shorter than a word.
+        If a sequence is shorter than a k-mer.
     """
     from scipy.sparse import csr_matrix
 
@@ -173,18 +173,19 @@ def count_words(letters: Letters, length: int, alphabet: str) -> Words:
     if short.size:
         raise ValueError(
             f"sequences must have at least {length} letters, got {letters.lengths[short[0]]} in "
-            f"row {short[0]}; leave the row out, or choose shorter words"
+            f"row {short[0]}; leave the row out, or choose shorter k-mers"
         )
-    n_places = max(letters.codes.size - length + 1, 0)
-    packed = np.zeros(n_places, dtype=np.uint64)
-    clean = np.ones(n_places, dtype=bool)
+    n_starts = max(letters.codes.size - length + 1, 0)
+    packed = np.zeros(n_starts, dtype=np.uint64)
+    clean = np.ones(n_starts, dtype=bool)
     for j in range(length):
-        letter = letters.codes[j : j + n_places]
+        letter = letters.codes[j : j + n_starts]
         packed = (packed << np.uint64(ALPHABETS[alphabet].bits)) | letter
         clean &= letter != NOTHING
     rows = np.repeat(np.arange(n), letters.lengths)
-    inside = rows[:n_places] == rows[rows.size - n_places :]
-    words, columns = np.unique(packed[clean & inside], return_inverse=True)
-    rows = rows[:n_places][clean & inside]
-    counts = csr_matrix((np.ones(rows.size), (rows, columns)), shape=(n, words.size))
-    return Words(words, counts)
+    # the first and the last letter of a k-mer are of the same sequence
+    inside = rows[:n_starts] == rows[rows.size - n_starts :]
+    kmers, columns = np.unique(packed[clean & inside], return_inverse=True)
+    rows = rows[:n_starts][clean & inside]
+    counts = csr_matrix((np.ones(rows.size), (rows, columns)), shape=(n, kmers.size))
+    return KmerCounts(kmers, counts)

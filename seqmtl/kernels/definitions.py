@@ -106,7 +106,7 @@ def make_kernel(spec: BaseKernel | str | Callable[[Any, Any], Any]) -> BaseKerne
 def short_name(kernel: BaseKernel) -> str:
     """Format a kernel as users write it for :func:`make_kernel`, with six digits.
 
-    What the name does not express follows in words.
+    What the name does not express follows it.
 
     Examples
     --------
@@ -119,12 +119,12 @@ def short_name(kernel: BaseKernel) -> str:
     if not values:
         return str(kernel)
     name, parameters = _SHORT[type(kernel)]
-    words = [name, *(_brief(values[parameter]) for parameter in parameters)]
+    parts = [name, *(_brief(values[parameter]) for parameter in parameters)]
     if values.get("shift") == 0:
-        words.pop()
+        parts.pop()
     if values.get("alphabet", "dna") != "dna":
-        words.append(values["alphabet"])
-    text = ":".join(words)
+        parts.append(values["alphabet"])
+    text = ":".join(parts)
     if isinstance(kernel, Polynomial):
         text += f", gamma {_brief(kernel.gamma)}"
         text += f", coef0 {_brief(kernel.coef0)}" if kernel.coef0 != 1.0 else ""

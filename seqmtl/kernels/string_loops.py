@@ -1,4 +1,7 @@
-"""Compiled loops of the string kernels: runs of matches, and pairs of words."""
+"""Compiled loops of the string kernels: runs of matches, and pairs of k-mers.
+
+A k-mer is packed into 64 bits, its first letter in the most significant ones.
+"""
 
 import numpy as np
 
@@ -51,7 +54,10 @@ def weighted_degree_diagonal(X, shifts, gain, out):
 
 @njit
 def hamming(a, b, bits, lowest):
-    """Count the letters in which two packed words differ."""
+    """Count the letters in which two packed k-mers differ.
+
+    `lowest` has the lowest bit of every letter set. Any differing bit of a letter is moved there.
+    """
     different = a ^ b
     folded = different
     for j in range(1, bits):
@@ -60,37 +66,38 @@ def hamming(a, b, bits, lowest):
 
 
 @njit
-def add_pairs_of_words(a, b, of_a, of_b, bits, lowest, table, symmetric, near, out):
-    """Add table[Hamming distance] over all pairs of words, a[u] of row i and b[v] of row j.
+def add_kmer_pairs(a, b, of_a, of_b, bits, lowest, table, symmetric, row, out):
+    """Add table[Hamming distance] over all pairs of k-mers, a[u] of row i and b[v] of row j.
 
-    of_a and of_b are the counts of the words in column format: column starts, rows, counts.
-    out[j, i] receives the sum; if a is b, only half of the matrix out + out.T. near is scratch.
+    of_a and of_b are the counts of the k-mers in column format: column starts, rows, counts.
+    out[j, i] receives the sum; if a is b, only half of the matrix out + out.T. row is scratch.
+    Distances are computed once for each pair of distinct k-mers, not for each pair of sequences.
     """
     begin_a, row_a, count_a = of_a
     begin_b, row_b, count_b = of_b
     for v in range(b.size):
-        near[:] = 0.0
+        row[:] = 0.0  # of b[v] with the sequences of a
         for u in range(v + 1 if symmetric else a.size):
-            worth = table[hamming(a[u], b[v], bits, lowest)]
-            if worth == 0.0:
+            value = table[hamming(a[u], b[v], bits, lowest)]
+            if value == 0.0:
                 continue
             if symmetric and u == v:
-                worth /= 2.0
+                value /= 2.0  # out.T adds the other half
             for p in range(begin_a[u], begin_a[u + 1]):
-                near[row_a[p]] += count_a[p] * worth
+                row[row_a[p]] += count_a[p] * value
         for q in range(begin_b[v], begin_b[v + 1]):
             j, count = row_b[q], count_b[q]
-            for i in range(near.size):
-                out[j, i] += count * near[i]
+            for i in range(row.size):
+                out[j, i] += count * row[i]
 
 
 @njit
-def words_with_themselves(words, indptr, indices, counts, bits, lowest, table, out):
-    """Fill the sum over all pairs of words of a row, for every row of a sparse count matrix."""
+def kmer_diagonal(kmers, indptr, indices, counts, bits, lowest, table, out):
+    """Fill the sum over all pairs of k-mers of a row, for every row of a sparse count matrix."""
     for i in range(out.size):
         total = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             for q in range(indptr[i], indptr[i + 1]):
-                distance = hamming(words[indices[p]], words[indices[q]], bits, lowest)
+                distance = hamming(kmers[indices[p]], kmers[indices[q]], bits, lowest)
                 total += counts[p] * counts[q] * table[distance]
         out[i] = total

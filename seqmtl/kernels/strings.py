@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_integer
 from seqmtl.kernels._base import BaseKernel, inverse_roots
-from seqmtl.kernels._sequences import ALPHABETS, Words, count_words, letter_matrix, read_letters
+from seqmtl.kernels._sequences import (
+    ALPHABETS,
+    KmerCounts,
+    count_kmers,
+    letter_matrix,
+    read_letters,
+)
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,8 @@ class StringKernel(BaseKernel):
     def check(self) -> None:
         """Check the parameters."""
         if self.alphabet not in ALPHABETS:
-            known = " or ".join(repr(name) for name in ALPHABETS)
-            raise ValueError(f"alphabet must be {known}, got {self.alphabet!r}")
+            names = " or ".join(repr(name) for name in ALPHABETS)
+            raise ValueError(f"alphabet must be {names}, got {self.alphabet!r}")
         if not isinstance(self.normalize, (bool, np.bool_)):
             raise ValueError(f"normalize must be True or False, got {self.normalize!r}")
 
@@ -162,67 +168,67 @@ class WeightedDegreeKernel(StringKernel):
 
 
 @dataclass(frozen=True)
-class WordKernel(StringKernel):
-    """A sum over all pairs of words, one of each sequence, of a value per Hamming distance."""
+class KmerKernel(StringKernel):
+    """A sum over all pairs of k-mers, one of each sequence, of a value per Hamming distance."""
 
     @property
     @abstractmethod
     def _length(self) -> int:
-        """Length of a word."""
+        """Length of a k-mer."""
 
     @abstractmethod
-    def _worth(self) -> NDArray[np.float64]:
-        """Return the value of a pair of words at distance 0 .. length."""
+    def _values(self) -> NDArray[np.float64]:
+        """Return the value of a pair of k-mers at distance 0 .. length."""
 
     def _check_length(self, name: str) -> None:
-        """Check that a word fits into 64 bits."""
+        """Check that a k-mer fits into 64 bits."""
         check_integer(name, self._length, 1, 64 // ALPHABETS[self.alphabet].bits)
 
-    def _read(self, X: Any) -> Words:
-        return count_words(read_letters(X, self.alphabet), self._length, self.alphabet)
+    def _read(self, X: Any) -> KmerCounts:
+        return count_kmers(read_letters(X, self.alphabet), self._length, self.alphabet)
 
     def _bits(self) -> tuple[int, np.uint64]:
-        """Return the bits per letter, and a word with the lowest bit of every letter set."""
+        """Return the bits per letter, and a number with the lowest bit of every letter set."""
         bits = ALPHABETS[self.alphabet].bits
         return bits, np.uint64(sum(1 << (bits * j) for j in range(self._length)))
 
-    def _matrix(self, x: Words, z: Words) -> NDArray[np.float64]:
-        from seqmtl.kernels.string_loops import add_pairs_of_words
+    def _matrix(self, x: KmerCounts, z: KmerCounts) -> NDArray[np.float64]:
+        from seqmtl.kernels.string_loops import add_kmer_pairs
 
-        worth = self._worth()
-        if not worth[1:].any():  # distinct words never match: multiply the counts of shared ones
-            shared = np.intersect1d(x.words, z.words, assume_unique=True, return_indices=True)
+        values = self._values()
+        if not values[1:].any():  # distinct k-mers never match: multiply the counts of shared ones
+            shared = np.intersect1d(x.kmers, z.kmers, assume_unique=True, return_indices=True)
             both = x.counts[:, shared[1]] @ z.counts[:, shared[2]].T
-            return np.asarray(worth[0] * both.toarray())
+            return np.asarray(values[0] * both.toarray())
         n, m = x.counts.shape[0], z.counts.shape[0]
         of_x, of_z = _by_columns(x), _by_columns(z)
         out = np.zeros((m, n))
-        add_pairs_of_words(
-            x.words, z.words, of_x, of_z, *self._bits(), worth, z is x, np.empty(n), out
+        add_kmer_pairs(
+            x.kmers, z.kmers, of_x, of_z, *self._bits(), values, z is x, np.empty(n), out
         )
         return out + out.T if z is x else out.T
 
-    def _diagonal(self, x: Words) -> NDArray[np.float64]:
-        from seqmtl.kernels.string_loops import words_with_themselves
+    def _diagonal(self, x: KmerCounts) -> NDArray[np.float64]:
+        from seqmtl.kernels.string_loops import kmer_diagonal
 
-        counts, worth = x.counts, self._worth()
-        if not worth[1:].any():
-            return worth[0] * np.asarray(counts.power(2).sum(axis=1)).ravel()
+        counts, values = x.counts, self._values()
+        if not values[1:].any():
+            return values[0] * np.asarray(counts.power(2).sum(axis=1)).ravel()
         out = np.empty(counts.shape[0])
-        words_with_themselves(
-            x.words, counts.indptr, counts.indices, counts.data, *self._bits(), worth, out
+        kmer_diagonal(
+            x.kmers, counts.indptr, counts.indices, counts.data, *self._bits(), values, out
         )
         return out
 
 
 @dataclass(frozen=True)
-class SpectrumKernel(WordKernel):
+class SpectrumKernel(KmerKernel):
     """Spectrum kernel: the inner product of the counts of all k-mers, regardless of position.
 
     Parameters
     ----------
     k : int, default=3
-        Length of the words, 1 to 32 (DNA) or 12 (proteins).
+        Length of the k-mers, 1 to 32 (DNA) or 12 (proteins).
     normalize : bool, default=True
         See :class:`StringKernel`.
     alphabet : {"dna", "protein"}, default="dna"
@@ -251,7 +257,7 @@ class SpectrumKernel(WordKernel):
     def _length(self) -> int:
         return self.k
 
-    def _worth(self) -> NDArray[np.float64]:
+    def _values(self) -> NDArray[np.float64]:
         return np.eye(self.k + 1)[0]
 
 
@@ -262,7 +268,7 @@ class MismatchKernel(SpectrumKernel):
     Parameters
     ----------
     k : int, default=5
-        Length of the words, 1 to 32 (DNA) or 12 (proteins).
+        Length of the k-mers, 1 to 32 (DNA) or 12 (proteins).
     mismatches : int, default=1
         Maximum number of mismatches m, 0 to k.
     normalize : bool, default=True
@@ -295,13 +301,13 @@ class MismatchKernel(SpectrumKernel):
         super().check()
         check_integer("mismatches", self.mismatches, 0, self.k)
 
-    def _worth(self) -> NDArray[np.float64]:
+    def _values(self) -> NDArray[np.float64]:
         A, k, m = ALPHABETS[self.alphabet].size, self.k, self.mismatches
         return np.array([_words_near_both(A, k, m, h) for h in range(k + 1)], dtype=np.float64)
 
 
 @dataclass(frozen=True)
-class GappedKmerKernel(WordKernel):
+class GappedKmerKernel(KmerKernel):
     """Gapped k-mer kernel: words of l letters, compared at any k of them.
 
     Parameters
@@ -345,7 +351,7 @@ class GappedKmerKernel(WordKernel):
     def _length(self) -> int:
         return self.length
 
-    def _worth(self) -> NDArray[np.float64]:
+    def _values(self) -> NDArray[np.float64]:
         l = self.length
         return np.array([comb(l - h, self.k) for h in range(l + 1)], dtype=np.float64)
 
@@ -368,7 +374,7 @@ def _words_near_both(A: int, k: int, m: int, h: int) -> int:
     return total
 
 
-def _by_columns(x: Words) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+def _by_columns(x: KmerCounts) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
     """Return the counts in column format: column starts, rows, counts."""
     columns = x.counts.tocsc()
     return columns.indptr, columns.indices, columns.data
