@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from seqmtl.dataset.config import SPLITS, DecoyRules
 from seqmtl.dataset.splits import Regions
 from seqmtl.dataset.true_sites import Finder, TrueSites, word_codes
-from seqmtl.sequences.candidates import clean_windows, count_strata, draw, stretches
-from seqmtl.sequences.intervals import merge_intervals, paint, paint_values
+from seqmtl.sequences.candidates import clean_windows, count_strata, draw, memory_blocks
+from seqmtl.sequences.intervals import interval_mask, interval_values, merge_intervals
 from seqmtl.sequences.sites import Sites
 
 #: Reasons why a position with the consensus is not a candidate, in the order of checks.
@@ -167,10 +167,10 @@ class Sampler:
         self.excluded = dict.fromkeys(self.excluded, 0)
         first, last = genome.span
         first = first - length + 1  # windows beyond an end are counted
-        for begin, n in stretches(first, last):
+        for begin, n in memory_blocks(first, last):
             clean = clean_windows(genome.codes[begin : begin + n + length - 1], length)
-            near = paint(self.near, begin, n)
-            split = paint_values(self.inside, self.regions.splits, begin, n)
+            near = interval_mask(self.near, begin, n)
+            split = interval_values(self.inside, self.regions.splits, begin, n)
             for strand in (0, 1):
                 site = begin + self.offsets[strand]
                 word_start = site - (motif.lead if strand == 0 else 0)
@@ -183,13 +183,13 @@ class Sampler:
                 is_site[windows[slice(*near_here)] - begin] = True
                 found = self._without(found, ~clean[found], NOT_CLEAN)
                 found = self._without(found, is_site[found], IS_SITE)
-                found = self._without(found, paint(self.masked, site, n)[found], IS_MASKED)
+                found = self._without(found, interval_mask(self.masked, site, n)[found], IS_MASKED)
                 found = self._without(found, split[found] < 0, CROSSES)
-                in_gene = paint(self.genes[strand], site, n)[found]
+                in_gene = interval_mask(self.genes[strand], site, n)[found]
                 numbers = (split[found].astype(np.int16) * 2 + in_gene) * self.shape[2]
                 is_out = near[found]
                 if self.within is not None:
-                    is_away = ~(is_out | paint(self.within, site, n)[found])
+                    is_away = ~(is_out | interval_mask(self.within, site, n)[found])
                     self.excluded[AWAY] += int(is_away.sum())
                     is_out = is_out | is_away
                 columns = {"strata": numbers + words[found], "is_near": is_out}

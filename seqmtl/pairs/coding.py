@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from seqmtl.pairs.coding_loops import count_words
 from seqmtl.pairs.sharing import borrowed
 from seqmtl.sequences import encode, reverse_complement
-from seqmtl.sequences.sites import has_word
+from seqmtl.sequences.sites import find_motifs
 
 #: Bases of a word: a base, and those that it is predicted from.
 WORD = 6
@@ -256,7 +256,7 @@ def _stops(codes: NDArray[np.uint8], words: Sequence[str] = STOPS) -> NDArray[np
     if codes.size < 3:
         return np.zeros(0, dtype=np.int64)
     for word in words:
-        is_end |= has_word(codes, [word], False)
+        is_end |= find_motifs(codes, [word], False)
     return np.flatnonzero(is_end)
 
 

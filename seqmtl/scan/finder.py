@@ -18,7 +18,7 @@ from seqmtl.scan.filters import TOP_BASES, BlockCounts, SiteFilters, is_among_be
 from seqmtl.scan.scanner import Scanner, WindowScanner
 from seqmtl.sequences import encode
 from seqmtl.sequences.alphabet import OTHER
-from seqmtl.sequences.sites import Sites, has_word
+from seqmtl.sequences.sites import Sites, find_motifs
 
 TABLE_BYTES = 16  # of an entry in tables, with the weights that they are from
 MOST_BYTES = 1 << 30  # of tables: those of 9-mers in windows of 141 bases, but not of 10-mers
@@ -148,7 +148,7 @@ class SiteFinder:
         kept = np.arange(begin, end)
         if self.consensus is not None:
             letters = codes[begin + offset : end + offset + scanner.site_length - 1]
-            kept = np.flatnonzero(has_word(letters, self.consensus, is_reverse)) + begin
+            kept = np.flatnonzero(find_motifs(letters, self.consensus, is_reverse)) + begin
         n_between = 0  # windows that reach from one of several contigs into the next
         if piece.contigs is not None:
             kept = kept[piece.contigs.contain(kept, scanner.length)]

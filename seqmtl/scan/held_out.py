@@ -24,7 +24,7 @@ from seqmtl.scan.filters import BlockCounts
 from seqmtl.scan.finder import SiteFinder, finder_of
 from seqmtl.sequences.candidates import clean_windows
 from seqmtl.sequences.intervals import is_inside
-from seqmtl.sequences.sites import Sites, has_word
+from seqmtl.sequences.sites import Sites, find_motifs
 
 logger = logging.getLogger(__name__)
 
@@ -282,4 +282,4 @@ def _n_words(codes: NDArray[np.uint8], finder: SiteFinder) -> int:
     if finder.consensus is None:
         return 2 * max(0, codes.size - finder.scanner.site_length + 1)
     words = finder.consensus
-    return sum(int(has_word(codes, words, strand).sum()) for strand in (False, True))
+    return sum(int(find_motifs(codes, words, strand).sum()) for strand in (False, True))

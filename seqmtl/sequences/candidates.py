@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites
 
-_BLOCK = 1 << 20
-
+_BLOCK = 1 << 20  # bases: some arrays of 1 to 8 MiB; a plain choice
 
 #: No candidates. Candidates have the columns strata, and is_near: counted, but never drawn.
 _NONE = Sites(
@@ -21,14 +20,14 @@ _NONE = Sites(
 )
 
 
-def stretches(first: int, end: int) -> Iterator[tuple[int, int]]:
-    """Split first..end-1 into stretches that fit in memory; yield their begins and lengths."""
+def memory_blocks(first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Split first..end-1 into blocks that fit in memory; yield their begins and lengths."""
     for begin in range(first, end, _BLOCK):
         yield begin, min(_BLOCK, end - begin)
 
 
 def clean_windows(codes: NDArray[np.uint8], length: int) -> NDArray[np.bool_]:
-    """Tell for each window of `length` whether it contains only A, C, G, T."""
+    """Return for each window of `length` whether it contains only A, C, G, T."""
     n_other = np.concatenate([[0], np.cumsum(codes == OTHER, dtype=np.int32)])
     is_clean: NDArray[np.bool_] = n_other[length:] == n_other[:-length]
     return is_clean
@@ -39,9 +38,9 @@ def count_strata(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the number of candidates in each stratum, and how many of them may be drawn."""
     population, free = np.zeros(n_strata, np.int64), np.zeros(n_strata, np.int64)
-    for found in candidates:
-        population += np.bincount(found["strata"], minlength=n_strata)
-        free += np.bincount(found["strata"][~found["is_near"]], minlength=n_strata)
+    for block in candidates:
+        population += np.bincount(block["strata"], minlength=n_strata)
+        free += np.bincount(block["strata"][~block["is_near"]], minlength=n_strata)
     return population, free
 
 
@@ -68,23 +67,26 @@ def draw(
         The candidates drawn, in their order.
     """
     ranks = [draw_ranks(int(n), int(k), rng) for n, k in zip(free, wanted, strict=True)]
-    seen = np.zeros(free.size, dtype=np.int64)
+    # ranks[s]: which of the free candidates of stratum s are drawn, in their order
+    n_passed = np.zeros(free.size, dtype=np.int64)
     drawn = [_NONE]
-    for found in candidates:
-        strata = found["strata"]
-        places = np.flatnonzero(~found["is_near"])
-        order = places[np.argsort(strata[places], kind="stable")]
-        counts = np.bincount(strata[places], minlength=seen.size)
+    for block in candidates:
+        strata = block["strata"]
+        rows = np.flatnonzero(~block["is_near"])
+        order = rows[np.argsort(strata[rows], kind="stable")]
+        counts = np.bincount(strata[rows], minlength=n_passed.size)
         ends = np.cumsum(counts)
         chosen = []
         for stratum in np.flatnonzero(counts):
-            mine, before = ranks[stratum], seen[stratum]
-            low, high = np.searchsorted(mine, [before, before + counts[stratum]])
+            drawn_ranks, before = ranks[stratum], n_passed[stratum]
+            low, high = np.searchsorted(drawn_ranks, [before, before + counts[stratum]])
             if low < high:
-                chosen.append(order[ends[stratum] - counts[stratum] + mine[low:high] - before])
-        seen += counts
+                chosen.append(
+                    order[ends[stratum] - counts[stratum] + drawn_ranks[low:high] - before]
+                )
+        n_passed += counts
         if chosen:
-            drawn.append(found.take(np.sort(np.concatenate(chosen))))
+            drawn.append(block.take(np.sort(np.concatenate(chosen))))
     return Sites.join(drawn)
 
 

@@ -1,4 +1,4 @@
-"""Draw decoys: candidates of a genome that are not known to be true sites."""
+"""Draw decoys: candidates of a genome that are not annotated as true sites."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.sequences.alphabet import OTHER
-from seqmtl.sequences.candidates import clean_windows, count_strata, draw, stretches
+from seqmtl.sequences.candidates import clean_windows, count_strata, draw, memory_blocks
 from seqmtl.sequences.genome import Genome
-from seqmtl.sequences.intervals import merge_intervals, paint
-from seqmtl.sequences.sites import Sites, has_word
+from seqmtl.sequences.intervals import interval_mask, merge_intervals
+from seqmtl.sequences.sites import Sites, find_motifs
 from seqmtl.sequences.windows import Windows, concatenate
 
 logger = logging.getLogger(__name__)
 
 #: Minimum distance between the centres of a decoy and of any true site, exclusive, in bases.
 CLEARANCE = 5
-#: Windows of which the bases that they share are found.
+#: Windows that are searched for the bases that they share; a plain choice.
 SAMPLE = 4000
-#: Share of the windows that must agree.
+#: Share of the windows that must agree: some sites are non-canonical, such as GC for GT.
 AGREEMENT = 0.95
 
 
@@ -71,9 +71,9 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
         )
     candidates = _candidates(genome, windows.length, site, near)
     drawn = draw(candidates, free, np.array([wanted]), np.random.default_rng(seed))
-    place = f"other {site[1]}" if site else "any position"
+    where = f"other {site[1]}" if site else "any position"
     logger.info(
-        "drew %d decoys for %d true sites at %s, of %d places", wanted, len(windows), place, total
+        "drew %d decoys for %d true sites at %s, of %d places", wanted, len(windows), where, total
     )
     decoys = Windows(
         windows.codes,
@@ -102,16 +102,16 @@ def shared_pair(windows: Any) -> tuple[int, str] | None:
     Returns
     -------
     (offset, letters) or None
-        0-based position in the window where most of an evenly spaced sample agree on two bases, at
-        least 95 %, and these; ties go to the position nearest to the middle.
+        0-based position in the window where an evenly spaced sample agrees best on two bases, and
+        these; None if less than 95 % agree. Ties go to the position nearest to the middle.
     """
     length = windows.shape[1]
     shares = pair_shares(windows)
     best = shares.max(axis=0)
     if best.max(initial=0.0) < AGREEMENT:
         return None
-    places = np.flatnonzero(best == best.max())
-    offset = int(places[np.argmin(np.abs(places - (length // 2 - 1)))])
+    positions = np.flatnonzero(best == best.max())
+    offset = int(positions[np.argmin(np.abs(positions - (length // 2 - 1)))])
     pair = int(np.argmax(shares[:, offset]))
     return offset, "ACGT"[pair // 4] + "ACGT"[pair % 4]
 
@@ -162,19 +162,19 @@ def _candidates(
     `near` holds the intervals where the centre of a window is near that of a true site.
     """
     begin_of_all, end_of_all = genome.span
-    for begin, n in stretches(begin_of_all, end_of_all - length + 1):
+    for begin, n in memory_blocks(begin_of_all, end_of_all - length + 1):
         codes = genome.codes[begin : begin + n + length - 1]
         is_clean = clean_windows(codes, length)
         for is_reverse in (False, True):
             allowed = is_clean
             if site is not None:
                 first = length - 2 - site[0] if is_reverse else site[0]
-                allowed = is_clean & has_word(codes[first : first + n + 1], site[1:], is_reverse)
-            found = np.flatnonzero(allowed)
-            is_near = paint(near, begin + _center_offsets(length)[is_reverse], n)[found]
-            strata = np.zeros(found.size, dtype=np.int16)
-            strands = np.full(found.size, is_reverse)
-            yield Sites(begin + found, strands, {"strata": strata, "is_near": is_near})
+                allowed = is_clean & find_motifs(codes[first : first + n + 1], site[1:], is_reverse)
+            starts = np.flatnonzero(allowed)
+            is_near = interval_mask(near, begin + _center_offsets(length)[is_reverse], n)[starts]
+            strata = np.zeros(starts.size, dtype=np.int16)
+            strands = np.full(starts.size, is_reverse)
+            yield Sites(begin + starts, strands, {"strata": strata, "is_near": is_near})
 
 
 def _nearest_splits(windows: Windows, drawn: Sites) -> NDArray[np.int16]:

@@ -31,17 +31,17 @@ class ContigTable:
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
-    def contig_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def contig_of(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the index of the contig that contains, or is nearest to, each buffer position."""
         ends = self.starts + self.lengths
         middles = (ends[:-1] + self.starts[1:] + 1) // 2
-        return np.searchsorted(middles, places, side="right")
+        return np.searchsorted(middles, positions, side="right")
 
-    def contain(self, places: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
-        """Tell which windows of the buffer, by their first bases, are inside a contig."""
-        number = np.searchsorted(self.starts, places, side="right") - 1
-        found: NDArray[np.bool_] = places + length <= (self.starts + self.lengths)[number]
-        return found
+    def contain(self, starts: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
+        """Return which windows of the buffer, by their first bases, are inside a contig."""
+        number = np.searchsorted(self.starts, starts, side="right") - 1
+        is_inside: NDArray[np.bool_] = starts + length <= (self.starts + self.lengths)[number]
+        return is_inside
 
     def n_windows(self, length: int) -> int:
         """Return the number of windows inside the contigs."""
@@ -157,12 +157,12 @@ def unknown_contig(asked: Sequence[str], available: Sequence[str]) -> str:
     available : sequence of str
         Contigs of the genome.
     """
-    known = set(available)
-    missing = [name for name in asked if name not in known]
+    contigs = set(available)
+    missing = [name for name in asked if name not in contigs]
     hint = "use the genome that the sites were made for, or rename the contigs"
-    if any(f"chr{name}" in known for name in missing):
+    if any(f"chr{name}" in contigs for name in missing):
         hint = "the names match when 'chr' is added to those asked for: rename one side"
-    elif any(name.startswith("chr") and name[3:] in known for name in missing):
+    elif any(name.startswith("chr") and name[3:] in contigs for name in missing):
         hint = "the names match when 'chr' is removed from those asked for: rename one side"
     else:
         cores = {_core(name): name for name in available}
@@ -186,5 +186,5 @@ def _core(name: str) -> str:
 
 
 def _examples(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_EXAMPLES])
-    return f"{shown}, ... {len(names)} in all" if len(names) > _EXAMPLES else shown or "none"
+    first = ", ".join(names[:_EXAMPLES])
+    return f"{first}, ... {len(names)} in all" if len(names) > _EXAMPLES else first or "none"

@@ -1,4 +1,4 @@
-"""Half-open intervals: merge them, and look up positions in them."""
+"""Half-open intervals: merge them, and find which positions are in them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ def merge_intervals(intervals: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def is_inside(positions: NDArray[np.int64], intervals: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell which positions are in disjoint, increasing intervals of shape (n, 2)."""
+    """Return which positions are in disjoint, increasing intervals of shape (n, 2)."""
     return np.searchsorted(intervals.ravel(), positions, side="right") % 2 == 1
 
 
-def paint(intervals: NDArray[np.int64], begin: int, n: int) -> NDArray[np.bool_]:
-    """Tell for begin..begin+n-1 which positions are in disjoint, increasing intervals."""
+def interval_mask(intervals: NDArray[np.int64], begin: int, n: int) -> NDArray[np.bool_]:
+    """Return for begin..begin+n-1 which positions are in disjoint, increasing intervals."""
     ones = np.ones(len(intervals), dtype=np.int8)
-    return paint_values(intervals, ones, begin, n) >= 0
+    return interval_values(intervals, ones, begin, n) >= 0
 
 
-def paint_values(
+def interval_values(
     intervals: NDArray[np.int64], values: NDArray[np.int8], begin: int, n: int
 ) -> NDArray[np.int8]:
     """Return for begin..begin+n-1 the value of the interval at each position, or -1."""
-    painted = np.full(n, -1, dtype=np.int8)
+    values_at = np.full(n, -1, dtype=np.int8)
     low = np.searchsorted(intervals[:, 1], begin, side="right")
     high = np.searchsorted(intervals[:, 0], begin + n)
     rows = zip((intervals[low:high] - begin).tolist(), values[low:high].tolist(), strict=True)
     for (start, end), value in rows:
-        painted[max(0, start) : max(0, end)] = value
-    return painted
+        values_at[max(0, start) : max(0, end)] = value
+    return values_at

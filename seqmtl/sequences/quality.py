@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.windows import Windows
 
-#: Copies among the windows of an organism, and decoys per true site or the reverse, to warn from.
-MOST_COPIES, MOST_PER_SITE = 0.5, 100
+#: Share of copies among the windows of an organism, and decoys per true site or the reverse, from
+#: which to warn; plain choices.
+MAX_COPIES, MAX_PER_SITE = 0.5, 100
 
-MOST_HASHES = 1 << 22  # windows that are compared with each other
+MAX_HASHES = 1 << 22  # windows that are compared with each other: 32 MiB of hashes
 
 _ROWS = 1 << 16
 
 
-def find_faults(parts: Iterable[Windows]) -> list[str]:
+def window_warnings(parts: Iterable[Windows]) -> list[str]:
     """Describe what is probably wrong with labelled windows, a sentence for each kind of fault.
 
     These are windows without any of A, C, G and T; windows of an organism that occur with both
@@ -26,14 +27,14 @@ def find_faults(parts: Iterable[Windows]) -> list[str]:
     times as many windows of one class as of the other. Copies among millions of windows are
     counted in a sample.
     """
-    seen = Seen()
+    checker = WindowChecker()
     for windows in parts:
-        seen.add(windows)
-    return seen.faults()
+        checker.add(windows)
+    return checker.faults()
 
 
-class Seen:
-    """What is known of windows that have been seen part by part."""
+class WindowChecker:
+    """Counts and hashes of windows that are added part by part."""
 
     def __init__(self) -> None:
         self._n = self._n_empty = 0
@@ -43,7 +44,7 @@ class Seen:
         self._n_hashes, self._shift = 0, 0
 
     def add(self, windows: Windows) -> None:
-        """See further windows."""
+        """Add windows."""
         hashes, is_empty = _hash(windows)
         self._n += len(windows)
         if is_empty.any() and not self._n_empty:
@@ -52,24 +53,24 @@ class Seen:
         is_true = windows.labels > 0
         marked = (hashes & ~np.uint64(1)) | is_true
         for t, name in enumerate(windows.task_names):
-            own = windows.task_ids == t
+            is_of_task = windows.task_ids == t
             counts = self._counts.setdefault(name, np.zeros(2, dtype=np.int64))
-            counts += np.bincount(is_true[own], minlength=2)
-            kept = self._sampled(marked[own])
-            self._hashes.setdefault(name, []).append(kept)
-            self._n_hashes += kept.size
-        while self._n_hashes > MOST_HASHES:  # halve the sample: the same windows in all parts
+            counts += np.bincount(is_true[is_of_task], minlength=2)
+            sample = self._sampled(marked[is_of_task])
+            self._hashes.setdefault(name, []).append(sample)
+            self._n_hashes += sample.size
+        while self._n_hashes > MAX_HASHES:  # halve the sample: the same windows in all parts
             self._shift += 1
             self._hashes = {
-                name: [self._sampled(np.concatenate(own))] for name, own in self._hashes.items()
+                name: [self._sampled(np.concatenate(parts))] for name, parts in self._hashes.items()
             }
-            self._n_hashes = sum(own[0].size for own in self._hashes.values())
+            self._n_hashes = sum(sample.size for (sample,) in self._hashes.values())
 
     def _sampled(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
         return hashes[hashes < np.uint64(2 ** (64 - self._shift) - 1)]
 
     def faults(self) -> list[str]:
-        """Return the description of :func:`find_faults`."""
+        """Return the description of :func:`window_warnings`."""
         copies, both, uneven = [], [], []
         scale, about = 2**self._shift, "about " if self._shift else ""
         for name, parts in self._hashes.items():
@@ -78,12 +79,12 @@ class Seen:
             n_decoys, n_true = (int(count) for count in self._counts[name])
             n_copies = values.size - np.unique(values).size
             n_both = np.intersect1d(values[is_true], values[~is_true]).size
-            if n_copies > MOST_COPIES * values.size:
+            if n_copies > MAX_COPIES * values.size:
                 copies.append(f"{about}{scale * n_copies} of {n_true + n_decoys} of {name}")
             if n_both:
                 both.append(f"{about}{scale * n_both} of {name}")
             few, many = sorted([n_true, n_decoys])
-            if few and many >= MOST_PER_SITE * few:
+            if few and many >= MAX_PER_SITE * few:
                 uneven.append(f"{name} ({n_true} to {n_decoys})")
         faults = []
         if self._n_empty:
@@ -102,7 +103,7 @@ class Seen:
             )
         if uneven:
             faults.append(
-                f"organisms with {MOST_PER_SITE} times as many windows of one class as of the "
+                f"organisms with {MAX_PER_SITE} times as many windows of one class as of the "
                 f"other (true sites to decoys): {', '.join(uneven)}; consider --balanced"
             )
         return faults
@@ -110,16 +111,16 @@ class Seen:
 
 def _hash(windows: Windows) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
     """Return a hash of the letters of every window, and which of them have only other letters."""
-    n_words = -(-windows.length // 8)
-    random = np.random.default_rng(0).integers(0, 2**63, n_words, dtype=np.uint64) * 2 + 1
+    n_blocks = -(-windows.length // 8)
+    random = np.random.default_rng(0).integers(0, 2**63, n_blocks, dtype=np.uint64) * 2 + 1
     hashes = np.empty(len(windows), dtype=np.uint64)
     is_empty = np.empty(len(windows), dtype=np.bool_)
     for first in range(0, len(windows), _ROWS):
         part = slice(first, first + _ROWS)
         letters = windows[part].matrix()
-        padded = np.zeros((len(letters), 8 * n_words), dtype=np.uint8)
+        padded = np.zeros((len(letters), 8 * n_blocks), dtype=np.uint8)
         padded[:, : windows.length] = letters
-        words = padded.view(np.uint64)
-        hashes[part] = (words ^ (words >> 29)) @ random
+        blocks = padded.view(np.uint64)  # of 8 letters
+        hashes[part] = (blocks ^ (blocks >> 29)) @ random
         is_empty[part] = letters.min(axis=1) == OTHER
     return hashes, is_empty

@@ -1,4 +1,4 @@
-"""Places on either strand of a sequence, with named columns; where words are."""
+"""Sites on either strand of a sequence, with named columns; where motifs are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from seqmtl.sequences.alphabet import encode, reverse_complement
 
 @dataclass(frozen=True, eq=False)
 class Sites:
-    """Places on a contig, or in the buffer of a genome.
+    """Sites on a contig, or in the buffer of a genome.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class Sites:
     is_reverse : ndarray of bool, shape (n,)
         Whether a site is on the minus strand.
     columns : mapping of str to ndarray, shapes (n, ...)
-        What else is known of each, such as its score: ``sites["scores"]``.
+        Further properties of each site, such as its score: ``sites["scores"]``.
     """
 
     starts: NDArray[np.int64]
@@ -95,29 +95,31 @@ def window_starts(
     return np.where(is_reverse, -(-both // 2) + half - length, both // 2 - half)
 
 
-def has_word(codes: NDArray[np.uint8], words: Sequence[str], is_reverse: bool) -> NDArray[np.bool_]:
-    """Tell at which bases one of some words begins.
+def find_motifs(
+    codes: NDArray[np.uint8], motifs: Sequence[str], is_reverse: bool
+) -> NDArray[np.bool_]:
+    """Return at which bases one of several motifs begins.
 
     Parameters
     ----------
     codes : ndarray of uint8, shape (n,)
         Encoded bases of the forward strand.
-    words : sequence of str
-        Words of the same length k, in reading direction.
+    motifs : sequence of str
+        Letters of the same length k, in reading direction.
     is_reverse : bool
-        Whether they are looked for on the minus strand.
+        Whether they are searched on the minus strand.
 
     Returns
     -------
     ndarray of bool, shape (max(0, n - k + 1),)
         By the first base on the forward strand.
     """
-    n = max(0, codes.size - len(words[0]) + 1)
-    found = np.zeros(n, dtype=bool)
-    for word in words:
-        pattern = reverse_complement(encode(word)) if is_reverse else encode(word)
+    n = max(0, codes.size - len(motifs[0]) + 1)
+    is_motif = np.zeros(n, dtype=bool)
+    for motif in motifs:
+        pattern = reverse_complement(encode(motif)) if is_reverse else encode(motif)
         matches = np.ones(n, dtype=bool)
         for k, code in enumerate(pattern):
             matches &= codes[k : n + k] == code
-        found |= matches
-    return found
+        is_motif |= matches
+    return is_motif

@@ -44,7 +44,7 @@ class RowNames:
     stride : int
         Bases per row in the buffer.
     rows : ndarray of int32, optional
-        Number of each row in the file, if not all rows were kept.
+        Number of each row in the file, if rows were left out.
     """
 
     stride: int
@@ -80,10 +80,10 @@ class JoinedLocator:
         names: NDArray[Any] = np.empty(starts.size, dtype=object)
         part_of = np.searchsorted(self.begins, starts, side="right") - 1
         for number, part in enumerate(self.parts):
-            mine = np.flatnonzero(part_of == number)
-            if mine.size:
-                names[mine] = part.window_names(
-                    starts[mine] - self.begins[number], length, is_reverse[mine]
+            rows = np.flatnonzero(part_of == number)
+            if rows.size:
+                names[rows] = part.window_names(
+                    starts[rows] - self.begins[number], length, is_reverse[rows]
                 )
         return list(names)
 
@@ -215,10 +215,10 @@ class Windows:
         )
         codes = raw.translate(CHECKED_CODES)
         if INVALID in codes:
-            row, place = divmod(codes.index(INVALID), length)
+            row, j = divmod(codes.index(INVALID), length)
             raise ValueError(
                 "sequences must be of IUPAC nucleotide letters, got "
-                f"{sequences[row][place : place + 1]!r} at letter {place + 1} of sequence {row}; "
+                f"{sequences[row][j : j + 1]!r} at letter {j + 1} of sequence {row}; "
                 "correct it"
             )
         task_names: Sequence[str] = ("task",)
@@ -263,10 +263,10 @@ class Windows:
         if self._names is not None:
             return self._names
         if self.locator is not None:
-            found = self.locator.window_names(self.starts, self.length, self.is_reverse)
+            names = self.locator.window_names(self.starts, self.length, self.is_reverse)
         else:
-            found = [str(row) for row in range(len(self))]
-        return np.array(found, dtype=object)
+            names = [str(row) for row in range(len(self))]
+        return np.array(names, dtype=object)
 
     @property
     def split(self) -> NDArray[Any] | None:
@@ -360,7 +360,7 @@ class Windows:
         first, last = max(begin, 0), min(begin + length, self.length)
         if first < last:
             codes[:, first - begin : last - begin] = self.matrix()[:, first:last]
-        placed = Windows(
+        windows = Windows(
             codes.reshape(-1),
             np.arange(len(self), dtype=np.int64) * length,
             length,
@@ -370,8 +370,8 @@ class Windows:
             site=site,
         )
         for name in ("labels", "task_ids", "splits", "weights"):
-            setattr(placed, name, getattr(self, name))
-        return placed
+            setattr(windows, name, getattr(self, name))
+        return windows
 
     def matrix(self) -> NDArray[np.uint8]:
         """Copy the windows as codes in reading direction, shape (n, length)."""
@@ -486,10 +486,10 @@ def _check_number_of_names(n: int) -> None:
 
 def _signed_labels(labels: NDArray[Any]) -> NDArray[np.int8]:
     """Convert labels of +1 and -1, or 1 and 0, to +1 and -1."""
-    found = set(np.unique(labels).tolist())
-    if not (found <= {-1, 1} or found <= {0, 1}):
+    given = set(np.unique(labels).tolist())
+    if not (given <= {-1, 1} or given <= {0, 1}):
         raise ValueError(
-            f"labels must be +1 and -1, or 1 and 0, got {sorted(found)}; recode them as two classes"
+            f"labels must be +1 and -1, or 1 and 0, got {sorted(given)}; recode them as two classes"
         )
     return np.where(labels > 0, 1, -1).astype(np.int8)
 
@@ -498,8 +498,8 @@ def _translate(
     ids: NDArray[Any] | None, names: Sequence[str], merged: Sequence[str]
 ) -> NDArray[Any]:
     _check_number_of_names(len(merged))
-    place = {name: i for i, name in enumerate(merged)}
-    return np.array([place[name] for name in names], dtype=np.int16)[ids]
+    number_of = {name: i for i, name in enumerate(merged)}
+    return np.array([number_of[name] for name in names], dtype=np.int16)[ids]
 
 
 def _column(values: ArrayLike | None, n: int, dtype: Any, whole: str = "") -> NDArray[Any]:
@@ -508,11 +508,11 @@ def _column(values: ArrayLike | None, n: int, dtype: Any, whole: str = "") -> ND
         return np.zeros(n, dtype=dtype)
     if whole and np.asarray(values).dtype != dtype:
         given = np.asarray(values)
-        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-        odd = given[~((given >= least) & (given <= most) & (given == np.floor(given)))]
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        odd = given[~((given >= low) & (given <= high) & (given == np.floor(given)))]
         if odd.size:
             raise ValueError(
-                f"{whole} must be whole numbers from {least:,} to {most:,}, got {odd[0]}"
+                f"{whole} must be whole numbers from {low:,} to {high:,}, got {odd[0]}"
             )
     column = np.ascontiguousarray(values, dtype)
     if column.shape != (n,):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from seqmtl.sequences import encode
-from seqmtl.sequences.sites import Sites, has_word
+from seqmtl.sequences.sites import Sites, find_motifs
 from seqmtl.simulate.genes import Layout
 from seqmtl.simulate.motifs import MODELS
 
@@ -94,7 +94,7 @@ def decoy_pools(
             clear[max(0, start - _CLEAR_OF_TSS) : start + _CLEAR_OF_TSS + 1] = False
         candidates = [clear & ~between, clear & between]
     else:
-        candidates = [has_word(codes, [MODELS[signal].letters], side) for side in (False, True)]
+        candidates = [find_motifs(codes, [MODELS[signal].letters], side) for side in (False, True)]
         for side, found in enumerate(candidates):
             found[true.starts[true.is_reverse == side]] = False
     inner = slice(margin, codes.size - margin)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.scan.finder import finder_of
 from seqmtl.sequences import Genome
-from seqmtl.sequences.sites import has_word
+from seqmtl.sequences.sites import find_motifs
 from seqmtl.variants.allele_loops import fill_haplotypes
 from seqmtl.variants.alleles import AlleleList, Alleles
 from seqmtl.variants.effect_loops import find_effects
@@ -325,7 +325,7 @@ class EffectScorer(AlleleScorer):
         first, size = self._finder.offset(is_reverse), self._finder.scanner.site_length
         if self._finder.consensus is not None:
             letters = haplotypes.codes[first : first + n + size - 1]
-            return has_word(letters, self._finder.consensus, is_reverse)
+            return find_motifs(letters, self._finder.consensus, is_reverse)
         return np.logical_and.reduce([haplotypes.inside[first + i :][:n] for i in range(size)])
 
 

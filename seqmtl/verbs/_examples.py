@@ -16,7 +16,7 @@ from seqmtl.models.base import Model
 from seqmtl.models.paired import NOT_WINDOWS
 from seqmtl.models.site import find_in_shorter, find_misplaced, site_of_model
 from seqmtl.sequences import Windows
-from seqmtl.sequences.quality import find_faults
+from seqmtl.sequences.quality import window_warnings
 from seqmtl.verbs._options import WindowInput
 
 logger = logging.getLogger("seqmtl")
@@ -151,7 +151,7 @@ def read_training_windows(
 ) -> Windows:
     """Read labelled windows, and warn of what is probably wrong."""
     windows = read_windows_of(source, source.organism, window, shift, require_labels=True)
-    warn_of([*find_faults([windows]), *find_misplaced(windows)], source)
+    warn_of([*window_warnings([windows]), *find_misplaced(windows)], source)
     return windows
 
 

@@ -28,7 +28,7 @@ from seqmtl.models.schema import Forms, check_arrays
 from seqmtl.models.stored_fit import Disk
 from seqmtl.models.stored_look import Answer, Question, look
 from seqmtl.sequences import Windows
-from seqmtl.sequences.quality import Seen
+from seqmtl.sequences.quality import WindowChecker
 from seqmtl.verbs._examples import organisms_named, parts_of_table, warn_of
 from seqmtl.verbs.train import Train
 
@@ -232,10 +232,10 @@ def _windows(request: Train, memory: int) -> Iterator[Windows]:
     else:
         wide = None if request.window is None else request.window + 2 * abs(request.shift)
         parts = parts_of_table(request, request.organism, wide, PART)
-    seen = Seen()
+    checker = WindowChecker()
     for windows in parts:
         if request.window is not None:
             windows = windows.center(request.window, request.shift)
-        seen.add(windows)
+        checker.add(windows)
         yield windows
-    warn_of(seen.faults(), request)
+    warn_of(checker.faults(), request)

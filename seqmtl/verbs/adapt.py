@@ -268,7 +268,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
 
         from seqmtl._names import match_names
         from seqmtl.io.tables import is_table_of_windows
-        from seqmtl.sequences.quality import find_faults
+        from seqmtl.sequences.quality import window_warnings
         from seqmtl.verbs._examples import warn_of
         from seqmtl.verbs._genome_sites import read_as_of_model
 
@@ -280,7 +280,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         windows = read_as_of_model(model, self, organism, require_labels=True)
         place = match_names([self.organism], windows.task_names, self.data or "--genome")[0]
         windows = windows[np.flatnonzero(windows.task_ids == place)]
-        warn_of(find_faults([windows]), self)
+        warn_of(window_warnings([windows]), self)
         return windows
 
     def _prevalence(self) -> float | None:

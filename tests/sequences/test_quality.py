@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seqmtl.sequences import Windows, quality
-from seqmtl.sequences.quality import find_faults
+from seqmtl.sequences.quality import window_warnings
 
 
 def _random(n, length=21, seed=0):
@@ -14,7 +14,7 @@ def _random(n, length=21, seed=0):
 
 def _faults(texts, labels, tasks=None):
     tasks = ["yeast"] * len(texts) if tasks is None else tasks
-    return find_faults([Windows.from_strings(texts, labels=labels, tasks=tasks)])
+    return window_warnings([Windows.from_strings(texts, labels=labels, tasks=tasks)])
 
 
 def test_good_windows_have_none():
@@ -53,7 +53,7 @@ def test_copies():
 
 
 def test_copies_among_many_are_counted_in_a_sample_of_the_letters(monkeypatch):
-    monkeypatch.setattr(quality, "MOST_HASHES", 500)
+    monkeypatch.setattr(quality, "MAX_HASHES", 500)
     texts = _random(4_000)
     parts = [texts[:2_000] * 2, texts[2_000:], texts[1_000:] * 2]
     whole = [text for part in parts for text in part]
@@ -61,7 +61,7 @@ def test_copies_among_many_are_counted_in_a_sample_of_the_letters(monkeypatch):
         Windows.from_strings(part, labels=[1, -1] * (len(part) // 2), tasks=["yeast"] * len(part))
         for part in parts
     ]
-    (copies,) = find_faults(parts)
+    (copies,) = window_warnings(parts)
     n_copies = int(copies.partition("about ")[2].split()[0])
     assert abs(n_copies - 8_000) < 2_000
     assert f" of {len(whole)} of yeast" in copies
