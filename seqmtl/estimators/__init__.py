@@ -6,9 +6,10 @@ from seqmtl.estimators.classifiers import (
     MultiTaskMKLClassifier,
     MultiTaskSVC,
 )
+from seqmtl.estimators.one_class import MultiTaskOneClassSVM
 from seqmtl.estimators.scoring import TaskScorer
+from seqmtl.estimators.svr import MultiTaskSVR
 from seqmtl.estimators.transforming import TaskTransformer
-from seqmtl.estimators.without_classes import MultiTaskOneClassSVM, MultiTaskSVR
 
 __all__ = [
     "MultiTaskClassifierCV",

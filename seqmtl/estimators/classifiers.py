@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from seqmtl.core.dcd import Solution, WarmStart
-from seqmtl.estimators._base import FeatureParameters, MultiTaskClassifier
+from seqmtl.estimators._base import MultiTaskClassifier, feature_map
 from seqmtl.models.examples import Examples
+from seqmtl.models.fit import train
 from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selection import COSTS, Space
@@ -17,7 +18,7 @@ from seqmtl.models.training import Settings
 
 
 @dataclass(eq=False, repr=False)
-class MultiTaskSVC(FeatureParameters, MultiTaskClassifier):
+class MultiTaskSVC(MultiTaskClassifier):
     """Support vector machine for several related tasks, for strings or numbers.
 
     Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(y_i f_{t_i}(x_i)), where Q is the
@@ -85,32 +86,39 @@ class MultiTaskSVC(FeatureParameters, MultiTaskClassifier):
     array([1])
     """
 
+    features: Any = None
     task_kernel: Any = None
     C: float = 1.0
     _: KW_ONLY
     loss: str = "hinge"
     class_weight: Any = None
     fit_intercept: bool = True
+    tol: float = 1e-3
+    max_epochs: int = 1000
+    dtype: Any = None
+    random_state: Any = 0
     warm_start: bool = False
 
     def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        start = self._start(examples.y.size)
-        trained = self._train_model(examples, settings, task_kernel=self.task_kernel, start=start)
-        self._C = float(self.C)
+        last, n, start = getattr(self, "dual_coef_", None), examples.y.size, None
+        if self.warm_start and last is not None and last.size <= n:
+            alpha = np.zeros(n)
+            alpha[: last.size] = last * (self.C / self._C)
+            start = WarmStart(alpha)
+        features = feature_map(self.features, examples.data)
+        trained = train(
+            examples,
+            features=features,
+            task_kernel=self.task_kernel,
+            settings=settings,
+            start=start,
+        )
+        self._C: float = float(self.C)  # of the dual variables, for the next start
         return trained
-
-    def _start(self, n: int) -> WarmStart | None:
-        """Scale the dual variables of the last fit to the new C; None starts from zero."""
-        last = getattr(self, "dual_coef_", None)
-        if not self.warm_start or last is None or last.size > n:
-            return None
-        alpha = np.zeros(n)
-        alpha[: last.size] = last * (self.C / self._C)
-        return WarmStart(alpha)
 
 
 @dataclass(eq=False, repr=False)
-class MultiTaskClassifierCV(FeatureParameters, MultiTaskClassifier):
+class MultiTaskClassifierCV(MultiTaskClassifier):
     """Support vector machine for several tasks that selects by cross-validation what they share.
 
     This is the default of ``seqmtl train``. For each task it selects the trust in its relatives,
@@ -182,12 +190,17 @@ class MultiTaskClassifierCV(FeatureParameters, MultiTaskClassifier):
     array([1])
     """
 
+    features: Any = None
     task_kernel: Any = None
     costs: Any = COSTS
     _: KW_ONLY
     loss: str = "hinge"
     class_weight: Any = None
     fit_intercept: bool = True
+    tol: float = 1e-3
+    max_epochs: int = 1000
+    dtype: Any = None
+    random_state: Any = 0
 
     C = 1.0  # until one is chosen
 
@@ -198,14 +211,15 @@ class MultiTaskClassifierCV(FeatureParameters, MultiTaskClassifier):
         if not costs:
             raise ValueError("costs must hold at least one cost to choose from, got none")
         space = Space.of_sharing(names, relation, costs)
-        model, solution = self._train_model(examples, settings, space=space)
+        features = feature_map(self.features, examples.data)
+        model, solution = train(examples, space, features=features, settings=settings)
         self.selection_: dict[str, Any] = model.training["selection"]
         self.C_: float = model.training["settings"]["C"]
         return model, solution
 
 
 @dataclass(eq=False, repr=False)
-class MultiTaskMKLClassifier(FeatureParameters, MultiTaskClassifier):
+class MultiTaskMKLClassifier(MultiTaskClassifier):
     """Multi-task support vector machine with learnt task kernels, for strings or numbers.
 
     Solves min over W, theta >= 0, ||theta||_p <= 1 of 1/2 sum_m ||W_m||^2_{Q_m} / theta_m +
@@ -263,6 +277,7 @@ n_features_in_
     ['union', 'individual']
     """
 
+    features: Any = None
     task_kernels: Any = None
     norm: float = 2.0
     C: float = 1.0
@@ -270,14 +285,20 @@ n_features_in_
     loss: str = "hinge"
     class_weight: Any = None
     fit_intercept: bool = True
+    tol: float = 1e-3
+    max_epochs: int = 1000
+    dtype: Any = None
+    random_state: Any = 0
 
-    def _settings(self, X: Any, **options: Any) -> Settings:
+    def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
         if self.norm is None:
             raise ValueError(
                 "norm must be a number from 1 to infinity, got None; for one fixed kernel use "
                 "MultiTaskSVC"
             )
-        return super()._settings(X, norm=self.norm, **options)
-
-    def _train(self, examples: Examples, settings: Settings) -> tuple[MultiTaskModel, Solution]:
-        return self._train_model(examples, settings, task_kernel=self.task_kernels)
+        return train(
+            examples,
+            features=feature_map(self.features, examples.data),
+            task_kernel=self.task_kernels,
+            settings=replace(settings, norm=self.norm),
+        )

@@ -1,6 +1,6 @@
 """Compiled loops of minimax learning: projection of the dual variables.
 
-Symbols follow :mod:`seqmtl.tables.minimax`. For a fixed tau_t the nearest alpha to r is
+Symbols follow :mod:`seqmtl.tables.minimax`. For a fixed tau_t the neaS alpha to r is
 min(max(r_i, 0), c_i tau_t), so only tau is unknown. With
 
     S_t(tau_t) = sum over i in t of c_i max(0, r_i - c_i tau_t),
@@ -44,11 +44,11 @@ def _weight_of_task(mu, p, breaks, value, slope):
     first, last = 0, breaks.size - 1
     while first < last:
         k = (first + last) // 2
-        rest = max(value[k] - breaks[k] * slope[k], 0.0)
+        S = max(value[k] - breaks[k] * slope[k], 0.0)
         if p < 2.0:  # the power that does not overflow
-            is_below = (rest / mu) ** (p - 1.0) > breaks[k]
+            is_below = (S / mu) ** (p - 1.0) > breaks[k]
         else:
-            is_below = rest > mu * breaks[k] ** power
+            is_below = S > mu * breaks[k] ** power
         if is_below:
             first = k + 1
         else:
@@ -73,7 +73,7 @@ def norm_of(values, p):
 
 
 @njit
-def _weigh_tasks(mu, p, starts, ends, breaks, value, slope, tau):
+def _set_task_weights(mu, p, starts, ends, breaks, value, slope, tau):
     """Set tau for one mu; return its q-norm."""
     q = 1.0 if p == np.inf else p / (p - 1.0)
     for t in range(tau.size):
@@ -113,7 +113,7 @@ def project(r, c, starts, p, tau, alpha):
     if p > 1.0:
         breaks, value, slope = np.empty(r.size), np.empty(r.size), np.empty(r.size)
         ends = _sort_breaks(r, c, starts, breaks, value, slope)
-        norm = _weigh_tasks(0.0, p, starts, ends, breaks, value, slope, tau)
+        norm = _set_task_weights(0.0, p, starts, ends, breaks, value, slope, tau)
         if norm > 1.0:
             _find_multiplier(norm, p, starts, ends, breaks, value, slope, tau)
     for t in range(tau.size):
@@ -126,16 +126,16 @@ def _find_multiplier(norm, p, starts, ends, breaks, value, slope, tau):
     """Put tau on the ball by the Illinois method, if the tau of mu = 0 has a norm above 1."""
     for t in range(tau.size):
         tau[t] = value[starts[t]] if ends[t] > starts[t] else 0.0
-    top = norm_of(tau, p)  # norm of S(0): this mu gives a norm of at most 1
+    top = norm_of(tau, p)  # norm of S(0): this mu gives a norm of 1 or less
     low, above = 0.0, norm - 1.0
-    norm = _weigh_tasks(top, p, starts, ends, breaks, value, slope, tau)
+    norm = _set_task_weights(top, p, starts, ends, breaks, value, slope, tau)
     high, below = top, norm - 1.0
     side = 0
     for _ in range(_MAX_STEPS):
         if below >= 0.0 or high - low <= _ROUNDING * top or abs(norm - 1.0) <= _ROUNDING:
             break
         mu = low + (high - low) * above / (above - below)
-        norm = _weigh_tasks(mu, p, starts, ends, breaks, value, slope, tau)
+        norm = _set_task_weights(mu, p, starts, ends, breaks, value, slope, tau)
         if norm > 1.0:
             low, above = mu, norm - 1.0
             below *= 0.5 if side > 0 else 1.0

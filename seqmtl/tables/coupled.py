@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
+from seqmtl._checks import check_integer
+from seqmtl.estimators._examples import with_signs
 from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial
 from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import (
@@ -19,10 +21,11 @@ from seqmtl.models.kernels import (
     used_kernels,
 )
 from seqmtl.similarity.graphs import components
-from seqmtl.tables.classifier import KernelClassifier, MKLClassifier, Prepared
-from seqmtl.tables.descent import KernelSolution, Look, Step, descend
+from seqmtl.tables.classifier import KernelClassifier, example_costs
+from seqmtl.tables.descent import Iteration, KernelSolution, TrainedSVMs, descend
+from seqmtl.tables.problem import KernelProblem
 from seqmtl.tables.rules import Shared
-from seqmtl.tables.svm import Machine, violation
+from seqmtl.tables.svm import KernelSVM, violation
 
 Array = NDArray[np.float64]
 
@@ -122,40 +125,34 @@ class MultiTaskKernelSVC(KernelClassifier):
         }
         return named.get(self.kernel, self.kernel) if isinstance(self.kernel, str) else self.kernel
 
-    def _gather(self, X: Any, y: NDArray[Any], tasks: Any, sample_weight: Any) -> Examples:
-        """Put the numbers of the rows of a given kernel matrix into a first column."""
+    def _problem(self, examples: Examples) -> KernelProblem:
+        kernel, given_rows = self._base_kernel(), None
+        examples = with_signs(examples, self.classes_)
         if self._is_precomputed():
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    f"X must be a square kernel matrix where kernel='precomputed', got {X.shape}"
-                )
-            X = np.column_stack([np.arange(len(X)), X])
-        return super()._gather(X, y, tasks, sample_weight)
-
-    def _prepare(self, examples: Examples) -> Prepared:
-        kernel, compared = self._base_kernel(), None
-        examples = self._signs(examples)
-        if self._is_precomputed():
-            kernel, compared = KernelRows(), examples.data[:, 1:]
+            kernel, given_rows = KernelRows(), examples.data[:, 1:]
             examples = replace(examples, data=examples.data[:, :1])
         self.task_kernel_ = resolve_kernel(self.task_kernel, examples.names)
         T = len(examples.names)
         K = self.task_kernel_.matrix[:T, :T]
-        return self._machines(examples, kernel, connected_tasks(K), K[None], compared=compared)
-
-    def _solve(self, machines: list[Machine], state: Array | None = None) -> KernelSolution:
-        svms = [machine.solve(np.ones(1), self.tol) for machine in machines]
-        total = sum(svm.primal for svm in svms)
-        gap = (total - sum(svm.dual for svm in svms)) / sum(svm.alpha.sum() for svm in svms)
-        worst = max(
-            violation(svm.f, machine.y, machine.C, svm.alpha)
-            for machine, svm in zip(machines, svms, strict=True)
+        cost = example_costs(self, examples)
+        return KernelProblem.of(
+            examples, cost, kernel, connected_tasks(K), K[None], given_rows=given_rows
         )
-        look, is_solved = Look(np.ones((len(svms), 1)), svms), min(worst, gap) <= _LARGE * self.tol
-        return KernelSolution(look, look.theta, bool(is_solved), [Step(total, float(gap))])
 
-    def _keep(self, prepared: Prepared, solution: KernelSolution) -> None:
-        super()._keep(prepared, solution)
+    def _solve(self, svms: list[KernelSVM], state: Array | None = None) -> KernelSolution:
+        results = [svm.solve(np.ones(1), self.tol) for svm in svms]
+        total = sum(result.primal for result in results)
+        gap = (total - sum(r.dual for r in results)) / sum(r.alpha.sum() for r in results)
+        worst = max(
+            violation(result.f, svm.y, svm.C, result.alpha)
+            for svm, result in zip(svms, results, strict=True)
+        )
+        trained = TrainedSVMs(np.ones((len(svms), 1)), results)
+        is_solved = bool(min(worst, gap) <= _LARGE * self.tol)
+        return KernelSolution(trained, trained.theta, is_solved, [Iteration(total, float(gap))])
+
+    def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
+        super()._set_fitted_attributes(problem, solution)
         self.dual_gap_, self.support_ = solution.gap, np.flatnonzero(self.dual_coef_)
         self.model_.training |= {"task_kernel": self.task_kernel_.source}
 
@@ -171,7 +168,7 @@ _ROUNDING = 1e-12  # relative gap below which there is nothing to gain
 
 
 @dataclass(eq=False, repr=False)
-class KernelMKLClassifier(MKLClassifier):
+class KernelMKLClassifier(KernelClassifier):
     """Multi-task support vector machine with learnt kernels, for arbitrary base kernels.
 
     Solves the problem of :class:`~seqmtl.MultiTaskMKLClassifier` (Widmer, Kloft, Sreedharan,
@@ -237,32 +234,37 @@ class KernelMKLClassifier(MKLClassifier):
     tol: float = 1e-3
     max_iter: int = 1000
 
-    def _rule(self) -> Shared:
-        return Shared(self.norm)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_integer("max_iter", self.max_iter, 1)
+        Shared(self.norm)  # checks the norm
 
-    def _solve(self, machines: list[Machine], state: Array | None = None) -> KernelSolution:
-        is_small = machines[0].y.size <= _FEW
+    def _solve(self, svms: list[KernelSVM], state: Array | None = None) -> KernelSolution:
+        is_small = svms[0].y.size <= _FEW
         tol = min(self.tol, _ROUNDING) if is_small else self.tol
-        solution = descend(machines, self._rule(), tol=tol, max_iter=self.max_iter, state=state)
+        rule = Shared(self.norm)
+        solution = descend(svms, rule, tol=tol, max_iter=self.max_iter, state=state)
         return solution._replace(converged=solution.gap <= self.tol)
 
-    def _prepare(self, examples: Examples) -> Prepared:
+    def _problem(self, examples: Examples) -> KernelProblem:
         T = len(examples.names)
         resolved = resolve_kernels(self.task_kernels, examples.names)
         self.task_kernel_ = distinct_kernels(resolved, T)
         used = used_kernels(self.task_kernel_, T)
-        return self._machines(
-            self._signs(examples),
+        examples = with_signs(examples, self.classes_)
+        return KernelProblem.of(
+            examples,
+            example_costs(self, examples),
             self.kernels,
             [range(T)],
             self.task_kernel_.matrices[used, :T, :T],
             constant=float(self.fit_intercept),
-            has_intercept=False,
         )
 
-    def _keep(self, prepared: Prepared, solution: KernelSolution) -> None:
-        super()._keep(prepared, solution)
-        (self.theta_,), self.dual_gap_ = solution.look.theta, solution.gap
+    def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
+        super()._set_fitted_attributes(problem, solution)
+        (self.theta_,), self.dual_gap_ = solution.trained.theta, solution.gap
+        self.objective_, self.n_iter_ = solution.objective, len(solution.history)
         used = used_kernels(self.task_kernel_, len(self.tasks_))
         labels = [self.task_kernel_.labels[m] for m in used]
         pairs = itertools.product(map(str, self.kernels_), labels)

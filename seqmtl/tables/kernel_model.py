@@ -4,7 +4,7 @@
 
 with a_i = alpha_i y_i. An example may belong to several tasks, with one support vector for each.
 A_m is theta_m K_m if the kernels are multiplied by task kernels, and diag(theta_tm) if each task
-has kernel weights of its own.
+has other kernel weights.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class KernelModel(Model):
         Support examples.
     example_ids : ndarray of int, shape (n,)
         e(i), the example of every support vector.
-    amounts : ndarray of float64, shape (n,)
+    dual_coef : ndarray of float64, shape (n,)
         alpha_i y_i.
     task_ids : ndarray of int, shape (n,)
         Task of every support vector.
@@ -62,7 +62,7 @@ class KernelModel(Model):
     kernels: tuple[BaseKernel, ...]
     examples: Any
     example_ids: NDArray[Any]
-    amounts: NDArray[np.float64]
+    dual_coef: NDArray[np.float64]
     task_ids: NDArray[Any]
     coupling: NDArray[np.float64]
     bias: NDArray[np.float64]
@@ -204,7 +204,7 @@ class KernelModel(Model):
         for kernel, A in zip(self.kernels, self.coupling, strict=True):
             weights = np.zeros((len(self.examples), wanted.size))
             np.add.at(
-                weights, self.example_ids, A[wanted][:, self.task_ids].T * self.amounts[:, None]
+                weights, self.example_ids, A[wanted][:, self.task_ids].T * self.dual_coef[:, None]
             )
             used = np.flatnonzero(weights.any(axis=1))
             if not used.size:
@@ -222,7 +222,7 @@ class KernelModel(Model):
             "tasks": list(self.tasks),
             "classes": list(self.classes),
             "kernels": [kernel.to_dict() for kernel in self.kernels],
-            "n_support": len(self.amounts),
+            "n_support": len(self.dual_coef),
             "training": self.training,
         }
 
@@ -232,14 +232,14 @@ class KernelModel(Model):
             f"model          {file}",
             f"classes        {', '.join(map(str, self.classes))}",
             f"kernels        {'; '.join(map(short_name, self.kernels))}",
-            f"support        {len(self.amounts):,} vectors",
+            f"support        {len(self.dual_coef):,} vectors",
             "tasks          " + ", ".join(self.tasks),
         ]
 
     def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays = _pack_examples(self.inputs, self.examples) | {
             "example_ids": self.example_ids.astype(np.int64),
-            "amounts": self.amounts,
+            "amounts": self.dual_coef,
             "task_ids": self.task_ids.astype(np.int64),
             "coupling": self.coupling,
         }
@@ -285,7 +285,7 @@ class KernelModel(Model):
             examples=examples,
             classes=tuple(description["classes"]),
             example_ids=arrays["example_ids"],
-            amounts=arrays["amounts"],
+            dual_coef=arrays["amounts"],
             task_ids=arrays["task_ids"],
             coupling=arrays["coupling"],
             **common,

@@ -50,11 +50,11 @@ from seqmtl.models.training import Settings, check_classes, check_norm, class_fa
 from seqmtl.sequences import Windows
 from seqmtl.similarity import TaskKernel
 
-_LOOK = 10  # epochs between evaluations of the objectives
+_CHECK_EVERY = 10  # epochs between evaluations of the objectives
 _RELAXATION = 1.6
 _IMBALANCE = 1.2  # ratio of the residuals above which penalties change, if
-_PATIENCE = 1.6  # times as many epochs have passed as at their last change
-_MOST_CHANGE = 10.0
+_LEAST_INTERVAL = 1.6  # times as many epochs have passed as at their last change
+_LARGEST_CHANGE = 10.0
 
 
 @dataclass
@@ -202,13 +202,13 @@ class _Alternation:
         self.best_dual: tuple[NDArray[np.float64], ...] = ()  # alpha, tau
 
     def solve(self, tol: float, max_epochs: int) -> MinimaxSolution:
-        """Alternate until the gap is at most `tol`."""
+        """Alternate until the gap is `tol` or less."""
         started, changed, history = time.perf_counter(), 0, []
         for epoch in range(1, max_epochs + 1):
             residuals = self._step()
-            if epoch % _LOOK and epoch < max_epochs:
+            if epoch % _CHECK_EVERY and epoch < max_epochs:
                 continue
-            self._look()
+            self._evaluate()
             gap = (self.primal - self.dual) / max(abs(self.primal), 1e-300)
             seconds = time.perf_counter() - started
             history.append(
@@ -216,7 +216,7 @@ class _Alternation:
             )
             if gap <= tol:
                 break
-            if epoch >= _PATIENCE * changed and self._change_penalties(residuals):
+            if epoch >= _LEAST_INTERVAL * changed and self._change_penalties(residuals):
                 changed = epoch
         return MinimaxSolution(
             self.best_dual[0],
@@ -260,13 +260,13 @@ class _Alternation:
             _ratio(self.B - B, self.S),
         )
 
-    def _look(self) -> None:
+    def _evaluate(self) -> None:
         """Store B and alpha if they are the best so far."""
         from seqmtl.tables._minimax_kernels import norm_of
 
         margins = self._margins(self.B)
-        missing = self.h * np.maximum(0.0, self.h - margins)
-        losses = np.add.reduceat(missing, self.starts[:-1])
+        violations = self.h * np.maximum(0.0, self.h - margins)
+        losses = np.add.reduceat(violations, self.starts[:-1])
         primal = self.value + self.C * float(norm_of(losses, self.norm))
         if primal < self.primal:
             self.primal, self.best = primal, (self.B, losses)
@@ -279,9 +279,9 @@ class _Alternation:
     def _change_penalties(self, residuals: tuple[float, float, float, float]) -> bool:
         """Balance the residuals; return whether penalties changed."""
         factors = []
-        for ours, theirs in zip(residuals[:2], residuals[2:], strict=True):
-            factor = np.sqrt(max(ours, 1e-300) / max(theirs, 1e-300))
-            factors.append(float(np.clip(factor, 1.0 / _MOST_CHANGE, _MOST_CHANGE)))
+        for constraint, optimality in zip(residuals[:2], residuals[2:], strict=True):
+            factor = np.sqrt(max(constraint, 1e-300) / max(optimality, 1e-300))
+            factors.append(float(np.clip(factor, 1.0 / _LARGEST_CHANGE, _LARGEST_CHANGE)))
         if max(np.abs(np.log(factors))) < np.log(_IMBALANCE):
             return False
         self.rho *= factors[0]
@@ -305,9 +305,9 @@ class _Alternation:
             ]
         )
 
-    def _virtual(self, amount: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return sum of amount[i] A_i over the examples of every task, shape (d, T)."""
-        return np.array([np.einsum("i,ij->j", amount[p], self.A[p]) for p in self.parts]).T
+    def _virtual(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return sum of coef[i] A_i over the examples of every task, shape (d, T)."""
+        return np.array([np.einsum("i,ij->j", coef[p], self.A[p]) for p in self.parts]).T
 
 
 def _ratio(change: NDArray[np.float64], size: NDArray[np.float64]) -> float:

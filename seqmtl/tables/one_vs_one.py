@@ -35,10 +35,10 @@ def split_pairs(
     names, rows, signs, ids = [], [], [], []
     for t, (a, b) in enumerate(combinations(range(classes.size), 2)):
         names.append(f"{classes[a]} vs {classes[b]}")
-        found = np.flatnonzero((y == classes[a]) | (y == classes[b]))
-        rows.append(found)
-        signs.append(np.where(y[found] == classes[b], 1.0, -1.0))
-        ids.append(np.full(found.size, t, dtype=np.int16))
+        pair = np.flatnonzero((y == classes[a]) | (y == classes[b]))
+        rows.append(pair)
+        signs.append(np.where(y[pair] == classes[b], 1.0, -1.0))
+        ids.append(np.full(pair.size, t, dtype=np.int16))
     return tuple(names), np.concatenate(rows), np.concatenate(signs), np.concatenate(ids)
 
 

@@ -103,7 +103,7 @@ class Shared(Separate):
 
     With p < 1 the objective is not convex, and :meth:`gap` certifies a stationary point: it bounds
     the decrease of the sum of lambda_t g_t for fixed lambda_t = (g_t / ||g||_p)^(p - 1). With p > 1
-    use :func:`~seqmtl.tables.descent.find_saddle`, as steps may then increase the objective.
+    use :func:`~seqmtl.tables.saddle.find_saddle`, as steps may then increase the objective.
 
     Attributes
     ----------
@@ -183,8 +183,8 @@ class Partial(WeightRule):
 
     def gap(self, g: Array, totals: Array, q: Array) -> float:
         """Return the relative duality gap."""
-        common, own = float(q.sum(axis=0).max()), float(q.max(axis=1).sum())
-        bound = float(totals.sum()) - 0.5 * (self.share * common + (1.0 - self.share) * own)
+        shared, separate = float(q.sum(axis=0).max()), float(q.max(axis=1).sum())
+        bound = float(totals.sum()) - 0.5 * (self.share * shared + (1.0 - self.share) * separate)
         return _relative(float(g.sum()), bound)
 
 

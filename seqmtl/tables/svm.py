@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 from seqmtl.core.interior import minimise_in_box
 
 Array = NDArray[np.float64]
+#: Trains on the examples of the first indices, and scores those of the second.
+Scorer = Callable[[NDArray[np.int64], NDArray[np.int64]], Array]
 
 _AT_BOUND = 1e-9  # distance from a bound, relative to C or the largest alpha, that counts as 0
 _LEAST_STEPS = 100_000  # libsvm steps that are always allowed
@@ -69,11 +71,11 @@ class SVMSolution(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class KernelSVM:
     """An SVM to be trained, on base kernels times task kernels.
 
-    Kernel m is ``products[m % K, s, t] * grams[m // K, i, j]`` for examples i and j of the tasks
-    s and t.
+    Kernel m is ``task_kernels[m % K, s, t] * grams[m // K, i, j]`` for examples i and j of tasks s
+    and t.
 
     Attributes
     ----------
@@ -85,7 +87,7 @@ class Machine:
         Cost of each example, positive.
     tasks : ndarray of int, shape (n,)
         Task of each example.
-    products : ndarray of float64, shape (K, T, T)
+    task_kernels : ndarray of float64, shape (K, T, T)
         Task kernels; of a single task ``[[[1.0]]]``.
     has_intercept : bool
         Whether there is an unregularised intercept.
@@ -95,26 +97,26 @@ class Machine:
     y: Array
     C: Array
     tasks: NDArray[Any]
-    products: Array
+    task_kernels: Array
     has_intercept: bool = True
 
     @property
     def n_kernels(self) -> int:
         """M = G K."""
-        return len(self.grams) * len(self.products)
+        return len(self.grams) * len(self.task_kernels)
 
-    def couple(self, theta: Array) -> Array:
+    def weighted_task_kernels(self, theta: Array) -> Array:
         """Return sum_k theta_gk K_k for every base kernel, shape (G, T, T)."""
-        return np.tensordot(theta.reshape(len(self.grams), -1), self.products, 1)
+        return np.tensordot(theta.reshape(len(self.grams), -1), self.task_kernels, 1)
 
     def matrix(self, theta: Array) -> Array:
         """Return the matrix of sum_m theta_m k_m, shape (n, n)."""
-        coupled = self.couple(theta)
-        if coupled.shape[1] == 1:
-            return np.tensordot(coupled[:, 0, 0], self.grams, 1)
+        weighted = self.weighted_task_kernels(theta)
+        if weighted.shape[1] == 1:
+            return np.tensordot(weighted[:, 0, 0], self.grams, 1)
         pairs = np.ix_(self.tasks, self.tasks)
-        H = coupled[0][pairs] * self.grams[0]
-        for A, gram in zip(coupled[1:], self.grams[1:], strict=True):
+        H = weighted[0][pairs] * self.grams[0]
+        for A, gram in zip(weighted[1:], self.grams[1:], strict=True):
             H += A[pairs] * gram
         return H
 
@@ -122,29 +124,29 @@ class Machine:
         """Train with the kernel sum_m theta_m k_m; theta has shape (M,)."""
         y, C, tasks = self.y, self.C, self.tasks
         alpha = solve_dual(self.matrix(theta), y, C, tol, has_intercept=self.has_intercept)
-        amounts = np.zeros((y.size, self.products.shape[1]))
-        amounts[np.arange(y.size), tasks] = alpha * y
-        scores = self.grams @ amounts  # of every example by the examples of every task
-        energies = amounts.T @ scores
-        q = np.maximum(np.einsum("gst,kst->gk", energies, self.products).ravel(), 0.0)
-        f = np.einsum("git,git->i", scores, self.couple(theta)[:, tasks])
+        dual_coef = np.zeros((y.size, self.task_kernels.shape[1]))
+        dual_coef[np.arange(y.size), tasks] = alpha * y
+        scores = self.grams @ dual_coef  # of every example by the examples of every task
+        energies = dual_coef.T @ scores
+        q = np.maximum(np.einsum("gst,kst->gk", energies, self.task_kernels).ravel(), 0.0)
+        f = np.einsum("git,git->i", scores, self.weighted_task_kernels(theta)[:, tasks])
         bias = best_intercept(f, y, C) if self.has_intercept else 0.0
         losses = C * np.maximum(0.0, 1.0 - y * (f + bias))
         half_q = 0.5 * float(theta @ q)
         primal, dual = half_q + float(losses.sum()), float(alpha.sum()) - half_q
         return SVMSolution(alpha, f + bias, bias, primal, dual, q)
 
-    def apart(self, theta: Array, tol: float) -> tuple[Array, Callable[..., Array]]:
-        """Return the diagonal of the kernel, and what trains on some examples and scores others."""
+    def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[Array, Scorer]:
+        """Return the diagonal of the kernel, and a function (train, test) -> scores of test."""
         H = self.matrix(theta)
 
-        def scores(kept: NDArray[np.int64], held: NDArray[np.int64]) -> Array:
-            G, y, C = H[np.ix_(kept, kept)], self.y[kept], self.C[kept]
-            amounts = y * solve_dual(G, y, C, tol, has_intercept=self.has_intercept)
-            bias = best_intercept(G @ amounts, y, C) if self.has_intercept else 0.0
-            return np.asarray(H[np.ix_(held, kept)] @ amounts + bias)
+        def score(train: NDArray[np.int64], test: NDArray[np.int64]) -> Array:
+            G, y, C = H[np.ix_(train, train)], self.y[train], self.C[train]
+            dual_coef = y * solve_dual(G, y, C, tol, has_intercept=self.has_intercept)
+            bias = best_intercept(G @ dual_coef, y, C) if self.has_intercept else 0.0
+            return np.asarray(H[np.ix_(test, train)] @ dual_coef + bias)
 
-        return np.diagonal(H), scores
+        return np.diagonal(H), score
 
 
 def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool = True) -> Array:
@@ -212,15 +214,15 @@ def _most_steps(n: int) -> int:
 def _anchor(H: Array, y: Array, C: Array) -> tuple[Array, Array, Array]:
     """Add two examples whose losses are |b| times the sum of all costs, which keeps b at 0.
 
-    They lie at e and -e in a dimension of their own, with labels +1 and -1, and both margins are
+    They lie at e and -e in an additional dimension, with labels +1 and -1, and both margins are
     1 at b = 0. Their alphas sum to 1 / ||e||^2 and differ by the sum of alpha_i y_i of the others,
     so ||e||^2 must not exceed the inverse of all costs.
     """
     n, total = y.size, float(C.sum())
-    own = 1.0 / total
+    square = 1.0 / total
     matrix = np.zeros((n + 2, n + 2))
     matrix[:n, :n] = H
-    matrix[n:, n:] = [[own, -own], [-own, own]]
+    matrix[n:, n:] = [[square, -square], [-square, square]]
     return matrix, np.append(y, [1.0, -1.0]), np.append(C, [2.0 * total, 2.0 * total])
 
 
@@ -249,9 +251,9 @@ def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) ->
 
 
 def _solve_free(
-    H: Array, free: NDArray[np.int64], rest: Array, has_intercept: bool
+    H: Array, free: NDArray[np.int64], change: Array, has_intercept: bool
 ) -> Array | None:
-    """Return the change of the m free variables by which f + b grows by `rest` there.
+    """Return the change of the m free variables by which f + b grows by `change` there.
 
     With an intercept the change sums to 0. None if the equations have no solution.
     """
@@ -262,7 +264,7 @@ def _solve_free(
     system[np.arange(m), np.arange(m)] += _RIDGE * np.trace(system[:m, :m]) / m
     system[m:, m:] = 0.0
     try:
-        solved = np.linalg.solve(system, np.append(rest[free], np.zeros(size - m)))
+        solved = np.linalg.solve(system, np.append(change[free], np.zeros(size - m)))
     except np.linalg.LinAlgError:
         return None
     return np.asarray(solved[:m])
@@ -282,10 +284,10 @@ def violation(f: Array, y: Array, C: Array, alpha: Array) -> float:
     minus the smallest of one whose may decrease (Fan, Chen, Lin 2005). With large costs the
     duality gap may be large even at a small violation.
     """
-    positive, rest = y > 0.0, y - f
+    positive, residual = y > 0.0, y - f
     may_grow = np.where(positive, alpha < C, alpha > 0.0)
     may_fall = np.where(positive, alpha > 0.0, alpha < C)
-    return max(0.0, float(rest[may_grow].max() - rest[may_fall].min()))
+    return max(0.0, float(residual[may_grow].max() - residual[may_fall].min()))
 
 
 def best_intercept(f: Array, y: Array, C: Array) -> float:

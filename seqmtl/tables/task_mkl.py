@@ -10,14 +10,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 
+from seqmtl._checks import check_integer
+from seqmtl._surroundings import usual_floats
 from seqmtl.core.norms import norm_of
+from seqmtl.estimators._examples import with_signs
 from seqmtl.kernels import short_name
 from seqmtl.models.examples import Examples
-from seqmtl.tables.classifier import MKLClassifier, Prepared
-from seqmtl.tables.descent import KernelSolution, descend, find_saddle
+from seqmtl.tables.classifier import (
+    KernelClassifier,
+    example_costs,
+    read_examples,
+    warn_if_unconverged,
+)
+from seqmtl.tables.descent import KernelSolution, descend
 from seqmtl.tables.one_vs_one import split_pairs
-from seqmtl.tables.rules import MixedNorm, Partial, Separate, Shared, trade_off
-from seqmtl.tables.svm import Machine
+from seqmtl.tables.problem import KernelProblem
+from seqmtl.tables.rules import MixedNorm, Partial, Separate, Shared, WeightRule, trade_off
+from seqmtl.tables.saddle import find_saddle
+from seqmtl.tables.svm import KernelSVM
 
 Array = NDArray[np.float64]
 
@@ -26,8 +36,8 @@ _LARGEST_LOG = 690.0  # logarithm of the largest number, roughly
 
 
 @dataclass(eq=False, repr=False)
-class TaskMKLClassifier(MKLClassifier):
-    """Base class: T SVMs, each with its own intercept, on weighted kernels."""
+class TaskMKLClassifier(KernelClassifier):
+    """Base class: T SVMs with an intercept each, on kernels weighted by the rule of a subclass."""
 
     kernels: Any = ("linear", "poly", "rbf")
 
@@ -38,14 +48,19 @@ class TaskMKLClassifier(MKLClassifier):
         tags.classifier_tags.multi_class = True
         return tags
 
-    def _check_classes(self) -> None:
-        if self.classes_.size < 2:
-            super()._check_classes()
+    def _rule(self) -> WeightRule:
+        """Return the rule by which kernels are weighted; it checks its parameters."""
+        raise NotImplementedError
 
-    def _prepare(self, examples: Examples) -> Prepared:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_integer("max_iter", self.max_iter, 1)
+        self._rule()
+
+    def _problem(self, examples: Examples) -> KernelProblem:
         """Compute kernel matrices by task, or by pair of classes if there are several."""
         if self.classes_.size == 2:
-            examples, sources = self._signs(examples), None
+            examples, sources = with_signs(examples, self.classes_), None
         elif len(examples.names) == 1:
             names, sources, signs, ids = split_pairs(examples.y, self.classes_)
             weight = examples.weight[sources]
@@ -56,14 +71,20 @@ class TaskMKLClassifier(MKLClassifier):
                 "without tasks the classes are learnt one against one"
             )
         T = len(examples.names)
-        groups = [[t] for t in range(T)]
-        return self._machines(examples, self.kernels, groups, np.ones((1, T, T)), sources=sources)
+        cost, groups = example_costs(self, examples), [[t] for t in range(T)]
+        return KernelProblem.of(
+            examples, cost, self.kernels, groups, np.ones((1, T, T)), sources=sources
+        )
 
-    def _keep(self, prepared: Prepared, solution: KernelSolution) -> None:
-        super()._keep(prepared, solution)
-        self.theta_, self.objectives_ = solution.look.theta, solution.look.g
+    def _solve(self, svms: list[KernelSVM], state: Array | None = None) -> KernelSolution:
+        return descend(svms, self._rule(), tol=self.tol, max_iter=self.max_iter, state=state)
+
+    def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
+        super()._set_fitted_attributes(problem, solution)
+        self.theta_, self.objectives_ = solution.trained.theta, solution.trained.g
+        self.objective_, self.n_iter_ = solution.objective, len(solution.history)
         self.gap_ = solution.gap
-        self.history_ = [step._asdict() for step in solution.history]
+        self.history_ = [iteration._asdict() for iteration in solution.history]
         self.model_.training |= {
             "objectives": self.objectives_.tolist(),
             "theta": self.theta_.tolist(),
@@ -75,7 +96,7 @@ class IndividualMKLClassifier(TaskMKLClassifier):
     """Multiple kernel learning for every task alone, the baseline of multi-task learning.
 
     Task t has the kernel sum_m theta_tm k_m, ||theta_t||_q <= 1, and minimises the objective of
-    its own SVM (Kloft, Brefeld, Sonnenburg, Zien 2011). Without tasks there may be more than two
+    one SVM (Kloft, Brefeld, Sonnenburg, Zien 2011). Without tasks there may be more than two
     classes; see :class:`~seqmtl.ParetoMKLClassifier`.
 
     Parameters
@@ -152,8 +173,8 @@ class PartiallySharedMKLClassifier(TaskMKLClassifier):
     def _rule(self) -> Partial:
         return Partial(self.share)
 
-    def _keep(self, prepared: Prepared, solution: KernelSolution) -> None:
-        super()._keep(prepared, solution)
+    def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
+        super()._set_fitted_attributes(problem, solution)
         self.common_ = solution.state[0].copy()
 
 
@@ -204,14 +225,14 @@ class SparseMKLClassifier(TaskMKLClassifier):
     def _rule(self) -> MixedNorm:
         return MixedNorm(self.p, self.q)
 
-    def _solve(self, machines: list[Machine], state: Array | None = None) -> KernelSolution:
-        _check_power(self.p, machines[0].n_kernels, "kernels", power=2.0)
+    def _solve(self, svms: list[KernelSVM], state: Array | None = None) -> KernelSolution:
+        _check_power(self.p, svms[0].n_kernels, "kernels", power=2.0)
         if self.p == 1.0:
-            return super()._solve(machines, state)
+            return super()._solve(svms, state)
         convex = MixedNorm(1.0, self.q)
-        rough = descend(machines, convex, tol=_ROUGH, max_iter=self.max_iter)
+        rough = descend(svms, convex, tol=_ROUGH, max_iter=self.max_iter)
         starts = (None, self._rule().rescale(rough.state))
-        solutions = [super(SparseMKLClassifier, self)._solve(machines, start) for start in starts]
+        solutions = [super(SparseMKLClassifier, self)._solve(svms, start) for start in starts]
         return min(solutions, key=lambda solution: solution.objective)
 
 
@@ -300,13 +321,13 @@ class ParetoMKLClassifier(TaskMKLClassifier):
     def _rule(self) -> Shared:
         return Shared(self.norm, self.p)
 
-    def _solve(self, machines: list[Machine], state: Array | None = None) -> KernelSolution:
-        _check_power(self.p, len(machines), "tasks")
+    def _solve(self, svms: list[KernelSVM], state: Array | None = None) -> KernelSolution:
+        _check_power(self.p, len(svms), "tasks")
         solve = descend if self.p <= 1.0 else find_saddle
-        return solve(machines, self._rule(), tol=self.tol, max_iter=self.max_iter, state=state)
+        return solve(svms, self._rule(), tol=self.tol, max_iter=self.max_iter, state=state)
 
-    def _keep(self, prepared: Prepared, solution: KernelSolution) -> None:
-        super()._keep(prepared, solution)
+    def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
+        super()._set_fitted_attributes(problem, solution)
         self.theta_ = self.theta_[0].copy()
         self.weights_ = trade_off(self.objectives_, self.p)
         self.model_.training |= {"p": str(self.p), "norm": str(self.norm)}
@@ -367,6 +388,7 @@ class ParetoPath:
         save_figure(figure, path)
 
 
+@usual_floats
 def pareto_path(
     X: Any,
     y: ArrayLike,
@@ -407,17 +429,17 @@ def pareto_path(
     for model in models:
         model._check_parameters()
     first = int(np.argmin(np.abs(np.log(np.minimum(grid, 1e300)))))
-    prepared: Prepared | None = None
+    problem: KernelProblem | None = None
     for order in (range(first, grid.size), range(first - 1, -1, -1)):
-        last = models[first] if prepared else None
+        previous = models[first] if problem else None
         for model in [models[number] for number in order]:
-            examples = model._read(X, y, tasks, sample_weight)
-            prepared = prepared or model._prepare(examples)
-            state = None if last is None else _warm(last.theta_, model.norm)
-            solution = model._solve(prepared.machines, state)
-            model._keep(prepared, solution)
-            model._warn(solution, stacklevel=3)
-            last = model
+            examples = read_examples(model, X, y, tasks, sample_weight)
+            problem = problem or model._problem(examples)
+            state = None if previous is None else _warm(previous.theta_, model.norm)
+            solution = model._solve(problem.svms, state)
+            model._set_fitted_attributes(problem, solution)
+            warn_if_unconverged(model, solution)
+            previous = model
     return ParetoPath(
         grid,
         models[0].tasks_,

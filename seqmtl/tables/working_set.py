@@ -1,7 +1,7 @@
-"""An SVM whose kernel matrix does not fit into memory: only that of its support vectors is kept.
+"""An SVM whose kernel matrix does not fit into memory: only that of its support vectors is stored.
 
 The SVM is trained on a working set. All examples are then scored, with kernel values that are
-computed in blocks and forgotten. Those that violate their margin most join the working set, and
+computed in blocks and forgotten. Those that violate their margin furthest join the working set, and
 those with alpha = 0 leave it, until none violates it. As alpha is 0 outside, the solution is that
 of all examples (chunking; Osuna, Freund, Girosi 1997). The memory is that of the square of the
 number of support vectors.
@@ -10,8 +10,8 @@ number of support vectors.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl.kernels import BaseKernel
-from seqmtl.tables.svm import Array, Machine, SVMSolution, best_intercept
+from seqmtl.tables.svm import Array, KernelSVM, Scorer, SVMSolution, best_intercept
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +43,8 @@ def require_matrices(n_kernels: int, *sizes: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class LargeMachine:
-    """An SVM to be trained as :class:`~seqmtl.tables.svm.Machine` is, from its examples.
+class ChunkedKernelSVM:
+    """An SVM to be trained as :class:`~seqmtl.tables.svm.KernelSVM` is, from its examples.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class LargeMachine:
         Base kernels, G of them.
     X : ndarray or Windows, shape (n, ...)
         Examples.
-    y, C, tasks, products, has_intercept
-        See :class:`~seqmtl.tables.svm.Machine`.
+    y, C, tasks, task_kernels, has_intercept
+        See :class:`~seqmtl.tables.svm.KernelSVM`.
     constant : float
         Added to the base kernels.
     """
@@ -63,18 +63,18 @@ class LargeMachine:
     y: Array
     C: Array
     tasks: NDArray[Any]
-    products: Array
+    task_kernels: Array
     has_intercept: bool = True
     constant: float = 0.0
 
     @property
     def n_kernels(self) -> int:
         """M = G K."""
-        return len(self.kernels) * len(self.products)
+        return len(self.kernels) * len(self.task_kernels)
 
-    def couple(self, theta: Array) -> Array:
+    def weighted_task_kernels(self, theta: Array) -> Array:
         """Return sum_k theta_gk K_k for every base kernel, shape (G, T, T)."""
-        return np.tensordot(theta.reshape(len(self.kernels), -1), self.products, 1)
+        return np.tensordot(theta.reshape(len(self.kernels), -1), self.task_kernels, 1)
 
     def solve(self, theta: Array, tol: float) -> SVMSolution:
         """Train with the kernel sum_m theta_m k_m; theta has shape (M,)."""
@@ -99,28 +99,29 @@ class LargeMachine:
         primal, dual = half_q + float(losses.sum()), float(alpha.sum()) - half_q
         return SVMSolution(alpha, f + bias, bias, primal, dual, svm.q)
 
-    def apart(self, theta: Array, tol: float) -> tuple[Array, Callable[..., Array]]:
-        """Return the diagonal of the kernel, and what trains on some examples and scores others."""
-        own = self.couple(theta)[:, self.tasks, self.tasks]
+    def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[Array, Scorer]:
+        """Return the diagonal of the kernel, and a function (train, test) -> scores of test."""
+        weights = self.weighted_task_kernels(theta)[:, self.tasks, self.tasks]
         diagonals = [kernel.diagonal(self.X) + self.constant for kernel in self.kernels]
 
-        def scores(kept: NDArray[np.int64], held: NDArray[np.int64]) -> Array:
-            rest = self._only(kept)
-            svm = rest.solve(theta, tol)
-            return self._scores(theta, rest, held, svm.alpha) + svm.bias
+        def score(train: NDArray[np.int64], test: NDArray[np.int64]) -> Array:
+            part = self._part(train)
+            svm = part.solve(theta, tol)
+            return self._scores(theta, part, test, svm.alpha) + svm.bias
 
-        return np.einsum("gi,gi->i", own, np.array(diagonals)), scores
+        return np.einsum("gi,gi->i", weights, np.array(diagonals)), score
 
-    def _only(self, rows: NDArray[np.int64]) -> LargeMachine:
-        own = self.X[rows], self.y[rows], self.C[rows], self.tasks[rows]
-        return LargeMachine(self.kernels, *own, self.products, self.has_intercept, self.constant)
+    def _part(self, rows: NDArray[np.int64]) -> ChunkedKernelSVM:
+        """Return the SVM on some examples."""
+        y, C, tasks = self.y[rows], self.C[rows], self.tasks[rows]
+        return replace(self, X=self.X[rows], y=y, C=C, tasks=tasks)
 
-    def _matrices_of(self, rows: NDArray[np.int64]) -> Machine:
+    def _matrices_of(self, rows: NDArray[np.int64]) -> KernelSVM:
         """Return the SVM on some examples, with their kernel matrices."""
         require_matrices(len(self.kernels), rows.size)
         grams = np.array([kernel(self.X[rows]) for kernel in self.kernels]) + self.constant
-        own = self.y[rows], self.C[rows], self.tasks[rows]
-        return Machine(grams, *own, self.products, self.has_intercept)
+        y, C, tasks = self.y[rows], self.C[rows], self.tasks[rows]
+        return KernelSVM(grams, y, C, tasks, self.task_kernels, self.has_intercept)
 
     @cached_property
     def _first(self) -> NDArray[np.int64]:
@@ -132,19 +133,19 @@ class LargeMachine:
             for sign in (-1.0, 1.0)
         ]
         share = min(1.0, _FIRST / self.y.size)
-        return np.sort(np.concatenate([own[: int(np.ceil(share * own.size))] for own in groups]))
+        return np.sort(np.concatenate([rows[: int(np.ceil(share * rows.size))] for rows in groups]))
 
     def _scores(
-        self, theta: Array, trained: LargeMachine, rows: NDArray[np.int64], alpha: Array
+        self, theta: Array, trained: ChunkedKernelSVM, rows: NDArray[np.int64], alpha: Array
     ) -> Array:
-        """Return f of some examples, without intercept, by the alpha of a trained machine."""
+        """Return f of some examples, without intercept, by the alpha of a trained SVM."""
         support, f = np.flatnonzero(alpha), np.zeros(rows.size)
-        Z, amounts = trained.X[support], (alpha * trained.y)[support]
-        coupled = self.couple(theta)[:, :, trained.tasks[support]]
+        Z, dual_coef = trained.X[support], (alpha * trained.y)[support]
+        weighted = self.weighted_task_kernels(theta)[:, :, trained.tasks[support]]
         step = max(1, _BLOCK // max(1, support.size))
         for first in range(0, rows.size, step):
             part = rows[first : first + step]
-            for A, kernel in zip(coupled, self.kernels, strict=True):
+            for A, kernel in zip(weighted, self.kernels, strict=True):
                 values = kernel(self.X[part], Z) + self.constant
-                f[first : first + step] += (A[self.tasks[part]] * values) @ amounts
+                f[first : first + step] += (A[self.tasks[part]] * values) @ dual_coef
         return f

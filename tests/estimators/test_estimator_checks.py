@@ -1,7 +1,9 @@
 """scikit-learn's own checks of estimators, none of them excused."""
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 import seqmtl
@@ -14,3 +16,16 @@ ESTIMATORS = [*(kind() for kind in KINDS), seqmtl.ParetoMKLClassifier(p=4.0)]
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_scikit_learn_checks(estimator):
     check_estimator(estimator, on_skip=None)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if hasattr(kind(), "tol")])
+def test_warnings_of_training_name_the_line_of_the_user(kind):
+    """A user who trains to an impossible tolerance sees which of the fits it was."""
+    rng = np.random.default_rng(0)
+    X, y = np.abs(rng.normal(size=(40, 3))), rng.integers(0, 2, 40)
+    limits = {"tol": 1e-30, "max_iter": 2, "max_epochs": 2, "C": 1e6}
+    names = kind().get_params()
+    estimator = kind().set_params(**{name: limits[name] for name in limits if name in names})
+    with pytest.warns(ConvergenceWarning) as caught:
+        estimator.fit(X, y, tasks=list("ab") * 20)
+    assert {warning.filename for warning in caught} == {__file__}

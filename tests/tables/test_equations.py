@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 
 from seqmtl import MultiTaskKernelSVC, TaskKernel
 from seqmtl.core.norms import minimise_on_ball, norm_of
-from seqmtl.tables.descent import divergence, step_in_ball
 from seqmtl.tables.rules import Shared, trade_off
-from seqmtl.tables.svm import Machine
+from seqmtl.tables.saddle import divergence, step_in_ball
+from seqmtl.tables.svm import KernelSVM
 from tests.oracles import kernel_space as oracle
 
 EDGES = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]])
@@ -116,7 +116,7 @@ def test_the_objective_of_a_task_falls_with_theta_by_half_its_energy():
     """Li 2014, eq. 9, Theorem 1: the derivative of g_t in theta_m is -q_tm / 2, by differences."""
     data = oracle.data(0)
     H, y = next(iter(data.tasks))
-    machine = Machine(H, y, np.full(y.size, 1.0), np.zeros(y.size, int), np.ones((1, 1, 1)))
+    machine = KernelSVM(H, y, np.full(y.size, 1.0), np.zeros(y.size, int), np.ones((1, 1, 1)))
     theta, h = np.array([0.5, 0.4, 0.3]), 1e-4
     solution = machine.solve(theta, 1e-10)
     assert solution.primal == pytest.approx(solution.alpha.sum() - 0.5 * theta @ solution.q)

@@ -12,8 +12,8 @@ from seqmtl import (
     MultiTaskKernelSVC,
     ParetoMKLClassifier,
 )
-from seqmtl.tables.classifier import held_out_scores
-from seqmtl.tables.svm import Machine
+from seqmtl.tables.problem import cross_validated_scores
+from seqmtl.tables.svm import KernelSVM
 
 
 def _draw(n, seed):
@@ -25,8 +25,8 @@ def _draw(n, seed):
 
 
 def held_out(H, y, C, scores, tol):
-    machine = Machine(H[None], y, C, np.zeros(y.size, dtype=int), np.ones((1, 1, 1)))
-    return held_out_scores(machine, np.ones(1), scores, tol)
+    machine = KernelSVM(H[None], y, C, np.zeros(y.size, dtype=int), np.ones((1, 1, 1)))
+    return cross_validated_scores(machine, np.ones(1), scores, tol)
 
 
 def test_held_out_scores_have_not_seen_their_labels():

@@ -21,9 +21,10 @@ from seqmtl.core.interior import minimise_in_box
 from seqmtl.core.norms import conjugate, dual_norm, minimise_on_ball, norm_of
 from seqmtl.kernels import RBF, Linear
 from seqmtl.tables import svm as svm_module
-from seqmtl.tables.descent import descend, divergence, find_saddle, step_in_ball
+from seqmtl.tables.descent import descend
 from seqmtl.tables.rules import MixedNorm, Partial, Separate, Shared, trade_off
-from seqmtl.tables.svm import Machine, best_intercept, solve_dual
+from seqmtl.tables.saddle import divergence, find_saddle, step_in_ball
+from seqmtl.tables.svm import KernelSVM, best_intercept, solve_dual
 from tests.oracles import kernel_space as oracle
 
 KERNELS = [Linear(), *map(RBF, oracle.GAMMAS)]
@@ -41,7 +42,7 @@ def fit(kind, data, **options):
 
 def problems(data):
     return [
-        Machine(H, y, np.full(y.size, data.C), np.zeros(y.size, int), np.ones((1, 1, 1)))
+        KernelSVM(H, y, np.full(y.size, data.C), np.zeros(y.size, int), np.ones((1, 1, 1)))
         for H, y in data.tasks
     ]
 

@@ -284,7 +284,7 @@ def test_clones_and_pickles(data, new):
 def test_dual_variables_are_those_of_the_model(data):
     model = fit(data, None)
     assert_array_equal(model.support_, np.flatnonzero(model.dual_coef_))
-    assert model.model_.amounts.size == model.support_.size
+    assert model.model_.dual_coef.size == model.support_.size
     assert (model.dual_coef_ <= C).all()
     assert model.kernels_[0].gamma == GAMMA
 

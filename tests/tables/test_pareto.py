@@ -225,3 +225,13 @@ def test_nothing_in_the_picture_overlaps(T, M, tmp_path):
         assert panel.x1 <= legend.x0
         assert legend.x1 <= figure.bbox.x1
         assert panel.y0 <= legend.y0
+
+
+def test_a_path_does_not_depend_on_how_numpy_reports_underflow():
+    """A notebook that raises all errors of NumPy, and examples far apart under a narrow kernel."""
+    X = np.random.default_rng(0).normal(size=(40, 3)) * 10
+    arguments = {"tasks": list("ab") * 20, "p": [0.5, 2.0], "kernels": ["rbf:10"]}
+    expected = pareto_path(X, [0, 1, 1, 0] * 10, **arguments)
+    with np.errstate(all="raise"):
+        found = pareto_path(X, [0, 1, 1, 0] * 10, **arguments)
+    assert_array_equal(found.objectives, expected.objectives)

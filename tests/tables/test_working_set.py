@@ -11,8 +11,8 @@ from seqmtl import KernelMKLClassifier, MultiTaskKernelSVC, TaskKernel
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.kernels import RBF, Linear
 from seqmtl.tables import working_set
-from seqmtl.tables.svm import Machine
-from seqmtl.tables.working_set import LargeMachine
+from seqmtl.tables.svm import KernelSVM
+from seqmtl.tables.working_set import ChunkedKernelSVM
 
 KERNELS = (Linear(), RBF(0.5))
 PRODUCTS = np.array([np.ones((2, 2)), np.eye(2)])
@@ -38,8 +38,8 @@ def test_it_is_the_svm_on_the_whole_matrix(has_intercept):
     X, y, tasks = data()
     C = np.where(np.arange(y.size) % 3, 1.0, 0.4)
     theta, own = np.array([0.2, 0.5, 0.7, 0.1]), (y, C, tasks, PRODUCTS, has_intercept)
-    large = LargeMachine(KERNELS, X, *own, constant=0.5)
-    whole = Machine(np.array([kernel(X) + 0.5 for kernel in KERNELS]), *own)
+    large = ChunkedKernelSVM(KERNELS, X, *own, constant=0.5)
+    whole = KernelSVM(np.array([kernel(X) + 0.5 for kernel in KERNELS]), *own)
     found, expected = (machine.solve(theta, 1e-8) for machine in (large, whole))
     assert large.n_kernels == whole.n_kernels == 4
     assert 0 <= found.gap < 1e-6
@@ -47,7 +47,7 @@ def test_it_is_the_svm_on_the_whole_matrix(has_intercept):
     assert_allclose(found.q, expected.q, rtol=1e-5)
     assert_allclose(found.f, expected.f, atol=1e-4)
     rows = np.arange(y.size)
-    apart = [machine.apart(theta, 1e-8) for machine in (large, whole)]
+    apart = [machine.cross_validation_scorer(theta, 1e-8) for machine in (large, whole)]
     assert_allclose(apart[0][0], apart[1][0])
     assert_allclose(*(scores(rows[40:], rows[:40]) for _, scores in apart), atol=1e-3)
 

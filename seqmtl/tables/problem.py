@@ -1,0 +1,242 @@
+"""The problem of a kernel classifier: its SVMs on kernel matrices, and the model of a solution."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import MemoryLimitError
+from seqmtl.kernels import BaseKernel, check_psd, make_kernel
+from seqmtl.models.calibration import calibrate_tasks, find_copies
+from seqmtl.models.examples import Examples
+from seqmtl.models.held_out import draw_folds
+from seqmtl.models.training import check_classes
+from seqmtl.tables.descent import KernelSolution
+from seqmtl.tables.kernel_model import KernelModel
+from seqmtl.tables.svm import KernelSVM
+from seqmtl.tables.working_set import ChunkedKernelSVM, require_matrices
+
+logger = logging.getLogger(__name__)
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelProblem:
+    """Examples and the SVMs to be trained on them, for one or several fits.
+
+    Attributes
+    ----------
+    examples : Examples
+        Examples with labels -1 and +1.
+    sources : ndarray of int64, shape (n,)
+        Index of each example in the training data, where it may belong to several tasks.
+    kernels : tuple of BaseKernel
+        Base kernels with their parameters.
+    groups : list of ndarray of int64
+        Tasks of each SVM, in rising order.
+    svms : list of KernelSVM, or of ChunkedKernelSVM
+        One SVM for each group of tasks; chunked ones if their matrices do not fit into memory.
+    constant : float
+        What was added to the base kernels, as a constant feature.
+    """
+
+    examples: Examples
+    sources: NDArray[np.int64]
+    kernels: tuple[BaseKernel, ...]
+    groups: list[NDArray[np.int64]]
+    svms: list[Any]
+    constant: float
+
+    @classmethod
+    def of(
+        cls,
+        examples: Examples,
+        cost: Array,
+        kernels: Any,
+        groups: Sequence[Any],
+        task_kernels: Array,
+        *,
+        sources: NDArray[np.int64] | None = None,
+        given_rows: Any = None,
+        constant: float | None = None,
+    ) -> KernelProblem:
+        """Compute the kernel matrices.
+
+        Parameters
+        ----------
+        examples : Examples
+            Examples with labels -1 and +1.
+        cost : ndarray of float64, shape (n,)
+            Cost C_i of every example.
+        kernels : list
+            Base kernels, as users specify them.
+        groups : sequence of array_like of int
+            The tasks of each SVM, in rising order.
+        task_kernels : ndarray of float64, shape (K, T, T)
+            Task kernels, by each of which every base kernel is multiplied.
+        sources : ndarray of int64, shape (n,), optional
+            See :class:`KernelProblem`.
+        given_rows : ndarray, shape (n, ...), optional
+            What the kernel takes as its first argument, if not the examples.
+        constant : float, optional
+            What to add to the base kernels: a constant feature, regularised like any other.
+            Default: the SVMs have unregularised intercepts.
+
+        Raises
+        ------
+        ValueError
+            If a task lacks a class, or a kernel is unknown or not positive semi-definite.
+        MemoryLimitError
+            If matrices that must be computed as a whole do not fit into memory.
+        """
+        X, y, ids = examples.data, examples.y, examples.ids
+        check_classes(y, ids, examples.names)
+        resolved = resolve_all(kernels, examples)
+        groups = [np.array(group) for group in groups]
+        rows_of = [np.flatnonzero(np.isin(ids, group)) for group in groups]
+        is_large = _is_large(resolved, [rows.size for rows in rows_of], given_rows is not None)
+        svms: list[Any] = []
+        for group, rows in zip(groups, rows_of, strict=True):
+            terms: dict[str, Any] = {
+                "y": y[rows],
+                "C": cost[rows],
+                "tasks": np.searchsorted(group, ids[rows]),
+                "task_kernels": task_kernels[:, group][:, :, group],
+                "has_intercept": constant is None,
+            }
+            if is_large:
+                svms.append(ChunkedKernelSVM(resolved, X[rows], constant=constant or 0.0, **terms))
+                continue
+            pair = (X[rows], None) if given_rows is None else (given_rows[rows], X[rows])
+            grams = np.array([kernel_matrix(kernel, *pair) for kernel in resolved])
+            svms.append(KernelSVM(grams + constant if constant else grams, **terms))
+        sources = np.arange(y.size) if sources is None else sources
+        return cls(examples, sources, resolved, groups, svms, constant or 0.0)
+
+    def model(
+        self, solution: KernelSolution, classes: tuple[Any, ...], C: float, tol: float
+    ) -> tuple[KernelModel, Array]:
+        """Return the calibrated model of a solution, and alpha of all examples."""
+        examples, n_tasks = self.examples, len(self.examples.names)
+        alpha, test_scores = np.zeros((2, examples.y.size))
+        bias, coupling = np.zeros(n_tasks), np.zeros((len(self.kernels), n_tasks, n_tasks))
+        theta = solution.trained.theta
+        for svm, group, row, result in zip(
+            self.svms, self.groups, theta, solution.trained.results, strict=True
+        ):
+            rows = np.flatnonzero(np.isin(examples.ids, group))
+            alpha[rows], bias[group] = result.alpha, result.bias
+            coupling[:, group[:, None], group] = svm.weighted_task_kernels(row)
+            test_scores[rows] = cross_validated_scores(svm, row, result.f, tol)
+        dual_coef = alpha * examples.y
+        sums = np.bincount(examples.ids, dual_coef, minlength=n_tasks)
+        support = np.flatnonzero(dual_coef)
+        _, first, example_ids = np.unique(
+            self.sources[support], return_index=True, return_inverse=True
+        )
+        model = KernelModel(
+            kernels=self.kernels,
+            examples=examples.data[support[first]],
+            example_ids=example_ids,
+            dual_coef=dual_coef[support],
+            task_ids=examples.ids[support],
+            coupling=coupling,
+            bias=bias + self.constant * (coupling.sum(axis=0) @ sums),
+            calibration=calibrate_tasks(
+                test_scores, examples.y, examples.ids, n_tasks, examples.weight
+            ),
+            tasks=examples.names,
+            classes=classes,
+            training={"C": float(C)},
+        )
+        return model, alpha
+
+
+def resolve_all(kernels: Any, examples: Examples) -> tuple[BaseKernel, ...]:
+    """Convert kernels given by the user to kernels with all parameters set.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one is unknown.
+    """
+    if isinstance(kernels, (str, BaseKernel)) or not hasattr(kernels, "__iter__"):
+        kernels = [kernels]
+    bases = tuple(make_kernel(spec) for spec in kernels)
+    if not bases:
+        raise ValueError("kernels must hold at least one kernel, got none")
+    return tuple(kernel.resolve(examples.data, examples.weight) for kernel in bases)
+
+
+def _is_large(kernels: Sequence[BaseKernel], sizes: list[int], must_fit: bool) -> bool:
+    """Return whether the kernel matrices do not fit into memory, and log it.
+
+    Raises
+    ------
+    MemoryLimitError
+        If they do not, and are given or must be checked as a whole.
+    """
+    try:
+        require_matrices(len(kernels), *sizes)
+    except MemoryLimitError:
+        if must_fit or not all(kernel.is_psd for kernel in kernels):
+            raise
+        logger.warning(
+            "%d kernel matrices of %d examples do not fit into memory: only those of support "
+            "vectors are kept, which is slower",
+            len(kernels),
+            sum(sizes),
+        )
+        return True
+    return False
+
+
+def kernel_matrix(kernel: BaseKernel, X: Any, Z: Any = None) -> Array:
+    """Return the kernel matrix of examples, shape (n, n).
+
+    Raises
+    ------
+    ValueError
+        If it is not finite, symmetric and positive semi-definite.
+    """
+    H = kernel(X, Z)
+    if not kernel.is_psd:
+        check_psd(H, str(kernel))
+    return H
+
+
+def cross_validated_scores(
+    svm: KernelSVM | ChunkedKernelSVM, theta: Array, scores: Array, tol: float
+) -> Array:
+    """Return cross-validated scores of the examples of an SVM.
+
+    Folds are stratified by task and class, and copies of an example share a fold. An example that
+    is the only one of its class in its task has its training score.
+
+    Parameters
+    ----------
+    svm : KernelSVM or ChunkedKernelSVM
+        The SVM, with n examples.
+    theta : ndarray of float64, shape (M,)
+        Kernel weights.
+    scores : ndarray of float64, shape (n,)
+        Training scores.
+    tol : float
+        Tolerance on violations of the optimality conditions.
+    """
+    diagonal, score = svm.cross_validation_scorer(theta, tol)
+    copy_of = find_copies(scores, diagonal, svm.y)
+    one_of_each = np.unique(copy_of, return_index=True)[1]
+    rng = np.random.default_rng(0)
+    folds = draw_folds(svm.y[one_of_each], svm.tasks[one_of_each], rng)[copy_of]
+    test_scores = scores.copy()
+    for fold in range(int(folds.max()) + 1):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        test_scores[test] = score(train, test)
+    return test_scores
