@@ -35,7 +35,7 @@ from seqmtl._names import NameIndex, simplify
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.files import catalogue
 from seqmtl.similarity import TaskKernel
-from seqmtl.similarity.clades import Place, shipped_clades
+from seqmtl.similarity.clades import TaxonLeaves, shipped_clades
 from seqmtl.similarity.taxonomy import read_ncbi_taxonomy
 from seqmtl.similarity.trees import Tree, prune_to, read_tree
 
@@ -227,7 +227,7 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
     return placed._replace(source=placed.source + placed.distance_text)
 
 
-def _find_leaves(tree: Tree, target: str) -> Place:
+def _find_leaves(tree: Tree, target: str) -> TaxonLeaves:
     """Return what a name means in a tree, and its leaves, none if it is unknown.
 
     This is an organism or clade of the tree; of several nodes of the name the organism, else the
@@ -238,7 +238,7 @@ def _find_leaves(tree: Tree, target: str) -> Place:
     """
     nodes = np.array([i for i, label in enumerate(tree.labels) if label])
     index = NameIndex([tree.labels[i] for i in nodes])
-    found, unknown = index.find(target), Place("", tree, [])
+    found, unknown = index.find(target), TaxonLeaves("", tree, [])
     genus, _, species = simplify(target).partition(" ")
     if not found and len(genus) > 1:  # more than an initial
         words = [simplify(label).partition(" ") for label in index.known]
@@ -250,9 +250,9 @@ def _find_leaves(tree: Tree, target: str) -> Place:
             here = ", ".join(index.known[i] for i in found)
             logger.info("the tree %s lacks %r, but of its genus has %s", tree.source, target, here)
             below = np.flatnonzero(tree.membership()[nodes[found]].any(axis=0)).tolist()
-            return Place(here, tree, below)
+            return TaxonLeaves(here, tree, below)
     if not found:
-        return shipped_clades().place(tree, target) or unknown
+        return shipped_clades().locate(tree, target) or unknown
     if len({index.known[i] for i in found}) > 1:
         return unknown
     below = tree.membership()[nodes[found]]
@@ -262,7 +262,7 @@ def _find_leaves(tree: Tree, target: str) -> Place:
         at = int(is_leaf.argmax())
     elif (below & ~below[at]).any():
         return unknown
-    return Place(index.known[found[at]], tree, np.flatnonzero(below[at]).tolist())
+    return TaxonLeaves(index.known[found[at]], tree, np.flatnonzero(below[at]).tolist())
 
 
 def _hint(tree: Tree, tasks: Sequence[str], target: str) -> str:

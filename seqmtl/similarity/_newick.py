@@ -72,7 +72,7 @@ def parse_tree(text: str, where: str) -> Nodes:
             "is not a Newick tree: it contains zero bytes or other control characters", path=where
         )
     text = _APOSTROPHES.sub(
-        lambda found: found[0].replace("'", _APOSTROPHE) if found[2] else found[0], text
+        lambda match: match[0].replace("'", _APOSTROPHE) if match[2] else match[0], text
     )
     if text.lstrip()[:6].upper() == "#NEXUS":
         text, names = _nexus_tree(text, where)
@@ -81,7 +81,7 @@ def parse_tree(text: str, where: str) -> Nodes:
     _check_newick(text, labels, where)
     n_quoted = len(labels)
     text = re.sub(r"\s+", "", text)
-    text = _UNQUOTED.sub(lambda found: _take_out(found[0], labels), text)
+    text = _UNQUOTED.sub(lambda match: _take_out(match[0], labels), text)
     nodes = nodes_of(_bio_phylo(text, where))
     is_inner = set(nodes.parents)
     for i, mark in enumerate(nodes.labels):
@@ -128,10 +128,10 @@ def _take_out_quoted(text: str, where: str) -> tuple[str, list[str]]:
     """Replace quoted names by marks, and remove comments."""
     quoted: list[str] = []
 
-    def replace(found: re.Match[str]) -> str:
-        if not found[1]:
+    def replace(match: re.Match[str]) -> str:
+        if not match[1]:
             return ""
-        return _take_out(" ".join(found[1][1:-1].replace("''", "'").split()), quoted)
+        return _take_out(" ".join(match[1][1:-1].replace("''", "'").split()), quoted)
 
     bare = _QUOTED_OR_COMMENT.sub(replace, text)
     stray = re.search(r"['\[\]]", bare)
@@ -177,20 +177,20 @@ def _check_newick(text: str, quoted: list[str], where: str) -> None:
             f"{swallowed}",
             path=where,
         )
-    for found in re.finditer(r":([^(),:;]*)(:?)", text):
-        if not _LENGTH.fullmatch(found[1].strip()) or found[2]:
+    for match in re.finditer(r":([^(),:;]*)(:?)", text):
+        if not _LENGTH.fullmatch(match[1].strip()) or match[2]:
             raise InputFormatError(
-                f"branch lengths must be numbers, got {_restored(found[1].strip() + found[2])!r}; "
+                f"branch lengths must be numbers, got {_restored(match[1].strip() + match[2])!r}; "
                 "correct it or leave out its colon",
                 path=where,
             )
     beside = re.findall(r"(?<![^\s(),:;])[^\s(),:;]+\s+[^\s(),:;]+|[^\s(,]\s*\(", text)
-    words = re.findall(r"[^\s(),:;]+", text)
-    stray = beside + [word for word in words if _MARK in word and not _NAME.fullmatch(word)]
+    tokens = re.findall(r"[^\s(),:;]+", text)
+    stray = beside + [token for token in tokens if _MARK in token and not _NAME.fullmatch(token)]
     if stray:
-        shown = _NAME.sub(lambda name: quote(quoted[int(name[1])]), stray[0])
+        example = _NAME.sub(lambda name: quote(quoted[int(name[1])]), stray[0])
         raise InputFormatError(
-            f"is not a Newick tree: {_restored(shown)!r}; put names with blanks or brackets "
+            f"is not a Newick tree: {_restored(example)!r}; put names with blanks or brackets "
             "between single quotes, and write an apostrophe there twice",
             path=where,
         )
@@ -214,16 +214,16 @@ def _nexus_tree(text: str, where: str) -> tuple[str, dict[str, str]]:
     for command in re.findall(r"(?:'[^']*'|\[[^\]]*\]|[^;'\[])+", text.lstrip()[6:]):
         bare = re.sub(r"^(\s*\[[^\]]*\])*\s*", "", command)
         word, *others = re.split(r"\s+", bare, maxsplit=1)
-        rest = "".join(others)
+        arguments = "".join(others)
         match word.lower():
             case "begin":
-                block = rest.strip().lower()
+                block = arguments.strip().lower()
             case "end" | "endblock":
                 block = ""
             case "translate" if block == "trees":
-                names.update(_translation(rest, where))
+                names.update(_translation(arguments, where))
             case "tree" | "utree" if block == "trees":
-                newick.append(re.sub(r"^(?:'[^']*'|\[[^\]]*\]|[^='\[])*=", "", rest))
+                newick.append(re.sub(r"^(?:'[^']*'|\[[^\]]*\]|[^='\[])*=", "", arguments))
     if len(newick) != 1:
         raise InputFormatError(
             f"must hold one tree in its trees block, got {len(newick)}; give a file with one tree",
@@ -237,13 +237,13 @@ def _translation(text: str, where: str) -> dict[str, str]:
     text, quoted = _take_out_quoted(text, where)
     names = {}
     for pair in text.split(","):
-        words = pair.split()
-        if len(words) != 2:
+        tokens = pair.split()
+        if len(tokens) != 2:
             raise InputFormatError(
                 f"translate must give pairs of key and name, got {_restored(pair.strip())!r}; "
                 "put names with blanks between single quotes",
                 path=where,
             )
-        key, name = (quoted[int(w[1:-1])] if w.startswith(_MARK) else w for w in words)
+        key, name = (quoted[int(t[1:-1])] if t.startswith(_MARK) else t for t in tokens)
         names[key] = name
     return names

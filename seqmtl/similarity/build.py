@@ -124,12 +124,12 @@ class KernelRequest:
 
     @property
     def has_tree(self) -> bool:
-        """Tell whether there is a tree, or a source that converts to one."""
+        """Return whether there is a tree, or a source that converts to one."""
         return not {"tree", "taxonomy", "alignment", "distances"}.isdisjoint(self.given)
 
     @property
     def needs_organisms(self) -> bool:
-        """Tell whether the organisms must be named, because no source lists them."""
+        """Return whether the organisms must be named, because no source lists them."""
         return self.given in ((), ("taxonomy",))
 
     def build(self, organisms: Iterable[str] | None = None) -> TaskKernel:
@@ -222,8 +222,8 @@ class KernelRequest:
     ) -> tuple[NDArray[np.float64], dict[str, Any]]:
         """Return the graph or graphs, and the tasks; one that a graph lacks has no edges in it."""
         graphs = [read_graph(path) for path in self.graph]
-        known = _distinct(graphs)
-        names = known if organisms is None else organisms
+        all_nodes = _distinct(graphs)
+        names = all_nodes if organisms is None else organisms
         A = np.zeros((len(graphs), len(names), len(names)))
         missing = set(names)
         for adjacency, (nodes, weights) in zip(A, graphs, strict=True):
@@ -232,7 +232,7 @@ class KernelRequest:
             here = match_names([names[t] for t in tasks], nodes, "a graph")
             adjacency[np.ix_(tasks, tasks)] = weights[np.ix_(here, here)]
             missing -= {names[t] for t in tasks}
-        match_names([name for name in names if name in missing], known, "the graphs")
+        match_names([name for name in names if name in missing], all_nodes, "the graphs")
         if self.kind != "multigraph":
             return A[0], {"names": names}
         files = [os.path.basename(path) for path in self.graph]
@@ -240,18 +240,18 @@ class KernelRequest:
 
     def _names(self, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
         """Return the given organisms, by default all of the source."""
-        known: Sequence[str] = ()
+        available: Sequence[str] = ()
         if self.has_tree:
-            known = self.read_tree(wanted).leaf_names
+            available = self.read_tree(wanted).leaf_names
         elif self.graph:
-            known = _distinct([read_graph(path) for path in self.graph])
+            available = _distinct([read_graph(path) for path in self.graph])
         elif self.groups is not None:
-            known = all_members(read_groups(self.groups))
+            available = all_members(read_groups(self.groups))
         elif wanted is None:
             raise ValueError("organisms must be given if no source lists them, got none")
-        if wanted is not None and known:
-            match_names(wanted, known, "the source")
-        return tuple(known) if wanted is None else wanted
+        if wanted is not None and available:
+            match_names(wanted, available, "the source")
+        return tuple(available) if wanted is None else wanted
 
     @functools.cached_property
     def _whole_tree(self) -> Tree:

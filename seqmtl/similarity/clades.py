@@ -1,4 +1,4 @@
-"""Clades, genera and common names of the shipped table, and their place in a tree.
+"""Clades, genera and common names of the shipped table, and their leaves in a tree.
 
 The table is that of the NCBI taxonomy, down to families, genera and species with genomes. It has no
 times: a taxon without a leaf in the tree becomes a new leaf beside the leaves of the smallest clade
@@ -19,7 +19,7 @@ from seqmtl.exceptions import UnknownTaskError
 from seqmtl.files import catalogue
 from seqmtl.similarity.trees import Tree
 
-_ENDINGS = {  # of plurals, or of words that only look like one, and what they become
+_ENDINGS = {  # of plurals, and of singulars that end like them, with the singular
     "mice": "mouse",
     "lice": "louse",
     "algae": "alga",
@@ -41,13 +41,13 @@ _ENDINGS = {  # of plurals, or of words that only look like one, and what they b
 _TYPO = 0.8  # least similarity of a name and a suggestion
 
 
-class Place(NamedTuple):
-    """Leaves in whose mean place a taxon is.
+class TaxonLeaves(NamedTuple):
+    """Leaves of a tree that stand for a taxon, which is at their mean.
 
     Attributes
     ----------
     name : str
-        What it is, for messages.
+        The taxon, or where the new leaf is, for messages.
     tree : Tree
         The tree, with a new leaf if it had none of the taxon.
     leaves : list of int
@@ -90,8 +90,8 @@ class Clades:
         self.ends = [len(rows)] * len(rows)
         for i, row in enumerate(rows):
             depth = int(row[0])
-            for below in [known for known in last if known >= depth]:
-                self.ends[last.pop(below)] = i
+            for deeper in [other for other in last if other >= depth]:
+                self.ends[last.pop(deeper)] = i
             self.parents.append(last[depth - 1])
             last[depth] = i
         self._common: dict[str, list[int]] = {}
@@ -116,13 +116,13 @@ class Clades:
         """
         if (exact := self._find_exact(name)) is not None:
             return exact
-        found = self._common.get(_singular(simplify(name)), [])
-        if not found:
+        taxa = self._common.get(_singular(simplify(name)), [])
+        if not taxa:
             return None
-        if found[-1] >= self.ends[found[0]]:
-            options = " or ".join(self.names[i] for i in found)
+        if taxa[-1] >= self.ends[taxa[0]]:
+            options = " or ".join(self.names[i] for i in taxa)
             raise UnknownTaskError(f"{name!r} could be {options}; write one of them")
-        return found[0]
+        return taxa[0]
 
     def lineage(self, taxon: int) -> list[int]:
         """Return a taxon and those around it, the smallest first."""
@@ -135,15 +135,15 @@ class Clades:
     def near(self, name: str) -> list[str]:
         """Return names that are spelt alike, at most three, with the group that each belongs to."""
         key = simplify(name)
-        known = {**self._scientific, **{key: found[0] for key, found in self._common.items()}}
-        spelt = get_close_matches(key, known, cutoff=_TYPO)
-        spelt = spelt or get_close_matches(key.partition(" ")[0], known, cutoff=_TYPO)
-        return list(dict.fromkeys(self._described(known[key]) for key in spelt))
+        taxon_of = {**self._scientific, **{key: taxa[0] for key, taxa in self._common.items()}}
+        alike = get_close_matches(key, taxon_of, cutoff=_TYPO)
+        alike = alike or get_close_matches(key.partition(" ")[0], taxon_of, cutoff=_TYPO)
+        return list(dict.fromkeys(self._described(taxon_of[key]) for key in alike))
 
-    def place(self, tree: Tree, name: str) -> Place | None:
+    def locate(self, tree: Tree, name: str) -> TaxonLeaves | None:
         """Find the leaves of a taxon in a tree, or give the tree a leaf of it.
 
-        A species that the table lacks has the place of its genus.
+        A species that the table lacks is located as its genus.
 
         The new leaf is beside the leaves of the smallest taxon around it that has some: at their
         last common ancestor, if that taxon divides there, else in the middle of the branch
@@ -154,11 +154,11 @@ class Clades:
         tree : Tree
             Leaves that the table lacks are passed over.
         name : str
-            What to place, and the name of a new leaf.
+            Name of the taxon, and of a new leaf.
 
         Returns
         -------
-        Place or None
+        TaxonLeaves or None
             None if no table has the name, or the tree has no leaf of a taxon around or no branch
             above.
 
@@ -171,26 +171,26 @@ class Clades:
         taxon = self._find_genus(name) if taxon is None else taxon
         if taxon is None:
             return None
-        own = {}
-        for leaf, spelt in enumerate(tree.leaf_names):
-            found = self._find_exact(spelt)
-            found = self._find_genus(spelt) if found is None else found
-            if found is not None:
-                own[leaf] = found
+        taxon_of = {}
+        for leaf, label in enumerate(tree.leaf_names):
+            match = self._find_exact(label)
+            match = self._find_genus(label) if match is None else match
+            if match is not None:
+                taxon_of[leaf] = match
         for around in self.lineage(taxon):
-            leaves = [leaf for leaf, i in own.items() if around <= i < self.ends[around]]
+            leaves = [leaf for leaf, i in taxon_of.items() if around <= i < self.ends[around]]
             if leaves:
                 break
         else:
             return None
         if around == taxon:
-            return Place(self.names[taxon], tree, leaves)
+            return TaxonLeaves(self.names[taxon], tree, leaves)
         depth = len(self.lineage(around))
-        parts = {self.lineage(own[leaf])[-depth - 1 :][0] for leaf in leaves}  # just below it
+        parts = {self.lineage(taxon_of[leaf])[-depth - 1 :][0] for leaf in leaves}  # just below it
         grown = _attach(tree, leaves, name, is_beside=len(parts) == 1)
         if grown is None:
             return None
-        return Place(f"one of {self.names[around]}", grown, [grown.leaf_names.index(name)])
+        return TaxonLeaves(f"one of {self.names[around]}", grown, [grown.leaf_names.index(name)])
 
     def _find_exact(self, name: str) -> int | None:
         """Return the taxon of a scientific name or taxid, or of a name of a shipped organism."""

@@ -122,16 +122,16 @@ def linkage_tree(distances: Distances) -> Tree:
     parents = np.full(n, -1)
     for node, pair in enumerate(merges[:, :2].astype(np.int64), T):
         parents[pair] = node
-    kept = np.ones(n, dtype=bool)
+    is_node = np.ones(n, dtype=bool)  # merges at the same height are one node
     for node in range(n - 2, -1, -1):  # from the root down
-        if not kept[parents[node]]:
+        if not is_node[parents[node]]:
             parents[node] = parents[parents[node]]
-        kept[node] = node < T or height[node] < height[parents[node]]
-    number = np.cumsum(kept) - 1
-    above = parents[kept]
-    lengths = np.where(above < 0, np.nan, height[above] - height[kept])
+        is_node[node] = node < T or height[node] < height[parents[node]]
+    number = np.cumsum(is_node) - 1
+    above = parents[is_node]
+    lengths = np.where(above < 0, np.nan, height[above] - height[is_node])
     new_parents = np.where(above < 0, -1, number[above])
-    labels = (*distances.names, *[""] * (int(kept.sum()) - T))
+    labels = (*distances.names, *[""] * (int(is_node.sum()) - T))
     return Tree(new_parents, lengths, labels, source)
 
 
@@ -213,7 +213,7 @@ def _read_rows(path: str) -> tuple[list[str], list[bytes]]:
             parts.append("".join(content.split()))
     if len(records) < 2:
         raise error(f"an alignment must have at least 2 sequences, got {len(records)}")
-    rows = {name: "".join(found).encode("ascii", "replace") for name, (_, found) in records.items()}
+    rows = {name: "".join(parts).encode("ascii", "replace") for name, (_, parts) in records.items()}
     first, length = next((name, len(row)) for name, row in rows.items())
     for name, row in rows.items():
         if len(row) != length:

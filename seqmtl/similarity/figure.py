@@ -50,7 +50,7 @@ def draw_kernel(kernel: Any, tree: Tree | None = None, others: Any = None) -> Fi
         linkage of 1 - K[s, t] / sqrt(K[s, s] K[t, t]).
     others : TaskKernel, optional
         Kernels of the same tasks to draw small below it, to compare it with; it holds cosines
-        then. Default: its own K_m, if several.
+        then. Default: the K_m of the kernel, if several.
 
     Raises
     ------
@@ -123,9 +123,9 @@ def _draw_tree(axes: Axes, layout: TreeLayout, size: float, end: float) -> None:
     axes.hlines(y, left, right, INK, linewidth=1.2)
     x, upper, lower = zip(*layout.joints, strict=True)
     axes.vlines(x, upper, lower, INK, linewidth=1.2, capstyle="projecting")
-    look: Any = {"textcoords": "offset points", "va": "center", "color": PALETTE[0]}
+    style: Any = {"textcoords": "offset points", "va": "center", "color": PALETTE[0]}
     for at, row, text in layout.labels:
-        axes.annotate(plain_text(text, _LONGEST), (at, row), (3, 0), fontsize=size, **look)
+        axes.annotate(plain_text(text, _LONGEST), (at, row), (3, 0), fontsize=size, **style)
     axes.set_xlim(0, end)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", left=False, labelleft=False)
@@ -139,12 +139,12 @@ def _draw_tree(axes: Axes, layout: TreeLayout, size: float, end: float) -> None:
 
 def _write_names(axes: Axes, names: list[str], size: float) -> None:
     """Write the names to the left of the rows, and below the columns."""
-    places = range(len(names))
-    look: Any = {"rotation": 90}
+    positions = range(len(names))
+    style: Any = {"rotation": 90}
     if len(names) <= _MOST_NUMBERS:
-        look = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-    axes.set_yticks(places, names)
-    axes.set_xticks(places, names, **look)
+        style = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_yticks(positions, names)
+    axes.set_xticks(positions, names, **style)
     axes.tick_params(length=0, labelsize=size)
     axes.yaxis.set_tick_params(labelleft=True)
 
@@ -153,10 +153,10 @@ def _draw_panels(
     part: Any, small: Any, panels: NDArray[np.float64], columns: int, heading: str
 ) -> None:
     """Draw the matrices of several kernels small, with their labels."""
-    shown = f"{len(panels)} kernels"
+    title = f"{len(panels)} kernels"
     if len(panels) < small.n_kernels:
-        shown = f"The first {len(panels)} of {small.n_kernels} kernels"
-    part.suptitle(heading or shown, x=0.01, ha="left")
+        title = f"The first {len(panels)} of {small.n_kernels} kernels"
+    part.suptitle(heading or title, x=0.01, ha="left")
     grid = part.subplots(-(-len(panels) // columns), columns, squeeze=False)
     for axes in grid.ravel()[len(panels) :]:
         axes.set_axis_off()

@@ -7,7 +7,7 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.similarity.relation_tables import Pair, Place, drop_header, read_rows, symmetric
+from seqmtl.similarity.relation_tables import FilePosition, Pair, drop_header, read_rows, symmetric
 
 
 def components(A: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -28,7 +28,7 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
     ----------
     path : str or path-like
         TSV file, plain or gzip. Lines that start with ``#`` are comments, and a first line of three
-        words that do not occur again is a header.
+        names that do not occur again is a header.
 
     Returns
     -------
@@ -45,12 +45,12 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
     """
     rows = read_rows(path, "a graph")
     if rows and rows[0].fields[0].startswith("<"):
-        rows[0].place.refuse("XML such as GraphML is not read; write lines of a, b and weight")
+        rows[0].position.refuse("XML such as GraphML is not read; write lines of a, b and weight")
     names: dict[str, None] = {}
     edges = []
-    for place, fields in drop_header(rows):
+    for position, fields in drop_header(rows):
         if not all(fields) or len(fields) > 3:
-            place.refuse(
+            position.refuse(
                 "a line must be a, b and optionally a weight, or a single task, got "
                 f"{len(fields)} fields of which {fields.count('')} are empty; put one tab between"
             )
@@ -58,13 +58,13 @@ def read_graph(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
         if len(fields) == 1:
             continue
         if fields[0] == fields[1]:
-            place.refuse(f"an edge must join two tasks, got {fields[0]!r} with itself; drop it")
-        value = place.amount([*fields, "1"][2], "weight")
-        edges.append(Pair(fields[0], fields[1], value, place))
+            position.refuse(f"an edge must join two tasks, got {fields[0]!r} with itself; drop it")
+        value = position.amount([*fields, "1"][2], "weight")
+        edges.append(Pair(fields[0], fields[1], value, position))
     if names and not edges and all(" " in name for name in names):
-        rows[0].place.refuse(
+        rows[0].position.refuse(
             f"an edge must have tabs between a, b and weight, got {rows[0].fields[0]!r}; put some"
         )
     if not names:
-        Place(os.fspath(path)).refuse("a graph must have at least one task, got none")
+        FilePosition(os.fspath(path)).refuse("a graph must have at least one task, got none")
     return tuple(names), np.nan_to_num(symmetric(tuple(names), edges, "edges"), nan=0.0)

@@ -140,10 +140,12 @@ class NamedKernels:
 
     def scaled(self) -> Self:
         """Return the mean of the K_m, scaled to a unit diagonal."""
-        own = np.sqrt(np.diagonal(self.matrix))
+        scale = np.sqrt(np.diagonal(self.matrix))
         shares = np.full(self.n_kernels, 1.0 / self.n_kernels)
-        nodes = self.nodes and self.nodes.combine(shares).scaled(1.0 / own)
-        return type(self)(self.names, self.matrix / np.outer(own, own), self.source, nodes=nodes)
+        nodes = self.nodes and self.nodes.combine(shares).scaled(1.0 / scale)
+        return type(self)(
+            self.names, self.matrix / np.outer(scale, scale), self.source, nodes=nodes
+        )
 
     @classmethod
     def join(cls, kernels: Sequence[Self], source: str, labels: Iterable[str]) -> Self:
@@ -187,10 +189,10 @@ class NamedKernels:
     def _repr_html_(self) -> str:
         from seqmtl.similarity.figure import draw_kernel
 
-        shown = picture(lambda: draw_kernel(self.scaled()), str(self), "")
-        if not shown:
+        drawing = picture(lambda: draw_kernel(self.scaled()), str(self), "")
+        if not drawing:
             return element("pre", str(self))
-        return join([element("div", str(self).partition("\n")[0]), shown])
+        return join([element("div", str(self).partition("\n")[0]), drawing])
 
     def __repr__(self) -> str:
         several = f", mean of {self.n_kernels} kernels," if self.n_kernels > 1 else ""
@@ -253,7 +255,7 @@ def _check_matrices(
 
 
 def _is_psd(K: NDArray[np.float64]) -> bool:
-    """Tell whether all eigenvalues of K are positive up to a tolerance."""
+    """Return whether all eigenvalues of K are positive up to a tolerance."""
     try:
         np.linalg.cholesky(K + _PSD_TOLERANCE * np.abs(K).max() * np.eye(len(K)))
     except np.linalg.LinAlgError:

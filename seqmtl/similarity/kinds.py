@@ -24,16 +24,16 @@ class Parameter(NamedTuple):
         What the method of TaskKernel calls it.
     default : float
         Value if it is not given.
-    least : float, optional
+    minimum : float, optional
         Smallest value. Default: above 0.
-    most : float
+    maximum : float
         Largest value.
     """
 
     name: str
     default: float
-    least: float | None = 0.0
-    most: float = math.inf
+    minimum: float | None = 0.0
+    maximum: float = math.inf
 
 
 class Kind(NamedTuple):
@@ -74,7 +74,7 @@ ALL = {
         _TREES,
         "length of the path shared from the root (default for trees and taxonomies); B:\n"
         "similarity across the root",
-        parameter=Parameter("base", 0.25, most=1.0),
+        parameter=Parameter("base", 0.25, maximum=1.0),
     ),
     "hierarchical": Kind(
         "hierarchical",
@@ -113,7 +113,7 @@ ALL = {
         "graph",
         _GRAPHS,
         "as graph, scaled to a diagonal of 1; near A = 0 all is shared",
-        parameter=Parameter("a", 1.0, least=None),
+        parameter=Parameter("a", 1.0, minimum=None),
     ),
     "clustering": Kind(
         "clustering",
@@ -130,7 +130,7 @@ ALL = {
         "names",
         _ANY,
         "share a part",
-        parameter=Parameter("share", 0.5, most=1.0),
+        parameter=Parameter("share", 0.5, maximum=1.0),
     ),
     "table": Kind("from_tsv", "table", ("table",)),
 }
@@ -144,7 +144,7 @@ SCALED = tuple(kind for kind, entry in ALL.items() if entry.takes == "distances"
 SEVERAL = tuple(kind for kind, entry in ALL.items() if entry.has_several)
 
 
-def parse_kind(words: str | None) -> tuple[str, tuple[float, ...]]:
+def parse_kind(text: str | None) -> tuple[str, tuple[float, ...]]:
     """Return a kind and its numbers, if any: ("graph", (0.5, 2.0)) for graph:0.5,2.
 
     Raises
@@ -153,23 +153,23 @@ def parse_kind(words: str | None) -> tuple[str, tuple[float, ...]]:
         If there is no such kind, or it takes no such number; the message goes on after the name
         of what has the value.
     """
-    kind, colon, numbers = (words or "").partition(":")
+    kind, colon, numbers = (text or "").partition(":")
     if kind not in KINDS:
-        raise ValueError(f"must be one of {', '.join(KINDS)}, got {words!r}")
+        raise ValueError(f"must be one of {', '.join(KINDS)}, got {text!r}")
     parameter = ALL[kind].parameter
     if not colon:
         return kind, ()
     if parameter is None:
-        raise ValueError(f"must be {kind} without a number, got {words!r}")
+        raise ValueError(f"must be {kind} without a number, got {text!r}")
     try:
         values = tuple(float(number) for number in numbers.split(","))
     except ValueError:
-        raise ValueError(f"must have numbers after {kind}:, got {words!r}") from None
+        raise ValueError(f"must have numbers after {kind}:, got {text!r}") from None
     for value in values:
         try:
-            check_number("", value, least=parameter.least, most=parameter.most)
+            check_number("", value, least=parameter.minimum, most=parameter.maximum)
         except ValueError as error:
-            raise ValueError(f"{error} in {words!r}") from None
+            raise ValueError(f"{error} in {text!r}") from None
     return kind, tuple(dict.fromkeys(values))
 
 
@@ -186,9 +186,9 @@ def learnable(value: Any) -> str:
 
 def _line(kind: str, entry: Kind) -> str:
     of = entry.parameter
-    shown = f"{kind}:{of.name[0].upper()}" if of else kind
+    usage = f"{kind}:{of.name[0].upper()}" if of else kind
     text = entry.text.replace("\n", "\n" + " " * 16)
-    return f"  {shown:<14}{text}{f' (default: {of.default:g})' if of else ''}\n"
+    return f"  {usage:<14}{text}{f' (default: {of.default:g})' if of else ''}\n"
 
 
 #: Explains the kinds to users of the command line.

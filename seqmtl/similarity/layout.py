@@ -20,11 +20,11 @@ def joined(kernel: Any) -> Tree:
     return linkage_tree(Distances(kernel.names, D, "1 - similarity"))
 
 
-def collapse(kernel: Any, tree: Tree, most: int) -> tuple[Any, Tree]:
+def collapse(kernel: Any, tree: Tree, max_clades: int) -> tuple[Any, Tree]:
     """Return the mean similarity within and between clades, and the tree of the clades.
 
-    The clade with the most organisms is opened until there would be more than `most`. A clade has
-    the name of its node, or of its first and last organism, and their number.
+    The clade with the most organisms is opened until there would be more than `max_clades`. A clade
+    has the name of its node, or of its first and last organism, and their number.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def collapse(kernel: Any, tree: Tree, most: int) -> tuple[Any, Tree]:
         K of the leaves of the tree, in any order.
     tree : Tree
         Its leaves are the tasks.
-    most : int
+    max_clades : int
         Number of clades, at least 1.
     """
     below = tree.membership()
@@ -40,7 +40,7 @@ def collapse(kernel: Any, tree: Tree, most: int) -> tuple[Any, Tree]:
     clades, size = {0}, below.sum(axis=1)
     while True:
         widest = max(sorted(clades), key=lambda node: size[node])
-        if size[widest] == 1 or len(clades) - 1 + n_children[widest] > most:
+        if size[widest] == 1 or len(clades) - 1 + n_children[widest] > max_clades:
             break
         clades.remove(widest)
         clades |= set(np.flatnonzero(tree.parents == widest).tolist())
@@ -49,16 +49,16 @@ def collapse(kernel: Any, tree: Tree, most: int) -> tuple[Any, Tree]:
         tree.node_name(node) + (f" ({size[node]})" if size[node] > 1 else "") for node in nodes
     ]
     first = [tree.leaf_names[int(below[node].argmax())] for node in nodes]
-    place = [kernel.names.index(name) for name in tree.leaf_names]
+    order = [kernel.names.index(name) for name in tree.leaf_names]
     share = np.zeros((len(nodes), len(kernel)))
-    share[:, place] = below[nodes] / size[nodes, None]
+    share[:, order] = below[nodes] / size[nodes, None]
     matrices = share @ kernel.matrices @ share.T
     pruned, new_name = tree.prune(first), dict(zip(first, names, strict=True))
     labels = list(pruned.labels)
     for leaf in pruned.leaves:
         labels[leaf] = new_name[labels[leaf]]
-    shown = Tree(pruned.parents, pruned.lengths, tuple(labels), tree.source)
-    return type(kernel)(tuple(names), matrices, kernel.source, labels=kernel.labels), shown
+    clade_tree = Tree(pruned.parents, pruned.lengths, tuple(labels), tree.source)
+    return type(kernel)(tuple(names), matrices, kernel.source, labels=kernel.labels), clade_tree
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,14 @@ from seqmtl.files.streams import read_text
 from seqmtl.similarity.distances import Distances
 
 
-class Place(NamedTuple):
-    """A place in a file: its 1-based line, or the file as a whole."""
+class FilePosition(NamedTuple):
+    """A position in a file: the 1-based line, or the file as a whole."""
 
     path: str
     line: int | None = None
 
     def refuse(self, message: str) -> NoReturn:
-        """Raise InputFormatError with this place."""
+        """Raise InputFormatError with this position."""
         raise InputFormatError(message, *self)
 
     def amount(self, text: str, what: str) -> float:
@@ -47,17 +47,17 @@ class Place(NamedTuple):
 class Row(NamedTuple):
     """A line of a table."""
 
-    place: Place
+    position: FilePosition
     fields: list[str]
 
 
 class Pair(NamedTuple):
-    """A number for two names, and its place in the file."""
+    """A number for two names, and its position in the file."""
 
     one: str
     other: str
     value: float
-    place: Place
+    position: FilePosition
 
 
 def read_rows(path: str | os.PathLike[str], what: str) -> list[Row]:
@@ -72,18 +72,18 @@ def read_rows(path: str | os.PathLike[str], what: str) -> list[Row]:
     """
     lines = enumerate(read_text(path, what).splitlines(), 1)
     return [
-        Row(Place(os.fspath(path), number), [field.strip() for field in line.split("\t")])
+        Row(FilePosition(os.fspath(path), number), [field.strip() for field in line.split("\t")])
         for number, line in lines
         if line.strip() and not line.startswith("#")
     ]
 
 
 def parse_square(
-    rows: Sequence[Row], what: str, parse: Callable[[Place, str], float]
+    rows: Sequence[Row], what: str, parse: Callable[[FilePosition, str], float]
 ) -> tuple[list[str], NDArray[np.float64]]:
     """Return the names and numbers of a square table with a header row and column.
 
-    `what` names the numbers in messages; `parse` converts a field, given its place.
+    `what` names the numbers in messages; `parse` converts a field, given its position.
 
     Raises
     ------
@@ -92,18 +92,18 @@ def parse_square(
     """
     names = rows[0].fields[1:]
     if len(rows) - 1 != len(names):
-        rows[0].place._replace(line=None).refuse(
+        rows[0].position._replace(line=None).refuse(
             f"{what} must be square, got {len(rows) - 1} rows and {len(names)} columns; "
             "give names in the first row and column"
         )
     matrix = np.empty((len(names), len(names)))
-    for i, (name, (place, fields)) in enumerate(zip(names, rows[1:], strict=True)):
+    for i, (name, (position, fields)) in enumerate(zip(names, rows[1:], strict=True)):
         if fields[0] != name or len(fields) != len(names) + 1:
-            place.refuse(
+            position.refuse(
                 f"row must start with {name!r} and have {len(names)} numbers, got {fields[0]!r} "
                 f"and {len(fields) - 1}; rows and columns must have the same order"
             )
-        matrix[i] = [parse(place, field) for field in fields[1:]]
+        matrix[i] = [parse(position, field) for field in fields[1:]]
     return names, matrix
 
 
@@ -122,7 +122,7 @@ def symmetric(names: Sequence[str], pairs: Iterable[Pair], what: str) -> NDArray
     for pair in pairs:
         s, t = number[pair.one], number[pair.other]
         if not (np.isnan(matrix[s, t]) or matrix[s, t] == pair.value):
-            pair.place.refuse(
+            pair.position.refuse(
                 f"{what} must have one value per pair, got {pair.value:g} for ({pair.one}, "
                 f"{pair.other}) after {matrix[s, t]:g}; give one of them"
             )
@@ -140,7 +140,7 @@ def drop_header(rows: list[Row]) -> list[Row]:
 
 
 def _is_amount(text: str) -> bool:
-    """Tell whether a field is meant as a number, even if malformed."""
+    """Return whether a field is meant as a number, even if malformed."""
     return text.lower() in {"nan", "inf", "-inf"} or any(letter.isdigit() for letter in text)
 
 
@@ -184,16 +184,16 @@ def read_tables(
             labels.append(fields[1])
             blocks.append([])
         elif line.strip():
-            blocks[-1].append(Row(Place(path, number), fields))
+            blocks[-1].append(Row(FilePosition(path, number), fields))
     if labels and blocks[0]:
-        blocks[0][0].place.refuse(
+        blocks[0][0].position.refuse(
             f"the first line must be '{_HEADING}' and a label if there are several tables"
         )
     tables = [_read_table(block, path) for block in (blocks[1:] if labels else blocks)]
     names = tables[0][0]
     for label, (others, _) in zip(labels, tables, strict=False):
         if others != names:
-            Place(path).refuse(
+            FilePosition(path).refuse(
                 f"all tables must have the same tasks in the same order, but those of {label!r} "
                 f"differ from those of {labels[0]!r}"
             )
@@ -202,12 +202,12 @@ def read_tables(
 
 def _read_table(table: Sequence[Row], path: str) -> tuple[list[str], NDArray[np.float64]]:
     if len(table) < 2:
-        Place(path).refuse("is not a table of similarities with named rows")
+        FilePosition(path).refuse("is not a table of similarities with named rows")
 
-    def number(place: Place, text: str) -> float:
-        value = place.number(text)
+    def number(position: FilePosition, text: str) -> float:
+        value = position.number(text)
         if value is None:
-            place.refuse(f"not a number: {text!r}")
+            position.refuse(f"not a number: {text!r}")
         return value
 
     return parse_square(table, "similarity", number)
@@ -218,7 +218,7 @@ def read_distances(path: str | os.PathLike[str]) -> Distances:
 
     A square table has the names in its first row and first column, in the same order. A list has
     one pair per line, ``a<TAB>b<TAB>distance``, in either order, and optionally a header of three
-    words that do not occur again; the diagonal may be omitted.
+    names that do not occur again; the diagonal may be omitted.
 
     Parameters
     ----------
@@ -231,15 +231,15 @@ def read_distances(path: str | os.PathLike[str]) -> Distances:
         If the table has neither form, or values are not distances, are contradictory or are
         missing; the message gives file and line.
     """
-    whole = Place(os.fspath(path))
+    whole = FilePosition(os.fspath(path))
     rows = read_rows(path, "a table of distances")
     is_list = _is_list(rows)
     rows = drop_header(rows) if is_list else rows
     if not rows:
         whole.refuse("is not a table of distances: it has no rows")
 
-    def number(place: Place, text: str) -> float:
-        return place.amount(text, "distance")
+    def number(position: FilePosition, text: str) -> float:
+        return position.amount(text, "distance")
 
     names, matrix = _pairs(rows, whole) if is_list else parse_square(rows, "distances", number)
     try:
@@ -273,32 +273,34 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
         group is in itself; the message gives file and line, or the groups.
     """
     groups: dict[str, dict[str, float]] = {}
-    for i, (place, fields) in enumerate(read_rows(path, "a table of groups")):
+    for i, (position, fields) in enumerate(read_rows(path, "a table of groups")):
         if i == 0 and [field.lower() for field in fields[:2]] == ["organism", "group"]:
             continue
         if len(fields) not in (2, 3) or not fields[0] or not fields[1]:
-            place.refuse(
+            position.refuse(
                 f"a line must be organism, group and optionally a weight, got {len(fields)} "
                 "fields; put tabs between them"
             )
         organism, group = fields[:2]
         if organism in groups.setdefault(group, {}):
-            place.refuse(f"{organism!r} is in the group {group!r} twice; remove one line")
-        weight = place.amount([*fields, "1"][2], "weight")
+            position.refuse(f"{organism!r} is in the group {group!r} twice; remove one line")
+        weight = position.amount([*fields, "1"][2], "weight")
         if not weight:
-            place.refuse("weight must be positive, got 0; remove the line for no membership")
+            position.refuse("weight must be positive, got 0; remove the line for no membership")
         groups[group][organism] = weight
     if not groups:
-        Place(os.fspath(path)).refuse("is not a table of groups: it has no rows")
+        FilePosition(os.fspath(path)).refuse("is not a table of groups: it has no rows")
     try:
         return _opened(groups)
     except CycleError as error:
         around = " in ".join(error.args[1][::-1])
-        Place(os.fspath(path)).refuse(f"no group may be in itself, got {around}; remove a line")
+        FilePosition(os.fspath(path)).refuse(
+            f"no group may be in itself, got {around}; remove a line"
+        )
 
 
 def _opened(groups: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Return the groups with the members of those in them in their place.
+    """Return the groups with the members of the groups in them instead of these.
 
     Raises
     ------
@@ -310,10 +312,10 @@ def _opened(groups: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
     }
     opened: dict[str, dict[str, float]] = {}
     for label in TopologicalSorter(inner).static_order():
-        own = opened[label] = {}
+        members = opened[label] = {}
         for name, weight in groups[label].items():
             for member, share in opened.get(name, {name: 1.0}).items():
-                own[member] = max(own.get(member, 0.0), weight * share)
+                members[member] = max(members.get(member, 0.0), weight * share)
     return {label: opened[label] for label in groups}
 
 
@@ -346,8 +348,8 @@ def membership(groups: Mapping[str, Iterable[str]], names: Sequence[str]) -> NDA
         if isinstance(members, str):
             raise ValueError(f"groups must have lists of members, got {members!r} for {label!r}")
         weights = members if isinstance(members, Mapping) else dict.fromkeys(members, 1.0)
-        own = {str(name): weight for name, weight in weights.items() if index.find(str(name))}
-        R[c, match_names(own, names, f"the tasks of the group {label!r}")] = list(own.values())
+        tasks = {str(name): weight for name, weight in weights.items() if index.find(str(name))}
+        R[c, match_names(tasks, names, f"the tasks of the group {label!r}")] = [*tasks.values()]
     if not R.any(axis=0).all():
         name = names[int(np.argmin(R.any(axis=0)))]
         hint = NameIndex(all_members(groups)).hint(name)
@@ -362,18 +364,18 @@ def _is_list(rows: Sequence[Row]) -> bool:
     return len(header) == 3 and not square
 
 
-def _pairs(rows: Sequence[Row], whole: Place) -> tuple[list[str], NDArray[np.float64]]:
+def _pairs(rows: Sequence[Row], whole: FilePosition) -> tuple[list[str], NDArray[np.float64]]:
     pairs = []
-    for place, fields in rows:
+    for position, fields in rows:
         if len(fields) != 3 or not fields[0] or not fields[1]:
-            place.refuse(
+            position.refuse(
                 f"a line must be a, b, distance, got {len(fields)} fields; put tabs between them"
             )
-        pairs.append(Pair(fields[0], fields[1], place.amount(fields[2], "distance"), place))
+        pairs.append(Pair(fields[0], fields[1], position.amount(fields[2], "distance"), position))
     names = list(dict.fromkeys(name for pair in pairs for name in pair[:2]))
     matrix = symmetric(names, pairs, "distances")
-    own = np.diagonal(matrix)
-    np.fill_diagonal(matrix, np.where(np.isnan(own), 0.0, own))
+    diagonal = np.diagonal(matrix)
+    np.fill_diagonal(matrix, np.where(np.isnan(diagonal), 0.0, diagonal))
     if np.isnan(matrix).any():
         s, t = np.argwhere(np.isnan(matrix))[0]
         whole.refuse(

@@ -70,7 +70,7 @@ class TaskKernel(NamedKernels):
 
     @classmethod
     def individual(cls, names: Iterable[str]) -> Self:
-        """Return K = I: every task on its own."""
+        """Return K = I: an independent model for every task."""
         names = tuple(names)
         return cls._of_nodes(names, TreeFactors.of((np.eye(len(names)), 1.0)), "individual")
 
@@ -82,7 +82,7 @@ class TaskKernel(NamedKernels):
 
     @classmethod
     def easy(cls, names: Iterable[str], share: float = 0.5) -> Self:
-        """Return K = share 11' + (1 - share) I: a common part and a part of each task's own.
+        """Return K = share 11' + (1 - share) I: a part shared by all tasks, and one for each.
 
         share = 1/2 is "frustratingly easy" (Daume 2007, K = 11' + I) scaled to a unit diagonal, so
         that C means the same as for the other kernels.
@@ -144,7 +144,7 @@ class TaskKernel(NamedKernels):
             A, symmetric, non-negative; the diagonal is ignored.
         a : float or array_like, shape (T,)
             Independence of every task, > 0. As a tends to 0, the tasks of a component become one;
-            as it tends to infinity, every task has its own model.
+            as it tends to infinity, tasks become independent.
         names : iterable of str
             Task names.
 
@@ -163,9 +163,9 @@ class TaskKernel(NamedKernels):
             )
         for value in values.flat:
             checks.positive(value, "a")
-        shown = f"{float(values):g}" if not values.ndim else "per task"
+        text = f"{float(values):g}" if not values.ndim else "per task"
         K = task_kernels.graphical(A, np.broadcast_to(values, len(names)))
-        return cls(names, K, f"graphical(a={shown})")
+        return cls(names, K, f"graphical(a={text})")
 
     @classmethod
     def clustering(
@@ -262,9 +262,9 @@ class TaskKernel(NamedKernels):
         if isinstance(tree, Mapping):
             wanted = checks.check_names(all_members(tree) if names is None else names)
             R, source = membership(tree, wanted), f"{len(tree)} groups"
-            kept = np.unique(R, axis=0, return_index=True)[1]
-            kept = np.sort(kept[R[kept].any(axis=1)])
-            R, labels = R[kept], [[*tree][c] for c in kept]
+            distinct = np.unique(R, axis=0, return_index=True)[1]
+            distinct = np.sort(distinct[R[distinct].any(axis=1)])
+            R, labels = R[distinct], [[*tree][c] for c in distinct]
         else:
             tree, wanted, order = prune_to(tree, names)
             inner = np.setdiff1d(np.arange(len(tree)), tree.leaves)

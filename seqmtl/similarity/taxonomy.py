@@ -1,7 +1,7 @@
 """Trees of selected organisms from an NCBI taxonomy dump.
 
-The dump has millions of nodes and names, so both files are streamed: two numbers are kept per node,
-and only the requested names.
+The dump has millions of nodes and names, so both files are streamed; two numbers per node are
+stored, and only the requested names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Row = TypeVar("Row")
 #: The files of a dump that are read, the last one if it is there.
 DUMP = ("nodes.dmp", "names.dmp", "merged.dmp")
 _SEPARATOR = "\t|\t"
-_SHOWN = 5
+_EXAMPLES = 5
 _LONGEST = 18  # digits of a taxid
 
 
@@ -49,7 +49,7 @@ def read_ncbi_taxonomy(directory: str | os.PathLike[str], organisms: Iterable[st
     Tree
         Leaves have the given names (the scientific name for an int), inner nodes their
         scientific names; there are no lengths. Nodes with one child are dropped. An organism
-        that is an ancestor of another becomes a leaf below its own node.
+        that is an ancestor of another becomes a leaf below its node.
 
     Raises
     ------
@@ -63,16 +63,18 @@ def read_ncbi_taxonomy(directory: str | os.PathLike[str], organisms: Iterable[st
     if not wanted:
         raise ValueError("organisms must be at least one name or taxid, got none")
     dump = _Dump(Path(directory))
-    found = dump.resolve(wanted)
-    above = _clades([dump.lineage(taxid) for taxid in found])
-    unnamed = {taxid for taxid in {*above, *found} if not isinstance(found.get(taxid), str)}
-    unnamed |= {taxid for taxid in found if taxid in above.values()}
-    return _tree(found, above, dump.scientific_names(unnamed), dump.folder.resolve().name)
+    organism_of = dump.resolve(wanted)
+    above = _clades([dump.lineage(taxid) for taxid in organism_of])
+    unnamed = {
+        taxid for taxid in {*above, *organism_of} if not isinstance(organism_of.get(taxid), str)
+    }
+    unnamed |= {taxid for taxid in organism_of if taxid in above.values()}
+    return _tree(organism_of, above, dump.scientific_names(unnamed), dump.folder.resolve().name)
 
 
 @dataclass
 class _Hits:
-    """Names found in the dump for one wanted name, by taxid."""
+    """Names of the dump that match one wanted name, by taxid."""
 
     scientific: dict[int, str] = field(default_factory=dict)
     other: dict[int, str] = field(default_factory=dict)
@@ -134,25 +136,29 @@ class _Dump:
         """
         names = [name for name in wanted if isinstance(name, str) and not name.strip().isdecimal()]
         hits = self._search(names) if names else {}
-        found: dict[int, str | int] = {}
+        organism_of: dict[int, str | int] = {}
         for organism in wanted:
             if isinstance(organism, str) and organism in hits:
                 taxid = self._choose(organism, hits[organism])
             else:
                 taxid = self._follow(int(organism))
-            if taxid in found:
+            if taxid in organism_of:
                 raise UnknownTaskError(
-                    f"task {str(organism)!r} is given twice: it and {str(found[taxid])!r} are both "
-                    f"taxid {taxid}; leave one of them out"
+                    f"task {str(organism)!r} is given twice: it and "
+                    f"{str(organism_of[taxid])!r} are both taxid {taxid}; leave one of them out"
                 )
-            found[taxid] = organism
-        return found
+            organism_of[taxid] = organism
+        return organism_of
 
     def scientific_names(self, wanted: Collection[int]) -> dict[int, str]:
         """Read the scientific names of some taxids."""
         keys = set(map(str, wanted))
         names = self._names() if keys else ()
-        return {int(taxid): name for taxid, name, known in names if known and taxid in keys}
+        return {
+            int(taxid): name
+            for taxid, name, is_scientific in names
+            if is_scientific and taxid in keys
+        }
 
     def _parent(self, taxid: int) -> int | None:
         i = int(np.searchsorted(self._ids, taxid))
@@ -177,18 +183,18 @@ class _Dump:
 
     def _choose(self, name: str, hits: _Hits) -> int:
         """Return the taxid by the first rule with a match."""
-        own = taxid_of(simplify(name))
-        shipped = {int(own): own} if own and self._parent(int(own)) is not None else {}
+        number = taxid_of(simplify(name))
+        shipped = {int(number): number} if number and self._parent(int(number)) is not None else {}
         matches = hits.scientific or shipped or hits.other or hits.abbreviated
-        found, where = sorted(matches), f"the taxonomy {self.folder.name}"
-        if len(found) == 1:
-            match = matches[found[0]] if matches is not hits.other else str(found[0])
+        taxids, where = sorted(matches), f"the taxonomy {self.folder.name}"
+        if len(taxids) == 1:
+            match = matches[taxids[0]] if matches is not hits.other else str(taxids[0])
             tell_matches([(name, match)], where)
-            return found[0]
-        if found:
+            return taxids[0]
+        if taxids:
             raise UnknownTaskError(
                 f"task {name!r} is ambiguous in {where}: it could be taxid "
-                f"{', '.join(map(str, found[:_SHOWN]))}; give the taxid"
+                f"{', '.join(map(str, taxids[:_EXAMPLES]))}; give the taxid"
             )
         near = self._near(name)
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "give its taxid"
@@ -278,17 +284,20 @@ def _clades(lineages: Sequence[Sequence[int]]) -> dict[int, int]:
 
 
 def _tree(
-    found: dict[int, str | int], above: dict[int, int], scientific: dict[int, str], source: str
+    organism_of: dict[int, str | int],
+    above: dict[int, int],
+    scientific: dict[int, str],
+    source: str,
 ) -> Tree:
     """Build the tree; an organism that is an ancestor of others gets a leaf below its node."""
     number = {taxid: i for i, taxid in enumerate(above)}
     number[-1] = -1
     inner = set(above.values())
     parents = [number[parent] for parent in above.values()]
-    labels = ["" if taxid in inner else _label(taxid, found, scientific) for taxid in above]
-    for taxid in found.keys() & inner:
+    labels = ["" if taxid in inner else _label(taxid, organism_of, scientific) for taxid in above]
+    for taxid in organism_of.keys() & inner:
         parents.append(number[taxid])
-        labels.append(_label(taxid, found, scientific))
+        labels.append(_label(taxid, organism_of, scientific))
     taken = set(labels)
     for taxid, i in number.items():
         if taxid in inner and taxid >= 0:
@@ -298,7 +307,7 @@ def _tree(
     return Tree(np.array(parents), np.full(len(parents), np.nan), tuple(labels), source)
 
 
-def _label(taxid: int, found: dict[int, str | int], scientific: dict[int, str]) -> str:
+def _label(taxid: int, organism_of: dict[int, str | int], scientific: dict[int, str]) -> str:
     """Return an organism as given, or its scientific name for an int."""
-    organism = found[taxid]
+    organism = organism_of[taxid]
     return organism if isinstance(organism, str) else scientific.get(taxid, str(taxid))

@@ -62,10 +62,10 @@ def draw_tree_text(
     lines = []
     for m, head in zip(order, _lines_of(names, [weights[m] for m in order]), strict=True):
         below = frozenset().union(*(other for other in sets if other < sets[m]))
-        own = ", ".join(name for name in groups[m] if name not in below)
+        members = ", ".join(name for name in groups[m] if name not in below)
         indent = "  " * len(paths[m])
         wrapped = textwrap.wrap(
-            own,
+            members,
             max(_WIDTH, len(indent) + 40),
             initial_indent=indent,
             subsequent_indent=indent,
@@ -85,9 +85,9 @@ def _path(m: int, groups: Sequence[frozenset[str]]) -> list[int]:
 def _lines_of(labels: Sequence[str], weights: Sequence[float]) -> list[str]:
     """Format labels, weights and bars in columns."""
     width = max(map(len, labels), default=0)
-    most = max(weights, default=0.0) or 1.0
+    largest = max(weights, default=0.0) or 1.0
     lines = []
     for label, weight in zip(labels, weights, strict=True):
-        length = max(round(_BAR * weight / most), 1) if weight else 0
+        length = max(round(_BAR * weight / largest), 1) if weight else 0
         lines.append(f"{label:<{width}}  {weight:.3f}  {'#' * length}".rstrip() + "\n")
     return lines

@@ -37,7 +37,7 @@ class Tree:
     Parameters
     ----------
     parents : array_like of int, shape (n_nodes,)
-        Parent of every node; for the root -1, or its own index.
+        Parent of every node; -1 or its index for the root.
     lengths : array_like of float, shape (n_nodes,)
         Length of the branch above every node, NaN if missing. The length of the root is shared
         by all paths. A missing length counts as 0 for the root and as 1 for other nodes.
@@ -107,7 +107,7 @@ class Tree:
         return np.searchsorted(self.leaves, nodes), np.searchsorted(self.leaves, nodes + size)
 
     def membership(self) -> NDArray[np.bool_]:
-        """Tell which leaves are below each node (a leaf is below itself), (n_nodes, n_leaves)."""
+        """Return which leaves are below each node (a leaf is below itself), (n_nodes, n_leaves)."""
         n_leaves = len(self.leaves)
         require_memory(len(self) * n_leaves, f"the clades of {self!r}", "prune the tree first")
         first, end = self.leaf_ranges
@@ -124,7 +124,7 @@ class Tree:
         ----------
         names : iterable of str
             Leaves to keep, matched by :func:`seqmtl._names.match_names`; they get this
-            spelling. They keep the order of the tree.
+            spelling. They stay in the order of the tree.
 
         Raises
         ------
@@ -138,15 +138,15 @@ class Tree:
         new_name = dict(zip(self.leaves[places].tolist(), wanted, strict=True))
         counts = np.append(0, np.cumsum(np.isin(np.arange(len(self.leaves)), places)))
         first, end = self.leaf_ranges
-        kept = np.flatnonzero(counts[end] > counts[first])
-        n_children = np.bincount(self.parents[kept[1:]], minlength=len(self))
+        nodes = np.flatnonzero(counts[end] > counts[first])
+        n_children = np.bincount(self.parents[nodes[1:]], minlength=len(self))
         filled = self.filled_lengths()
         number = {-1: -1}  # index of the copy that a node's children attach to
         waiting: dict[int, tuple[float, str]] = {}  # length and label passed on to the only child
         parents: list[int] = []
         lengths: list[float] = []
         labels: list[str] = []
-        for i in kept.tolist():
+        for i in nodes.tolist():
             parent = int(self.parents[i])
             length, label = float(self.lengths[i]), self.labels[i]
             if parent in waiting:
@@ -248,13 +248,11 @@ class Tree:
             stack.extend(reversed(children[order[-1]]))
         if len(order) < n:  # nodes that are not below a root are in or below a cycle
             cycle = _cycle(parents, min({*range(n)} - {*order}))
-            shown = " > ".join(labels[i] or f"node {i}" for i in cycle[:6])
-            raise self._error(
-                f"must be a tree, got a cycle of parents {shown}; correct the parents"
-            )
+            path = " > ".join(labels[i] or f"node {i}" for i in cycle[:6])
+            raise self._error(f"must be a tree, got a cycle of parents {path}; correct the parents")
         if len(roots) != 1:
-            shown = ", ".join(repr(labels[i]) for i in roots[:3])
-            raise self._error(f"must have one root, got {len(roots)}{': ' * bool(roots)}{shown}")
+            examples = ", ".join(repr(labels[i]) for i in roots[:3])
+            raise self._error(f"must have one root, got {len(roots)}{': ' * bool(roots)}{examples}")
         return order
 
     def _check_lengths(self) -> None:
@@ -267,19 +265,19 @@ class Tree:
 
     def _check_labels(self) -> None:
         """Reject leaves without a name, or with the name of another, and networks."""
-        known: set[str] = set()
+        leaves: set[str] = set()
         for label in self.leaf_names:
             if not label.strip():
                 raise self._error("the tree has a leaf without a name; leaves need distinct names")
-            if label in known:
+            if label in leaves:
                 raise self._error(
                     f"the tree has the leaf {label!r} twice; leaves need distinct names"
                 )
-            known.add(label)
+            leaves.add(label)
         is_inner = np.isin(np.arange(len(self)), self.parents)
         for i in np.flatnonzero(is_inner):
             label = self.labels[i]
-            if _HYBRID.search(label) and label in known:
+            if _HYBRID.search(label) and label in leaves:
                 raise self._error(
                     f"must be a tree, got {label!r} both as a leaf and as an inner node, as in the "
                     "Newick text of a network; remove one of them"
@@ -371,13 +369,13 @@ def prune_to(
     tree = read_tree(tree)
     wanted = tree.leaf_names if names is None else tuple(str(name) for name in names)
     tree = tree.prune(wanted)
-    place = {name: i for i, name in enumerate(tree.leaf_names)}
-    return tree, wanted, np.array([place[name] for name in wanted], dtype=np.int64)
+    number_of = {name: i for i, name in enumerate(tree.leaf_names)}
+    return tree, wanted, np.array([number_of[name] for name in wanted], dtype=np.int64)
 
 
 def _load(tree: str | os.PathLike[str]) -> tuple[str, str]:
     """Return the name of a tree for messages, and its text."""
-    where, known = os.path.basename(os.fspath(tree)), catalogue.names()
+    where, shipped_names = os.path.basename(os.fspath(tree)), catalogue.names()
     if isinstance(tree, str) and not os.path.exists(tree):
         if any(sign in tree for sign in "(;\n"):
             return "text", tree
@@ -387,9 +385,9 @@ def _load(tree: str | os.PathLike[str]) -> tuple[str, str]:
     try:
         return where, read_text(tree, "a tree")
     except InputFormatError as error:
-        if os.path.exists(tree) or not known:
+        if os.path.exists(tree) or not shipped_names:
             raise
-        near = difflib.get_close_matches(os.fspath(tree), known, n=3)
+        near = difflib.get_close_matches(os.fspath(tree), shipped_names, n=3)
         hint = f"did you mean {' or '.join(near)}? Shipped" if near else "shipped"
-        message = f"{error.message}; {hint} are {', '.join(known)}"
+        message = f"{error.message}; {hint} are {', '.join(shipped_names)}"
         raise InputFormatError(message, path=error.path) from error

@@ -93,7 +93,7 @@ def test_suggestions_name_the_group(clades):
 )
 def test_a_taxon_without_leaves_is_beside_its_relatives(clades, name, what, distances):
     tree = read_tree(TREE.replace("Vermis", "Vermes"))
-    placed = clades.place(tree, name)
+    placed = clades.locate(tree, name)
     assert placed.name == what
     order = [placed.tree.leaf_names.index(leaf) for leaf in tree.leaf_names]
     np.testing.assert_allclose(placed.tree.distances()[np.ix_(placed.leaves, order)], distances)
@@ -101,8 +101,8 @@ def test_a_taxon_without_leaves_is_beside_its_relatives(clades, name, what, dist
 
 def test_a_taxon_outside_the_tree_has_no_place(clades):
     tree = read_tree("(Musca_a:10,Vermes_a:10);")
-    assert clades.place(tree, "Herba") is None
-    assert clades.place(read_tree("(x:1,y:1);"), "Herba") is None
+    assert clades.locate(tree, "Herba") is None
+    assert clades.locate(read_tree("(x:1,y:1);"), "Herba") is None
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -111,7 +111,7 @@ def test_every_taxon_of_the_shipped_table_has_a_place(part):
     for taxon in range(part, len(clades.names), 4):
         name = clades.names[taxon]
         assert taxon <= clades.find(name) < clades.ends[taxon]  # Sorghum is S. bicolor
-        placed = clades.place(tree, clades.names[taxon])
+        placed = clades.locate(tree, clades.names[taxon])
         assert placed.leaves
         if placed.tree is not tree:  # as deep as the other leaves
             assert np.ptp(np.diagonal(placed.tree.shared())) < 1.0
@@ -134,4 +134,4 @@ def test_clades_of_the_shipped_tree_have_the_members_of_the_table():
     for label, members in zip(tree.labels, tree.membership(), strict=True):
         taxon = clades.find(label)
         if taxon is not None and label != "Saccharomycetes":  # NCBI took Candida out in 2024
-            assert clades.place(tree, label).leaves == np.flatnonzero(members).tolist()
+            assert clades.locate(tree, label).leaves == np.flatnonzero(members).tolist()
