@@ -127,13 +127,13 @@ def write_title(figure: Figure, title: str | None, n_drawn: int, n_all: int, whi
         figure.suptitle(plain_text("; ".join(parts), 80), x=0.01, ha="left")
 
 
-def line_look(index: int) -> dict[str, Any]:
+def line_style(index: int) -> dict[str, Any]:
     """Return colour and dash pattern of line `index`; the first 28 are distinct."""
     dash = DASHES[(index // len(PALETTE)) % len(DASHES)]
     return {"color": PALETTE[index % len(PALETTE)], "linestyle": dash}
 
 
-def point_look(index: int) -> dict[str, Any]:
+def point_style(index: int) -> dict[str, Any]:
     """Return colour and marker of points `index`; the first 49 are distinct."""
     marker = MARKERS[(index + index // len(PALETTE)) % len(MARKERS)]
     return {"color": PALETTE[index % len(PALETTE)], "marker": marker}

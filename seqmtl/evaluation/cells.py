@@ -18,7 +18,7 @@ from seqmtl._style import (
     figure_style,
     new_figure,
     plain_text,
-    point_look,
+    point_style,
 )
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def metric_cells(methods: Mapping[str, Mapping[str, Any]], metric: str) -> Cells
             task = metrics["tasks"].get(name, {})
             value, interval = task.get(metric), task.get(f"{metric}_interval")
             row[method] = Cell(np.nan if value is None else value, None, interval)
-        own = [cells[name][method] for name in names]
-        cells[MEAN][method] = mean_cell([cell for cell in own if not np.isnan(cell.mean)])
+        of_tasks = [cells[name][method] for name in names]
+        cells[MEAN][method] = mean_cell([cell for cell in of_tasks if not np.isnan(cell.mean)])
     return cells
 
 
@@ -93,14 +93,14 @@ def best_of(cells: Mapping[str, Cell]) -> set[str]:
     Two methods tie if the mean of one is within the interval of the other, or if both means are
     displayed alike.
     """
-    known = {method: cell for method, cell in cells.items() if not math.isnan(cell.mean)}
-    best = max(known.values(), key=lambda cell: cell.mean, default=Cell(math.nan, None))
-    leading = {method for method, cell in known.items() if tie(cell, best)}
-    return leading if len(leading) < len(known) else set()
+    measured = {method: cell for method, cell in cells.items() if not math.isnan(cell.mean)}
+    best = max(measured.values(), key=lambda cell: cell.mean, default=Cell(math.nan, None))
+    leading = {method for method, cell in measured.items() if tie(cell, best)}
+    return leading if len(leading) < len(measured) else set()
 
 
 def tie(one: Cell, other: Cell) -> bool:
-    """Tell whether two cells differ by no more than an interval of theirs, or not as displayed."""
+    """Return whether cells differ by no more than an interval of theirs, or not as displayed."""
     worse, better = sorted([one, other], key=lambda cell: cell.mean)
     alike = f"{worse.mean:.4f}" == f"{better.mean:.4f}"
     return alike or worse.bounds[1] >= better.mean or better.bounds[0] <= worse.mean
@@ -127,9 +127,9 @@ def draw_dots(tables: Mapping[str, Cells], note: str = "") -> Figure:
         figure = new_figure(WIDTH, height)
         panels = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
         for axes, (title, table) in zip(panels, tables.items(), strict=True):
-            places = _draw_panel(axes, table, methods)
+            rows = _draw_panel(axes, table, methods)
             axes.set(title=title)
-        panels[0].set_yticks(places, [plain_text(name, 30) for name in first])
+        panels[0].set_yticks(rows, [plain_text(name, 30) for name in first])
         panels[0].get_yticklabels()[-1].set_fontweight("bold")
         handles, labels = panels[0].get_legend_handles_labels()
         if len(methods) > 1:
@@ -142,24 +142,25 @@ def draw_dots(tables: Mapping[str, Cells], note: str = "") -> Figure:
 
 def _draw_panel(axes: Axes, table: Cells, methods: list[str]) -> NDArray[np.float64]:
     """Draw the dots of one metric, the first organism on top; return the y positions of rows."""
-    apart = 0.72 / len(methods)
-    places = np.arange(len(table), dtype=np.float64)
+    spacing = 0.72 / len(methods)
+    rows = np.arange(len(table), dtype=np.float64)
     for m, method in enumerate(methods):
         cells = [row.get(method, _UNKNOWN) for row in table.values()]
         low, high = np.array([cell.bounds for cell in cells]).T
-        y = places + (m - (len(methods) - 1) / 2) * apart
-        look = point_look(m)
-        shown = high > low
-        axes.hlines(y[shown], low[shown], high[shown], color=look["color"], linewidth=1.3)
+        y = rows + (m - (len(methods) - 1) / 2) * spacing
+        style = point_style(m)
+        has_bounds = high > low
+        bounds = y[has_bounds], low[has_bounds], high[has_bounds]
+        axes.hlines(*bounds, color=style["color"], linewidth=1.3)
         means = [cell.mean for cell in cells]
-        axes.plot(means, y, linestyle="none", label=plain_text(method), **look)
-    for place in places[1:-1]:
-        axes.axhline(place - 0.5, color="white", linewidth=3, zorder=0.6)
-    axes.axhspan(places[-1] - 0.5, places[-1] + 0.5, color=PALE, zorder=0.5)
-    axes.set(ylim=(places[-1] + 0.5, -0.5))
+        axes.plot(means, y, linestyle="none", label=plain_text(method), **style)
+    for row_y in rows[1:-1]:
+        axes.axhline(row_y - 0.5, color="white", linewidth=3, zorder=0.6)
+    axes.axhspan(rows[-1] - 0.5, rows[-1] + 0.5, color=PALE, zorder=0.5)
+    axes.set(ylim=(rows[-1] + 0.5, -0.5))
     axes.margins(x=0.04)
     axes.locator_params(axis="x", nbins=5)
     axes.grid(axis="x")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_color(GREY)
-    return places
+    return rows

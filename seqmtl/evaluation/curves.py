@@ -17,7 +17,7 @@ from seqmtl._style import (
     WIDTH,
     extremes,
     figure_style,
-    line_look,
+    line_style,
     new_figure,
     plain_text,
     write_title,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_MOST_PER_COLUMN = 16  # of a legend below, of two or three columns
+_MAX_PER_COLUMN = 16  # of a legend below, of two or three columns
 _PER_ROW = 3  # panels of the reliability of organisms
 _STEPS = 1000
 _SMALLEST, _LARGEST = 1e-4, 1 - 1e-2  # probability at the ends of the axes
@@ -95,39 +95,39 @@ def draw_curves(
         raise ValueError(
             "labels must hold both classes in at least one task, got none; nothing to draw"
         )
-    shown = [every[i] for i in extremes([curves.auprc for curves in every])]
+    drawn = [every[i] for i in extremes([curves.auprc for curves in every])]
     with figure_style():
-        rows = -(-len(shown) // _columns(shown))
+        rows = -(-len(drawn) // _columns(drawn))
         figure = new_figure(WIDTH, 3.7 + 0.19 * rows)
         pr_axes, roc_axes = figure.subplots(1, 2)
-        lines = _draw_precision_recall(pr_axes, shown)
-        _draw_roc(roc_axes, shown)
-        names = [f"{c.auprc:.3f}  {c.auroc:.3f}  {plain_text(c.name, 24)}" for c in shown]
+        lines = _draw_precision_recall(pr_axes, drawn)
+        _draw_roc(roc_axes, drawn)
+        names = [f"{c.auprc:.3f}  {c.auroc:.3f}  {plain_text(c.name, 24)}" for c in drawn]
         figure.legend(
             lines,
             names,
             title=f"{AUPRC_TITLES[auprc]}, AUROC",
             loc="outside lower center",
-            ncols=_columns(shown),
+            ncols=_columns(drawn),
             alignment="left",
             fontsize=SMALL,
             title_fontsize=SMALL,
         )
-        write_title(figure, title, len(shown), len(every), "the lowest and the highest AUPRC")
+        write_title(figure, title, len(drawn), len(every), "the lowest and the highest AUPRC")
     return figure
 
 
-def _columns(shown: Sequence[Any]) -> int:
-    return 2 if len(shown) <= 2 * _MOST_PER_COLUMN else 3
+def _columns(drawn: Sequence[Any]) -> int:
+    return 2 if len(drawn) <= 2 * _MAX_PER_COLUMN else 3
 
 
-def _draw_precision_recall(axes: Axes, shown: Sequence[_Curves]) -> list[Any]:
+def _draw_precision_recall(axes: Axes, drawn: Sequence[_Curves]) -> list[Any]:
     """Draw a precision-recall curve per task; return the lines."""
-    points = [_thin(*curves.ranked.precision_recall()) for curves in shown]
+    points = [_thin(*curves.ranked.precision_recall()) for curves in drawn]
     lines = _draw_lines(axes, points, drawstyle="steps-pre")
     _unit_square(axes, "share of the true sites found", "share of what is found that is true")
     axes.set_title("Precision and recall")
-    shares = [curves.share for curves in shown]
+    shares = [curves.share for curves in drawn]
     axes.axhspan(min(shares), max(shares), color=GREY, alpha=0.25, linewidth=1.5)
     axes.annotate(
         "by chance",
@@ -140,19 +140,21 @@ def _draw_precision_recall(axes: Axes, shown: Sequence[_Curves]) -> list[Any]:
     return lines
 
 
-def _draw_roc(axes: Axes, shown: Sequence[_Curves]) -> None:
+def _draw_roc(axes: Axes, drawn: Sequence[_Curves]) -> None:
     """Draw one ROC curve per task; of good ones, the upper left corner."""
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
-    _draw_lines(axes, [_thin(*curves.ranked.roc()) for curves in shown])
+    _draw_lines(axes, [_thin(*curves.ranked.roc()) for curves in drawn])
     _unit_square(axes, "share of the others called", "share of the true sites found")
     axes.set_title("ROC")
-    if min(curves.auroc for curves in shown) >= _POOREST_ENLARGED:
+    if min(curves.auroc for curves in drawn) >= _POOREST_ENLARGED:
         axes.set(xlim=(-0.002, 0.2), ylim=(0.5, 1.005), title="ROC, upper left corner")
 
 
-def _draw_lines(axes: Axes, points: Sequence[Any], **look: Any) -> list[Any]:
-    """Draw a line for the points of every task, each with its own look."""
-    return [axes.plot(x, y, **line_look(index), **look)[0] for index, (x, y) in enumerate(points)]
+def _draw_lines(axes: Axes, points: Sequence[Any], **options: Any) -> list[Any]:
+    """Draw a line for the points of every task, each in another style."""
+    return [
+        axes.plot(x, y, **line_style(index), **options)[0] for index, (x, y) in enumerate(points)
+    ]
 
 
 def _unit_square(axes: Axes, xlabel: str, ylabel: str) -> None:
@@ -195,8 +197,10 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
     drawn = [every[i] for i in extremes([task.get("error_likely") or 0.0 for _, task in every])]
     columns = min(_PER_ROW, max(len(drawn), 1))
     rows = max(-(-len(drawn) // columns), 1)
-    most = max((row["n"] for _, t in drawn for row in t["reliability"]), default=1)
-    powers = [power for power in (10, 1_000, 100_000, 10_000_000, 1_000_000_000) if power <= most]
+    largest = max((row["n"] for _, t in drawn for row in t["reliability"]), default=1)
+    powers = [
+        power for power in (10, 1_000, 100_000, 10_000_000, 1_000_000_000) if power <= largest
+    ]
     with figure_style():
         figure = new_figure(WIDTH if columns > 1 else WIDTH / 2, 0.7 + 3.1 * rows)
         grid = figure.subplots(
@@ -207,17 +211,17 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
             sharey="row",
             height_ratios=[2.1, 1] * rows,
         )
-        for place, (name, task) in enumerate(drawn):
-            row, column = divmod(place, columns)
+        for i, (name, task) in enumerate(drawn):
+            row, column = divmod(i, columns)
             shares, counts = grid[2 * row : 2 * row + 2, column]
             _draw_bins(shares, counts, task["reliability"])
-            counts.set(ylim=(0, 2.5 * most))
+            counts.set(ylim=(0, 2.5 * largest))
             counts.set_yticks([0, *powers], ["0", *(f"{power:,}" for power in powers)])
             shares.set_title(plain_text(name, 20))
             if column == 0:
                 shares.set_ylabel("share of true sites")
                 counts.set_ylabel("number")
-            if place + columns >= len(drawn):
+            if i + columns >= len(drawn):
                 counts.set_xlabel("predicted probability")
                 counts.tick_params(labelbottom=True)
         for axes in grid.T.reshape(columns, rows, 2).swapaxes(0, 1).reshape(-1, 2)[len(drawn) :]:

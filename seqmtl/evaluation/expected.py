@@ -1,4 +1,4 @@
-"""What probabilities promise: calibration error, and expected beside true numbers of sites."""
+"""Reliability of probabilities: calibration error, and expected beside true numbers of sites."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from seqmtl.evaluation.metrics import (
     group_by_task,
 )
 
-#: Number of blocks into which held-out regions are cut, at most; intervals come from these.
+#: Maximum number of blocks into which held-out regions are cut, for intervals; a plain choice.
 BLOCKS = 20
-#: Candidates above this probability are those that users look at.
+#: Candidates above this probability are those that users consider; a plain choice.
 LIKELY = 0.1
-#: Expected and true numbers that differ by no more than this factor agree.
+#: Expected and true numbers that differ by no more than this factor agree; a plain choice.
 FACTOR = 1.25
 _EDGES = (0.0, 1e-3, 1e-2, LIKELY, 0.25, 0.5, 0.75, 0.9, 1.0)
 _HIGHEST = "0.9-1"
@@ -107,10 +107,10 @@ def expected_sites(
     if not, but the expected number is in the 95 % interval of a Poisson variable, which is that of
     sites that do not depend on each other, else ``"no"``.
     """
-    dealt = np.arange(len(labels)) % BLOCKS if blocks is None else blocks
+    block_numbers = np.arange(len(labels)) % BLOCKS if blocks is None else blocks
     check_probabilities(probabilities, len(labels))
-    found = {}
-    for group in group_by_task(labels, probabilities, tasks, counts, dealt):
+    results = {}
+    for group in group_by_task(labels, probabilities, tasks, counts, block_numbers):
         block_of = np.unique(group.blocks, return_inverse=True)[1]
         bin_of = np.searchsorted(_EDGES[1:-1], group.scores, side="right")
         shape = int(block_of.max()) + 1, len(_EDGES) - 1
@@ -121,12 +121,12 @@ def expected_sites(
                 for part in (np.ones(cell.size), group.scores, group.positive)
             ]
         )
-        found[group.name] = _describe(sums)
-    return found
+        results[group.name] = _describe(sums)
+    return results
 
 
 def failures(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Tell in words of which tasks the probabilities do not hold.
+    """Describe the tasks whose probabilities do not hold.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def failures(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
         A sentence without its end for each task whose numbers of all candidates, or of those of
         the highest bin, differ by more than chance.
     """
-    told = []
+    sentences = []
     for name, task in tasks.items():
         rows = {row["probability"]: row for row in task.get("reliability", [])}
         every, high = rows.get("all"), rows.get(_HIGHEST)
@@ -154,14 +154,14 @@ def failures(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
                 f"of {high['n']:,.0f} candidates of probability .9 or more, {share:.0%} are true"
             )
         if parts:
-            told.append(f"{name}: probabilities do not hold: {'; '.join(parts)}")
-    return told
+            sentences.append(f"{name}: probabilities do not hold: {'; '.join(parts)}")
+    return sentences
 
 
 def add_expected(metrics: Mapping[str, Any], *data: Any) -> None:
     """Add the results of :func:`expected_sites`, which takes `data`, to those of `evaluate`."""
-    for name, found in expected_sites(*data).items():
-        metrics["tasks"][name] |= found
+    for name, result in expected_sites(*data).items():
+        metrics["tasks"][name] |= result
 
 
 def _describe(sums: NDArray[np.float64]) -> dict[str, Any]:
@@ -175,16 +175,18 @@ def _describe(sums: NDArray[np.float64]) -> dict[str, Any]:
         (f"{low:g}-{high:g}", slice(k, k + 1)) for k, (low, high) in enumerate(pairwise(_EDGES))
     ]
     rows = []
-    for name, own in parts:
-        by_block = sums[:, :, own].sum(axis=2)
+    for name, bins in parts:
+        by_block = sums[:, :, bins].sum(axis=2)
         n, expected, true = by_block.sum(axis=1).tolist()
-        if not n and own.stop is not None:
+        if not n and bins.stop is not None:
             continue
         low, high = np.quantile(expected + draws @ (by_block[2] - by_block[1]), _TAILS).tolist()
-        least, most = _poisson_interval(true)
-        low, high = max(0.0, min(low, least)), max(high, most)
+        poisson_low, poisson_high = _poisson_interval(true)
+        low, high = max(0.0, min(low, poisson_low)), max(high, poisson_high)
         agrees = expected <= FACTOR * true and true <= FACTOR * expected
-        holds = "yes" if agrees else "by chance" if least <= expected <= most else "no"
+        holds = (
+            "yes" if agrees else "by chance" if poisson_low <= expected <= poisson_high else "no"
+        )
         rows.append(
             {
                 "probability": name,
@@ -204,5 +206,5 @@ def _poisson_interval(n: float) -> tuple[float, float]:
     """Return the exact 95 % interval of the mean of a Poisson variable that is n."""
     from scipy.special import gammaincinv
 
-    least = float(gammaincinv(n, _TAILS[0])) if n else 0.0
-    return least, float(gammaincinv(n + 1, _TAILS[1]))
+    low = float(gammaincinv(n, _TAILS[0])) if n else 0.0
+    return low, float(gammaincinv(n + 1, _TAILS[1]))

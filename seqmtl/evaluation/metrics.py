@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_choice, check_integer
-from seqmtl.evaluation.shown import Evaluation
+from seqmtl.evaluation.result import Evaluation
 
 logger = logging.getLogger(__name__)
 
@@ -76,8 +76,8 @@ def check_labels(labels: ArrayLike) -> NDArray[np.bool_]:
         return array
     values = set(np.unique(array).tolist())
     if not (values <= {-1, 1} or values <= {0, 1}):
-        shown = ", ".join(repr(value) for value in sorted(values, key=str)[:5])
-        raise ValueError(f"labels must be -1/+1 or 0/1, got {shown}; recode them")
+        examples = ", ".join(repr(value) for value in sorted(values, key=str)[:5])
+        raise ValueError(f"labels must be -1/+1 or 0/1, got {examples}; recode them")
     return np.asarray(array == 1)
 
 
@@ -260,8 +260,8 @@ class RankedScores:
 
     def precision_at(self, recall: float) -> float:
         """Return the precision at the highest score that reaches a recall, with its ties."""
-        found, precision = self.precision_recall()
-        return float(precision[1:][np.searchsorted(found[1:], recall * (1 - 1e-12))])
+        recalls, precision = self.precision_recall()
+        return float(precision[1:][np.searchsorted(recalls[1:], recall * (1 - 1e-12))])
 
     def bootstrap(self, n_bootstrap: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return both metrics of resamples with replacement within each class.

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._style import GREY, SMALL, WIDTH, figure_style, line_look, new_figure, plain_text
+from seqmtl._style import GREY, SMALL, WIDTH, figure_style, line_style, new_figure, plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MOST_NAMED = 12  # lines, as many as a legend beside a panel has room for
+_MAX_NAMED = 12  # lines, as many as a legend beside a panel has room for
 _ROOM = (0.14, 0.06)  # space for the p beside a point, relative to the size of the front
 
 
@@ -30,7 +30,7 @@ def draw_path(
     Parameters
     ----------
     p : ndarray of float64, shape (P,)
-        Trade-offs, rising; infinity is placed beyond the largest of the others.
+        Trade-offs, rising; infinity is drawn beyond the largest of the others.
     objectives : ndarray of float64, shape (P, T)
         g_t of every solution.
     tasks : sequence of str
@@ -62,8 +62,8 @@ def _draw_lines(
 ) -> None:
     """Draw one line per column along p, with a legend beside them."""
     for index, (column, name) in enumerate(zip(values.T, names, strict=True)):
-        label = plain_text(name, 24) if index < _MOST_NAMED else None
-        axes.plot(x, column, marker=".", linewidth=1.4, label=label, **line_look(index))
+        label = plain_text(name, 24) if index < _MAX_NAMED else None
+        axes.plot(x, column, marker=".", linewidth=1.4, label=label, **line_style(index))
     axes.axvline(1.0, color=GREY, linewidth=0.8, linestyle=":")
     axes.grid()
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=SMALL)
@@ -93,7 +93,7 @@ def _draw_front(
         x, y = objectives.mean(axis=1), objectives.max(axis=1)
         axes.set(xlabel="mean objective of the tasks", ylabel="largest objective of a task")
     axes.plot(x, y, color=GREY, linewidth=0.9)
-    axes.scatter(x, y, s=26, zorder=3, **{"color": line_look(0)["color"]})
+    axes.scatter(x, y, s=26, zorder=3, **{"color": line_style(0)["color"]})
     for i in _with_room(x, y):
         axes.annotate(
             f"p = {p[i]:.3g}", (x[i], y[i]), (5, 4), textcoords="offset points", fontsize=SMALL
@@ -107,10 +107,10 @@ def _draw_front(
 def _with_room(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
     """Return points whose labels do not overlap, preferring the ends of the path."""
     spread = np.array([np.ptp(x), np.ptp(y)])
-    places = np.column_stack([x, y]) / np.where(spread > 0.0, spread, 1.0)
+    points = np.column_stack([x, y]) / np.where(spread > 0.0, spread, 1.0)
     chosen: list[int] = []
     for i in [0, len(x) - 1, *range(1, len(x) - 1)]:
-        far = np.abs(places[chosen] - places[i]) > _ROOM
+        far = np.abs(points[chosen] - points[i]) > _ROOM
         if far.any(axis=1).all():
             chosen.append(i)
     return chosen

@@ -1,4 +1,4 @@
-"""Tables of text: what a column shows of every row, told once."""
+"""Tables of text: columns with their headings, keys and formats."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ class Column(NamedTuple):
     ----------
     head : str
         Heading.
-    place : str or tuple
+    key : str or tuple
         Key of the value in a row, or the keys that lead to it.
     form : str
         Format of the value, such as ".4f"; of a list, that of its entries, joined by "-".
     """
 
     head: str
-    place: str | tuple[str | int, ...]
+    key: str | tuple[str | int, ...]
     form: str = ""
 
     def cell(self, row: Mapping[str, Any]) -> str:
         """Format the value of a row: NA if it is None, and nothing if the row has none."""
         value: Any = row
-        for key in self.place if isinstance(self.place, tuple) else (self.place,):
+        for key in self.key if isinstance(self.key, tuple) else (self.key,):
             if isinstance(value, Mapping) and key not in value:
                 return ""
             value = value[key]
@@ -52,8 +52,8 @@ def tab_separated(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) 
 
 def as_html(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], caption: str) -> Markup:
     """Return rows as a table of HTML, without columns that are empty in all of them."""
-    shown = [column for column in columns if any(column.cell(row) for row in rows)]
-    return table([column.head for column in shown], cells(shown, rows), caption)
+    filled = [column for column in columns if any(column.cell(row) for row in rows)]
+    return table([column.head for column in filled], cells(filled, rows), caption)
 
 
 def stacked(tables: Sequence[str]) -> str:
@@ -71,10 +71,10 @@ def metrics_table(metrics: Mapping[str, Any], **labels: str) -> str:
     **labels : str
         Further columns before the others: headings, and the text of every row.
     """
-    before = [Column(label, label) for label in labels]
+    label_columns = [Column(label, label) for label in labels]
     rows = _named({**metrics["tasks"], "mean": metrics["mean"]})
     columns = [Column("organism", "name"), *_metric_columns(metrics["mean"], rows[0])]
-    return tab_separated([*before, *columns], [{**labels, **row} for row in rows])
+    return tab_separated([*label_columns, *columns], [{**labels, **row} for row in rows])
 
 
 def _metric_columns(mean: Mapping[str, Any], task: Mapping[str, Any]) -> list[Column]:
@@ -125,7 +125,7 @@ def reliability_table(tasks: Mapping[str, Mapping[str, Any]], **labels: str) -> 
 
 
 def thresholds_table(tasks: Mapping[str, Mapping[str, Any]]) -> str:
-    """Format the thresholds of calibrated organisms with what is known of the organisms."""
+    """Format the thresholds of calibrated organisms with the calibration of the organisms."""
     columns = [
         Column("organism", "name"),
         Column("method", "method"),

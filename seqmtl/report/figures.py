@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seqmtl._style import GREY, WIDTH, figure_style, line_look, new_figure, plain_text
+from seqmtl._style import GREY, WIDTH, figure_style, line_style, new_figure, plain_text
 from seqmtl.compare.results import METRICS, summarize
 from seqmtl.evaluation.cells import MEAN
 
@@ -40,7 +40,7 @@ def draw_convergence(
                 gap[shown],
                 marker=".",
                 label=plain_text(name),
-                **line_look(index),
+                **line_style(index),
             )
         if tolerance is not None:
             axes.axhline(tolerance, color=GREY, linewidth=1, linestyle="--", label="goal")
@@ -73,7 +73,7 @@ def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
                 x = [size for size, _ in points]
                 mean = np.array([cell.mean for _, cell in points])
                 low, high = np.array([cell.bounds for _, cell in points]).T
-                look = line_look(index)
+                look = line_style(index)
                 axes.fill_between(x, low, high, color=look["color"], alpha=0.12)
                 axes.plot(x, mean, marker="o", label=plain_text(method), **look)
             axes.set(xscale="log", xlabel="training windows per organism", title=METRICS[metric])
@@ -110,7 +110,7 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
         figure = new_figure(WIDTH, 3.0)
         for axes, (title, lines) in zip(figure.subplots(1, 2), panels.items(), strict=True):
             for index, (name, values) in enumerate(lines.items()):
-                axes.plot(values, marker="o", label=name, **line_look(index))
+                axes.plot(values, marker="o", label=name, **line_style(index))
             axes.set(xlabel="round (0: the relatives alone)", title=title)
             axes.set_xticks(range(len(rounds)))
             axes.grid()

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.image import imread
 from sklearn.metrics import auc, average_precision_score, roc_auc_score
 
-from seqmtl._style import line_look, plain_text, point_look, render, save_figure
+from seqmtl._style import line_style, plain_text, point_style, render, save_figure
 from seqmtl.evaluation import draw_curves, draw_reliability, expected_sites
 from seqmtl.exceptions import SeqmtlError
 
@@ -84,8 +84,8 @@ def test_many_tasks_share_one_legend_outside():
     assert box.y1 < min(axes.get_window_extent().y0 for axes in figure.axes)
     assert min(box.x0, box.y0) >= 0
     assert box.x1 <= figure.bbox.x1
-    assert len({str(line_look(index)) for index in range(28)}) == 28
-    assert len({str(point_look(index)) for index in range(49)}) == 49
+    assert len({str(line_style(index)) for index in range(28)}) == 28
+    assert len({str(point_style(index)) for index in range(49)}) == 49
 
 
 def test_of_many_tasks_the_extremes_are_drawn():

@@ -1,4 +1,4 @@
-"""The result of an evaluation: a dictionary that shows itself in notebooks."""
+"""The result of an evaluation: a dictionary with a display in notebooks."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ class Evaluation(dict[str, Any]):
             return element("pre", super().__repr__())
         tables = {metric: metric_cells({"": self}, metric) for metric in self._metrics()}
         sizes = {name: f"{task['n']:,}" for name, task in self["tasks"].items()} | {MEAN: ""}
-        rows = [[name, n, *(own[name][""] for own in tables.values())] for name, n in sizes.items()]
-        shown = table(["task", "n", *tables], rows, repr(self), has_total=True)
+        rows = [
+            [name, n, *(cells[name][""] for cells in tables.values())] for name, n in sizes.items()
+        ]
+        html = table(["task", "n", *tables], rows, repr(self), has_total=True)
         drawn = next(name for name in tables if name.startswith("auprc"))
         if self[MEAN][drawn] is None:
-            return shown
+            return html
         dots = picture(lambda: draw_dots({drawn: tables[drawn]}), f"{drawn} by task", "")
-        return join(filter(None, [shown, dots]))
+        return join(filter(None, [html, dots]))
 
     def _metrics(self) -> list[str]:
         return [key for key in self[MEAN] if key != "n_tasks"]
