@@ -125,7 +125,7 @@ def _draw_precision_recall(axes: Axes, drawn: Sequence[_Curves]) -> list[Any]:
     """Draw a precision-recall curve per task; return the lines."""
     points = [_thin(*curves.ranked.precision_recall()) for curves in drawn]
     lines = _draw_lines(axes, points, drawstyle="steps-pre")
-    _unit_square(axes, "share of the true sites found", "share of what is found that is true")
+    _unit_square(axes, "Recall", "Precision")
     axes.set_title("Precision and recall")
     shares = [curves.share for curves in drawn]
     axes.axhspan(min(shares), max(shares), color=GREY, alpha=0.25, linewidth=1.5)
@@ -144,7 +144,7 @@ def _draw_roc(axes: Axes, drawn: Sequence[_Curves]) -> None:
     """Draw one ROC curve per task; of good ones, the upper left corner."""
     axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
     _draw_lines(axes, [_thin(*curves.ranked.roc()) for curves in drawn])
-    _unit_square(axes, "share of the others called", "share of the true sites found")
+    _unit_square(axes, "False positive rate", "True positive rate")
     axes.set_title("ROC")
     if min(curves.auroc for curves in drawn) >= _POOREST_ENLARGED:
         axes.set(xlim=(-0.002, 0.2), ylim=(0.5, 1.005), title="ROC, upper left corner")

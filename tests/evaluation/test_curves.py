@@ -54,6 +54,13 @@ def test_areas_in_the_legend(figure):
     assert figure.legends[0].get_title().get_text() == "AUPRC, AUROC"
 
 
+def test_axes_are_labelled_as_in_the_literature(figure):
+    """Someone who reads the figure in a paper takes precision, recall and rates for what they are."""
+    pr, roc = figure.axes
+    assert (pr.get_xlabel(), pr.get_ylabel()) == ("Recall", "Precision")
+    assert (roc.get_xlabel(), roc.get_ylabel()) == ("False positive rate", "True positive rate")
+
+
 def test_drawn_curves_have_the_areas():
     labels, scores, tasks = make_data(names=("fly",), n=20_000)
     pr, roc = draw_curves(labels, scores, tasks).axes
