@@ -19,9 +19,10 @@ Around it, shrinking as in LIBLINEAR, with the duality gap as the stopping rule:
 
     repeat
         take a step on every active example, in random order                (an epoch)
-        now and then, at most as often as it costs as much as the epochs:   (a check)
+        once the epochs have cost as much as scoring all examples, or more: (a check)
             score all examples, which gives the gap; stop if it is at most tol
-            active examples <- all but those that a bound holds with a margin to spare
+            active examples <- all but those at a bound that they would not leave by a step,
+                               even if the gradient changed by a margin
 
 The steps are in :mod:`seqmtl.core.dcd_loops`, the symbols in :mod:`seqmtl.core.problem`.
 """
@@ -275,9 +276,9 @@ class Descent:
         return Progress(self.n_epochs, self.work, n_active, primal, dual, gap, seconds)
 
     def shrink(self) -> None:
-        """Choose the active examples: all but those that a bound holds with a margin to spare."""
+        """Choose the active examples: all but those safely at a bound (see above)."""
         if not self.alpha.any() and not self.n_epochs:
-            return
+            return  # margins of 0 say nothing yet: the first epochs visit a random part
         p = self.problem
         residuals = p.residuals(self.margins)
         can_shrink = p.loss.can_shrink(self.alpha, residuals, p.C, self._shrink_margin)

@@ -32,8 +32,8 @@ Array = NDArray[np.float64]
 
 # Four columns were as fast, and took more memory. The two limits below are plain choices.
 _WIDTH = 8  # maximum number of columns of a group
-#: Number of tasks up to which a single group is as fast.
-FEWEST = 16
+#: Number of tasks up to which a single group is used, as it is as fast.
+MAX_SINGLE_GROUP = 16
 _MAX_WRITES = 0.75  # use groups only if steps write fewer of the T columns than this, on average
 
 
@@ -152,9 +152,10 @@ class GroupedKernel:
         """
         T = K.shape[-1]
         K = K.reshape(-1, T, T)
+        # a single group: task t is column t, and K_g = K
         columns = np.arange(T, dtype=np.int64)[:, None]
         grouped = cls((K,), np.zeros_like(columns), columns, np.ones((T, 1)))
-        if nodes is not None and T > FEWEST:
+        if nodes is not None and T > MAX_SINGLE_GROUP:
             lengths = np.tile(nodes.lengths, (len(K), 1)) if lengths is None else lengths
             several = _pack(nodes.values, lengths)
             n_written = sum((several.widths[several.group] * (several.group >= 0)).sum(axis=1))
@@ -175,6 +176,7 @@ class GroupedKernel:
         for group, column, scale in zip(self.group.T, self.column.T, self.scale.T, strict=True):
             for g in np.unique(group[group >= 0]).tolist():
                 t = np.flatnonzero(group == g)
+                # V_g = V R: tasks of the same column are added, by their scales
                 R = np.zeros((t.size, projected[g].shape[-1]))
                 R[np.arange(t.size), column[t]] = scale[t]
                 projected[g] += R.T @ grams[:, t[:, None], t] @ R
@@ -222,6 +224,7 @@ class GroupedKernel:
         if not rows.size:
             return
         for group, column, scale in zip(self.group.T, self.column.T, self.scale.T, strict=True):
+            # rows sorted by group, so that each group is one slice of them
             group_of_row = group[tasks[rows]]
             order = np.argsort(group_of_row, kind="stable")
             groups, first = np.unique(group_of_row[order], return_index=True)
@@ -236,7 +239,7 @@ class GroupedKernel:
         A has the shape (G, T, k).
         """
         weights: dict[int, Array] = {}
-        for t in np.flatnonzero(A.any(axis=(0, 2))):
+        for t in np.flatnonzero(A.any(axis=(0, 2))):  # w_t = sum_l r_l(t) V_g K_g[:, c_l(t)]
             for g, c, r in zip(self.group[t], self.column[t], self.scale[t], strict=True):
                 if g >= 0:
                     K = self.kernels[g]
@@ -272,6 +275,7 @@ def _pack(values: Array, lengths: Array) -> GroupedKernel:
                     queue += [(level + 1, below)] if below else []
                 else:
                     queue += [(level + 1, [child]) for child in below]
+            # values of the nodes on the path of every column, relative to the root of the group
             paths = np.zeros((len(columns), values.shape[1]))
             for row, (_, _, path) in zip(paths, columns, strict=True):
                 for node in path:

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.core.dcd import Descent, OnEpoch, Solution, WarmStart
-from seqmtl.core.grouped_kernel import FEWEST, GroupedKernel, TreeFactors
+from seqmtl.core.grouped_kernel import MAX_SINGLE_GROUP, GroupedKernel, TreeFactors
 from seqmtl.core.norms import dual_norm, minimise_on_ball
 from seqmtl.core.problem import Problem
 
@@ -70,7 +70,7 @@ class KernelSet:
     @cached_property
     def _groups(self) -> GroupedKernel | None:
         """The nodes of all kernels in groups, if these are faster than K."""
-        if self.nodes is None or len(self.nodes.values) <= FEWEST:
+        if self.nodes is None or len(self.nodes.values) <= MAX_SINGLE_GROUP:
             return None
         lengths = self._lengths(self.start())
         N = self.nodes.values

@@ -100,6 +100,7 @@ class Rows:
 
     def products(self, V: NDArray[Any]) -> NDArray[np.float64]:
         """Return V'V, shape (T, T), for sums V of rows as :meth:`accumulate` adds them, K = I."""
+        # in double precision, part by part: V in float64 would be twice as large as the weights
         total = np.zeros((V.shape[1], V.shape[1]))
         for first in range(0, len(V), _ROWS_AT_A_TIME):
             part = self.plain(V, first, min(first + _ROWS_AT_A_TIME, len(V)))

@@ -60,13 +60,14 @@ class GroupedWeights:
         self._bias_scale, self.bias = bias_scale, np.zeros(len(groups.group))
         self.is_virtual = False
         widths, itemsize = groups.widths, np.dtype(dtype).itemsize
+        # rows of w weights, or w rounded up to a multiple of 4; tables begin at cache lines
         self._strides = np.where(widths > 1, -(-widths // 4) * 4, 1) if is_padded else widths
         n_rows, line = sum(view.rows.n_features for view in views), _ALIGNMENT // itemsize
         sizes = n_rows * self._strides
         self._starts = np.append(0, np.cumsum(-(-sizes // line) * line)).astype(np.int64)
         n_bytes = int(self._starts[-1]) * itemsize
         raw = np.zeros(n_bytes + _ALIGNMENT, dtype=np.uint8)
-        skip = -raw.ctypes.data % _ALIGNMENT
+        skip = -raw.ctypes.data % _ALIGNMENT  # numpy may align to 16 bytes
         self.flat: NDArray[Any] = raw[skip : skip + n_bytes].view(dtype)
         self.tables = [
             self.flat[start : start + size].reshape(n_rows, stride)

@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 
 from seqmtl._threads import in_order
 from seqmtl.core.dcd import WarmStart
-from seqmtl.core.grouped_kernel import FEWEST, TreeFactors
+from seqmtl.core.grouped_kernel import MAX_SINGLE_GROUP, TreeFactors
 from seqmtl.models.examples import Examples
 from seqmtl.models.held_out import (
     MOST,
@@ -265,7 +265,7 @@ class _Selector:
         self._features, self._evidence, self._run = features, evidence, run
         self._T = len(examples.names)
         relations = space.relations.values()
-        self._has_nodes = self._T > FEWEST and all(R.nodes is not None for R in relations)
+        self._has_nodes = self._T > MAX_SINGLE_GROUP and all(R.nodes is not None for R in relations)
         self._rng = np.random.default_rng(settings.seed)
         self._variants: list[Any] = features.reweighted()
         self._kinds: list[Any] = []

@@ -55,7 +55,7 @@ def test_areas_in_the_legend(figure):
 
 
 def test_axes_are_labelled_as_in_the_literature(figure):
-    """Someone who reads the figure in a paper takes precision, recall and rates for what they are."""
+    """A reader of the figure in a paper takes precision, recall and rates for what they are."""
     pr, roc = figure.axes
     assert (pr.get_xlabel(), pr.get_ylabel()) == ("Recall", "Precision")
     assert (roc.get_xlabel(), roc.get_ylabel()) == ("False positive rate", "True positive rate")
