@@ -201,7 +201,7 @@ def solve(low_dim: LowDimProblem, start: Array, tol: float) -> Array:
     share = 0.01 * min(tol, _PRECISE)  # so close that the bounds of alpha can be recognised
     x = minimise_in_cube(H, H.C * targets, np.zeros(targets.size), 0.0, share=share)
     best = alpha = H.to_alpha(H.C * x)
-    least = low_dim.gap(alpha)
+    lowest = low_dim.gap(alpha)
     for s in _SHARPNESS:
 
         def proximal(m: Array, centre: Array = alpha, s: float = s) -> tuple[Array, Array, Array]:
@@ -209,8 +209,8 @@ def solve(low_dim: LowDimProblem, start: Array, tol: float) -> Array:
 
         alpha = newton(low_dim, alpha, proximal)
         gap = low_dim.gap(alpha)
-        if gap <= max(tol, least):
-            best, least = alpha, gap
+        if gap <= max(tol, lowest):
+            best, lowest = alpha, gap
         if not tol < gap < 1.0:
             break
     return best

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MOST_ROWS, _CLADES = 200, 100
-_MOST_NUMBERS = 15
-_MOST_PANELS, _LEAST_PER_ROW = 12, 3
+# Plain choices, for legible figures on a page.
+_MAX_ROWS, _CLADES = 200, 100
+_MAX_NUMBERS = 15
+_MAX_PANELS, _MIN_PER_ROW = 12, 3
 _LEGIBLE = 5.0  # points
 _LETTER = 0.0086  # inches of the width of a letter, by its size in points
 _TREE, _BAR, _PANEL, _LINE, _NARROWEST = 2.4, 0.8, 2.0, 0.17, 3.0  # inches
@@ -61,7 +62,7 @@ def draw_kernel(kernel: Any, tree: Tree | None = None, others: Any = None) -> Fi
     """
     tree = joined(kernel) if tree is None else tree.prune(kernel.names)
     what = f"{len(kernel)} task{'s' * (len(kernel) > 1)}"
-    if len(kernel) > _MOST_ROWS:
+    if len(kernel) > _MAX_ROWS:
         clades, of_clades = collapse(kernel, tree, _CLADES)
         if len(clades) > 1:  # else the tree has no clades
             others = others and collapse(others, tree, _CLADES)[0]
@@ -79,7 +80,7 @@ def _draw(kernel: Any, tree: Tree, others: Any, title: str) -> Figure:
     order = [kernel.names.index(name) for name in layout.leaves]
     matrix, small = kernel.matrix[np.ix_(order, order)], others or kernel
     is_one = small is kernel and kernel.n_kernels == 1
-    panels = small.matrices[: 0 if is_one else _MOST_PANELS, order][:, :, order]
+    panels = small.matrices[: 0 if is_one else _MAX_PANELS, order][:, :, order]
     cell = max(min(0.42, 9.0 / T), 0.075, 1.3 / T)
     size, side = min(9.0, 50 * cell), T * cell
     names = _LETTER * size * max(map(len, layout.leaves))
@@ -93,8 +94,8 @@ def _draw(kernel: Any, tree: Tree, others: Any, title: str) -> Figure:
     ]
     width = max(side + names + _BAR + branches, _NARROWEST)
     title = _wrapped(title, int(9.5 * width))
-    below = names * (0.75 if T <= _MOST_NUMBERS else 1.0)
-    columns = max(int(width / _PANEL), _LEAST_PER_ROW)
+    below = names * (0.75 if T <= _MAX_NUMBERS else 1.0)
+    columns = max(int(width / _PANEL), _MIN_PER_ROW)
     heights = [side + below + _LINE * (title.count("\n") + 4), _PANEL * -(-len(panels) // columns)]
     figure = new_figure(width, sum(heights))
     parts: Any = figure.subfigures(2, 1, height_ratios=heights) if len(panels) else [figure]
@@ -104,7 +105,7 @@ def _draw(kernel: Any, tree: Tree, others: Any, title: str) -> Figure:
     )[0]
     image = _heat_map(axes, matrix, matrix)
     _write_names(axes, [plain_text(name, _LONGEST) for name in layout.leaves], size)
-    if T <= _MOST_NUMBERS:
+    if T <= _MAX_NUMBERS:
         _write_numbers(axes, matrix, image)
     for tree_axes in beside:  # none for one task
         _draw_tree(tree_axes, layout, label_size, max([max(layout.tips), *needed]))
@@ -141,7 +142,7 @@ def _write_names(axes: Axes, names: list[str], size: float) -> None:
     """Write the names to the left of the rows, and below the columns."""
     positions = range(len(names))
     style: Any = {"rotation": 90}
-    if len(names) <= _MOST_NUMBERS:
+    if len(names) <= _MAX_NUMBERS:
         style = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     axes.set_yticks(positions, names)
     axes.set_xticks(positions, names, **style)
