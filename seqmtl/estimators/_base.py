@@ -76,7 +76,8 @@ def store_fit(estimator: Any, model: MultiTaskModel, solution: Solution) -> None
     estimator.tasks_, estimator.task_kernel_ = model.tasks, model.kernel
     estimator.intercept_ = model.bias.copy()
     estimator.dual_coef_ = solution.alpha
-    estimator.dual_gap_, estimator.n_iter_ = solution.gap, solution.n_epochs
+    estimator.dual_gap_ = solution.gap
+    estimator.n_iter_ = max(solution.n_epochs, 1)  # few examples are solved without any epoch
     estimator.history_ = model.training["history"]
     if "mkl" in model.training:
         estimator.theta_ = solution.theta

@@ -70,7 +70,7 @@ class MultiTaskSVC(MultiTaskClassifier):
     dual_gap_ : float
         Relative duality gap.
     n_iter_ : int
-        Number of epochs.
+        Number of epochs, 1 or more.
     history_ : list of dict
         Epoch, work, gap and number of active examples at every full check of the problem.
     model_ : MultiTaskModel
@@ -173,7 +173,7 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
     dual_gap_ : float
         Relative duality gap.
     n_iter_ : int
-        Number of epochs.
+        Number of epochs, 1 or more.
     history_ : list of dict
         Epoch, work, gap and number of active examples at every full check of the problem.
     model_ : MultiTaskModel

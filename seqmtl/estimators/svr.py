@@ -78,7 +78,7 @@ class MultiTaskSVR(RegressorMixin, LinearEstimator):
     dual_gap_ : float
         Relative duality gap.
     n_iter_ : int
-        Number of epochs.
+        Number of epochs, 1 or more.
     history_ : list of dict
         Epoch, work, gap and number of active examples at every full check of the problem.
     theta_, kernel_weights_
