@@ -163,7 +163,7 @@ def connected_tasks(K: Array) -> list[NDArray[np.int64]]:
     return [np.flatnonzero(group == number) for number in range(group.max() + 1)]
 
 
-_FEW = 500  # examples up to which training to rounding takes a tenth of a second
+_SMALL = 500  # examples up to which training to rounding takes a tenth of a second
 _ROUNDING = 1e-12  # relative gap below which there is nothing to gain
 
 
@@ -240,7 +240,7 @@ class KernelMKLClassifier(KernelClassifier):
         Shared(self.norm)  # checks the norm
 
     def _solve(self, svms: list[KernelSVM], state: Array | None = None) -> KernelSolution:
-        is_small = svms[0].y.size <= _FEW
+        is_small = svms[0].y.size <= _SMALL
         tol = min(self.tol, _ROUNDING) if is_small else self.tol
         rule = Shared(self.norm)
         solution = descend(svms, rule, tol=tol, max_iter=self.max_iter, state=state)

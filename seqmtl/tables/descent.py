@@ -27,7 +27,7 @@ from seqmtl.tables.svm import KernelSVM, SVMSolution
 Array = NDArray[np.float64]
 
 _SVM_SHARE = 0.1  # tolerance on the optimality conditions of each SVM, relative to the overall one
-_SVM_LEAST = 1e-9
+_MIN_SVM_TOL = 1e-9
 _STALLED = 10  # iterations with unsolved SVMs after which to give up: kernels too ill-conditioned
 _FARTHEST = 32.0  # largest extrapolation factor of a step
 _DEEPEST = 4.6  # largest decrease of a weight in one extrapolated step, in its logarithm
@@ -76,7 +76,7 @@ class TrainedSVMs(NamedTuple):
 def train_svms(theta: Array, svms: Sequence[KernelSVM], tol: float) -> TrainedSVMs:
     """Train the SVM of every task; a single row of theta applies to all."""
     theta = np.tile(theta, (len(svms) // len(theta), 1))
-    svm_tol = max(_SVM_SHARE * tol, _SVM_LEAST)
+    svm_tol = max(_SVM_SHARE * tol, _MIN_SVM_TOL)
     return TrainedSVMs(
         theta, [svm.solve(row, svm_tol) for svm, row in zip(svms, theta, strict=True)]
     )

@@ -53,8 +53,8 @@ from seqmtl.similarity import TaskKernel
 _CHECK_EVERY = 10  # epochs between evaluations of the objectives
 _RELAXATION = 1.6
 _IMBALANCE = 1.2  # ratio of the residuals above which penalties change, if
-_LEAST_INTERVAL = 1.6  # times as many epochs have passed as at their last change
-_LARGEST_CHANGE = 10.0
+_MIN_INTERVAL = 1.6  # times as many epochs have passed as at their last change
+_MAX_CHANGE = 10.0
 
 
 @dataclass
@@ -216,7 +216,7 @@ class _Alternation:
             )
             if gap <= tol:
                 break
-            if epoch >= _LEAST_INTERVAL * changed and self._change_penalties(residuals):
+            if epoch >= _MIN_INTERVAL * changed and self._change_penalties(residuals):
                 changed = epoch
         return MinimaxSolution(
             self.best_dual[0],
@@ -240,7 +240,7 @@ class _Alternation:
 
         First those of the constraints, of rho and sigma, then those of optimality.
         """
-        from seqmtl.tables._minimax_kernels import project
+        from seqmtl.tables.minimax_loops import project
 
         rho, sigma, m, B = self.rho, self.sigma, self.m, self.B
         target = rho * self._virtual(m - self.u) + sigma * (B - self.S)
@@ -262,7 +262,7 @@ class _Alternation:
 
     def _evaluate(self) -> None:
         """Store B and alpha if they are the best so far."""
-        from seqmtl.tables._minimax_kernels import norm_of
+        from seqmtl.tables.minimax_loops import norm_of
 
         margins = self._margins(self.B)
         violations = self.h * np.maximum(0.0, self.h - margins)
@@ -281,7 +281,7 @@ class _Alternation:
         factors = []
         for constraint, optimality in zip(residuals[:2], residuals[2:], strict=True):
             factor = np.sqrt(max(constraint, 1e-300) / max(optimality, 1e-300))
-            factors.append(float(np.clip(factor, 1.0 / _LARGEST_CHANGE, _LARGEST_CHANGE)))
+            factors.append(float(np.clip(factor, 1.0 / _MAX_CHANGE, _MAX_CHANGE)))
         if max(np.abs(np.log(factors))) < np.log(_IMBALANCE):
             return False
         self.rho *= factors[0]

@@ -31,12 +31,12 @@ Array = NDArray[np.float64]
 Scorer = Callable[[NDArray[np.int64], NDArray[np.int64]], Array]
 
 _AT_BOUND = 1e-9  # distance from a bound, relative to C or the largest alpha, that counts as 0
-_LEAST_STEPS = 100_000  # libsvm steps that are always allowed
+_MIN_STEPS = 100_000  # libsvm steps that are always allowed
 _STEPS_PER_PAIR = 1  # additional steps per pair of examples; with more, interior points are faster
-_MOST_STEPS = 1_000_000
-_STEPS_PER_EXAMPLE = 2000  # limits the steps for many examples, with _MOST_STEPS
+_MAX_STEPS = 1_000_000
+_STEPS_PER_EXAMPLE = 2000  # limits the steps for many examples, with _MAX_STEPS
 _RIDGE = 1e-13  # added to the diagonal of a possibly singular matrix, relative to its mean
-_MOST_FREE = 2000  # largest number of variables for which linear equations are solved
+_MAX_FREE = 2000  # largest number of variables for which linear equations are solved
 _NEARLY = 10.0  # gap, in tolerances, that is acceptable if the conditions hold to the tolerance
 
 
@@ -198,7 +198,7 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
     alpha[svc.support_] = np.abs(svc.dual_coef_[0])
     alpha = _sharpen(H, y, C, np.minimum(alpha[:n], C), has_intercept)
     gap, wanted = duality_gap(H @ (alpha * y), y, C, alpha, has_intercept), tol * float(alpha.sum())
-    if gap <= _NEARLY * wanted or n > _MOST_FREE:
+    if gap <= _NEARLY * wanted or n > _MAX_FREE:
         return alpha
     signed = y[:, None] * (matrix if has_intercept else H) * y
     inside = minimise_in_box(signed, C, alpha, wanted, y if has_intercept else None)
@@ -208,7 +208,7 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
 
 def _most_steps(n: int) -> int:
     """Return the number of libsvm steps that are worth their time for n examples."""
-    return min(_LEAST_STEPS + _STEPS_PER_PAIR * n * n, _MOST_STEPS + _STEPS_PER_EXAMPLE * n)
+    return min(_MIN_STEPS + _STEPS_PER_PAIR * n * n, _MAX_STEPS + _STEPS_PER_EXAMPLE * n)
 
 
 def _anchor(H: Array, y: Array, C: Array) -> tuple[Array, Array, Array]:
@@ -233,7 +233,7 @@ def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) ->
     """
     free = np.flatnonzero((alpha > _AT_BOUND * alpha.max()) & (alpha < (1.0 - _AT_BOUND) * C))
     m = free.size
-    if not 0 < m <= _MOST_FREE:
+    if not 0 < m <= _MAX_FREE:
         return alpha
     f = H @ (alpha * y)
     change = _solve_free(H, free, y - f, has_intercept)

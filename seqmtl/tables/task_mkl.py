@@ -186,7 +186,7 @@ class SparseMKLClassifier(TaskMKLClassifier):
     with the l_p-l_q norm of Rakotomamonjy, Flamary, Gasso, Canu (2011) squared, as is usual in
     multiple kernel learning. p = 1, q = 2 is :class:`~seqmtl.ParetoMKLClassifier` with
     p = norm = 1. The problem is not convex for p < 1; then the better of two local minima is
-    taken, found from equal weights and from the solution of p = 1. Without tasks there may be
+    taken, reached from equal weights and from the solution of p = 1. Without tasks there may be
     more than two classes; see :class:`~seqmtl.ParetoMKLClassifier`.
 
     Parameters
@@ -342,7 +342,7 @@ def _check_power(p: float, n: int, what: str, power: float = 1.0) -> None:
 
 #: Default trade-offs p of a path.
 PATH = (0.01, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0, 1.2, 1.5, 2.0, 5.0, 10.0, 100.0)
-_LEAST = 1e-3  # initial weight of every kernel on a path, relative to the largest
+_START = 1e-3  # initial weight of every kernel on a path, relative to the largest
 
 
 @dataclass(frozen=True)
@@ -452,5 +452,5 @@ def pareto_path(
 
 def _warm(theta: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
     """Return initial weights near a solution, none of them 0, as those would stay 0."""
-    theta = np.maximum(theta, _LEAST * theta.max())
+    theta = np.maximum(theta, _START * theta.max())
     return (theta / norm_of(theta, norm))[None]

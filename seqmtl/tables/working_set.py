@@ -25,7 +25,7 @@ from seqmtl.tables.svm import Array, KernelSVM, Scorer, SVMSolution, best_interc
 logger = logging.getLogger(__name__)
 
 _FIRST = 2000  # examples of the first working set, and the fewest that may join it
-_MOST_ROUNDS = 100
+_MAX_ROUNDS = 100
 _BLOCK = 1 << 22  # kernel values at a time
 
 
@@ -79,7 +79,7 @@ class ChunkedKernelSVM:
     def solve(self, theta: Array, tol: float) -> SVMSolution:
         """Train with the kernel sum_m theta_m k_m; theta has shape (M,)."""
         n, work = self.y.size, self._first
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             svm = self._matrices_of(work).solve(theta, tol)
             alpha = np.zeros(n)
             alpha[work] = svm.alpha

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from seqmtl import MinimaxClassifier, MultiTaskModel, MultiTaskSVC, TaskKernel, Windows
 from seqmtl.exceptions import MemoryLimitError, UnknownTaskError
-from seqmtl.tables._minimax_kernels import project
+from seqmtl.tables.minimax_loops import project
 from seqmtl.tables.minimax import KernelRegularizer, TraceRegularizer
 
 NORMS = [1.0, 1.001, 1.3, 2.0, 5.0, 500.0, np.inf]
