@@ -33,11 +33,7 @@ if TYPE_CHECKING:
     from seqmtl.io.annotation import read_annotation as read_annotation
     from seqmtl.io.dataset import read_dataset as read_dataset
     from seqmtl.io.tables import read_windows as read_windows
-    from seqmtl.models.model import MultiTaskModel as MultiTaskModel
-    from seqmtl.models.saved import load_model as load_model
-    from seqmtl.sequences import TaskArray as TaskArray, Windows as Windows
-    from seqmtl.similarity import TaskKernel as TaskKernel
-    from seqmtl.tables import (
+    from seqmtl.kernel_mkl import (
         IndividualMKLClassifier as IndividualMKLClassifier,
         KernelMKLClassifier as KernelMKLClassifier,
         MinimaxClassifier as MinimaxClassifier,
@@ -47,6 +43,10 @@ if TYPE_CHECKING:
         SparseMKLClassifier as SparseMKLClassifier,
         pareto_path as pareto_path,
     )
+    from seqmtl.models.model import MultiTaskModel as MultiTaskModel
+    from seqmtl.models.saved import load_model as load_model
+    from seqmtl.sequences import TaskArray as TaskArray, Windows as Windows
+    from seqmtl.similarity import TaskKernel as TaskKernel
     from seqmtl._version import __version__ as __version__
     from seqmtl.verbs.simulate import simulate as simulate
 
@@ -65,13 +65,13 @@ _NAMES = {
     "seqmtl.io.annotation": "read_annotation",
     "seqmtl.io.dataset": "read_dataset",
     "seqmtl.io.tables": "read_windows",
+    "seqmtl.kernel_mkl": "IndividualMKLClassifier KernelMKLClassifier MinimaxClassifier "
+    "MultiTaskKernelSVC ParetoMKLClassifier "
+    "PartiallySharedMKLClassifier SparseMKLClassifier pareto_path",
     "seqmtl.models.model": "MultiTaskModel",
     "seqmtl.models.saved": "load_model",
     "seqmtl.sequences": "TaskArray Windows",
     "seqmtl.similarity": "TaskKernel",
-    "seqmtl.tables": "IndividualMKLClassifier KernelMKLClassifier MinimaxClassifier "
-    "MultiTaskKernelSVC ParetoMKLClassifier "
-    "PartiallySharedMKLClassifier SparseMKLClassifier pareto_path",
     **{f"seqmtl.verbs.{name}": name for name in _VERBS},
 }
 #: The module of every public name.

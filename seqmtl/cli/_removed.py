@@ -10,7 +10,7 @@ from __future__ import annotations
 COMMANDS: dict[str, str] = {
     "completion": "nothing replaces it; shells complete file names as before",
     "train-table": (
-        "use the estimators of seqmtl.tables in Python, such as ParetoMKLClassifier "
+        "use the estimators of seqmtl.kernel_mkl in Python, such as ParetoMKLClassifier "
         "(docs/howto/kernels.md)"
     ),
 }

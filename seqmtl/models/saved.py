@@ -11,7 +11,7 @@ from seqmtl.models.base import Model, read_model_file
 #: The class of every structure; a room above this one has that of kernels.
 _CLASSES = {
     "weights": "seqmtl.models.model:MultiTaskModel",
-    "kernels": "seqmtl.tables.kernel_model:KernelModel",
+    "kernels": "seqmtl.kernel_mkl.kernel_model:KernelModel",
     "pairs": "seqmtl.models.paired:PairedModel",
 }
 

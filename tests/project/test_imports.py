@@ -49,7 +49,7 @@ def test_modules_of_compiled_loops_import_only_numpy_and_jit():
 def test_slow_libraries_are_imported_where_they_are_used():
     slow = {"scipy", "sklearn", "matplotlib", "Bio"}
     for path in MODULES:
-        allowed = {"estimators": {"sklearn"}, "tables": {"sklearn"}}.get(path.parent.name, set())
+        allowed = {"sklearn"} if path.parent.name in {"estimators", "kernel_mkl"} else set()
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             assert _imported(node) & slow <= allowed, path
 

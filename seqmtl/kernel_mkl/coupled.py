@@ -12,6 +12,11 @@ from sklearn.utils import Tags
 
 from seqmtl._checks import check_integer
 from seqmtl.estimators._examples import with_signs
+from seqmtl.kernel_mkl.classifier import KernelClassifier, example_costs
+from seqmtl.kernel_mkl.descent import Iteration, KernelSolution, TrainedSVMs, descend
+from seqmtl.kernel_mkl.problem import KernelProblem
+from seqmtl.kernel_mkl.rules import Shared
+from seqmtl.kernel_mkl.svm import KernelSVM, violation
 from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial
 from seqmtl.models.examples import Examples
 from seqmtl.models.kernels import (
@@ -21,11 +26,6 @@ from seqmtl.models.kernels import (
     used_kernels,
 )
 from seqmtl.similarity.graphs import components
-from seqmtl.tables.classifier import KernelClassifier, example_costs
-from seqmtl.tables.descent import Iteration, KernelSolution, TrainedSVMs, descend
-from seqmtl.tables.problem import KernelProblem
-from seqmtl.tables.rules import Shared
-from seqmtl.tables.svm import KernelSVM, violation
 
 Array = NDArray[np.float64]
 

@@ -1,7 +1,7 @@
 """Rules by which several tasks weight several kernels: the closed-form steps of block descent.
 
 Task t has the kernel sum_m theta_tm k_m and the objective g_t(theta_t) of
-:mod:`seqmtl.tables.svm`. A rule defines the feasible theta and the objective over them:
+:mod:`seqmtl.kernel_mkl.svm`. A rule defines the feasible theta and the objective over them:
 
 ==================  ==========================================  ================================
 rule                feasible                                    objective
@@ -103,7 +103,7 @@ class Shared(Separate):
 
     With p < 1 the objective is not convex, and :meth:`gap` certifies a stationary point: it bounds
     the decrease of the sum of lambda_t g_t for fixed lambda_t = (g_t / ||g||_p)^(p - 1). With p > 1
-    use :func:`~seqmtl.tables.saddle.find_saddle`, as steps may then increase the objective.
+    use :func:`~seqmtl.kernel_mkl.saddle.find_saddle`, as steps may then increase the objective.
 
     Attributes
     ----------

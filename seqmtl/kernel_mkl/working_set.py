@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
+from seqmtl.kernel_mkl.svm import Array, KernelSVM, Scorer, SVMSolution, best_intercept
 from seqmtl.kernels import BaseKernel
-from seqmtl.tables.svm import Array, KernelSVM, Scorer, SVMSolution, best_intercept
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def require_matrices(n_kernels: int, *sizes: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class ChunkedKernelSVM:
-    """An SVM to be trained as :class:`~seqmtl.tables.svm.KernelSVM` is, from its examples.
+    """An SVM to be trained as :class:`~seqmtl.kernel_mkl.svm.KernelSVM` is, from its examples.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class ChunkedKernelSVM:
     X : ndarray or Windows, shape (n, ...)
         Examples.
     y, C, tasks, task_kernels, has_intercept
-        See :class:`~seqmtl.tables.svm.KernelSVM`.
+        See :class:`~seqmtl.kernel_mkl.svm.KernelSVM`.
     constant : float
         Added to the base kernels.
     """

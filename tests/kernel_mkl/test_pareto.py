@@ -9,8 +9,8 @@ from sklearn.svm import SVC
 
 from seqmtl import IndividualMKLClassifier, ParetoMKLClassifier, pareto_path
 from seqmtl.evaluation.pareto import draw_path
+from seqmtl.kernel_mkl.one_vs_one import split_pairs, vote
 from seqmtl.kernels import RBF, Linear
-from seqmtl.tables.one_vs_one import split_pairs, vote
 from tests.oracles import kernel_space as oracle
 
 KERNELS = [Linear(), *map(RBF, oracle.GAMMAS)]

@@ -9,10 +9,10 @@ from sklearn.svm import SVC
 
 from seqmtl import KernelMKLClassifier, MultiTaskKernelSVC, TaskKernel
 from seqmtl.exceptions import MemoryLimitError
+from seqmtl.kernel_mkl import working_set
+from seqmtl.kernel_mkl.svm import KernelSVM
+from seqmtl.kernel_mkl.working_set import ChunkedKernelSVM
 from seqmtl.kernels import RBF, Linear
-from seqmtl.tables import working_set
-from seqmtl.tables.svm import KernelSVM
-from seqmtl.tables.working_set import ChunkedKernelSVM
 
 KERNELS = (Linear(), RBF(0.5))
 PRODUCTS = np.array([np.ones((2, 2)), np.eye(2)])

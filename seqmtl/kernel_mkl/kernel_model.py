@@ -21,6 +21,7 @@ from seqmtl._checks import refuse
 from seqmtl._names import match_names
 from seqmtl._surroundings import usual_floats
 from seqmtl.exceptions import UnknownTaskError
+from seqmtl.kernel_mkl.one_vs_one import vote
 from seqmtl.kernels import BaseKernel, kernel_from_dict, short_name
 from seqmtl.models.base import Model
 from seqmtl.models.probability_curve import ProbabilityCurve
@@ -28,7 +29,6 @@ from seqmtl.models.schema import Forms, part
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
-from seqmtl.tables.one_vs_one import vote
 
 _CHUNK = 1 << 22  # kernel values at a time
 

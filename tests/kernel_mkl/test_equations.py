@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 
 from seqmtl import MultiTaskKernelSVC, TaskKernel
 from seqmtl.core.norms import minimise_on_ball, norm_of
-from seqmtl.tables.rules import Shared, trade_off
-from seqmtl.tables.saddle import divergence, step_in_ball
-from seqmtl.tables.svm import KernelSVM
+from seqmtl.kernel_mkl.rules import Shared, trade_off
+from seqmtl.kernel_mkl.saddle import divergence, step_in_ball
+from seqmtl.kernel_mkl.svm import KernelSVM
 from tests.oracles import kernel_space as oracle
 
 EDGES = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]])

@@ -6,9 +6,9 @@ weights. `minimax` is linear, for the worst task. The estimators are thin.
 """
 
 from seqmtl import _scikit_learn  # noqa: F401 - before the others
-from seqmtl.tables.coupled import KernelMKLClassifier, MultiTaskKernelSVC
-from seqmtl.tables.minimax import MinimaxClassifier
-from seqmtl.tables.task_mkl import (
+from seqmtl.kernel_mkl.coupled import KernelMKLClassifier, MultiTaskKernelSVC
+from seqmtl.kernel_mkl.minimax import MinimaxClassifier
+from seqmtl.kernel_mkl.task_mkl import (
     IndividualMKLClassifier,
     ParetoMKLClassifier,
     ParetoPath,

@@ -26,15 +26,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.core.norms import conjugate, norm_of
-from seqmtl.tables.descent import (
+from seqmtl.kernel_mkl.descent import (
     ConvergenceMonitor,
     Iteration,
     KernelSolution,
     TrainedSVMs,
     train_svms,
 )
-from seqmtl.tables.rules import Shared, trade_off
-from seqmtl.tables.svm import KernelSVM
+from seqmtl.kernel_mkl.rules import Shared, trade_off
+from seqmtl.kernel_mkl.svm import KernelSVM
 
 Array = NDArray[np.float64]
 

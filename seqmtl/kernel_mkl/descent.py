@@ -2,8 +2,8 @@
 
     min over theta in a set   objective of (g_1(theta), .., g_T(theta))
 
-One SVM per task is trained, which gives g_t and its derivatives, see :mod:`seqmtl.tables.svm`. Then
-a rule weights the kernels in closed form, see :mod:`seqmtl.tables.rules`, and so on in turn.
+One SVM per task is trained, which gives g_t and its derivatives (:mod:`seqmtl.kernel_mkl.svm`);
+then a rule weights the kernels in closed form (:mod:`seqmtl.kernel_mkl.rules`), and so on in turn.
 
 As weights tend to 0 the steps become small and all alike. Therefore steps are extrapolated in the
 logarithm of the weights, doubling their length as long as the objective decreases. Otherwise the
@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.tables.rules import WeightRule
-from seqmtl.tables.svm import KernelSVM, SVMSolution
+from seqmtl.kernel_mkl.rules import WeightRule
+from seqmtl.kernel_mkl.svm import KernelSVM, SVMSolution
 
 Array = NDArray[np.float64]
 

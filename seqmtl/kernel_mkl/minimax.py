@@ -240,7 +240,7 @@ class _Alternation:
 
         First those of the constraints, of rho and sigma, then those of optimality.
         """
-        from seqmtl.tables.minimax_loops import project
+        from seqmtl.kernel_mkl.minimax_loops import project
 
         rho, sigma, m, B = self.rho, self.sigma, self.m, self.B
         target = rho * self._virtual(m - self.u) + sigma * (B - self.S)
@@ -262,7 +262,7 @@ class _Alternation:
 
     def _evaluate(self) -> None:
         """Store B and alpha if they are the best so far."""
-        from seqmtl.tables.minimax_loops import norm_of
+        from seqmtl.kernel_mkl.minimax_loops import norm_of
 
         margins = self._margins(self.B)
         violations = self.h * np.maximum(0.0, self.h - margins)

@@ -10,8 +10,8 @@ from scipy.sparse import csr_matrix
 
 from seqmtl import MinimaxClassifier, MultiTaskModel, MultiTaskSVC, TaskKernel, Windows
 from seqmtl.exceptions import MemoryLimitError, UnknownTaskError
-from seqmtl.tables.minimax_loops import project
-from seqmtl.tables.minimax import KernelRegularizer, TraceRegularizer
+from seqmtl.kernel_mkl.minimax import KernelRegularizer, TraceRegularizer
+from seqmtl.kernel_mkl.minimax_loops import project
 
 NORMS = [1.0, 1.001, 1.3, 2.0, 5.0, 500.0, np.inf]
 NAMES = np.array(["fly", "plant", "worm"])

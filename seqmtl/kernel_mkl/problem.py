@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import MemoryLimitError
+from seqmtl.kernel_mkl.descent import KernelSolution
+from seqmtl.kernel_mkl.kernel_model import KernelModel
+from seqmtl.kernel_mkl.svm import KernelSVM
+from seqmtl.kernel_mkl.working_set import ChunkedKernelSVM, require_matrices
 from seqmtl.kernels import BaseKernel, check_psd, make_kernel
 from seqmtl.models.calibration import calibrate_tasks, find_copies
 from seqmtl.models.examples import Examples
 from seqmtl.models.held_out import draw_folds
 from seqmtl.models.training import check_classes
-from seqmtl.tables.descent import KernelSolution
-from seqmtl.tables.kernel_model import KernelModel
-from seqmtl.tables.svm import KernelSVM
-from seqmtl.tables.working_set import ChunkedKernelSVM, require_matrices
 
 logger = logging.getLogger(__name__)
 

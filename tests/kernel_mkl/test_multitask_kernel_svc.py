@@ -10,9 +10,9 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from seqmtl import MultiTaskKernelSVC, TaskArray, TaskKernel, TaskScorer, Windows
+from seqmtl.kernel_mkl.coupled import connected_tasks
+from seqmtl.kernel_mkl.svm import violation
 from seqmtl.kernels import Precomputed, SpectrumKernel
-from seqmtl.tables.coupled import connected_tasks
-from seqmtl.tables.svm import violation
 from tests.oracles import kernel_space as oracle
 
 GAMMA, C, TIGHT = 0.5, 2.0, 1e-7
@@ -310,7 +310,7 @@ def test_the_violation_is_what_libsvm_stops_at(data, tol):
 
 
 def test_large_costs_converge_without_a_warning(monkeypatch):
-    monkeypatch.setattr("seqmtl.tables.svm._MOST_FREE", 100)  # too many for linear equations
+    monkeypatch.setattr("seqmtl.kernel_mkl.svm._MAX_FREE", 100)  # too many for linear equations
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 9))
     y = np.sin(2 * X[:, 0]) + X[:, 1] + rng.standard_normal(400) > 1

@@ -18,9 +18,9 @@ from seqmtl import (
 )
 from seqmtl.exceptions import ModelFileError, UnknownTaskError
 from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.kernel_mkl.kernel_model import KernelModel
 from seqmtl.kernels import RBF, GappedKmerKernel, Precomputed, SpectrumKernel
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.tables.kernel_model import KernelModel
 from tests.oracles import kernel_space as oracle
 
 NUMBERS = ["linear", "poly:3", RBF(0.5)]
@@ -163,7 +163,7 @@ def test_scores_are_computed_part_by_part(monkeypatch):
     X, y, names = numbers()
     model = ParetoMKLClassifier(NUMBERS).fit(X, y, names)
     whole = model.decision_function(X, names)
-    monkeypatch.setattr("seqmtl.tables.kernel_model._CHUNK", 7)
+    monkeypatch.setattr("seqmtl.kernel_mkl.kernel_model._CHUNK", 7)
     assert_allclose(model.decision_function(X, names), whole, rtol=1e-12)
     assert model.model_.decision_function(X[:0], "a").shape == (0,)
 

@@ -14,20 +14,20 @@ from seqmtl._checks import check_integer
 from seqmtl._surroundings import usual_floats
 from seqmtl.core.norms import norm_of
 from seqmtl.estimators._examples import with_signs
-from seqmtl.kernels import short_name
-from seqmtl.models.examples import Examples
-from seqmtl.tables.classifier import (
+from seqmtl.kernel_mkl.classifier import (
     KernelClassifier,
     example_costs,
     read_examples,
     warn_if_unconverged,
 )
-from seqmtl.tables.descent import KernelSolution, descend
-from seqmtl.tables.one_vs_one import split_pairs
-from seqmtl.tables.problem import KernelProblem
-from seqmtl.tables.rules import MixedNorm, Partial, Separate, Shared, WeightRule, trade_off
-from seqmtl.tables.saddle import find_saddle
-from seqmtl.tables.svm import KernelSVM
+from seqmtl.kernel_mkl.descent import KernelSolution, descend
+from seqmtl.kernel_mkl.one_vs_one import split_pairs
+from seqmtl.kernel_mkl.problem import KernelProblem
+from seqmtl.kernel_mkl.rules import MixedNorm, Partial, Separate, Shared, WeightRule, trade_off
+from seqmtl.kernel_mkl.saddle import find_saddle
+from seqmtl.kernel_mkl.svm import KernelSVM
+from seqmtl.kernels import short_name
+from seqmtl.models.examples import Examples
 
 Array = NDArray[np.float64]
 

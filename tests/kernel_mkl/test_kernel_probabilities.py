@@ -12,8 +12,8 @@ from seqmtl import (
     MultiTaskKernelSVC,
     ParetoMKLClassifier,
 )
-from seqmtl.tables.problem import cross_validated_scores
-from seqmtl.tables.svm import KernelSVM
+from seqmtl.kernel_mkl.problem import cross_validated_scores
+from seqmtl.kernel_mkl.svm import KernelSVM
 
 
 def _draw(n, seed):

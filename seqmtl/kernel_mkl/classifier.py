@@ -18,13 +18,13 @@ from seqmtl._checks import check_number
 from seqmtl._surroundings import usual_floats
 from seqmtl.estimators import _examples
 from seqmtl.estimators._examples import as_texts, classification_examples, signed_class_weight
+from seqmtl.kernel_mkl.descent import KernelSolution
+from seqmtl.kernel_mkl.problem import KernelProblem
+from seqmtl.kernel_mkl.svm import KernelSVM
 from seqmtl.models.examples import Examples
 from seqmtl.models.training import class_factors
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
-from seqmtl.tables.descent import KernelSolution
-from seqmtl.tables.problem import KernelProblem
-from seqmtl.tables.svm import KernelSVM
 
 Array = NDArray[np.float64]
 

@@ -19,12 +19,12 @@ from seqmtl import (
 )
 from seqmtl.core.interior import minimise_in_box
 from seqmtl.core.norms import conjugate, dual_norm, minimise_on_ball, norm_of
+from seqmtl.kernel_mkl import svm as svm_module
+from seqmtl.kernel_mkl.descent import descend
+from seqmtl.kernel_mkl.rules import MixedNorm, Partial, Separate, Shared, trade_off
+from seqmtl.kernel_mkl.saddle import divergence, find_saddle, step_in_ball
+from seqmtl.kernel_mkl.svm import KernelSVM, best_intercept, solve_dual
 from seqmtl.kernels import RBF, Linear
-from seqmtl.tables import svm as svm_module
-from seqmtl.tables.descent import descend
-from seqmtl.tables.rules import MixedNorm, Partial, Separate, Shared, trade_off
-from seqmtl.tables.saddle import divergence, find_saddle, step_in_ball
-from seqmtl.tables.svm import KernelSVM, best_intercept, solve_dual
 from tests.oracles import kernel_space as oracle
 
 KERNELS = [Linear(), *map(RBF, oracle.GAMMAS)]
