@@ -27,12 +27,12 @@ def refuse(name: str, rule: str, value: Any, remedy: str = "") -> NoReturn:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a real number, and not a bool."""
+    """Return whether a value is a real number, and not a bool."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def is_finite_number(value: Any) -> bool:
-    """Tell whether a value is a number of the range of float, and not a bool."""
+    """Return whether a value is a number of the range of float, and not a bool."""
     try:
         return is_number(value) and math.isfinite(value)
     except OverflowError:  # an integer beyond all floating-point numbers

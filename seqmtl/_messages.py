@@ -24,17 +24,17 @@ def messages_from(level: int) -> Iterator[None]:
 
 
 def is_heard(record: logging.LogRecord) -> bool:
-    """Tell whether a message is to be heard; a filter of all handlers."""
+    """Return whether a message is to be heard; a filter of all handlers."""
     return are_heard(record.levelno)
 
 
 def are_heard(level: int) -> bool:
-    """Tell whether messages of a level are heard in this thread."""
+    """Return whether messages of a level are heard in this thread."""
     return level >= _least.get()
 
 
 def is_news(what: Hashable) -> bool:
-    """Tell whether something is told for the first time by this command."""
+    """Return whether something is told for the first time by this command."""
     if what in _told:
         return False
     _told.add(what)

@@ -28,7 +28,7 @@ class _Progress:
         self._last = time.monotonic()
 
     def _is_due(self, now: float) -> bool:
-        """Tell whether the next update is due."""
+        """Return whether the next update is due."""
         if self._quiet or now - self._last < (0.1 if self._redraw else 5.0):
             return False
         self._last = now

@@ -41,7 +41,7 @@ def usual_floats(function: Callable[Parameters, Result]) -> Callable[Parameters,
 
 
 def has_matplotlib() -> bool:
-    """Tell whether figures can be drawn."""
+    """Return whether figures can be drawn."""
     try:
         import_matplotlib()
     except ImportError:

@@ -46,7 +46,7 @@ def decide_coding(annotation: Annotation, contigs: Contigs) -> Annotation:
 
 
 def _is_frame(transcript: Transcript, contigs: Contigs, number: int) -> bool:
-    """Tell whether the coding sequence is one reading frame from start to stop."""
+    """Return whether the coding sequence is one reading frame from start to stop."""
     genome = contigs.genome
     if transcript.end > genome.lengths[number]:
         return False

@@ -212,7 +212,7 @@ def _codon_after(exons: Sequence[Segment], cds: Sequence[Segment], *, at_start: 
 
 
 def _is_in_exon(transcript: Transcript, start: int) -> bool:
-    """Tell whether a codon lies in one exon: some programs write three bases over an intron."""
+    """Return whether a codon lies in one exon: some programs write three bases over an intron."""
     return any(begin <= start and start + _CODON <= end for begin, end in transcript.exons)
 
 

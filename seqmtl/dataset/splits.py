@@ -131,7 +131,7 @@ def _assign(
 def _is_fair(
     counts: NDArray[np.int64], splits: NDArray[np.int8], shares: NDArray[np.float64]
 ) -> bool:
-    """Tell whether enough contigs have sites, and all splits are close to their shares."""
+    """Return whether enough contigs have sites, and all splits are close to their shares."""
     if (counts > 0).sum() < _FEWEST_CONTIGS:
         return False
     got = np.bincount(splits, weights=counts, minlength=shares.size)

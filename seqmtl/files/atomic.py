@@ -378,7 +378,7 @@ def remove_file(path: str | os.PathLike[str]) -> None:
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a path exists but is not a regular file: a device, a pipe, a folder."""
+    """Return whether a path exists but is not a regular file: a device, a pipe, a folder."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 

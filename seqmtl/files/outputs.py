@@ -78,7 +78,7 @@ def _files_of(inputs: Iterable[str | None]) -> Iterator[str]:
 
 
 def _is_same_file(first: str, second: str) -> bool:
-    """Tell whether two paths are one file, which need not exist."""
+    """Return whether two paths are one file, which need not exist."""
     return not _keys(first).isdisjoint(_keys(second))
 
 

@@ -273,7 +273,7 @@ def _open_raw(path: PathLike) -> AbstractContextManager[IO[Any]]:
 
 
 def is_pipe(path: PathLike) -> bool:
-    """Tell whether a path is a pipe, such as ``<(zcat x.gz)`` of a shell."""
+    """Return whether a path is a pipe, such as ``<(zcat x.gz)`` of a shell."""
     try:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except OSError:

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
-from seqmtl.io.copies import is_one, tell_apart
+from seqmtl.io.copies import is_one, separate_copies
 from seqmtl.io.junctions import is_hint
 from seqmtl.io.rows import COORDINATES, MOST_DIGITS, is_coordinate, is_gff, is_row, rows_of
 from seqmtl.io.transcript_rows import (
@@ -314,7 +314,7 @@ class _GffReader:
         """Take note of what the attributes of a part say."""
         self.part, self.attributes = part, attributes
         if self.is_gtf is None:
-            self._tell_format(attributes)
+            self._detect_format(attributes)
         self._read_names(part, kind, attributes)
         if not self.names and _is_gtf(attributes) is (not self.is_gtf):
             self.is_gtf = not self.is_gtf
@@ -338,8 +338,8 @@ class _GffReader:
         self.formats.add(is_gtf)
         if is_gtf:
             self.keys[name.partition(b"\t")[2]] = name
-            if found := _GTF_BIOTYPE.search(attributes):
-                group.biotype = found[1]
+            if match := _GTF_BIOTYPE.search(attributes):
+                group.biotype = match[1]
         if first is not None:
             first.elsewhere += (group,)
         else:
@@ -355,9 +355,9 @@ class _GffReader:
     def _add_orphan(self, part: int, fields: list[bytes], segment: Segment) -> None:
         """List an exon, coding segment or the like that belongs to no transcript."""
         contig, strand = readable(fields[0]), self._strand(fields)
-        place = contig, *segment, readable(strand)
+        interval = contig, *segment, readable(strand)
         self.orphan = self.orphan or fields[8]
-        self.left_out.append(LeftOutTranscript("", *place, NO_PARENT, self.line))
+        self.left_out.append(LeftOutTranscript("", *interval, NO_PARENT, self.line))
         rows = TranscriptRows(fields[0], strand, b"", self.line, (), bool(self.is_gtf))
         rows.add(part, segment)
         self.unsure += rows.unsure("", _sides(strand))
@@ -374,7 +374,7 @@ class _GffReader:
             self._refuse(f"start must not be after end, got {start}-{end}; swap or correct them")
         return start - 1, end
 
-    def _tell_format(self, attributes: bytes) -> None:
+    def _detect_format(self, attributes: bytes) -> None:
         self.is_gtf = _is_gtf(attributes)
         if self.is_gtf is None:
             self._refuse(
@@ -392,14 +392,14 @@ class _GffReader:
                 return
             key = group_key = name.strip(_AROUND)
             parent = (attribute(attributes, b"Parent=") or b"").split(b",")[0].strip(_AROUND)
-            if found := _BIOTYPE.search(attributes):
-                biotype = found[1]
+            if match := _BIOTYPE.search(attributes):
+                biotype = match[1]
         else:
             is_gene = kind.lower().endswith(b"gene")
             if not is_gene and not _TRANSCRIPT_NAME.search(kind.lower()):
                 return
             if is_gtf:
-                gene, name = (_gtf_value(own, attributes) for own in (b"gene_id", b"transcript_id"))
+                gene, name = (_gtf_value(key, attributes) for key in (b"gene_id", b"transcript_id"))
                 if not gene and not name:
                     return
                 key = group_key = gene + b"\t" + (b"" if is_gene else name)
@@ -427,7 +427,7 @@ class _GffReader:
         """Take note of the transcripts of a part, and of their gene in GTF.
 
         In GTF a transcript is identified by gene and name: NCBI files may have
-        ``unknown_transcript_1`` in many genes. In GFF3 the gene is found later.
+        ``unknown_transcript_1`` in many genes. In GFF3 the gene is read from the parents later.
         """
         self.gene = self.cds_id = b""
         if self.is_gtf:
@@ -488,7 +488,7 @@ class _GffReader:
             self.unsure += [
                 Unsure(t.contig, t.is_reverse, t.exons, (), t.cds, t.name, t.line) for t in others
             ]
-        kind_of_file = " and ".join("GTF" if own else "GFF3" for own in sorted(self.formats))
+        kind_of_file = " and ".join("GTF" if is_gtf else "GFF3" for is_gtf in sorted(self.formats))
         return Annotation(
             self.source, kind_of_file, transcripts, self.left_out, features, self.unsure
         )
@@ -528,23 +528,23 @@ class _Builder:
         if self.repeated:
             transcripts.sort(key=lambda transcript: transcript.line)
             example, copies = self.repeated[0]
-            places = [f"{readable(own.contig)} (line {own.line})" for own in copies[:2]]
+            positions = [f"{readable(copy.contig)} (line {copy.line})" for copy in copies[:2]]
             logger.warning(
                 "%s: transcripts with one ID are told apart (%d IDs); such as %s on %s",
                 source,
                 len(self.repeated),
                 example,
-                " and ".join(places),
+                " and ".join(positions),
             )
         return transcripts
 
     def _rows_of(self, name: bytes) -> Sequence[ParentRow]:
         """Return the rows of a transcript itself, or else those of a gene of this name."""
-        known = self.reader.rows
-        rows = known.get(name)
+        rows_of_name = self.reader.rows
+        rows = rows_of_name.get(name)
         if rows is None and b"\t" in name:
-            gene, _, own = name.partition(b"\t")
-            rows = known.get(b"\t" + own) or known.get(gene + b"\t")
+            gene, _, transcript = name.partition(b"\t")
+            rows = rows_of_name.get(b"\t" + transcript) or rows_of_name.get(gene + b"\t")
         if rows is None or len(rows) < 2:
             return rows or ()
         chosen = [row for row in rows if not _is_gene_kind(row.kind) and row.kind not in _PROTEINS]
@@ -583,8 +583,8 @@ class _Builder:
         if len(rows) < 2 and is_one(piece):
             return [piece]
         if len(rows) > 1:
-            rows = [own for own in rows if own[3:5] == (piece.contig, piece.strand)]
-        copies = tell_apart(piece, rows)
+            rows = [row for row in rows if row[3:5] == (piece.contig, piece.strand)]
+        copies = separate_copies(piece, rows)
         if copies is None:
             self._leave_out(text, [piece], COPIES)
             return []
@@ -624,14 +624,14 @@ class _Builder:
             segments = pieces[0].segments
         starts, ends = zip(*segments, strict=True)
         contig, strand = readable(pieces[0].contig), readable(pieces[0].strand)
-        place = contig, min(starts), max(ends), strand
+        interval = contig, min(starts), max(ends), strand
         line = min(piece.line for piece in pieces)
-        self.reader.left_out.append(LeftOutTranscript(text, *place, reason, line))
+        self.reader.left_out.append(LeftOutTranscript(text, *interval, reason, line))
         for piece in pieces:
             self.reader.unsure += piece.unsure(text, _sides(piece.strand))
 
     def _is_protein(self, name: bytes, group: TranscriptRows) -> bool:
-        """Tell whether a group is that of a protein, which shares its rows with a transcript."""
+        """Return whether a group is that of a protein, which shares its rows with a transcript."""
         others = [other for other in group.parents if other != name and other in self.groups]
         if not others or group.parts[EXON]:
             return False
@@ -665,7 +665,7 @@ class _Builder:
         return bool(parts[EXON]) << EXON | bool(parts[CDS]) << CDS
 
     def _is_gene(self, name: bytes) -> bool:
-        """Tell whether an ID is a gene, of any type or without a row of its own."""
+        """Return whether an ID is a gene, of any type or without a row of its own."""
         rows = self.reader.rows.get(name)
         return not rows or name in self.self_owned or any(_is_gene_kind(row.kind) for row in rows)
 
@@ -711,17 +711,17 @@ def _with_strands(pieces: list[TranscriptRows], rows: Sequence[ParentRow]) -> li
     """Give rows without a strand that of the others of their transcript on the contig."""
     result = [piece for piece in pieces if piece.strand in STRANDS]
     for piece in (piece for piece in pieces if piece.strand not in STRANDS):
-        there = [own for own in result if own.contig == piece.contig]
+        same_contig = [other for other in result if other.contig == piece.contig]
         strands = {row.strand for row in rows if row.contig == piece.contig} & {*STRANDS}
-        if len(there) == 1:
-            there[0].parts = [
-                [*mine, *more] for mine, more in zip(there[0].parts, piece.parts, strict=True)
+        if len(same_contig) == 1:
+            same_contig[0].parts = [
+                [*mine, *more] for mine, more in zip(same_contig[0].parts, piece.parts, strict=True)
             ]
-            there[0].phases = [*there[0].phases, *piece.phases]
-            there[0].flags |= piece.flags
-            there[0].line = min(there[0].line, piece.line)
+            same_contig[0].phases = [*same_contig[0].phases, *piece.phases]
+            same_contig[0].flags |= piece.flags
+            same_contig[0].line = min(same_contig[0].line, piece.line)
         else:
-            if not there and len(strands) == 1:
+            if not same_contig and len(strands) == 1:
                 piece.strand = strands.pop()
             result.append(piece)
     return sorted(result, key=lambda piece: piece.line)
@@ -748,7 +748,7 @@ def _gtf_value(name: bytes, attributes: bytes) -> bytes:
         begin = first + len(name) + 2
         if attributes[first - 1 : first] in (b"", b" ", b";"):
             return attributes[begin : attributes.find(b'"', begin)]
-    for found in _GTF_NAMES[name].finditer(attributes):
-        if attributes.count(b'"', 0, found.start()) % 2 == 0:
-            return found[1] if found[1] is not None else found[2]
+    for match in _GTF_NAMES[name].finditer(attributes):
+        if attributes.count(b'"', 0, match.start()) % 2 == 0:
+            return match[1] if match[1] is not None else match[2]
     return b""

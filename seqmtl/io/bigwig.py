@@ -162,8 +162,8 @@ class BigWigLayout:
                 number = int(ids[a])
                 part = _section(number, starts[a:b], single[a:b])
                 parts.append(part)
-                place = (number, starts[a], number, starts[b - 1] + 1, offset, len(part))
-                rows.append(place)
+                row = (number, starts[a], number, starts[b - 1] + 1, offset, len(part))
+                rows.append(row)
                 offset += len(part)
         zoom = _summarise(ids, lengths, starts, single) if n else np.zeros(0, ZOOM_DTYPE)
         return PackedValues(b"".join(parts), np.array(rows, dtype=SECTION_DTYPE), zoom)
@@ -240,8 +240,8 @@ def _edges(starts: NDArray[np.int64], is_next: NDArray[np.bool_]) -> list[int]:
     breaks = np.concatenate([[0], np.flatnonzero(is_next | (np.diff(starts) != 1)) + 1, [n]])
     is_long = np.diff(breaks) >= _LEAST_RUN
     edges = np.concatenate([[0, n], changes, breaks[:-1][is_long], breaks[1:][is_long]])
-    found: list[int] = np.unique(edges).tolist()
-    return found
+    unique_edges: list[int] = np.unique(edges).tolist()
+    return unique_edges
 
 
 def _section(contig: int, starts: NDArray[np.int64], values: NDArray[np.float32]) -> bytes:
@@ -323,7 +323,9 @@ def _totals(zoom: IO[bytes]) -> tuple[float, ...]:
         for records in _chunks(zoom)
     ]
     columns = np.array(parts or [[0.0] * len(_MERGED)]).T
-    n, *others = (merge.reduce(own) for merge, own in zip(_MERGED.values(), columns, strict=True))
+    n, *others = (
+        merge.reduce(column) for merge, column in zip(_MERGED.values(), columns, strict=True)
+    )
     return (int(n), *map(float, others))
 
 
@@ -367,9 +369,9 @@ def _write_index(stream: IO[bytes], rows: NDArray[Any], items_per_slot: int) -> 
 
 
 def _nodes(
-    levels: list[NDArray[Any]], size: int, place: int, is_padded: bool = False
+    levels: list[NDArray[Any]], size: int, offset: int, is_padded: bool = False
 ) -> Iterator[bytes]:
-    """Yield the nodes of a tree from the root, at `place` in the file, to the leaves.
+    """Yield the nodes of a tree from the root, at `offset` in the file, to the leaves.
 
     Nodes have `size` entries, the last of a level may have fewer. Levels are given from the leaves
     to the root; those above the leaves have offsets to fill in.
@@ -377,10 +379,10 @@ def _nodes(
     for depth, entries in reversed(list(enumerate(levels))):
         full = _NODE.size + size * entries.itemsize
         n_nodes = max(1, -(-entries.size // size))
-        place += n_nodes * full if is_padded else n_nodes * _NODE.size + entries.nbytes
+        offset += n_nodes * full if is_padded else n_nodes * _NODE.size + entries.nbytes
         if depth:
             step = _NODE.size + size * levels[depth - 1].itemsize
-            entries["offset"] = place + step * np.arange(entries.size)
+            entries["offset"] = offset + step * np.arange(entries.size)
         for first in range(0, n_nodes * size, size):
             node = entries[first : first + size]
             text = _NODE.pack(depth == 0, 0, node.size) + node.tobytes()

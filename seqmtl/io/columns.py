@@ -98,8 +98,8 @@ class NameTable:
         Maximum number of distinct names.
     """
 
-    def __init__(self, what: str, most: int = _MOST_NAMES) -> None:
-        self.what, self.most = what, most
+    def __init__(self, what: str, max_names: int = _MOST_NAMES) -> None:
+        self.what, self.max_names = what, max_names
         self.names: list[str] = []
         self.lines: list[int] = []  # where each was first seen
         self._sorted = np.empty(0, dtype="S1")
@@ -114,17 +114,17 @@ class NameTable:
             If a name is empty or longer than 255 bytes, or there are too many names.
         """
         values = fields.bytes_of(column, self.what)
-        ids, is_known = self._look_up(values)
+        ids, is_known = self._ids_of(values)
         if not is_known.all():
             self._learn(fields, values, np.flatnonzero(~is_known))
-            ids, _ = self._look_up(values)
+            ids, _ = self._ids_of(values)
         return ids
 
     def number(self, name: str) -> int:
         """Return the number of a name, or -1 if it is unknown."""
         return self.names.index(name) if name in self.names else -1
 
-    def _look_up(self, values: NDArray[np.bytes_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def _ids_of(self, values: NDArray[np.bytes_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         if not self._ids.size:
             return np.zeros(values.size, np.int64), np.zeros(values.size, np.bool_)
         places = np.minimum(np.searchsorted(self._sorted, values), self._ids.size - 1)
@@ -137,18 +137,18 @@ class NameTable:
         if (new == b"").any():
             row = int(np.flatnonzero(values == b"")[0])
             fields.refuse(row, f"{self.what} must not be empty; fill the field")
-        known = np.concatenate([self._sorted, new])
+        all_names = np.concatenate([self._sorted, new])
         ids = np.concatenate([self._ids, len(self.names) + np.arange(new.size)])
-        if ids.size > self.most:
+        if ids.size > self.max_names:
             raise InputFormatError(
-                f"there must be at most {self.most:,} different values of {self.what}; "
+                f"there must be at most {self.max_names:,} different values of {self.what}; "
                 "check that it is the right column",
                 path=fields.source,
             )
         self.names += [readable(name) for name in new.tolist()]
         self.lines += fields.lines[rows[first[order]]].tolist()
-        order = np.argsort(known)
-        self._sorted, self._ids = known[order], ids[order]
+        order = np.argsort(all_names)
+        self._sorted, self._ids = all_names[order], ids[order]
 
 
 class Places(NamedTuple):
@@ -232,17 +232,17 @@ class PlaceColumns:
         ids = self.contigs.encode(fields, self.columns["contig"])
         names = self.contigs.names
         starts, lengths = np.empty_like(ids), np.empty_like(ids)
-        for task, (genome, known) in enumerate(zip(self.genomes, self._known, strict=True)):
-            own = np.arange(ids.size) if tasks is None else np.flatnonzero(tasks == task)
-            new = names[len(known) :]
-            known += [genome.index(name) if name in genome else -1 for name in new]
-            contigs = np.array(known)[ids[own]]
+        for task, (genome, contig_of) in enumerate(zip(self.genomes, self._known, strict=True)):
+            rows = np.arange(ids.size) if tasks is None else np.flatnonzero(tasks == task)
+            new = names[len(contig_of) :]
+            contig_of += [genome.index(name) if name in genome else -1 for name in new]
+            contigs = np.array(contig_of)[ids[rows]]
             if (contigs < 0).any():
-                row = int(own[(contigs < 0).argmax()])
+                row = int(rows[(contigs < 0).argmax()])
                 name = names[ids[row]]
                 others = [other for other in names if other != name]
                 fields.refuse(row, unknown_contig([name, *others], genome.names))
-            starts[own], lengths[own] = genome.starts[contigs], genome.lengths[contigs]
+            starts[rows], lengths[rows] = genome.starts[contigs], genome.lengths[contigs]
         return starts, lengths
 
 

@@ -28,15 +28,17 @@ _MOST_STEPS = 10_000
 
 
 def is_one(rows: TranscriptRows) -> bool:
-    """Tell whether nothing in rows contradicts that they are one transcript; sort its exons."""
+    """Return whether nothing in rows contradicts that they are one transcript; sort its exons."""
     if len(rows.parts[START]) > 1 or not rows.parts[EXON]:
         return False
     exons = rows.parts[EXON] = sorted(rows.parts[EXON])
     return exons[-1][0] - exons[0][1] < _FARTHEST and not overlap(exons)
 
 
-def tell_apart(rows: TranscriptRows, spans: Sequence[ParentRow]) -> list[TranscriptRows] | None:
-    """Return the copies of a transcript on one strand, or None if they cannot be told apart.
+def separate_copies(
+    rows: TranscriptRows, spans: Sequence[ParentRow]
+) -> list[TranscriptRows] | None:
+    """Return the copies of a transcript on one strand, or None if they cannot be separated.
 
     Parameters
     ----------
@@ -50,23 +52,23 @@ def tell_apart(rows: TranscriptRows, spans: Sequence[ParentRow]) -> list[Transcr
         return copies and [piece for copy in copies for piece in _cut(copy)]
     if _is_discontinuous(rows, spans) or _is_twice(rows, spans):
         return [rows]
-    return _by_order(rows, spans) or _by_place(rows, spans)
+    return _by_order(rows, spans) or _by_cluster(rows, spans)
 
 
 def _is_discontinuous(rows: TranscriptRows, spans: Sequence[ParentRow]) -> bool:
-    """Tell whether rows of a transcript are its exons, one by one on consecutive lines."""
+    """Return whether rows of a transcript are its exons, one by one on consecutive lines."""
     lines = sorted(span.line for span in spans)
     is_together = lines[-1] - lines[0] == len(lines) - 1
-    return is_together and sorted((own.start, own.end) for own in spans) == [
+    return is_together and sorted((span.start, span.end) for span in spans) == [
         *join_exons(rows.parts)
     ]
 
 
 def _is_twice(rows: TranscriptRows, spans: Sequence[ParentRow]) -> bool:
-    """Tell whether rows are those of one transcript, each written as often as its own row."""
-    places = {(own.start, own.end) for own in spans}
+    """Return whether rows are those of one transcript, each written as often as its own row."""
+    intervals = {(span.start, span.end) for span in spans}
     counts = Counter(rows.parts[rows.chained])
-    is_alike = len(places) == 1 and {*counts.values()} == {len(spans)}
+    is_alike = len(intervals) == 1 and {*counts.values()} == {len(spans)}
     return is_alike and not overlap(sorted(counts))
 
 
@@ -87,7 +89,7 @@ def _by_order(rows: TranscriptRows, spans: Sequence[ParentRow]) -> list[Transcri
     return copies
 
 
-def _by_place(rows: TranscriptRows, spans: Sequence[ParentRow]) -> list[TranscriptRows] | None:
+def _by_cluster(rows: TranscriptRows, spans: Sequence[ParentRow]) -> list[TranscriptRows] | None:
     """Return copies by the rows of the transcript that they lie in."""
     copies: list[TranscriptRows] = []
     n_rows = 0
@@ -99,12 +101,12 @@ def _by_place(rows: TranscriptRows, spans: Sequence[ParentRow]) -> list[Transcri
         )
         n_rows += len(inside.segments)
         chain = inside.parts[inside.chained]
-        found: list[TranscriptRows] | None = [inside] if chain else []
+        parts_of_cluster: list[TranscriptRows] | None = [inside] if chain else []
         if overlap(sorted(chain)):
-            found = _chains(inside, cluster)
-        if found is None:
+            parts_of_cluster = _chains(inside, cluster)
+        if parts_of_cluster is None:
             return None
-        copies += found
+        copies += parts_of_cluster
     return copies if n_rows >= len(rows.segments) else None
 
 
@@ -122,7 +124,7 @@ def _clusters(spans: Sequence[ParentRow]) -> list[list[ParentRow]]:
 
 
 def _contradict(exons: Sequence[Segment]) -> bool:
-    """Tell whether an exon covers what is an intron between two others."""
+    """Return whether an exon covers what is an intron between two others."""
     ordered = sorted({*exons})
     if not overlap(ordered):
         return False
@@ -149,7 +151,9 @@ def _chains(rows: TranscriptRows, spans: Sequence[ParentRow] = ()) -> list[Trans
     copies = []
     for number in sorted({*chain_of}):
         chosen: list[Sequence[int]] = [[] for _ in rows.parts]
-        chosen[kind] = [i for i, own in zip(order, chain_of, strict=True) if own == number]
+        chosen[kind] = [
+            i for i, copy_number in zip(order, chain_of, strict=True) if copy_number == number
+        ]
         copies.append(rows.take(chosen, spans[number].line if spans else rows.line))
     return copies if kind == CDS else _with_coding(rows, copies)
 
@@ -179,7 +183,7 @@ def _fit(
             return None
         chain_of, ends = stack.pop()
         if len(chain_of) == len(segments):
-            if is_coding or all(e in (-1, own.end) for e, own in zip(ends, spans, strict=True)):
+            if is_coding or all(e in (-1, span.end) for e, span in zip(ends, spans, strict=True)):
                 return chain_of
             continue
         start, end = segments[len(chain_of)]
@@ -197,16 +201,16 @@ def _with_coding(rows: TranscriptRows, copies: list[TranscriptRows]) -> list[Tra
     If several copies have them, or none, it is left out, and the ends of all copies are unknown.
     """
     exons = [join(copy.parts[EXON]) for copy in copies]
-    if any(not any(_is_inside(utr, own) for own in exons) for utr in rows.parts[UTR]):
+    if any(not any(_is_inside(utr, chain) for chain in exons) for utr in rows.parts[UTR]):
         return None
     if not rows.parts[CDS]:
         return copies
     coding = join([*rows.parts[CDS], *rows.parts[START], *rows.parts[STOP]])
     introns = {(left[1], right[0]) for left, right in pairwise(coding)}
     fits = [
-        all(_is_inside(segment, own) for segment in coding)
-        and introns <= {(left[1], right[0]) for left, right in pairwise(own)}
-        for own in exons
+        all(_is_inside(segment, chain) for segment in coding)
+        and introns <= {(left[1], right[0]) for left, right in pairwise(chain)}
+        for chain in exons
     ]
     if sum(fits) != 1:
         return [replace(copy, flags=copy.flags | UNKNOWN_ENDS) for copy in copies]
@@ -242,9 +246,11 @@ def _between_frames(rows: TranscriptRows, exons: Sequence[Segment]) -> list[int]
     starts, stops = (_codons(rows.parts[part]) for part in (START, STOP))
     if len(starts) < 2 or len(starts) != len(stops):
         return []
-    marks = sorted([(place, False) for place in starts] + [(place, True) for place in stops])
+    marks = sorted(
+        [(position, False) for position in starts] + [(position, True) for position in stops]
+    )
     if rows.strand == b"-":
-        marks = [(place, not is_stop) for place, is_stop in marks]
+        marks = [(position, not is_stop) for position, is_stop in marks]
     if any(is_stop != bool(i % 2) for i, (_, is_stop) in enumerate(marks)):
         return []
     cuts = []

@@ -39,7 +39,7 @@ HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweig
 KIND = "seqmtl dataset"
 WINDOWS, SUMMARY, LEFT_OUT = "windows.tsv", "summary.json", "left_out.tsv"
 REGIONS, SITES = "regions.tsv", "sites.tsv"
-MASK = "mask"  # in place of the split of a region that is left out
+MASK = "mask"  # written as the split of an excluded region
 #: First lines of regions.tsv and of sites.tsv.
 REGIONS_HEADER = "#contig\tstart\tend\tsplit\torganism"
 SITES_HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel"
@@ -89,7 +89,7 @@ class Dataset(NamedTuple):
 
 
 def is_dataset(path: PathLike) -> bool:
-    """Tell whether a path is a dataset (its folder or its windows.tsv), by content."""
+    """Return whether a path is a dataset (its folder or its windows.tsv), by content."""
     if os.fspath(path) == "-":
         return False
     windows = os.path.join(path, WINDOWS) if os.path.isdir(path) else path
@@ -135,7 +135,9 @@ def files_of_data(path: PathLike | None) -> list[str]:
     if path is None or not is_dataset(path):
         return [] if path is None else [os.fspath(path)]
     folder, summary = folder_of(path), read_summary(path)
-    genomes = [place for name in summary["genomes"] for place in _places(folder, name, summary)]
+    genomes = [
+        genome for name in summary["genomes"] for genome in _candidate_paths(folder, name, summary)
+    ]
     return [*(os.path.join(folder, name) for name in MEMBERS), *genomes]
 
 
@@ -202,9 +204,9 @@ def read_dataset(
     summary = read_summary(path)
     folder = folder_of(path)
     chosen = chosen_organisms(summary, organism)
-    every, places = list(summary["genomes"]), dict(genomes or {})
-    own = match_names(places, every, "the dataset")
-    moved = {every[i]: place for i, place in zip(own, places.values(), strict=True)}
+    every, paths_given = list(summary["genomes"]), dict(genomes or {})
+    indices = match_names(paths_given, every, "the dataset")
+    moved = {every[i]: genome for i, genome in zip(indices, paths_given.values(), strict=True)}
     paths = {
         name: os.fspath(moved[name]) if name in moved else genome_path(folder, name, summary)
         for name in chosen
@@ -221,8 +223,8 @@ def read_dataset(
     for block in blocks:
         reader.add(block)
     windows = reader.windows()
-    place = summary["site"]["offset"] - reader.first
-    windows.site = place if 0 <= place < windows.length else None
+    offset = summary["site"]["offset"] - reader.first
+    windows.site = offset if 0 <= offset < windows.length else None
     return Dataset(windows, dict(summary["site"]), summary)
 
 
@@ -253,7 +255,7 @@ def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
     SeqmtlError
         If it is missing or its size has changed.
     """
-    stated, places = summary["genomes"][name], _places(folder, name, summary)
+    stated, places = summary["genomes"][name], _candidate_paths(folder, name, summary)
     path = next(filter(os.path.isfile, places), None)
     if path is None:
         raise SeqmtlError(
@@ -271,21 +273,22 @@ def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
 
 
 def annotation_path(folder: str, organism: str, summary: Mapping[str, Any]) -> str | None:
-    """Return where the annotation of an organism is now, or None if it is not found or had none."""
+    """Return the path of an organism's annotation, or None if it has none or it is missing."""
     stated = summary.get("config", {}).get("organisms", {}).get(organism, {}).get("annotation")
     if not isinstance(stated, str):
         return None
-    near = [os.path.dirname(place) for place in _places(folder, organism, summary)]
+    near = [os.path.dirname(genome) for genome in _candidate_paths(folder, organism, summary)]
     names = [stated, os.path.basename(stated)]
-    paths = [os.path.join(place, own) for place in [folder, f"{folder}/..", *near] for own in names]
+    directories = [folder, f"{folder}/..", *near]
+    paths = [os.path.join(directory, name) for directory in directories for name in names]
     return next(filter(os.path.isfile, paths), None)
 
 
-def _places(folder: str, name: str, summary: Mapping[str, Any]) -> list[str]:
-    """Return where an organism's genome may be: as seen from the dataset, now and when made."""
+def _candidate_paths(folder: str, name: str, summary: Mapping[str, Any]) -> list[str]:
+    """Return paths to try for a genome: relative to the dataset's folder, now and when made."""
     folders = [os.path.realpath(folder), summary.get("folder", "")]
     relative = summary["genomes"][name]["path"]
-    paths = [os.path.normpath(os.path.join(place, relative)) for place in folders if place]
+    paths = [os.path.normpath(os.path.join(base, relative)) for base in folders if base]
     return list(dict.fromkeys(paths))
 
 
@@ -326,27 +329,27 @@ class _Reader:
         self.source, self.genomes, self.length, self.split = source, genomes, length, split
         self.first, self.cut_length = cut
         self.n_over = 0
-        self.found = WindowColumns(source)
+        self.window_columns = WindowColumns(source)
         columns = {**_COLUMN, "position": _COLUMN["start"]}
         places = list(genomes.values())
         self.places = PlaceColumns(places, columns, what="a window", remedy=REMEDY)
 
     def add(self, block: Lines) -> None:
         """Read a block of rows."""
-        fields, found = split_fields(block, len(_COLUMN), self.source), self.found
+        fields, columns = split_fields(block, len(_COLUMN), self.source), self.window_columns
         if not len(fields):
             return
-        of_file = found.organisms.encode(fields, _COLUMN["organism"])
+        of_file = columns.organisms.encode(fields, _COLUMN["organism"])
         names = list(self.genomes)
-        task_of = [names.index(n) if n in names else -1 for n in found.organisms.names]
+        task_of = [names.index(n) if n in names else -1 for n in columns.organisms.names]
         tasks = np.array(task_of)[of_file]
-        splits = found.splits.encode(fields, _COLUMN["split"])
-        kept = tasks >= 0
+        splits = columns.splits.encode(fields, _COLUMN["split"])
+        chosen = tasks >= 0
         if self.split is not None:
-            kept &= splits == found.splits.number(self.split)
-        if not kept.any():
+            chosen &= splits == columns.splits.number(self.split)
+        if not chosen.any():
             return
-        fields, tasks, splits = fields.rows(kept), tasks[kept], splits[kept]
+        fields, tasks, splits = fields.rows(chosen), tasks[chosen], splits[chosen]
         places = self.places.parse(fields, tasks)
         lengths = places.ends - places.begins
         if (lengths != self.length).any():
@@ -357,11 +360,11 @@ class _Reader:
         begins = places.begins + left
         inside = (begins >= 0) & (begins + self.cut_length <= places.contig_lengths)
         self.n_over += int((~inside).sum())
-        found.add(
+        columns.add(
             inside,
             starts=begins + places.contig_starts,
             is_reverse=places.is_reverse,
-            labels=found.labels.parse(fields, _COLUMN["label"]),
+            labels=columns.labels.parse(fields, _COLUMN["label"]),
             task_ids=tasks,
             splits=splits,
             weights=self._weights(fields),
@@ -375,10 +378,10 @@ class _Reader:
         return weights
 
     def windows(self) -> Windows:
-        """Return all windows that were kept."""
-        columns = self.found.arguments()
+        """Return all windows of the chosen rows."""
+        columns = self.window_columns.arguments()
         if columns["starts"] is None:
-            splits = ", ".join(sorted(self.found.splits.names)) or "none"
+            splits = ", ".join(sorted(self.window_columns.splits.names)) or "none"
             raise InputFormatError(
                 f"no windows of split {self.split!r}, organism {', '.join(self.genomes)}; "
                 f"the file has the splits {splits}",
@@ -440,9 +443,9 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
     """
     summary, folder = read_summary(path), folder_of(path)
     organism = chosen_organisms(summary, organism)[0]
-    place = genome_path(folder, organism, summary)
-    genome = load_genome(place, padding=int(summary["window"]))
-    check_genome(organism, place, genome, summary)
+    fasta = genome_path(folder, organism, summary)
+    genome = load_genome(fasta, padding=int(summary["window"]))
+    check_genome(organism, fasta, genome, summary)
     lengths = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
 
     def interval(row: Row) -> tuple[int, int]:

@@ -132,7 +132,7 @@ def scan_fasta(
                 _refuse_letter(header, text, line)
             has_sequence = True
             yield codes
-            del codes  # so that a caller's buffer grows in place: it takes half as long
+            del codes  # lets the caller's buffer grow without a copy: half the time
     if header is None:
         raise InputFormatError(
             "the file must hold FASTA records, but it is empty; check how it was written", source
@@ -147,34 +147,34 @@ def _stretches(
 
     A byte order mark and blanks before the first are left out.
     """
-    rest, line, at_line_start, has_begun = b"", 1, True, False
+    remainder, line, at_line_start, has_begun = b"", 1, True, False
     for block in byte_blocks(path, on_read):
-        text = rest + block
+        text = remainder + block
         if not has_begun:
             start = text.removeprefix(BYTE_ORDER_MARK).lstrip()
             has_begun = bool(start) and not BYTE_ORDER_MARK.startswith(text)
             line += text.count(b"\n", 0, len(text) - len(start)) if has_begun else 0
             text = start if has_begun else text
-        place = 0
-        while has_begun and place < len(text):
-            is_header = at_line_start and text[place] == ord(">")
-            end = text.find(b"\n", place) + 1 if is_header else _next_header(text, place)
+        position = 0
+        while has_begun and position < len(text):
+            is_header = at_line_start and text[position] == ord(">")
+            end = text.find(b"\n", position) + 1 if is_header else _next_header(text, position)
             if not end:
                 break
-            yield line, is_header, text[place:end]
+            yield line, is_header, text[position:end]
             at_line_start = text[end - 1] == ord("\n")
-            line += text.count(b"\n", place, end)
-            place = end
-        rest = text[place:]
-        if len(rest) > _LONGEST_HEADER:
+            line += text.count(b"\n", position, end)
+            position = end
+        remainder = text[position:]
+        if len(remainder) > _LONGEST_HEADER:
             raise too_long("a FASTA header", _LONGEST_HEADER, path, line)
-    if rest.strip():
-        yield line, rest.startswith(b">"), rest
+    if remainder.strip():
+        yield line, remainder.startswith(b">"), remainder
 
 
-def _next_header(text: bytes, place: int) -> int:
+def _next_header(text: bytes, position: int) -> int:
     """Return where the next line that begins with ``>`` begins, or the end of the text."""
-    end = text.find(b">", place + 1)
+    end = text.find(b">", position + 1)
     while end >= 0 and text[end - 1] != ord("\n"):
         end = text.find(b">", end + 1)
     return len(text) if end < 0 else end
@@ -197,13 +197,13 @@ def _check_unique(header: Header, name: str, seen: Container[str]) -> None:
 
 
 def _refuse_letter(header: Header, text: bytes, line: int) -> NoReturn:
-    place = next(
+    position = next(
         i for i, byte in enumerate(text) if byte not in _BLANKS and CHECKED_CODES[byte] == INVALID
     )
     header.refuse(
-        f"a sequence must be of IUPAC nucleotide letters, got {chr(text[place])!r}; "
+        f"a sequence must be of IUPAC nucleotide letters, got {chr(text[position])!r}; "
         "correct the sequence",
-        line + text.count(b"\n", 0, place),
+        line + text.count(b"\n", 0, position),
     )
 
 
@@ -328,25 +328,30 @@ def read_fasta_windows(
     column = LabelColumn(source_name(path))
     rows: dict[str, tuple[int, str | None]] = {}
     codes, first, sites = bytearray(), None, list[int | None]()
-    for header, own in _records(path, unique_names=False):
+    for header, sequence in _records(path, unique_names=False):
         name, values = parse_header(header)
         _check_unique(header, name, rows)
-        place = _site_of(values, own.size, header, name) if site is None else site
-        if base is not None and place is None and not first and own.size < (window or 0):
+        base_of_site = _site_of(values, sequence.size, header, name) if site is None else site
+        if (
+            base is not None
+            and base_of_site is None
+            and not first
+            and sequence.size < (window or 0)
+        ):
             window = None  # all are shorter than the model's windows
-        first = first or (own.size, header.line)
+        first = first or (sequence.size, header.line)
         length = window or first[0]
-        if base is None or place is None:
-            _check_length(own.size, window, first, header, name, base)
-        left = (own.size - length) // 2
-        if place is not None and base is not None:
-            left, place = place - base, base
-        elif place is not None:
-            place -= left
-        sites.append(place)
-        if sites[0] != place or not 0 <= (place or 0) < length:
-            _refuse_site(sites[0], place, length, header, name)
-        codes += _piece(own, left, length)
+        if base is None or base_of_site is None:
+            _check_length(sequence.size, window, first, header, name, base)
+        left = (sequence.size - length) // 2
+        if base_of_site is not None and base is not None:
+            left, base_of_site = base_of_site - base, base
+        elif base_of_site is not None:
+            base_of_site -= left
+        sites.append(base_of_site)
+        if sites[0] != base_of_site or not 0 <= (base_of_site or 0) < length:
+            _refuse_site(sites[0], base_of_site, length, header, name)
+        codes += _piece(sequence, left, length)
         label = values.get("label")
         if label is None and require_labels:
             header.refuse(
@@ -368,9 +373,9 @@ def read_fasta_windows(
     )
 
 
-def _piece(own: NDArray[np.uint8], left: int, length: int) -> bytes:
+def _piece(sequence: NDArray[np.uint8], left: int, length: int) -> bytes:
     """Return `length` codes from base `left`, with N for those outside the sequence."""
-    inner = own[max(left, 0) : max(left + length, 0)].tobytes()
+    inner = sequence[max(left, 0) : max(left + length, 0)].tobytes()
     return (bytes([OTHER] * -left) + inner).ljust(length, bytes([OTHER]))
 
 
@@ -387,10 +392,10 @@ def _site_of(values: dict[str, str], size: int, header: Header, name: str) -> in
 
 
 def _refuse_site(
-    first: int | None, place: int | None, length: int, header: Header, name: str
+    first: int | None, base: int | None, length: int, header: Header, name: str
 ) -> NoReturn:
-    got = "none" if place is None else f"base {place} of the {length} bases kept"
-    rule = "inside the window" if first == place else f"at base {first} as that of the first record"
+    got = "none" if base is None else f"base {base} of the {length} bases kept"
+    rule = "inside the window" if first == base else f"at base {first} as that of the first record"
     if first is None:
         rule, got = "told by all records or none", "site= here, but not in the first record"
     header.refuse(

@@ -115,9 +115,9 @@ class Fields:
         rule = f"{what} must be a whole number of 0 or more"
         self.refuse_first(is_bad, column, rule, "correct it")
         values = np.zeros(len(self), dtype=np.int64)
-        for place in range(width):
-            inside = in_field[:, place]
-            values[inside] = values[inside] * 10 + digits[inside, place]
+        for digit in range(width):
+            inside = in_field[:, digit]
+            values[inside] = values[inside] * 10 + digits[inside, digit]
         return values
 
     def numbers(self, column: int, what: str) -> NDArray[np.float64]:
@@ -192,11 +192,11 @@ def split_fields(
     if is_comment is not None:
         suspect |= text[row_begins] == _HASH
     if suspect.any():
-        kept = np.ones(n_fields.size, dtype=bool)
+        is_row = np.ones(n_fields.size, dtype=bool)
         for row in np.flatnonzero(suspect):
             line = block.text[row_begins[row] : ends[last[row]]]
-            kept[row] = line.strip() and not (is_comment is not None and is_comment(line))
-        bad = kept & (n_fields != n_columns)
+            is_row[row] = line.strip() and not (is_comment is not None and is_comment(line))
+        bad = is_row & (n_fields != n_columns)
         if bad.any():
             first = int(bad.argmax())
             raise InputFormatError(
@@ -205,9 +205,9 @@ def split_fields(
                 path=source,
                 line=int(lines[first]),
             )
-        keep_field = np.repeat(kept, n_fields)
+        keep_field = np.repeat(is_row, n_fields)
         strays, ends = strays[keep_field], ends[keep_field]
-        row_begins, lines = row_begins[kept], lines[kept]
+        row_begins, lines = row_begins[is_row], lines[is_row]
     shape = (lines.size, n_columns)
     return Fields(source, text, ends.reshape(shape), row_begins, lines, strays.reshape(shape))
 

@@ -125,9 +125,9 @@ def _append(
     lengths = np.array(ends, dtype=np.int64) - starts
     table = ContigTable(tuple(names), np.array(starts, dtype=np.int64), lengths)
     count = f"{len(names)} of {len(names) + len(others)}" if others else str(len(names))
-    told = f"{source_name(path)}: {count} contigs, {table.lengths.sum()} bases"
-    if are_heard(logging.INFO) and is_news(told):
-        logger.info("%s", told)
+    summary = f"{source_name(path)}: {count} contigs, {table.lengths.sum()} bases"
+    if are_heard(logging.INFO) and is_news(summary):
+        logger.info("%s", summary)
     return table
 
 
@@ -312,8 +312,8 @@ class IndexedContig(NamedTuple):
     @property
     def end(self) -> int:
         """Where its last letter ends in the file."""
-        lines, rest = divmod(self.length, self.n_letters)
-        n_ends = lines if rest else lines - 1
+        lines, remainder = divmod(self.length, self.n_letters)
+        n_ends = lines if remainder else lines - 1
         return self.offset + self.length + n_ends * (self.n_bytes - self.n_letters)
 
 
@@ -383,7 +383,7 @@ def read_index(path: str | os.PathLike[str]) -> list[IndexedContig]:
 
 
 def index_is_current(path: str | os.PathLike[str]) -> bool:
-    """Tell whether the index beside a FASTA file (``.fai``) matches the current file.
+    """Return whether the index beside a FASTA file (``.fai``) matches the current file.
 
     It must not be older than the file, every header must be where the index says, the first
     line of a record must not count its line end as a letter (bedtools does so with CRLF), and
@@ -402,10 +402,10 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
                     return False
                 file.seek(end)
                 header = file.read(row.offset - end).lstrip()
-                words = header[1:].split(None, 1)
+                name_and_description = header[1:].split(None, 1)
                 if header[:1] != b">" or not header.endswith(b"\n") or b"\n>" in header:
                     return False
-                if not words or words[0] != row.name.encode():
+                if not name_and_description or name_and_description[0] != row.name.encode():
                     return False
                 file.seek(row.offset + min(row.length, row.n_letters) - 1)
                 if file.read(1).isspace():

@@ -62,7 +62,7 @@ class Junction(NamedTuple):
 
 
 def is_hint(fields: Sequence[str]) -> bool:
-    """Tell whether a row of GFF is a hint of AUGUSTUS, BRAKER or GeneMark, not of a gene.
+    """Return whether a row of GFF is a hint of AUGUSTUS, BRAKER or GeneMark, not of a gene.
 
     ProtHint writes ``al_score=``, its scripts introns of which the last column says nothing.
     """
@@ -102,7 +102,7 @@ def read_junctions(path: PathLike) -> list[Junction]:
     InputFormatError
         If the file has another format, a row is invalid (with its line), or it has no junction.
     """
-    found: dict[_Intron, list[int]] = {}  # reads of the file, rows, first line
+    counts: dict[_Intron, list[int]] = {}  # reads of the file, rows, first line
     scores = _Scores()
     n_columns, n_rows, is_hints = 0, 0, False
     for row in read_rows(path):
@@ -114,10 +114,10 @@ def read_junctions(path: PathLike) -> list[Junction]:
         else:
             introns, reads = _of_bed(row, scores)
         for key in introns:
-            totals = found.setdefault(key, [0, 0, row.line])
+            totals = counts.setdefault(key, [0, 0, row.line])
             totals[0] += reads
             totals[1] += 1
-    if not found:
+    if not counts:
         raise InputFormatError(
             f"a file of splice junctions must have some, but its {n_rows:,} rows have none; "
             "check how it was written",
@@ -126,10 +126,10 @@ def read_junctions(path: PathLike) -> list[Junction]:
     kind = f"BED{n_columns}" if n_columns != _STAR else "hints" if is_hints else "STAR"
     by_row = n_columns != _STAR and not scores.are_reads(n_columns)
     counted = "rows" if by_row else "those of the file"
-    logger.info("%s: %s, %d junctions; reads are %s", path, kind, len(found), counted)
+    logger.info("%s: %s, %d junctions; reads are %s", path, kind, len(counts), counted)
     return [
         Junction(*key, rows if by_row else reads, line)
-        for key, (reads, rows, line) in found.items()
+        for key, (reads, rows, line) in counts.items()
     ]
 
 
@@ -179,7 +179,7 @@ class _Scores:
         return score
 
     def are_reads(self, n_columns: int) -> bool:
-        """Tell whether the scores are numbers of reads.
+        """Return whether the scores are numbers of reads.
 
         Raises
         ------
@@ -220,7 +220,7 @@ def _check_columns(row: Row, expected: int) -> int:
 
 
 def _are_alignments(fields: Sequence[str]) -> bool:
-    """Tell whether the first row of a file is that of SAM or PAF."""
+    """Return whether the first row of a file is that of SAM or PAF."""
     if len(fields) < _LEAST_SAM:
         return bool(_SAM_HEADER.fullmatch(fields[0])) and len(fields) > 1
     return bool(_CIGAR.fullmatch(fields[5])) or fields[4] in ("+", "-")

@@ -28,18 +28,18 @@ _STRANDS = ("+", "-", ".", "?")
 
 
 def is_row(line: bytes) -> bool:
-    """Tell whether a BED line is a row, not blank, a comment, or a track or browser line."""
+    """Return whether a BED line is a row, not blank, a comment, or a track or browser line."""
     first = line.split(None, 1)[:1]
     return bool(first) and not line.startswith(b"#") and first[0] not in _NO_ROWS
 
 
 def is_coordinate(field: bytes | str) -> bool:
-    """Tell whether a field is a coordinate: a whole number that fits into 64 bits."""
+    """Return whether a field is a coordinate: a whole number that fits into 64 bits."""
     return field.isascii() and field.isdigit() and len(field) <= MOST_DIGITS
 
 
 def is_gff(fields: Sequence[str]) -> bool:
-    """Tell whether a row is GFF3, GTF or the like, not STAR's or BED.
+    """Return whether a row is GFF3, GTF or the like, not STAR's or BED.
 
     It has more than nine columns if there are tabs among its attributes, or columns after them.
     """
@@ -221,15 +221,15 @@ def read_regions(
         If a line is not an interval inside a contig of the genome, or there is none; the message
         gives file and line.
     """
-    found: dict[str, list[tuple[int, int]]] = {}
+    intervals: dict[str, list[tuple[int, int]]] = {}
     for row in read_rows(path):
         row.check_columns(3, "a line must have contig, start and end between tabs (BED)")
         contig, start, end = row.interval(lengths)
-        found.setdefault(contig, []).append((start, end))
-    if not found:
+        intervals.setdefault(contig, []).append((start, end))
+    if not intervals:
         message = "there must be intervals (BED), but there are none"
         raise InputFormatError(message, path=source_name(path))
-    merged = {contig: merge_intervals(np.array(rows)) for contig, rows in found.items()}
+    merged = {contig: merge_intervals(np.array(rows)) for contig, rows in intervals.items()}
     return {contig: (rows[:, 0].copy(), rows[:, 1].copy()) for contig, rows in merged.items()}
 
 

@@ -109,13 +109,13 @@ class _Reader:
         self.columns: dict[str, int] = {}
         self.n_columns = _BED_COLUMNS
         self.is_bed = self.scores_are_numbers = True
-        self.found = WindowColumns(self.source)
+        self.window_columns = WindowColumns(self.source)
         self.n_sites = self.n_padded = self.n_dropped = self.n_skipped = 0
         self.bases: set[int] = set()  # first bases of the sites in their windows
 
     def blocks(self, require_labels: bool) -> Iterator[Lines]:
         """Return the blocks of rows; the first line distinguishes BED from a table."""
-        first, line, rest = pop_header(line_blocks(self.path), is_row)
+        first, line, remainder = pop_header(line_blocks(self.path), is_row)
         if not first:
             self._refuse("the file must hold sites, but it is empty; check how it was written")
         names = [name.strip() for name in readable(first).split("\t")]
@@ -126,13 +126,13 @@ class _Reader:
             if self.n_columns < _BED_COLUMNS:
                 self._refuse_bed(first, line)
             self.columns = dict(_BED)
-            rest = chain([Lines(first + b"\n" + bytes(PAD_BYTES), line)], rest)
+            remainder = chain([Lines(first + b"\n" + bytes(PAD_BYTES), line)], remainder)
         else:
             wanted = ["contig", "position", "strand"] + ["label"] * require_labels
             self.columns = find_columns(first, line, wanted, self.source)
         start = "start" if self.is_bed else "position"
         self.places = PlaceColumns([self.genome], self.columns, start)
-        return rest
+        return remainder
 
     def _refuse(self, message: str, line: int | None = None) -> NoReturn:
         raise InputFormatError(message, path=self.source, line=line)
@@ -166,20 +166,26 @@ class _Reader:
         else:
             self.n_padded += n_outside
             self._check_padding(starts, places.contig_lengths)
-        kept = inside if self.drop else np.ones_like(inside)
-        self.found.add(
-            kept, starts=starts + places.contig_starts, is_reverse=places.is_reverse, labels=labels
+        chosen = inside if self.drop else np.ones_like(inside)
+        self.window_columns.add(
+            chosen,
+            starts=starts + places.contig_starts,
+            is_reverse=places.is_reverse,
+            labels=labels,
         )
-        for column, names in (("splits", self.found.splits), ("task_ids", self.found.organisms)):
-            place = self.columns.get(names.what)
-            if place is not None and (names.what != "organism" or self.organism is None):
-                self.found.add(kept, **{column: names.encode(fields, place)})
+        for column, names in (
+            ("splits", self.window_columns.splits),
+            ("task_ids", self.window_columns.organisms),
+        ):
+            column_index = self.columns.get(names.what)
+            if column_index is not None and (names.what != "organism" or self.organism is None):
+                self.window_columns.add(chosen, **{column: names.encode(fields, column_index)})
 
     def _of_organism(self, fields: Fields) -> Fields:
-        ids = self.found.organisms.encode(fields, self.columns["organism"])
+        ids = self.window_columns.organisms.encode(fields, self.columns["organism"])
         if self.organism is None:
             return fields
-        wanted = [self.found.organisms.number(name) for name in self._own_names()]
+        wanted = [self.window_columns.organisms.number(name) for name in self._own_names()]
         chosen = np.flatnonzero(np.isin(ids, wanted))
         self.n_skipped += len(fields) - chosen.size
         return fields.rows(chosen)
@@ -187,13 +193,13 @@ class _Reader:
     def _own_names(self) -> list[str]:
         """Return the names in the column that mean the wanted organism."""
         index = NameIndex([self.organism or ""])
-        return [name for name in self.found.organisms.names if index.find(name)]
+        return [name for name in self.window_columns.organisms.names if index.find(name)]
 
     def _labels(self, fields: Fields) -> NDArray[np.int8]:
-        """Return labels; for BED the signs of the scores, to be interpreted when all are known."""
+        """Return labels; for BED the signs of the scores, interpreted when all rows are read."""
         if not self.is_bed:
             if "label" in self.columns:
-                return self.found.labels.parse(fields, self.columns["label"])
+                return self.window_columns.labels.parse(fields, self.columns["label"])
             return np.zeros(len(fields), dtype=np.int8)
         if self.scores_are_numbers:
             scores = fields.numbers(_BED["score"], "score")
@@ -212,7 +218,7 @@ class _Reader:
 
     def result(self) -> Windows:
         """Return the windows, and tell the counts."""
-        names = self.found.organisms
+        names = self.window_columns.organisms
         if not self.n_sites and self.n_skipped:
             self._refuse(
                 f"organism must be one of the column's ({', '.join(names.names)}), "
@@ -226,7 +232,7 @@ class _Reader:
             match_names(self._own_names(), [self.organism], self.source)
         else:
             check_distinct(names.names, self.source, names.lines)
-        columns = self.found.arguments()
+        columns = self.window_columns.arguments()
         if self.organism:
             columns["task_names"] = (self.organism,)
         columns["locator"] = self.genome.locator

@@ -205,7 +205,7 @@ class _Reader:
         self.columns = find_columns(header, line, wanted, self.source)
         self.n_columns = header.count(b"\t") + 1
         self.n_rows = 0
-        self.found = WindowColumns(self.source)
+        self.window_columns = WindowColumns(self.source)
         self.forget()
         self.split_counts: Counter[int] = Counter()
         self.length = window
@@ -224,7 +224,7 @@ class _Reader:
         """Drop the rows read so far."""
         self.codes = bytearray()
         self.n_before = self.n_rows
-        self.found.forget()
+        self.window_columns.forget()
         self.names: list[str] = []
 
     def add(self, block: Lines) -> None:
@@ -239,23 +239,23 @@ class _Reader:
         lefts = self._lefts(fields)
         labels = np.zeros(len(fields), dtype=np.int8)
         if "label" in self.columns:
-            labels = self.found.labels.parse(fields, self.columns["label"])
+            labels = self.window_columns.labels.parse(fields, self.columns["label"])
         chosen: slice | NDArray[np.int64] = slice(None)
         splits = None
         if "split" in self.columns:
-            splits = self.found.splits.encode(fields, self.columns["split"])
+            splits = self.window_columns.splits.encode(fields, self.columns["split"])
             self.split_counts.update(dict(enumerate(np.bincount(splits).tolist())))
             if self.wanted_split is not None:
-                wanted = self.found.splits.number(self.wanted_split)
+                wanted = self.window_columns.splits.number(self.wanted_split)
                 chosen = np.flatnonzero(splits == wanted)
         rows = np.arange(self.n_rows, self.n_rows + len(fields))
-        self.found.add(chosen, labels=labels, splits=splits, rows=rows)
+        self.window_columns.add(chosen, labels=labels, splits=splits, rows=rows)
         self.n_rows += len(fields)
         fields = fields.rows(chosen)
         self.codes += self._cut(encoded, fields, lefts[chosen]).reshape(-1).data
         if self.organism is None:
-            tasks = self.found.organisms.encode(fields, self.columns["organism"])
-            self.found.add(slice(None), task_ids=tasks)
+            tasks = self.window_columns.organisms.encode(fields, self.columns["organism"])
+            self.window_columns.add(slice(None), task_ids=tasks)
         if "name" in self.columns:
             self.names += fields.strings(self.columns["name"])
 
@@ -313,13 +313,13 @@ class _Reader:
         if strays.any():
             row = int((strays > 0).argmax())
             text = fields.string(row, column)
-            place = next(
+            position = next(
                 i for i, letter in enumerate(text) if CHECKED_CODES[min(ord(letter), 255)] > OTHER
             )
             fields.refuse(
                 row,
-                f"sequence must be of IUPAC nucleotide letters, got {text[place]!r} at letter "
-                f"{place + 1}; correct the sequence",
+                f"sequence must be of IUPAC nucleotide letters, got {text[position]!r} at letter "
+                f"{position + 1}; correct the sequence",
             )
 
     def _check_lengths(self, fields: Fields) -> None:
@@ -358,7 +358,7 @@ class _Reader:
             )
 
     def windows(self) -> Windows:
-        """Return all windows that were kept."""
+        """Return all windows of the chosen rows."""
         if not self.n_rows:
             raise InputFormatError(
                 "the table must have rows, but it has only a header; check how it was written",
@@ -366,20 +366,20 @@ class _Reader:
             )
         if not self.codes:
             counts = sorted(self.split_counts.items())
-            found = ", ".join(
-                f"{self.found.splits.names[i]} ({count:,} rows)" for i, count in counts
+            splits = ", ".join(
+                f"{self.window_columns.splits.names[i]} ({count:,} rows)" for i, count in counts
             )
             raise InputFormatError(
-                f"split must be one of the column's values, {found}, got {self.wanted_split!r}; "
+                f"split must be one of the column's values, {splits}, got {self.wanted_split!r}; "
                 "choose one of them",
                 path=self.source,
             )
-        organisms = self.found.organisms
+        organisms = self.window_columns.organisms
         check_distinct(organisms.names, self.source, organisms.lines)
         codes = np.frombuffer(self.codes, dtype=np.uint8)
         width = self.length or 0
         n = codes.size // width
-        columns = self.found.arguments()
+        columns = self.window_columns.arguments()
         columns["starts"] = np.arange(n, dtype=np.int64) * width
         if self.knows_site:
             columns["site"] = self.base if self.first_site is None else self.first_site[0]
@@ -388,7 +388,7 @@ class _Reader:
         if "name" in self.columns:
             columns["names"] = self.names
         else:
-            rows = self.found.joined("rows") if n < self.n_rows else None
+            rows = self.window_columns.joined("rows") if n < self.n_rows else None
             columns["locator"] = RowNames(width, rows)
         n_rows = self.n_rows - self.n_before
         logger.info("%s: kept %d of %d rows, %d bases each", self.source, n, n_rows, width)

@@ -28,7 +28,7 @@ _TO_CDS = _CDS_LEFT // _LEFT
 _SEMICOLON = b";"[0]
 _PHASES = {b"0": 0, b"1": 1, b"2": 2}
 
-# They are looked for after a semicolon, as patterns that begin with a letter are found fast.
+# They are searched after a semicolon, as patterns that begin with a letter are searched fast.
 _TRANS_SPLICING = re.compile(
     rb'(?i);\s*(?:exception[\s=]\s*"?[^;"]*trans.{1,3}splic|trans[-_]splic(?:ing|ed)\b)'
 )
@@ -67,10 +67,10 @@ def attribute(attributes: bytes, key: bytes) -> bytes | None:
     begin = at + len(key)
     if at < 0:
         name, pattern = _LOOSE[key]
-        found = pattern.search(attributes) if name in attributes.lower() else None
-        if found is None:
+        match = pattern.search(attributes) if name in attributes.lower() else None
+        if match is None:
             return None
-        begin = found.end()
+        begin = match.end()
     end = attributes.find(b";", begin)
     return attributes[begin:] if end < 0 else attributes[begin:end]
 
@@ -104,7 +104,7 @@ def _partial(value: bytes, attributes: bytes) -> int:
         return _LEFT * (value[:1] == b"1") | _RIGHT * (value[1:] == b"1")
     if b"_range" not in attributes:
         return 0
-    sides = {found[1] for found in _RANGE.finditer(attributes)}
+    sides = {match[1] for match in _RANGE.finditer(attributes)}
     return _LEFT * (b"start" in sides) | _RIGHT * (b"end" in sides)
 
 
@@ -116,11 +116,11 @@ def tags_of(attributes: bytes) -> int:
     """
     flags = 0
     if b"_NF" in attributes:
-        for found in _NOT_FOUND.finditer(attributes):
-            flags |= _NOT_FOUND_ENDS[found[1], found[2]]
+        for match in _NOT_FOUND.finditer(attributes):
+            flags |= _NOT_FOUND_ENDS[match[1], match[2]]
     if b"type" in attributes:
-        for found in _TRANSDECODER.finditer(attributes):
-            flags |= _TRANSDECODER_ENDS[found[1]]
+        for match in _TRANSDECODER.finditer(attributes):
+            flags |= _TRANSDECODER_ENDS[match[1]]
     return flags
 
 
@@ -302,11 +302,11 @@ class TranscriptRows:
                 rows.setdefault(cds_id, []).append(i)
             alternatives = [*rows.values()]
         result: list[tuple[Sequence[Segment], int | None]] = []
-        for own in alternatives:
-            first = max(own, key=segments.__getitem__)
+        for alternative in alternatives:
+            first = max(alternative, key=segments.__getitem__)
             if not is_reverse:
-                first = min(own, key=segments.__getitem__)
-            result.append(([segments[i] for i in own], _PHASES.get(self.phases[first][0])))
+                first = min(alternative, key=segments.__getitem__)
+            result.append(([segments[i] for i in alternative], _PHASES.get(self.phases[first][0])))
         return result
 
 
@@ -341,7 +341,7 @@ def _incomplete(flags: int, is_reverse: bool) -> tuple[str, ...]:
 
 
 def overlap(segments: Sequence[Segment]) -> bool:
-    """Tell whether sorted segments overlap."""
+    """Return whether sorted segments overlap."""
     before = -1
     for start, end in segments:
         if start < before:
@@ -381,6 +381,6 @@ def join_exons(parts: Sequence[Sequence[Segment]]) -> tuple[Segment, ...]:
 
 
 def _reaches_into(codon: Segment, gap: Segment) -> bool:
-    """Tell whether a codon covers one edge of a gap, but not all of it."""
+    """Return whether a codon covers one edge of a gap, but not all of it."""
     start, end = max(codon[0], gap[0]), min(codon[1], gap[1])
     return start < end and (start == gap[0]) != (end == gap[1])

@@ -184,9 +184,9 @@ class Annotation:
 def describe_features(features: dict[str, int]) -> str:
     """List the most common feature types with their counts."""
     ordered = sorted(features.items(), key=lambda item: (-item[1], item[0]))
-    shown = ", ".join(f"{kind} ({count:,})" for kind, count in ordered[:_SHOWN])
+    text = ", ".join(f"{kind} ({count:,})" for kind, count in ordered[:_SHOWN])
     more = f", and {len(ordered) - _SHOWN} more types" if len(ordered) > _SHOWN else ""
-    return shown + more if ordered else "no features"
+    return text + more if ordered else "no features"
 
 
 def read_bed12(rows: Iterable[Row], source: str) -> Annotation:
@@ -222,8 +222,8 @@ def read_bed12(rows: Iterable[Row], source: str) -> Annotation:
                 Unsure(contig, is_reverse, exons, (), cds, name, row.line)
                 for is_reverse in (False, True)
             ]
-            place = contig, start, end, strand
-            left_out.append(LeftOutTranscript(name, *place, NO_STRAND, row.line))
+            interval = contig, start, end, strand
+            left_out.append(LeftOutTranscript(name, *interval, NO_STRAND, row.line))
             continue
         transcripts.append(
             Transcript(

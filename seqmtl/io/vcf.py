@@ -94,8 +94,8 @@ class VcfReader:
     @property
     def info_ids(self) -> set[str]:
         """The INFO fields that the header declares."""
-        found = (_INFO_ID.match(line) for line in self.meta)
-        return {readable(match[1]) for match in found if match}
+        matches = (_INFO_ID.match(line) for line in self.meta)
+        return {readable(match[1]) for match in matches if match}
 
     def batches(self, size: int) -> Iterator[VcfBatch]:
         """Yield the records, at most `size` at a time, fewer if lines are long.

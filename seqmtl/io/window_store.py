@@ -127,20 +127,20 @@ class WindowStore:
         rows = np.asarray(rows)
         order = np.argsort(rows, kind="stable")
         bounds = np.searchsorted(rows[order], [part.first for part in self.parts] + [len(self)])
-        found = [
+        parts = [
             compact(part.load()[rows[order[begin:end]] - part.first])
             for part, (begin, end) in zip(self.parts, pairwise(bounds), strict=True)
             if begin < end
         ]
-        return concatenate(found)[np.argsort(order)]
+        return concatenate(parts)[np.argsort(order)]
 
 
-def store_windows(found: Iterable[Windows], folder: str) -> WindowStore:
+def store_windows(batches: Iterable[Windows], folder: str) -> WindowStore:
     """Write windows to a folder, which is made.
 
     Parameters
     ----------
-    found : iterable of Windows
+    batches : iterable of Windows
         Labelled windows of one length. Organisms are numbered in order of appearance.
     folder : str
         A new folder.
@@ -154,7 +154,7 @@ def store_windows(found: Iterable[Windows], folder: str) -> WindowStore:
     parts: list[StoredPart] = []
     names: dict[str, int] = {}
     labels, task_ids, n = [], [], 0
-    for windows in _pieces(found):
+    for windows in _pieces(batches):
         used, first = np.unique(windows.task_ids, return_index=True)
         for t in used[np.argsort(first)].tolist():
             names.setdefault(windows.task_names[t], len(names))
@@ -174,8 +174,8 @@ def store_windows(found: Iterable[Windows], folder: str) -> WindowStore:
     return WindowStore(named, np.concatenate(labels), np.concatenate(task_ids))
 
 
-def _pieces(found: Iterable[Windows]) -> Iterator[Windows]:
-    for windows in found:
+def _pieces(batches: Iterable[Windows]) -> Iterator[Windows]:
+    for windows in batches:
         for first in range(0, len(windows), PART):
             yield compact(windows[first : first + PART])
 

@@ -172,7 +172,7 @@ class Signal:
         return found
 
     def _are_same(self, one: str, other: str) -> bool:
-        """Tell whether two models have the same weights, or, if unknown, the same metrics."""
+        """Return whether two models have the same weights, or, if unknown, the same metrics."""
         if one in self.models and other in self.models:
             a, b = self.models[one], self.models[other]
             return (
@@ -187,7 +187,7 @@ class Signal:
 
 
 def _shares(model: MultiTaskModel) -> bool:
-    """Tell whether some organisms share their weights, without all being alike."""
+    """Return whether some organisms share their weights, without all being alike."""
     matrix = model.kernel.restrict(model.tasks).matrix
     scale = np.sqrt(np.diagonal(matrix))
     alike = (matrix / np.outer(scale, scale))[np.triu_indices(len(scale), 1)]

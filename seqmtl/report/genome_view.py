@@ -109,7 +109,7 @@ def _is_inside(contig: str, call: Call, region: Region) -> bool:
 
 
 def _is_near(found: Any, contig: str, stretch: Stretch) -> bool:
-    """Tell whether a call or a transcript is on the stretch, at least in part."""
+    """Return whether a call or a transcript is on the stretch, at least in part."""
     return contig == stretch.contig and found.start < stretch.end and found.end > stretch.start
 
 

@@ -132,7 +132,7 @@ def _is_same(
     fold: NDArray[np.int64],
     folds: int,
 ) -> bool:
-    """Tell whether the model was trained on these windows, and can be without each fold."""
+    """Return whether the model was trained on these windows, and can be without each fold."""
     for t, name in enumerate(model.tasks):
         own, facts = ids == t, model.training["tasks"][name]
         n_true = int((labels[own] > 0).sum())

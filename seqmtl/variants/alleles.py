@@ -173,7 +173,7 @@ def _without_n(start: int, ref: bytes, alt: bytes, is_masked: bool) -> tuple[int
 
 
 def is_allele(alt: bytes) -> bool:
-    """Tell whether an ALT entry is an allele, not ``.``, ``<NON_REF>`` or ``<*>``."""
+    """Return whether an ALT entry is an allele, not ``.``, ``<NON_REF>`` or ``<*>``."""
     return alt not in _NO_ALLELES
 
 

@@ -217,7 +217,7 @@ def parts_of_table(
 
 
 def all_of_one_split(windows: Windows, data: str, *, tell: bool = True) -> bool:
-    """Tell whether all windows have one split, and warn that it is ignored."""
+    """Return whether all windows have one split, and warn that it is ignored."""
     is_one = len(windows.split_names) == 1
     if is_one and tell:
         logger.warning(
