@@ -150,17 +150,17 @@ def check_windows(windows: Windows, protocol: Protocol) -> None:
 
 def _check_enough(windows: Windows, per_organism: int) -> None:
     """Check that all organisms have the requested number of windows."""
-    short, most = [], per_organism
+    short, least = [], per_organism
     for name, n, n_positive in _counts(windows, "train"):
         free = n - (_n_test(n) if windows.splits is None else 0)
-        most = min(most, free)
+        least = min(least, free)
         if free < per_organism:
             short.append(f"{name} has {n} ({n_positive} positive)")
     if short:
         test = ", which must leave some for the test," if windows.splits is None else ""
         raise ValueError(
             f"per_organism must be at most what every organism has{test} got {per_organism}, but "
-            f"{', '.join(short)}; choose at most {most}, add windows, or leave the organism out"
+            f"{', '.join(short)}; choose at most {least}, add windows, or leave the organism out"
         )
 
 
@@ -207,12 +207,12 @@ def _stratified_order(
 
     The first `n_first` of either class come first, and the last of either class come last.
     """
-    shuffled, places = [], []
+    shuffled, ranks = [], []
     for positive in (True, False):
         members = rng.permutation(rows[(labels[rows] > 0) == positive])
-        place = (np.arange(members.size) + 0.5) / members.size
-        place[:n_first], place[-1] = -1.0, 2.0
+        rank = (np.arange(members.size) + 0.5) / members.size
+        rank[:n_first], rank[-1] = -1.0, 2.0
         shuffled.append(members)
-        places.append(place)
-    order = np.argsort(np.concatenate(places), kind="stable")
+        ranks.append(rank)
+    order = np.argsort(np.concatenate(ranks), kind="stable")
     return np.asarray(np.concatenate(shuffled)[order])

@@ -37,7 +37,7 @@ _metric = number(least=0)
 _RULES = dict.fromkeys(METRICS, _metric) | dict.fromkeys(
     [f"{metric}_interval" for metric in METRICS], items(_metric, 2, most=2)
 )
-#: What is known of an organism after a run.
+#: Values of an organism after a run.
 VALUES = tuple(_RULES)
 _OF_A_RUN = {"chosen": mapping(anything), "converged": flag}
 _RESULT = record(
@@ -172,14 +172,14 @@ def make_document(
     splits = sorted({result.split for result in results})
     methods: dict[str, Any] = {}
     for method in dict.fromkeys(result.method for result in results):
-        own = sorted((r for r in results if r.method == method), key=lambda r: r.split)
+        runs = sorted((r for r in results if r.method == method), key=lambda r: r.split)
         methods[method] = {
             "tasks": {
-                name: {key: [r.tasks[name][key] for r in own] for key in VALUES}
-                for name in own[0].tasks
+                name: {key: [r.tasks[name][key] for r in runs] for key in VALUES}
+                for name in runs[0].tasks
             },
-            "chosen": [dict(r.chosen) for r in own],
-            "converged": [r.converged for r in own],
+            "chosen": [dict(r.chosen) for r in runs],
+            "converged": [r.converged for r in runs],
         }
     return {
         "schema_version": SCHEMA_VERSION,
@@ -208,7 +208,7 @@ def check_document(document: Any) -> None:
     for name, entry in document["methods"].items():
         values = [entry["chosen"], entry["converged"]]
         values += [task[key] for task in entry["tasks"].values() for key in VALUES]
-        if any(len(own) != n_splits for own in values):
+        if any(len(entries) != n_splits for entries in values):
             refuse(f"methods.{name}", f"of {n_splits} splits", entry)
         if entry["tasks"].keys() != first["tasks"].keys():
             refuse(f"methods.{name}.tasks", f"{', '.join(first['tasks'])}", list(entry["tasks"]))
@@ -265,9 +265,9 @@ def summarize(document: Document, metric: str) -> dict[str, dict[str, Cell]]:
             if len(row) == 1:
                 low, high = entry["tasks"][name][f"{metric}_interval"][0]
                 table[name][method] = Cell(float(row[0]), None, (low, high))
-        own = [table[name][method] for name in names]
+        row_cells = [table[name][method] for name in names]
         is_one = values.shape[1] == 1
-        table[MEAN][method] = mean_cell(own) if is_one else _cell(values.mean(axis=0))
+        table[MEAN][method] = mean_cell(row_cells) if is_one else _cell(values.mean(axis=0))
     return table
 
 
@@ -288,8 +288,8 @@ def to_markdown(document: Document) -> str:
         rows = [[title, *document["methods"]]]
         for name, cells in summarize(document, metric).items():
             best = best_of(cells)
-            shown = [f"**{cell}**" if m in best else str(cell) for m, cell in cells.items()]
-            rows.append([name.replace("|", r"\|"), *shown])
+            texts = [f"**{cell}**" if m in best else str(cell) for m, cell in cells.items()]
+            rows.append([name.replace("|", r"\|"), *texts])
         parts.append(_aligned(rows))
     return "\n".join([*parts, f"{spread_text(document)}; {BOLD}.\n{OVER_WINDOWS}\n"])
 

@@ -55,7 +55,7 @@ class Comparison:
     settings : Settings
         Training settings; C is selected.
     C : tuple of float
-        Costs to choose from, except for "default", which has its own.
+        Costs to choose from, except for "default", which has others.
     kernel, kernels : TaskKernel or None
         K of "mtl" and relation of "default", and the K_m of "mkl".
     site : Site, optional
@@ -80,16 +80,18 @@ class Comparison:
             for t, name in enumerate(names):
                 others = train_windows[np.flatnonzero(train_windows.task_ids != t)]
                 models[name] = self._train("default", others.with_tasks(others.tasks))
-                own = np.flatnonzero(test.task_ids == t)
-                with messages_from(logging.ERROR):  # that it is far from the others is known
-                    placed = models[name].adapt(name)
-                scores[own] = placed.decision_function(test[own])
+                rows = np.flatnonzero(test.task_ids == t)
+                with messages_from(logging.ERROR):  # its distance from the others is expected
+                    adapted = models[name].adapt(name)
+                scores[rows] = adapted.decision_function(test[rows])
         else:
             models[""] = self._train(method, train_windows)
             scores = models[""].decision_function(test)
         seed = self.protocol.seed
-        found = evaluate(test.labels, scores, test.tasks, auprc="auprc_windows", seed=seed)["tasks"]
-        tasks = {name: {key: found[name][key] for key in VALUES} for name in names}
+        metrics = evaluate(test.labels, scores, test.tasks, auprc="auprc_windows", seed=seed)[
+            "tasks"
+        ]
+        tasks = {name: {key: metrics[name][key] for key in VALUES} for name in names}
         selections = {name: model.training["selection"]["tasks"] for name, model in models.items()}
         has_converged = all(model.training["converged"] for model in models.values())
         return Result(split, method, tasks, selections.get("", selections), has_converged)
@@ -101,8 +103,10 @@ class Comparison:
             settings = replace(settings, norm=_NORM)
             space = Space.of_cost(_needed(self.kernels, method), self.C)
         elif method == "default":
-            unseen = [name for name in self.windows.task_names if name not in names]
-            relation = None if self.kernel is None else self.kernel.restrict([*names, *unseen])
+            without_data = [name for name in self.windows.task_names if name not in names]
+            relation = (
+                None if self.kernel is None else self.kernel.restrict([*names, *without_data])
+            )
             space = Space.of_sharing(names, relation)
         else:
             kernels_of = {
@@ -164,7 +168,7 @@ def run_comparison(
     jobs: Iterable[Job],
     partial: FinishedRuns,
     *,
-    known: Sequence[Result] = (),
+    finished: Sequence[Result] = (),
     on_result: Callable[[Result, float], None] | None = None,
 ) -> list[Result]:
     """Run the missing splits and methods, side by side on the threads of this context.
@@ -177,7 +181,7 @@ def run_comparison(
         Requested runs.
     partial : FinishedRuns
         File of finished runs, which are not repeated.
-    known : sequence of Result
+    finished : sequence of Result
         Other finished runs of this comparison.
     on_result : callable, optional
         Called with every new result, and the seconds it took.
@@ -195,7 +199,7 @@ def run_comparison(
         If the file belongs to another comparison.
     """
     jobs = list(jobs)
-    results = {(result.split, result.method): result for result in (*known, *partial.load())}
+    results = {(result.split, result.method): result for result in (*finished, *partial.load())}
     todo = [job for job in jobs if job not in results]
     if not todo:
         return [results[job] for job in jobs]

@@ -155,7 +155,7 @@ class Compare(_relations.Relations, _options.Threads):
             progress(f"split {result.split}", result.method, seconds)
 
         with use_threads(n_at_once):
-            return run_comparison(comparison, jobs, partial, known=known, on_result=show)
+            return run_comparison(comparison, jobs, partial, finished=known, on_result=show)
 
     def _write(self, document: dict[str, Any]) -> None:
         """Write the document and the figure, each atomically."""

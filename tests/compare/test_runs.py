@@ -99,11 +99,15 @@ def test_results_do_not_depend_on_threads_or_on_stopping(
     seen = []
     with use_threads(3):
         found = run_comparison(
-            comparison, JOBS, partial, known=expected[1:2], on_result=lambda *its: seen.append(its)
+            comparison,
+            JOBS,
+            partial,
+            finished=expected[1:2],
+            on_result=lambda *its: seen.append(its),
         )
     assert found == expected
     assert [(result.split, result.method) for result, *_ in seen] == JOBS[2:]
-    assert run_comparison(comparison, JOBS[::-1], partial, known=expected[:1]) == found[::-1]
+    assert run_comparison(comparison, JOBS[::-1], partial, finished=expected[:1]) == found[::-1]
 
 
 def test_an_error_of_a_run_is_raised(comparison, tmp_path):
