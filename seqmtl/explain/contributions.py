@@ -47,9 +47,9 @@ def contributions(model: MultiTaskModel, windows: Windows, organism: str) -> NDA
     """
     _check_length(model, windows)
     total = np.zeros(windows.shape)
-    for place, w, dmers in _dmers(model, windows, organism):
+    for columns, w, dmers in _dmers(model, windows, organism):
         part = np.where(dmers.n_other == 0, w[dmers.number], 0.0)
-        total[:, place] += part[:, np.newaxis] / (place.stop - place.start)
+        total[:, columns] += part[:, np.newaxis] / (columns.stop - columns.start)
     return total
 
 
@@ -70,13 +70,13 @@ def mutagenesis(model: MultiTaskModel, windows: Windows, organism: str) -> NDArr
     total = np.zeros((*windows.shape, 4))
     codes = windows.matrix().astype(np.int64)
     digits, is_other = codes & 3, codes > 3
-    for place, w, dmers in _dmers(model, windows, organism):
-        worth = 4 ** np.arange(place.stop - place.start)[::-1]
+    for columns, w, dmers in _dmers(model, windows, organism):
+        powers = 4 ** np.arange(columns.stop - columns.start)[::-1]
         before = np.where(dmers.n_other == 0, w[dmers.number], 0.0)
-        without = dmers.number[:, np.newaxis] - digits[:, place] * worth
-        after = w[without[..., np.newaxis] + np.arange(4) * worth[:, np.newaxis]]
-        after[dmers.n_other[:, np.newaxis] > is_other[:, place]] = 0.0
-        total[:, place] += after - before[:, np.newaxis, np.newaxis]
+        without = dmers.number[:, np.newaxis] - digits[:, columns] * powers
+        after = w[without[..., np.newaxis] + np.arange(4) * powers[:, np.newaxis]]
+        after[dmers.n_other[:, np.newaxis] > is_other[:, columns]] = 0.0
+        total[:, columns] += after - before[:, np.newaxis, np.newaxis]
     return total
 
 
@@ -93,7 +93,7 @@ class _Dmers(NamedTuple):
 def _dmers(
     model: MultiTaskModel, windows: Windows, organism: str
 ) -> Iterator[tuple[slice, NDArray[np.float64], _Dmers]]:
-    """Yield the place of each d-mer, the weights of all there, and those of the windows."""
+    """Yield positions of a d-mer, weights of all d-mers there, and those of the windows."""
     codes = windows.matrix().astype(np.int64)
     digits, is_other = codes & 3, codes > 3
     weights = weights_by_position(model, [organism])

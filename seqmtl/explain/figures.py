@@ -34,37 +34,37 @@ _X_LABEL = "bases from the site (0: its first base)"
 _EFFECT = "change of the score"
 
 
-def draw_poim(found: Poim) -> Figure:
+def draw_poim(poim: Poim) -> Figure:
     """Draw a POIM: the largest effect of an oligomer by length and position, and of each letter.
 
     Top: max over z of abs(Q_{k,j}(z)) for k = 1..K from bottom to top, at the first base of the
     oligomer, as in Sonnenburg et al. (2008). Bottom: Q_{1,j} of the four letters.
     """
     with figure_style():
-        figure = new_figure(WIDTH, 3.1 + 0.2 * found.max_order)
+        figure = new_figure(WIDTH, 3.1 + 0.2 * poim.max_order)
         heat, lines = figure.subplots(
-            2, 1, sharex=True, height_ratios=(0.6 + 0.2 * found.max_order, 1.7)
+            2, 1, sharex=True, height_ratios=(0.6 + 0.2 * poim.max_order, 1.7)
         )
-        limits = float(found.positions[0]) - 0.5, float(found.positions[-1]) + 0.5
+        limits = float(poim.positions[0]) - 0.5, float(poim.positions[-1]) + 0.5
         image = heat.imshow(
-            found.importance(),
+            poim.importance(),
             cmap=SEQUENTIAL,
             aspect="auto",
             origin="lower",
             vmin=0,
             interpolation="none",
-            extent=(*limits, 0.5, found.max_order + 0.5),
+            extent=(*limits, 0.5, poim.max_order + 0.5),
         )
-        heat.set(ylabel="word length", title=plain_text(f"{found.label}: words that matter", 70))
-        heat.set_yticks(range(1, found.max_order + 1))
+        heat.set(ylabel="word length", title=plain_text(f"{poim.label}: words that matter", 70))
+        heat.set_yticks(range(1, poim.max_order + 1))
         bar = figure.colorbar(image, ax=heat, pad=0.01, aspect=12)
         bar.set_label("largest\nchange", fontsize="small")
         bar.outline.set_visible(False)
-        _mark_site(lines, found.site)
+        _mark_site(lines, poim.site)
         lines.axhline(0, color=GREY, linewidth=0.6)
         for code, letter in enumerate("ACGT"):
-            q = found.Q[0][:, code]
-            lines.plot(found.positions, q, color=LETTER_COLOURS[code], label=letter)
+            q = poim.Q[0][:, code]
+            lines.plot(poim.positions, q, color=LETTER_COLOURS[code], label=letter)
         lines.set(ylabel=_EFFECT, xlabel=_X_LABEL, title="Single letters", xlim=limits)
         lines.legend(
             loc="lower right", bbox_to_anchor=(1, 0.98), ncols=4, handlelength=1, borderpad=0
@@ -74,23 +74,23 @@ def draw_poim(found: Poim) -> Figure:
     return figure
 
 
-def draw_logo(*found: Poim) -> Figure:
+def draw_logo(*poims: Poim) -> Figure:
     """Draw Q_{1,j} as sequence logos, one row for each POIM, on the same scales.
 
     A row is from 20 bases before the site to 20 after it, or as far as stacks nearly as tall as the
     tallest are. Ends in which all stacks are low are cut off.
     """
-    heights = [own.Q[0] for own in found]
-    begin, end = shown_range(np.abs(np.stack(heights)).sum(axis=2).max(axis=0), found[0].site)
-    positions = found[0].positions[begin:end]
+    heights = [poim.Q[0] for poim in poims]
+    begin, end = shown_range(np.abs(np.stack(heights)).sum(axis=2).max(axis=0), poims[0].site)
+    positions = poims[0].positions[begin:end]
     limits = extent(np.concatenate([q[begin:end] for q in heights]))
     with figure_style():
-        figure = new_figure(WIDTH, 0.75 + 1.2 * len(found))
-        rows = figure.subplots(len(found), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
-        for axes, own in zip(rows, found, strict=True):
-            _logo_panel(axes, own.Q[0][begin:end], positions, own.site)
+        figure = new_figure(WIDTH, 0.75 + 1.2 * len(poims))
+        rows = figure.subplots(len(poims), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
+        for axes, poim in zip(rows, poims, strict=True):
+            _logo_panel(axes, poim.Q[0][begin:end], positions, poim.site)
             axes.set(xlim=(positions[0] - 0.6, positions[-1] + 0.6), ylim=limits)
-            axes.set_title(plain_text(own.label, 70), pad=3)
+            axes.set_title(plain_text(poim.label, 70), pad=3)
         rows[-1].set_xlabel(_X_LABEL)
         _ticks(rows[-1])
         figure.supylabel(_EFFECT, fontsize="medium")
@@ -105,16 +105,16 @@ def shown_range(stacks: NDArray[np.float64], site: Site) -> tuple[int, int]:
     stacks : ndarray of float64, shape (L,)
         How much there is to see at every position of the window.
     site : Site
-        Position of the signal, which is shown.
+        Position of the signal; always in the range.
     """
     stacks, after = stacks / (stacks.max() or 1.0), site.offset + site.length
     tall = np.flatnonzero(stacks >= _FAR)
     tall = tall[(tall >= site.offset - _FARTHEST) & (tall < after + _FARTHEST)]
     first = min([site.offset - _REACH, *(tall - 2)])
     last = max([site.offset + _REACH, after - 1, *(tall + 2)])
-    kept = np.flatnonzero(stacks >= _FLAT)
-    first = max(first, min([site.offset - 3, *(kept - 1)]), 0)
-    last = min(last, max([after + 2, *(kept + 1)]), stacks.size - 1)
+    high = np.flatnonzero(stacks >= _FLAT)
+    first = max(first, min([site.offset - 3, *(high - 1)]), 0)
+    last = min(last, max([after + 2, *(high + 1)]), stacks.size - 1)
     return int(first), int(last) + 1
 
 
@@ -127,7 +127,7 @@ def draw_contributions(
 ) -> Figure:
     """Draw contributions and mutagenesis of windows, one below the other.
 
-    The bases shown are chosen as in :func:`draw_logo`.
+    Bases are chosen as in :func:`draw_logo`.
 
     Parameters
     ----------
@@ -146,17 +146,16 @@ def draw_contributions(
     letters, parts, changes = letters[:, begin:end], parts[:, begin:end], changes[:, begin:end]
     positions = np.arange(begin, end) - site.offset
     heights = np.where(letters[..., None] == np.arange(4), parts[..., None], 0.0)
-    most = float(np.abs(changes).max()) or 1.0
+    limit = float(np.abs(changes).max()) or 1.0
     with figure_style():
         figure = new_figure(WIDTH, 0.5 + 2.3 * len(letters))
-        for part, *own in zip(
+        for part, stacks, change, title in zip(
             figure.subfigures(len(letters), 1, squeeze=False)[:, 0],
             heights,
             changes,
             titles,
             strict=True,
         ):
-            stacks, change, title = own
             logo, heat = part.subplots(2, 1, sharex=True, height_ratios=(1.6, 1))
             _logo_panel(logo, stacks, positions, site)
             logo.set(ylabel="adds to\nthe score", title=plain_text(title, 70))
@@ -166,8 +165,8 @@ def draw_contributions(
                 change.T,
                 cmap=DIVERGING,
                 aspect="auto",
-                vmin=-most,
-                vmax=most,
+                vmin=-limit,
+                vmax=limit,
                 interpolation="none",
                 extent=(positions[0] - 0.5, positions[-1] + 0.5, 3.5, -0.5),
             )
@@ -187,9 +186,9 @@ def _logo_panel(
 ) -> None:
     """Draw a logo, and the letters of the site at the top of the marked stretch."""
     _mark_site(axes, site)
-    for place, letter in enumerate(site.letters if len(site.letters) == site.length else ""):
+    for position, letter in enumerate(site.letters if len(site.letters) == site.length else ""):
         axes.text(
-            place,
+            position,
             0.99,
             letter,
             transform=axes.get_xaxis_transform(),

@@ -90,10 +90,10 @@ class Poim:
 
     def importance(self) -> NDArray[np.float64]:
         """Return max over z of abs(Q_{k,j}(z)), shape (K, L); NaN where no k-mer fits."""
-        found = np.full((self.max_order, self.Q[0].shape[0]), np.nan)
-        for row, q in zip(found, self.Q, strict=True):
+        importance = np.full((self.max_order, self.Q[0].shape[0]), np.nan)
+        for row, q in zip(importance, self.Q, strict=True):
             row[: q.shape[0]] = np.abs(q).max(axis=1)
-        return found
+        return importance
 
     def gain(self) -> NDArray[np.float64]:
         """Return the gain of order k over the two (k-1)-mers inside, shape (K, L).
@@ -102,9 +102,9 @@ class Poim:
         is the importance. Row 0 is the importance itself.
         """
         M = self.importance()
-        found = M.copy()
-        found[1:, :-1] -= np.fmax(M[:-1, :-1], M[:-1, 1:])
-        return found
+        gain = M.copy()
+        gain[1:, :-1] -= np.fmax(M[:-1, :-1], M[:-1, 1:])
+        return gain
 
     def beyond_letters(self, k: int) -> NDArray[np.float64]:
         """Return Q_{k,j}(z) minus the sum of Q_{1,j+i}(z_i), shape (L - k + 1, 4**k).
@@ -113,12 +113,12 @@ class Poim:
         in a polypyrimidine tract, Q is largest for strings of the best letters; this shows the
         motifs among them.
         """
-        rest = self.Q[k - 1].copy()
-        n = rest.shape[0]
+        joint = self.Q[k - 1].copy()
+        n = joint.shape[0]
         for i in range(k):
-            by_letter = rest.reshape(n, 4**i, 4, -1)
+            by_letter = joint.reshape(n, 4**i, 4, -1)
             by_letter -= self.Q[0][i : i + n, None, :, None]
-        return rest
+        return joint
 
     def top(self, k: int, n: int) -> list[Oligomer]:
         """Return the n k-mers with the largest abs(Q), the largest first.
@@ -132,14 +132,14 @@ class Poim:
         best = np.flatnonzero(flat >= np.partition(flat, flat.size - n)[flat.size - n])
         best = best[np.argsort(-flat[best], kind="stable")][:n]
         rows, codes = np.divmod(best, q.shape[1])
-        rest = self.beyond_letters(k)
+        joint = self.beyond_letters(k)
         return [
             Oligomer(
                 k,
                 int(row) - self.site.offset,
                 oligomer(int(code), k),
                 float(q[row, code]),
-                float(rest[row, code]),
+                float(joint[row, code]),
             )
             for row, code in zip(rows, codes, strict=True)
         ]
@@ -181,7 +181,7 @@ def poim(
     MemoryLimitError
         If the result, or the model's weights by position, do not fit into memory.
     UnknownTaskError
-        If the model has no place for the organism.
+        If the organism is not in the model.
     """
     check_order(max_order, model.length)
     letters = check_background(background)
@@ -274,18 +274,18 @@ class KmerWeight(NamedTuple):
     beyond_letters: float
 
 
-def mean_kmers(found: Poim, k: int, n: int) -> list[KmerWeight]:
+def mean_kmers(poim: Poim, k: int, n: int) -> list[KmerWeight]:
     """Return the n k-mers of largest weight upstream of the site, and n downstream.
 
     They are ranked by the weight beyond their single letters; single letters by their weight.
     """
-    first, after, L = found.site.offset, found.site.offset + found.site.length, found.positions.size
-    rest = found.beyond_letters(k)
+    first, after, L = poim.site.offset, poim.site.offset + poim.site.length, poim.positions.size
+    joint = poim.beyond_letters(k)
     kmers: list[KmerWeight] = []
     for begin, end in ((0, first), (after, L)):
         if end - begin < k:
             continue
-        weight, beyond = (q[begin : end - k + 1].mean(axis=0) for q in (found.Q[k - 1], rest))
+        weight, beyond = (q[begin : end - k + 1].mean(axis=0) for q in (poim.Q[k - 1], joint))
         kmers += [
             KmerWeight(
                 begin - first, end - first, oligomer(int(c), k), float(weight[c]), float(beyond[c])
@@ -321,23 +321,23 @@ def oligomer_importance(
     """
     n_bytes = 8.0 * length * 5 * 4.0**max_order
     require_memory(n_bytes, f"a POIM of order {max_order}", "lower --max-order")
-    found: list[NDArray[np.float64]] = []
+    Q: list[NDArray[np.float64]] = []
     for k, t in enumerate(_containing(weights, length, max_order, letters), 1):
         n = length - k + 1
         if k == 1:
-            found.append(t - (t @ letters)[:, None])
+            Q.append(t - (t @ letters)[:, None])
             continue
         inner = t.reshape(n, 4, -1, 4)  # first letter, letters between, last letter
         without_last, without_first = inner @ letters, _mean_first(t, letters).reshape(n, -1, 4)
-        shorter = found[-1]
+        shorter = Q[-1]
         without_last = shorter[:-1].reshape(n, 4, -1) - without_last
         both = (without_first @ letters)[:, None, :, None]
         if k > 2:
-            both -= found[-2][1:-1].reshape(n, 1, -1, 1)
+            both -= Q[-2][1:-1].reshape(n, 1, -1, 1)
         inner += without_last[..., None] + both
         inner += (shorter[1:].reshape(n, -1, 4) - without_first)[:, None]
-        found.append(inner.reshape(n, -1))
-    return tuple(found)
+        Q.append(inner.reshape(n, -1))
+    return tuple(Q)
 
 
 def _containing(
@@ -347,7 +347,7 @@ def _containing(
     letters: NDArray[np.float64],
 ) -> list[NDArray[np.float64]]:
     """Return T_1..T_K, averages of the d-mers that contain each k-mer; (L - k + 1, 4**k)."""
-    found = [np.zeros((length - k + 1, 4**k)) for k in range(1, max_order + 1)]
+    sums = [np.zeros((length - k + 1, 4**k)) for k in range(1, max_order + 1)]
     before: list[NDArray[np.float64]] = []
     for j, levels in enumerate(weights):
         here = list(levels[: length - j])
@@ -355,13 +355,13 @@ def _containing(
             here[k - 1] = here[k - 1] + here[k].reshape(-1, 4) @ letters
         for k, longer in enumerate(before[1 : len(here) + 1]):
             here[k] += _mean_first(longer[None], letters)[0]
-        for q, t in zip(found, here, strict=False):
+        for q, t in zip(sums, here, strict=False):
             q[j] = t
         before = here
-    return found
+    return sums
 
 
 def _mean_first(values: NDArray[np.float64], letters: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the mean over the first letter of k-mers, shape (n, 4**(k - 1))."""
-    found: NDArray[np.float64] = letters @ values.reshape(values.shape[0], 4, -1)
-    return found
+    means: NDArray[np.float64] = letters @ values.reshape(values.shape[0], 4, -1)
+    return means
