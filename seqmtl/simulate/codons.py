@@ -10,16 +10,16 @@ from seqmtl.simulate.background import PAIRS
 N_TRAITS = 64
 
 _SPREAD = 1.0  # standard deviation of the log-odds of a codon
-_PLACES = np.array([16, 4, 1])
+_POWERS = np.array([16, 4, 1])
 _C, _G = 1, 2
 _START = np.array([0, 3, 2])  # ATG
 _STOPS = np.array([[3, 0, 0], [3, 0, 2], [3, 2, 0]])  # TAA, TAG, TGA
 
 
 def write_codons(
-    codes: np.ndarray, places: np.ndarray, traits: np.ndarray, rng: np.random.Generator
+    codes: np.ndarray, positions: np.ndarray, traits: np.ndarray, rng: np.random.Generator
 ) -> None:
-    """Write codons, each drawn on its own, none of them a stop codon; in place.
+    """Write codons, each drawn independently, none of them a stop codon; in place.
 
     The log-odds of a codon are its trait, and what its pairs of bases have in all genomes. One that
     makes a CpG with the codon before is drawn again, once.
@@ -28,7 +28,7 @@ def write_codons(
     ----------
     codes : numpy.ndarray
         Shape (bases,), uint8, 0..3 for A, C, G, T.
-    places : numpy.ndarray
+    positions : numpy.ndarray
         Shape (codons, 3), positions of the bases of every codon.
     traits : numpy.ndarray
         Shape (:attr:`N_TRAITS`,), traits of one organism.
@@ -37,16 +37,16 @@ def write_codons(
     """
     shared = PAIRS[:, :, np.newaxis] + PAIRS
     weights = np.exp(_SPREAD * traits + shared.ravel())
-    weights[_STOPS @ _PLACES] = 0.0
+    weights[_STOPS @ _POWERS] = 0.0
     weights /= weights.sum()
-    drawn = rng.choice(N_TRAITS, size=len(places), p=weights)
+    drawn = rng.choice(N_TRAITS, size=len(positions), p=weights)
     is_cpg = np.append(False, (drawn[:-1] % 4 == _C) & (drawn[1:] // 16 == _G))
     drawn[is_cpg] = rng.choice(N_TRAITS, size=int(is_cpg.sum()), p=weights)
-    codes[places] = drawn[:, np.newaxis] // _PLACES % 4
+    codes[positions] = drawn[:, np.newaxis] // _POWERS % 4
 
 
 def keep_open(
-    codes: np.ndarray, places: np.ndarray, first: np.ndarray, rng: np.random.Generator
+    codes: np.ndarray, positions: np.ndarray, first: np.ndarray, rng: np.random.Generator
 ) -> None:
     """Begin every gene with ATG and end it with a stop codon, and remove all others; in place.
 
@@ -59,8 +59,8 @@ def keep_open(
     first : numpy.ndarray
         Shape (genes,), the first codon of every gene.
     """
-    is_stop = np.isin(codes[places] @ _PLACES, _STOPS @ _PLACES)
-    codes[places[is_stop, 0]] = _C
-    codes[places[first]] = _START
-    last = np.append(first[1:], len(places)) - 1
-    codes[places[last]] = _STOPS[rng.integers(len(_STOPS), size=last.size)]
+    is_stop = np.isin(codes[positions] @ _POWERS, _STOPS @ _POWERS)
+    codes[positions[is_stop, 0]] = _C
+    codes[positions[first]] = _START
+    last = np.append(first[1:], len(positions)) - 1
+    codes[positions[last]] = _STOPS[rng.integers(len(_STOPS), size=last.size)]

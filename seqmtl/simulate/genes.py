@@ -70,22 +70,22 @@ class Layout:
 
         Returns
         -------
-        places : numpy.ndarray
+        positions : numpy.ndarray
             Shape (codons, 3), int64, gene by gene in the order of transcription.
         first : numpy.ndarray
             Shape (genes,), int64.
         """
-        places = _inside(self.coding_start, self.coding_end).reshape(-1, 3)
+        positions = _inside(self.coding_start, self.coding_end).reshape(-1, 3)
         before = np.concatenate(([0], np.cumsum(self.coding_end - self.coding_start)))
-        return places, before[self.first_exon[:-1]] // 3
+        return positions, before[self.first_exon[:-1]] // 3
 
     def turn(self, codes: np.ndarray) -> np.ndarray:
         """Return a copy with the blocks of the minus strand reverse-complemented (codes 0..3)."""
         minus = self.strand < 0
         starts, ends = self.block_start[minus], self.block_end[minus]
-        places = _inside(starts, ends)
+        positions = _inside(starts, ends)
         turned = codes.copy()
-        turned[places] = 3 - codes[np.repeat(starts + ends - 1, ends - starts) - places]
+        turned[positions] = 3 - codes[np.repeat(starts + ends - 1, ends - starts) - positions]
         return turned
 
     def forward(self) -> Layout:

@@ -95,10 +95,12 @@ def decoy_pools(
         candidates = [clear & ~between, clear & between]
     else:
         candidates = [find_motifs(codes, [MODELS[signal].letters], side) for side in (False, True)]
-        for side, found in enumerate(candidates):
-            found[true.starts[true.is_reverse == side]] = False
+        for side, is_candidate in enumerate(candidates):
+            is_candidate[true.starts[true.is_reverse == side]] = False
     inner = slice(margin, codes.size - margin)
-    first_pool, second_pool = (np.flatnonzero(found[inner]) + margin for found in candidates)
+    first_pool, second_pool = (
+        np.flatnonzero(is_candidate[inner]) + margin for is_candidate in candidates
+    )
     return first_pool + chromosome_start, second_pool + chromosome_start
 
 

@@ -1,4 +1,4 @@
-"""Motifs of splice sites and promoters, made of slots with several drifting words."""
+"""Motifs of splice sites and promoters, made of slots, each with variants that drift."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _LETTERS = {"A": (0,), "C": (1,), "G": (2,), "T": (3,), "R": (0, 2), "Y": (1, 3)
 class Slot:
     """A stretch of bases at a fixed distance from the site.
 
-    A site has the slot with probability `usage`. Then one of `words` alternatives is chosen, and
-    its letters are drawn from that word's weight matrix. As the alternatives differ in several
+    A site has the slot with probability `usage`. Then one of `n_variants` variants is drawn, and
+    its letters are drawn from the weight matrix of that variant. As variants differ in several
     positions at once, neighbouring bases are dependent, and no single weight matrix describes the
     slot.
 
@@ -26,10 +26,10 @@ class Slot:
         IUPAC letters common to all organisms; N is no preference.
     pull : float
         Log-odds of a consensus letter.
-    words : int
-        Number of alternatives.
+    n_variants : int
+        Number of variants.
     spread : float
-        Standard deviation of an organism's own log-odds.
+        Standard deviation of the log-odds of an organism.
     usage : float
         Probability that a site has the slot.
     jitter : int
@@ -39,23 +39,23 @@ class Slot:
     offset: int
     consensus: str
     pull: float = 0.0
-    words: int = 1
+    n_variants: int = 1
     spread: float = 0.5
     usage: float = 1.0
     jitter: int = 0
 
     @property
     def n_traits(self) -> int:
-        """Number of traits: log-odds of the letters of every word, and of the words themselves."""
-        return self.words * (4 * len(self.consensus) + 1)
+        """Number of traits: log-odds of the letters of every variant, and of the variants."""
+        return self.n_variants * (4 * len(self.consensus) + 1)
 
     def probabilities(self, traits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return weights of words, shape (words,), and of letters, shape (words, length, 4)."""
+        """Return weights of variants, shape (n,), and of their letters, shape (n, length, 4)."""
         shared = np.zeros((len(self.consensus), 4))
-        for place, symbol in enumerate(self.consensus):
-            shared[place, list(_LETTERS[symbol])] = self.pull
-        own = traits[self.words :].reshape(self.words, len(self.consensus), 4)
-        return _softmax(0.5 * traits[: self.words]), _softmax(shared + self.spread * own)
+        for position, symbol in enumerate(self.consensus):
+            shared[position, list(_LETTERS[symbol])] = self.pull
+        specific = traits[self.n_variants :].reshape(self.n_variants, len(self.consensus), 4)
+        return _softmax(0.5 * traits[: self.n_variants]), _softmax(shared + self.spread * specific)
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,13 @@ class Signal:
             first += slot.n_traits
             carriers = sites[rng.random(sites.size) < slot.usage] + slot.offset
             carriers += rng.integers(-slot.jitter, slot.jitter + 1, size=carriers.size)
-            word = rng.choice(slot.words, p=weights, size=carriers.size)
-            cumulative = np.cumsum(matrices, axis=-1)[..., :3][word]
+            variant = rng.choice(slot.n_variants, p=weights, size=carriers.size)
+            cumulative = np.cumsum(matrices, axis=-1)[..., :3][variant]
             drawn = rng.random((carriers.size, len(slot.consensus), 1))
-            places = carriers[:, None] + np.arange(len(slot.consensus))
-            codes[places] = (drawn >= cumulative).sum(axis=-1, dtype=np.uint8)
-        for place, letter in enumerate(self.letters):
-            codes[sites + self.offset + place] = _LETTERS[letter][0]
+            positions = carriers[:, None] + np.arange(len(slot.consensus))
+            codes[positions] = (drawn >= cumulative).sum(axis=-1, dtype=np.uint8)
+        for position, letter in enumerate(self.letters):
+            codes[sites + self.offset + position] = _LETTERS[letter][0]
 
 
 #: Sites of the three kinds. A donor is the first base of the intron, an acceptor the first base
@@ -119,36 +119,36 @@ MODELS = {
         letters="GT",
         offset=0,
         slots=(
-            Slot(-12, "NNNNNN", words=3, spread=2.2, usage=0.7),
+            Slot(-12, "NNNNNN", n_variants=3, spread=2.2, usage=0.7),
             Slot(-3, "NAG", pull=0.8, spread=0.9, usage=0.9),
-            Slot(2, "RAGT", pull=0.9, words=2, spread=1.0, usage=0.9),
-            Slot(7, "NNNNN", words=3, spread=2.2, usage=0.7),
-            Slot(14, "NNNNNN", words=3, spread=2.2, usage=0.6, jitter=1),
+            Slot(2, "RAGT", pull=0.9, n_variants=2, spread=1.0, usage=0.9),
+            Slot(7, "NNNNN", n_variants=3, spread=2.2, usage=0.7),
+            Slot(14, "NNNNNN", n_variants=3, spread=2.2, usage=0.6, jitter=1),
         ),
     ),
     "acceptor": Signal(
         letters="AG",
         offset=-2,
         slots=(
-            Slot(-50, "NNNNNN", words=3, spread=2.2, usage=0.6),
+            Slot(-50, "NNNNNN", n_variants=3, spread=2.2, usage=0.6),
             Slot(-34, "NYTNAYN", pull=1.5, spread=0.8, usage=0.7, jitter=6),
-            Slot(-18, "YYYYYYYYYYYYY", pull=0.5, words=2, spread=0.7, usage=0.85),
-            Slot(-5, "NNY", pull=0.9, words=2, spread=1.0, usage=0.9),
-            Slot(0, "GNNNNN", pull=0.5, words=3, spread=2.0, usage=0.7),
-            Slot(8, "NNNNNN", words=3, spread=2.2, usage=0.6, jitter=1),
+            Slot(-18, "YYYYYYYYYYYYY", pull=0.5, n_variants=2, spread=0.7, usage=0.85),
+            Slot(-5, "NNY", pull=0.9, n_variants=2, spread=1.0, usage=0.9),
+            Slot(0, "GNNNNN", pull=0.5, n_variants=3, spread=2.0, usage=0.7),
+            Slot(8, "NNNNNN", n_variants=3, spread=2.2, usage=0.6, jitter=1),
         ),
     ),
     "tss": Signal(
         letters="",
         offset=0,
         slots=(
-            Slot(-60, "NNNNNN", words=3, spread=2.2, usage=0.6, jitter=1),
-            Slot(-42, "NNNNNNN", words=3, spread=2.0, usage=0.6),
+            Slot(-60, "NNNNNN", n_variants=3, spread=2.2, usage=0.6, jitter=1),
+            Slot(-42, "NNNNNNN", n_variants=3, spread=2.0, usage=0.6),
             Slot(-31, "TATAAANN", pull=1.8, spread=0.9, usage=0.5, jitter=1),
-            Slot(-14, "NNNNNN", words=3, spread=2.2, usage=0.7),
-            Slot(-2, "YYANTYY", pull=0.9, words=2, spread=1.0, usage=0.9),
-            Slot(8, "NNNNNN", words=3, spread=2.2, usage=0.6),
-            Slot(26, "NRGNYNN", pull=0.6, words=2, spread=1.2, usage=0.6),
+            Slot(-14, "NNNNNN", n_variants=3, spread=2.2, usage=0.7),
+            Slot(-2, "YYANTYY", pull=0.9, n_variants=2, spread=1.0, usage=0.9),
+            Slot(8, "NNNNNN", n_variants=3, spread=2.2, usage=0.6),
+            Slot(26, "NRGNYNN", pull=0.6, n_variants=2, spread=1.2, usage=0.6),
         ),
     ),
 }

@@ -240,10 +240,10 @@ def simulate(tree: TreeSource | None = None, **settings: Any) -> Simulation:
     root, *streams = np.random.SeedSequence(checked.seed).spawn(1 + len(parsed.leaf_names))
     n_traits = list(_N_TRAITS.values())
     traits = drift_traits(parsed, sum(n_traits), checked.drift, np.random.default_rng(root))
-    parts = [np.split(own, np.cumsum(n_traits)[:-1]) for own in traits]
+    parts = [np.split(values, np.cumsum(n_traits)[:-1]) for values in traits]
     genomes = tuple(
-        _make_genome(organism, dict(zip(_N_TRAITS, own, strict=True)), checked, stream)
-        for organism, own, stream in zip(parsed.leaf_names, parts, streams, strict=True)
+        _make_genome(organism, dict(zip(_N_TRAITS, values, strict=True)), checked, stream)
+        for organism, values, stream in zip(parsed.leaf_names, parts, streams, strict=True)
     )
     return Simulation(settings=checked, newick=parsed.to_newick() + "\n", genomes=genomes)
 
@@ -281,9 +281,9 @@ def _make_chromosome(
     codons.write_codons(codes, coding, traits["codons"], rng)
     donors, acceptors = layout.introns()
     starts = layout.exon_start[layout.first_exon[:-1]]
-    places = {"donor": donors, "acceptor": acceptors, "tss": starts}
+    positions = {"donor": donors, "acceptor": acceptors, "tss": starts}
     for name, model in MODELS.items():
-        model.plant(codes, places[name], traits[name], rng)
+        model.plant(codes, positions[name], traits[name], rng)
     codons.keep_open(codes, coding, first, rng)
     codes = layout.turn(codes)
     repeats, unknown = fill_gaps(layout, codes, rng)
@@ -308,10 +308,10 @@ def _label_sites(
         for number, (its, first) in enumerate(zip(genes, first_gene, strict=False))
     ]
     n_true, n_decoys = settings.n_training(organism)
-    known = in_order(true[:-1])
-    if n_true > len(known):
+    training = in_order(true[:-1])
+    if n_true > len(training):
         raise ValueError(
-            f"n_windows of {organism} must need at most {len(known)} true sites, got {n_true}; "
+            f"n_windows of {organism} must need at most {len(training)} true sites, got {n_true}; "
             f"use more genes (n_genes is {settings.n_genes}) or fewer windows"
         )
     pools = [
@@ -320,17 +320,17 @@ def _label_sites(
     ]
     n_test = len(true[-1])
     parts = []
-    for seed, places, annotated, count, wanted in zip(
+    for seed, positions, annotated, count, wanted in zip(
         stream.spawn(2),
         (pools[:-1], pools[-1:]),
-        (known, true[-1]),
+        (training, true[-1]),
         (n_true, n_test),
         (n_decoys, n_test * settings.decoys_per_site),
         strict=True,
     ):
         rng_true, rng_decoys = (np.random.default_rng(child) for child in seed.spawn(2))
         parts.append(annotated.take(rng_true.permutation(len(annotated))[:count]))
-        parts.append(draw_decoys(places, signal, wanted, rng_decoys))
+        parts.append(draw_decoys(positions, signal, wanted, rng_decoys))
     return in_order(parts)
 
 

@@ -78,7 +78,7 @@ def drift_traits(tree: Tree, n_traits: int, drift: float, rng: np.random.Generat
     Parameters
     ----------
     tree : Tree
-        With a length on every branch below the root; the root's own branch is ignored.
+        With a length on every branch below the root; that of the root is ignored.
     n_traits : int
         Number of traits.
     drift : float
@@ -98,7 +98,7 @@ def drift_traits(tree: Tree, n_traits: int, drift: float, rng: np.random.Generat
         children[tree.parents[child]].append(child)
     for parent, below in enumerate(children):
         for child in reversed(below):
-            kept = math.exp(-drift * tree.lengths[child])
-            noise = math.sqrt(max(0.0, 1.0 - kept * kept)) * rng.standard_normal(n_traits)
-            traits[child] = kept * traits[parent] + noise
+            retained = math.exp(-drift * tree.lengths[child])
+            noise = math.sqrt(max(0.0, 1.0 - retained * retained)) * rng.standard_normal(n_traits)
+            traits[child] = retained * traits[parent] + noise
     return traits[tree.leaves]

@@ -17,7 +17,7 @@ from seqmtl.simulate.simulation import SimulatedGenome, Simulation
 #: Files beside the folders of genomes, sites and annotation.
 FILES = ("windows.tsv.gz", "dataset.toml", "tree.nwk", "summary.json")
 _CONFIG = "dataset.toml"
-_MARK = "# genomes of seqmtl simulate\n"  # first line of this file, by which the folder is known
+_MARK = "# genomes of seqmtl simulate\n"  # first line of this file; it identifies the folder
 _LINE = 60
 _ROWS = 20_000
 _STRANDS = {1: "+", -1: "-"}
@@ -37,7 +37,7 @@ def write_simulation(
     ============================== ===========================================================
     ``windows.tsv.gz``             organism, label (1, -1), split (train, test), contig, strand,
                                    position (0-based first base of the site), sequence
-    ``genomes/<organism>.fa``      60 columns; repeats in lower case, N kept
+    ``genomes/<organism>.fa``      60 columns; repeats in lower case, N as N
     ``sites/<organism>.bed``       BED6 of the labelled sites, in the order of the windows: name
                                    ``<gene>.<intron>`` or ``<gene>.tss``, score 1000; ``decoy``, 0
     ``annotation/<organism>.gff3`` genes, mRNA, exons and CDS of all genes
@@ -150,8 +150,8 @@ def _bed_lines(genome: SimulatedGenome, simulation: Simulation) -> Iterator[str]
     """Yield the labelled sites as BED6 lines, 0-based half-open."""
     length, is_tss = simulation.site_length, simulation.settings.signal == "tss"
     names = zip(genome.sites["gene"].tolist(), genome.sites["intron"].tolist(), strict=True)
-    for place, (gene, intron) in zip(_places(genome), names, strict=True):
-        contig, start, strand, label = place
+    for site, (gene, intron) in zip(_places(genome), names, strict=True):
+        contig, start, strand, label = site
         name = f"{_gene_name(gene)}.{'tss' if is_tss else intron + 1}" if label > 0 else "decoy"
         score = 1000 if label > 0 else 0
         yield f"{contig}\t{start}\t{start + length}\t{name}\t{score}\t{strand}\n"
@@ -172,13 +172,13 @@ def _gff_lines(genome: SimulatedGenome) -> Iterator[str]:
         columns = genes.exon_start, genes.exon_end, genes.coding_start, genes.coding_end
         exons = list(zip(*(column.tolist() for column in columns), strict=True))
         spans = zip(*(edge.tolist() for edge in genes.spans()), strict=True)
-        for own, (start, end) in enumerate(spans):
-            name, sign = _gene_name(number), _STRANDS[int(genes.strand[own])]
+        for gene, (start, end) in enumerate(spans):
+            name, sign = _gene_name(number), _STRANDS[int(genes.strand[gene])]
             number += 1
             where = f"{start + 1}\t{end}\t.\t{sign}\t."
             yield f"{contig}\tseqmtl\tgene\t{where}\tID={name}\n"
             yield f"{contig}\tseqmtl\tmRNA\t{where}\tID={name}.m;Parent={name}\n"
-            its_exons = exons[genes.first_exon[own] : genes.first_exon[own + 1]]
+            its_exons = exons[genes.first_exon[gene] : genes.first_exon[gene + 1]]
             for row in _exon_lines(its_exons, name, sign):
                 yield f"{contig}\tseqmtl\t{row}\n"
 
@@ -233,13 +233,13 @@ def _summary(simulation: Simulation, stems: dict[str, str]) -> dict[str, object]
         is_test, is_true = genome.is_test(), genome.sites["labels"] > 0
         upper = genome.letters & 0xDF
         bases = {letter: int(np.count_nonzero(upper == ord(letter))) for letter in "ACGTN"}
-        known = sum(bases.values()) - bases["N"]
+        n_known = sum(bases.values()) - bases["N"]
         organisms[genome.organism] = {
             "file_name": stems[genome.organism],
             "bases": genome.letters.size,
             "unknown_bases": bases["N"],
             "masked_bases": int(np.count_nonzero(genome.letters & 0x20)),
-            "gc": round((bases["C"] + bases["G"]) / known, 4),
+            "gc": round((bases["C"] + bases["G"]) / n_known, 4),
             "genes": sum(genes.strand.size for genes in genome.genes),
             "introns": sum(genes.exon_start.size - genes.strand.size for genes in genome.genes),
             "windows": {
