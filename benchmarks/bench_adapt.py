@@ -39,8 +39,8 @@ from numpy.typing import NDArray
 from seqmtl import MultiTaskModel, TaskKernel, Windows, read_windows
 from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.models.fit import train_windows
-from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.selection import Space
+from seqmtl.models.task_kernels import resolve_kernel
 from seqmtl.models.training import Settings
 from seqmtl.sequences import concatenate
 from seqmtl.similarity.trees import Tree, read_tree

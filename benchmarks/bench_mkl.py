@@ -64,7 +64,7 @@ def train_once(arguments: argparse.Namespace) -> None:
 
     from seqmtl import TaskKernel, WeightedDegree
     from seqmtl.models.examples import Examples
-    from seqmtl.models.kernels import couple
+    from seqmtl.models.task_kernels import couple
     from seqmtl.models.training import Settings, solve
 
     windows = read(arguments)

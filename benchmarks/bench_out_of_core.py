@@ -44,9 +44,8 @@ def train_once(arguments: argparse.Namespace) -> None:
     from seqmtl.io.window_store import store_windows
     from seqmtl.models.examples import Examples
     from seqmtl.models.fit import train, train_windows
+    from seqmtl.models.out_of_core import OutOfCoreTrainer, score_part
     from seqmtl.models.site import find_site
-    from seqmtl.models.stored_fit import Disk
-    from seqmtl.models.stored_look import look
     from seqmtl.models.training import Settings
     from seqmtl.sequences import concatenate
 
@@ -67,15 +66,15 @@ def train_once(arguments: argparse.Namespace) -> None:
 
     moved = {"to a worker": 0, "back": 0, "most back": 0}
 
-    def ask(question: Any, jobs: Any) -> Iterator[Any]:
+    def score_parts(task: Any, jobs: Any) -> Iterator[Any]:
         if workers is None:
-            yield from (look(question, *job) for job in jobs)
+            yield from (score_part(task, *job) for job in jobs)
             return
         back = 0
-        moved["to a worker"] += len(pickle.dumps(question))
-        for answer in workers.map(look, jobs, question):
-            back += len(pickle.dumps(answer))
-            yield answer
+        moved["to a worker"] += len(pickle.dumps(task))
+        for result in workers.map(score_part, jobs, task):
+            back += len(pickle.dumps(result))
+            yield result
         moved["back"] += back
         moved["most back"] = max(moved["most back"], back)
 
@@ -89,7 +88,7 @@ def train_once(arguments: argparse.Namespace) -> None:
             store = store_windows(timed(), folder)
             kernel = TaskKernel.graph(adjacency, store.task_names)
             trained, wall = time.process_time(), time.perf_counter()
-            disk = Disk(int(arguments.memory * 2**30), ask)
+            disk = OutOfCoreTrainer(int(arguments.memory * 2**30), score_parts)
             _, solution = train(
                 Examples(store, store.labels, store.task_ids, store.task_names),
                 disk=disk,

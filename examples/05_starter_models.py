@@ -25,8 +25,8 @@ from seqmtl.files.model_file import write_arrays
 from seqmtl.io.dataset import read_dataset
 from seqmtl.models.pair_layer import ENDS
 from seqmtl.models.paired import PairedModel
-from seqmtl.models.relatives import place
-from seqmtl.models.stored_weights import round_weights
+from seqmtl.models.relatives import weights_of_relatives
+from seqmtl.models.weights_io import round_weights
 from seqmtl.pairs import fit_layer
 from seqmtl.sequences import encode
 from seqmtl.sequences.windows import concatenate
@@ -196,7 +196,7 @@ def left_out(
     model = fit(train[train.tasks != name])
     rows = measured(test[test.tasks == name])
     scores = model.adapt(name, like=name).decision_function(rows, name)
-    placed = place(model.kernel, model.tasks, name, like=name)
+    placed = weights_of_relatives(model.kernel, model.tasks, name, like=name)
     found = {"nearest": placed.nearest, "distance": placed.distance}
     return found | {
         "auprc": round(metrics(rows, scores)["auprc"], 4),

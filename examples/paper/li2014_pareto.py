@@ -47,8 +47,8 @@ from seqmtl import (
     SparseMKLClassifier,
     pareto_path,
 )
-from seqmtl.kernels import RBF, Linear, Normalized, Polynomial
 from seqmtl.kernel_mkl.one_vs_one import split_pairs, vote
+from seqmtl.kernels import RBF, Linear, Normalized, Polynomial
 
 TRADE_OFFS = (0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 2.0, 10.0, np.inf)
 SPREADS = [2.0**k for k in (-7, -5, -3, -1, 0, 1, 3, 5, 7)]

@@ -100,7 +100,7 @@ class Motif:
             Whether a site is on the minus strand.
         """
         site = Site(0, self.width, ",".join(self.names))
-        return site.word_at(codes, self.first(starts, is_reverse), is_reverse)
+        return site.consensus_at(codes, self.first(starts, is_reverse), is_reverse)
 
 
 def word_codes(codes: NDArray[np.uint8], width: int, n: int) -> NDArray[np.uint8]:
@@ -233,7 +233,7 @@ class Finder:
     def __init__(self, organism: str, source: str, genome: Genome, site: Site, window: int) -> None:
         self.organism, self.source, self.genome = organism, source, genome
         self.site, self.window = site, window
-        self.motif = Motif(site.length, site.words)
+        self.motif = Motif(site.length, site.consensus)
 
     def window_starts(self, sites: Sites) -> NDArray[np.int64]:
         """Return the window starts of sites on the forward strand."""

@@ -11,9 +11,9 @@ from seqmtl.core.dcd import Solution, WarmStart
 from seqmtl.estimators._base import MultiTaskClassifier, feature_map
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train
-from seqmtl.models.kernels import resolve_kernel
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.selection import COSTS, Space
+from seqmtl.models.task_kernels import resolve_kernel
 from seqmtl.models.training import Settings
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.placed_weights import weights_by_position
+from seqmtl.models.position_weights import weights_by_position
 from seqmtl.sequences import Windows
 
 

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.placed_weights import weights_by_position
+from seqmtl.models.position_weights import weights_by_position
 from seqmtl.models.site import Site
 from seqmtl.sequences import decode
 

@@ -19,7 +19,7 @@ from seqmtl.kernel_mkl.rules import Shared
 from seqmtl.kernel_mkl.svm import KernelSVM, violation
 from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial
 from seqmtl.models.examples import Examples
-from seqmtl.models.kernels import (
+from seqmtl.models.task_kernels import (
     distinct_kernels,
     resolve_kernel,
     resolve_kernels,

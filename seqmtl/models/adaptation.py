@@ -35,11 +35,11 @@ from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.weights import TaskWeights
 from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.exceptions import UsageError
-from seqmtl.models.adaptation_text import tell_place
+from seqmtl.models.adaptation_text import log_relatives
 from seqmtl.models.calibration import fit_logistic, fit_sigmoid
 from seqmtl.models.examples import Examples
-from seqmtl.models.held_out import MOST, CrossValidation, weigh
-from seqmtl.models.relatives import Placement, extend, place
+from seqmtl.models.held_out import MOST, CrossValidation, posterior_weights
+from seqmtl.models.relatives import RelativeWeights, extend, weights_of_relatives
 from seqmtl.models.training import Settings, solve
 
 #: Trust values to choose from, with their prior weights.
@@ -146,9 +146,11 @@ def learn(
         for C in COSTS
     ]
     K = np.ones((1, 1))
-    fits = [folds.fit(K, c.C, [c.trust * own[c.direction] for own in offsets]) for c in candidates]
+    fits = [
+        folds.fit(K, c.C, [c.trust * offset[c.direction] for offset in offsets]) for c in candidates
+    ]
     log_likelihoods = np.array([[fit.values.sum()] for fit in fits])
-    posterior = weigh(log_likelihoods, [c.prior for c in candidates], _SHARPNESS)[:, 0]
+    posterior = posterior_weights(log_likelihoods, [c.prior for c in candidates], _SHARPNESS)[:, 0]
     mixture = posterior / np.maximum([fit.scores.std() for fit in fits], 1e-12)
     mixture /= mixture.sum()
     trusts = np.array([c.trust for c in candidates])
@@ -174,10 +176,10 @@ def _given(
     """
     scores = scores[folds.rows]
     directions = [
-        [weights, fit_weights(scores[kept], folds.y[kept], weights, folds.weight[kept])]
-        for kept in (np.arange(folds.y.size), *folds.training_sets)
+        [weights, fit_weights(scores[rows], folds.y[rows], weights, folds.weight[rows])]
+        for rows in (np.arange(folds.y.size), *folds.training_sets)
     ]
-    offsets = [[folds.y * (scores @ direction) for direction in own] for own in directions]
+    offsets = [[folds.y * (scores @ direction) for direction in of_set] for of_set in directions]
     return directions[0], offsets
 
 
@@ -242,32 +244,44 @@ def adapt_model(
     """Return a model with one more organism; see :meth:`MultiTaskModel.adapt`."""
     if model.kind != "classification":
         raise ValueError(f"only models of classification can be adapted, got one of {model.kind}")
-    own = _own_column(model, name)
-    if own is None:
+    column = _adapted_column(model, name)
+    if column is None:
         check_distinct([*model.tasks, name])
-        placed = place(model.kernel, model.tasks, name, like=like, tree=tree, trusts=_trusts(model))
+        relatives = weights_of_relatives(
+            model.kernel, model.tasks, name, like=like, tree=tree, trusts=_trusts(model)
+        )
     else:
-        name = model.tasks[own]
+        name = model.tasks[column]
         n = model.training["tasks"][name]["n"]
-        placed = Placement(np.eye(len(model.tasks))[own], f"its own model of {n:,} labels", 1.0)
+        relatives = RelativeWeights(
+            np.eye(len(model.tasks))[column], f"its own model of {n:,} labels", 1.0
+        )
     if data is None:
-        if own is not None:
+        if column is not None:
             raise UsageError(f"{name!r} is in the model already; give labels to adapt it further")
         # the table has the distances of the shipped tree
-        tell_place(name, placed, {} if tree is not None else model.training.get("left_out", {}))
-        return replace(model, kernel=extend(model.kernel, len(model.tasks), name, placed.weights))
+        log_relatives(
+            name, relatives, {} if tree is not None else model.training.get("left_out", {})
+        )
+        return replace(
+            model, kernel=extend(model.kernel, len(model.tasks), name, relatives.weights)
+        )
     y = np.where(np.asarray(y) > 0, 1.0, -1.0)
     check_labels(y, name)
     model.check_examples(data)
     if model.can_scan:
-        model.site.require_in_place(data, y, or_nowhere=True)
-        model.site.tell_lacking(data)
+        model.site.check_consensus(data, y, or_nowhere=True)
+        model.site.warn_missing_consensus(data)
     examples = Examples(data, y, np.zeros(y.size, dtype=np.int64), (name,))
-    at = len(model.tasks) if own is None else own
-    adapted, found = _learnt(model, placed, examples, at, replaces=own is not None)
+    at = len(model.tasks) if column is None else column
+    adapted, learnt = _learnt(model, relatives, examples, at, replaces=column is not None)
     if prevalence is not None:
-        words = model.site.word_of(data)[found.rows] if len(model.site.words) > 1 else None
-        adapted.calibrate(name, found.held_out, y[found.rows], None, "auto", prevalence, words)
+        consensus = (
+            model.site.consensus_of(data)[learnt.rows] if len(model.site.consensus) > 1 else None
+        )
+        adapted.calibrate(
+            name, learnt.held_out, y[learnt.rows], None, "auto", prevalence, consensus
+        )
     return adapted
 
 
@@ -283,30 +297,32 @@ def add_task(model: Any, examples: Examples, at: int) -> Any:
     at : int
         Number of the task in the result.
     """
-    placed = place(model.kernel, model.tasks, examples.names[0], trusts=_trusts(model))
-    return _learnt(model, placed, examples, at)[0]
+    relatives = weights_of_relatives(
+        model.kernel, model.tasks, examples.names[0], trusts=_trusts(model)
+    )
+    return _learnt(model, relatives, examples, at)[0]
 
 
 def _learnt(
-    model: Any, placed: Placement, examples: Examples, at: int, *, replaces: bool = False
+    model: Any, relatives: RelativeWeights, examples: Examples, at: int, *, replaces: bool = False
 ) -> tuple[Any, Adapted]:
     """Return the model with a task that replaces one, or is inserted, and what was learnt."""
     scores, scales = _scores(model, examples.data), _scales(model)
-    _tell_contradiction(scores @ placed.weights, examples.y, examples.names[0])
-    found = learn(
+    _tell_contradiction(scores @ relatives.weights, examples.y, examples.names[0])
+    learnt = learn(
         examples,
         scores,
-        placed.weights,
+        relatives.weights,
         features=model.features,
         settings=settings_of(model.training),
         scales=scales,
     )
-    return _joined(model, placed, examples, found, at, replaces=replaces), found
+    return _joined(model, relatives, examples, learnt, at, replaces=replaces), learnt
 
 
 def learn_parts(
     model: Any,
-    placed: Placement,
+    relatives: RelativeWeights,
     name: str,
     data: Any,
     weight: Array,
@@ -336,7 +352,7 @@ def learn_parts(
     """
     y, none = np.where(data.labels > 0, 1.0, -1.0), np.zeros(0, dtype=np.int64)
     examples = Examples(data, y, np.zeros(y.size, dtype=np.int64), (name,), weight)
-    settings, a = replace(settings_of(model.training), C=C), trust * placed.weights
+    settings, a = replace(settings_of(model.training), C=C), trust * relatives.weights
     given = _scores(model, data) @ a
     every = np.zeros((len(parts) + 1, y.size))
     for amounts, rows in zip(every, parts, strict=False):
@@ -344,19 +360,19 @@ def learn_parts(
             examples.take(rows), given[rows], settings, model.features, _scales(model)
         )
     every[-1] = every[:-1].mean(axis=0)
-    found = [
+    models = [
         _joined(
             model,
-            placed,
+            relatives,
             examples,
             Adapted(a, amounts, none, np.zeros(0), {trust: 1.0}, C),
             len(model.tasks),
         )
         for amounts in every
     ]
-    for own in found:
-        own.training["adapted"][name]["calls"] = True
-    return found
+    for adapted in models:
+        adapted.training["adapted"][name]["calls"] = True
+    return models
 
 
 def _scales(model: Any) -> Array:
@@ -367,50 +383,52 @@ def _scales(model: Any) -> Array:
 
 def _joined(
     model: Any,
-    placed: Placement,
+    relatives: RelativeWeights,
     examples: Examples,
-    found: Adapted,
+    learnt: Adapted,
     at: int,
     *,
     replaces: bool = False,
 ) -> Any:
     """Return the model with a task that replaces one, or is inserted, as it was learnt."""
     T, name, scales = len(model.tasks), examples.names[0], _scales(model)
-    kept = np.delete(np.arange(T), at if replaces else [])
+    others = np.delete(np.arange(T), at if replaces else [])
 
     def inserted(table: Any, row: Any) -> Any:
-        return np.insert(table[kept], at, row, axis=0)
+        return np.insert(table[others], at, row, axis=0)
 
-    column, W = _column(model, examples, found, scales), model.W
+    column, W = _column(model, examples, learnt, scales), model.W
     if isinstance(W, TaskWeights):
         W = W.with_task(at, column, replaces=replaces)
     else:
-        W = np.insert(W[:, kept], at, column, axis=1)
-    change = settings_of(model.training).bias_scale * scales.sum() * found.amounts.sum()
+        W = np.insert(W[:, others], at, column, axis=1)
+    change = settings_of(model.training).bias_scale * scales.sum() * learnt.amounts.sum()
     sigmoid = (1.0, 0.0)
-    if found.rows.size:
-        sigmoid = fit_sigmoid(found.held_out, examples.y[found.rows])
+    if learnt.rows.size:
+        sigmoid = fit_sigmoid(learnt.held_out, examples.y[learnt.rows])
     biases = model.word_bias
     return replace(
         model,
         tasks=(*model.tasks[:at], name, *model.tasks[at + replaces :]),
-        kernel=model.kernel if replaces else extend(model.kernel, T, name, placed.weights, at=at),
+        kernel=model.kernel
+        if replaces
+        else extend(model.kernel, T, name, relatives.weights, at=at),
         W=W,
-        bias=inserted(model.bias, model.bias @ found.weights + change),
-        word_bias=None if biases is None else inserted(biases, found.weights @ biases),
+        bias=inserted(model.bias, model.bias @ learnt.weights + change),
+        word_bias=None if biases is None else inserted(biases, learnt.weights @ biases),
         calibration=inserted(model.calibration, sigmoid),
         curves={task: curve for task, curve in model.curves.items() if task != name},
-        training=_summary(model, name, placed, found, examples),
+        training=_summary(model, name, relatives, learnt, examples),
     )
 
 
-def _column(model: Any, examples: Examples, found: Adapted, scales: Array) -> NDArray[Any]:
+def _column(model: Any, examples: Examples, learnt: Adapted, scales: Array) -> NDArray[Any]:
     """Return the weights of the organism."""
-    column = np.asarray(model.W) @ found.weights.astype(model.W.dtype)[:, np.newaxis]
+    column = np.asarray(model.W) @ learnt.weights.astype(model.W.dtype)[:, np.newaxis]
     rows, zeros = model.features.bind(examples.data), np.zeros(examples.y.size, dtype=np.int16)
-    used = np.flatnonzero(found.amounts)
+    used = np.flatnonzero(learnt.amounts)
     for scale, view in zip(scales, rows.views, strict=True):
-        view.rows.accumulate(used, found.amounts, zeros, np.array([[scale]]), column[view.columns])
+        view.rows.accumulate(used, learnt.amounts, zeros, np.array([[scale]]), column[view.columns])
     return np.asarray(column[:, 0])
 
 
@@ -420,7 +438,7 @@ def _trusts(model: Any) -> dict[str, float]:
     return {task: entry["trust"] for task, entry in chosen.items() if "trust" in entry}
 
 
-def _own_column(model: Any, name: str) -> int | None:
+def _adapted_column(model: Any, name: str) -> int | None:
     """Return the column of an organism that was adapted before, or None if it is new.
 
     Raises
@@ -428,16 +446,16 @@ def _own_column(model: Any, name: str) -> int | None:
     ValueError
         If the model was trained on it.
     """
-    found = NameIndex(model.tasks).find(name)
-    if not found:
+    matches = NameIndex(model.tasks).find(name)
+    if not matches:
         return None
-    known = model.tasks[found[0]]
-    if known not in model.training.get("adapted", {}):
+    match = model.tasks[matches[0]]
+    if match not in model.training.get("adapted", {}):
         raise UsageError(
-            f"organism {name!r} is in the model already, which was trained on {known!r}; train "
+            f"organism {name!r} is in the model already, which was trained on {match!r}; train "
             "again with all labels, or give the new organism another name"
         )
-    return int(found[0])
+    return int(matches[0])
 
 
 def _scores(model: Any, data: Any) -> Array:
@@ -447,7 +465,7 @@ def _scores(model: Any, data: Any) -> Array:
     columns = (rows.scores(W, np.full(n, t)) for t in range(len(model.tasks)))
     scores = np.column_stack(list(columns)) + model.bias
     if model.word_bias is not None:
-        scores += model.word_biases(model.tasks)[:, model.site.word_of(data)].T
+        scores += model.word_biases(model.tasks)[:, model.site.consensus_of(data)].T
     return scores
 
 
@@ -464,20 +482,20 @@ def _tell_contradiction(scores: Array, y: Array, name: str) -> None:
 
 
 def _summary(
-    model: Any, name: str, placed: Placement, found: Adapted, examples: Examples
+    model: Any, name: str, relatives: RelativeWeights, learnt: Adapted, examples: Examples
 ) -> dict[str, Any]:
     """Return the training summary with the organism."""
     training = model.training
     before = training.get("adapted", {}).get(name, {}).get("relatives", {})
-    weights = dict(zip(model.tasks, found.weights.tolist(), strict=True))
+    weights = dict(zip(model.tasks, learnt.weights.tolist(), strict=True))
     again = weights.pop(name, 0.0)
     counts = {"n": examples.y.size, "n_positive": int((examples.y > 0).sum())}
     for key, value in training["tasks"].get(name, {}).items():
         counts[key] += value
     entry = {
-        "source": placed.source,
+        "source": relatives.source,
         "relatives": {s: a + again * before.get(s, 0.0) for s, a in weights.items()},
-        "trust": {f"{x:g}": round(weight, 4) for x, weight in found.evidence.items()},
+        "trust": {f"{x:g}": round(weight, 4) for x, weight in learnt.evidence.items()},
     }
     calibration = {t: c for t, c in training.get("calibration", {}).items() if t != name}
     summary = {
@@ -490,6 +508,8 @@ def _summary(
 
 def settings_of(training: dict[str, Any]) -> Settings:
     """Return the settings that a model was trained with, but for the norm of kernel weights."""
-    known = training["settings"]
-    names = [own.name for own in fields(Settings) if own.name in known and own.name != "norm"]
-    return Settings(**{name: known[name] for name in names})
+    stored = training["settings"]
+    names = [
+        field.name for field in fields(Settings) if field.name in stored and field.name != "norm"
+    ]
+    return Settings(**{name: stored[name] for name in names})

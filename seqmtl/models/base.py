@@ -21,8 +21,8 @@ from seqmtl.models.calibration import CALIBRATION
 from seqmtl.models.probability_curve import (
     ProbabilityCurve,
     describe_curve,
+    fit_consensus_offsets,
     fit_curve,
-    fit_words,
     forms_of_curves,
     pack_curves,
     to_probability,
@@ -32,7 +32,7 @@ from seqmtl.models.schema import Forms, check_arrays, check_header
 from seqmtl.sequences.windows import name_table
 
 FORMAT = "seqmtl model"
-#: Versions of the format: 5, 6 with weights in groups, 7 with calibrated consensus words, 8 with
+#: Versions of the format: 5, 6 with weights in groups, 7 with offsets of consensus, 8 with
 #: weights of 16 bits, 9 with edges of genes in a paired model.
 FORMAT_VERSIONS = (5, 6, 7, 8, 9)
 #: Structures of models, with what takes them.
@@ -135,8 +135,8 @@ class Model:
         return f"{type(self).__name__} of {names}"
 
     def _repr_html_(self) -> str:
-        told = element("pre", "\n".join(self.text("")))
-        more = element("details", join([element("summary", "Details"), told]))
+        summary = element("pre", "\n".join(self.text("")))
+        more = element("details", join([element("summary", "Details"), summary]))
         return join([element("div", repr(self)), *self._pictures(), more])
 
     def _pictures(self) -> list[str]:
@@ -219,7 +219,8 @@ class Model:
         scores, y, counts, method, prevalence
             See :func:`seqmtl.models.probability_curve.fit_curve`.
         words : ndarray of int, shape (n,), optional
-            Consensus word of each candidate, -1 for none: their scores move, see ``fit_words``.
+            Number of the consensus of each candidate, -1 for none: their scores move, see
+            ``fit_consensus_offsets``.
 
         Returns
         -------
@@ -229,21 +230,21 @@ class Model:
         """
         name = self.match(task)
         if words is not None:
-            shifts = fit_words(scores, y, words, counts, method)
+            shifts = fit_consensus_offsets(scores, y, words, counts, method)
             scores = scores + shifts[words]
         curve = fit_curve(scores, y, counts, method, prevalence)
-        found = describe_curve(curve, scores, y, counts, prevalence)
+        summary = describe_curve(curve, scores, y, counts, prevalence)
         if words is not None:
-            self._move_words(name, shifts[:-1])
+            self._add_consensus_offsets(name, shifts[:-1])
         curves = {**self.curves, name: curve}
-        done = {**self.training.get("calibration", {}), name: found}
+        done = {**self.training.get("calibration", {}), name: summary}
         self.curves = {task: curves[task] for task in self.tasks if task in curves}
         done = {task: done[task] for task in self.tasks if task in done}
         self.training = {**self.training, "calibration": done}
-        return dict(found)
+        return dict(summary)
 
-    def _move_words(self, task: str, shifts: NDArray[np.float64]) -> None:
-        """Add to the scores of the first consensus words in one task."""
+    def _add_consensus_offsets(self, task: str, shifts: NDArray[np.float64]) -> None:
+        """Add to the scores of each consensus in one task."""
         raise NotImplementedError
 
     def prevalence(self, task: str) -> float:
@@ -252,12 +253,12 @@ class Model:
         This is the prevalence set at calibration or, without calibration, the weighted share of
         positive training examples. A task without training data uses the mean over all tasks.
         """
-        own = [self.tasks[t] for t in NameIndex(self.tasks).find(task)]
+        matches = [self.tasks[t] for t in NameIndex(self.tasks).find(task)]
         shares = []
-        for name in own or self.tasks:
+        for name in matches or self.tasks:
             counts = self.training["tasks"][name]
-            found = self.training.get("calibration", {}).get(name, {})
-            shares.append(found.get("prevalence", counts.get("n_positive", 0) / counts["n"]))
+            calibration = self.training.get("calibration", {}).get(name, {})
+            shares.append(calibration.get("prevalence", counts.get("n_positive", 0) / counts["n"]))
         return float(np.mean(shares))
 
     def match(self, name: str) -> str:
@@ -279,7 +280,7 @@ class Model:
     def _shares(self, names: Sequence[str], kind: str, what: str) -> NDArray[np.float64]:
         """Return the weight of each training task's calibration, shape (T, len(names)).
 
-        A training task uses its own calibration only.
+        A training task uses no other calibration.
         """
         self._require(kind, what)
         share = np.abs(self._mixing(names))
@@ -409,8 +410,8 @@ def read_model_file(
             path=path,
         )
     if description.get("model") not in list(_TAKEN_BY):  # it may be a list, which has no hash
-        found, known = brief(description.get("model")), ", ".join(map(repr, _TAKEN_BY))
-        raise damaged(f"model must be one of {known}, got {found}", path)
+        got, expected = brief(description.get("model")), ", ".join(map(repr, _TAKEN_BY))
+        raise damaged(f"model must be one of {expected}, got {got}", path)
     if only and (structure := description["model"]) not in only:
         message = f"is a model of {structure}, not of {' or '.join(only)}; {_TAKEN_BY[structure]}"
         raise ModelFileError(message, path=path)
@@ -449,5 +450,5 @@ def _common(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dic
 
 
 def is_known(name: str, names: Sequence[str]) -> bool:
-    """Tell whether a name matches one of `names`, in any spelling."""
+    """Return whether a name matches one of `names`, in any spelling."""
     return len(NameIndex(names).find(name)) == 1

@@ -74,8 +74,8 @@ def left_out_scores(
     share = span_share(
         kernel_matrix, one_of_each[(alpha > 0) & (alpha < np.bincount(copy_of, upper))]
     )
-    own = kernel_diagonal(rows, task_ids, K, bias_scale)
-    return scores - y * share * own * (alpha / n_copies)[copy_of], share
+    diagonal = kernel_diagonal(rows, task_ids, K, bias_scale)
+    return scores - y * share * diagonal * (alpha / n_copies)[copy_of], share
 
 
 def span_share(G_of: Callable[[NDArray[np.int64]], NDArray[Any]], free: NDArray[np.int64]) -> float:
@@ -227,16 +227,16 @@ def fit_logistic(
         gradient = X.T @ (weight * (p - target)) + ridge * (a - center)
         free = (a > least) | (gradient < 0.0)
         free[-1] = True
-        own = X[:, free]
-        H = (own * (weight * p * (1.0 - p))[:, None]).T @ own + np.diag(ridge[free])
+        active = X[:, free]
+        H = (active * (weight * p * (1.0 - p))[:, None]).T @ active + np.diag(ridge[free])
         step = np.zeros(a.size)
         step[free] = np.linalg.solve(H, gradient[free])
         before, size = current, 1.0
         while size > 1e-10:
             new = a - size * step
             new[:-1] = np.maximum(new[:-1], least)
-            if (found := value(new)) < current:
-                a, current = new, found
+            if (trial := value(new)) < current:
+                a, current = new, trial
                 break
             size *= 0.5
         if before - current < 1e-14 * (1.0 + abs(before)):
@@ -254,7 +254,7 @@ def calibrate_tasks(
     """Fit one sigmoid per task; return slopes and intercepts, shape (n_tasks, 2)."""
 
     def fit(t: int) -> tuple[float, float]:
-        own = np.flatnonzero(tasks == t)
-        return fit_sigmoid(scores[own], y[own], None if weight is None else weight[own])
+        rows = np.flatnonzero(tasks == t)
+        return fit_sigmoid(scores[rows], y[rows], None if weight is None else weight[rows])
 
     return np.array(list(in_order(fit, range(n_tasks))))

@@ -104,7 +104,9 @@ class Checkpoint:
                     f"{self.path} belongs to other data or options ({names}); resume with the "
                     "original ones, or remove it and start afresh"
                 )
-            start = self._read(header["scores"], {k: np.array(own) for k, own in arrays.items()})
+            start = self._read(
+                header["scores"], {k: np.array(array) for k, array in arrays.items()}
+            )
         except ValueError as error:
             message = f"{error}; the checkpoint is damaged or was edited; start afresh"
             raise ModelFileError(message, path=self.path) from error
@@ -161,6 +163,6 @@ def _describe(
 def _digest(*parts: Any) -> str:
     digest = hashlib.sha256()
     for part in parts:
-        own = np.frombuffer(part, np.uint8) if isinstance(part, bytes) else part
-        digest.update(np.ascontiguousarray(own).view(np.uint8).data)
+        array = np.frombuffer(part, np.uint8) if isinstance(part, bytes) else part
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data)
     return digest.hexdigest()

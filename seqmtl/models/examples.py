@@ -71,13 +71,13 @@ class Examples:
 
     def only(self, names: Sequence[str]) -> tuple[Examples, NDArray[np.int64]]:
         """Return the examples of some tasks, and their rows."""
-        kept = [t for t, name in enumerate(self.names) if name in names]
+        numbers = [t for t, name in enumerate(self.names) if name in names]
         number = np.full(len(self.names), -1)
-        number[kept] = np.arange(len(kept))
+        number[numbers] = np.arange(len(numbers))
         rows = np.flatnonzero(number[self.ids] >= 0)
-        found = self.take(rows)
-        ids = number[found.ids].astype(self.ids.dtype)
-        return replace(found, ids=ids, names=tuple(self.names[t] for t in kept)), rows
+        chosen = self.take(rows)
+        ids = number[chosen.ids].astype(self.ids.dtype)
+        return replace(chosen, ids=ids, names=tuple(self.names[t] for t in numbers)), rows
 
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw about n examples, balanced over tasks as far as possible; sorted.
@@ -90,8 +90,8 @@ class Examples:
         for t, size in enumerate(sizes):
             share = min(level / max(size, 1), 1.0)
             for sign in (1, -1):
-                own = np.flatnonzero((self.ids == t) & (self.y == sign))
-                drawn.append(rng.permutation(own)[: max(round(share * own.size), 2)])
+                rows = np.flatnonzero((self.ids == t) & (self.y == sign))
+                drawn.append(rng.permutation(rows)[: max(round(share * rows.size), 2)])
         return np.sort(np.concatenate(drawn))
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

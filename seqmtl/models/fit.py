@@ -23,7 +23,11 @@ from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.models.adaptation import add_task
 from seqmtl.models.calibration import CALIBRATION, calibrate_tasks, left_out_scores
 from seqmtl.models.examples import Examples
-from seqmtl.models.kernels import (
+from seqmtl.models.model import MultiTaskModel
+from seqmtl.models.out_of_core import OutOfCoreTrainer
+from seqmtl.models.selection import Space, select
+from seqmtl.models.site import Site, anchor_features
+from seqmtl.models.task_kernels import (
     couple,
     distinct_kernels,
     learnt_kernel,
@@ -31,10 +35,6 @@ from seqmtl.models.kernels import (
     used_kernels,
     view_names,
 )
-from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.selection import Space, select
-from seqmtl.models.site import Site, place_features
-from seqmtl.models.stored_fit import Disk
 from seqmtl.models.training import (
     ONE_THREAD,
     Fitted,
@@ -69,8 +69,8 @@ def train(  # noqa: PLR0913
     settings: Settings | None = None,
     site: Site | None = None,
     few: Sequence[str] | None = None,
-    disk: Disk | None = None,
-    known: dict[str, NDArray[np.float64]] | None = None,
+    disk: OutOfCoreTrainer | None = None,
+    cached: dict[str, NDArray[np.float64]] | None = None,
     on_score: Callable[[str, int, int], None] | None = None,
     start: Any = None,
     on_epoch: Callable[[Any, Progress], None] | None = None,
@@ -87,7 +87,7 @@ def train(  # noqa: PLR0913
     features : FeatureDefinition, optional
         Default: :class:`PositionalKmers`, anchored at the site.
     task_kernel : optional
-        See :func:`seqmtl.models.kernels.resolve_kernels`; replaced by a selection. None means
+        See :func:`seqmtl.models.task_kernels.resolve_kernels`; replaced by a selection. None means
         (11' + 3 I) / 4 unless kernel weights are learnt.
     settings : Settings, optional
         Training settings; a selection replaces C.
@@ -95,14 +95,14 @@ def train(  # noqa: PLR0913
         Position of the signal. Default: the result of :func:`~seqmtl.models.site.find_site`.
     few : sequence of str, optional
         Tasks to learn after the others. Default: those with few labels if trust is selected.
-    disk : Disk, optional
+    disk : OutOfCoreTrainer, optional
         How to train on the windows of a :class:`~seqmtl.io.window_store.WindowStore`, of which
         only some are in memory; kernel weights are not learnt, nor tasks after the others.
-    known, on_score : optional
+    cached, on_score : optional
         See :func:`seqmtl.models.selection.select`.
     start, on_epoch : optional
         See :func:`seqmtl.core.solve`, or, for windows on disk,
-        :meth:`seqmtl.models.stored_fit.Disk.fit`.
+        :meth:`seqmtl.models.out_of_core.OutOfCoreTrainer.fit`.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def train(  # noqa: PLR0913
         examples = replace(examples, y=np.asarray(examples.y, dtype=np.float64))
     else:
         disk = disk.for_training(examples.data, features, settings)
-    features, site = place_features(features, examples, site)
+    features, site = anchor_features(features, examples, site)
     if few is None:
         few = _few_labels(examples) if space and space.is_shared and not disk else []
     joint, rows = examples, None
@@ -146,7 +146,7 @@ def train(  # noqa: PLR0913
         plan = Plan(features, kernel, settings)
     else:
         space, run = space.led_by(joint.names) if few else space, disk.run if disk else in_order
-        progress: dict[str, Any] = {"known": known, "on_score": on_score}
+        progress: dict[str, Any] = {"cached": cached, "on_score": on_score}
         plan = select(joint, space, features, settings, run=run, **progress)
     fitted = (disk.fit if disk else _fit_in_memory)(joint, plan, start, on_epoch)
     model, solution = _model(joint, plan, fitted, site), fitted.solution
@@ -194,7 +194,7 @@ def _few_labels(examples: Examples) -> list[str]:
     """Return the tasks with far fewer labels than the others, but enough of both classes."""
     sizes, positive = examples.counts()
     is_few = (sizes < _FEW * np.median(sizes)) & (np.minimum(positive, sizes - positive) >= _FEWEST)
-    return [name for name, own in zip(examples.names, is_few, strict=True) if own]
+    return [name for name, has_few in zip(examples.names, is_few, strict=True) if has_few]
 
 
 def _fit_in_memory(

@@ -2,7 +2,7 @@
 
 Up to :data:`MOST` examples are cross-validated on their kernel matrix, where one training run
 takes between milliseconds and a second. With more examples a single held-out set is scored by a
-model trained on the features of the rest. The criterion is the log-likelihood of the labels,
+model trained on the features of the others. The criterion is the log-likelihood of the labels,
 computed by a sigmoid fitted per task to the held-out scores. It is a sum over examples, so
 differences come with standard errors, and it depends on every example, unlike precision, which
 depends on the top of the ranking.
@@ -30,7 +30,7 @@ from seqmtl.core.weights import scores_of
 from seqmtl.features._base import gram_matrix
 from seqmtl.models.calibration import calibrate_tasks, find_copies
 from seqmtl.models.examples import Examples
-from seqmtl.models.kernels import couple
+from seqmtl.models.task_kernels import couple
 from seqmtl.models.training import Settings, class_factors, solve
 from seqmtl.similarity import TaskKernel
 
@@ -81,7 +81,7 @@ class CrossValidation:
     scales : ndarray of float64, shape (G,), optional
         Factor on the kernel of every view of the features. Default: 1.
     is_apart : bool
-        Give every view a task kernel of its own.
+        Give every view a separate task kernel.
 
     Attributes
     ----------
@@ -109,15 +109,15 @@ class CrossValidation:
     ) -> None:
         self._settings, self.features = settings, features
         grams = {} if grams is None else grams
-        found = [
+        grams_of_views = [
             _kernel_matrix(view, examples.data, settings.bias_scale, grams, scales)
             for view in (features.side_by_side() if is_apart else [features])
         ]
-        rows, weight, copy_of = _distinct(sum(found[1:], found[0]), examples)
+        rows, weight, copy_of = _distinct(sum(grams_of_views[1:], grams_of_views[0]), examples)
         self.copy_of, self._shares = copy_of, examples.weight / weight[copy_of]
         if not np.array_equal(rows, np.arange(len(copy_of))):
-            found = [G[np.ix_(rows, rows)] for G in found]
-        self._grams = found
+            grams_of_views = [G[np.ix_(rows, rows)] for G in grams_of_views]
+        self._grams = grams_of_views
         self.rows, self.weight = rows, weight
         self.y, self.ids = examples.y[rows], examples.ids[rows]
         self._factors = class_factors(examples.y, settings.class_weight)[rows] * weight
@@ -159,23 +159,25 @@ class CrossValidation:
         for repeat in range(len(self._folds)):
             scores = np.zeros(n)
             for part in range(repeat * _FOLDS, (repeat + 1) * _FOLDS):
-                kept, own_given = self.training_sets[part], given[part + 1]
-                own = np.zeros(n)
-                own[kept] = alpha[kept]
-                held = np.setdiff1d(np.arange(n), kept, assume_unique=True)
+                train, fold_given = self.training_sets[part], given[part + 1]
+                fold_alpha = np.zeros(n)
+                fold_alpha[train] = alpha[train]
+                held = np.setdiff1d(np.arange(n), train, assume_unique=True)
                 out = held[alpha[held] > 0.0]
-                own_margins = margins - given[0] + own_given
-                own_margins -= alpha[out].astype(np.float32) @ H[out]
-                gram.solve(H, kept, own, own_margins, cost, loss, given=own_given, **options)
-                scores[held] = (self.y * own_margins)[held]
+                fold_margins = margins - given[0] + fold_given
+                fold_margins -= alpha[out].astype(np.float32) @ H[out]
+                gram.solve(
+                    H, train, fold_alpha, fold_margins, cost, loss, given=fold_given, **options
+                )
+                scores[held] = (self.y * fold_margins)[held]
             values += label_likelihood(scores, self.y, self.ids, self._T, self.weight)
             total += scores
         values[self._folds[0] < 0] = 0.0
         return HeldOut(alpha, total / len(self._folds), values / len(self._folds))
 
-    def of_examples(self, found: Array) -> Array:
+    def of_examples(self, values: Array) -> Array:
         """Expand values of distinct examples to all examples, split over copies by weight."""
-        return found[self.copy_of] * self._shares
+        return values[self.copy_of] * self._shares
 
 
 def label_likelihood(scores: Array, y: Array, ids: NDArray[Any], T: int, weight: Array) -> Array:
@@ -234,8 +236,8 @@ def _kernel_matrix(
         for share, part in view.kernel_terms(length)
     ]
     missing = {key: part for _, key, part in parts if key not in grams}
-    found = in_order(lambda part: _gram(part.bind(data)), list(missing.values()))
-    grams.update(zip(missing, found, strict=True))
+    matrices = in_order(lambda part: _gram(part.bind(data)), list(missing.values()))
+    grams.update(zip(missing, matrices, strict=True))
     for share, key, _ in parts:
         total += np.float32(share) * grams[key]
     one_task = np.zeros(n, dtype=np.int16)
@@ -270,27 +272,29 @@ def draw_folds(y: Array, ids: NDArray[Any], rng: np.random.Generator) -> NDArray
     folds = np.full(y.size, -1)
     for t in range(int(ids.max(initial=-1)) + 1):
         for sign in (1, -1):
-            own = rng.permutation(np.flatnonzero((ids == t) & (y == sign)))
-            if own.size > 1:
-                folds[own] = (np.arange(own.size) + rng.integers(_FOLDS)) % _FOLDS
+            rows = rng.permutation(np.flatnonzero((ids == t) & (y == sign)))
+            if rows.size > 1:
+                folds[rows] = (np.arange(rows.size) + rng.integers(_FOLDS)) % _FOLDS
     return folds
 
 
-def weigh(found: Array, prior: Any = 1.0, sharpness: float = 1.0, others: float = 0.0) -> Array:
+def posterior_weights(
+    values: Array, prior: Any = 1.0, sharpness: float = 1.0, others: float = 0.0
+) -> Array:
     """Return the weight of every candidate in every task, shape (R, T).
 
     Parameters
     ----------
-    found : ndarray of float64, shape (R, T)
+    values : ndarray of float64, shape (R, T)
         Log-likelihoods of the labels of every task.
     prior : float or sequence of float
         Prior weight of every candidate.
     sharpness, others : float
-        Factors on a task's own log-likelihood, and on the mean of those of the other tasks.
+        Factors on the log-likelihood of a task, and on the mean of those of the other tasks.
     """
-    own = found - found.mean(axis=0)
-    rest = (own.sum(axis=1, keepdims=True) - own) / max(own.shape[1] - 1, 1)
-    log = np.reshape(np.log(prior), (-1, 1)) + sharpness * own + others * rest
+    centred = values - values.mean(axis=0)
+    mean_of_others = (centred.sum(axis=1, keepdims=True) - centred) / max(centred.shape[1] - 1, 1)
+    log = np.reshape(np.log(prior), (-1, 1)) + sharpness * centred + others * mean_of_others
     weights = np.exp(log - log.max(axis=0))
     return np.asarray(weights / weights.sum(axis=0))
 
@@ -300,7 +304,7 @@ class Evidence:
 
     Parameters
     ----------
-    known : dict of str to ndarray
+    cached : dict of str to ndarray
         Values by candidate; new ones are added.
     on_score : callable, optional
         Called with a candidate, the number scored so far and the number of all.
@@ -312,23 +316,23 @@ class Evidence:
     """
 
     def __init__(
-        self, known: dict[str, Array], on_score: Callable[[str, int, int], None] | None
+        self, cached: dict[str, Array], on_score: Callable[[str, int, int], None] | None
     ) -> None:
-        self._known, self._on_score = known, on_score
+        self._cached, self._on_score = cached, on_score
         self._scored: set[str] = set()
         self.n_all = 0
 
     def score(self, candidates: Mapping[str, Candidate], run: Run = in_order) -> list[Array]:
-        """Return the value of every candidate; compute and report those that are not known."""
-        missing = [key for key in candidates if key not in self._known]
-        found = run(_call, [candidates[key] for key in missing])
+        """Return the value of every candidate; compute and report those that are not cached."""
+        missing = [key for key in candidates if key not in self._cached]
+        values = run(_call, [candidates[key] for key in missing])
         self._scored.update(candidates.keys() - missing)
-        for key, value in zip(missing, found, strict=True):
-            self._known[key] = value
+        for key, value in zip(missing, values, strict=True):
+            self._cached[key] = value
             self._scored.add(key)
             if self._on_score is not None:
                 self._on_score(key, len(self._scored), self.n_all)
-        return [self._known[key] for key in candidates]
+        return [self._cached[key] for key in candidates]
 
 
 def _call(candidate: Candidate) -> Array:

@@ -18,11 +18,10 @@ from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.joint import features_from_dict
 from seqmtl.models.base import Model
 from seqmtl.models.calibration import CALIBRATION
-from seqmtl.models.placed_weights import placed_weights
+from seqmtl.models.position_weights import position_weights
 from seqmtl.models.probability_curve import ProbabilityCurve
 from seqmtl.models.schema import Forms, part
 from seqmtl.models.site import Site
-from seqmtl.models.stored_weights import forms_of_weights, pack_weights, unpack_weights
 from seqmtl.models.training_text import (
     adapted_text,
     calibration_text,
@@ -30,6 +29,7 @@ from seqmtl.models.training_text import (
     learnt_text,
     tasks_text,
 )
+from seqmtl.models.weights_io import forms_of_weights, pack_weights, unpack_weights
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
@@ -99,15 +99,15 @@ class MultiTaskModel(Model):
         scores = self.decision_function(data, tasks)
         names, ids = self._task_table(data, tasks)
         column = np.array(names, dtype=object)[ids]
-        found = {"organism" if self.can_scan else "task": column, "score": scores}
+        columns = {"organism" if self.can_scan else "task": column, "score": scores}
         if self.kind == "classification":
-            found["probability"] = self.probability(scores, column.tolist())
+            columns["probability"] = self.probability(scores, column.tolist())
         if self.can_scan and self.site.letters:
-            found["has_site"] = self.site.is_in(data)
+            columns["has_site"] = self.site.is_in(data)
         if self.kind == "novelty":
-            found["score"] = margins = scores - self.offsets(column.tolist())
-            found["class"] = np.where(margins < 0, -1, 1)
-        return found
+            columns["score"] = margins = scores - self.offsets(column.tolist())
+            columns["class"] = np.where(margins < 0, -1, 1)
+        return columns
 
     @usual_floats
     def decision_function(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:
@@ -141,11 +141,11 @@ class MultiTaskModel(Model):
         self.tell_relatives(names)
         W, bias = self.weights(names)
         if self.can_scan:
-            self.site.tell_lacking(data)
+            self.site.warn_missing_consensus(data)
         scores: NDArray[np.float64] = self.features.bind(data).scores(W, ids) + bias[ids]
         if self.word_bias is not None:
             added = self.word_biases(names)
-            scores += added[ids, self.site.word_of(data)]
+            scores += added[ids, self.site.consensus_of(data)]
         return scores
 
     def check_examples(self, data: Any) -> None:
@@ -160,19 +160,19 @@ class MultiTaskModel(Model):
             raise TypeError(
                 f"windows must be Windows, got {type(data).__name__}; use Windows.from_strings"
             )
-        n, found, remedy = self.length, data.shape[1], ""
+        n, length, remedy = self.length, data.shape[1], ""
         if isinstance(data, Windows):
             base = self.site.offset
             is_told = data.site is not None and self.site.length > 0
             remedy = "; cut them with Windows." + (f"place({base}, {n})" if is_told else "center")
-            if is_told and found == n and data.site != base:
+            if is_told and length == n and data.site != base:
                 raise ValueError(
                     f"the site must begin at base {base} of {n} as in training, got base "
                     f"{data.site}{remedy}"
                 )
-        if found != n:
+        if length != n:
             what = f"windows must have {n} bases" if remedy else f"X must have {n} features"
-            raise ValueError(f"{what} as in training, got {found}{remedy}")
+            raise ValueError(f"{what} as in training, got {length}{remedy}")
 
     def adapt(
         self,
@@ -198,8 +198,8 @@ class MultiTaskModel(Model):
         y : array_like, shape (n,), optional
             Labels; positive means +1. Default: those of the windows.
         like : str, optional
-            Organism of the model, or organism or clade of the tree, in whose place it is.
-            Default: its own name in the tree.
+            Organism of the model, or organism or clade of the tree, whose relatives it has.
+            Default: its name in the tree.
         tree : Tree, str or path-like, optional
             See :func:`seqmtl.similarity.trees.read_tree`; or the folder of an NCBI taxonomy dump.
             Default: the task kernel of the model, or for `like` the largest shipped tree. An
@@ -222,10 +222,10 @@ class MultiTaskModel(Model):
         from seqmtl.models.adaptation import adapt_model
 
         y = data.labels if y is None and data is not None else y
-        found: MultiTaskModel = adapt_model(
+        adapted: MultiTaskModel = adapt_model(
             self, name, data, y, like=like, tree=tree, prevalence=prevalence
         )
-        return found
+        return adapted
 
     def tell_relatives(self, names: Sequence[str]) -> None:
         """Log, once each, the tasks without training data, which are scored from relatives.
@@ -236,7 +236,7 @@ class MultiTaskModel(Model):
             If the task kernel lacks a task.
         """
         places = self._places(names).values()
-        new = [self.kernel.names[place] for place in places if place >= len(self.tasks)]
+        new = [self.kernel.names[row] for row in places if row >= len(self.tasks)]
         if new:
             from seqmtl.models.adaptation_text import tell_relatives
 
@@ -246,8 +246,8 @@ class MultiTaskModel(Model):
         """Return weights, shape (n_features, len(names)), and intercepts of tasks or relatives."""
         A = self._mixing(names)
         if isinstance(self.W, TaskWeights):
-            own = [self._mixing(names, K) for _, K in self.views()]
-            return self.W.times(np.array(own)), self.bias @ A
+            mixings = [self._mixing(names, K) for _, K in self.views()]
+            return self.W.times(np.array(mixings)), self.bias @ A
         if np.array_equal(A, np.eye(len(self.tasks))):
             return self.W, self.bias
         W = np.empty((self.W.shape[0], len(names)), dtype=self.W.dtype)
@@ -269,33 +269,33 @@ class MultiTaskModel(Model):
         for first in range(0, n, 1 << 18):
             slab = W[first : first + (1 << 18)].astype(np.float64)
             G += slab.T @ slab
-        own = np.sqrt(np.maximum(np.diagonal(G), 1e-300))
-        K = G / np.outer(own, own)
+        norms = np.sqrt(np.maximum(np.diagonal(G), 1e-300))
+        K = G / np.outer(norms, norms)
         np.fill_diagonal(K, 1.0)
         return TaskKernel(self.tasks, K, "weights of the model")
 
     def word_biases(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return what is added to the scores of each consensus word, shape (len(names), n + 1).
+        """Return what is added to the scores of each consensus, shape (len(names), n + 1).
 
         The last column, 0, is for windows with none of them.
         """
-        found = np.zeros((len(names), len(self.site.words) + 1))
+        added = np.zeros((len(names), len(self.site.consensus) + 1))
         if self.word_bias is not None:
-            found[:, :-1] = self._mixing(names).T @ self.word_bias
-        return found
+            added[:, :-1] = self._mixing(names).T @ self.word_bias
+        return added
 
-    def _move_words(self, task: str, shifts: NDArray[np.float64]) -> None:
-        """Add to the scores of the first consensus words in one task."""
+    def _add_consensus_offsets(self, task: str, shifts: NDArray[np.float64]) -> None:
+        """Add to the scores of each consensus in one task."""
         moved = self.word_biases(self.tasks)[:, :-1]
         moved[self.tasks.index(task), : shifts.size] += shifts
         self.word_bias = moved if moved.any() else None
 
-    def _by_word(self) -> dict[str, dict[str, float]]:
-        """Return what is added to the scores of each consensus word, by task."""
+    def _by_consensus(self) -> dict[str, dict[str, float]]:
+        """Return what is added to the scores of each consensus, by task."""
         rows = self.word_biases(self.tasks)[:, :-1].tolist()
-        words = self.site.words
+        consensus = self.site.consensus
         return {
-            task: dict(zip(words, row, strict=True))
+            task: dict(zip(consensus, row, strict=True))
             for task, row in zip(self.tasks, rows, strict=True)
             if any(row)
         }
@@ -325,7 +325,7 @@ class MultiTaskModel(Model):
         MemoryLimitError
             If the weights of all S-mers do not fit into memory.
         """
-        return placed_weights(self, [task])(0, self.length)
+        return position_weights(self, [task])(0, self.length)
 
     def _mixing(
         self, names: Sequence[str], K: NDArray[np.float64] | None = None
@@ -337,12 +337,12 @@ class MultiTaskModel(Model):
         T = len(self.tasks)
         K = self.kernel.matrix if K is None else K
         A = np.zeros((T, len(names)))
-        place = self._places(names)
+        row = self._places(names)
         for column, name in enumerate(names):
-            if place[name] < T:
-                A[place[name], column] = 1.0
+            if row[name] < T:
+                A[row[name], column] = 1.0
             else:
-                A[:, column] = np.linalg.pinv(K[:T, :T], hermitian=True) @ K[:T, place[name]]
+                A[:, column] = np.linalg.pinv(K[:T, :T], hermitian=True) @ K[:T, row[name]]
         return A
 
     def _places(self, names: Sequence[str]) -> dict[str, int]:
@@ -397,27 +397,27 @@ class MultiTaskModel(Model):
                 name: dict(zip(CALIBRATION[self.kind], row.tolist(), strict=True))
                 for name, row in zip(self.tasks, self.calibration, strict=True)
             },
-            **({} if self.word_bias is None else {"consensus": self._by_word()}),
+            **({} if self.word_bias is None else {"consensus": self._by_consensus()}),
             "training": self.training,
         }
 
     def text(self, file: str) -> list[str]:
         """Return a readable summary of the model, line by line; `file` is the name to show."""
         training, site = self.training, self.site
-        place = f"offset {site.offset}, {site.letters or 'no consensus'}"
-        shown = [
+        position = f"offset {site.offset}, {site.letters or 'no consensus'}"
+        lines = [
             f"model          {file}",
             f"features       {self.features} of {self.length} bases, {self.W.shape[0]:,}",
-            f"site           {place if site.length else 'unknown'}",
+            f"site           {position if site.length else 'unknown'}",
             f"duality gap    {training['duality_gap']:.2e} after {training['n_epochs']} epochs"
             + ("" if training["converged"] else " (stopped before the tolerance)"),
             f"support        {training['n_support']:,} windows",
             "settings       " + ", ".join(f"{k}={v}" for k, v in training["settings"].items()),
             *tasks_text(self.tasks, training),
-            *calibration_text(training, self._by_word()),
+            *calibration_text(training, self._by_consensus()),
             *self._kernel_text(),
         ]
-        return [*shown, *learnt_text(training), *chosen_text(training), *adapted_text(training)]
+        return [*lines, *learnt_text(training), *chosen_text(training), *adapted_text(training)]
 
     def _kernel_text(self) -> list[str]:
         """Show the task kernel of the training tasks, and count their relatives."""
@@ -467,9 +467,9 @@ class MultiTaskModel(Model):
         length, n_features = description["length"], description["n_features"]
         with part("features"):
             features = features_from_dict(description["features"])
-            found = features.n_features(length)
-        if n_features != found:
-            refuse("n_features", f"{found}, as the features have", n_features)
+            expected = features.n_features(length)
+        if n_features != expected:
+            refuse("n_features", f"{expected}, as the features have", n_features)
         with part("kernel"):
             names, source, labels = (
                 description["kernel"][k] for k in ("names", "source", "labels")

@@ -23,7 +23,7 @@ class Edge(NamedTuple):
     signal : {"start", "stop", "tss", "polya"}
         What begins or ends there: coding sequence, or a transcript.
     scale, shift : float
-        Of the log-odds of the signal's own model. Without one, all start or stop codons are alike,
+        Of the log-odds of the model of the signal. Without one, all start or stop codons are alike,
         and the scale is 0; with one, it is above.
     least : float
         Least log-odds that parses may take.
@@ -36,7 +36,7 @@ class Edge(NamedTuple):
 
     @property
     def has_model(self) -> bool:
-        """Whether it is found by a model of its signal, and not as any codon."""
+        """Whether a model of its signal scores it; otherwise any codon counts."""
         return self.scale > 0
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ class PairLayer(NamedTuple):
         Start and stop codons, with models or without, and what else has a model.
     transcript_switch : float
         Log weight of any other beginning or end of a transcript, per base; 0 if transcripts are
-        not told from what is between genes: without edges of transcripts.
+        not distinguished from the sequence between genes: without edges of transcripts.
     """
 
     scale: float
@@ -134,7 +134,7 @@ class PairLayer(NamedTuple):
         """Return the density of introns of 1 to n bases; longer ones count as n."""
         beyond = np.arange(1, max(0, n - self.longest) + 1) if self.decay else np.zeros(0)
         logs = np.concatenate([self.introns, self.introns[-1] - self.decay * beyond])
-        found = np.concatenate([np.zeros(self.shortest - 1), np.exp(logs)])
-        found = np.pad(found, (0, max(0, n - found.size)))
-        found[n - 1] += max(0.0, 1.0 - float(found[:n].sum()))
-        return found[:n]
+        density = np.concatenate([np.zeros(self.shortest - 1), np.exp(logs)])
+        density = np.pad(density, (0, max(0, n - density.size)))
+        density[n - 1] += max(0.0, 1.0 - float(density[:n].sum()))
+        return density[:n]

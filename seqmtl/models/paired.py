@@ -176,11 +176,11 @@ class PairedModel(Model):
         rows = [
             [
                 name,
-                *(f"{own[key]:,}" for key in keys),
+                *(f"{facts[key]:,}" for key in keys),
                 self.source_of_introns(name),
                 ", ".join(self.signals_of(name)),
             ]
-            for name, own in self.layer_facts().items()
+            for name, facts in self.layer_facts().items()
         ]
         return [table(head, rows, "What the layer above donors and acceptors is from")]
 
@@ -214,8 +214,11 @@ class PairedModel(Model):
             labels = "{:,} donors, {:,} acceptors known".format(*n_known)
             labels = labels if any(n_known) else "no labels"
             lines += ["", f"{name}: {labels}, {facts['bases']:,} bases of its genome", ROUNDS]
-            lines += [round_line(k, own) for k, own in enumerate(facts["rounds"])]
-            lines += [*expectation(facts), *(f"doubt: {own}" for own in facts.get("doubts", []))]
+            lines += [round_line(k, entry) for k, entry in enumerate(facts["rounds"])]
+            lines += [
+                *expectation(facts),
+                *(f"doubt: {entry}" for entry in facts.get("doubts", [])),
+            ]
         for signal, model in self.site_models.items():
             lines += [
                 "",
@@ -255,8 +258,8 @@ class PairedModel(Model):
         if any(layer.exons.size for layer in every):
             arrays["exons"] = np.stack([_padded(layer.exons) for layer in every])
         for signal, model in self.site_models.items():
-            header[signal], own = model.contents()
-            arrays |= {f"{signal}.{name}": array for name, array in own.items()}
+            header[signal], of_end = model.contents()
+            arrays |= {f"{signal}.{name}": array for name, array in of_end.items()}
         has_edges = any(layer.edges for layer in every)
         header["format_version"] = max(format_version(arrays), _WITH_EDGES if has_edges else 0)
         self._check(header, arrays)
@@ -274,11 +277,11 @@ class PairedModel(Model):
             "introns": ("float64", (n_introns,)),
             "coding": ("float32", (len(layer), *CODING_SHAPE)),
         }
-        own = {name: array for name, array in arrays.items() if "." not in name}
-        if "exons" in own:
+        layer_arrays = {name: array for name, array in arrays.items() if "." not in name}
+        if "exons" in layer_arrays:
             forms["exons"] = ("float64", (len(layer), EXON_LENGTHS))
-        check_arrays(own, forms)
-        for name in arrays.keys() - own.keys():
+        check_arrays(layer_arrays, forms)
+        for name in arrays.keys() - layer_arrays.keys():
             if name.partition(".")[0] not in (*ENDS, *(EDGES & description.keys())):
                 raise ValueError(f"array {name} does not belong to this model")
 
@@ -321,22 +324,22 @@ class PairedModel(Model):
             if header.get("model") != MultiTaskModel.structure:
                 refuse("model", repr(MultiTaskModel.structure), header.get("model"))
         names = [name for name in arrays if name.startswith(f"{end}.")]
-        own = {name.removeprefix(f"{end}."): arrays[name] for name in names}
-        return MultiTaskModel.rebuild(path, header, own)
+        of_end = {name.removeprefix(f"{end}."): arrays[name] for name in names}
+        return MultiTaskModel.rebuild(path, header, of_end)
 
 
-def round_line(number: int, found: Mapping[str, Any]) -> str:
+def round_line(number: int, facts: Mapping[str, Any]) -> str:
     """Return a line about a round of self-training; 0 is that before the first."""
-    sure = "{:,.0f}, {:,.0f}".format(*found["sure"])
+    sure = "{:,.0f}, {:,.0f}".format(*facts["sure"])
     return (
-        f"{number:>5} {found['expected'][0]:>9,.0f} {found['expected'][1]:>10,.0f} {sure:>16} "
-        f"{found['kept']:>5.0%} {found['backwards']:>10.1%} {found['moved']:>6.2f}  "
-        f"{found['shortest']:,}-{found['middle']:,}-{found['longest']:,}"
+        f"{number:>5} {facts['expected'][0]:>9,.0f} {facts['expected'][1]:>10,.0f} {sure:>16} "
+        f"{facts['kept']:>5.0%} {facts['backwards']:>10.1%} {facts['moved']:>6.2f}  "
+        f"{facts['shortest']:,}-{facts['middle']:,}-{facts['longest']:,}"
     )
 
 
 def expectation(facts: Mapping[str, Any]) -> list[str]:
-    """Return a line about how many calls without labels are right, if that is known."""
+    """Return a line about how many calls without labels are right, if measured."""
     if "right" not in facts:
         return []
     low, high = facts["right"]
@@ -357,8 +360,8 @@ def _organisms(
         If it lacks one of the site models, or has one that their task kernels lack.
     """
     others = sorted(set(layer) - set(donor.tasks))
-    known = set(donor.kernel.names) & set(acceptor.kernel.names)
-    if not {*donor.tasks} <= {*layer} or not {*others} <= known:
+    in_both = set(donor.kernel.names) & set(acceptor.kernel.names)
+    if not {*donor.tasks} <= {*layer} or not {*others} <= in_both:
         refuse("layer", f"that of {', '.join(donor.tasks)}", list(layer))
     return (*donor.tasks, *others)
 
@@ -451,15 +454,15 @@ def _unpack_layer(
 ) -> dict[str, PairLayer]:
     layer, at = {}, 0
     every = arrays.get("exons", np.zeros((len(facts), 0)))
-    for (name, own), coding, exons in zip(facts.items(), arrays["coding"], every, strict=True):
-        end = at + own["longest"] - own["shortest"] + 1
+    for (name, entry), coding, exons in zip(facts.items(), arrays["coding"], every, strict=True):
+        end = at + entry["longest"] - entry["shortest"] + 1
         introns, at = np.array(arrays["introns"][at:end]), end
         facts_of_layer = {*_FACTS, *_LATER} - {"longest"}  # others are those of a newer seqmtl
-        known = {fact: value for fact, value in own.items() if fact in facts_of_layer}
-        known |= {"least": tuple(own["least"])} if "least" in own else {}
-        edges = ([edge[key] for key in _EDGE] for edge in own.get("edges", ()))
-        known["edges"] = tuple(Edge(*edge) for edge in edges)
+        values = {fact: value for fact, value in entry.items() if fact in facts_of_layer}
+        values |= {"least": tuple(entry["least"])} if "least" in entry else {}
+        edges = ([edge[key] for key in _EDGE] for edge in entry.get("edges", ()))
+        values["edges"] = tuple(Edge(*edge) for edge in edges)
         layer[name] = PairLayer(
-            **known, introns=introns, coding=np.array(coding), exons=np.array(exons)
+            **values, introns=introns, coding=np.array(coding), exons=np.array(exons)
         )
     return layer

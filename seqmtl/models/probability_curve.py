@@ -117,49 +117,52 @@ def fit_curve(
     return curve._replace(log_odds=curve.log_odds + change)
 
 
-def fit_words(
+def fit_consensus_offsets(
     scores: NDArray[np.float64],
     y: NDArray[Any],
-    words: NDArray[Any],
+    consensus: NDArray[Any],
     counts: NDArray[Any] | None = None,
     method: str = "auto",
 ) -> NDArray[np.float64]:
-    """Fit how far the scores of each consensus word move, so that one curve holds for all words.
+    """Fit how far the scores of each consensus move, so that one curve holds for all of them.
 
     Parameters
     ----------
     scores, y, counts, method
         See :func:`fit_curve`.
-    words : ndarray of int, shape (n,)
-        Number of the word of each row, from 0; -1 for none.
+    consensus : ndarray of int, shape (n,)
+        Number of the consensus of each row, from 0; -1 for none.
 
     Returns
     -------
-    ndarray of float64, shape (n_words + 1,)
-        Added to the scores of each word; the last, 0, is for rows without one.
+    ndarray of float64, shape (n_consensus + 1,)
+        Added to the scores of each consensus; the last, 0, is for rows without one.
 
     Notes
     -----
-    The word with most true sites stays, and its curve is that of all words at first. If the
-    probabilities of another word's candidates sum to E by this curve, and n of them are true, their
+    The consensus with the most true sites stays, and its curve is that of all at first. If the
+    probabilities of another's candidates sum to E by this curve, and n of them are true, their
     scores move until the sum is E (n + 1) / (E + 1). This is r E with the posterior mean of r, if n
-    is Poisson with mean r E and r has a Gamma(1, 1) prior: a word of which few sites are expected
+    is Poisson with mean r E and r has a Gamma(1, 1) prior: one of which few sites are expected
     hardly moves, and one without a true site moves until just below one is expected.
     """
-    is_true, shifts = np.asarray(y) > 0, np.zeros(int(words.max(initial=-1)) + 2)
+    is_true, shifts = np.asarray(y) > 0, np.zeros(int(consensus.max(initial=-1)) + 2)
     counts = np.ones(scores.size) if counts is None else np.asarray(counts, np.float64)
     n_true = np.array(
-        [counts[is_true & (words == word)].sum() for word in range(shifts.size - 1)] or [0.0]
+        [counts[is_true & (consensus == number)].sum() for number in range(shifts.size - 1)]
+        or [0.0]
     )
     main = int(n_true.argmax())
-    rows = words == main
+    rows = consensus == main
     if not (n_true[main] and counts[rows & ~is_true].any()):
         return shifts
     curve = fit_curve(scores[rows], y[rows], counts[rows], method)
-    for word in range(shifts.size - 1):
-        if word != main:
-            rows = words == word
-            shifts[word] = _shift(curve, scores[rows], counts[rows], n_true[word], np.ptp(scores))
+    for number in range(shifts.size - 1):
+        if number != main:
+            rows = consensus == number
+            shifts[number] = _shift(
+                curve, scores[rows], counts[rows], n_true[number], np.ptp(scores)
+            )
     return shifts
 
 
@@ -209,16 +212,16 @@ def describe_curve(
     n_true, n_decoys = float(true.sum()), float(decoys.sum())
     share = n_true / (n_true + n_decoys) if prevalence is None else prevalence
     per_decoy = n_true * (1 - share) / (share * n_decoys)
-    found, wrong = np.cumsum(true), per_decoy * np.cumsum(decoys)
+    n_found, wrong = np.cumsum(true), per_decoy * np.cumsum(decoys)
     thresholds = []
     for recall in RECALLS:
-        place = int(np.searchsorted(found, np.ceil(recall * n_true - 1e-9)))
+        level = int(np.searchsorted(n_found, np.ceil(recall * n_true - 1e-9)))
         thresholds.append(
             {
                 "recall": recall,
-                "score": float(levels[place]),
-                "probability": float(to_probability(curve(levels[place : place + 1]))[0]),
-                "precision": float(found[place] / (found[place] + wrong[place])),
+                "score": float(levels[level]),
+                "probability": float(to_probability(curve(levels[level : level + 1]))[0]),
+                "precision": float(n_found[level] / (n_found[level] + wrong[level])),
             }
         )
     return {
@@ -240,7 +243,7 @@ def cross_fitted(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Return out-of-fold probabilities of candidates, from five folds.
 
-    A reliability diagram needs these: on its own training data isotonic regression looks
+    A reliability diagram needs these: on its training data isotonic regression seems
     calibrated however little there is. Folds take every fifth candidate by score within each class.
 
     Parameters
@@ -248,7 +251,7 @@ def cross_fitted(
     scores, y, counts, method, prevalence
         See :func:`fit_curve`.
     words : ndarray of int, shape (n,), optional
-        See :func:`fit_words`; fitted in each fold. Default: scores do not move.
+        See :func:`fit_consensus_offsets`; fitted in each fold. Default: scores do not move.
 
     Returns
     -------
@@ -284,7 +287,7 @@ def cross_fitted(
         rows = np.flatnonzero(held)
         moved = scores
         if words is not None:
-            moved = scores + fit_words(scores, y, words, counts - held, method)[words]
+            moved = scores + fit_consensus_offsets(scores, y, words, counts - held, method)[words]
         curve = fit_curve(moved, y, counts - held, method, prevalence)
         parts.append((to_probability(curve(moved[rows])), rows, held[rows]))
     probabilities, rows, held = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -388,14 +391,14 @@ def _count_levels(
     counts = np.ones(level_of.size) if counts is None else np.asarray(counts, dtype=np.float64)
     true: NDArray[Any] = np.bincount(level_of, counts * positive, levels.size)
     decoys: NDArray[Any] = np.bincount(level_of, counts * ~positive, levels.size)
-    kept = true + decoys > 0
-    return levels[kept], true[kept], decoys[kept]
+    is_counted = true + decoys > 0
+    return levels[is_counted], true[is_counted], decoys[is_counted]
 
 
 def _line(
     levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Return slope and intercept of Platt's line; the slope is never 0, so that order is kept."""
+    """Return slope and intercept of Platt's line; the slope is never 0, so order is preserved."""
     y = np.repeat([1.0, -1.0], levels.size)
     a, b = fit_sigmoid(np.tile(levels, 2), y, np.concatenate([true, decoys]))
     return max(a, _LEAST_RISE / (float(np.ptp(levels)) or 1.0)), b
@@ -406,9 +409,9 @@ def _capped_sigmoid(
 ) -> ProbabilityCurve:
     """Fit a straight line that rises slowly to the largest supported log-odds."""
     a, b = _line(levels, true, decoys)
-    found, wrong = np.cumsum(true[::-1]), np.cumsum(decoys[::-1])
-    is_enough = found >= min(_FEWEST, found[-1])
-    cap = float(np.log(np.max(found[is_enough] / (wrong[is_enough] + 1))))
+    n_found, wrong = np.cumsum(true[::-1]), np.cumsum(decoys[::-1])
+    is_enough = n_found >= min(_FEWEST, n_found[-1])
+    cap = float(np.log(np.max(n_found[is_enough] / (wrong[is_enough] + 1))))
     slopes, top = np.array([a, _SLOW * a]), float(levels[-1])
     knot = min((cap - b - slopes[1] * top) / (slopes[0] - slopes[1]), top)
     return ProbabilityCurve(np.array([knot]), np.array([a * knot + b]), slopes)
@@ -436,9 +439,9 @@ def _isotonic(
         while pools and _log_odds(pool) <= _log_odds(pools[-1]):
             pool = pool + pools.pop()
         pools.append(pool)
-    kept = np.array(pools)
+    merged = np.array(pools)
     a, _ = _line(levels, true, decoys)
-    centers, log_odds = kept[:, 2] / (kept[:, 0] + kept[:, 1]), _log_odds(kept.T)
+    centers, log_odds = merged[:, 2] / (merged[:, 0] + merged[:, 1]), _log_odds(merged.T)
     left = float(levels[-1] - centers[-1])  # the highest score has the log-odds of its pool
     gap = float(log_odds[-1] - log_odds[-2]) if centers.size > 1 else np.inf
     slow = min(_SLOW * a, 0.5 * gap / left if left else np.inf)

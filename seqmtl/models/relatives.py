@@ -1,22 +1,22 @@
-"""Place a new organism among the organisms of a model: how much each of them counts at first.
+"""Weights of the organisms of a model for a new one, before there are labels.
 
     a = r2 [R_SS^+ R_Sn]  +  (1 - r2) [R_SS^+ 1],     r2 = R_nS R_SS^+ R_Sn / R_nn
 
 =====  ==================================================================================
-[x]    the positive entries of x, divided by their sum; 0 in place of the others
+[x]    the positive entries of x, divided by their sum; the others become 0
 S      the T tasks of the model
 n      the new organism, or the mean of the leaves of a clade
 R      similarity by a tree, with unit diagonal, or by the task kernel of the model
-r2     share of the variance of w_n that the other w_s explain, by the tree: 1 if n has the place
-       of a task, near 0 far from all
+r2     share of the variance of w_n that the other w_s explain, by the tree: 1 if n is at a
+       task, near 0 far from all
 a_s    weight of task s; without labels, w_n = sum_s a_s w_s
 =====  ==================================================================================
 
 The first term is the mean of w_n given the other w_s under the multi-task regulariser. What it
 leaves open is filled by the mean of all tasks as generalized least squares estimates it, 1 a vector
-of ones: far away nearness says little about the worth of a single relative, but close relatives
-say the same and count together little more than one of them. Tasks that the tree lacks have 1 / T
-of the second term each, and the others share the rest of it as above.
+of ones: for a distant organism proximity is uninformative. Close relatives are
+redundant, so a clade counts little more than one species. Tasks that the tree lacks have 1 / T
+of the second term each, and the others share what remains of it as above.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ _NEAR = 0.75  # of a name and what is suggested for it
 _RATHER_NEAR = 0.65  # if the table of clades has nothing to suggest
 
 
-class Placement(NamedTuple):
-    """The place of a new organism among the tasks of a model.
+class RelativeWeights(NamedTuple):
+    """Weights of the tasks of a model for a new organism.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Placement(NamedTuple):
         a, not negative, with sum 1.
     source : str
         Where it comes from, for messages.
-    explained : float
+    r2 : float
         r2, from 0 to 1.
     nearest : str
         The nearest task in the tree, or "" if no tree was used.
@@ -74,7 +74,7 @@ class Placement(NamedTuple):
 
     weights: Array
     source: str
-    explained: float
+    r2: float
     nearest: str = ""
     distance: float = 0.0
     alike: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Placement(NamedTuple):
 
     @property
     def distance_text(self) -> str:
-        """The end of the source, which tells the nearest task."""
+        """The end of the source, with the nearest task."""
         return f", {self.apart} from {self.nearest}, the nearest" if self.nearest else ""
 
 
@@ -97,7 +97,7 @@ def years(*distances: float) -> str:
     return f"{' to '.join(dict.fromkeys(ends))} million years"
 
 
-def place(
+def weights_of_relatives(
     kernel: TaskKernel,
     tasks: Sequence[str],
     name: str,
@@ -105,11 +105,11 @@ def place(
     like: str | None = None,
     tree: Any = None,
     trusts: Mapping[str, float] | None = None,
-) -> Placement:
+) -> RelativeWeights:
     """Return how much each task of a model counts for a new organism before there are labels.
 
-    In the place of a task that is the only one to count; where nothing tells the place, all tasks
-    count the same, 1 / T, and else as by the equation at the top of this module.
+    At a task, that task alone counts; without a known relative all tasks count the same, 1 / T;
+    otherwise by the equation at the top of this module.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def place(
         The new organism.
     like : str, optional
         A task, an organism or clade of the tree, or a taxon or common name of the shipped table of
-        clades, in whose place it is. Default: its own name.
+        clades, whose weights it takes. Default: its name.
     tree : Tree, str or path-like, optional
         See :func:`seqmtl.similarity.trees.read_tree`; or the folder of an NCBI taxonomy dump,
         which must have all tasks. Default: the task kernel; for a `like` that
@@ -137,37 +137,37 @@ def place(
         If it lacks the organism, or all tasks; the message lists near matches.
     """
     target, T = like or name, len(tasks)
-    found = NameIndex(tasks).find(target) if like else []
-    if len(found) == 1:
-        return Placement(np.eye(T)[found[0]], f"the place of {tasks[found[0]]}", 1.0)
+    matches = NameIndex(tasks).find(target) if like else []
+    if len(matches) == 1:
+        return RelativeWeights(np.eye(T)[matches[0]], f"the place of {tasks[matches[0]]}", 1.0)
     if tree is not None:
         is_dump = isinstance(tree, (str, os.PathLike)) and os.path.isdir(tree)
-        found_tree = read_ncbi_taxonomy(tree, [*tasks, target]) if is_dump else read_tree(tree)
-        return _in_tree(found_tree, tasks, target)
-    found = NameIndex(kernel.names).find(target)
-    if len(found) == 1:
+        read = read_ncbi_taxonomy(tree, [*tasks, target]) if is_dump else read_tree(tree)
+        return _in_tree(read, tasks, target)
+    matches = NameIndex(kernel.names).find(target)
+    if len(matches) == 1:
         R = _untuned(kernel, T, trusts or {})
-        weights, explained = _conditional_mean(R[:T, :T], R[:T, found[0]], 1.0)
-        where = f"{kernel.names[found[0]]} in the task kernel of the model"
-        rest = _mean(R[:T, :T])
-        return Placement(explained * weights + (1.0 - explained) * rest, where, explained)
+        weights, r2 = _conditional_mean(R[:T, :T], R[:T, matches[0]], 1.0)
+        where = f"{kernel.names[matches[0]]} in the task kernel of the model"
+        mean = _mean(R[:T, :T])
+        return RelativeWeights(r2 * weights + (1.0 - r2) * mean, where, r2)
     if like is None:
-        return Placement(np.full(T, 1.0 / T), "the mean of all", 0.0)
+        return RelativeWeights(np.full(T, 1.0 / T), "the mean of all", 0.0)
     return _in_tree(read_tree(LARGEST_TREE), tasks, target)
 
 
 def _conditional_mean(R: Array, column: Array, size: float) -> tuple[Array, float]:
     """Return the weights of the tasks, with sum 1, and r2, from R_SS, R_Sn and R_nn."""
     weights = np.linalg.pinv(R, hermitian=True) @ column
-    explained = float(np.clip(column @ weights / size, 0.0, 1.0))
+    r2 = float(np.clip(column @ weights / size, 0.0, 1.0))
     weights = np.maximum(weights, 0.0)
-    return (weights / weights.sum(), explained) if weights.any() else (weights, 0.0)
+    return (weights / weights.sum(), r2) if weights.any() else (weights, 0.0)
 
 
 def _mean(R: Array) -> Array:
     """Return the weights of the tasks in the estimate of the root by generalized least squares.
 
-    Close relatives count together little more than one of them.
+    Close relatives count little more than a single one.
     """
     weights = np.maximum(np.linalg.pinv(R, hermitian=True).sum(axis=1), 0.0)
     return weights / weights.sum()
@@ -183,10 +183,10 @@ def _untuned(kernel: TaskKernel, T: int, trusts: Mapping[str, float]) -> Array:
     return np.asarray(R)
 
 
-def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
-    """Place an organism, or the mean of the leaves of a clade, in a tree."""
+def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> RelativeWeights:
+    """Return the weights for an organism, or the mean of the leaves of a clade, in a tree."""
     where = f"the tree {tree.source}"
-    found, tree, below = _find_leaves(tree, target)
+    taxon, tree, below = _find_leaves(tree, target)
     if not below:
         raise UnknownTaskError(
             f"{target!r} is neither an organism of the model nor one organism, clade or genus of "
@@ -194,37 +194,37 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> Placement:
             "or taxid, auto, or the folder of an NCBI taxonomy dump as tree (--tree, tree=)"
         )
     leaves = NameIndex(tree.leaf_names)
-    own = {name: hits[0] for name in tasks if len(hits := leaves.find(name)) == 1}
-    if not own:
+    leaf_of = {name: hits[0] for name in tasks if len(hits := leaves.find(name)) == 1}
+    if not leaf_of:
         raise UnknownTaskError(
             f"{where} has none of the organisms of the model ({', '.join(tasks[:5])}); give another"
         )
-    absent = [name for name in tasks if name not in own]
+    absent = [name for name in tasks if name not in leaf_of]
     if absent:
         logger.warning("%s lacks %s, which count as the others do", where, ", ".join(absent))
-    spelling = {leaf: name for name, leaf in own.items()}
+    spelling = {leaf: name for name, leaf in leaf_of.items()}
     members = [spelling.get(leaf, tree.leaf_names[leaf]) for leaf in below]
-    names = list(dict.fromkeys([*own, *members]))
+    names = list(dict.fromkeys([*leaf_of, *members]))
     columns = [names.index(name) for name in members]
     # how the shipped tree spells the organisms of a model is no news
     with messages_from(logging.WARNING if tree.source == LARGEST_TREE else logging.NOTSET):
         R = TaskKernel.from_newick(tree, names).matrix
-    n = len(own)
+    n = len(leaf_of)
     size = float(R[np.ix_(columns, columns)].mean())
-    some, explained = _conditional_mean(R[:n, :n], R[:n, columns].mean(axis=1), size)
-    weights = np.full(len(tasks), (1.0 - explained) / len(tasks))
-    rest = (1.0 - explained) * n / len(tasks) * _mean(R[:n, :n])
-    weights[[tasks.index(name) for name in own]] = explained * some + rest
+    some, r2 = _conditional_mean(R[:n, :n], R[:n, columns].mean(axis=1), size)
+    weights = np.full(len(tasks), (1.0 - r2) / len(tasks))
+    mean = (1.0 - r2) * n / len(tasks) * _mean(R[:n, :n])
+    weights[[tasks.index(name) for name in leaf_of]] = r2 * some + mean
     pruned, _, order = prune_to(tree, names)
     distances = pruned.distances()[np.ix_(order, order)][:n, columns].mean(axis=1)
     nearest = int(distances.argmin())
     distance = float(distances[nearest])
     alike = tuple(names[i] for i in np.flatnonzero(distances <= ALIKE * distance))
     is_dated = tree.source in catalogue.names()
-    placed = Placement(
-        weights, f"{found} in {where}", explained, names[nearest], distance, alike, is_dated
+    relatives = RelativeWeights(
+        weights, f"{taxon} in {where}", r2, names[nearest], distance, alike, is_dated
     )
-    return placed._replace(source=placed.source + placed.distance_text)
+    return relatives._replace(source=relatives.source + relatives.distance_text)
 
 
 def _find_leaves(tree: Tree, target: str) -> TaxonLeaves:
@@ -233,49 +233,51 @@ def _find_leaves(tree: Tree, target: str) -> TaxonLeaves:
     This is an organism or clade of the tree; of several nodes of the name the organism, else the
     one that all others are below, such as the genus of a subgenus of its name. Where the tree lacks
     a species, and has no similarly spelt one, it is the genus: the clade of that name, else the
-    leaves of that genus. A name that the tree lacks altogether has its place by the shipped table
-    of clades, or its genus has.
+    leaves of that genus. A name that the tree lacks altogether is located by the shipped table of
+    clades, or its genus is.
     """
     nodes = np.array([i for i, label in enumerate(tree.labels) if label])
     index = NameIndex([tree.labels[i] for i in nodes])
-    found, unknown = index.find(target), TaxonLeaves("", tree, [])
+    matches, unknown = index.find(target), TaxonLeaves("", tree, [])
     genus, _, species = simplify(target).partition(" ")
-    if not found and len(genus) > 1:  # more than an initial
-        words = [simplify(label).partition(" ") for label in index.known]
-        own = [i for i, (first, _, _) in enumerate(words) if first == genus]
-        found = [i for i in own if not words[i][2]] or own
-        if get_close_matches(species, [words[i][2] for i in own], cutoff=_TYPO):
+    if not matches and len(genus) > 1:  # more than an initial
+        names = [simplify(label).partition(" ") for label in index.known]
+        species_of = [i for i, (first, _, _) in enumerate(names) if first == genus]
+        matches = [i for i in species_of if not names[i][2]] or species_of
+        if get_close_matches(species, [names[i][2] for i in species_of], cutoff=_TYPO):
             return unknown
-        if found:
-            here = ", ".join(index.known[i] for i in found)
+        if matches:
+            here = ", ".join(index.known[i] for i in matches)
             logger.info("the tree %s lacks %r, but of its genus has %s", tree.source, target, here)
-            below = np.flatnonzero(tree.membership()[nodes[found]].any(axis=0)).tolist()
+            below = np.flatnonzero(tree.membership()[nodes[matches]].any(axis=0)).tolist()
             return TaxonLeaves(here, tree, below)
-    if not found:
+    if not matches:
         return shipped_clades().locate(tree, target) or unknown
-    if len({index.known[i] for i in found}) > 1:
+    if len({index.known[i] for i in matches}) > 1:
         return unknown
-    below = tree.membership()[nodes[found]]
+    below = tree.membership()[nodes[matches]]
     at = int(below.sum(axis=1).argmax())
-    is_leaf = np.isin(nodes[found], tree.leaves)
+    is_leaf = np.isin(nodes[matches], tree.leaves)
     if is_leaf.sum() == 1:
         at = int(is_leaf.argmax())
     elif (below & ~below[at]).any():
         return unknown
-    return TaxonLeaves(index.known[found[at]], tree, np.flatnonzero(below[at]).tolist())
+    return TaxonLeaves(index.known[matches[at]], tree, np.flatnonzero(below[at]).tolist())
 
 
 def _hint(tree: Tree, tasks: Sequence[str], target: str) -> str:
-    """Tell that the largest shipped tree has a name, or list similar names that are known."""
+    """Return that the largest shipped tree has a name, or list names that are similar."""
     if tree.source != LARGEST_TREE:
         with messages_from(logging.WARNING):
             is_there = bool(_find_leaves(read_tree(LARGEST_TREE), target).leaves)
         if is_there:
             return f"the tree {LARGEST_TREE} has it, and is searched if no tree is given"
-    known = {simplify(name): repr(name) for name in (*filter(None, tree.labels), *tasks)}
+    spellings = {simplify(name): repr(name) for name in (*filter(None, tree.labels), *tasks)}
 
     def near(cutoff: float) -> list[str]:
-        return [known[key] for key in get_close_matches(simplify(target), known, cutoff=cutoff)]
+        return [
+            spellings[key] for key in get_close_matches(simplify(target), spellings, cutoff=cutoff)
+        ]
 
     names = near(_NEAR) or shipped_clades().near(target) or near(_RATHER_NEAR)
     if names:
@@ -303,16 +305,16 @@ def extend(
     at : int, optional
         Row of the organism in the result. Default: the last.
     """
-    known = NameIndex(kernel.names).find(name)
-    kept = [i for i in range(len(kernel)) if i not in known]
-    at = len(kept) if at is None else at
+    replaced = NameIndex(kernel.names).find(name)
+    others = [i for i in range(len(kernel)) if i not in replaced]
+    at = len(others) if at is None else at
     K = kernel.matrices[:, :, :n_tasks] @ weights
     size = kernel.matrices[:, :n_tasks, :n_tasks].diagonal(axis1=1, axis2=2).mean(axis=1)
-    own = np.maximum(size, (1.0 + 1e-9) * (K[:, :n_tasks] @ weights))
-    matrices = kernel.matrices[:, kept][:, :, kept]
-    matrices = np.insert(matrices, at, K[:, kept], axis=1)
-    column = np.insert(K[:, kept], at, own, axis=1)
-    names = [kernel.names[i] for i in kept]
+    diagonal = np.maximum(size, (1.0 + 1e-9) * (K[:, :n_tasks] @ weights))
+    matrices = kernel.matrices[:, others][:, :, others]
+    matrices = np.insert(matrices, at, K[:, others], axis=1)
+    column = np.insert(K[:, others], at, diagonal, axis=1)
+    names = [kernel.names[i] for i in others]
     names.insert(at, name)
     return TaskKernel(
         names, np.insert(matrices, at, column, axis=2), kernel.source, labels=kernel.labels

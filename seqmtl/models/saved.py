@@ -47,5 +47,5 @@ def load_model(path: str | os.PathLike[str], only: Sequence[str] = ()) -> Model:
     path = os.fspath(path)
     description, arrays = read_model_file(path, only)
     room, name = _CLASSES[description["model"]].split(":")
-    found: Model = getattr(import_module(room), name).rebuild(path, description, arrays)
-    return found
+    model: Model = getattr(import_module(room), name).rebuild(path, description, arrays)
+    return model

@@ -255,11 +255,11 @@ def _check_kernels(header: Mapping[str, Any]) -> None:
         refuse("training.mkl", f"as many entries for each of the {M} kernels", training["mkl"])
 
 
-def _same(name: str, found: Any, expected: Any) -> None:
+def _same(name: str, got: Any, expected: Any) -> None:
     """Check that two collections of names are the same, in any order."""
-    found, expected = list(found), list(expected)
-    if len(found) != len(expected) or set(found) != set(expected):
-        refuse(name, f"{', '.join(map(repr, expected)) or 'empty'}", found)
+    got, expected = list(got), list(expected)
+    if len(got) != len(expected) or set(got) != set(expected):
+        refuse(name, f"{', '.join(map(repr, expected)) or 'empty'}", got)
 
 
 def check_arrays(arrays: Mapping[str, NDArray[Any]], forms: Forms) -> None:

@@ -20,10 +20,10 @@ can be trained in time that does not grow with the number of tasks.
 
 Candidates are x R + (1 - x) I with the same x for all tasks, each scored on held-out labels (see
 :mod:`seqmtl.models.held_out`). The evidence of a candidate in a task combines a prior, the task's
-own log-likelihood and, for tasks with few labels, a part of the other tasks'. The
+log-likelihood and, for tasks with few labels, a part of the other tasks'. The
 hyperparameters are not the best candidate but the average of all, weighted by evidence. With few
 labels the result stays close to the prior, about half shared; with many it approaches the best
-candidate. p is half the task's own average and half the mean over tasks. At this K costs are
+candidate. p is half the average of the task and half the mean over tasks. At this K costs are
 selected next, then the variants of the features, if there are any. All tasks use the same variant,
 and the given one is replaced only by one that is better by a standard error.
 
@@ -56,9 +56,9 @@ from seqmtl.models.held_out import (
     Evidence,
     Run,
     hold_out,
-    weigh,
+    posterior_weights,
 )
-from seqmtl.models.kernels import couple, resolve_kernels
+from seqmtl.models.task_kernels import couple, resolve_kernels
 from seqmtl.models.training import Plan, Settings, solve
 from seqmtl.similarity import TaskKernel
 
@@ -69,7 +69,7 @@ TRUSTS = {0.0: 0.1, 0.1: 0.5, 0.25: 1.5, 0.5: 2.0, 1.0: 1.0}
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
-_SHARPNESS = 2.0  # factor on a task's own log-likelihood, as averaging flattens the weights
+_SHARPNESS = 2.0  # factor on the log-likelihood of a task, as averaging flattens the weights
 _OTHERS = 0.3  # factor on the mean over the other tasks
 _CHEAPER = (0.3,)  # factors on the cost to try with more labels
 _AT_SIZE = 60_000
@@ -122,16 +122,16 @@ class Space:
 
     @property
     def is_shared(self) -> bool:
-        """Whether the trust is selected, so that it is known how much tasks share."""
+        """Whether the trust is selected, so that the sharing of the tasks is estimated."""
         return len(self.trusts) > 1
 
     def sharings(self) -> list[tuple[str, float, float]]:
         """Return relation, trust and prior of every candidate; no trust is one for all."""
         names = [*self.relations]
-        found = [(name, x, self.trusts[x]) for name in names for x in self.trusts if x > 0.0]
+        sharings = [(name, x, self.trusts[x]) for name in names for x in self.trusts if x > 0.0]
         if 0.0 in self.trusts:
-            found.insert(0, (names[0], 0.0, self.trusts[0.0] * len(names)))
-        return found
+            sharings.insert(0, (names[0], 0.0, self.trusts[0.0] * len(names)))
+        return sharings
 
     def led_by(self, names: tuple[str, ...]) -> Space:
         """Return the space with these tasks as those of the data, and the others without data."""
@@ -150,12 +150,12 @@ def alternatives(kernel: TaskKernel) -> dict[str, TaskKernel]:
     every = np.arange(len(kernel))
     if kernel.n_kernels == 1 or (np.einsum("mtt->mt", kernel.matrices) == 0.0).any():
         return {kernel.source: kernel}
-    found = {}
+    kernels = {}
     for m, label in enumerate(kernel.labels):
         nodes = kernel.nodes and kernel.nodes.take(every, [m])
         source = f"{kernel.source}, {label}"
-        found[source] = TaskKernel(kernel.names, kernel.matrices[m], source, nodes=nodes)
-    return found
+        kernels[source] = TaskKernel(kernel.names, kernel.matrices[m], source, nodes=nodes)
+    return kernels
 
 
 def select(
@@ -164,7 +164,7 @@ def select(
     features: Any,
     settings: Settings,
     *,
-    known: dict[str, Array] | None = None,
+    cached: dict[str, Array] | None = None,
     on_score: Callable[[str, int, int], None] | None = None,
     run: Run = in_order,
 ) -> Plan:
@@ -181,7 +181,7 @@ def select(
         Feature map; its ``reweighted()``, if any, are tried as well.
     settings : Settings
         Training settings; the cost is replaced.
-    known : dict of str to ndarray, optional
+    cached : dict of str to ndarray, optional
         Held-out log-likelihoods computed before; new ones are added.
     on_score : callable, optional
         Called after each new one with its name, its number and the total.
@@ -196,7 +196,7 @@ def select(
     """
     for cost in space.costs:
         replace(settings, C=cost).check()
-    evidence = Evidence({} if known is None else known, on_score)
+    evidence = Evidence({} if cached is None else cached, on_score)
     if settings.norm is not None:
         return _select_cost(examples, space, features, settings, evidence)
     return _Selector(examples, space, features, settings, evidence, run).run()
@@ -207,7 +207,7 @@ def _select_cost(
 ) -> Plan:
     """Select one cost for all tasks where kernel weights are learnt, by cross-validation.
 
-    The weights are learnt on all examples of the sample, and kept in the folds: they are few, and
+    The weights are learnt on all examples of the sample, and fixed in the folds: they are few, and
     an example that is held out hardly changes them.
     """
     costs, evidence.n_all = space.costs, len(space.costs)
@@ -228,11 +228,13 @@ def _select_cost(
             at_cost = replace(settings, C=cost, tol=max(TOL, settings.tol))
             solution = solve(rows, sample, kernels, at_cost, start=starts[-1])
             starts.append(WarmStart(solution.alpha, solution.theta))
-            found = folds.fit(kernels.combine(solution.theta).K, cost)
-            return np.array([found.values.sum()])
+            fit = folds.fit(kernels.combine(solution.theta).K, cost)
+            return np.array([fit.values.sum()])
 
-        found = evidence.score({f"C {c:g}": partial(judge, c) for c in costs})
-        C = float(np.exp(weigh(np.array(found), 1.0, _SHARPNESS)[:, 0] @ np.log(costs)))
+        values = evidence.score({f"C {c:g}": partial(judge, c) for c in costs})
+        C = float(
+            np.exp(posterior_weights(np.array(values), 1.0, _SHARPNESS)[:, 0] @ np.log(costs))
+        )
     report = {"tasks": {name: {"C": C} for name in examples.names}}
     return Plan(features, kernel, replace(settings, C=C), {"selection": report})
 
@@ -286,14 +288,14 @@ class _Selector:
         sharing, by_trust = self._choose_sharing()
         if len(self._space.costs) > 1:
             costs = {f"C {c:g}": self._judge(sharing, self._features, c) for c in self._space.costs}
-            weights = self._weigh(costs, self._sample.ids)
+            weights = self._weights_of(costs, self._sample.ids)
             sharing = sharing._replace(costs=np.exp(weights.T @ np.log(self._space.costs)))
         else:
             sharing = sharing._replace(costs=np.full(self._T, self._space.costs[0]))
         if self._is_large:
             features, variants, sharing = self._at_size(sharing)
         else:
-            candidates = [self._judge(sharing, own) for own in self._variants]
+            candidates = [self._judge(sharing, variant) for variant in self._variants]
             features, variants = self._choose("features", self._variants, candidates)
         C = float(np.exp(np.log(sharing.costs).mean()))
         every = next(iter(self._space.relations.values())).names
@@ -327,7 +329,9 @@ class _Selector:
                 )
                 for name, x, _ in sharings
             }
-            weights = self._weigh(candidates, self._sample.ids, [prior for *_, prior in sharings])
+            weights = self._weights_of(
+                candidates, self._sample.ids, [prior for *_, prior in sharings]
+            )
         names, trust = (np.array(column) for column in list(zip(*sharings, strict=True))[:2])
         shared = weights * trust[:, None]
         p = np.array([shared[names == name].sum(axis=0) for name in self._space.relations])
@@ -345,8 +349,8 @@ class _Selector:
             folds = self._folds
             if features is not folds.features:
                 folds = CrossValidation(self._sample, features, self._settings, self._grams)
-            found = folds.fit(self._kernel(sharing).matrix, cost)
-            return folds.of_examples(found.values)
+            fit = folds.fit(self._kernel(sharing).matrix, cost)
+            return folds.of_examples(fit.values)
 
         return cross_validate
 
@@ -356,7 +360,7 @@ class _Selector:
         """Return the map for all tasks, the first unless one is clearly better, and all results."""
         if len(maps) < 2:
             return maps[0], []
-        named = {f"{what} {one}": own for one, own in zip(maps, candidates, strict=True)}
+        named = {f"{what} {one}": variant for one, variant in zip(maps, candidates, strict=True)}
         values = self._evidence.score(named, run)
         best = int(np.argmax([value.sum() for value in values]))
         ahead = values[best] - values[0]
@@ -381,18 +385,18 @@ class _Selector:
             return partial(hold_out, train, held, features, self._settings, kernel)
 
         if len(self._kinds) > 1:
-            kinds = [self._judge(sharing, own) for own in self._kinds]
+            kinds = [self._judge(sharing, variant) for variant in self._kinds]
             self._features, _ = self._choose("kind", self._kinds, kinds)
             self._variants = [self._features, *self._features.reweighted()[1:]]
             self._count()
-        candidates = [judge(own) for own in self._variants]
+        candidates = [judge(variant) for variant in self._variants]
         features, variants = self._choose("features", self._variants, candidates, self._run)
         if len(self._space.costs) > 1:
             named = {f"features {features}": judge(features)}
             for share in _CHEAPER:
                 name = f"C times {share:g}, {train.y.size:,} examples"
                 named[name] = judge(features, share)
-            weights = self._weigh(named, held.ids, run=self._run)
+            weights = self._weights_of(named, held.ids, run=self._run)
             factors = np.exp(weights.T @ np.log([1.0, *_CHEAPER]))
             sharing = sharing._replace(costs=sharing.costs * factors)
         return features, variants, sharing
@@ -411,10 +415,10 @@ class _Selector:
             relation, p = self._space.relations[name], np.full(n, share.mean())
             p[: self._T] = share
             for level, step in zip(levels, np.diff(levels, prepend=0.0), strict=True):
-                own = np.sqrt(p * step) * (x >= level)
-                K += np.outer(own, own) * relation.matrix[:n, :n]
+                factors = np.sqrt(p * step) * (x >= level)
+                K += np.outer(factors, factors) * relation.matrix[:n, :n]
                 if relation.nodes is not None and self._has_nodes:
-                    below = relation.nodes.take(np.arange(n)).scaled(own)
+                    below = relation.nodes.take(np.arange(n)).scaled(factors)
                     nodes.append((below.values, below.lengths))
         if self._space.is_shared:
             nodes.append((np.eye(n), np.maximum(1.0 - np.diagonal(K), 0.0)))
@@ -423,7 +427,7 @@ class _Selector:
         source = "trust tuned on held-out labels" if self._space.is_shared else relation.source
         return TaskKernel(relation.names[:n], K * np.outer(scale, scale), source, nodes=of_tree)
 
-    def _weigh(
+    def _weights_of(
         self,
         candidates: Mapping[str, Candidate],
         ids: NDArray[Any],
@@ -431,10 +435,10 @@ class _Selector:
         run: Run = in_order,
     ) -> Array:
         """Return the weight of every candidate in every task, by the labels of these tasks."""
-        found = self._evidence.score(candidates, run)
-        values = np.array([np.bincount(ids, value, minlength=self._T) for value in found])
+        scores = self._evidence.score(candidates, run)
+        values = np.array([np.bincount(ids, value, minlength=self._T) for value in scores])
         values[:, self._few] = values[:, self._few].mean(axis=0)
-        return weigh(values, prior, _SHARPNESS, _OTHERS)
+        return posterior_weights(values, prior, _SHARPNESS, _OTHERS)
 
     def _count(self) -> None:
         """Count the candidates that will be scored."""

@@ -51,7 +51,7 @@ class Site:
     length : int
         Bases of the site.
     letters : str
-        Consensus of the training windows, several words separated by commas, or "" if there
+        Consensus of the training windows, several separated by commas, or "" if there
         is none.
     signal : str
         One of :data:`SIGNALS`, or "" if unknown.
@@ -70,17 +70,17 @@ class Site:
         return self.signal or by_letters.get(self.letters, "site")
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """Words of the consensus; empty if there is none."""
+    def consensus(self) -> tuple[str, ...]:
+        """The alternatives of the consensus; empty if there is none."""
         return tuple(self.letters.split(",")) if self.letters else ()
 
     def require_known(self) -> None:
-        """Check that the site is known.
+        """Check that the site was detected.
 
         Raises
         ------
         ValueError
-            If it is not: the windows of the training did not tell it.
+            If it was not, in the windows of the training.
         """
         if not self.length:
             raise ValueError(
@@ -89,10 +89,10 @@ class Site:
                 "train on windows that tell it, such as Windows.from_strings(..., site=100)"
             )
 
-    def word_at(
+    def consensus_at(
         self, codes: NDArray[np.uint8], starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
     ) -> NDArray[np.int8]:
-        """Return which of the words is at each site, -1 if none, shape (n,).
+        """Return which consensus is at each site, -1 if none, shape (n,).
 
         Parameters
         ----------
@@ -106,22 +106,26 @@ class Site:
         letters = codes[starts[:, np.newaxis] + np.arange(self.length)]
         other = np.where(letters < 4, 3 - letters, letters)[:, ::-1]
         letters = np.where(is_reverse[:, np.newaxis], other, letters)
-        found = np.full(starts.size, -1, dtype=np.int8)
-        for number, word in enumerate(self.words):
-            found[(letters == encode(word)).all(axis=1)] = number
-        return found
+        numbers = np.full(starts.size, -1, dtype=np.int8)
+        for number, word in enumerate(self.consensus):
+            numbers[(letters == encode(word)).all(axis=1)] = number
+        return numbers
 
-    def word_of(self, windows: Windows) -> NDArray[np.int8]:
-        """Return which of the words is at the site of each window, -1 if none, shape (n,)."""
+    def consensus_of(self, windows: Windows) -> NDArray[np.int8]:
+        """Return which consensus is at the site of each window, -1 if none, shape (n,)."""
         behind = windows.length - self.offset - self.length
         starts = windows.starts + np.where(windows.is_reverse, behind, self.offset)
-        return self.word_at(windows.codes, starts, windows.is_reverse)
+        return self.consensus_at(windows.codes, starts, windows.is_reverse)
 
     def is_in(self, windows: Windows) -> NDArray[np.bool_]:
-        """Tell which windows have the consensus at the site, shape (n,); all if there is none."""
-        return self.word_of(windows) >= 0 if self.letters else np.ones(len(windows), dtype=np.bool_)
+        """Return which windows have the consensus at the site, shape (n,); all if there is none."""
+        return (
+            self.consensus_of(windows) >= 0
+            if self.letters
+            else np.ones(len(windows), dtype=np.bool_)
+        )
 
-    def tell_lacking(self, windows: Windows) -> None:
+    def warn_missing_consensus(self, windows: Windows) -> None:
         """Warn if windows lack the consensus at the site, and say where else they have it."""
         if n_lacking := int((~self.is_in(windows)).sum()):
             logger.warning(
@@ -134,7 +138,7 @@ class Site:
                 self._elsewhere(windows),
             )
 
-    def require_in_place(
+    def check_consensus(
         self, windows: Windows, y: NDArray[Any], *, or_nowhere: bool = False
     ) -> None:
         """Check that true sites do not have the consensus elsewhere than at the site.
@@ -158,7 +162,7 @@ class Site:
             )
 
     def _elsewhere(self, windows: Windows) -> str:
-        """Tell at which other base, or on which strand, nearly all windows have the consensus."""
+        """Return at which other base, or on which strand, nearly all windows have the consensus."""
         forward = windows[:: max(1, len(windows) // SAMPLE)]
         backward = forward[:]
         backward.is_reverse = ~forward.is_reverse
@@ -183,16 +187,20 @@ def find_site(windows: Windows | WindowStore) -> Site:
         return Site(length // 2, 1, "")
     shared = shared_pair(windows)
     if shared is None:
-        return _find_word(windows, _STOPS, range(length - 2)) or Site(length // 2, 1, "")
+        return _find_consensus(windows, _STOPS, range(length - 2)) or Site(length // 2, 1, "")
     offset, letters = shared
     if letters in _START:
         first = offset - _START.index(letters)
-        if codon := _find_word(windows, _START, range(max(first, 0), min(first + 1, length - 2))):
+        if codon := _find_consensus(
+            windows, _START, range(max(first, 0), min(first + 1, length - 2))
+        ):
             return codon
     return Site(offset, 2, letters)
 
 
-def _find_word(windows: Windows | WindowStore, letters: str, bases: Sequence[int]) -> Site | None:
+def _find_consensus(
+    windows: Windows | WindowStore, letters: str, bases: Sequence[int]
+) -> Site | None:
     """Return the one of some bases at which most windows have the letters, if nearly all do."""
     n = windows.shape[0]
     sample = windows[np.arange(0, n, max(1, n // SAMPLE))]
@@ -203,7 +211,7 @@ def _find_word(windows: Windows | WindowStore, letters: str, bases: Sequence[int
 
 
 def locate(windows: Windows | WindowStore, y: NDArray[Any]) -> tuple[Site, str]:
-    """Return the site of training windows, and how it is known.
+    """Return the site of training windows, and how it was detected.
 
     It is what the windows say, or where all of them, or all true sites, share letters at one
     base (see :func:`find_site`), or the middle if true sites and decoys differ most around it.
@@ -244,7 +252,7 @@ def _site_at(windows: Windows | WindowStore, base: int) -> Site:
     if n >= _FEWEST:
         for letters in (_START, _STOPS, *("".join(pair) for pair in product("ACGT", repeat=2))):
             fits = base + len(letters.split(",")[0]) <= length
-            if fits and (site := _find_word(windows, letters, [base])):
+            if fits and (site := _find_consensus(windows, letters, [base])):
                 return site
     return Site(base, 1, "")
 
@@ -276,12 +284,12 @@ def find_in_shorter(site: Site, windows: Windows, length: int, likely: Sequence[
         sample = some[:: max(1, len(some) // SAMPLE)]
         if not len(sample):
             continue
-        found = [k for k in bases if replace(site, offset=k).is_in(sample).mean() >= AGREEMENT]
-        right = [k for k in likely if k in found]
+        agreeing = [k for k in bases if replace(site, offset=k).is_in(sample).mean() >= AGREEMENT]
+        right = [k for k in likely if k in agreeing]
         if len(right) == 1:
             return right[0]
-        if len(found) == 1 and len(sample) >= _FEWEST:
-            return found[0]
+        if len(agreeing) == 1 and len(sample) >= _FEWEST:
+            return agreeing[0]
     where = f"they have {site.letters} at no single base" if site.letters else "it has no letters"
     raise SeqmtlError(
         f"windows of {windows.length} bases are shorter than the model's {length}, and their "
@@ -293,7 +301,7 @@ def find_in_shorter(site: Site, windows: Windows, length: int, likely: Sequence[
 def find_misplaced(windows: Windows) -> list[str]:
     """Describe groups of true sites, by organism and split, without the consensus of the others.
 
-    The consensus and its place are those that most groups have.
+    The consensus and its position are those that most groups have.
     """
     true = windows[np.flatnonzero(windows.labels > 0)]
     splits = np.zeros(len(true), dtype=np.int64) if true.splits is None else true.splits
@@ -305,7 +313,7 @@ def find_misplaced(windows: Windows) -> list[str]:
     faults = []
     for name, group in groups.items() if sites else ():
         try:
-            sites.most_common(1)[0][0].require_in_place(group, group.labels)
+            sites.most_common(1)[0][0].check_consensus(group, group.labels)
         except ValueError as error:
             faults.append(f"the sites of {name} are elsewhere than those of others: {error}")
     return faults
@@ -314,7 +322,7 @@ def find_misplaced(windows: Windows) -> list[str]:
 def find_anchor(windows: Windows | WindowStore, y: NDArray[Any], site: Site) -> int:
     """Return the base of the window at which features have their finest resolution, 0-based.
 
-    This is the site if it is known or has a consensus. Otherwise it is the position where the
+    This is the site if it was detected or has a consensus. Otherwise it is the position where the
     composition of true sites and decoys differs most, by the chi-squared statistic of the counts
     over five neighbouring bases, or the middle if no difference is significant.
     """
@@ -332,7 +340,9 @@ def _most_different(windows: Windows | WindowStore, y: NDArray[Any]) -> int | No
     chi = np.zeros(windows.shape[1])
     rows = [np.flatnonzero(is_true == side)[:SAMPLE] for side in (True, False)]
     samples = [windows[row].matrix() for row in rows]
-    counts = [np.array([(own == code).sum(axis=0) for code in range(4)]) + 0.5 for own in samples]
+    counts = [
+        np.array([(codes == code).sum(axis=0) for code in range(4)]) + 0.5 for codes in samples
+    ]
     shares = [count / count.sum(axis=0) for count in counts]
     common = (counts[0] + counts[1]) / (counts[0] + counts[1]).sum(axis=0)
     for count, share in zip(counts, shares, strict=True):
@@ -342,10 +352,12 @@ def _most_different(windows: Windows | WindowStore, y: NDArray[Any]) -> int | No
     return best if smooth[best] > _STANDS_OUT else None
 
 
-def place_features(features: Any, examples: Examples, site: Site | None) -> tuple[Any, Site | None]:
+def anchor_features(
+    features: Any, examples: Examples, site: Site | None
+) -> tuple[Any, Site | None]:
     """Return the features for training on windows, and the site; None for numbers.
 
-    A site that is not given is found by :func:`locate`; otherwise it is unknown, without bases.
+    A site that is not given is detected by :func:`locate`; otherwise it is unknown, without bases.
     """
     if not isinstance(examples.data, Windows | WindowStore):
         return features, site
@@ -360,8 +372,8 @@ def place_features(features: Any, examples: Examples, site: Site | None) -> tupl
 
 def _site_of(summary: Mapping[str, Any]) -> Site:
     """Return the site of a dataset, without what later versions may add."""
-    known = ("offset", "length", "letters", "signal")
-    return Site(**{key: value for key, value in summary["site"].items() if key in known})
+    keys = ("offset", "length", "letters", "signal")
+    return Site(**{key: value for key, value in summary["site"].items() if key in keys})
 
 
 def site_in_dataset(data: str, length: int, shift: int) -> Site | None:
@@ -392,7 +404,7 @@ def site_in_dataset(data: str, length: int, shift: int) -> Site | None:
 
 
 def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift: int) -> Site:
-    """Return the site of a dataset where a model has it in its own windows.
+    """Return the site of a dataset where a model has it in its windows.
 
     Parameters
     ----------
@@ -413,11 +425,11 @@ def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift:
     if not is_dataset(data):
         raise SeqmtlError(f"{data} must be a dataset; name a folder of seqmtl dataset")
     site = _site_of(read_summary(data))
-    if not model.signal and not model.words:
+    if not model.signal and not model.consensus:
         if model.offset != length // 2:
             return replace(site, offset=model.offset)
         return site_in_dataset(data, length, shift) or site
-    is_shared = bool({*model.words} & {*site.words}) or not site.words
+    is_shared = bool({*model.consensus} & {*site.consensus}) or not site.consensus
     if site.signal != model.signal if model.signal else not is_shared:
         ours, theirs = (f"{s.signal or s.letters} sites" for s in (model, site))
         raise SeqmtlError(

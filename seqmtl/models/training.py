@@ -200,7 +200,7 @@ def solve(
     settings : Settings
         Training settings.
     given : ndarray of float64, shape (n,), optional
-        Classification: part of the scores that is given. The solution is that of the rest.
+        Classification: part of the scores that is given. The solution is that of the remainder.
     constant : float, default=0.0
         Added to both objectives.
     start, on_epoch : optional

@@ -1,7 +1,7 @@
 """The training summary of a model as text, line by line.
 
-Of more than 30 tasks or kernels, the first and the last ten are shown, sorted by what is told of
-them.
+Of more than 30 tasks or kernels, the first and the last ten are listed, sorted by their
+value.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ def tasks_text(tasks: Sequence[str], training: dict[str, Any]) -> list[str]:
 
 
 def _is_called(training: Mapping[str, Any], name: str) -> bool:
-    """Tell whether what a task was learnt from are calls of a model, and no labels."""
+    """Return whether a task was learnt from calls of a model, not from labels."""
     return bool(training.get("adapted", {}).get(name, {}).get("calls"))
 
 
 def calibration_text(
-    training: dict[str, Any], words: Mapping[str, Mapping[str, float]]
+    training: dict[str, Any], offsets: Mapping[str, Mapping[str, float]]
 ) -> list[str]:
     """Describe the calibration of a model, with the thresholds that reach given recalls.
 
-    `words` holds what is added to the scores of each consensus word, by task.
+    `offsets` holds what is added to the scores of each consensus, by task.
     """
-    found = training.get("calibration", {})
+    calibrated = training.get("calibration", {})
 
-    def lines(name: str) -> str:
-        task = found[name]
+    def text(name: str) -> str:
+        task = calibrated[name]
         is_called = _is_called(training, name)
         sites = "calls of the model and no labels" if is_called else "true sites"
         head = (
@@ -58,13 +58,13 @@ def calibration_text(
             f"{row['recall']:.2f}  {precision} {row['precision']:.3f}"
             for row in task["thresholds"]
         ]
-        if name in words:
-            added = ", ".join(f"{word} {value:+.4f}" for word, value in words[name].items())
+        if name in offsets:
+            added = ", ".join(f"{word} {value:+.4f}" for word, value in offsets[name].items())
             head += f"\n    added to scores: {added}"
         return "\n".join([head, *rows])
 
-    shown = _few([*found], lambda name: found[name]["prevalence"], lines)
-    return ["calibrated on held-out windows", *shown] if found else []
+    lines = _few([*calibrated], lambda name: calibrated[name]["prevalence"], text)
+    return ["calibrated on held-out windows", *lines] if calibrated else []
 
 
 def _few(
@@ -100,8 +100,8 @@ def chosen_text(training: dict[str, Any]) -> list[str]:
         if len(trusts) <= 1:
             return f"  {name:<{width}}  C {task['C']:.2g}"
         weights = " ".join(f"{weight:5.2f}" for weight in task["weights"].values())
-        own = f"  {name:<{width}}  {task['trust']:5.2f}  {task['C']:5.2g}                     "
-        return own + weights + ("  (too few labels of its own)" if task["by_prior"] else "")
+        head = f"  {name:<{width}}  {task['trust']:5.2f}  {task['C']:5.2g}                     "
+        return head + weights + ("  (too few labels of its own)" if task["by_prior"] else "")
 
     lines += _few([*chosen["tasks"]], lambda name: chosen["tasks"][name].get("trust", 0.0), line)
     lines += [
@@ -117,17 +117,17 @@ def learnt_text(training: dict[str, Any]) -> list[str]:
     learnt = training.get("mkl", [])
     lines = []
     for view in dict.fromkeys(kernel["view"] for kernel in learnt):
-        own = [kernel for kernel in learnt if kernel["view"] == view]
+        kernels = [kernel for kernel in learnt if kernel["view"] == view]
         lines.append(f"learnt weights of {view}")
-        if len(own) > _MOST:
-            lines += _few(own, lambda kernel: kernel["weight"], _weight)
+        if len(kernels) > _MOST:
+            lines += _few(kernels, lambda kernel: kernel["weight"], _weight)
             continue
         text = draw_tree_text(
-            [kernel["label"] for kernel in own],
-            [kernel["tasks"] for kernel in own],
-            [kernel["weight"] for kernel in own],
+            [kernel["label"] for kernel in kernels],
+            [kernel["tasks"] for kernel in kernels],
+            [kernel["weight"] for kernel in kernels],
         )
-        lines += [f"  {line}" for line in text.splitlines()]
+        lines += [f"  {kernels}" for kernels in text.splitlines()]
     return lines
 
 
@@ -141,11 +141,11 @@ def adapted_text(training: dict[str, Any]) -> list[str]:
     lines = ["learnt from relatives and few labels, or calls"] if adapted else []
     for name, entry in adapted.items():
         weights = sorted(entry["relatives"].items(), key=lambda item: -item[1])
-        shown = ", ".join(f"{weight:.2f} {other}" for other, weight in weights)
+        relatives = ", ".join(f"{weight:.2f} {other}" for other, weight in weights)
         trust = ", ".join(f"{x}: {weight:.2f}" for x, weight in entry["trust"].items())
         calls = ", learnt from calls of the model" if _is_called(training, name) else ""
         lines += [
             f"  {name}: placed by {entry['source']}{calls}",
-            f"    weights of the relatives {shown}; evidence of trust {trust}",
+            f"    weights of the relatives {relatives}; evidence of trust {trust}",
         ]
     return lines

@@ -48,7 +48,7 @@ from seqmtl.models.adaptation import learn_parts
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.pair_layer import CODONS, ENDS, Edge, PairLayer
 from seqmtl.models.paired import PairedModel
-from seqmtl.models.relatives import extend, place
+from seqmtl.models.relatives import extend, weights_of_relatives
 from seqmtl.pairs.checkpoint import Learnt, RoundsFile
 from seqmtl.pairs.coding import Content, Stretch, coding_content
 from seqmtl.pairs.doubts import RIGHT, find_doubts
@@ -201,8 +201,8 @@ class Unlabelled:
         self.rounds: list[Round] = []
         self._is_known, self._is_alone = _rows_known(known, sample), False
         tasks = model.donor.tasks
-        self._place = place(model.donor.kernel, tasks, name, like=like, tree=tree)
-        if self._place.explained == 0 and len(tasks) > 1:
+        self._place = weights_of_relatives(model.donor.kernel, tasks, name, like=like, tree=tree)
+        if self._place.r2 == 0 and len(tasks) > 1:
             self._place = self._place._replace(weights=self._worths())
         self.weights = self._place.weights
         donor, acceptor = (
@@ -481,7 +481,7 @@ class Unlabelled:
             rows = np.flatnonzero(folds == fold)
             held[rows] = models[fold].decision_function(windows[rows], [self.name] * rows.size)
         drawn = np.flatnonzero(folds >= 0)
-        words = model.site.word_of(windows[drawn]) if len(model.site.words) > 1 else None
+        words = model.site.consensus_of(windows[drawn]) if len(model.site.consensus) > 1 else None
         y, weights = windows.labels[drawn], weights[drawn]
         for own in models:
             own.calibrate(self.name, held[drawn], y, weights, "auto", share, words)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice
 from seqmtl.io.genome import ContigPiece
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.placed_weights import window_scorer
+from seqmtl.models.position_weights import window_scorer
 from seqmtl.models.probability_curve import to_probability
 from seqmtl.models.site import Site
 from seqmtl.scan.filters import TOP_BASES, BlockCounts, SiteFilters, is_among_best

@@ -146,7 +146,7 @@ def score_regions(
         columns.append(_count(name, candidate_finder(model, path, name), held, model.site))
     labels, words, blocks, levels, counts = map(np.concatenate, zip(*columns, strict=True))
     tasks = np.repeat(np.array(names), [part[0].size for part in columns])
-    known_words = words.astype(np.int8) if len(model.site.words) > 1 else None
+    known_words = words.astype(np.int8) if len(model.site.consensus) > 1 else None
     scores = levels / _LEVELS_PER_UNIT
     return HeldOut(labels.astype(np.int8), scores, tasks, counts, known_words, blocks)
 
@@ -220,7 +220,7 @@ def _count(
     name: str, finder: SiteFinder, held: SplitGenome, site: Site
 ) -> tuple[NDArray[np.int64], ...]:
     """Return the distinct labels, words, blocks and rounded scores, with their candidates."""
-    edges, n_labels = block_edges(held.regions), len(site.words) + 1
+    edges, n_labels = block_edges(held.regions), len(site.consensus) + 1
     found = (_NONE, _NONE)  # keys of all but the score, and the score, as one number
     n_left_out = n_mixed = n_found = n_masked = 0
     for sites in find_candidates(finder, held):
@@ -231,8 +231,8 @@ def _count(
         n_masked += (masked := int(is_inside(sites.starts, held.masked).sum()))
         n_left_out += int((~kept).sum()) - masked
         levels = np.rint(sites["scores"].astype(np.float64) * _LEVELS_PER_UNIT).astype(np.int64)
-        word_at = site.word_at(held.genome.codes, sites.starts, sites.is_reverse)
-        keys = (np.searchsorted(edges, sites.starts, "right") * n_labels + word_at + 1) * 2
+        numbers = site.consensus_at(held.genome.codes, sites.starts, sites.is_reverse)
+        keys = (np.searchsorted(edges, sites.starts, "right") * n_labels + numbers + 1) * 2
         codes = (keys + (sites["labels"] > 0)) * _LEVELS + levels + _LEVELS // 2
         found = _merge(found, np.unique(codes[kept], return_counts=True))
     (keys, levels), counts = np.divmod(found[0], _LEVELS), found[1]

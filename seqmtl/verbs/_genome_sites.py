@@ -33,7 +33,7 @@ def read_as_of_model(
         raise UsageError("give either DATA, or --genome with --sites, not both")
     window, shift, site = model.length, model.shift, model.site
     site.require_known()
-    if site.signal or site.words or site.offset != model.length // 2:
+    if site.signal or site.consensus or site.offset != model.length // 2:
         shift = window // 2 - site.offset - site.length // 2
     windows = concatenate(_by_genome(source, window + 2 * abs(shift), require_labels))
     return windows.center(window, shift) if shift else windows

@@ -269,7 +269,7 @@ def _site(model: Any, letters: str | None) -> Site:
     if letters.lower() == "any":
         return replace(site, letters="")
     asked = {word.strip() for word in letters.upper().split(",")}
-    if site.letters and not asked <= {*site.words}:
+    if site.letters and not asked <= {*site.consensus}:
         logger.warning(
             "the training windows have %s at the site, but --consensus is %s", site.letters, letters
         )

@@ -238,8 +238,8 @@ def _score(model: MultiTaskModel, source: Any) -> tuple[HeldOut, bool]:
         return held, True
     windows = read_for_model(model, source, require_labels=True)
     site = model.site
-    site.require_in_place(windows, windows.labels)
+    site.check_consensus(windows, windows.labels)
     scores = model.decision_function(windows)
-    words = site.word_of(windows) if len(site.words) > 1 else None
+    words = site.consensus_of(windows) if len(site.consensus) > 1 else None
     held = HeldOut(windows.labels, scores, windows.tasks, None, words)
     return held, windows.splits is not None

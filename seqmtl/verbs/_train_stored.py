@@ -24,9 +24,8 @@ from seqmtl.io.dataset import SUMMARY, WINDOWS, folder_of, read_summary
 from seqmtl.io.window_store import PART, StoredPart, WindowStore, store_windows
 from seqmtl.models.checkpoint import differing
 from seqmtl.models.examples import Examples
+from seqmtl.models.out_of_core import OutOfCoreTrainer, PartResult, PartTask, score_part
 from seqmtl.models.schema import Forms, check_arrays
-from seqmtl.models.stored_fit import Disk
-from seqmtl.models.stored_look import Answer, Question, look
 from seqmtl.sequences import Windows
 from seqmtl.sequences.quality import WindowChecker
 from seqmtl.verbs._examples import organisms_named, parts_of_table, warn_of
@@ -161,7 +160,7 @@ class Kept:
 
 
 @contextmanager
-def on_disk(request: Train) -> Iterator[tuple[Examples, Disk, Kept]]:
+def on_disk(request: Train) -> Iterator[tuple[Examples, OutOfCoreTrainer, Kept]]:
     """Store the windows of DATA; yield them, how to train on them, and what is kept of a run.
 
     The folder is removed after an error, unless there is something to start from.
@@ -174,31 +173,31 @@ def on_disk(request: Train) -> Iterator[tuple[Examples, Disk, Kept]]:
             kept.n_windows = len(store)
             examples = Examples(store, store.labels, store.task_ids, store.task_names)
             if workers is None:
-                yield examples, Disk(memory, _ask_here), kept
+                yield examples, OutOfCoreTrainer(memory, _score_here), kept
             else:
                 workers.check(kept.path)
-                yield examples, Disk(memory, *_by_workers(workers)), kept
+                yield examples, OutOfCoreTrainer(memory, *_by_workers(workers)), kept
     except BaseException:
         if not kept.is_written:
             kept.remove()
         raise
 
 
-def _ask_here(question: Question, jobs: Iterable[tuple[Any, ...]]) -> Iterator[Answer]:
-    """Put a question to all parts."""
-    return (look(question, *job) for job in jobs)
+def _score_here(task: PartTask, jobs: Iterable[tuple[Any, ...]]) -> Iterator[PartResult]:
+    """Score all parts."""
+    return (score_part(task, *job) for job in jobs)
 
 
 def _by_workers(workers: Workers) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return what puts a question to all parts, and what scores candidates of a selection."""
+    """Return functions that score all parts, and candidates of a selection."""
 
-    def ask(question: Question, jobs: Iterable[tuple[Any, ...]]) -> Iterator[Answer]:
-        return workers.map(look, jobs, question)
+    def score_parts(task: PartTask, jobs: Iterable[tuple[Any, ...]]) -> Iterator[PartResult]:
+        return workers.map(score_part, jobs, task)
 
     def run(work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
         return workers.map(work, ((job,) for job in jobs))
 
-    return ask, run
+    return score_parts, run
 
 
 def _check_input(request: Train, folder: str) -> None:

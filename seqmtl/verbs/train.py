@@ -209,7 +209,7 @@ def _trained(
                 site=site,
                 disk=disk,
                 start=kept.load() if request.resume else None,
-                known=kept.scores,
+                cached=kept.scores,
                 on_score=on_score,
                 on_epoch=on_epoch,
             )
@@ -294,8 +294,8 @@ def _space(
     request: Train, asked: KernelRequest | None, kernel: Any, names: tuple[str, ...]
 ) -> Space | None:
     """Return the hyperparameters to tune, if any; those set by the user stay fixed."""
-    from seqmtl.models.kernels import resolve_kernel
     from seqmtl.models.selection import COSTS, Space
+    from seqmtl.models.task_kernels import resolve_kernel
 
     if request.selection == "none" or request.mkl:
         return None

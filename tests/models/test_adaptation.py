@@ -27,7 +27,7 @@ from seqmtl.features.numeric import NumericRows
 from seqmtl.models import adaptation
 from seqmtl.models.adaptation import fit_weights
 from seqmtl.models.calibration import fit_sigmoid
-from seqmtl.models.relatives import extend, place
+from seqmtl.models.relatives import extend, weights_of_relatives
 from seqmtl.sequences import Windows, concatenate
 
 TREE = "((ape:1,man:1)primates:3,(fly:2,bee:2)insects:2);"
@@ -118,7 +118,7 @@ class TestProblem:
         monkeypatch.setattr(adaptation, "TRUSTS", {0.5: 1.0})
         monkeypatch.setattr(adaptation, "COSTS", (1.0,))
         monkeypatch.setattr(adaptation, "fit_weights", lambda scores, y, weights, share: weights)
-        n, placed = len(windows), place(model.kernel, model.tasks, "man")
+        n, placed = len(windows), weights_of_relatives(model.kernel, model.tasks, "man")
         half = np.arange(n // 2)
 
         def learn(windows, weight, parts):
@@ -176,7 +176,7 @@ class TestRelatives:
         shared = np.array([0.8125, 0.25, 0.25])
         own = np.linalg.solve(R, shared)
         r2 = shared @ own  # of a variable with variance 1
-        found = place(kernel, kernel.names, "man", tree=TREE)
+        found = weights_of_relatives(kernel, kernel.names, "man", tree=TREE)
         root = np.linalg.inv(R).sum(axis=1)  # generalized least squares: the insects count as one
         expected = r2 * own / own.sum() + (1 - r2) * root / root.sum()
         assert_allclose(found.weights, expected, atol=1e-12)
@@ -185,7 +185,7 @@ class TestRelatives:
 
     def test_a_clade_is_the_mean_of_its_leaves(self):
         kernel = TaskKernel.individual(["ape", "fly"])
-        found = place(kernel, kernel.names, "gnat", like="insects", tree=TREE)
+        found = weights_of_relatives(kernel, kernel.names, "gnat", like="insects", tree=TREE)
         R = np.array([[1, 0.25], [0.25, 1]])
         shared = np.array([0.25, (1 + 0.625) / 2])
         own = np.linalg.solve(R, shared)
@@ -198,29 +198,33 @@ class TestRelatives:
         kernel = TaskKernel.individual(["ape", "fly"])
         for name, same in (("Musca", "((fly,gnat),(bee,wasp))all"), ("ape", "")):
             plain = f"({same or '((fly,gnat),(bee,wasp))'},(ape,(lemur)));"
-            expected = place(kernel, kernel.names, "n", like="all" if same else "ape", tree=plain)
-            found = place(kernel, kernel.names, "n", like=name, tree=tree)
+            expected = weights_of_relatives(
+                kernel, kernel.names, "n", like="all" if same else "ape", tree=plain
+            )
+            found = weights_of_relatives(kernel, kernel.names, "n", like=name, tree=tree)
             assert_allclose(found.weights, expected.weights)
         with pytest.raises(UnknownTaskError, match=r"'Apis' is neither .* nor one organism"):
-            place(kernel, kernel.names, "n", like="Apis", tree=tree)
+            weights_of_relatives(kernel, kernel.names, "n", like="Apis", tree=tree)
 
     def test_in_the_place_of_a_relative_it_counts_alone_and_nowhere_all_are_alike(self):
         kernel = TaskKernel.individual(["ape", "fly"])
-        assert_allclose(place(kernel, kernel.names, "gnat", like="fly").weights, [0, 1])
-        assert_allclose(place(kernel, kernel.names, "gnat").weights, [0.5, 0.5])
+        assert_allclose(
+            weights_of_relatives(kernel, kernel.names, "gnat", like="fly").weights, [0, 1]
+        )
+        assert_allclose(weights_of_relatives(kernel, kernel.names, "gnat").weights, [0.5, 0.5])
 
     def test_the_less_a_tree_explains_the_more_all_count_alike(self):
         # n and s split at depth d of 1 from the root, at which u is: R_ns = d on top of a base
         kernel, found = TaskKernel.individual(["s", "u"]), []
         for split in (0.99, 0.5, 0.01):
             tree = f"((s:{1 - split},n:{1 - split}):{split},u:1);"
-            found.append(place(kernel, kernel.names, "n", tree=tree))
+            found.append(weights_of_relatives(kernel, kernel.names, "n", tree=tree))
         weights = [placed.weights[0] for placed in found]
         assert weights == sorted(weights, reverse=True)
         assert weights[0] > 0.95
         assert 0.5 <= weights[2] < 0.55
-        assert [placed.explained for placed in found] == sorted(
-            (placed.explained for placed in found), reverse=True
+        assert [placed.r2 for placed in found] == sorted(
+            (placed.r2 for placed in found), reverse=True
         )
 
     def test_a_taxonomy_dump_places_what_no_tree_has(self, tmp_path):
@@ -239,10 +243,10 @@ class TestRelatives:
         (tmp_path / "nodes.dmp").write_text(nodes)
         (tmp_path / "names.dmp").write_text(names)
         kernel = TaskKernel.individual(["Musca a", "Vermis a", "Herba a"])
-        found = place(kernel, kernel.names, "gnat", like="Musca b", tree=tmp_path)
+        found = weights_of_relatives(kernel, kernel.names, "gnat", like="Musca b", tree=tmp_path)
         assert found[3:] == ("Musca a", 2, ("Musca a",), False)
         assert found.weights[0] > found.weights[1] >= found.weights[2] > 0
-        expected = place(
+        expected = weights_of_relatives(
             kernel,
             kernel.names,
             "gnat",
@@ -251,7 +255,7 @@ class TestRelatives:
         )
         assert_allclose(found.weights, expected.weights)
         with pytest.raises(UnknownTaskError, match="'Musca c' is not in the taxonomy"):
-            place(kernel, kernel.names, "gnat", like="Musca c", tree=tmp_path)
+            weights_of_relatives(kernel, kernel.names, "gnat", like="Musca c", tree=tmp_path)
 
     def test_a_species_that_a_tree_lacks_has_the_place_of_its_genus(self, caplog):
         caplog.set_level("INFO")
@@ -264,11 +268,11 @@ class TestRelatives:
             ("Aedes_vexans subsp", ["Aedes_x", "Aedes_y"]),
             ("Musca nova", ["Musca_domestica"]),
         ):
-            found = place(kernel, kernel.names, "new", like=like, tree=tree)
+            found = weights_of_relatives(kernel, kernel.names, "new", like=like, tree=tree)
             clade = f"{same[0]}:1" if len(same) == 1 else f"({same[0]}:1,{same[1]}:1)here:1"
             named = tree.replace("(Bombus_a:1,Bombus_b:1):1", clade) if "Bombus" in clade else tree
             target = {2: "here" if "Bombus" in clade else "Aedes", 1: same[0]}[len(same)]
-            expected = place(kernel, kernel.names, "new", like=target, tree=named)
+            expected = weights_of_relatives(kernel, kernel.names, "new", like=target, tree=named)
             assert_allclose(found.weights, expected.weights, atol=1e-12)
             assert found.distance == expected.distance
         assert "lacks 'Musca nova', but of its genus has Musca_domestica" in caplog.text
@@ -278,14 +282,14 @@ class TestRelatives:
         tree = "((Apis_mellifera:1,Bombus_a:1):1,Musca_domestica:2);"
         for like in ("Apis melifera", "Cupressus sempervirens", "a nova", "melli fera", "Ap nova"):
             with pytest.raises(UnknownTaskError, match=r"clade or genus of .* NCBI taxonomy dump"):
-                place(kernel, kernel.names, "new", like=like, tree=tree)
+                weights_of_relatives(kernel, kernel.names, "new", like=like, tree=tree)
 
     def test_a_shipped_tree_is_searched_by_taxid_and_clade(self):
         kernel = TaskKernel.individual(["d_melanogaster", "h_sapiens", "unheard of"])
         for like in ("10090", "mouse", "Amniota"):
-            found = place(kernel, kernel.names, "new", like=like)
+            found = weights_of_relatives(kernel, kernel.names, "new", like=like)
             assert found.weights.argmax() == 1
-            assert found.weights[2] == pytest.approx((1 - found.explained) / 3)
+            assert found.weights[2] == pytest.approx((1 - found.r2) / 3)
 
     def test_trust_in_the_tree_does_not_blur_the_place(self):
         R = TaskKernel.from_newick(TREE, ["ape", "fly", "bee", "man"]).matrix
@@ -294,8 +298,8 @@ class TestRelatives:
         np.fill_diagonal(K, 1.0)
         kernel = TaskKernel(["ape", "fly", "bee", "man"], K * np.sqrt(np.outer(d, d)))
         trusts = dict(zip(kernel.names, x.tolist(), strict=True))
-        found = place(kernel, kernel.names[:3], "man", trusts=trusts)
-        expected = place(kernel, kernel.names[:3], "man", tree=TREE)
+        found = weights_of_relatives(kernel, kernel.names[:3], "man", trusts=trusts)
+        expected = weights_of_relatives(kernel, kernel.names[:3], "man", tree=TREE)
         assert_allclose(found.weights, expected.weights, atol=1e-12)
 
     @pytest.mark.parametrize("at", [3, None])

@@ -4,7 +4,7 @@ import pytest
 
 from seqmtl import load_model
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.models.relatives import place
+from seqmtl.models.relatives import weights_of_relatives
 
 MAMMALS = "f_catus h_sapiens m_musculus"
 ANIMALS = f"c_elegans d_melanogaster {MAMMALS}"
@@ -77,7 +77,7 @@ NEAREST = [
 @pytest.fixture(scope="module")
 def placed():
     model = load_model("starter:splice").donor
-    return lambda name: place(model.kernel, model.tasks, "new", like=name)
+    return lambda name: weights_of_relatives(model.kernel, model.tasks, "new", like=name)
 
 
 @pytest.mark.parametrize(("name", "nearest", "years"), NEAREST)
@@ -114,9 +114,9 @@ def test_a_tree_that_lacks_a_name_is_told_from_one_that_has_it():
             "searched if no tree is given; give a species"
         )
         with pytest.raises(UnknownTaskError, match=message):
-            place(model.kernel, model.tasks, "new", like=name, tree=tree)
+            weights_of_relatives(model.kernel, model.tasks, "new", like=name, tree=tree)
     with pytest.raises(UnknownTaskError, match=r"tree fungi; did you mean 'Culex'"):
-        place(model.kernel, model.tasks, "new", like="Culxe", tree="fungi")
+        weights_of_relatives(model.kernel, model.tasks, "new", like="Culxe", tree="fungi")
 
 
 def test_case_and_number_do_not_matter(placed):

@@ -12,7 +12,7 @@ from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import ModelFileError
 from seqmtl.features.joint import JointFeatures
 from seqmtl.files.model_file import read_arrays
-from seqmtl.models import stored_weights
+from seqmtl.models import weights_io
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train, train_windows
 from seqmtl.models.selection import Space
@@ -81,9 +81,9 @@ def test_relatives_without_data_score_as_with_plain_weights(norm, tmp_path):
 
 def test_one_task_reads_its_own_groups(file, monkeypatch):
     loaded, read = MultiTaskModel.load(file), []
-    plain = stored_weights._Columns._read
+    plain = weights_io._Columns._read
     monkeypatch.setattr(
-        stored_weights._Columns, "_read", lambda own, c: read.append(c) or plain(own, c)
+        weights_io._Columns, "_read", lambda own, c: read.append(c) or plain(own, c)
     )
     loaded.weights(["t5"])
     path = [g for g in loaded.W.groups.group[5] if g >= 0]

@@ -13,7 +13,7 @@ from seqmtl.features.numeric import Numeric
 from seqmtl.models import held_out
 from seqmtl.models.examples import Examples
 from seqmtl.models.held_out import CrossValidation, draw_folds, hold_out
-from seqmtl.models.kernels import couple
+from seqmtl.models.task_kernels import couple
 from seqmtl.models.training import Settings, solve
 from seqmtl.similarity import TaskKernel
 from tests.oracles.svm import multitask_kernel, solve_dual

@@ -12,7 +12,7 @@ from seqmtl.features.numeric import Numeric
 from seqmtl.models import selection
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train, train_windows
-from seqmtl.models.held_out import weigh
+from seqmtl.models.held_out import posterior_weights
 from seqmtl.models.selection import Space, select
 from seqmtl.models.training import Settings
 from tests.models.cases import motif_windows
@@ -166,8 +166,10 @@ def test_weights_by_hand():
     found = np.array([[-3.0, -1.0], [-2.0, -2.0]])
     own = found - found.mean(axis=0)
     expected = np.exp(2 * own + 0.3 * own[:, ::-1]) * np.array([[1.0], [3.0]])
-    assert_allclose(weigh(found, [1.0, 3.0], 2.0, 0.3), expected / expected.sum(axis=0))
-    assert_allclose(weigh(found[:, :1], 1.0, 2.0, 0.3), weigh(2 * found)[:, :1])
+    assert_allclose(posterior_weights(found, [1.0, 3.0], 2.0, 0.3), expected / expected.sum(axis=0))
+    assert_allclose(
+        posterior_weights(found[:, :1], 1.0, 2.0, 0.3), posterior_weights(2 * found)[:, :1]
+    )
 
 
 def test_a_task_of_too_few_labels_follows_the_others(caplog):
@@ -239,11 +241,11 @@ class TestMoreThanAFewThousand:
 
 def test_what_is_known_is_not_found_again():
     examples, known, seen, again = _examples(90, ALIKE), {}, [], []
-    first = _select(examples, known=known, on_score=lambda *its: seen.append(its))
+    first = _select(examples, cached=known, on_score=lambda *its: seen.append(its))
     assert [number for _, number, _ in seen] == list(range(1, len(known) + 1))
     assert {total for *_, total in seen} == {len(known)}
     half = dict(list(known.items())[: len(known) // 2])
-    second = _select(examples, known=half, on_score=lambda *its: again.append(its))
+    second = _select(examples, cached=half, on_score=lambda *its: again.append(its))
     assert again == seen[len(known) // 2 :]
     assert first.kernel == second.kernel
     assert first.report == second.report

@@ -57,11 +57,11 @@ def test_the_letters_at_the_site_on_both_strands(letters, here):
     site = Site(3, len(words[0]), letters)
     assert 20 < sum(expected) < 200
     assert site.is_in(Windows.from_strings(texts)).tolist() == expected
-    assert site.word_of(Windows.from_strings(texts)).tolist() == number
+    assert site.consensus_of(Windows.from_strings(texts)).tolist() == number
     turned = [t.translate(str.maketrans("ACGT", "TGCA"))[::-1] for t in texts]
     backward = Windows(encode("".join(turned)), 9 * np.arange(420), 9, is_reverse=[True] * 420)
     assert site.is_in(backward).tolist() == expected
-    assert site.word_of(backward).tolist() == number
+    assert site.consensus_of(backward).tolist() == number
     assert Site(3, 1, "").is_in(backward).all()
 
 
@@ -112,26 +112,26 @@ def test_windows_without_the_site_are_told_with_the_place_where_they_have_it(cap
     ):
         windows = Windows.from_strings(letters, y)
         with pytest.raises(ValueError, match=rf"{site.letters} at base .* of 50 true .*{where}"):
-            site.require_in_place(windows, windows.labels)
+            site.check_consensus(windows, windows.labels)
         caplog.clear()
-        site.tell_lacking(windows)
-        lacking = sum(text[site.offset :][:2] not in site.words for text in letters)
+        site.warn_missing_consensus(windows)
+        lacking = sum(text[site.offset :][:2] not in site.consensus for text in letters)
         assert f"{lacking} of 100 windows lack the letters of the model's sites" in caplog.text
     caplog.clear()
     other, none = Windows.from_strings(texts, y), Site(20, 2, "GT")
-    none.require_in_place(other, other.labels)  # they have it nowhere: they are told, not refused
-    none.tell_lacking(other)
+    none.check_consensus(other, other.labels)  # they have it nowhere: they are told, not refused
+    none.warn_missing_consensus(other)
     assert "100 of 100 windows lack" in caplog.text
     some = Windows.from_strings([*texts, "C" * 30])
     caplog.clear()
-    Site(20, 2, "AG").tell_lacking(some)
+    Site(20, 2, "AG").warn_missing_consensus(some)
     assert "1 of 101 windows lack" in caplog.text
     assert "they have" not in caplog.text
     caplog.clear()
     right = Windows.from_strings(texts, y)
     for site in (Site(20, 2, "AG"), Site(3, 1, "")):
-        site.require_in_place(right, right.labels)
-        site.tell_lacking(right)
+        site.check_consensus(right, right.labels)
+        site.warn_missing_consensus(right)
     assert not caplog.text
 
 

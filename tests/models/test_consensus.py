@@ -14,7 +14,7 @@ from seqmtl import MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
-from seqmtl.models.probability_curve import cross_fitted, fit_curve, fit_words
+from seqmtl.models.probability_curve import cross_fitted, fit_consensus_offsets, fit_curve
 from seqmtl.models.site import Site
 from seqmtl.scan.finder import scanner_of
 from seqmtl.scan.held_out import score_held_out
@@ -42,7 +42,7 @@ def candidates(n, offsets, seed=0):
 def test_scores_move_by_the_difference_of_the_log_odds(method):
     for offset in (-3.0, 0.0, 1.5):
         scores, y, words = candidates(40_000, [0.0, offset])
-        shifts = fit_words(scores, y, words, None, method)
+        shifts = fit_consensus_offsets(scores, y, words, None, method)
         main = int((y[words == 1] > 0).sum() > (y[words == 0] > 0).sum())  # most true sites: stays
         assert shifts[main] == 0.0 == shifts[2]
         assert shifts[1 - main] == pytest.approx((-1) ** main * offset / 2.0, abs=0.12)
@@ -58,7 +58,7 @@ def test_the_sum_of_probabilities_is_the_posterior_mean(method, n_rare, n_true):
     y = np.append(y, np.where(np.arange(n_rare) < n_true, 1, -1))
     words = np.append(words, np.ones(n_rare, dtype=int))
     counts = rng.integers(1, 4, y.size) * np.where(y > 0, 1, 2)
-    shifts = fit_words(scores, y, words, counts, method)
+    shifts = fit_consensus_offsets(scores, y, words, counts, method)
     curve = fit_curve(scores[:5000], y[:5000], counts[:5000], method)
 
     def total(shift):
@@ -82,15 +82,15 @@ def test_a_word_of_which_little_is_expected_hardly_moves():
     scores, y, words = candidates(5000, [0.0])
     scores, y = np.append(scores, [-6.0, -5.0, -4.0]), np.append(y, [-1, -1, -1])
     words = np.append(words, [1, 1, 1])
-    assert abs(fit_words(scores, y, words, None, "sigmoid")[1]) < 0.01
+    assert abs(fit_consensus_offsets(scores, y, words, None, "sigmoid")[1]) < 0.01
 
 
 def test_words_without_candidates_or_without_either_class_stay():
     scores, y, words = candidates(2000, [0.0])
-    assert_array_equal(fit_words(scores, y, words + 2), [0.0, 0.0, 0.0, 0.0])
-    assert_array_equal(fit_words(scores, y, np.where(y > 0, 0, 1)), np.zeros(3))
-    assert_array_equal(fit_words(scores, y, np.full(2000, -1)), [0.0])
-    assert_array_equal(fit_words(np.ones(2000), y, np.arange(2000) % 2), np.zeros(3))
+    assert_array_equal(fit_consensus_offsets(scores, y, words + 2), [0.0, 0.0, 0.0, 0.0])
+    assert_array_equal(fit_consensus_offsets(scores, y, np.where(y > 0, 0, 1)), np.zeros(3))
+    assert_array_equal(fit_consensus_offsets(scores, y, np.full(2000, -1)), [0.0])
+    assert_array_equal(fit_consensus_offsets(np.ones(2000), y, np.arange(2000) % 2), np.zeros(3))
 
 
 def test_out_of_fold_probabilities_add_up_for_each_word():
@@ -146,7 +146,7 @@ def pair(request):
 
 
 def added(model, texts, row):
-    words = model.site.words
+    words = model.site.consensus
     found = [t[5 : 5 + len(words[0])] for t in texts]
     return np.array([row[words.index(w)] if w in words else 0.0 for w in found])
 
@@ -215,7 +215,7 @@ def test_calibration_moves_one_organism_and_adds_to_what_is_there():
     assert model.word_bias is None
     assert not model.curves
     model.calibrate("fly", scores, y, words=words)
-    shifts = fit_words(scores, y, words)
+    shifts = fit_consensus_offsets(scores, y, words)
     assert_array_equal(model.word_bias, [shifts[:2], [0.0, 0.0]])
     assert_array_equal(model.curves["fly"].scores, fit_curve(scores + shifts[words], y).scores)
     moved = scores + shifts[words]

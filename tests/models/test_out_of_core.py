@@ -22,9 +22,8 @@ from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
 from seqmtl.models import fit, held_out, selection
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train, train_windows
+from seqmtl.models.out_of_core import OutOfCoreTrainer, score_part
 from seqmtl.models.selection import Space
-from seqmtl.models.stored_fit import Disk
-from seqmtl.models.stored_look import look
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
 from seqmtl.verbs._train_stored import Kept
@@ -63,20 +62,22 @@ def store(request, windows, tmp_path, monkeypatch):
     return store_windows([windows[:700], windows[700:]], str(tmp_path / "store"))
 
 
-def ask(question, jobs):
-    return (look(question, *job) for job in jobs)
+def score_parts(task, jobs):
+    return (score_part(task, *job) for job in jobs)
 
 
-def shuffled(question, jobs):
-    """Ask the parts in another order, and answer in theirs."""
-    found = {k: look(question, *jobs[k]) for k in np.random.default_rng(0).permutation(len(jobs))}
+def shuffled(task, jobs):
+    """ScoreParts the parts in another order, and result in theirs."""
+    found = {k: score_part(task, *jobs[k]) for k in np.random.default_rng(0).permutation(len(jobs))}
     return (found[k] for k in range(len(jobs)))
 
 
-def train_stored(store, *, most=1000, ask=ask, memory=4 * GIB, **options):
+def train_stored(store, *, max_active=1000, score_parts=score_parts, memory=4 * GIB, **options):
     """Train on a store with room for fewer windows than it has."""
     examples = Examples(store, store.labels, store.task_ids, store.task_names)
-    return train(examples, disk=Disk(memory, ask, most=most), **options)
+    return train(
+        examples, disk=OutOfCoreTrainer(memory, score_parts, max_active=max_active), **options
+    )
 
 
 def assert_alike(windows, *models):
@@ -117,8 +118,8 @@ def test_the_optimum_is_that_of_training_in_memory(windows, store):
     for loss, weight in product(["hinge", "squared_hinge"], [None, "balanced"]):
         settings = Settings(loss=loss, tol=1e-5, C=0.7, class_weight=weight, dtype="float64")
         options = {"features": features, "settings": settings}
-        most = 1400 if loss == "hinge" else 0  # all are support vectors of the other
-        model, solution = train_stored(store, most=most, **options)
+        max_active = 1400 if loss == "hinge" else 0  # all are support vectors of the other
+        model, solution = train_stored(store, max_active=max_active, **options)
         expected, whole = train_windows(windows.with_tasks(windows.tasks), **options)
         assert solution.converged
         assert whole.converged
@@ -164,9 +165,9 @@ def test_the_gap_is_that_of_all_windows(windows, store):
 
 def test_neither_order_nor_threads_change_the_result(store):
     found = []
-    for way, threads in ((ask, 1), (shuffled, 1), (ask, 3)):
+    for way, threads in ((score_parts, 1), (shuffled, 1), (score_parts, 3)):
         with use_threads(threads):
-            model, _ = train_stored(store, ask=way, features=PositionalKmers())
+            model, _ = train_stored(store, score_parts=way, features=PositionalKmers())
         found.append(np.asarray(model.W))
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
@@ -178,7 +179,7 @@ def test_hyperparameters_are_those_selected_in_memory(windows, store, monkeypatc
         monkeypatch.setattr(module, "MOST", most)
     space = Space.of_sharing(store.task_names)
     expected, _ = train_windows(windows.with_tasks(windows.tasks), space=space)
-    model, _ = train_stored(store, most=0, space=space)
+    model, _ = train_stored(store, max_active=0, space=space)
     assert model.training["selection"] == expected.training["selection"]
     assert_alike(windows, model, expected)
 
@@ -220,7 +221,7 @@ def twenty_organisms(windows):
 
 @pytest.mark.parametrize("many", [False, True])
 def test_a_run_that_ended_before_its_model_was_written_has_the_same_model(windows, tmp_path, many):
-    """Killed after the last look at the windows: what is resumed calibrates the same scores."""
+    """Killed after the last pass at the windows: what is resumed calibrates the same scores."""
     options = {"features": WeightedDegree(4), "settings": Settings(tol=1e-3)}
     if many:
         windows, options = twenty_organisms(windows)
@@ -242,17 +243,17 @@ def test_a_run_that_ended_before_its_model_was_written_has_the_same_model(window
 
 def test_few_windows_may_be_active(windows, store):
     options = {"features": WeightedDegree(4)}
-    whole, solution = train_stored(store, most=0, **options)
-    for most in (1200, 900):
-        model, few = train_stored(store, most=most, **options)
-        assert max(look.n_active for look in few.history) <= most
+    whole, solution = train_stored(store, max_active=0, **options)
+    for max_active in (1200, 900):
+        model, few = train_stored(store, max_active=max_active, **options)
+        assert max(progress.n_active for progress in few.history) <= max_active
         assert few.converged
         assert few.primal == pytest.approx(solution.primal, rel=1e-3)
         assert_alike(windows, whole, model)
         np.testing.assert_allclose(model.calibration, whole.calibration, rtol=0.1, atol=0.1)
     message = "windows or more have to be in memory, and there is room for 100"
     with pytest.raises(MemoryLimitError, match=message):
-        train_stored(store, most=100, **options)
+        train_stored(store, max_active=100, **options)
 
 
 def test_windows_that_are_all_support_vectors_fit(tmp_path):
@@ -262,7 +263,7 @@ def test_windows_that_are_all_support_vectors_fit(tmp_path):
         windows = Windows.from_strings(rows, rng.permutation(np.resize([1, -1], n)), ["a"] * n)
         options = {"features": WeightedDegree(3), "settings": Settings(C=0.01, tol=1e-4)}
         store = store_windows([windows], str(tmp_path / str(n)))
-        model, solution = train_stored(store, most=0, **options)
+        model, solution = train_stored(store, max_active=0, **options)
         expected, whole = train_windows(windows, **options)
         assert (solution.alpha > 0).all()
         assert solution.primal == pytest.approx(whole.primal, rel=2e-4)
@@ -280,9 +281,9 @@ def test_many_organisms_have_the_optimum_of_memory(windows, tmp_path):
 
 def test_too_little_memory_is_refused_before_it_starts(store):
     with pytest.raises(MemoryLimitError, match=r"takes at least 0\.\d+ GiB.* allows 0\.10; give"):
-        train_stored(store, memory=GIB // 10, most=0, ask=None)
+        train_stored(store, memory=GIB // 10, max_active=0, score_parts=None)
     with pytest.raises(SeqmtlError, match="all must be in memory"):
-        train_stored(store, ask=None, settings=Settings(loss="logistic"))
+        train_stored(store, score_parts=None, settings=Settings(loss="logistic"))
 
 
 # ---- the command
@@ -356,10 +357,10 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
         asked.append(1)
         if len(asked) == 3:
             raise KeyboardInterrupt
-        return look(*arguments)
+        return score_part(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_train_stored, "look", interrupt)
+        patch.setattr(_train_stored, "score_part", interrupt)
         shown = seqmtl(command, code=130).err
     assert "repeat the command with --resume to continue" in shown
     folder = tmp_path / "m.seqmtl.windows"
@@ -384,12 +385,12 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
     assert_damage_is_told(Path(part.path), part.load)
     assert_damage_is_told(folder / "state", kept.load)
 
-    def watch(question, part, active, *rest):
-        asked.append((active.size, bool(np.asarray(question.W).any())))
-        return look(question, part, active, *rest)
+    def watch(task, part, active, *rest):
+        asked.append((active.size, bool(np.asarray(task.W).any())))
+        return score_part(task, part, active, *rest)
 
     asked.clear()
-    monkeypatch.setattr(_train_stored, "look", watch)
+    monkeypatch.setattr(_train_stored, "score_part", watch)
     seqmtl(f"{command} --resume")
     assert asked[0] == (n_active, True)  # it begins where the other was
     assert load_model(output).training["converged"]
@@ -399,7 +400,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
 def test_a_command_that_was_stopped_while_it_calibrated_writes_the_same_model(
     table, tmp_path, seqmtl, monkeypatch
 ):
-    """The scheduler's limit comes between the last look and the model."""
+    """The scheduler's limit comes between the last pass and the model."""
 
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -410,7 +411,7 @@ def test_a_command_that_was_stopped_while_it_calibrated_writes_the_same_model(
         command = f"train {table} -o {output} --features wd:4 --memory 2G --selection none"
         if name == "resumed":
             with monkeypatch.context() as patch:
-                patch.setattr("seqmtl.models.stored_fit.calibrate_tasks", interrupt)
+                patch.setattr("seqmtl.models.out_of_core.calibrate_tasks", interrupt)
                 assert "repeat the command with --resume" in seqmtl(command, code=130).err
         seqmtl(f"{command} --resume")
         header, arrays = read_arrays(output)
@@ -433,7 +434,7 @@ def test_files_that_changed_are_not_taken_for_those_of_the_interrupted_run(
         asked.append(1)
         if len(asked) == 2:
             raise KeyboardInterrupt
-        return look(*arguments)
+        return score_part(*arguments)
 
     data, tree = tmp_path / "windows.tsv", tmp_path / "tree.nwk"
     data.write_bytes(table.read_bytes())
@@ -441,7 +442,7 @@ def test_files_that_changed_are_not_taken_for_those_of_the_interrupted_run(
     command = f"train {data} --tree {tree} -o {tmp_path}/m.seqmtl --features wd:4 --memory 2G"
     command += " --selection none"
     with monkeypatch.context() as patch:
-        patch.setattr(_train_stored, "look", interrupt)
+        patch.setattr(_train_stored, "score_part", interrupt)
         seqmtl(command, code=130)
     path = tree if changed == "tree" else data
     before, facts = path.read_bytes(), path.stat()

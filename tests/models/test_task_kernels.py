@@ -20,7 +20,7 @@ from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.features.numeric import Numeric
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train, train_windows
-from seqmtl.models.kernels import (
+from seqmtl.models.task_kernels import (
     couple,
     distinct_kernels,
     learnt_kernel,

@@ -50,13 +50,13 @@ def pack_weights(W: NDArray[Any] | TaskWeights) -> dict[str, NDArray[Any]]:
     parts, checks = [], []
     for table in W.tables:
         for column in table.T:
-            own = zlib.compress(np.ascontiguousarray(column).tobytes(), _LEVEL)
-            parts.append(own)
-            checks.append(zlib.crc32(own))
+            packed = zlib.compress(np.ascontiguousarray(column).tobytes(), _LEVEL)
+            parts.append(packed)
+            checks.append(zlib.crc32(packed))
     groups = W.groups
     return {
         "columns": np.frombuffer(b"".join(parts), dtype=np.uint8),
-        "ends": np.cumsum([len(own) for own in parts], dtype=np.int64),
+        "ends": np.cumsum([len(packed) for packed in parts], dtype=np.int64),
         "checks": np.array(checks, dtype=np.int64),
         "kernels": groups.flat_kernels()[0],
         "widths": groups.widths,
@@ -150,9 +150,9 @@ def _of_columns(
         raise ValueError("array column must hold columns of the groups")
     parts = np.split(kernels, np.cumsum(sizes)[:-1].astype(np.int64))
     shapes = [(len(views), w, w) for w in widths.tolist()]
-    own = tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
+    packed = tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
     tables = _Columns(arrays["columns"], ends, checks, widths, (views[-1].stop, np.dtype(dtype)))
-    return TaskWeights(tables, GroupedKernel(own, group, column, scale), views, dtype)
+    return TaskWeights(tables, GroupedKernel(packed, group, column, scale), views, dtype)
 
 
 class _Columns(Sequence[NDArray[Any]]):
@@ -187,10 +187,10 @@ class _Columns(Sequence[NDArray[Any]]):
         try:
             if zlib.crc32(raw) != self._checks[c]:
                 raise ValueError("its weights do not match their checksum; copy it again")
-            found = np.frombuffer(zlib.decompressobj().decompress(raw, n * dtype.itemsize), dtype)
-            if found.size != n or not np.isfinite(found).all():
+            values = np.frombuffer(zlib.decompressobj().decompress(raw, n * dtype.itemsize), dtype)
+            if values.size != n or not np.isfinite(values).all():
                 raise ValueError(f"every column must have {n:,} finite weights; train again")
         except (ValueError, zlib.error) as error:
             path = getattr(self._data, "filename", None)
             raise ModelFileError(f"is damaged: {error}", path=path) from error
-        return found
+        return values

@@ -54,9 +54,9 @@ def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
         task_kernel = _read_kernel(task_kernel)
     if not isinstance(task_kernel, TaskKernel):
         return TaskKernel(names, task_kernel)
-    found = match_names(names, task_kernel.names, f"the task kernel from {task_kernel.source}")
-    rest = [name for i, name in enumerate(task_kernel.names) if i not in set(found)]
-    return task_kernel.restrict([*names, *rest])
+    positions = match_names(names, task_kernel.names, f"the task kernel from {task_kernel.source}")
+    without_data = [name for i, name in enumerate(task_kernel.names) if i not in set(positions)]
+    return task_kernel.restrict([*names, *without_data])
 
 
 def _read_kernel(source: str | os.PathLike[str]) -> TaskKernel:
@@ -81,7 +81,7 @@ def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:
     Parameters
     ----------
     task_kernels : sequence, or anything that :func:`resolve_kernel` takes
-        Task kernels, each with one or more matrices. Tasks without data are kept if all of
+        Task kernels, each with one or more matrices. Tasks without data stay if all of
         them have the same ones. None means 11' and I, or 1 for a single task.
     names : tuple of str
         Tasks in the data.
@@ -149,7 +149,7 @@ def couple(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = 
 
 
 def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:
-    """Return the kernels whose weights can be told apart by the tasks with data.
+    """Return the kernels whose weights are identifiable from the tasks with data.
 
     Those that are equal on these tasks, such as nested clades of a large tree with the same tasks,
     become one: their mean, with the label of the last, the smallest clade. Clades of a single task
@@ -197,12 +197,12 @@ def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:
 
 
 def _alone_now(kernel: TaskKernel, n_tasks: int) -> NDArray[np.bool_]:
-    """Tell which kernels have one task with data of several, all of which have other kernels."""
+    """Return which kernels have one task with data of several, all of which have other kernels."""
     has_task = np.einsum("mtt->mt", kernel.matrices) > 0.0
     n = has_task[:, :n_tasks].sum(axis=1)
     elsewhere = has_task[n > 1].any(axis=0)
-    found: NDArray[np.bool_] = (n == 1) & (has_task.sum(axis=1) > 1)
-    return found & (~has_task | elsewhere).all(axis=1)
+    has_one: NDArray[np.bool_] = (n == 1) & (has_task.sum(axis=1) > 1)
+    return has_one & (~has_task | elsewhere).all(axis=1)
 
 
 def used_kernels(kernel: TaskKernel, n_tasks: int) -> NDArray[np.int64]:
@@ -215,7 +215,7 @@ def learnt_kernel(
 ) -> TaskKernel:
     """Return K_g = sum_m theta_gm K_m of every view, for all tasks of the kernels K_m.
 
-    All theta are kept slightly above 0, so that tasks with data have a similarity in every view.
+    All theta are bounded slightly above 0, so that tasks with data have a similarity in every view.
 
     Parameters
     ----------
@@ -230,10 +230,10 @@ def learnt_kernel(
     """
     theta = np.maximum(theta, _LEAST * theta.max()).reshape(len(views), -1)
     K = np.tensordot(theta, kernel.matrices[used_kernels(kernel, n_tasks)], 1)
-    kept = np.flatnonzero(np.einsum("gtt->t", K))
+    used = np.flatnonzero(np.einsum("gtt->t", K))
     return TaskKernel(
-        [kernel.names[t] for t in kept],
-        K[:, kept][:, :, kept],
+        [kernel.names[t] for t in used],
+        K[:, used][:, :, used],
         f"{kernel.source}, learnt",
         labels=views,
     )

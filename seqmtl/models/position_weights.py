@@ -1,4 +1,4 @@
-"""The weights of a model by position, and scores of windows without them."""
+"""Per-position k-mer weights of a model, and window scores computed from features instead."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from seqmtl._memory import require_memory
 from seqmtl.features._base import score_by_blocks
 from seqmtl.sequences import Windows, encode
 
-PlacedWeights = list[NDArray[np.float64]]
+PositionWeights = list[NDArray[np.float64]]
 
 
-def placed_weights(model: Any, tasks: Sequence[str]) -> Callable[[int, int], PlacedWeights]:
+def position_weights(model: Any, tasks: Sequence[str]) -> Callable[[int, int], PositionWeights]:
     """Return the function that gives the mean weights of tasks in a range of positions.
 
     See :meth:`~seqmtl.models.model.MultiTaskModel.position_weights`.
@@ -23,18 +23,20 @@ def placed_weights(model: Any, tasks: Sequence[str]) -> Callable[[int, int], Pla
     model.features.span(model.length)  # says so if the inputs are not windows
     column = _mean_column(model, tasks)
     site = model.site
-    codes = encode("".join(site.words)).reshape(-1, site.length)
+    codes = encode("".join(site.consensus)).reshape(-1, site.length)
     numbers = codes @ 4 ** np.arange(site.length)[::-1]
     added = model.word_biases(tasks).mean(axis=0)[:-1]
 
-    def within(first: int, last: int) -> PlacedWeights:
-        found: PlacedWeights = model.features.position_weights(column, model.length, first, last)
+    def within(first: int, last: int) -> PositionWeights:
+        weights: PositionWeights = model.features.position_weights(
+            column, model.length, first, last
+        )
         if model.word_bias is not None:
-            for d in range(len(found) + 1, site.length + 1):
-                found.append(np.zeros((last - first, 4**d)))
+            for d in range(len(weights) + 1, site.length + 1):
+                weights.append(np.zeros((last - first, 4**d)))
             if first <= site.offset < last:
-                found[site.length - 1][site.offset - first, numbers] += added
-        return found
+                weights[site.length - 1][site.offset - first, numbers] += added
+        return weights
 
     return within
 
@@ -50,7 +52,7 @@ def _mean_column(model: Any, tasks: Sequence[str]) -> NDArray[np.floating]:
     return column
 
 
-def weights_by_position(model: Any, tasks: Sequence[str]) -> Iterator[PlacedWeights]:
+def weights_by_position(model: Any, tasks: Sequence[str]) -> Iterator[PositionWeights]:
     """Yield the mean weights of tasks at one position after another.
 
     If k-mers are so long that their weights at all positions do not fit into memory, they may fit
@@ -70,7 +72,7 @@ def weights_by_position(model: Any, tasks: Sequence[str]) -> Iterator[PlacedWeig
     """
     span = model.features.span(model.length)
     require_memory(32.0 * 4.0**span, f"the weights of {span}-mers", "train with shorter k-mers")
-    within = placed_weights(model, tasks)
+    within = position_weights(model, tasks)
     for first in range(model.length):
         yield [level[0] for level in within(first, first + 1)]
 
@@ -85,6 +87,8 @@ def window_scorer(model: Any, task: str) -> Callable[[Windows], NDArray[np.float
         scores, columns = np.full(n, bias[0]), np.zeros(n, dtype=np.int64)
         for view in model.features.bind(windows).views:
             scores += score_by_blocks(view.rows, np.arange(n), W[view.columns], columns)
-        return scores if model.word_bias is None else scores + added[model.site.word_of(windows)]
+        return (
+            scores if model.word_bias is None else scores + added[model.site.consensus_of(windows)]
+        )
 
     return score
