@@ -19,7 +19,7 @@ from seqmtl.dataset.config import SPLITS, Config, OrganismConfig
 from seqmtl.dataset.duplicates import fingerprints
 from seqmtl.dataset.introns import REACH, Introns, check_introns, find_introns
 from seqmtl.dataset.reading_frames import decide_coding
-from seqmtl.dataset.signals import Place, places_of, unsure_places
+from seqmtl.dataset.signals import AnnotatedSite, annotated_sites, unsure_sites
 from seqmtl.dataset.splits import Regions, make_regions
 from seqmtl.dataset.strata import Decoys, Sampler
 from seqmtl.dataset.true_sites import CROSSING, MASKED, Contigs, Finder, LeftOut, TrueSites
@@ -55,14 +55,14 @@ class Part:
     contigs : ContigTable
         Contigs of the FASTA file in the genome's buffer.
     windows : Sites
-        The windows, sorted by start and strand, with the columns labels (1 or -1), splits and words
-        (indices), strata (-1 for a true site), places (as annotated, None for a decoy), and prints:
+        The windows, sorted by start and strand, with the columns labels (1 or -1), splits and
+        consensus (indices), strata (-1 for a true site), annotated (None for a decoy), and prints:
         fingerprints, equal for equal sequences.
     names : tuple of str
-        Words by index.
+        Consensus sequences by index.
     decoys : Decoys
         The decoys drawn, with the sizes of the strata.
-    known : Sites
+    all_sites : Sites
         Every annotated site.
     regions : Regions
         Regions of the splits.
@@ -80,7 +80,7 @@ class Part:
     windows: Sites
     names: tuple[str, ...]
     decoys: Decoys
-    known: Sites
+    all_sites: Sites
     regions: Regions
     left_out: list[LeftOut]
     masked: NDArray[np.int64]
@@ -107,8 +107,8 @@ def build_parts(config: Config) -> Iterator[Part]:
         If an organism has no usable site.
     """
     genomes = [os.path.getsize(organism.genome) for organism in config.organisms.values()]
-    most = n_threads() * _MEMORY * max(genomes, default=0)
-    run = in_order if most < available_memory() else map
+    memory = n_threads() * _MEMORY * max(genomes, default=0)
+    run = in_order if memory < available_memory() else map
     yield from run(partial(_build, config), range(len(genomes)))
 
 
@@ -120,20 +120,20 @@ class _Evidence:
     ----------
     annotation, introns : Annotation, Introns or None
         Transcripts, or introns of reads, if the file has them.
-    places, unsure : list of Place
+    annotated, unsure : list of Place
         Sites, and positions that are neither true sites nor decoys.
     """
 
     annotation: Annotation | None = None
     introns: Introns | None = None
-    places: list[Place] = field(default_factory=list)
-    unsure: list[Place] = field(default_factory=list)
+    annotated: list[AnnotatedSite] = field(default_factory=list)
+    unsure: list[AnnotatedSite] = field(default_factory=list)
 
 
 def _read_evidence(
     config: Config, name: str, organism: OrganismConfig
 ) -> tuple[Contigs, _Evidence]:
-    """Read the genome of an organism and what is known of its sites."""
+    """Read the genome of an organism and the evidence for its sites."""
     signal, rules = config.signal, config.sites
     annotation, junctions, of_bed = None, [], []
     if organism.annotation is not None:
@@ -149,10 +149,10 @@ def _read_evidence(
     contigs = Contigs(genome, names)
     if annotation is not None:
         annotation = decide_coding(annotation, contigs)
-        places = places_of(annotation, signal, rules.min_intron)
-        return contigs, _Evidence(annotation, None, places, unsure_places(annotation, signal))
+        annotated = annotated_sites(annotation, signal, rules.min_intron)
+        return contigs, _Evidence(annotation, None, annotated, unsure_sites(annotation, signal))
     if not junctions:
-        return contigs, _Evidence(places=[Place(*row) for row in of_bed])
+        return contigs, _Evidence(annotated=[AnnotatedSite(*row) for row in of_bed])
     introns = find_introns(
         name,
         organism.source,
@@ -161,8 +161,8 @@ def _read_evidence(
         config.junctions,
         check_letters=bool(rules.words),
     )
-    places = introns.places(signal, rules.min_intron)
-    return contigs, _Evidence(None, introns, places, introns.unsure(signal))
+    annotated = introns.annotated_sites(signal, rules.min_intron)
+    return contigs, _Evidence(None, introns, annotated, introns.unsure(signal))
 
 
 def _build(config: Config, number: int) -> Part:
@@ -170,62 +170,67 @@ def _build(config: Config, number: int) -> Part:
     name, organism = list(config.organisms.items())[number]
     source, allow_missing = organism.source, organism.allow_missing_contigs
     contigs, evidence = _read_evidence(config, name, organism)
-    genome, places = contigs.genome, evidence.places
+    genome, annotated = contigs.genome, evidence.annotated
     annotation, introns = evidence.annotation, evidence.introns
     finder = Finder(name, source, genome, config.site, config.window)
-    found = finder.find(places, contigs, unsure=evidence.unsure, allow_missing=allow_missing)
+    true_sites = finder.find(
+        annotated, contigs, unsure=evidence.unsure, allow_missing=allow_missing
+    )
     is_splice = config.signal in ("donor", "acceptor")
     if annotation is not None and (config.sites.words or not is_splice):
         remedy = ', or set consensus = "all"' if is_splice else None
         check_introns(annotation, contigs, config.sites.min_intron, remedy)
-    if not len(found.sites):
-        lost = found.left_out + (introns.left_out if introns else [])
+    if not len(true_sites.sites):
+        excluded = true_sites.left_out + (introns.left_out if introns else [])
         raise SeqmtlError(
-            f"{source}: none of the {len(lost):,} {config.signal} sites can be used: "
-            + "; ".join(sorted({row.reason for row in lost}))
+            f"{source}: none of the {len(excluded):,} {config.signal} sites can be used: "
+            + "; ".join(sorted({row.reason for row in excluded}))
         )
     if annotation is not None and config.signal in ("tss", "polya"):
-        _warn_of_small(config.signal, annotation, found.sites["places"].tolist())
+        _warn_of_small(config.signal, annotation, true_sites.sites["annotated"].tolist())
     if is_splice and organism.sites is None:
-        known = introns or annotation
-        positions = _donors(known, config.sites.min_intron, contigs)
+        source_of_introns = introns or annotation
+        positions = _donors(source_of_introns, config.sites.min_intron, contigs)
     else:
-        positions = found.sites.starts
+        positions = true_sites.sites.starts
     try:
         regions = make_regions(genome, positions, config.split, organism.split, rng)
     except ValueError as error:
         raise InputFormatError(f"organisms.{name}.split: {error}", path=config.path) from error
-    is_whole = regions.of_windows(finder.window_starts(found.sites), config.window) >= 0
+    is_whole = regions.of_windows(finder.window_starts(true_sites.sites), config.window) >= 0
     masked = _masked(organism, genome)
-    is_masked = is_inside(found.sites.starts, masked)
+    is_masked = is_inside(true_sites.sites.starts, masked)
     for is_out, reason in ((is_masked, MASKED), (~is_whole & ~is_masked, CROSSING)):
-        out = found.sites["places"][is_out]
-        found.left_out += [finder.left_out(place, reason) for place in out]
-    found.sites = found.sites.take(is_whole & ~is_masked)
+        out = true_sites.sites["annotated"][is_out]
+        true_sites.left_out += [finder.left_out(site, reason) for site in out]
+    true_sites.sites = true_sites.sites.take(is_whole & ~is_masked)
     within = None
     if introns is not None:
-        genes = introns.genes(places, found.sites["places"], contigs)
-        found.left_out += introns.left_out
+        genes = introns.genes(annotated, true_sites.sites["annotated"], contigs)
+        true_sites.left_out += introns.left_out
         if config.junctions.decoys == "introns":
             within = merge_intervals(np.concatenate(genes))
         _log_junctions(name, genome, genes, within)
     else:
-        genes = _genes(annotation, places, found.sites["places"], contigs)
+        genes = _genes(annotation, annotated, true_sites.sites["annotated"], contigs)
     if organism.sites is not None and config.decoys.in_genes:
         logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
-    decoys = Sampler(finder, found, genes, regions, config.decoys, within, masked).draw(rng)
-    part = _join(name, organism, finder, found, decoys, regions, masked)
+    decoys = Sampler(finder, true_sites, genes, regions, config.decoys, within, masked).draw(rng)
+    part = _join(name, organism, finder, true_sites, decoys, regions, masked)
     part.sequences = _sequences(part, genome, config)
     part.left_out += _transcripts_left_out(name, annotation)
     _log(part)
     return part
 
 
-def _warn_of_small(signal: str, annotation: Annotation, true: Sequence[Place]) -> None:
+def _warn_of_small(signal: str, annotation: Annotation, true: Sequence[AnnotatedSite]) -> None:
     """Warn if many ends of transcripts are those of RNAs that are cut out of longer ones."""
-    kinds = {(own.name, own.line): own.biotype for own in annotation.transcripts}
-    found = Counter(kinds.get((place.name, place.line), "") for place in true)
-    small = {kind: n for kind, n in found.items() if _SMALL.search(kind)}
+    kinds = {
+        (transcript.name, transcript.line): transcript.biotype
+        for transcript in annotation.transcripts
+    }
+    n_of_kind = Counter(kinds.get((site.name, site.line), "") for site in true)
+    small = {kind: n for kind, n in n_of_kind.items() if _SMALL.search(kind)}
     if sum(small.values()) > _MOST_SMALL * len(true):
         logger.warning(
             "%s: %d of %d %s sites are ends of small RNAs, which are cut out of longer ones (%s); "
@@ -249,29 +254,29 @@ def _sequences(part: Part, genome: Genome, config: Config) -> NDArray[np.uint8] 
 
 def _masked(organism: OrganismConfig, genome: Genome) -> NDArray[np.int64]:
     """Return the regions to leave out, in the genome's buffer."""
-    found = [np.zeros((0, 2), dtype=np.int64)]
+    intervals = [np.zeros((0, 2), dtype=np.int64)]
     if organism.mask is not None:
-        known = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
-        for contig, bounds in read_regions(organism.mask, known).items():
-            found.append(np.column_stack(bounds) + genome.starts[genome.index(contig)])
-    return merge_intervals(np.concatenate(found))
+        contig_lengths = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
+        for contig, bounds in read_regions(organism.mask, contig_lengths).items():
+            intervals.append(np.column_stack(bounds) + genome.starts[genome.index(contig)])
+    return merge_intervals(np.concatenate(intervals))
 
 
 def _donors(
-    known: Annotation | Introns | None, min_intron: int, contigs: Contigs
+    introns: Annotation | Introns | None, min_intron: int, contigs: Contigs
 ) -> NDArray[np.int64]:
     """Return the distinct donors in the genome's buffer, by which both ends of introns are split.
 
     So datasets of donors and of acceptors have the same regions.
     """
-    places: list[Place] = []
-    if isinstance(known, Annotation):
-        places = places_of(known, "donor", min_intron)
-    elif known is not None:
-        places = known.places("donor", min_intron)
-    places = [place for place in places if not place.reason]
-    contig = contigs.numbers([place.contig for place in places])
-    starts = np.array([place.start for place in places], dtype=np.int64)
+    annotated: list[AnnotatedSite] = []
+    if isinstance(introns, Annotation):
+        annotated = annotated_sites(introns, "donor", min_intron)
+    elif introns is not None:
+        annotated = introns.annotated_sites("donor", min_intron)
+    annotated = [site for site in annotated if not site.reason]
+    contig = contigs.numbers([site.contig for site in annotated])
+    starts = np.array([site.start for site in annotated], dtype=np.int64)
     return np.unique((contigs.genome.starts[contig] + starts)[contig >= 0])
 
 
@@ -290,15 +295,18 @@ def _log_junctions(
 
 
 def _genes(
-    annotation: Annotation | None, places: list[Place], true: Iterable[Place], contigs: Contigs
+    annotation: Annotation | None,
+    annotated: list[AnnotatedSite],
+    true: Iterable[AnnotatedSite],
+    contigs: Contigs,
 ) -> list[NDArray[np.int64]]:
     """Return the extents of genes with sites on the plus and the minus strand of the buffer."""
     transcripts = annotation.transcripts if annotation is not None else []
-    where = {place[:3] for place in true}
-    with_sites = {(place.name, place.line) for place in places if place[:3] in where}
+    true_positions = {site[:3] for site in true}
+    with_sites = {(site.name, site.line) for site in annotated if site[:3] in true_positions}
     genes = {_gene(t) for t in transcripts if (t.name, t.line) in with_sites}
-    own = [t for t in transcripts if _gene(t) in genes]
-    return contigs.extents([(t.contig, t.start, t.end, t.is_reverse) for t in own])
+    with_true_sites = [t for t in transcripts if _gene(t) in genes]
+    return contigs.extents([(t.contig, t.start, t.end, t.is_reverse) for t in with_true_sites])
 
 
 def _gene(transcript: Transcript) -> tuple[str, str, int]:
@@ -311,26 +319,28 @@ def _join(
     name: str,
     organism: OrganismConfig,
     finder: Finder,
-    found: TrueSites,
+    true_sites: TrueSites,
     decoys: Decoys,
     regions: Regions,
     masked: NDArray[np.int64],
 ) -> Part:
     """Merge the true sites and the decoys of a genome, sorted."""
-    genome, n_words = finder.genome, np.int16(len(finder.motif.names))
-    sites, drawn = found.sites, decoys.windows
+    genome, n_words = finder.genome, np.int16(len(finder.consensus.names))
+    sites, drawn = true_sites.sites, decoys.windows
     true = replace(
         sites.adding(strata=np.full(len(sites), -1, np.int16)), starts=finder.window_starts(sites)
     )
-    words = (drawn["strata"] % n_words).astype(np.int8)
+    consensusnsus = (drawn["strata"] % n_words).astype(np.int8)
     nowhere = np.full(len(drawn), None, dtype=object)
-    windows = Sites.join([true, drawn.adding(words=words, places=nowhere)])
+    windows = Sites.join([true, drawn.adding(consensus=consensusnsus, annotated=nowhere)])
     windows = windows.take(np.lexsort([windows.is_reverse, windows.starts]))
-    own = Windows(genome.codes, windows.starts, finder.window, is_reverse=windows.is_reverse)
+    codes_of_windows = Windows(
+        genome.codes, windows.starts, finder.window, is_reverse=windows.is_reverse
+    )
     windows = windows.adding(
         labels=np.where(windows["strata"] < 0, 1, -1).astype(np.int8),
         splits=regions.of_windows(windows.starts, finder.window),
-        prints=fingerprints(own),
+        prints=fingerprints(codes_of_windows),
     )
     facts = {
         "path": organism.genome,
@@ -339,14 +349,14 @@ def _join(
         "n_bases": genome.n_bases,
         "crc32": genome_sum(genome),
     }
-    left_out = found.left_out + [
+    left_out = true_sites.left_out + [
         LeftOut.of_many(count, reason, name, organism.genome)
         for reason, count in decoys.excluded.items()
         if count
     ]
-    names, known = finder.motif.names, found.known
+    names, all_sites = finder.consensus.names, true_sites.all_sites
     return Part(
-        name, facts, genome.contigs, windows, names, decoys, known, regions, left_out, masked
+        name, facts, genome.contigs, windows, names, decoys, all_sites, regions, left_out, masked
     )
 
 
@@ -370,7 +380,7 @@ def _transcripts_left_out(name: str, annotation: Annotation | None) -> list[Left
 
 
 def _log(part: Part) -> None:
-    """Log what was found, and what was not."""
+    """Log the numbers of sites, decoys and excluded items."""
     is_site, decoys = part.windows["labels"] > 0, part.decoys
     n_sites = int(is_site.sum())
     logger.info(

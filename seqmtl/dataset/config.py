@@ -48,7 +48,7 @@ def _one_of(*choices: str) -> Rule:
     return lambda name, value: check_choice(name, value, choices)
 
 
-_share, _words = number(least=0, most=1), items(word, 1)
+_share, _word_list = number(least=0, most=1), items(word, 1)
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ class SiteRules:
     """
 
     words: tuple[str, ...] | str = _key(
-        either((list,), _words, _one_of("canonical", "all")), "canonical", name="consensus"
+        either((list,), _word_list, _one_of("canonical", "all")), "canonical", name="consensus"
     )
     min_intron: int = _key(whole(1), 20)
-    sources: tuple[str, ...] | None = _key(_words, None)
+    sources: tuple[str, ...] | None = _key(_word_list, None)
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ class SplitRules:
 class NamedSplits:
     """Names of the contigs for validation and test; all others are for training."""
 
-    valid: tuple[str, ...] = _key(_words, ())
-    test: tuple[str, ...] = _key(_words, ())
+    valid: tuple[str, ...] = _key(_word_list, ())
+    test: tuple[str, ...] = _key(_word_list, ())
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class OrganismConfig:
     junctions: str | None = _key(word, None, kind="file")
     contig_names: str | None = _key(word, None, kind="file")
     mask: str | None = _key(word, None, kind="file")
-    sources: tuple[str, ...] | None = _key(_words, None)
+    sources: tuple[str, ...] | None = _key(_word_list, None)
     split: NamedSplits | None = _key(NamedSplits, None)
     allow_missing_contigs: bool = _key(flag, False)
 
@@ -259,8 +259,8 @@ def _load(kind: type[_Kind], table: Any, name: str, folder: str) -> _Kind:
         if key not in keys:
             close = get_close_matches(key, keys, n=1)
             remedy = f"did you mean {close[0]!r}?" if close else "leave it out"
-            known = ", ".join(sorted(keys))
-            raise ValueError(f"{prefix}{key} is no key of this table ({known}); {remedy}")
+            names = ", ".join(sorted(keys))
+            raise ValueError(f"{prefix}{key} is no key of this table ({names}); {remedy}")
     values = {}
     for key, description in keys.items():
         if key in table:
@@ -276,7 +276,7 @@ def _value(key: Field[Any], value: Any, name: str, folder: str) -> Any:
     if kind == "tables":
         if not isinstance(value, dict) or not value:
             refuse(name, "a table with at least one entry", value, f"add [{name}.NAME]")
-        return {own: _load(rule, entry, f"{name}.{own}", folder) for own, entry in value.items()}
+        return {key: _load(rule, entry, f"{name}.{key}", folder) for key, entry in value.items()}
     if isinstance(rule, type):
         return _load(rule, value, name, folder)
     rule(name, value)
@@ -337,9 +337,9 @@ def _check_files(name: str, organism: OrganismConfig, signal: str) -> None:
 def _site_words(config: Config, signal: str) -> tuple[str, ...]:
     """Return the allowed bases of a site; a list for another signal is ignored."""
     canonical = tuple(word for word in SIGNALS[signal].split(",") if word)
-    given = config.sites.words
-    if isinstance(given, str):
-        return () if given == "all" else canonical
+    allowed_sites = config.sites.words
+    if isinstance(allowed_sites, str):
+        return () if allowed_sites == "all" else canonical
     if signal != config.signal:
         logger.info(
             "%s: sites.consensus is that of %s; %s sites are taken with %s",
@@ -349,9 +349,9 @@ def _site_words(config: Config, signal: str) -> tuple[str, ...]:
             " or ".join(canonical) or "any letters",
         )
         return canonical
-    length, words = SITE_LENGTHS[signal], tuple(word.upper() for word in given)
+    length, consensus = SITE_LENGTHS[signal], tuple(word.upper() for word in allowed_sites)
     allowed = {"".join(letters) for letters in product("ACGT", repeat=length)}
-    for site in words:
+    for site in consensus:
         if site not in allowed:
             refuse("sites.consensus", f"words of {length} of A, C, G, T for {signal}", site)
-    return tuple(dict.fromkeys(words))
+    return tuple(dict.fromkeys(consensus))

@@ -45,8 +45,8 @@ def find_duplicates(
     """Return the rows to remove, by reason.
 
     Decoys with the sequence of a true site anywhere are removed. Of the remaining windows, a
-    sequence is kept only in the first of train, valid, test that contains it. Duplicates within a
-    split are kept.
+    sequence stays only in the first of train, valid, test that contains it. Duplicates within a
+    split stay.
 
     Parameters
     ----------
@@ -61,10 +61,10 @@ def find_duplicates(
     has_site = np.zeros(int(group.max(initial=-1)) + 1, dtype=bool)
     has_site[group[labels > 0]] = True
     is_site_decoy = (labels < 0) & has_site[group]
-    rest = np.flatnonzero(~is_site_decoy)
+    others = np.flatnonzero(~is_site_decoy)
     earliest = np.full(has_site.size, 127, dtype=np.int8)
-    np.minimum.at(earliest, group[rest], splits[rest])
-    late = rest[splits[rest] > earliest[group[rest]]]
+    np.minimum.at(earliest, group[others], splits[others])
+    late = others[splits[others] > earliest[group[others]]]
     return {
         DECOY_IS_SITE: np.flatnonzero(is_site_decoy),
         IN_TRAIN: late[earliest[group[late]] == 0],

@@ -1,4 +1,4 @@
-"""The compiled search for windows that look related."""
+"""The compiled search for homologous windows."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from seqmtl._jit import njit
 
 @njit
 def mark_related(
-    windows, kinds, rows, words, others, other_kinds, order, ends, same, differs, least, found
+    windows, kinds, rows, kmers, others, other_kinds, order, ends, same, differs, least, is_related
 ):
-    """Set ``found[i]`` for each window i of `rows` that one of the others is related to.
+    """Set ``is_related[i]`` for each window i of `rows` that one of the others is related to.
 
-    Others are looked at if they have the same word, ``words[k]`` for the window ``rows[k]``: those
-    of ``order[ends[word - 1]:ends[word]]``, the first 64. A pair is related if the scores of the
+    Others are compared if they have the same k-mer, ``kmers[k]`` for the window ``rows[k]``: those
+    of ``order[ends[kmer - 1]:ends[kmer]]``, the first 64. A pair is related if the scores of the
     bases of the left or of the right half add up to `least`. The score of base p is
     ``same[k, l, p, x]`` where both bases are equal, else ``differs[k, l, p, x]``, where k and l
     are the kinds of both windows and x is 5 times the code of the other's base before p, plus that
@@ -20,12 +20,12 @@ def mark_related(
     """
     length = windows.shape[1]
     half = length // 2
-    for place in range(rows.size):
-        i, word = rows[place], words[place]
-        if found[i]:
+    for number in range(rows.size):
+        i, kmer = rows[number], kmers[number]
+        if is_related[i]:
             continue
-        begin = ends[word - 1] if word > 0 else 0
-        for row in range(begin, min(ends[word], begin + 64)):
+        begin = ends[kmer - 1] if kmer > 0 else 0
+        for row in range(begin, min(ends[kmer], begin + 64)):
             other = order[row]
             k, m = kinds[i], other_kinds[other]
             left, right = 0.0, 0.0
@@ -40,5 +40,5 @@ def mark_related(
                 else:
                     right += score
             if left >= least or right >= least:
-                found[i] = True
+                is_related[i] = True
                 break

@@ -14,7 +14,7 @@ IN_TEST = "site of train with a homologue in valid or test"
 
 _WORD = 8  # bases of a word that two windows must share at the same position
 _SHARE = 0.75  # of equal bases in related sequences
-_FALSE = 1e-3  # most windows that find a homologue among unrelated ones
+_FALSE = 1e-3  # largest share of windows with a false homologue among unrelated ones
 _SAMPLE = 2000  # sites of test of an organism that are looked at
 _LETTERS = 5
 #: Number of different letters by their set, a bit each; 0 with letters other than A, C, G, T.
@@ -45,10 +45,12 @@ def count_homologues(
         (np.concatenate(parts), np.repeat(np.arange(len(parts)), [*map(len, parts)]))
         for parts in zip(*drawn.values(), strict=True)
     )
-    found, n = has_homologue(*test, *train), len(drawn)
+    has_homologue_in_train, n = has_homologue(*test, *train), len(drawn)
     counts = {
         "test_sites_compared": np.bincount(test[1], minlength=n),
-        "test_sites_with_homologue_in_train": np.bincount(test[1][found], minlength=n),
+        "test_sites_with_homologue_in_train": np.bincount(
+            test[1][has_homologue_in_train], minlength=n
+        ),
     }
     return {name: dict(zip(drawn, row.tolist(), strict=True)) for name, row in counts.items()}
 
@@ -59,16 +61,16 @@ def has_homologue(
     others: NDArray[np.uint8],
     other_kinds: NDArray[np.integer[Any]],
 ) -> NDArray[np.bool_]:
-    """Tell which windows are related to any of the others.
+    """Return which windows are related to any of the others.
 
     Windows are aligned at their sites, so related ones have equal bases at equal positions. Two
     are related if in the left or the right half the likelihood ratio of "75 % of the bases are
     equal by descent" against "the other window is random" exceeds ``2 n / 0.001`` for n others.
     The random window has the frequencies of bases, given the base before, of either window's
     organism at the same position, whichever is larger: this way, neither letters that all introns
-    have nor runs of one letter look related. By Markov's inequality, unrelated windows exceed the
-    bound by chance in at most one of a thousand windows. Only pairs with a common word of eight
-    bases at the same position, with three different letters, are looked at, and for each word at
+    have nor runs of one letter count as homology. By Markov's inequality, unrelated windows exceed
+    the bound by chance in at most one of a thousand windows. Only pairs with a common word of eight
+    bases at the same position, with three different letters, are compared, and for each word at
     most 64 of them.
 
     Parameters
@@ -82,9 +84,9 @@ def has_homologue(
     -------
     ndarray of bool, shape (m,)
     """
-    found = np.zeros(len(windows), dtype=np.bool_)
+    is_related = np.zeros(len(windows), dtype=np.bool_)
     if not len(windows) or not len(others):
-        return found
+        return is_related
     n_kinds = int(max(kinds.max(), other_kinds.max())) + 1
     shares = np.maximum(
         _frequencies(windows, kinds, n_kinds)[:, np.newaxis],
@@ -93,15 +95,15 @@ def has_homologue(
     same, differs = np.log2(_SHARE / shares), np.log2((1 - _SHARE) / 3 / shares)
     least = float(np.log2(2 * len(others) / _FALSE))
     for position in range(windows.shape[1] - _WORD + 1):
-        rows, words = _words(windows, position)
-        other_rows, other_words = _words(others, position)
+        rows, kmers = _kmers(windows, position)
+        other_rows, other_words = _kmers(others, position)
         order = other_rows[np.argsort(other_words, kind="stable")]
         ends = np.cumsum(np.bincount(other_words, minlength=4**_WORD))
         mark_related(
             windows,
             kinds,
             rows,
-            words,
+            kmers,
             others,
             other_kinds,
             order,
@@ -109,15 +111,15 @@ def has_homologue(
             same,
             differs,
             least,
-            found,
+            is_related,
         )
-    return found
+    return is_related
 
 
-def _words(
+def _kmers(
     windows: NDArray[np.uint8], position: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
-    """Return the windows whose word at a position says enough, and these words."""
+    """Return the windows whose k-mer at a position is informative, and these k-mers."""
     codes = windows[:, position : position + _WORD]
     letters = np.bitwise_or.reduce(np.left_shift(1, codes, dtype=np.uint8), axis=1)
     rows = np.flatnonzero(_N_LETTERS[letters] >= 3)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.dataset.config import JunctionRules
-from seqmtl.dataset.signals import SHORT_INTRON, Place
+from seqmtl.dataset.signals import SHORT_INTRON, AnnotatedSite
 from seqmtl.dataset.true_sites import Contigs, LeftOut
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.junctions import Junction
@@ -21,7 +21,7 @@ from seqmtl.sequences.alphabet import encode
 
 logger = logging.getLogger(__name__)
 
-#: First and last two letters of introns in reading direction, by which the strand is known.
+#: First and last two letters of introns in reading direction, which show the strand.
 MOTIFS = ("GTAG", "GCAG", "ATAC")
 #: Bases around an intron that count as its gene, so that exons of up to twice as many are inside.
 REACH = 250
@@ -46,12 +46,12 @@ class Intron(NamedTuple):
 
 @dataclass(frozen=True)
 class Introns:
-    """Introns found by reads.
+    """Introns of spliced reads.
 
     Attributes
     ----------
     rows : list of Intron
-        Those with a known strand, each interval once.
+        Those with a strand, each interval once.
     left_out : list of LeftOut
         Junctions whose strand is unknown.
     """
@@ -59,7 +59,7 @@ class Introns:
     rows: list[Intron]
     left_out: list[LeftOut]
 
-    def unsure(self, signal: str) -> list[Place]:
+    def unsure(self, signal: str) -> list[AnnotatedSite]:
         """Return where the donors or acceptors of junctions left out may be, on both strands."""
         result = []
         for row in self.left_out:
@@ -67,10 +67,10 @@ class Introns:
             for is_reverse in (False, True):
                 at_start = (signal == "donor") != is_reverse
                 site = start if at_start else end - 2
-                result.append(Place(row.contig, site, is_reverse, ".", 0, row.reason))
+                result.append(AnnotatedSite(row.contig, site, is_reverse, ".", 0, row.reason))
         return result
 
-    def places(self, signal: str, min_intron: int) -> list[Place]:
+    def annotated_sites(self, signal: str, min_intron: int) -> list[AnnotatedSite]:
         """Return the donors or acceptors of all introns, including those left out with a reason."""
         result = []
         for (contig, start, end, _, _, line), is_reverse, reads, reason in self.rows:
@@ -78,11 +78,13 @@ class Introns:
             site = start if at_start else end - 2
             why = reason or (SHORT_INTRON if end - start < min_intron else "")
             name = f"{start + 1}-{end}:{reads}"
-            result.append(Place(contig, site, is_reverse, name, line, why, is_weak=bool(reason)))
+            result.append(
+                AnnotatedSite(contig, site, is_reverse, name, line, why, is_weak=bool(reason))
+            )
         return result
 
     def genes(
-        self, places: Sequence[Place], true: Iterable[Place], contigs: Contigs
+        self, annotated: Sequence[AnnotatedSite], true: Iterable[AnnotatedSite], contigs: Contigs
     ) -> list[NDArray[np.int64]]:
         """Return the surroundings of the introns of true sites, on plus and minus strand.
 
@@ -100,12 +102,12 @@ class Introns:
         list of two ndarrays of int64, shape (n, 2)
             Disjoint intervals of the genome's buffer: introns and 250 bases on either side.
         """
-        where = {place[:3] for place in true}
+        true_positions = {site[:3] for site in true}
         return contigs.extents(
             [
                 (junction.contig, junction.start - REACH, junction.end + REACH, is_reverse)
-                for (junction, is_reverse, _, _), place in zip(self.rows, places, strict=True)
-                if not place.reason and place[:3] in where
+                for (junction, is_reverse, _, _), site in zip(self.rows, annotated, strict=True)
+                if not site.reason and site[:3] in true_positions
             ]
         )
 
@@ -145,15 +147,17 @@ def find_introns(
     """
     contig = contigs.numbers([junction.contig for junction in junctions])
     starts, ends, inside = _locate(junctions, contig, contigs.genome)
-    told = np.where(inside, _strand_by_letters(contigs.genome.codes, starts, ends), _UNKNOWN)
+    strand_of_letters = np.where(
+        inside, _strand_by_letters(contigs.genome.codes, starts, ends), _UNKNOWN
+    )
     reads = np.array([junction.reads for junction in junctions], dtype=np.int64)
     if check_letters:
-        _check_letters(source, told[inside & (reads >= rules.min_reads)])
+        _check_letters(source, strand_of_letters[inside & (reads >= rules.min_reads)])
     stated = np.array([{"+": _FORWARD, "-": _REVERSE}.get(j.strand, _UNKNOWN) for j in junctions])
-    strand = np.where(told != _UNKNOWN, told, stated)
+    strand = np.where(strand_of_letters != _UNKNOWN, strand_of_letters, stated)
     strand[(contig < 0) & (strand == _UNKNOWN)] = _FORWARD  # the contig is what is wrong with these
-    turned = int(((told != _UNKNOWN) & (stated == -told)).sum())
-    given = int(((told != _UNKNOWN) & (stated == _UNKNOWN)).sum())
+    turned = int(((strand_of_letters != _UNKNOWN) & (stated == -strand_of_letters)).sum())
+    given = int(((strand_of_letters != _UNKNOWN) & (stated == _UNKNOWN)).sum())
     if turned or given:
         logger.info(
             "%s: the letters of introns gave the strand of %d junctions, and turned that of %d",
@@ -161,11 +165,11 @@ def find_introns(
             given,
             turned,
         )
-    kept, totals, left_out = _once(organism, source, junctions, strand, reads)
-    best = _strongest(starts[kept], ends[kept], np.where(inside[kept], totals, 0))
+    chosen, totals, left_out = _once(organism, source, junctions, strand, reads)
+    best = _strongest(starts[chosen], ends[chosen], np.where(inside[chosen], totals, 0))
     rows = []
-    for i, n, most in zip(kept.tolist(), totals.tolist(), best.tolist(), strict=True):
-        is_minor = n < rules.min_share * most
+    for i, n, n_strongest in zip(chosen.tolist(), totals.tolist(), best.tolist(), strict=True):
+        is_minor = n < rules.min_share * n_strongest
         reason = FEW_READS if n < rules.min_reads else MINOR if is_minor else ""
         rows.append(Intron(junctions[i], bool(strand[i] < 0), n, reason))
     return Introns(rows, left_out)
@@ -200,13 +204,13 @@ def _strand_by_letters(
     return strand
 
 
-def _check_letters(source: str, told: NDArray[np.int64]) -> None:
-    n_told = int((told != _UNKNOWN).sum())
-    if told.size >= _FEWEST and n_told < _RIGHT_GENOME * told.size:
+def _check_letters(source: str, strands: NDArray[np.int64]) -> None:
+    n_spliced = int((strands != _UNKNOWN).sum())
+    if strands.size >= _FEWEST and n_spliced < _RIGHT_GENOME * strands.size:
         raise InputFormatError(
             "most junctions must be GT-AG, GC-AG or AT-AC introns on one strand, got "
-            f"{n_told:,} of {told.size:,}; check that the reads were aligned to this version of "
-            'the genome, or set consensus = "all"',
+            f"{n_spliced:,} of {strands.size:,}; check that the reads were aligned to this "
+            'version of the genome, or set consensus = "all"',
             path=source,
         )
 
@@ -237,15 +241,19 @@ def check_introns(
     """
     step = 1 + len(annotation.transcripts) // _MOST_TRANSCRIPTS
     introns = {
-        (own.contig, start, end, own.is_reverse)
-        for own in annotation.transcripts[::step]
-        for start, end in own.introns
+        (transcript.contig, start, end, transcript.is_reverse)
+        for transcript in annotation.transcripts[::step]
+        for start, end in transcript.introns
         if end - start >= min_intron
     }
-    junctions = [Junction(*own[:3], "+-"[own[3]], 0, 0) for own in sorted(introns)]
-    contig = contigs.numbers([own.contig for own in junctions])
+    junctions = [
+        Junction(*transcript[:3], "+-"[transcript[3]], 0, 0) for transcript in sorted(introns)
+    ]
+    contig = contigs.numbers([transcript.contig for transcript in junctions])
     starts, ends, inside = _locate(junctions, contig, contigs.genome)
-    stated = np.array([_FORWARD if own.strand == "+" else _REVERSE for own in junctions])
+    stated = np.array(
+        [_FORWARD if transcript.strand == "+" else _REVERSE for transcript in junctions]
+    )
     n_fit = int((_strand_by_letters(contigs.genome.codes, starts, ends) == stated)[inside].sum())
     n_introns = int(inside.sum())
     if n_introns < _FEWEST or n_fit >= _RIGHT_GENOME * n_introns:
@@ -267,23 +275,23 @@ def _once(
     strand: NDArray[np.int64],
     reads: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[LeftOut]]:
-    """Return the junctions kept, one for each interval, their reads, and what is left out."""
+    """Return indices of the junctions to use, one per interval, their reads, and the excluded."""
     totals: dict[tuple[str, int, int], dict[int, list[int]]] = {}
     for i, (junction, side) in enumerate(zip(junctions, strand.tolist(), strict=True)):
         sides = totals.setdefault((junction.contig, junction.start, junction.end), {})
         first = sides.setdefault(side, [i, 0])
         first[1] += int(reads[i])
-    kept, sums, left_out, n_both = [], [], [], 0
+    chosen, sums, left_out, n_both = [], [], [], 0
     for (contig, start, end), sides in totals.items():
-        known = sorted((n, i) for side, (i, n) in sides.items() if side != _UNKNOWN)
-        is_tie = len(known) > 1 and known[0][0] == known[1][0]
-        n_both += len(known) > 1
-        if known and not is_tie:
-            kept.append(known[-1][1])
-            sums.append(known[-1][0] + sides.get(_UNKNOWN, [0, 0])[1])
+        stranded = sorted((n, i) for side, (i, n) in sides.items() if side != _UNKNOWN)
+        is_tie = len(stranded) > 1 and stranded[0][0] == stranded[1][0]
+        n_both += len(stranded) > 1
+        if stranded and not is_tie:
+            chosen.append(stranded[-1][1])
+            sums.append(stranded[-1][0] + sides.get(_UNKNOWN, [0, 0])[1])
             continue
         line = min(junctions[i].line for i, _ in sides.values())
-        reason = BOTH_STRANDS if known else NO_STRAND
+        reason = BOTH_STRANDS if stranded else NO_STRAND
         left_out.append(
             LeftOut(organism, contig, start, end, ".", ".", reason, 1, f"{source}:{line}")
         )
@@ -291,19 +299,21 @@ def _once(
         logger.info(
             "%s: %d junctions are on both strands; the one with more reads counts", organism, n_both
         )
-    return np.array(kept, dtype=np.int64), np.array(sums, dtype=np.int64), left_out
+    return np.array(chosen, dtype=np.int64), np.array(sums, dtype=np.int64), left_out
 
 
 def _strongest(
     starts: NDArray[np.int64], ends: NDArray[np.int64], reads: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return for each interval the largest number of reads of one that overlaps it, or its own."""
+    """Return for each interval the largest number of reads of those that overlap it."""
     if not starts.size:
         return reads
     edges = np.unique(np.concatenate([starts, ends]))
     first, last = np.searchsorted(edges, starts), np.searchsorted(edges, ends)
-    most = np.zeros(edges.size, dtype=np.int64)
+    largest = np.zeros(edges.size, dtype=np.int64)
     for i in np.argsort(reads, kind="stable").tolist():  # the strongest are painted last
-        most[first[i] : last[i]] = reads[i]
-    result: NDArray[np.int64] = np.maximum.reduceat(most, np.stack([first, last], axis=1).ravel())
+        largest[first[i] : last[i]] = reads[i]
+    result: NDArray[np.int64] = np.maximum.reduceat(
+        largest, np.stack([first, last], axis=1).ravel()
+    )
     return result[::2]

@@ -1,4 +1,4 @@
-"""Introns known of a genome that has no annotation else: of reads, proteins or a few genes."""
+"""Introns of a genome without a full annotation: from reads, proteins or a few genes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from seqmtl.dataset.config import JunctionRules, SiteRules
 from seqmtl.dataset.introns import check_introns, find_introns
-from seqmtl.dataset.signals import places_of
+from seqmtl.dataset.signals import annotated_sites
 from seqmtl.dataset.true_sites import Contigs, Finder
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.annotation import read_annotation
@@ -28,7 +28,7 @@ _FEWEST = 2  # sites of each signal that can be learnt from
 
 
 class KnownIntrons(NamedTuple):
-    """Sites that are known to be true.
+    """Sites with evidence: annotated, or in introns of reads or proteins.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class KnownIntrons(NamedTuple):
 def read_known_introns(
     path: str, organism: str, fasta: str, models: Sequence[MultiTaskModel]
 ) -> KnownIntrons:
-    """Read introns that are known of a genome.
+    """Read the introns of a genome that have evidence.
 
     Parameters
     ----------
@@ -77,15 +77,15 @@ def read_known_introns(
     genome = load_genome(fasta, padding=max(model.length for model in models) + 1)
     contigs = Contigs(genome, {})
     if annotation is not None:
-        places = [places_of(annotation, signal, rules.min_intron) for signal in signals]
+        annotated = [annotated_sites(annotation, signal, rules.min_intron) for signal in signals]
         bounds = {(t.contig, *intron) for t in annotation.transcripts for intron in t.introns}
     else:
         introns = find_introns(organism, path, junctions, contigs, JunctionRules(min_reads=1))
-        places = [introns.places(signal, rules.min_intron) for signal in signals]
+        annotated = [introns.annotated_sites(signal, rules.min_intron) for signal in signals]
         bounds = {(row.junction.contig, *row.junction[1:3]) for row in introns.rows}
     bounds = _on_contigs(bounds, contigs, path, fasta)
-    found: list[Sites] = []
-    for signal, model, rows in zip(signals, models, places, strict=True):
+    sites_of_signals: list[Sites] = []
+    for signal, model, rows in zip(signals, models, annotated, strict=True):
         finder = Finder(organism, path, genome, model.site, model.length)
         sites = finder.find(rows, contigs, allow_missing=True, remedy="").sites
         if len(sites) < _FEWEST:
@@ -94,11 +94,13 @@ def read_known_introns(
                 f"are needed, got {len(sites)}; give more introns, or none",
                 path=path,
             )
-        found.append(Sites(sites.starts, sites.is_reverse))
+        sites_of_signals.append(Sites(sites.starts, sites.is_reverse))
     if annotation is not None:
         check_introns(annotation, contigs, rules.min_intron, "")
     lengths = np.array([end - start for _, start, end in sorted(bounds)], dtype=np.int64)
-    return KnownIntrons(genome, found[0], found[1], lengths[lengths >= rules.min_intron])
+    return KnownIntrons(
+        genome, sites_of_signals[0], sites_of_signals[1], lengths[lengths >= rules.min_intron]
+    )
 
 
 def _has_genes(path: str) -> bool:

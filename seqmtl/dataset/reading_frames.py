@@ -40,8 +40,10 @@ def decide_coding(annotation: Annotation, contigs: Contigs) -> Annotation:
             transcripts.append(replace(transcript, is_cds_sure=True))
         else:
             transcripts.append(replace(transcript, cds=(), is_cds_sure=True))
-            place = transcript.contig, transcript.is_reverse
-            unsure.append(Unsure(*place, (), (), transcript.cds, transcript.name, transcript.line))
+            contig_and_strand = transcript.contig, transcript.is_reverse
+            unsure.append(
+                Unsure(*contig_and_strand, (), (), transcript.cds, transcript.name, transcript.line)
+            )
     return replace(annotation, transcripts=transcripts, unsure=unsure)
 
 

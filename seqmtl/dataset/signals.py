@@ -21,7 +21,7 @@ SPANNING = "codon that spans an intron"
 ODD_LENGTH = "coding sequence whose length is no multiple of three"
 
 
-class Place(NamedTuple):
+class AnnotatedSite(NamedTuple):
     """An annotated site.
 
     Attributes
@@ -54,7 +54,7 @@ class Place(NamedTuple):
     is_weak: bool = False
 
 
-def places_of(annotation: Annotation, signal: str, min_intron: int) -> list[Place]:
+def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> list[AnnotatedSite]:
     """Return the sites of a signal in all transcripts, including those left out with a reason.
 
     A position occurs once for each transcript that has it.
@@ -74,16 +74,16 @@ def places_of(annotation: Annotation, signal: str, min_intron: int) -> list[Plac
         If no transcript has such a site; the message says what the file has.
     """
     if signal in ("donor", "acceptor"):
-        found = [p for t in annotation.transcripts for p in _splice(t, signal, min_intron)]
+        sites = [p for t in annotation.transcripts for p in _splice(t, signal, min_intron)]
         what = "introns (gaps between exons of one transcript)"
     elif signal in ("tss", "polya"):
-        found = [_end(t, signal == "tss") for t in annotation.transcripts]
+        sites = [_end(t, signal == "tss") for t in annotation.transcripts]
         what = "transcripts with a strand"
     else:
         of_transcript = _start_codon if signal == "start" else _stop_codon
-        found = [of_transcript(t) for t in annotation.transcripts if t.cds and t.is_cds_sure]
+        sites = [of_transcript(t) for t in annotation.transcripts if t.cds and t.is_cds_sure]
         what = "coding sequences"
-    if not found:
+    if not sites:
         reasons = Counter(row.reason for row in annotation.left_out)
         left_out = "".join(f"; left out: {reason} ({n:,})" for reason, n in reasons.items())
         raise InputFormatError(
@@ -92,10 +92,10 @@ def places_of(annotation: Annotation, signal: str, min_intron: int) -> list[Plac
             "give a richer annotation or choose another signal",
             path=annotation.path,
         )
-    return found
+    return sites
 
 
-def unsure_places(annotation: Annotation, signal: str) -> list[Place]:
+def unsure_sites(annotation: Annotation, signal: str) -> list[AnnotatedSite]:
     """Return where sites may be of transcripts that are left out, and of the like.
 
     They are neither true sites nor decoys. Each end of an exon may be a splice site, since
@@ -109,7 +109,7 @@ def unsure_places(annotation: Annotation, signal: str) -> list[Place]:
         One of :data:`seqmtl.models.site.SIGNALS`.
     """
     return [
-        Place(row.contig, start, row.is_reverse, row.name, row.line, LEFT_OUT)
+        AnnotatedSite(row.contig, start, row.is_reverse, row.name, row.line, LEFT_OUT)
         for row in annotation.unsure
         for start in _unsure_starts(row, signal)
     ]
@@ -133,15 +133,15 @@ def _unsure_starts(row: Unsure, signal: str) -> list[int]:
     return [start, beside, _codon_after(row.exons, row.cds, at_start=at_start)]
 
 
-def _splice(transcript: Transcript, signal: str, min_intron: int) -> Iterator[Place]:
+def _splice(transcript: Transcript, signal: str, min_intron: int) -> Iterator[AnnotatedSite]:
     """Yield the first or last two bases of each intron in reading direction."""
     at_start = (signal == "donor") != transcript.is_reverse
     for start, end in transcript.introns:
         reason = SHORT_INTRON if end - start < min_intron else ""
-        yield _place(transcript, start if at_start else end - 2, reason)
+        yield _annotated_site(transcript, start if at_start else end - 2, reason)
 
 
-def _end(transcript: Transcript, is_tss: bool) -> Place:
+def _end(transcript: Transcript, is_tss: bool) -> AnnotatedSite:
     """Return the first or last base of a transcript in reading direction."""
     at_start = is_tss != transcript.is_reverse
     start = transcript.start if at_start else transcript.end - 1
@@ -154,10 +154,10 @@ def _end(transcript: Transcript, is_tss: bool) -> Place:
         if stop and not is_tss:  # in GTF the stop codon follows the coding sequence
             edge = min(edge, stop[0][0]) if at_start else max(edge, stop[-1][1] - 1)
         reason = NO_UTR if edge == start else ""
-    return _place(transcript, start, reason)
+    return _annotated_site(transcript, start, reason)
 
 
-def _start_codon(transcript: Transcript) -> Place:
+def _start_codon(transcript: Transcript) -> AnnotatedSite:
     """Return the start codon as annotated, or else the first codon."""
     segments = transcript.start_codon or transcript.cds
     start, is_whole = _codon_at(segments, at_start=not transcript.is_reverse)
@@ -166,10 +166,10 @@ def _start_codon(transcript: Transcript) -> Place:
         reason = INCOMPLETE
     if "start" in transcript.incomplete:
         reason = NO_CODON
-    return _place(transcript, start, reason)
+    return _annotated_site(transcript, start, reason)
 
 
-def _stop_codon(transcript: Transcript) -> Place:
+def _stop_codon(transcript: Transcript) -> AnnotatedSite:
     """Return the stop codon as annotated, or else the last codon or the one after it."""
     at_start = transcript.is_reverse
     is_incomplete = "stop" in transcript.incomplete
@@ -177,7 +177,7 @@ def _stop_codon(transcript: Transcript) -> Place:
         start, is_whole = _codon_at(transcript.stop_codon, at_start=at_start)
         is_whole = is_whole and _is_in_exon(transcript, start)
         reason = NO_CODON if is_incomplete else "" if is_whole else SPANNING
-        return _place(transcript, start, reason)
+        return _annotated_site(transcript, start, reason)
     start, is_whole = _codon_at(transcript.cds, at_start=at_start)
     other = _codon_after(transcript.exons, transcript.cds, at_start=at_start)
     n_coding = sum(end - begin for begin, end in transcript.cds) - (transcript.phase or 0)
@@ -186,7 +186,7 @@ def _stop_codon(transcript: Transcript) -> Place:
         reason = ODD_LENGTH
     if is_incomplete:
         reason = NO_CODON
-    return _place(transcript, start, reason, other)
+    return _annotated_site(transcript, start, reason, other)
 
 
 def _codon_at(segments: Sequence[Segment], *, at_start: bool) -> tuple[int, bool]:
@@ -202,11 +202,11 @@ def _codon_after(exons: Sequence[Segment], cds: Sequence[Segment], *, at_start: 
     """
     if at_start:
         edge = cds[0][0]
-        begin, end = next((own for own in reversed(exons) if own[0] < edge), (edge, edge))
+        begin, end = next((exon for exon in reversed(exons) if exon[0] < edge), (edge, edge))
         start = min(edge, end) - _CODON
         return start if begin <= start else -1
     edge = cds[-1][1]
-    begin, end = next((own for own in exons if edge < own[1]), (edge, edge))
+    begin, end = next((exon for exon in exons if edge < exon[1]), (edge, edge))
     start = max(edge, begin)
     return start if start + _CODON <= end else -1
 
@@ -216,8 +216,10 @@ def _is_in_exon(transcript: Transcript, start: int) -> bool:
     return any(begin <= start and start + _CODON <= end for begin, end in transcript.exons)
 
 
-def _place(transcript: Transcript, start: int, reason: str, other: int = -1) -> Place:
-    return Place(
+def _annotated_site(
+    transcript: Transcript, start: int, reason: str, other: int = -1
+) -> AnnotatedSite:
+    return AnnotatedSite(
         transcript.contig,
         start,
         transcript.is_reverse,

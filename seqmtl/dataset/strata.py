@@ -70,7 +70,7 @@ class Sampler:
     ----------
     finder : Finder
         Genome, window and consensus.
-    found : TrueSites
+    true_sites : TrueSites
         True sites and all annotated positions.
     genes : list of two arrays of int64, shape (n, 2)
         Disjoint, increasing intervals of the buffer covered by genes with sites on the plus
@@ -88,28 +88,28 @@ class Sampler:
     def __init__(
         self,
         finder: Finder,
-        found: TrueSites,
+        true_sites: TrueSites,
         genes: list[NDArray[np.int64]],
         regions: Regions,
         rules: DecoyRules,
         within: NDArray[np.int64] | None = None,
         masked: NDArray[np.int64] | None = None,
     ) -> None:
-        self.finder, self.sites, self.genes = finder, found.sites, genes
+        self.finder, self.sites, self.genes = finder, true_sites.sites, genes
         self.masked = np.zeros((0, 2), dtype=np.int64) if masked is None else masked
         self.regions, self.rules, self.within = regions, rules, within
         self.length = finder.window
-        # strata by split, by whether it is in a gene with sites on its strand, and by word
-        self.shape = (len(SPLITS), 2, len(finder.motif.names))
+        # strata by split, by whether it is in a gene with sites on its strand, and by consensus
+        self.shape = (len(SPLITS), 2, len(finder.consensus.names))
         site = finder.site
         # distance from the window start to the site on the forward strand, by strand
         self.offsets = (site.offset, self.length - site.length - site.offset)
-        known = found.known
+        all_sites = true_sites.all_sites
         self.known_windows = [
-            np.sort(known.starts[known.is_reverse == strand] - self.offsets[strand])
+            np.sort(all_sites.starts[all_sites.is_reverse == strand] - self.offsets[strand])
             for strand in (0, 1)
         ]
-        near = finder.window_starts(known.take(~known["is_weak"]))
+        near = finder.window_starts(all_sites.take(~all_sites["is_weak"]))
         self.near = merge_intervals(
             np.stack([near - rules.clearance + 1, near + rules.clearance], axis=1)
         )
@@ -135,19 +135,21 @@ class Sampler:
         has_genes = any(len(genes) for genes in self.genes)
         in_genes = self.rules.in_genes if has_genes else 0.0
         for split in range(shape[0]):
-            words = self.sites["words"][splits == split]
-            total = round(self.rules.ratio * words.size)
+            consensus = self.sites["consensus"][splits == split]
+            total = round(self.rules.ratio * consensus.size)
             if not total:
                 continue
-            if self.finder.motif.words:  # so that a model learns how common each word's sites are
+            if (
+                self.finder.consensus.sequences
+            ):  # so that a model learns how common each dinucleotide's sites are
                 amounts = room[split].sum(axis=0)
             else:
-                amounts = np.bincount(words, minlength=shape[2])
+                amounts = np.bincount(consensus, minlength=shape[2])
             composition = amounts / max(1, amounts.sum())
             plan = _round(total * np.outer([1 - in_genes, in_genes], composition))
             taken = np.minimum(plan, room[split])
             n_short += int((plan - taken).sum())
-            for word in range(shape[2]):  # first the same word inside or outside genes
+            for word in range(shape[2]):  # first the same consensus inside or outside genes
                 lack = int(plan[:, word].sum() - taken[:, word].sum())
                 for side in (0, 1):
                     more = min(lack, int(room[split, side, word] - taken[side, word]))
@@ -163,7 +165,7 @@ class Sampler:
         These are all positions with the consensus that are not annotated sites and whose window
         is clean and inside the region of one split.
         """
-        genome, motif, length = self.finder.genome, self.finder.motif, self.length
+        genome, consensus, length = self.finder.genome, self.finder.consensus, self.length
         self.excluded = dict.fromkeys(self.excluded, 0)
         first, last = genome.span
         first = first - length + 1  # windows beyond an end are counted
@@ -173,34 +175,36 @@ class Sampler:
             split = interval_values(self.inside, self.regions.splits, begin, n)
             for strand in (0, 1):
                 site = begin + self.offsets[strand]
-                word_start = site - (motif.lead if strand == 0 else 0)
-                codes = genome.codes[word_start : word_start + n + motif.width - 1]
-                words = motif.numbers(strand == 1)[word_codes(codes, motif.width, n)]
-                found = np.flatnonzero(words >= 0)
+                word_start = site - (consensus.lead if strand == 0 else 0)
+                codes = genome.codes[word_start : word_start + n + consensus.width - 1]
+                consensus_at = consensus.numbers(strand == 1)[word_codes(codes, consensus.width, n)]
+                positions = np.flatnonzero(consensus_at >= 0)
                 is_site = np.zeros(n, dtype=bool)
                 windows = self.known_windows[strand]
                 near_here = np.searchsorted(windows, [begin, begin + n])
                 is_site[windows[slice(*near_here)] - begin] = True
-                found = self._without(found, ~clean[found], NOT_CLEAN)
-                found = self._without(found, is_site[found], IS_SITE)
-                found = self._without(found, interval_mask(self.masked, site, n)[found], IS_MASKED)
-                found = self._without(found, split[found] < 0, CROSSES)
-                in_gene = interval_mask(self.genes[strand], site, n)[found]
-                numbers = (split[found].astype(np.int16) * 2 + in_gene) * self.shape[2]
-                is_out = near[found]
+                positions = self._without(positions, ~clean[positions], NOT_CLEAN)
+                positions = self._without(positions, is_site[positions], IS_SITE)
+                positions = self._without(
+                    positions, interval_mask(self.masked, site, n)[positions], IS_MASKED
+                )
+                positions = self._without(positions, split[positions] < 0, CROSSES)
+                in_gene = interval_mask(self.genes[strand], site, n)[positions]
+                numbers = (split[positions].astype(np.int16) * 2 + in_gene) * self.shape[2]
+                is_out = near[positions]
                 if self.within is not None:
-                    is_away = ~(is_out | interval_mask(self.within, site, n)[found])
+                    is_away = ~(is_out | interval_mask(self.within, site, n)[positions])
                     self.excluded[AWAY] += int(is_away.sum())
                     is_out = is_out | is_away
-                columns = {"strata": numbers + words[found], "is_near": is_out}
-                yield Sites(begin + found, np.full(found.size, strand == 1), columns)
+                columns = {"strata": numbers + consensus_at[positions], "is_near": is_out}
+                yield Sites(begin + positions, np.full(positions.size, strand == 1), columns)
 
     def _without(
-        self, found: NDArray[np.int64], is_out: NDArray[np.bool_], reason: str
+        self, positions: NDArray[np.int64], is_out: NDArray[np.bool_], reason: str
     ) -> NDArray[np.int64]:
         """Remove candidates, and count them."""
         self.excluded[reason] += int(is_out.sum())
-        return found[~is_out]
+        return positions[~is_out]
 
 
 def _round(amounts: NDArray[np.float64]) -> NDArray[np.int64]:

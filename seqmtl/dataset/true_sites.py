@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.dataset.signals import Place
+from seqmtl.dataset.signals import AnnotatedSite
 from seqmtl.exceptions import InputFormatError
 from seqmtl.models.site import Site
 from seqmtl.sequences.alphabet import OTHER, decode, reverse_complement
@@ -41,40 +41,40 @@ REMEDY = ", or name both sides in contig_names"
 
 
 @dataclass(frozen=True, eq=False)
-class Motif:
-    """The words that sites of a signal may have.
+class Consensus:
+    """The consensus of a signal: the sequences that its sites may have.
 
-    For a site of a single base the word is the dinucleotide of the previous base and itself, so
+    For a site of a single base it is the dinucleotide of the previous base and itself, so
     that decoys can be drawn at the same dinucleotides.
 
     Parameters
     ----------
     length : int
         Length of the site in bases.
-    words : tuple of str
+    sequences : tuple of str
         Allowed bases in reading direction; empty for any.
     """
 
     length: int
-    words: tuple[str, ...]
+    sequences: tuple[str, ...]
 
     @property
     def lead(self) -> int:
-        """Number of bases of the word before the site."""
+        """Number of bases of the consensus before the site."""
         return int(self.length == 1)
 
     @property
     def width(self) -> int:
-        """Length of a word in bases."""
+        """Length of a sequence in bases."""
         return self.length + self.lead
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The words in the order of their indices."""
-        return self.words or tuple("".join(w) for w in product("ACGT", repeat=self.width))
+        """The sequences in the order of their indices."""
+        return self.sequences or tuple("".join(w) for w in product("ACGT", repeat=self.width))
 
     def numbers(self, is_reverse: bool) -> NDArray[np.int8]:
-        """Return the index of the word for each code of :func:`word_codes`, or -1."""
+        """Return the index of the sequence for each code of :func:`word_codes`, or -1."""
         table = np.full(_BASE**self.width, -1, dtype=np.int8)
         for number, word in enumerate(self.names):
             forward = "".join(_COMPLEMENT[c] for c in reversed(word)) if is_reverse else word
@@ -82,13 +82,13 @@ class Motif:
         return table
 
     def first(self, starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the first base of the words of sites on the forward strand."""
+        """Return the first base of the consensus of sites on the forward strand."""
         return starts - np.where(is_reverse, 0, self.lead)
 
     def at(
         self, codes: NDArray[np.uint8], starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
     ) -> NDArray[np.int8]:
-        """Return the index of the word at each site, or -1 if it has none.
+        """Return the index of the consensus sequence at each site, or -1 if it has none.
 
         Parameters
         ----------
@@ -106,9 +106,9 @@ class Motif:
 def word_codes(codes: NDArray[np.uint8], width: int, n: int) -> NDArray[np.uint8]:
     """Return the codes of `n` words that start at consecutive bases, as one number each."""
     value = codes[:n].copy()
-    for place in range(1, width):
+    for i in range(1, width):
         value *= np.uint8(_BASE)
-        value += codes[place : place + n]
+        value += codes[i : i + n]
     return value
 
 
@@ -138,13 +138,13 @@ class LeftOut(NamedTuple):
     source: str
 
     @classmethod
-    def of_place(
-        cls, place: Place, length: int, reason: str, organism: str, source: str
+    def of_site(
+        cls, site: AnnotatedSite, length: int, reason: str, organism: str, source: str
     ) -> LeftOut:
         """Return the record of an annotated position of this many bases."""
-        strand, end = "-" if place.is_reverse else "+", place.start + length
-        where = (place.contig, place.start, end, strand, place.name)
-        return cls(organism, *where, reason, 1, f"{source}:{place.line}")
+        strand, end = "-" if site.is_reverse else "+", site.start + length
+        position = (site.contig, site.start, end, strand, site.name)
+        return cls(organism, *position, reason, 1, f"{source}:{site.line}")
 
     @classmethod
     def of_many(cls, number: int, reason: str, organism: str, source: str) -> LeftOut:
@@ -169,9 +169,11 @@ class Contigs:
 
     def numbers(self, names: Sequence[str]) -> NDArray[np.int64]:
         """Return the index of each contig, or -1 if the genome lacks it."""
-        own = {name: self.names.get(name, name) for name in dict.fromkeys(names)}
-        index, genome = {name: -1 for name in own}, self.genome
-        index |= {name: genome.index(other) for name, other in own.items() if other in genome}
+        genome_names = {name: self.names.get(name, name) for name in dict.fromkeys(names)}
+        index, genome = {name: -1 for name in genome_names}, self.genome
+        index |= {
+            name: genome.index(other) for name, other in genome_names.items() if other in genome
+        }
         return np.array([index[name] for name in names], dtype=np.int64)
 
     def extents(self, spans: Sequence[tuple[str, int, int, bool]]) -> list[NDArray[np.int64]]:
@@ -186,9 +188,9 @@ class Contigs:
         contig = self.numbers([span[0] for span in spans])
         first, lengths = self.genome.starts[contig], self.genome.lengths[contig]
         bounds = np.clip(columns[:, :2], 0, lengths[:, None])
-        known = (contig >= 0) & (bounds[:, 0] < bounds[:, 1])
+        is_valid = (contig >= 0) & (bounds[:, 0] < bounds[:, 1])
         return [
-            merge_intervals((first[:, None] + bounds)[known & (columns[:, 2] == is_reverse)])
+            merge_intervals((first[:, None] + bounds)[is_valid & (columns[:, 2] == is_reverse)])
             for is_reverse in (0, 1)
         ]
 
@@ -200,8 +202,8 @@ class TrueSites:
     Attributes
     ----------
     sites : Sites
-        By start; the columns are words, the index of the word at each, and places, as annotated.
-    known : Sites
+        By start; the columns are consensus, the index of the sequence at each, and annotated.
+    all_sites : Sites
         All annotated positions in the genome, including those left out and those that are unsure.
         The column is_weak tells which have too little evidence to keep decoys away.
     left_out : list of LeftOut
@@ -209,7 +211,7 @@ class TrueSites:
     """
 
     sites: Sites
-    known: Sites
+    all_sites: Sites
     left_out: list[LeftOut]
 
 
@@ -233,23 +235,23 @@ class Finder:
     def __init__(self, organism: str, source: str, genome: Genome, site: Site, window: int) -> None:
         self.organism, self.source, self.genome = organism, source, genome
         self.site, self.window = site, window
-        self.motif = Motif(site.length, site.consensus)
+        self.consensus = Consensus(site.length, site.consensus)
 
     def window_starts(self, sites: Sites) -> NDArray[np.int64]:
         """Return the window starts of sites on the forward strand."""
         behind = self.window - self.site.length - self.site.offset
         return sites.starts - np.where(sites.is_reverse, behind, self.site.offset)
 
-    def left_out(self, place: Place, reason: str) -> LeftOut:
+    def left_out(self, site: AnnotatedSite, reason: str) -> LeftOut:
         """Return the record of a position that is left out."""
-        return LeftOut.of_place(place, self.site.length, reason, self.organism, self.source)
+        return LeftOut.of_site(site, self.site.length, reason, self.organism, self.source)
 
     def find(
         self,
-        places: Sequence[Place],
+        annotated: Sequence[AnnotatedSite],
         contigs: Contigs,
         *,
-        unsure: Sequence[Place] = (),
+        unsure: Sequence[AnnotatedSite] = (),
         allow_missing: bool = False,
         remedy: str = REMEDY,
     ) -> TrueSites:
@@ -273,86 +275,93 @@ class Finder:
         InputFormatError
             If contigs are unknown, or most sites lack the consensus of the signal.
         """
-        contig = contigs.numbers([place.contig for place in places])
-        self._check_contigs(places, contig, contigs, allow_missing, remedy)
-        is_reverse = np.array([place.is_reverse for place in places], dtype=bool)
-        other = np.array([place.other for place in places], dtype=np.int64)
-        starts, inside = self._locate(places, contig)
+        contig = contigs.numbers([site.contig for site in annotated])
+        self._check_contigs(annotated, contig, contigs, allow_missing, remedy)
+        is_reverse = np.array([site.is_reverse for site in annotated], dtype=bool)
+        other = np.array([site.other for site in annotated], dtype=np.int64)
+        starts, inside = self._locate(annotated, contig)
         lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
-        words = self.motif.at(self.genome.codes, starts, is_reverse)
-        moved = inside & (words < 0) & (other >= 0) & (other + self.site.length <= lengths)
+        consensus = self.consensus.at(self.genome.codes, starts, is_reverse)
+        moved = inside & (consensus < 0) & (other >= 0) & (other + self.site.length <= lengths)
         begins = np.where(inside, self.genome.starts[contig], 0)
-        there = np.where(moved, other + begins, starts)
-        at_other = self.motif.at(self.genome.codes, there, is_reverse)
+        other_starts = np.where(moved, other + begins, starts)
+        at_other = self.consensus.at(self.genome.codes, other_starts, is_reverse)
         moved &= at_other >= 0
-        starts, words = np.where(moved, there, starts), np.where(moved, at_other, words)
-        as_annotated = np.fromiter(places, dtype=object, count=len(places))
-        sites = Sites(starts, is_reverse, {"words": words, "places": as_annotated})
+        starts, consensus = (
+            np.where(moved, other_starts, starts),
+            np.where(moved, at_other, consensus),
+        )
+        as_annotated = np.fromiter(annotated, dtype=object, count=len(annotated))
+        sites = Sites(starts, is_reverse, {"consensus": consensus, "annotated": as_annotated})
         reasons = self._reasons(sites, contig, inside)
-        self._check_letters(places, inside, words)
-        found = self._once(sites, inside, reasons)
-        unsure = [*unsure, *self._beyond(places, contig)]
-        return replace(found, known=self._with(found.known, unsure, contigs))
+        self._check_letters(annotated, inside, consensus)
+        true_sites = self._once(sites, inside, reasons)
+        unsure = [*unsure, *self._beyond(annotated, contig)]
+        return replace(true_sites, all_sites=self._with(true_sites.all_sites, unsure, contigs))
 
-    def _beyond(self, places: Sequence[Place], contig: NDArray[np.int64]) -> list[Place]:
+    def _beyond(
+        self, annotated: Sequence[AnnotatedSite], contig: NDArray[np.int64]
+    ) -> list[AnnotatedSite]:
         """Return positions beyond the end of their contig from its start: it may be circular."""
         lengths = self.genome.lengths[contig]
-        starts = np.array([place.start for place in places], dtype=np.int64) - lengths
+        starts = np.array([site.start for site in annotated], dtype=np.int64) - lengths
         chosen = np.flatnonzero((contig >= 0) & (starts >= 0)).tolist()
-        return [places[i]._replace(start=int(starts[i])) for i in chosen]
+        return [annotated[i]._replace(start=int(starts[i])) for i in chosen]
 
     def _locate(
-        self, places: Sequence[Place], contig: NDArray[np.int64]
+        self, annotated: Sequence[AnnotatedSite], contig: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the positions in the genome's buffer, and which are inside their contig."""
-        local = np.array([place.start for place in places], dtype=np.int64)
+        local = np.array([site.start for site in annotated], dtype=np.int64)
         lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
         inside = (local >= 0) & (local + self.site.length <= lengths)
         return np.where(inside, local + self.genome.starts[contig], self.genome.padding), inside
 
-    def _with(self, known: Sites, unsure: Sequence[Place], contigs: Contigs) -> Sites:
+    def _with(self, all_sites: Sites, unsure: Sequence[AnnotatedSite], contigs: Contigs) -> Sites:
         """Add positions to the annotated ones, as weak evidence."""
-        starts, inside = self._locate(unsure, contigs.numbers([place.contig for place in unsure]))
-        is_reverse = np.array([place.is_reverse for place in unsure], dtype=bool)
+        starts, inside = self._locate(unsure, contigs.numbers([site.contig for site in unsure]))
+        is_reverse = np.array([site.is_reverse for site in unsure], dtype=bool)
         keys = np.unique(2 * starts[inside] + is_reverse[inside])
-        keys = keys[~np.isin(keys, 2 * known.starts + known.is_reverse)]
+        keys = keys[~np.isin(keys, 2 * all_sites.starts + all_sites.is_reverse)]
         more = Sites(keys // 2, keys % 2 > 0)
         if not len(more):
-            return known
-        every = Sites.join([known, more.adding(is_weak=np.ones(len(more), dtype=bool))])
+            return all_sites
+        every = Sites.join([all_sites, more.adding(is_weak=np.ones(len(more), dtype=bool))])
         return every.take(np.lexsort([every.is_reverse, every.starts]))
 
     def _check_contigs(
         self,
-        places: Sequence[Place],
+        annotated: Sequence[AnnotatedSite],
         contig: NDArray[np.int64],
         contigs: Contigs,
         allow_missing: bool,
         remedy: str,
     ) -> None:
         """Refuse contigs that the genome lacks: all, or any if that is not allowed."""
-        asked = list(dict.fromkeys(place.contig for place in places))
-        missing = list(dict.fromkeys(places[i].contig for i in np.flatnonzero(contig < 0).tolist()))
-        is_none = len(missing) == len(asked)
+        annotated_contigs = list(dict.fromkeys(site.contig for site in annotated))
+        missing = list(
+            dict.fromkeys(annotated[i].contig for i in np.flatnonzero(contig < 0).tolist())
+        )
+        is_none = len(missing) == len(annotated_contigs)
         if not missing or (allow_missing and not is_none):
             return
         hint = (
-            f"; {len(missing)} of {len(asked)} contigs with sites are missing: "
+            f"; {len(missing)} of {len(annotated_contigs)} contigs with sites are missing: "
             "allow_missing_contigs = true leaves them out"
         )
-        asked.sort(key=lambda name: name != missing[0])
-        shown = [contigs.names.get(name, name) for name in asked]
+        annotated_contigs.sort(key=lambda name: name != missing[0])
+        fasta_names = [contigs.names.get(name, name) for name in annotated_contigs]
         raise InputFormatError(
-            f"{unknown_contig(shown, self.genome.names)}{remedy}" + hint * (not is_none),
+            f"{unknown_contig(fasta_names, self.genome.names)}{remedy}" + hint * (not is_none),
             path=self.source,
-            line=places[int((contig < 0).argmax())].line,
+            line=annotated[int((contig < 0).argmax())].line,
         )
 
     def _reasons(
         self, sites: Sites, contig: NDArray[np.int64], inside: NDArray[np.bool_]
     ) -> list[str]:
         """Return for each position why it is left out, or ""."""
-        windows, words = self.window_starts(sites), sites["words"]
+        windows, consensus = self.window_starts(sites), sites["consensus"]
         begin, end = self.genome.starts[contig], (self.genome.starts + self.genome.lengths)[contig]
         fits = inside & (windows >= begin) & (windows + self.window <= end)
         clean = np.ones(fits.size, dtype=bool)
@@ -360,10 +369,10 @@ class Finder:
             view = np.lib.stride_tricks.sliding_window_view(self.genome.codes, self.window)
             clean[chosen] = (view[windows[chosen]] != OTHER).all(axis=1)
         problems = np.select(
-            [contig < 0, ~inside, ~fits, ~clean, words < 0], [1, 2, 3, 4, 5], default=0
+            [contig < 0, ~inside, ~fits, ~clean, consensus < 0], [1, 2, 3, 4, 5], default=0
         )
         texts = ["", NO_CONTIG, OUTSIDE, AT_END, OTHER_LETTERS, NO_WORD]
-        reasons = [place.reason or texts[problems[i]] for i, place in enumerate(sites["places"])]
+        reasons = [site.reason or texts[problems[i]] for i, site in enumerate(sites["annotated"])]
         for i in np.flatnonzero(problems == 5):
             if reasons[i] == NO_WORD:
                 codes = self.genome.codes[sites.starts[i] :][: self.site.length]
@@ -372,28 +381,34 @@ class Finder:
         return reasons
 
     def _check_letters(
-        self, places: Sequence[Place], inside: NDArray[np.bool_], words: NDArray[np.int8]
+        self,
+        annotated: Sequence[AnnotatedSite],
+        inside: NDArray[np.bool_],
+        consensus: NDArray[np.int8],
     ) -> None:
         """Raise an error if the genome does not match the annotation, or one strand of it."""
-        if self.site.length == 1 or not self.motif.words:
+        if self.site.length == 1 or not self.consensus.sequences:
             return
-        sound = inside & np.array([not place.reason for place in places], dtype=bool)
-        is_reverse = np.array([place.is_reverse for place in places], dtype=bool)
+        sound = inside & np.array([not site.reason for site in annotated], dtype=bool)
+        is_reverse = np.array([site.is_reverse for site in annotated], dtype=bool)
         strands = {
             "": sound,
             " of the plus strand": ~is_reverse,
             " of the minus strand": is_reverse,
         }
-        for strand, own in strands.items():
-            n_sound, n_fit = int((sound & own).sum()), int((sound & own & (words >= 0)).sum())
+        for strand, is_strand in strands.items():
+            n_sound, n_fit = (
+                int((sound & is_strand).sum()),
+                int((sound & is_strand & (consensus >= 0)).sum()),
+            )
             if n_sound >= _FEWEST and n_fit < _RIGHT_GENOME * n_sound:
                 raise InputFormatError(
                     f"most {self.site.signal} sites{strand} must be "
-                    f"{' or '.join(self.motif.words)}, got {n_fit:,} of {n_sound:,}; check that "
-                    "the annotation is for this genome's version, or set consensus",
+                    f"{' or '.join(self.consensus.sequences)}, got {n_fit:,} of {n_sound:,}; "
+                    "check that the annotation is for this genome's version, or set consensus",
                     path=self.source,
                 )
-        n_sound, n_other = int(sound.sum()), int((sound & (words < 0)).sum())
+        n_sound, n_other = int(sound.sum()), int((sound & (consensus < 0)).sum())
         if n_sound >= _FEWEST and n_other > _MOST_OTHERS * n_sound:
             logger.warning(
                 "%s: %d of %d %s sites are left out, as they are not %s; check that the annotation "
@@ -402,7 +417,7 @@ class Finder:
                 n_other,
                 n_sound,
                 self.site.signal,
-                " or ".join(self.motif.words),
+                " or ".join(self.consensus.sequences),
             )
 
     def _once(self, sites: Sites, inside: NDArray[np.bool_], reasons: Sequence[str]) -> TrueSites:
@@ -414,13 +429,13 @@ class Finder:
         first[1:] = (s[1:] != s[:-1]) | (r[1:] != r[:-1])
         first |= ~inside[order]
         order = order[first]
-        known = sites.take(order[inside[order]])
-        is_weak = np.array([place.is_weak for place in known["places"]], dtype=bool)
+        inside_contig = sites.take(order[inside[order]])
+        is_weak = np.array([site.is_weak for site in inside_contig["annotated"]], dtype=bool)
         bad = np.sort(order[is_bad[order]]).tolist()
         return TrueSites(
             sites.take(order[~is_bad[order]]),
-            Sites(known.starts, known.is_reverse, {"is_weak": is_weak}),
-            [self.left_out(sites["places"][i], reasons[i]) for i in bad],
+            Sites(inside_contig.starts, inside_contig.is_reverse, {"is_weak": is_weak}),
+            [self.left_out(sites["annotated"][i], reasons[i]) for i in bad],
         )
 
 

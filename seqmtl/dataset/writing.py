@@ -127,19 +127,19 @@ def _remove_leaks(parts: Sequence[Part], config: Config) -> None:
         np.concatenate([part.windows[name] for part in parts])
         for name in ("prints", "labels", "splits")
     )
-    found = find_duplicates(prints, labels, splits)
+    duplicates = find_duplicates(prints, labels, splits)
     if not config.split.homologues:
-        removed = np.concatenate([*found.values()])
-        found[IN_TEST] = _with_homologues(parts, labels, splits, removed)
+        removed = np.concatenate([*duplicates.values()])
+        duplicates[IN_TEST] = _with_homologues(parts, labels, splits, removed)
     begin = 0
     for part in parts:
-        kept = np.ones(len(part.windows), dtype=bool)
-        for reason, rows in found.items():
-            mine = rows[(rows >= begin) & (rows < begin + kept.size)] - begin
-            kept[mine] = False
+        is_unique = np.ones(len(part.windows), dtype=bool)
+        for reason, rows in duplicates.items():
+            mine = rows[(rows >= begin) & (rows < begin + is_unique.size)] - begin
+            is_unique[mine] = False
             part.left_out += _leaks_left_out(part, mine, reason, config)
-        begin += kept.size
-        part.windows = part.windows.take(kept)
+        begin += is_unique.size
+        part.windows = part.windows.take(is_unique)
 
 
 def _with_homologues(
@@ -165,11 +165,11 @@ def _leaks_left_out(
 ) -> Iterator[LeftOut]:
     """Yield one line per true site, and one for all decoys."""
     length, source = config.site.length, config.organisms[part.organism].source
-    places = [place for place in part.windows["places"][rows] if place is not None]
-    for place in places:
-        yield LeftOut.of_place(place, length, reason, part.organism, source)
-    if len(places) < rows.size:
-        n_decoys, path = rows.size - len(places), str(part.genome["path"])
+    annotated = [site for site in part.windows["annotated"][rows] if site is not None]
+    for site in annotated:
+        yield LeftOut.of_site(site, length, reason, part.organism, source)
+    if len(annotated) < rows.size:
+        n_decoys, path = rows.size - len(annotated), str(part.genome["path"])
         yield LeftOut.of_many(n_decoys, reason, part.organism, path)
 
 
@@ -190,7 +190,7 @@ def _windows(parts: Sequence[Part], config: Config) -> Iterator[str]:
         for first in range(0, len(part.windows), _ROWS):
             rows = slice(first, first + _ROWS)
             windows = part.windows.take(rows)
-            labels, words = windows["labels"].tolist(), _named(part.names, windows["words"])
+            labels, consensus = windows["labels"].tolist(), _named(part.names, windows["consensus"])
             kinds = [config.signal if label > 0 else "decoy" for label in labels]
             contig = part.contigs.contig_of(windows.starts)
             starts = windows.starts - part.contigs.starts[contig]
@@ -198,7 +198,7 @@ def _windows(parts: Sequence[Part], config: Config) -> Iterator[str]:
                 _named(part.contigs.names, contig),
                 starts.tolist(),
                 (starts + config.window).tolist(),
-                [f"{kind}:{word}" for kind, word in zip(kinds, words, strict=True)],
+                [f"{kind}:{sequence}" for kind, sequence in zip(kinds, consensus, strict=True)],
                 [1000 if label > 0 else 0 for label in labels],
                 _named("+-", windows.is_reverse),
                 [part.organism] * len(labels),
@@ -233,12 +233,13 @@ def _sites(parts: Sequence[Part], config: Config) -> Iterator[str]:
     yield f"{SITES_HEADER}\n"
     site = config.site
     for part in parts:
-        true, known = part.windows.take(part.windows["labels"] > 0), part.known
+        true, all_sites = part.windows.take(part.windows["labels"] > 0), part.all_sites
         behind = np.where(true.is_reverse, config.window - site.length - site.offset, site.offset)
-        contig = part.contigs.contig_of(known.starts)
-        starts = known.starts - part.contigs.starts[contig]
+        contig = part.contigs.contig_of(all_sites.starts)
+        starts = all_sites.starts - part.contigs.starts[contig]
         is_true = np.isin(
-            2 * known.starts + known.is_reverse, 2 * (true.starts + behind) + true.is_reverse
+            2 * all_sites.starts + all_sites.is_reverse,
+            2 * (true.starts + behind) + true.is_reverse,
         )
         yield from _lines(
             _named(part.contigs.names, contig),
@@ -246,7 +247,7 @@ def _sites(parts: Sequence[Part], config: Config) -> Iterator[str]:
             (starts + site.length).tolist(),
             [config.signal] * contig.size,
             [0] * contig.size,
-            _named("+-", known.is_reverse),
+            _named("+-", all_sites.is_reverse),
             [part.organism] * contig.size,
             is_true.astype(int).tolist(),
         )

@@ -155,7 +155,7 @@ def known_introns(
 def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> set[Intron]:
     """Return the gaps of which both ends are true sites."""
     from seqmtl.dataset.config import SiteRules
-    from seqmtl.dataset.signals import places_of
+    from seqmtl.dataset.signals import annotated_sites
     from seqmtl.dataset.true_sites import Contigs, Finder
 
     loaded = load_genome(genome, padding=1, only={gap[0] for gap in gaps})
@@ -163,7 +163,7 @@ def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> 
     for signal in ("donor", "acceptor"):
         site = Site(0, len(SIGNALS[signal]), SIGNALS[signal], signal)
         finder = Finder("", annotation.path, loaded, site, site.length)
-        places = places_of(annotation, signal, SiteRules().min_intron)
+        places = annotated_sites(annotation, signal, SiteRules().min_intron)
         sites = finder.find(places, Contigs(loaded, {}), allow_missing=True).sites
         ends.append({place[:3] for place in sites["places"]})
     donors, acceptors = ends

@@ -79,7 +79,7 @@ def find(folder, *of_config, **options):
     finder = Finder("o", "a", contigs.genome, config.site, config.window)
     found, table = finder.find(evidence.places, contigs, unsure=evidence.unsure), contigs.genome
     result = []
-    for own in (found.sites, found.known):
+    for own in (found.sites, found.all_sites):
         rows = table.contigs.contig_of(own.starts)
         starts = (own.starts - table.starts[rows]).tolist()
         names = [table.names[i] for i in rows.tolist()]

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from seqmtl import read_annotation
-from seqmtl.dataset.signals import places_of
+from seqmtl.dataset.signals import annotated_sites
 from seqmtl.exceptions import InputFormatError
 
 # One gene on the plus strand with three exons and one on the minus strand with two, both coding;
@@ -134,7 +134,7 @@ def bed12():
 
 
 def places(annotation, signal):
-    found = places_of(annotation, signal, 20)
+    found = annotated_sites(annotation, signal, 20)
     return {(place.start, place.is_reverse) for place in found if not place.reason}
 
 
@@ -486,9 +486,9 @@ def test_an_annotation_without_introns_says_what_it_has(write):
     with pytest.raises(
         InputFormatError, match=r"must have introns .* 1 transcripts of exon \(1\), g"
     ):
-        places_of(annotation, "donor", 20)
+        annotated_sites(annotation, "donor", 20)
     with pytest.raises(InputFormatError, match="must have coding sequences for stop sites"):
-        places_of(annotation, "stop", 20)
+        annotated_sites(annotation, "stop", 20)
 
 
 @pytest.mark.parametrize(
@@ -507,7 +507,7 @@ def test_an_annotation_without_introns_says_what_it_has(write):
     ],
 )
 def test_sites_that_are_left_out_of_a_transcript(write, text, signal, reason):
-    for place in places_of(read_annotation(write(text)), signal, 20):
+    for place in annotated_sites(read_annotation(write(text)), signal, 20):
         assert reason in place.reason
 
 
