@@ -167,7 +167,7 @@ class PairedFinder:
         sites = Sites(sites.starts[rows], is_reverse[rows], {"log_p": sites["log_p"][rows]})
         counts.n_scored += len(sites)
         counts.n_candidates += len(sites)
-        for reason, passes in self.filters.of_places.items():
+        for reason, passes in self.filters.of_positions.items():
             passing = passes(piece, sites.starts, finder.scanner.site_length)
             sites = counts.keep(reason, sites, passing)
         least = self.filters.min_probability
@@ -180,7 +180,7 @@ class PairedFinder:
     def _passing(self, piece: ContigPiece, introns: Sites) -> Sites:
         """Return the introns that pass the filters of places."""
         length = self.site_lengths[0]
-        for reason, passes in self.filters.of_places.items():
+        for reason, passes in self.filters.of_positions.items():
             passing = passes(piece, introns.starts, length)
             if reason == "softmask":
                 passing &= passes(piece, introns["ends"] - length, length)

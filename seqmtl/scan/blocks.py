@@ -144,13 +144,13 @@ def cut_blocks(
     held: ContigPiece | None = None
     for piece in pieces:
         held = _append(held, piece)
-        known = held.start + held.codes.size
+        end_of_held = held.start + held.codes.size
         is_wanted = contigs is None or piece.name in contigs
-        while is_wanted and next_first - finder.farthest < known:
+        while is_wanted and next_first - finder.farthest < end_of_held:
             first, last = max(next_first, finder.nearest), next_first + size
             if piece.is_last:
-                last = min(last, known - length + finder.farthest + 1)
-            elif last - 1 - finder.nearest + length + margin > known:
+                last = min(last, end_of_held - length + finder.farthest + 1)
+            elif last - 1 - finder.nearest + length + margin > end_of_held:
                 break
             if first < last:
                 begin = first - finder.farthest - margin
@@ -161,8 +161,8 @@ def cut_blocks(
             _count(summary, piece, finder.window, is_wanted)
             held, next_first = None, 0
         else:
-            needed = next_first - finder.farthest - margin if is_wanted else known
-            held = _between(held, needed, known)
+            needed = next_first - finder.farthest - margin if is_wanted else end_of_held
+            held = _between(held, needed, end_of_held)
 
 
 def _append(held: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
@@ -183,7 +183,7 @@ def _append(held: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
 
 def _between(piece: ContigPiece, begin: int, end: int) -> ContigPiece:
     """Return the bases of a piece at begin..end-1 of the contig."""
-    first, last = (min(max(0, place - piece.start), piece.codes.size) for place in (begin, end))
+    first, last = (min(max(0, bound - piece.start), piece.codes.size) for bound in (begin, end))
     is_lower = None if piece.is_lower is None else piece.is_lower[first:last]
     codes = piece.codes[first:last]
     return piece._replace(start=piece.start + first, codes=codes, is_lower=is_lower)

@@ -12,7 +12,7 @@ from seqmtl._checks import check_number
 from seqmtl.io.genome import ContigPiece
 from seqmtl.sequences.sites import Sites
 
-#: Size of the bins in which the best sites are kept, in bases.
+#: Size of the bins that report their best sites, in bases.
 TOP_BASES = 1_000_000
 
 Regions = Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
@@ -65,14 +65,14 @@ class SiteFilters:
         return {name for name in self.regions if self.contigs is None or name in self.contigs}
 
     @property
-    def of_places(self) -> dict[str, PlaceFilter]:
-        """The filters that depend on the place of a site alone, by the reason that they give."""
-        found: dict[str, PlaceFilter] = {}
+    def of_positions(self) -> dict[str, PlaceFilter]:
+        """The filters that depend on the position of a site alone, by their reason."""
+        filters: dict[str, PlaceFilter] = {}
         if self.regions is not None:
-            found["regions"] = self._in_regions
+            filters["regions"] = self._in_regions
         if self.skip_lower:
-            found["softmask"] = _is_upper
-        return found
+            filters["softmask"] = _is_upper
+        return filters
 
     def _in_regions(
         self, piece: ContigPiece, starts: NDArray[np.int64], length: int

@@ -135,7 +135,9 @@ class SiteFinder:
 
     def find_sites(self, piece: ContigPiece, first: int, last: int, counts: BlockCounts) -> Sites:
         """Return the sites as in `find`, not only the best, with their scores."""
-        strands = [self._find(piece, first, last, own, counts) for own in self._is_reverse]
+        strands = [
+            self._find(piece, first, last, is_reverse, counts) for is_reverse in self._is_reverse
+        ]
         return Sites.join(strands)
 
     def _find(
@@ -145,22 +147,22 @@ class SiteFinder:
         origin = piece.start + offset
         begin = max(0, first - origin)
         end = max(begin, min(scanner.count(codes), last - origin))
-        kept = np.arange(begin, end)
+        starts = np.arange(begin, end)
         if self.consensus is not None:
             letters = codes[begin + offset : end + offset + scanner.site_length - 1]
-            kept = np.flatnonzero(find_motifs(letters, self.consensus, is_reverse)) + begin
+            starts = np.flatnonzero(find_motifs(letters, self.consensus, is_reverse)) + begin
         n_between = 0  # windows that reach from one of several contigs into the next
         if piece.contigs is not None:
-            kept = kept[piece.contigs.contain(kept, scanner.length)]
+            starts = starts[piece.contigs.contain(starts, scanner.length)]
             n_between = end - begin - piece.contigs.n_windows(scanner.length)
-        counts.n_candidates += kept.size
-        sites = Sites(kept + origin, np.full(kept.size, is_reverse))
-        for reason, passes in self.filters.of_places.items():
+        counts.n_candidates += starts.size
+        sites = Sites(starts + origin, np.full(starts.size, is_reverse))
+        for reason, passes in self.filters.of_positions.items():
             sites = counts.keep(reason, sites, passes(piece, sites.starts, scanner.site_length))
-            kept = sites.starts - origin
+            starts = sites.starts - origin
         if self.filters.regions is not None:
-            begin, end = (int(kept[0]), int(kept[-1]) + 1) if kept.size else (begin, begin)
-        scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse, kept)
+            begin, end = (int(starts[0]), int(starts[-1]) + 1) if starts.size else (begin, begin)
+        scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse, starts)
         counts.n_scored += end - begin - n_between
         counts.n_mixed += n_mixed - n_between
         return self._passing(sites.adding(scores=scores), counts)
@@ -186,14 +188,14 @@ class SiteFinder:
 def _parse_consensus(consensus: str | None, site_length: int) -> tuple[str, ...] | None:
     if consensus is None:
         return None
-    words = tuple(word.strip().upper() for word in consensus.split(","))
-    for word in words:
-        if len(word) != site_length or np.any(encode(word) >= OTHER):
+    sequences = tuple(sequence.strip().upper() for sequence in consensus.split(","))
+    for sequence in sequences:
+        if len(sequence) != site_length or np.any(encode(sequence) >= OTHER):
             raise ValueError(
                 f"consensus must be {site_length} of the letters A, C, G, T (the model's site), or "
                 f"several such words separated by commas, got {consensus!r}"
             )
-    return words
+    return sequences
 
 
 def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None) -> Scanner:
@@ -211,17 +213,17 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
     Raises
     ------
     UnknownTaskError
-        If the model has no place for the organism.
+        If the model lacks the organism and its relatives.
     """
     model.site.require_known()
     site = model.site if site is None else site
-    place = {"site_offset": site.offset, "site_length": site.length}
+    site_in_window = {"site_offset": site.offset, "site_length": site.length}
     if TABLE_BYTES / 3 * 4.0 ** (model.features.span(model.length) + 1) * model.length > MOST_BYTES:
         score = window_scorer(model, organism)
-        return WindowScanner(score, model.length, **place)
+        return WindowScanner(score, model.length, **site_in_window)
     weights = model.position_weights(organism)
     bias = model.weights([organism])[1]
-    return Scanner(weights, float(bias[0]), **place)
+    return Scanner(weights, float(bias[0]), **site_in_window)
 
 
 def finder_of(
@@ -239,13 +241,13 @@ def finder_of(
     Raises
     ------
     UnknownTaskError
-        If the model has no place for the organism.
+        If the model lacks the organism and its relatives.
     """
     site = model.site if site is None else site
     scanner = scanner_of(model, organism, site=site)
-    known: dict[str, Any] = {"signal": model.site.kind, "consensus": site.letters or None}
+    defaults: dict[str, Any] = {"signal": model.site.kind, "consensus": site.letters or None}
     if model.kind == "classification":
-        known["log_odds"] = model.log_odds_of(organism)
+        defaults["log_odds"] = model.log_odds_of(organism)
     if "tasks" in model.training:
-        known["prior"] = model.prevalence(organism)
-    return SiteFinder(scanner, **{**known, **options})
+        defaults["prior"] = model.prevalence(organism)
+    return SiteFinder(scanner, **{**defaults, **options})

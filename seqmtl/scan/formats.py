@@ -75,8 +75,8 @@ def in_attribute(name: str) -> str:
     return _SEPARATORS.sub(_escape, name)
 
 
-def _escape(found: re.Match[str]) -> str:
-    return f"%{ord(found[0]):02X}"
+def _escape(match: re.Match[str]) -> str:
+    return f"%{ord(match[0]):02X}"
 
 
 class BedSink(LineSink):
@@ -104,12 +104,12 @@ class BedSink(LineSink):
         ]
         if self.finder.log_odds is None:
             p = 1.0 / (1.0 + np.exp(-np.clip(scores.astype(np.float64), -50, 50)))
-            shown: list[Field] = []
+            probability: list[Field] = []
         else:
             p = self.finder.probability(scores)
-            shown = [share(p)]
+            probability = [share(p)]
         heights = np.rint(1000 * p).astype(np.int64)
-        columns += [whole(heights), strand(sites.is_reverse), decimal(scores), *shown]
+        columns += [whole(heights), strand(sites.is_reverse), decimal(scores), *probability]
         return tabbed(*columns)
 
 
@@ -327,8 +327,8 @@ class SpliceScoreSink(EdgeSink):
     def rows(self, sites: Sites) -> tuple[NDArray[Any], ...]:
         """Return offsets, strands and scores of junctions, by offset."""
         scores = splice_scores(self.finder.probability(sites["scores"]), self.prior)
-        kept = np.flatnonzero(scores > LOWEST)  # few: sorting comes after
-        sites, scores = sites.take(kept), scores[kept]
+        chosen = np.flatnonzero(scores > LOWEST)  # few: sorting comes after
+        sites, scores = sites.take(chosen), scores[chosen]
         at_end = sites.is_reverse == (self.finder.signal == "donor")
         offsets = sites.starts + np.where(at_end, self.finder.scanner.site_length, 0)
         order = np.lexsort((sites.is_reverse, offsets))

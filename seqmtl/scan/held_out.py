@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 PathLike = str | os.PathLike[str]
 _BLOCK = 1 << 20
-#: What is told of candidates in regions that a dataset masks.
+#: Reason for candidates in regions that a dataset masks.
 IN_MASK = "candidates in masked regions are neither true nor false"
 _LEVELS_PER_UNIT = 1 << 14  # the rounding error of scores is below that of the scanner
 _LEVELS = 1 << 50  # rounded scores, from -_LEVELS / 2
@@ -126,13 +126,13 @@ def score_held_out(
     names = chosen_organisms(read_summary(path), organism)
     model.tell_relatives(names)
     regions = ((name, read_split_genome(path, name, split)) for name in names)
-    found = score_regions(model, path, regions)
-    if not found.labels.size:
+    held_out = score_regions(model, path, regions)
+    if not held_out.labels.size:
         raise SeqmtlError(
             f"{path}: no candidates in split {split or 'all'!r} of {', '.join(names)}; "
             "the splits are train, valid and test"
         )
-    return found
+    return held_out
 
 
 def score_regions(
@@ -144,11 +144,11 @@ def score_regions(
     for name, held in regions:
         names.append(name)
         columns.append(_count(name, candidate_finder(model, path, name), held, model.site))
-    labels, words, blocks, levels, counts = map(np.concatenate, zip(*columns, strict=True))
+    labels, consensus, blocks, levels, counts = map(np.concatenate, zip(*columns, strict=True))
     tasks = np.repeat(np.array(names), [part[0].size for part in columns])
-    known_words = words.astype(np.int8) if len(model.site.consensus) > 1 else None
+    consensus_or_none = consensus.astype(np.int8) if len(model.site.consensus) > 1 else None
     scores = levels / _LEVELS_PER_UNIT
-    return HeldOut(labels.astype(np.int8), scores, tasks, counts, known_words, blocks)
+    return HeldOut(labels.astype(np.int8), scores, tasks, counts, consensus_or_none, blocks)
 
 
 def candidate_finder(model: MultiTaskModel, path: PathLike, organism: str) -> SiteFinder:
@@ -201,11 +201,13 @@ def find_candidates(finder: SiteFinder, held: SplitGenome) -> Iterator[Sites]:
             piece = ContigPiece("", first, codes, True)
             sites = finder.find_sites(piece, first, first + codes.size, BlockCounts())
             windows = sites.starts - np.where(sites.is_reverse, *offsets[::-1]) - first
-            own = _keys(sites.starts, sites.is_reverse)
-            labels = np.full(own.size, -1, dtype=np.int8)
+            candidate_keys = _keys(sites.starts, sites.is_reverse)
+            labels = np.full(candidate_keys.size, -1, dtype=np.int8)
             if keys.size:
-                place = np.minimum(np.searchsorted(keys, own), keys.size - 1)
-                labels[keys[place] == own] = is_true[place[keys[place] == own]]
+                index = np.minimum(np.searchsorted(keys, candidate_keys), keys.size - 1)
+                labels[keys[index] == candidate_keys] = is_true[
+                    index[keys[index] == candidate_keys]
+                ]
             labels[is_inside(sites.starts, held.masked)] = 0
             is_clean = clean_windows(codes, length)[windows]
             yield sites.adding(labels=labels, is_clean=is_clean)
@@ -219,27 +221,27 @@ def _keys(starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]) -> NDArray[n
 def _count(
     name: str, finder: SiteFinder, held: SplitGenome, site: Site
 ) -> tuple[NDArray[np.int64], ...]:
-    """Return the distinct labels, words, blocks and rounded scores, with their candidates."""
+    """Return distinct labels, consensus indices, blocks and rounded scores, with their numbers."""
     edges, n_labels = block_edges(held.regions), len(site.consensus) + 1
-    found = (_NONE, _NONE)  # keys of all but the score, and the score, as one number
+    totals = (_NONE, _NONE)  # keys of all but the score, and the score, as one number
     n_left_out = n_mixed = n_found = n_masked = 0
     for sites in find_candidates(finder, held):
         n_found += len(sites)
         n_mixed += int((~sites["is_clean"]).sum())
         sites = sites.take(sites["is_clean"])
-        kept = sites["labels"] != 0
+        is_labelled = sites["labels"] != 0
         n_masked += (masked := int(is_inside(sites.starts, held.masked).sum()))
-        n_left_out += int((~kept).sum()) - masked
+        n_left_out += int((~is_labelled).sum()) - masked
         levels = np.rint(sites["scores"].astype(np.float64) * _LEVELS_PER_UNIT).astype(np.int64)
         numbers = site.consensus_at(held.genome.codes, sites.starts, sites.is_reverse)
         keys = (np.searchsorted(edges, sites.starts, "right") * n_labels + numbers + 1) * 2
         codes = (keys + (sites["labels"] > 0)) * _LEVELS + levels + _LEVELS // 2
-        found = _merge(found, np.unique(codes[kept], return_counts=True))
-    (keys, levels), counts = np.divmod(found[0], _LEVELS), found[1]
+        totals = _merge(totals, np.unique(codes[is_labelled], return_counts=True))
+    (keys, levels), counts = np.divmod(totals[0], _LEVELS), totals[1]
     labels = np.where(keys % 2 > 0, 1, -1)
     n_true, n_false = (int(counts[labels == label].sum()) for label in (1, -1))
     logger.info("%s: %d candidates, %d of them true sites", name, n_true + n_false, n_true)
-    n_words = sum(_n_words(held.genome.codes[a:b], finder) for a, b in held.regions.tolist())
+    n_words = sum(_n_consensus(held.genome.codes[a:b], finder) for a, b in held.regions.tolist())
     for n, what in (
         (n_left_out, "annotated sites that the dataset leaves out are neither true nor false"),
         (n_masked, IN_MASK),
@@ -251,8 +253,8 @@ def _count(
     ):
         if n:
             logger.info("%s: %d %s", name, n, what)
-    words, blocks = keys // 2 % n_labels - 1, keys // 2 // n_labels
-    return labels, words, blocks, levels - _LEVELS // 2, counts
+    consensus, blocks = keys // 2 % n_labels - 1, keys // 2 // n_labels
+    return labels, consensus, blocks, levels - _LEVELS // 2, counts
 
 
 def block_edges(regions: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -271,15 +273,15 @@ def block_edges(regions: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _merge(a: _Counts, b: _Counts) -> _Counts:
     """Merge two tables of levels (rising) with counts."""
-    levels, place = np.unique(np.concatenate([a[0], b[0]]), return_inverse=True)
+    levels, index = np.unique(np.concatenate([a[0], b[0]]), return_inverse=True)
     number = np.zeros(levels.size, dtype=np.int64)
-    np.add.at(number, place, np.concatenate([a[1], b[1]]))
+    np.add.at(number, index, np.concatenate([a[1], b[1]]))
     return levels, number
 
 
-def _n_words(codes: NDArray[np.uint8], finder: SiteFinder) -> int:
+def _n_consensus(codes: NDArray[np.uint8], finder: SiteFinder) -> int:
     """Count the positions of a region with the consensus, on both strands."""
     if finder.consensus is None:
         return 2 * max(0, codes.size - finder.scanner.site_length + 1)
-    words = finder.consensus
-    return sum(int(find_motifs(codes, words, strand).sum()) for strand in (False, True))
+    consensus = finder.consensus
+    return sum(int(find_motifs(codes, consensus, strand).sum()) for strand in (False, True))

@@ -75,8 +75,8 @@ class IntronSink(LineSink):
         if not self._is_gff:
             return _bed_fields(name_field(block.piece, numbers, check_first_field), introns)
         name = name_field(block.piece, numbers, lambda name: in_gff(name).encode())
-        own = name_field(block.piece, numbers, lambda name: in_attribute(name).encode())
-        return _gff_fields(name, own, introns)
+        numbered_name = name_field(block.piece, numbers, lambda name: in_attribute(name).encode())
+        return _gff_fields(name, numbered_name, introns)
 
     def prepare(self, block: Block, streams: Streams) -> Any:
         """Format a block, or its best introns with their probabilities."""
@@ -111,11 +111,11 @@ def _bed_fields(contig: Field, introns: Sites) -> Fields:
     return tabbed(*head, strand(introns.is_reverse), *box, *shares)
 
 
-def _gff_fields(name: Field, own: Field, introns: Sites) -> Fields:
+def _gff_fields(name: Field, numbered_name: Field, introns: Sites) -> Fields:
     side = strand(introns.is_reverse)
     start, end = whole(introns.starts + 1), whole(introns["ends"])
     p, donor, acceptor = (decimal(introns[key]) for key in ("probability", "donor", "acceptor"))
     head = tabbed(name, b"seqmtl", b"intron", start, end, p, side, b".")
-    identity: list[Field] = [b"\tID=", own, b":", start, b"-", end, b":", side]
+    identity: list[Field] = [b"\tID=", numbered_name, b":", start, b"-", end, b":", side]
     shares: list[Field] = [b";probability=", p, b";donor=", donor, b";acceptor=", acceptor]
     return [*head[:-1], *identity, *shares, b"\n"]

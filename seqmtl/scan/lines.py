@@ -1,4 +1,4 @@
-"""Lines of text from columns: constant words, letters, numbers and probabilities."""
+"""Lines of text from columns: constant text, letters, numbers and probabilities."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class Column(NamedTuple):
     kind : int
         One of the kinds of :mod:`seqmtl.scan.text_loops`.
     values : ndarray, shape (n,) or (n, m)
-        Values by line; of words, their numbers.
+        Values by line; of texts, their numbers.
     n_decimals : int
         Decimals of a real number.
-    words : sequence of bytes
-        The words.
+    texts : sequence of bytes
+        The texts.
     """
 
     kind: int
     values: NDArray[Any]
     n_decimals: int = 0
-    words: Sequence[bytes] = ()
+    texts: Sequence[bytes] = ()
 
 
 Field = bytes | Column  # a constant word, or a column
@@ -85,33 +85,37 @@ def name_field(
     """Return the names of contigs, given their numbers in a piece and how a name is written."""
     if piece.contigs is None:
         return write(piece.name)
-    return Column(WORD, numbers, words=[write(name) for name in piece.names])
+    return Column(WORD, numbers, texts=[write(name) for name in piece.names])
 
 
-def letters(piece: ContigPiece, sites: Sites, length: int, words: Sequence[str] | None) -> Field:
-    """Return the letters of sites, one of some words if these are given, in reading direction."""
-    if words is not None and len(words) == 1:
-        return words[0].encode()
-    turned, place = sites.is_reverse[:, np.newaxis], np.arange(length)
-    places = (sites.starts - piece.start)[:, np.newaxis] + np.where(turned, place[::-1], place)
-    return Column(LETTERS, _ALPHABETS.take(piece.codes.take(places) + np.uint8(5) * turned))
+def letters(
+    piece: ContigPiece, sites: Sites, length: int, consensus: Sequence[str] | None
+) -> Field:
+    """Return the letters of sites in reading direction; constant for a single consensus."""
+    if consensus is not None and len(consensus) == 1:
+        return consensus[0].encode()
+    is_reverse, offset = sites.is_reverse[:, np.newaxis], np.arange(length)
+    positions = (sites.starts - piece.start)[:, np.newaxis] + np.where(
+        is_reverse, offset[::-1], offset
+    )
+    return Column(LETTERS, _ALPHABETS.take(piece.codes.take(positions) + np.uint8(5) * is_reverse))
 
 
 def tabbed(*fields: Field) -> Fields:
     """Return lines with these fields and a tab between two of them."""
-    found: list[Field] = [part for field in fields for part in (field, b"\t")]
-    return [*found[:-1], b"\n"]
+    joined: list[Field] = [part for field in fields for part in (field, b"\t")]
+    return [*joined[:-1], b"\n"]
 
 
 def _check(column: Column) -> None:
-    """Check that the digits of real numbers are their own."""
+    """Check that real numbers are not too large for their digits."""
     values = column.values
     if column.kind == SHARE and not ((values >= 0) & (values <= 1)).all():
         raise ValueError(f"probabilities must be from 0 to 1, got {values.min()} to {values.max()}")
-    most = largest(column.n_decimals)
-    if column.kind == DECIMAL and not (np.abs(values) < most).all():
+    limit = largest(column.n_decimals)
+    if column.kind == DECIMAL and not (np.abs(values) < limit).all():
         raise ValueError(
-            f"numbers must be finite and of a size below {most:g} to be written with "
+            f"numbers must be finite and of a size below {limit:g} to be written with "
             f"{column.n_decimals} decimals, got {values.min()} to {values.max()}"
         )
 
@@ -128,33 +132,33 @@ def format_lines(fields: Fields) -> Iterator[bytes]:
         if isinstance(field, Column):
             _check(field)
     parts: dict[int, list[NDArray[Any]]] = {LETTERS: [], WHOLE: [], DECIMAL: []}
-    words, begin, table = b"", 0, []
-    chosen: list[bytes] = []  # words of columns
+    constant, begin, table = b"", 0, []
+    chosen: list[bytes] = []  # texts of columns
     for field in fields:
         if isinstance(field, bytes):
-            words += field
+            constant += field
             continue
         part = parts[{SHARE: DECIMAL, WORD: WHOLE}.get(field.kind, field.kind)]
         is_text = field.kind == LETTERS
         values = field.values + len(chosen) if field.kind == WORD else field.values
-        chosen += field.words
-        place = sum(own.shape[1] for own in part) if is_text else len(part)
+        chosen += field.texts
+        first_column = sum(array.shape[1] for array in part) if is_text else len(part)
         size = field.values.shape[1] if is_text else field.n_decimals
-        table.append((begin, len(words) - begin, field.kind, place, size))
-        begin = len(words)
+        table.append((begin, len(constant) - begin, field.kind, first_column, size))
+        begin = len(constant)
         part.append(values if is_text else values[:, np.newaxis])
-    table.append((begin, len(words) - begin, NOTHING, 0, 0))
+    table.append((begin, len(constant) - begin, NOTHING, 0, 0))
     n = next(len(field.values) for field in fields if isinstance(field, Column))
     columns = [
         np.concatenate([np.empty((n, 0)), *parts[kind]], axis=1, dtype=dtype, casting="unsafe")
         for kind, dtype in ((LETTERS, np.uint8), (WHOLE, np.int64), (DECIMAL, np.float64))
     ]
     n_numbers = columns[1].shape[1] + columns[2].shape[1]
-    n_bytes = len(words) + columns[0].shape[1] + n_numbers * NUMBER_BYTES
-    n_bytes += sum(max(map(len, f.words), default=0) for f in fields if isinstance(f, Column))
+    n_bytes = len(constant) + columns[0].shape[1] + n_numbers * NUMBER_BYTES
+    n_bytes += sum(max(map(len, f.texts), default=0) for f in fields if isinstance(f, Column))
     buffer = np.empty(min(LINES, n) * n_bytes, dtype=np.uint8)
-    text = np.frombuffer(words + b"".join(chosen), dtype=np.uint8)
-    ends = np.cumsum([len(words), *map(len, chosen)])
+    text = np.frombuffer(constant + b"".join(chosen), dtype=np.uint8)
+    ends = np.cumsum([len(constant), *map(len, chosen)])
     for first in range(0, n, LINES):
         rows = [column[first : first + LINES] for column in columns]
         size = write_lines(np.array(table), text, ends, *rows, buffer)

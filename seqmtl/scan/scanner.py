@@ -25,7 +25,7 @@ from seqmtl.scan.score_tables import PRECISION, REACH, ScoreTables, build_tables
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 
-_DEAR = 6  # a window scored on its own takes as long as this many in a row
+_DEAR = 6  # a window scored alone takes as long as this many in a row
 
 
 class RangeScores(NamedTuple):
@@ -71,7 +71,7 @@ class Scanner:
     -----
     The weights of all degrees are folded into one table with a row of L numbers for every D-mer,
     which is added to the L scores that contain the D-mer's first letter; where few windows are
-    wanted, the numbers of each are added up on their own. They are integers
+    wanted, the numbers of each are added up separately. They are integers
     in a unit that keeps the error of a score below 1e-5 (see :mod:`seqmtl.scan.score_tables`), so
     results are bitwise identical however a contig is split into chunks. The minus strand is
     scanned as the plus strand of the reverse complement, and reversed.

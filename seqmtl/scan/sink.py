@@ -232,7 +232,7 @@ class EdgeSink(TextSink):
         is_whole = piece.contigs is not None  # then no contig goes on in another block
         inner = slice(0, starts.size) if is_whole else self.inner(block, rows)
         shift = rows[0] - starts
-        rows = (*(own - shift for own in rows[: self.n_places]), *rows[self.n_places :])
+        rows = (*(column - shift for column in rows[: self.n_places]), *rows[self.n_places :])
         head, tail = (
             list(zip(*(column[part].tolist() for column in rows), strict=True))
             for part in (slice(inner.start), slice(inner.stop, None))

@@ -47,50 +47,50 @@ def put_decimal(buffer, p, value, n_decimals):
 @njit
 def put_probability(buffer, p, value, n_decimals):
     """Write a probability, with more decimals if it or its complement is small (3 digits of it)."""
-    rest = min(value, 1.0 - value)
-    while n_decimals < 12 and rest * 10 ** (n_decimals - 2) < 1.0:
+    smaller = min(value, 1.0 - value)
+    while n_decimals < 12 and smaller * 10 ** (n_decimals - 2) < 1.0:
         n_decimals += 1
     return put_decimal(buffer, p, value, n_decimals)
 
 
 @njit
-def write_lines(fields, words, ends, letters, whole, real, buffer):
+def write_lines(fields, texts, ends, letters, whole, real, buffer):
     """Write a line for each row of the columns; return the number of bytes.
 
-    Each row of `fields` is the place and the size of a word of `words`, which is the same in all
-    lines, and the kind, the place and the size of what follows it: LETTERS are those of the row of
+    Each row of `fields` is the position and the size of a piece of `texts`, the same in all
+    lines, and the kind, the index and the size of what follows it: LETTERS are those of the row of
     `letters`, WHOLE is a column of `whole`. DECIMAL and SHARE, a probability, are columns of `real`
-    with as many decimals. WORD is a column of `whole` with the numbers of further words, which end
+    with as many decimals. WORD is a column of `whole` with the numbers of further texts, which end
     at ends[1:] and begin where the one before ends.
     """
     u = np.uint64
     p = 0
     for i in range(u(letters.shape[0])):
         for f in range(u(fields.shape[0])):
-            word, n = u(fields[f, u(0)]), fields[f, u(1)]
+            begin_of_text, n = u(fields[f, u(0)]), fields[f, u(1)]
             for k in range(u(n)):
-                buffer[u(p) + k] = words[word + k]
+                buffer[u(p) + k] = texts[begin_of_text + k]
             p += n
-            kind, place, size = fields[f, u(2)], u(fields[f, u(3)]), fields[f, u(4)]
+            kind, index, size = fields[f, u(2)], u(fields[f, u(3)]), fields[f, u(4)]
             if kind == LETTERS:
                 for k in range(u(size)):
-                    buffer[u(p) + k] = letters[i, place + k]
+                    buffer[u(p) + k] = letters[i, index + k]
                 p += size
             elif kind == WHOLE:
-                value = whole[i, place]
+                value = whole[i, index]
                 if value < 0:
                     buffer[p] = _MINUS
                     p += 1
                 p = put_integer(buffer, p, abs(value), 1)
             elif kind == WORD:
-                number = u(whole[i, place])
+                number = u(whole[i, index])
                 begin = u(ends[number])
                 n = ends[number + u(1)] - ends[number]
                 for k in range(u(n)):
-                    buffer[u(p) + k] = words[begin + k]
+                    buffer[u(p) + k] = texts[begin + k]
                 p += n
             elif kind == DECIMAL:
-                p = put_decimal(buffer, p, real[i, place], size)
+                p = put_decimal(buffer, p, real[i, index], size)
             elif kind == SHARE:
-                p = put_probability(buffer, p, real[i, place], size)
+                p = put_probability(buffer, p, real[i, index], size)
     return p

@@ -69,22 +69,22 @@ def score_unseen(
         return None
     for name in names:
         with messages_from(logging.WARNING):
-            own = read_dataset(path, split="train", organism=name).windows
+            windows = read_dataset(path, split="train", organism=name).windows
             regions = read_split_genome(path, name, "train")
         pieces, fold_of = _deal(regions, folds)
         held[name] = [replace(regions, regions=pieces[fold_of == k]) for k in range(folds)]
-        middles = own.starts + own.length // 2
+        middles = windows.starts + windows.length // 2
         folds_of.append(fold_of[np.searchsorted(pieces[:, 0], middles, "right") - 1])
         parts.append(
-            own.center(model.length, model.shift).with_tasks([model.match(name)] * len(own))
+            windows.center(model.length, model.shift).with_tasks([model.match(name)] * len(windows))
         )
     windows, fold = concatenate(parts), np.concatenate(folds_of)
-    numbers = [model.tasks.index(own.task_names[0]) for own in parts]
-    ids = np.repeat(np.array(numbers, dtype=np.int16), [len(own) for own in parts])
+    numbers = [model.tasks.index(windows.task_names[0]) for windows in parts]
+    ids = np.repeat(np.array(numbers, dtype=np.int16), [len(windows) for windows in parts])
     if len(windows) > _MOST or not _is_same(model, windows.labels, ids, fold, folds):
         return None
     logger.info("training %d models, each without a part of the training regions", folds)
-    found = []
+    scores_of_folds = []
     with messages_from(logging.WARNING):
         for k in range(folds):
             rows = np.flatnonzero(fold != k)
@@ -101,8 +101,8 @@ def score_unseen(
             if organism is not None:
                 chosen = chosen_organisms(read_summary(path), organism)[0]
                 own_parts = {chosen: own_parts[chosen]}
-            found.append(score_regions(other, path, own_parts.items()))
-    return join_held_out(found)
+            scores_of_folds.append(score_regions(other, path, own_parts.items()))
+    return join_held_out(scores_of_folds)
 
 
 def _deal(held: SplitGenome, folds: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -115,7 +115,7 @@ def _deal(held: SplitGenome, folds: int) -> tuple[NDArray[np.int64], NDArray[np.
     edges = [
         np.linspace(a, b, k + 1).astype(np.int64) for (a, b), k in zip(held.regions, n, strict=True)
     ]
-    pieces = np.array([pair for own in edges for pair in pairwise(own)])
+    pieces = np.array([pair for region_edges in edges for pair in pairwise(region_edges)])
     sites = np.sort(held.sites[held.is_true])
     n_true = np.searchsorted(sites, pieces[:, 1]) - np.searchsorted(sites, pieces[:, 0])
     fold_of, load = np.zeros(len(pieces), dtype=np.int64), np.zeros(folds)
@@ -134,12 +134,12 @@ def _is_same(
 ) -> bool:
     """Return whether the model was trained on these windows, and can be without each fold."""
     for t, name in enumerate(model.tasks):
-        own, facts = ids == t, model.training["tasks"][name]
-        n_true = int((labels[own] > 0).sum())
-        if (facts["n"], facts.get("n_positive")) != (int(own.sum()), n_true):
+        is_task, facts = ids == t, model.training["tasks"][name]
+        n_true = int((labels[is_task] > 0).sum())
+        if (facts["n"], facts.get("n_positive")) != (int(is_task.sum()), n_true):
             return False
         for sign in (1, -1):
-            mine = np.bincount(fold[own & (labels * sign > 0)], minlength=folds)
+            mine = np.bincount(fold[is_task & (labels * sign > 0)], minlength=folds)
             if mine.sum() - mine.max() < _FEWEST:
                 return False
     return True

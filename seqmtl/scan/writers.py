@@ -41,7 +41,7 @@ SINKS: dict[str, type[Sink]] = {
     "introns": IntronSink,
 }
 FORMATS = (*SINKS, "all")
-#: Suffixes of every format that is known by them.
+#: Suffixes that name a format.
 SUFFIXES = {name: sink.suffixes for name, sink in SINKS.items() if sink.suffixes}
 
 _log = logging.getLogger(__name__)
@@ -138,14 +138,14 @@ def guess_format(output: Output) -> str:
         If no format has this suffix.
     """
     name = _name(output).lower().removesuffix(".gz")
-    found = [kind for kind, suffixes in SUFFIXES.items() if name.endswith(suffixes)]
-    if not found and os.path.splitext(name)[1]:
-        known = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
+    formats = [kind for kind, suffixes in SUFFIXES.items() if name.endswith(suffixes)]
+    if not formats and os.path.splitext(name)[1]:
+        all_suffixes = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
         raise ValueError(
-            f"output must end in one of {known} (or of these and .gz), got {output}; or name the "
-            "format (--format)"
+            f"output must end in one of {all_suffixes} (or of these and .gz), got {output}; "
+            "or name the format (--format)"
         )
-    return found[0] if found else "bed"
+    return formats[0] if formats else "bed"
 
 
 def output_paths(
@@ -190,7 +190,7 @@ def inserted(path: str, part: str) -> str:
 
 def make_sinks(output: Output, file_format: str, finder: Finder, track: Track) -> list[Sink]:
     """Return what writes the sites of each signal, and of each strand if these have files."""
-    name, signals = _name(output), [own.signal for own in finder.finders]
+    name, signals = _name(output), [site_finder.signal for site_finder in finder.finders]
     if file_format == "introns":
         return [IntronSink(name, finder, track)]
     if file_format == "all":
@@ -204,14 +204,16 @@ def make_sinks(output: Output, file_format: str, finder: Finder, track: Track) -
 
 def _every_sink(name: str, finder: Any, track: Track) -> list[Sink]:
     """Return what writes the introns, the likely sites and the tracks of a paired finder."""
-    (path, *_), *files = _files(name, "all", finder.strands, [own.signal for own in finder.finders])
+    (path, *_), *files = _files(
+        name, "all", finder.strands, [site_finder.signal for site_finder in finder.finders]
+    )
     sinks: list[Sink] = [IntronSink(path, finder, track)]
     for path, number, strand in files:
-        own, its = finder.finders[number], track._replace(strand=strand)
+        site_finder, its = finder.finders[number], track._replace(strand=strand)
         if path.endswith(".bw"):
-            sinks.append(BigwigSink(path, own, its))
+            sinks.append(BigwigSink(path, site_finder, its))
         else:
-            sinks.append(LikelyBedSink(path, own, its, finder.least_intron))
+            sinks.append(LikelyBedSink(path, site_finder, its, finder.least_intron))
     return sinks
 
 
@@ -239,9 +241,9 @@ def check_seekable(output: str, file_format: str, n_signals: int = 1) -> None:
 
 def _scan_block(block: Block, finder: Finder, sinks: Sequence[Sink]) -> Done:
     """Score and format one block; runs in a worker thread."""
-    found = finder.find(block.piece, block.first, block.last)
-    parts = [sink.prepare(block, found.streams) for sink in sinks]
-    return Done(parts, found.counts, block.n_starts)
+    result = finder.find(block.piece, block.first, block.last)
+    parts = [sink.prepare(block, result.streams) for sink in sinks]
+    return Done(parts, result.counts, block.n_starts)
 
 
 def _end(path: str, sinks: Sequence[Sink], files: Mapping[str, IO[bytes]]) -> None:
