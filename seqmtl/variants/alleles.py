@@ -74,7 +74,9 @@ class Alleles(NamedTuple):
 
     def part(self, first: int, last: int) -> Alleles:
         """Return a range of the alleles."""
-        parts: list[Any] = [own if own is self.alts else own[first:last] for own in self]
+        parts: list[Any] = [
+            column if column is self.alts else column[first:last] for column in self
+        ]
         return Alleles(*parts)
 
 
@@ -118,10 +120,12 @@ class AlleleList:
             return "outside_contig"
         if ref and not ref.isalpha():
             return "ref_letters"
-        found, asked = self._genome.codes[begin : begin + len(ref)], encode(ref)
-        if found.tobytes() == asked.tobytes():
+        genome_letters, ref_letters = self._genome.codes[begin : begin + len(ref)], encode(ref)
+        if genome_letters.tobytes() == ref_letters.tobytes():
             return ""
-        differ = (found != asked) & (found != OTHER) & (asked != OTHER)
+        differ = (
+            (genome_letters != ref_letters) & (genome_letters != OTHER) & (ref_letters != OTHER)
+        )
         return "ref_mismatch" if differ.any() else ""
 
     def add(self, contig: str, start: int, ref: bytes, alt: bytes) -> str:

@@ -115,8 +115,11 @@ class Annotator:
 
     def annotate(self, batch: VcfBatch, output: Output, table: Output | None) -> Annotated:
         """Return what a batch adds to the outputs of :func:`annotate_vcf`."""
-        alleles, kept = self._alleles(batch)
-        every = [own.lists() for own in self.scorer.by_signal(self.genome, kept.alleles())]
+        alleles, scorable = self._alleles(batch)
+        every = [
+            of_signal.lists()
+            for of_signal in self.scorer.by_signal(self.genome, scorable.alleles())
+        ]
         summary = AnnotationSummary(n_records=len(batch.rows), n_alleles=len(alleles))
         entries: list[list[list[str]]] = [[[] for _ in self.texts] for _ in batch.rows]
         reasons: list[list[str]] = [[] for _ in batch.rows]
@@ -131,14 +134,19 @@ class Annotator:
             largest = max(max(effects.changes[i]) for effects in every)
             if self.threshold is None or largest >= self.threshold:
                 summary.n_reported += 1
-                for text, effects, own in zip(self.texts, every, entries[record], strict=True):
-                    own.append(text.entry(alt, effects, i, position))
+                for text, effects, of_signal in zip(
+                    self.texts, every, entries[record], strict=True
+                ):
+                    of_signal.append(text.entry(alt, effects, i, position))
                     if table is not None:
                         rows.append(text.line(row, alt, effects, i, position))
         summary.n_without_alleles = len(batch.rows) - len({allele.record for allele in alleles})
         lines = []
         for row, of_signals, why in zip(batch.rows, entries, reasons, strict=True):
-            parts = (text.info(own, why) for text, own in zip(self.texts, of_signals, strict=True))
+            parts = (
+                text.info(of_signal, why)
+                for text, of_signal in zip(self.texts, of_signals, strict=True)
+            )
             lines.append(add_info(row, b";".join(filter(None, parts))))
         lines_of_table = "".join(rows).encode("utf-8", "surrogateescape")
         packed = packer(table)(lines_of_table) if table is not None else b""
@@ -146,19 +154,19 @@ class Annotator:
 
     def _alleles(self, batch: VcfBatch) -> tuple[list[_Allele], AlleleList]:
         """Check the alleles of all records, and collect those that can be scored."""
-        found, kept = [], AlleleList(self.genome)
+        rows, scorable = [], AlleleList(self.genome)
         for number, (row, position) in enumerate(zip(batch.rows, batch.positions, strict=True)):
             alts = [alt for alt in row[ALT].split(b",") if is_allele(alt)]
             if not alts:
                 continue
             contig = readable(row[CHROM])
             contig = self.chrom_map.get(contig, contig)
-            refused = kept.refuse_record(contig, position - 1, row[REF])
+            refused = scorable.refuse_record(contig, position - 1, row[REF])
             for alt in alts:
-                place = len(kept)
-                reason = refused or kept.add(contig, position - 1, row[REF], alt)
-                found.append(_Allele(number, alt, place, reason))
-        return found, kept
+                index = len(scorable)
+                reason = refused or scorable.add(contig, position - 1, row[REF], alt)
+                rows.append(_Allele(number, alt, index, reason))
+        return rows, scorable
 
 
 def annotate_vcf(

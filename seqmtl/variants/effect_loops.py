@@ -37,11 +37,11 @@ def add_pairs(P, places, n_windows, turn, spare, k, gains, losses):
 
 
 @njit
-def add_gap(P, place, size, turn, k, changes):
+def add_gap(P, start, size, turn, k, changes):
     """Raise changes[g] to the largest probability in a gap of `size` sites at g = 0..k."""
     for g in range(k + 1):
         for i in range(g + turn, g + turn + size):
-            changes[g] = max(changes[g], P[place + i])
+            changes[g] = max(changes[g], P[start + i])
 
 
 @njit
@@ -57,8 +57,8 @@ def choose_gap(gains, losses, k):
 
 
 @njit
-def find_change(P, places, n_windows, turn, spare, g, change, sign, found):
-    """Find the leftmost site with this change; found[1:] receives it, found[1] as below.
+def find_change(P, starts, n_windows, turn, spare, g, change, sign, site):
+    """Find the leftmost site with this change; site[1:] receives it, site[1] as below.
 
     The position is counted from the first base of the zone on the reference; an inserted base has
     that of the base before the gap. A window that one haplotype lacks is -1.
@@ -67,58 +67,58 @@ def find_change(P, places, n_windows, turn, spare, g, change, sign, found):
     size = n_alt - n_ref
     cut = g + turn
     for i in range(spare[0], cut):
-        if sign * (P[places[1] + i] - P[places[0] + i]) == change:
-            found[1:] = (i - turn, places[0] + i, places[1] + i)
+        if sign * (P[starts[1] + i] - P[starts[0] + i]) == change:
+            site[1:] = (i - turn, starts[0] + i, starts[1] + i)
             return True
     for i in range(cut, cut - size):  # lost bases
-        if sign < 0 and P[places[0] + i] == change:
-            found[1:] = (i - turn, places[0] + i, -1)
+        if sign < 0 and P[starts[0] + i] == change:
+            site[1:] = (i - turn, starts[0] + i, -1)
             return True
     for i in range(cut, cut + size):  # inserted bases
-        if sign > 0 and P[places[1] + i] == change:
-            found[1:] = (g - 1, -1, places[1] + i)
+        if sign > 0 and P[starts[1] + i] == change:
+            site[1:] = (g - 1, -1, starts[1] + i)
             return True
     for i in range(cut + max(0, -size), n_ref - spare[1]):
-        if sign * (P[places[1] + i + size] - P[places[0] + i]) == change:
-            found[1:] = (i - turn, places[0] + i, places[1] + i + size)
+        if sign * (P[starts[1] + i + size] - P[starts[0] + i]) == change:
+            site[1:] = (i - turn, starts[0] + i, starts[1] + i + size)
             return True
     return False
 
 
 @njit
-def find_effects(P, places, zones, length, turns, spares, changes, found):
+def find_effects(P, starts, zones, length, turns, spares, changes, sites):
     """Find the largest gain (0) and loss (1) of each allele, and their positions.
 
     `P` holds the probabilities on the plus and minus strand, 0 where there is no site; spares[s]
     is the number of windows at the left and right end that are too far away. changes[a, 0:2] and
-    found[a, 0:2, :] receive the results; found[..., 0] is 0 on plus, 1 on minus, -1 for no change.
+    sites[a, 0:2, :] receive the results; sites[..., 0] is 0 on plus, 1 on minus, -1 for no change.
     """
-    most = 0
-    for a in range(places.shape[0]):
+    longest = 0
+    for a in range(starts.shape[0]):
         if zones[a, 1] != zones[a, 2]:
-            most = max(most, min(zones[a, 1], zones[a, 2]))
-    gains = np.zeros(most + 1)
-    losses = np.zeros(most + 1)
-    for a in range(places.shape[0]):
+            longest = max(longest, min(zones[a, 1], zones[a, 2]))
+    gains = np.zeros(longest + 1)
+    losses = np.zeros(longest + 1)
+    for a in range(starts.shape[0]):
         m, n = zones[a, 1], zones[a, 2]
         k = min(m, n) if m != n else 0
         n_windows = (length - 1 + m, length - 1 + n)
         gains[: k + 1] = 0.0
         losses[: k + 1] = 0.0
         for s in range(2):
-            add_pairs(P[s], places[a], n_windows, turns[s], spares[s], k, gains, losses)
+            add_pairs(P[s], starts[a], n_windows, turns[s], spares[s], k, gains, losses)
             if m > n:
-                add_gap(P[s], places[a, 0], m - n, turns[s], k, losses)
+                add_gap(P[s], starts[a, 0], m - n, turns[s], k, losses)
             elif n > m:
-                add_gap(P[s], places[a, 1], n - m, turns[s], k, gains)
+                add_gap(P[s], starts[a, 1], n - m, turns[s], k, gains)
         g = choose_gap(gains, losses, k)
         changes[a, 0], changes[a, 1] = gains[g], losses[g]
         for c in range(2):
-            found[a, c, 0] = -1
+            sites[a, c, 0] = -1
             for s in range(2):
                 change, sign = changes[a, c], 1 - 2 * c
                 if change > 0 and find_change(
-                    P[s], places[a], n_windows, turns[s], spares[s], g, change, sign, found[a, c]
+                    P[s], starts[a], n_windows, turns[s], spares[s], g, change, sign, sites[a, c]
                 ):
-                    found[a, c, 0] = s
+                    sites[a, c, 0] = s
                     break

@@ -196,7 +196,7 @@ def _score_change(scores: Sequence[float]) -> str:
     return f"{change:.4f}" if change == change else "."
 
 
-def _intron(found: Sequence[float]) -> str:
+def _intron(intron: Sequence[float]) -> str:
     """Return the most probable intron of a site in a haplotype."""
-    start, end, p = found
+    start, end, p = intron
     return f"{start + 1:.0f}-{end:.0f}:{p:.4f}" if p == p else "."

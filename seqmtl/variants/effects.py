@@ -71,12 +71,14 @@ class Effects(NamedTuple):
 
     def lists(self) -> Effects:
         """Return the effects in lists, which are faster than arrays for single entries."""
-        parts: list[Any] = [own.tolist() if isinstance(own, np.ndarray) else own for own in self]
+        parts: list[Any] = [
+            column.tolist() if isinstance(column, np.ndarray) else column for column in self
+        ]
         return Effects(*parts)
 
     def rows(self, first: int, last: int) -> Effects:
         """Return a view of the effects of some alleles."""
-        parts: list[Any] = [None if own is None else own[first:last] for own in self]
+        parts: list[Any] = [None if column is None else column[first:last] for column in self]
         return Effects(*parts)
 
 
@@ -204,7 +206,9 @@ class AlleleScorer(ABC):
         for first, last in self._groups(alleles, zones):
             part = alleles.part(first, last)
             haplotypes = Haplotypes.of(genome, part, zones[first:last], self._flank)
-            self._score(genome, part, haplotypes, [own.rows(first, last) for own in effects])
+            self._score(
+                genome, part, haplotypes, [of_signal.rows(first, last) for of_signal in effects]
+            )
         return effects
 
     @abstractmethod
@@ -222,7 +226,7 @@ class AlleleScorer(ABC):
     ) -> NDArray[np.int64]:
         """Write the effects on a signal; return those of :func:`find_effects`."""
         P, scores = profile
-        found = np.empty((len(haplotypes.starts), 2, 4), dtype=np.int64)
+        strands_and_positions = np.empty((len(haplotypes.starts), 2, 4), dtype=np.int64)
         find_effects(
             P,
             haplotypes.places,
@@ -231,18 +235,18 @@ class AlleleScorer(ABC):
             self._turns,
             self._spares,
             effects.changes,
-            found,
+            strands_and_positions,
         )
-        is_found = found[..., 0] >= 0
-        effects.strands[:] = found[..., 0]
-        at = haplotypes.starts[:, np.newaxis] + found[..., 1]
+        is_found = strands_and_positions[..., 0] >= 0
+        effects.strands[:] = strands_and_positions[..., 0]
+        at = haplotypes.starts[:, np.newaxis] + strands_and_positions[..., 1]
         effects.places[:] = np.where(is_found, np.maximum(at, 0), -1)
-        has_window = is_found[..., np.newaxis] & (found[..., 2:] >= 0)
-        strands = np.broadcast_to(found[..., :1], has_window.shape)[has_window]
-        windows = found[..., 2:][has_window]
+        has_window = is_found[..., np.newaxis] & (strands_and_positions[..., 2:] >= 0)
+        strands = np.broadcast_to(strands_and_positions[..., :1], has_window.shape)[has_window]
+        windows = strands_and_positions[..., 2:][has_window]
         effects.probabilities[has_window] = P[strands, windows]
         effects.scores[has_window] = scores[strands, windows]
-        return found
+        return strands_and_positions
 
 
 class EffectScorer(AlleleScorer):
@@ -261,7 +265,7 @@ class EffectScorer(AlleleScorer):
     Raises
     ------
     UnknownTaskError
-        If the model has no place for the organism.
+        If the model lacks the organism and its relatives.
     ValueError
         If the model is not a classifier, or `distance` is negative.
 
@@ -361,7 +365,7 @@ def score_variants(
     Raises
     ------
     UnknownTaskError
-        If the model has no place for the organism.
+        If the model lacks the organism and its relatives.
     ValueError
         If the model is not a classifier.
 
@@ -373,12 +377,12 @@ def score_variants(
     ... # doctest: +SKIP
     """
     scorer = EffectScorer(model, organism, distance=distance)
-    kept, reasons = AlleleList(genome), []
+    scorable, reasons = AlleleList(genome), []
     for contig, start, ref, alt in variants:
         letters = ref.encode()
-        reason = kept.refuse_record(contig, start, letters)
-        reasons.append(reason or kept.add(contig, start, letters, alt.encode()))
-    (scored,) = scorer.by_signal(genome, kept.alleles())
+        reason = scorable.refuse_record(contig, start, letters)
+        reasons.append(reason or scorable.add(contig, start, letters, alt.encode()))
+    (scored,) = scorer.by_signal(genome, scorable.alleles())
     rows = np.array([i for i, reason in enumerate(reasons) if not reason], dtype=np.int64)
     n = len(reasons)
     effects = Effects.none(n)._replace(reasons=reasons)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seqmtl.variants.neighbourhoods import Weighed
+from seqmtl.variants.neighbourhoods import SitePosteriors
 
 
 class Exon(NamedTuple):
@@ -41,15 +41,15 @@ def probability(log_p: float) -> float:
     return round(math.exp(log_p), 6) if log_p == log_p else 0.0
 
 
-def exons_of(weighed: Weighed, low: int, high: int) -> dict[Exon, float]:
+def exons_of(candidates: SitePosteriors, low: int, high: int) -> dict[Exon, float]:
     """Return the log probabilities of the exons with a base among low..high-1."""
-    sites, found = weighed
-    bounds = sites["places"][found.exons]
+    sites, posteriors = candidates
+    bounds = sites["places"][posteriors.exons]
     rows = np.flatnonzero((bounds[:, 1] > low) & (bounds[:, 0] < high))
-    strands = sites.is_reverse[found.exons[rows, 0]].astype(int)
+    strands = sites.is_reverse[posteriors.exons[rows, 0]].astype(int)
     columns = bounds[rows, 0], bounds[rows, 1] - 1, strands
-    exons = zip(*(own.tolist() for own in columns), strict=True)
-    return dict(zip(map(Exon._make, exons), found.exon_values[rows].tolist(), strict=True))
+    exons = zip(*(column.tolist() for column in columns), strict=True)
+    return dict(zip(map(Exon._make, exons), posteriors.exon_values[rows].tolist(), strict=True))
 
 
 def compare_exons(
@@ -61,12 +61,14 @@ def compare_exons(
     where the reference has m; the bases without counterpart are placed so that the larger of gain
     and loss is smallest, then the smaller, as by :class:`seqmtl.variants.effects.EffectScorer`.
     """
-    most = min(m, n) if m != n else 0
-    gaps = {0, most}
-    if most:
+    longest = min(m, n) if m != n else 0
+    gaps = {0, longest}
+    if longest:
         ends = {end - zone for exon in (*before, *after) for end in exon[:2]}
         gaps |= {end + k - far for end in ends for k in (0, 1) for far in (0, abs(n - m))}
-    every = [_pairs(before, after, zone + gap, n - m) for gap in sorted(gaps) if 0 <= gap <= most]
+    every = [
+        _pairs(before, after, zone + gap, n - m) for gap in sorted(gaps) if 0 <= gap <= longest
+    ]
     return min(every, key=_size)
 
 
@@ -78,17 +80,17 @@ def _pairs(
     def on_reference(end: int) -> int:
         return end if end < gap else max(end - grown, gap - (grown > 0))
 
-    found, left = [], dict(before)
+    changes, left = [], dict(before)
     for (first, last, strand), log_p in after.items():
         is_new = gap <= first < gap + grown or gap <= last < gap + grown
-        there = Exon(on_reference(first), on_reference(last), strand)
-        found.append(Change.of(there, np.nan if is_new else left.pop(there, np.nan), log_p))
-    found += [Change.of(exon, log_p, np.nan) for exon, log_p in left.items()]
-    return sorted(found, key=lambda own: own.exon)
+        on_ref = Exon(on_reference(first), on_reference(last), strand)
+        changes.append(Change.of(on_ref, np.nan if is_new else left.pop(on_ref, np.nan), log_p))
+    changes += [Change.of(exon, log_p, np.nan) for exon, log_p in left.items()]
+    return sorted(changes, key=lambda change: change.exon)
 
 
 def _size(changes: list[Change]) -> tuple[float, float, float]:
     """Return the larger and the smaller of gain and loss, and the gain."""
-    deltas = [own.delta for own in changes]
+    deltas = [change.delta for change in changes]
     gain, loss = max([0.0, *deltas]), max([0.0, *(-delta for delta in deltas)])
     return max(gain, loss), min(gain, loss), gain

@@ -1,4 +1,4 @@
-"""Candidates of a paired model around alleles, on the reference and with an allele in place."""
+"""Candidates of a paired model around alleles, on the reference and with an allele inserted."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LEAST_INTRON = 0.01  # probability
 _LEAST_EXON = 0.001
 
 
-class Weighed(NamedTuple):
-    """Candidates of a haplotype that parses may take, and what the chain makes of them."""
+class SitePosteriors(NamedTuple):
+    """Candidates of a haplotype that parses may take, and their posteriors in the chain."""
 
     sites: Sites
     posteriors: Posteriors
@@ -42,7 +42,7 @@ class Neighbourhood:
     ----------
     start : int
         Base of the contig from which all positions are counted.
-    reference : Weighed
+    reference : SitePosteriors
         The candidates of the reference.
     """
 
@@ -50,33 +50,33 @@ class Neighbourhood:
         self, finder: PairedFinder, contig: NDArray[np.uint8], first: int, last: int
     ) -> None:
         self._finder = finder
-        self._window = max(own.length for own in finder.finders)
+        self._window = max(site_finder.length for site_finder in finder.finders)
         self.start = max(0, first - self._window)
         self._codes = contig[self.start : last + self._window]
         bounds = max(0, first) - self.start, min(last, contig.size) - self.start
-        self.reference = self._weigh(self._promising(self._codes, *bounds))
+        self.reference = self._run_chain(self._promising(self._codes, *bounds))
 
-    def alternative(self, begin: int, end: int, letters: NDArray[np.uint8]) -> Weighed:
+    def alternative(self, begin: int, end: int, letters: NDArray[np.uint8]) -> SitePosteriors:
         """Return the candidates with the bases begin..end-1 replaced by others."""
         codes = np.concatenate([self._codes[:begin], letters, self._codes[end:]])
-        known, grown = self.reference.sites, letters.size - (end - begin)
+        reference, grown = self.reference.sites, letters.size - (end - begin)
         clear = self._window + max(self._finder.site_lengths)
         low, high = begin - clear, end + clear
-        left = known.take(slice(int(np.searchsorted(known["places"], low, "right"))))
-        right = known.take(slice(int(np.searchsorted(known["places"], high)), None))
+        left = reference.take(slice(int(np.searchsorted(reference["places"], low, "right"))))
+        right = reference.take(slice(int(np.searchsorted(reference["places"], high)), None))
         right = _moved(right, grown)
-        found = self._promising(codes, max(0, low - clear), high + grown + clear)
-        places = found["places"]
-        found = found.take((places > low) & (places < high + grown))
-        sites = Sites.join([left, found, right])
-        first, last = max(0, len(left) - 1), len(left) + len(found) + 1
-        places = sites["places"][first:last]
-        content = content_between(places, codes, self._finder.layer.coding)
+        new_sites = self._promising(codes, max(0, low - clear), high + grown + clear)
+        positions = new_sites["places"]
+        new_sites = new_sites.take((positions > low) & (positions < high + grown))
+        sites = Sites.join([left, new_sites, right])
+        first, last = max(0, len(left) - 1), len(left) + len(new_sites) + 1
+        positions = sites["places"][first:last]
+        content = content_between(positions, codes, self._finder.layer.coding)
         content += left["content"][-1] if len(left) else 0.0
         sites["content"][first:last] = content
         if len(right):
             sites["content"][last:] += content[-1] - right["content"][0]
-        return self._weigh(sites)
+        return self._run_chain(sites)
 
     def _promising(self, codes: NDArray[np.uint8], first: int, last: int) -> Sites:
         """Return the candidates that start at first..last-1 and that parses may take."""
@@ -86,9 +86,9 @@ class Neighbourhood:
         sites = sites.take(promising(sites, self._finder.layer))
         return sites.adding(places=sites["places"] + begin)
 
-    def _weigh(self, sites: Sites) -> Weighed:
-        found = run_chain(sites, self._finder.layer, _LEAST_INTRON, _LEAST_EXON)
-        return Weighed(sites, found)
+    def _run_chain(self, sites: Sites) -> SitePosteriors:
+        posteriors = run_chain(sites, self._finder.layer, _LEAST_INTRON, _LEAST_EXON)
+        return SitePosteriors(sites, posteriors)
 
 
 def _moved(sites: Sites, shift: int) -> Sites:

@@ -15,7 +15,7 @@ from seqmtl.sequences import Genome
 from seqmtl.variants.alleles import Alleles
 from seqmtl.variants.effects import EXON, AlleleScorer, Effects, Haplotypes, Profile, ranges
 from seqmtl.variants.exon_effects import compare_exons, exons_of, probability
-from seqmtl.variants.neighbourhoods import Neighbourhood, Weighed
+from seqmtl.variants.neighbourhoods import Neighbourhood, SitePosteriors
 
 _DECIMALS = 6  # of probabilities; farther away, an allele changes them by less
 
@@ -26,7 +26,7 @@ class PairedEffectScorer(AlleleScorer):
     The chain is run on both haplotypes. Compared are the sites from which an intron can reach the
     windows that overlap the allele, as by :class:`~seqmtl.variants.effects.EffectScorer`; scores
     are the log-odds of the posterior. The exons are what lies between two introns that follow each
-    other, and the place of an exon is its first base in reading direction. Windows that cross a
+    other, and the position of an exon is its first base in reading direction. Windows that cross a
     contig end have no site.
 
     The chain sees as much on either side of these sites as decides on them
@@ -83,7 +83,9 @@ class PairedEffectScorer(AlleleScorer):
         first, last = tiles[0] * self._tile, (tiles[1] + 1) * self._tile
         near = Neighbourhood(self._finder, contig, first - self._margin, last + self._margin)
         for i in changing:
-            self._score_one(near, haplotypes.one(i), [own.rows(i, i + 1) for own in effects])
+            self._score_one(
+                near, haplotypes.one(i), [of_signal.rows(i, i + 1) for of_signal in effects]
+            )
 
     def _score_one(
         self, near: Neighbourhood, haplotypes: Haplotypes, effects: list[Effects]
@@ -92,62 +94,74 @@ class PairedEffectScorer(AlleleScorer):
         zone = int(haplotypes.starts[0]) - near.start
         m, n = haplotypes.zones[0, 1:].tolist()
         first = int(haplotypes.places[0, 1]) + self._flank
-        weighed = (
+        haplotype_sites = (
             near.reference,
             near.alternative(zone, zone + m, haplotypes.codes[first : first + n]),
         )
-        for k, own in enumerate(effects[:2]):
-            found = self._compare(haplotypes, self._profile(k, weighed, haplotypes, zone), own)
-            assert own.introns is not None
-            for c, (strand, _, *windows) in enumerate(found[0].tolist()):
+        for k, effects_of_signal in enumerate(effects[:2]):
+            strands_and_positions = self._compare(
+                haplotypes, self._profile(k, haplotype_sites, haplotypes, zone), effects_of_signal
+            )
+            assert effects_of_signal.introns is not None
+            for c, (strand, _, *windows) in enumerate(strands_and_positions[0].tolist()):
                 for h, window in enumerate(windows):
                     if window >= 0:
                         first = window - int(haplotypes.places[0, h]) - self._flank + zone
-                        *ends, p = self._intron(k, strand, first, weighed[h])
+                        *ends, p = self._intron(k, strand, first, haplotype_sites[h])
                         if h:
                             ends = [_on_reference(end, zone, m, n) for end in ends]
-                        own.introns[0, c, h] = (*(end + near.start for end in ends), p)
-        self._compare_exons(weighed, zone, (m, n), near.start, effects[2])
+                        effects_of_signal.introns[0, c, h] = (
+                            *(end + near.start for end in ends),
+                            p,
+                        )
+        self._compare_exons(haplotype_sites, zone, (m, n), near.start, effects[2])
 
     def _profile(
-        self, k: int, weighed: tuple[Weighed, Weighed], haplotypes: Haplotypes, zone: int
+        self,
+        k: int,
+        haplotype_sites: tuple[SitePosteriors, SitePosteriors],
+        haplotypes: Haplotypes,
+        zone: int,
     ) -> Profile:
         """Return probabilities and log-odds by strand and first base of the site."""
         size = haplotypes.codes.size
         P, scores = np.zeros((2, size)), np.full((2, size), np.nan)
         last = self._finder.site_lengths[k] - 1
-        for (sites, found), place, n in zip(
-            weighed, haplotypes.places[0].tolist(), haplotypes.zones[0, 1:].tolist(), strict=True
+        for (sites, posteriors), offset, n in zip(
+            haplotype_sites,
+            haplotypes.places[0].tolist(),
+            haplotypes.zones[0, 1:].tolist(),
+            strict=True,
         ):
             strands = sites.is_reverse.astype(int)
             at = sites.starts + last * strands - zone + self._flank
             rows = (sites["signals"] == k) & (at >= 0) & (at < n + 2 * self._flank)
-            where = strands[rows], at[rows] + place
-            P[where] = np.round(np.exp(found.sites[rows]), _DECIMALS)
-            scores[where] = to_log_odds(found.sites[rows])
+            rows_and_columns = strands[rows], at[rows] + offset
+            P[rows_and_columns] = np.round(np.exp(posteriors.sites[rows]), _DECIMALS)
+            scores[rows_and_columns] = to_log_odds(posteriors.sites[rows])
         return P, scores
 
     def _intron(
-        self, k: int, strand: int, first: int, weighed: Weighed
+        self, k: int, strand: int, first: int, candidates: SitePosteriors
     ) -> tuple[float, float, float]:
         """Return start, end and probability of the most probable intron of a site; NaN if none.
 
         `first` is the first base of the site in reading direction; start and end count alike.
         """
-        sites, found = weighed
+        sites, posteriors = candidates
         start = first - (self._finder.site_lengths[k] - 1) * strand
         is_here = (sites.starts == start) & (sites.is_reverse == strand)
         is_here &= sites["signals"] == k
-        here = np.flatnonzero(is_here[found.introns].any(axis=1))
+        here = np.flatnonzero(is_here[posteriors.introns].any(axis=1))
         if not here.size:
             return np.nan, np.nan, np.nan
-        best = here[found.intron_values[here].argmax()]
-        begin, end = sites["places"][found.introns[best]].tolist()
-        return begin, end, float(np.exp(found.intron_values[best]))
+        best = here[posteriors.intron_values[here].argmax()]
+        begin, end = sites["places"][posteriors.introns[best]].tolist()
+        return begin, end, float(np.exp(posteriors.intron_values[best]))
 
     def _compare_exons(
         self,
-        weighed: tuple[Weighed, Weighed],
+        haplotype_sites: tuple[SitePosteriors, SitePosteriors],
         zone: int,
         sizes: tuple[int, int],
         origin: int,
@@ -155,11 +169,14 @@ class PairedEffectScorer(AlleleScorer):
     ) -> None:
         """Write the effects on exons; positions count from `origin`."""
         low, highs = zone - self._flank, [zone + size + self._flank for size in sizes]
-        before, after = (exons_of(own, low, high) for own, high in zip(weighed, highs, strict=True))
+        before, after = (
+            exons_of(candidates, low, high)
+            for candidates, high in zip(haplotype_sites, highs, strict=True)
+        )
         changes = compare_exons(before, after, zone, *sizes)
         assert effects.introns is not None
         for c, sign in enumerate((1, -1)):
-            best = max(changes, key=lambda own: sign * own.delta, default=None)
+            best = max(changes, key=lambda change: sign * change.delta, default=None)
             if best is None or sign * best.delta <= 0:
                 continue
             (first, last, strand), *values, _ = best
@@ -172,6 +189,6 @@ class PairedEffectScorer(AlleleScorer):
                     effects.introns[0, c, h] = origin + first, origin + last + 1, np.exp(log_p)
 
 
-def _on_reference(place: float, zone: int, m: int, n: int) -> float:
-    """Return the place on the reference of one on an alternative with n bases instead of m."""
-    return place - n + m if place >= zone + n else min(place, zone + m)
+def _on_reference(position: float, zone: int, m: int, n: int) -> float:
+    """Return the position on the reference of one on an alternative with n bases instead of m."""
+    return position - n + m if position >= zone + n else min(position, zone + m)
