@@ -77,7 +77,7 @@ def find(folder, *of_config, **options):
     config = write_config(folder, *of_config, **options)
     contigs, evidence = _read_evidence(config, "o", config.organisms["o"])
     finder = Finder("o", "a", contigs.genome, config.site, config.window)
-    found, table = finder.find(evidence.places, contigs, unsure=evidence.unsure), contigs.genome
+    found, table = finder.find(evidence.annotated, contigs, unsure=evidence.unsure), contigs.genome
     result = []
     for own in (found.sites, found.all_sites):
         rows = table.contigs.contig_of(own.starts)
