@@ -119,7 +119,7 @@ def _tell(line: str) -> None:
 
 def _show(request: Demo, contents: Any) -> str:
     """Show the summary of the page, and name both pages."""
-    from seqmtl.report.words import summarise
+    from seqmtl.report.summary_text import summarise
 
     pages = [os.path.join(request.output, name, "report.html") for name in (_NEW, "")]
     return (

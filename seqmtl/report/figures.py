@@ -34,10 +34,10 @@ def draw_convergence(
         for index, (name, history) in enumerate(runs.items()):
             work = np.array([step["work"] for step in history], dtype=np.float64)
             gap = np.array([step["gap"] for step in history], dtype=np.float64)
-            shown = gap > 0
+            is_positive = gap > 0
             axes.plot(
-                work[shown],
-                gap[shown],
+                work[is_positive],
+                gap[is_positive],
                 marker=".",
                 label=plain_text(name),
                 **line_style(index),
@@ -73,9 +73,9 @@ def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
                 x = [size for size, _ in points]
                 mean = np.array([cell.mean for _, cell in points])
                 low, high = np.array([cell.bounds for _, cell in points]).T
-                look = line_style(index)
-                axes.fill_between(x, low, high, color=look["color"], alpha=0.12)
-                axes.plot(x, mean, marker="o", label=plain_text(method), **look)
+                style = line_style(index)
+                axes.fill_between(x, low, high, color=style["color"], alpha=0.12)
+                axes.plot(x, mean, marker="o", label=plain_text(method), **style)
             axes.set(xscale="log", xlabel="training windows per organism", title=METRICS[metric])
             sizes = sorted({training_windows(document) for document in by_size})
             axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
@@ -99,11 +99,11 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
     lengths = {"longest considered": "longest", "median called": "middle", "shortest": "shortest"}
     panels: dict[str, dict[str, list[float]]] = {
         "Donors and acceptors": {
-            "expected": [sum(found["expected"]) for found in rounds],
-            "of probability .9 or more": [sum(found["sure"]) for found in rounds],
+            "expected": [sum(round_["expected"]) for round_ in rounds],
+            "of probability .9 or more": [sum(round_["sure"]) for round_ in rounds],
         },
         "Introns (bases)": {
-            name: [found[key] for found in rounds] for name, key in lengths.items()
+            name: [round_[key] for round_ in rounds] for name, key in lengths.items()
         },
     }
     with figure_style():

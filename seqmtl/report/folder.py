@@ -20,7 +20,7 @@ from seqmtl.io.transcripts import Annotation
 from seqmtl.models.model import MultiTaskModel
 from seqmtl.models.paired import PairedModel
 from seqmtl.models.saved import load_model
-from seqmtl.report.introns import FoundIntrons, intron_rows, known_introns, read_found
+from seqmtl.report.introns import PredictedIntrons, annotated_introns, intron_rows, read_introns
 from seqmtl.similarity import Tree
 
 logger = logging.getLogger("seqmtl")
@@ -163,13 +163,13 @@ class Signal:
 
     def copies(self) -> dict[str, str]:
         """Return the evaluated models that are another, by name: calibrated or not, say."""
-        found: dict[str, str] = {}
+        original_of: dict[str, str] = {}
         names = sorted(self.metrics, key=lambda name: name != self.main)
         for i, name in enumerate(names):
-            same = (n for n in names[:i] if n not in found and self._are_same(n, name))
+            same = (n for n in names[:i] if n not in original_of and self._are_same(n, name))
             if (first := next(same, None)) is not None:
-                found[name] = first
-        return found
+                original_of[name] = first
+        return original_of
 
     def _are_same(self, one: str, other: str) -> bool:
         """Return whether two models have the same weights, or, if unknown, the same metrics."""
@@ -180,8 +180,8 @@ class Signal:
             )
         tasks = [self.metrics[name]["tasks"] for name in (one, other)]
         values = [
-            {name: (task["auroc"], task["auprc_genome"]) for name, task in own.items()}
-            for own in tasks
+            {name: (task["auroc"], task["auprc_genome"]) for name, task in of_organism.items()}
+            for of_organism in tasks
         ]
         return values[0] == values[1]
 
@@ -214,7 +214,7 @@ class FolderContents:
         Results of ``seqmtl evaluate --json`` on models of ``seqmtl pair`` by file.
     scans : dict of str to dict
         Summaries of ``seqmtl scan --json`` by file.
-    found : dict of str to FoundIntrons
+    introns : dict of str to PredictedIntrons
         Introns of ``seqmtl annotate`` by file of their summary.
     left_out : list of str
         Files that are not on the page, and why.
@@ -230,7 +230,7 @@ class FolderContents:
     paired: dict[str, PairedModel] = field(default_factory=dict)
     pairs: dict[str, Any] = field(default_factory=dict)
     scans: dict[str, Any] = field(default_factory=dict)
-    found: dict[str, FoundIntrons] = field(default_factory=dict)
+    introns: dict[str, PredictedIntrons] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
     _genes: dict[str, Annotation] = field(default_factory=dict)
@@ -241,7 +241,7 @@ class FolderContents:
             self._genes[path] = read_annotation(path)
         return self._genes[path]
 
-    def place(self, name: str) -> str:
+    def path_of(self, name: str) -> str:
         """Return the path of a model by its name."""
         return os.path.join(self.path, f"{name}.seqmtl")
 
@@ -264,7 +264,7 @@ def read_folder(
     tree : Tree, optional
         Tree to draw beside every similarity.
     annotations : mapping of str to str, optional
-        GFF3, GTF or BED12 of organisms whose introns ``seqmtl annotate`` has found.
+        GFF3, GTF or BED12 of organisms with introns of ``seqmtl annotate``.
 
     Raises
     ------
@@ -297,10 +297,10 @@ def read_folder(
 def _files(folder: str) -> Iterator[str]:
     """Yield the files of a folder by name, except pipes, and hidden and deeply nested ones."""
     depth = folder.rstrip(os.sep).count(os.sep)
-    for place, folders, files in os.walk(folder, followlinks=True):
-        deep = place.rstrip(os.sep).count(os.sep) - depth >= _DEEPEST
+    for directory, folders, files in os.walk(folder, followlinks=True):
+        deep = directory.rstrip(os.sep).count(os.sep) - depth >= _DEEPEST
         folders[:] = [] if deep else sorted(f for f in folders if not f.startswith("."))
-        paths = [os.path.join(place, name) for name in sorted(files) if name[0] != "."]
+        paths = [os.path.join(directory, name) for name in sorted(files) if name[0] != "."]
         yield from (path for path in paths if not is_pipe(path))
 
 
@@ -355,16 +355,16 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
 
 def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
     """Add the introns of ``seqmtl annotate``, and what an annotation has of them."""
-    found = read_found(os.path.join(os.path.dirname(path), _INTRONS))
+    predicted = read_introns(os.path.join(os.path.dirname(path), _INTRONS))
     organism, genome = document["organism"], document.get("genome")
-    annotation, known, n_gaps = contents.annotations.get(organism, ""), None, 0
+    annotation, annotated, n_gaps = contents.annotations.get(organism, ""), None, 0
     if annotation:
-        genes, contigs = contents.genes(annotation), {own[0] for own in found}
-        known = known_introns(genes, contigs)
+        genes, contigs = contents.genes(annotation), {introns[0] for introns in predicted}
+        annotated = annotated_introns(genes, contigs)
         if isinstance(genome, str) and os.path.isfile(genome):
-            n_gaps = len(known)
+            n_gaps = len(annotated)
             try:
-                known = known_introns(genes, contigs, genome)
+                annotated = annotated_introns(genes, contigs, genome)
             except InputFormatError as error:  # not of what is in the folder
                 raise SeqmtlError(str(error)) from error
         else:
@@ -374,13 +374,13 @@ def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any
                 annotation,
                 genome,
             )
-    own = FoundIntrons(organism, intron_rows(found, known), annotation, n_gaps)
-    contents.found[os.path.relpath(path, contents.path)] = own
+    introns = PredictedIntrons(organism, intron_rows(predicted, annotated), annotation, n_gaps)
+    contents.introns[os.path.relpath(path, contents.path)] = introns
 
 
 def _check_annotations(contents: FolderContents) -> None:
     """Check that every annotation has been compared with something."""
-    names = sorted({own.organism for own in contents.found.values()})
+    names = sorted({introns.organism for introns in contents.introns.values()})
     for name in contents.annotations:
         if name not in names:
             raise SeqmtlError(

@@ -29,18 +29,18 @@ Region = tuple[str, int, int]
 
 @dataclass
 class Stretch:
-    """What is known of a stretch of a contig.
+    """Introns, sites and transcripts of a stretch of a contig.
 
     Attributes
     ----------
     contig, start, end
-        Place; 0-based half-open.
+        Position; 0-based half-open.
     introns, donors, acceptors : list of Call
         What a scan reported.
     transcripts : list of Transcript
         What is annotated; empty without annotation.
     is_held_out : bool
-        Whether the place was chosen among test regions.
+        Whether the stretch was chosen among test regions.
     """
 
     contig: str
@@ -57,21 +57,24 @@ class Stretch:
         from seqmtl.dataset.config import SiteRules
 
         least = SiteRules().min_intron
-        found = {(a, b, t.is_reverse) for t in self.transcripts for a, b in t.introns}
-        found = {own for own in found if own[1] - own[0] >= least}
-        return {own for own in found if self.start <= own[0] and own[1] <= self.end}
+        introns = {(a, b, t.is_reverse) for t in self.transcripts for a, b in t.introns}
+        introns = {intron for intron in introns if intron[1] - intron[0] >= least}
+        return {intron for intron in introns if self.start <= intron[0] and intron[1] <= self.end}
 
     def called(self) -> set[tuple[int, int, bool]]:
         """Return the introns of probability 0.5 or more."""
         return {call[:3] for call in self.introns if call.probability >= _CALLED}
 
     def text(self) -> str:
-        """Tell how many introns are called, and of these are annotated."""
-        called, known = self.called(), self.annotated()
-        told = f"{len(called)} introns have a probability of {_CALLED:g} or more"
+        """Return the numbers of called introns and of annotated ones among them, as a sentence."""
+        called, annotated = self.called(), self.annotated()
+        sentence = f"{len(called)} introns have a probability of {_CALLED:g} or more"
         if not self.transcripts:
-            return f"{told}."
-        return f"{told}, {len(called & known)} of them among the {len(known)} that are annotated."
+            return f"{sentence}."
+        return (
+            f"{sentence}, {len(called & annotated)} of them among the {len(annotated)} that are "
+            "annotated."
+        )
 
 
 def find_stretch(
@@ -92,25 +95,27 @@ def find_stretch(
     calls = [each for path in files if path.endswith(INTRONS) for each in read_calls(path)]
     held_out = [each for each in calls if any(_is_inside(*each, region) for region in regions)]
     of_tests = _fullest(held_out)
-    found = of_tests or _fullest(calls)
-    if found is None:
+    stretch = of_tests or _fullest(calls)
+    if stretch is None:
         return None
-    found.is_held_out = of_tests is not None
-    found.introns = [call for contig, call in calls if _is_near(call, contig, found)]
-    for name, sites in (("donor", found.donors), ("acceptor", found.acceptors)):
+    stretch.is_held_out = of_tests is not None
+    stretch.introns = [call for contig, call in calls if _is_near(call, contig, stretch)]
+    for name, sites in (("donor", stretch.donors), ("acceptor", stretch.acceptors)):
         for path in (path for path in files if path.endswith(f".{name}.bed.gz")):
-            sites += [call for contig, call in read_calls(path) if _is_near(call, contig, found)]
-    found.transcripts = [own for own in transcripts if _is_near(own, own.contig, found)]
-    return found
+            sites += [call for contig, call in read_calls(path) if _is_near(call, contig, stretch)]
+    stretch.transcripts = [
+        transcript for transcript in transcripts if _is_near(transcript, transcript.contig, stretch)
+    ]
+    return stretch
 
 
 def _is_inside(contig: str, call: Call, region: Region) -> bool:
     return region[0] == contig and region[1] <= call.start and call.end <= region[2]
 
 
-def _is_near(found: Any, contig: str, stretch: Stretch) -> bool:
+def _is_near(feature: Any, contig: str, stretch: Stretch) -> bool:
     """Return whether a call or a transcript is on the stretch, at least in part."""
-    return contig == stretch.contig and found.start < stretch.end and found.end > stretch.start
+    return contig == stretch.contig and feature.start < stretch.end and feature.end > stretch.start
 
 
 def _fullest(calls: Sequence[tuple[str, Call]]) -> Stretch | None:
@@ -166,9 +171,9 @@ def draw_stretch(stretch: Stretch) -> Figure:
             _draw_roofs(axes, stretch, sign * introns, sign)
             axes.axhline(sign * sites, color=FAINT, linewidth=0.8)
             for colour, calls in zip(PALETTE, (stretch.donors, stretch.acceptors), strict=False):
-                own = [call for call in calls if call.is_reverse == (sign < 0)]
-                tops = [sign * (sites + call.probability) for call in own]
-                axes.vlines([call.start + 1 for call in own], sign * sites, tops, colour)
+                of_strand = [call for call in calls if call.is_reverse == (sign < 0)]
+                tops = [sign * (sites + call.probability) for call in of_strand]
+                axes.vlines([call.start + 1 for call in of_strand], sign * sites, tops, colour)
         names = {
             f"{what}, {strand}": sign * y
             for sign, strand in ((1, "plus"), (-1, "minus"))
@@ -184,56 +189,62 @@ def draw_stretch(stretch: Stretch) -> Figure:
         axes.xaxis.set_label_position("top")
         axes.set_xlabel(plain_text(stretch.contig), loc="left")
         axes.xaxis.set_major_formatter("{x:,.0f}")
-        looks: dict[str, Any] = {
+        styles: dict[str, Any] = {
             "donor": {"color": PALETTE[0]},
             "acceptor": {"color": PALETTE[1]},
             "intron: the darker, the more probable": {"color": INK},
         }
-        looks |= {"not annotated": {"color": INK, "linestyle": _BROKEN}} if lanes else {}
-        handles = [axes.plot([], [], label=name, **look)[0] for name, look in looks.items()]
+        styles |= {"not annotated": {"color": INK, "linestyle": _BROKEN}} if lanes else {}
+        handles = [axes.plot([], [], label=name, **style)[0] for name, style in styles.items()]
         figure.legend(handles=handles, loc="outside upper left", ncols=len(handles))
     return figure
 
 
 def _draw_roofs(axes: Axes, stretch: Stretch, base: float, sign: int) -> None:
     """Draw roofs above introns, with probabilities where there is room."""
-    known, room = stretch.annotated(), (stretch.end - stretch.start) / 40
+    annotated, room = stretch.annotated(), (stretch.end - stretch.start) / 40
     for call in (call for call in stretch.introns if call.is_reverse == (sign < 0)):
-        is_known = not stretch.transcripts or call[:3] in known
+        is_annotated = not stretch.transcripts or call[:3] in annotated
         middle, top = (call.start + call.end) / 2, base + 0.5 * sign
         axes.plot(
             [call.start, middle, call.end],
             [base, top, base],
             color=INK,
             linewidth=1.2,
-            linestyle="-" if is_known else _BROKEN,
+            linestyle="-" if is_annotated else _BROKEN,
             alpha=0.15 + 0.85 * call.probability,
         )
         if call.end - call.start > room and call.probability >= _CALLED:
-            look: Any = {"va": "bottom" if sign > 0 else "top", "ha": "center", "color": GREY}
-            axes.text(middle, top, f"{call.probability:.2f}", fontsize="x-small", **look)
+            style: Any = {"va": "bottom" if sign > 0 else "top", "ha": "center", "color": GREY}
+            axes.text(middle, top, f"{call.probability:.2f}", fontsize="x-small", **style)
 
 
 def _lanes(stretch: Stretch) -> list[list[Transcript]]:
     """Return the transcripts in lanes in which none is on another; what has no room is left out."""
     lanes: list[list[Transcript]] = []
-    apart = (stretch.end - stretch.start) / 60
-    for own in sorted(stretch.transcripts, key=lambda own: (own.start, -own.end)):
-        free = (lane for lane in lanes if lane[-1].end + apart < own.start)
+    gap = (stretch.end - stretch.start) / 60
+    for transcript in sorted(
+        stretch.transcripts, key=lambda transcript: (transcript.start, -transcript.end)
+    ):
+        free = (lane for lane in lanes if lane[-1].end + gap < transcript.start)
         lane = next(free, [])
         if not lane and len(lanes) < _LANES:
             lanes.append(lane)
-        lane.append(own)
+        lane.append(transcript)
     return lanes
 
 
 def _draw_genes(axes: Axes, transcripts: Sequence[Transcript], y: float) -> None:
     """Draw transcripts at the height y, coding segments thick, with arrows at their ends."""
-    for own in transcripts:
-        axes.hlines(y, own.start, own.end, GREY, linewidth=1)
-        for segments, half in ((own.exons, 0.06), (own.cds, 0.12)):
+    for transcript in transcripts:
+        axes.hlines(y, transcript.start, transcript.end, GREY, linewidth=1)
+        for segments, half in ((transcript.exons, 0.06), (transcript.cds, 0.12)):
             spans = [(start, end - start) for start, end in segments]
             axes.broken_barh(spans, (y - half, 2 * half), color=PALETTE[2])
-        arrow, at = ("◂", own.start) if own.is_reverse else ("▸", own.end)
-        look: Any = {"ha": "right" if own.is_reverse else "left", "va": "center", "color": GREY}
-        axes.text(at, y, arrow, clip_on=True, **look)
+        arrow, at = ("◂", transcript.start) if transcript.is_reverse else ("▸", transcript.end)
+        style: Any = {
+            "ha": "right" if transcript.is_reverse else "left",
+            "va": "center",
+            "color": GREY,
+        }
+        axes.text(at, y, arrow, clip_on=True, **style)

@@ -1,4 +1,4 @@
-"""Introns that ``seqmtl annotate`` found: how many, and how many of them an annotation has."""
+"""Introns predicted by ``seqmtl annotate``: their number, and how many are annotated."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Call(NamedTuple):
     probability: float
 
 
-class FoundIntrons(NamedTuple):
-    """What was found in the genome of an organism.
+class PredictedIntrons(NamedTuple):
+    """Introns predicted in the genome of an organism.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class FoundIntrons(NamedTuple):
     n_gaps: int = 0
 
     def sentence(self) -> str:
-        """Tell how many introns are more likely than not, and how many of them are known."""
+        """Return how many introns are likely, and how many of them annotated, as a sentence."""
         row = self.rows[_CALLED]
         text = f"{self.organism}: {row['found']:,} introns of probability {row['least']} or more"
         if not self.annotation:
@@ -73,8 +73,8 @@ class FoundIntrons(NamedTuple):
             f"{os.path.basename(self.annotation)}."
         )
 
-    def doubt(self) -> str:
-        """Tell in words if fewer of the surest introns are annotated than their probability says.
+    def warning(self) -> str:
+        """Return a warning if fewer of the surest introns are annotated than their probability.
 
         That is by more than a factor, and by more than chance: see
         :func:`seqmtl.evaluation.expected_sites`.
@@ -82,16 +82,16 @@ class FoundIntrons(NamedTuple):
         if not self.annotation:
             return ""
         row = self.rows[_SUREST]
-        n, known, least = row["found"], row["known"], row["least"]
-        labels, p = np.arange(n) < known, np.full(n, least)
-        found = expected_sites(labels, p, np.full(n, ""))[""] if n else {"reliability": []}
-        holds = [own["holds"] for own in found["reliability"][:1]]
-        if holds != ["no"] or known > least * n:
+        n, n_annotated, least = row["found"], row["known"], row["least"]
+        labels, p = np.arange(n) < n_annotated, np.full(n, least)
+        expected = expected_sites(labels, p, np.full(n, ""))[""] if n else {"reliability": []}
+        holds = [level["holds"] for level in expected["reliability"][:1]]
+        if holds != ["no"] or n_annotated > least * n:
             return ""
         return (
-            f"{self.organism}: of {n:,} introns of probability {least} or more, {known / n:.0%} "
-            f"are in {os.path.basename(self.annotation)}: it lacks introns, or the probabilities "
-            "are too high"
+            f"{self.organism}: of {n:,} introns of probability {least} or more, "
+            f"{n_annotated / n:.0%} are in {os.path.basename(self.annotation)}: it lacks introns, "
+            "or the probabilities are too high"
         )
 
 
@@ -111,12 +111,12 @@ def read_calls(path: PathLike) -> Iterator[tuple[str, Call]]:
         yield contig, Call(first, row.integer(end), row.fields[strand] == "-", p)
 
 
-def read_found(path: PathLike) -> dict[Intron, float]:
+def read_introns(path: PathLike) -> dict[Intron, float]:
     """Read the introns of a GFF3 file, and their probabilities; see :func:`read_calls`."""
     return {(contig, *call[:3]): call.probability for contig, call in read_calls(path)}
 
 
-def known_introns(
+def annotated_introns(
     annotation: Annotation, contigs: Collection[str], genome: PathLike | None = None
 ) -> set[Intron]:
     """Return the introns of an annotation, each once.
@@ -128,9 +128,9 @@ def known_introns(
     Parameters
     ----------
     annotation : Annotation
-        Of the genome with the introns that were found.
+        Of the genome with the predicted introns.
     contigs : collection of str
-        Contigs with introns that were found.
+        Contigs with predicted introns.
     genome : path-like, optional
         FASTA of the genome. Default: all gaps between exons are introns.
 
@@ -163,64 +163,64 @@ def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> 
     for signal in ("donor", "acceptor"):
         site = Site(0, len(SIGNALS[signal]), SIGNALS[signal], signal)
         finder = Finder("", annotation.path, loaded, site, site.length)
-        places = annotated_sites(annotation, signal, SiteRules().min_intron)
-        sites = finder.find(places, Contigs(loaded, {}), allow_missing=True).sites
-        ends.append({place[:3] for place in sites["places"]})
+        annotated = annotated_sites(annotation, signal, SiteRules().min_intron)
+        sites = finder.find(annotated, Contigs(loaded, {}), allow_missing=True).sites
+        ends.append({row[:3] for row in sites["annotated"]})
     donors, acceptors = ends
-    found = set()
+    introns = set()
     for contig, start, end, is_reverse in gaps:
         first, last = (contig, start, is_reverse), (contig, end - 2, is_reverse)
         donor, acceptor = (last, first) if is_reverse else (first, last)
         if donor in donors and acceptor in acceptors:
-            found.add((contig, start, end, is_reverse))
-    return found
+            introns.add((contig, start, end, is_reverse))
+    return introns
 
 
 def intron_rows(
-    found: Mapping[Intron, float], known: Collection[Intron] | None = None
+    predicted: Mapping[Intron, float], annotated: Collection[Intron] | None = None
 ) -> list[dict[str, Any]]:
     """Count introns by their least probability: .1, .5 and .9.
 
     Parameters
     ----------
-    found : mapping of tuple to float
-        Result of :func:`read_found`.
-    known : collection of tuple, optional
-        Result of :func:`known_introns`. Both ends must be the same.
+    predicted : mapping of tuple to float
+        Result of :func:`read_introns`.
+    annotated : collection of tuple, optional
+        Result of :func:`annotated_introns`. Both ends must be the same.
 
     Returns
     -------
     list of dict
-        "least", "found", and with `known` "known" (of those found), "others" and "missed".
+        "least", "found", and with `annotated` "known" (of those found), "others" and "missed".
     """
     rows = []
     for least in _LEVELS:
-        called = {intron for intron, p in found.items() if p >= least}
+        called = {intron for intron, p in predicted.items() if p >= least}
         row: dict[str, Any] = {"least": least, "found": len(called)}
-        if known is not None:
-            n_known = len(called.intersection(known))
+        if annotated is not None:
+            n_annotated = len(called.intersection(annotated))
             row |= {
-                "known": n_known,
-                "others": len(called) - n_known,
-                "missed": len(known) - n_known,
+                "known": n_annotated,
+                "others": len(called) - n_annotated,
+                "missed": len(annotated) - n_annotated,
             }
         rows.append(row)
     return rows
 
 
-def introns(found: Iterable[FoundIntrons]) -> Markup:
+def introns(predicted: Iterable[PredictedIntrons]) -> Markup:
     """Return a table of the introns of every organism by probability."""
     tables = []
-    for own in found:
-        caption = f"{own.organism}, without labels: introns of this probability or more"
-        if own.annotation:
-            caption += f", and how many of them are in {own.annotation}, with the same ends"
-        if own.n_gaps:
+    for of_organism in predicted:
+        caption = f"{of_organism.organism}, without labels: introns of this probability or more"
+        if of_organism.annotation:
+            caption += f", and how many of them are in {of_organism.annotation}, with the same ends"
+        if of_organism.n_gaps:
             caption += (
-                f". Of the {own.n_gaps:,} gaps between exons there, those count that have 20 bases "
-                "or more, GT and AG, as for seqmtl dataset"
+                f". Of the {of_organism.n_gaps:,} gaps between exons there, those count that have "
+                "20 bases or more, GT and AG, as for seqmtl dataset"
             )
-        if doubt := own.doubt():
-            tables.append(element("p", element("b", f"{doubt}.")))
-        tables.append(as_html(_COLUMNS, own.rows, caption))
+        if warning := of_organism.warning():
+            tables.append(element("p", element("b", f"{warning}.")))
+        tables.append(as_html(_COLUMNS, of_organism.rows, caption))
     return join(tables)

@@ -26,7 +26,7 @@ from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, read_folder
 from seqmtl.report.genome_view import INTRONS, Stretch, draw_stretch, find_stretch, held_out_regions
 from seqmtl.report.introns import introns
 from seqmtl.report.sections import OF_A_SIGNAL, results, wrapped
-from seqmtl.report.words import name_contents, next_step, summarise
+from seqmtl.report.summary_text import name_contents, next_step, summarise
 from seqmtl.similarity.trees import read_tree
 
 _PAGE = Path(__file__).with_name("page.html")
@@ -65,7 +65,7 @@ def write_folder_report(
         Tree to draw beside the similarity, see :func:`~seqmtl.similarity.read_tree`. Default:
         average linkage of the similarity.
     annotations : mapping of str to str, optional
-        Annotations of organisms whose introns were found without labels, to compare with.
+        Annotations to compare with introns predicted without labels.
     command : str, optional
         Command line that requested the page.
 
@@ -98,12 +98,12 @@ def write_folder_report(
 
 
 def _introns(contents: FolderContents) -> Markup:
-    """Return what was found without labels: introns, and how paired models learnt to find them."""
+    """Return results without labels: introns, and the rounds in which paired models learnt."""
     unlabelled = _by_organism(
-        {name: own.training.get("unlabelled", {}) for name, own in contents.paired.items()}
+        {name: model.training.get("unlabelled", {}) for name, model in contents.paired.items()}
     )
     learnt = [_rounds(name, facts) for name, facts in unlabelled.items()]
-    return join([introns(contents.found.values()), *learnt])
+    return join([introns(contents.introns.values()), *learnt])
 
 
 def _pairs(contents: FolderContents) -> Markup:
@@ -116,8 +116,8 @@ def _pairs(contents: FolderContents) -> Markup:
                 f"every candidate of {sites} in the {document['split']} regions, by the site alone "
                 f"and with its partners (from {name})"
             )
-            shown = {way: methods[way] for way in WAYS}
-            parts += [element("h3", sites), results(over, shown, "paired")]
+            by_way = {way: methods[way] for way in WAYS}
+            parts += [element("h3", sites), results(over, by_way, "paired")]
     columns = [
         Column("Organism", "name"),
         Column("Introns", "n_introns", ","),
@@ -130,10 +130,10 @@ def _pairs(contents: FolderContents) -> Markup:
     layers = _by_organism(
         {
             name: {
-                organism: {**facts, "source": own.source_of_introns(organism)}
-                for organism, facts in own.layer_facts().items()
+                organism: {**facts, "source": model.source_of_introns(organism)}
+                for organism, facts in model.layer_facts().items()
             }
-            for name, own in contents.paired.items()
+            for name, model in contents.paired.items()
         }
     )
     rows = [{"name": name, **facts} for name, facts in layers.items()]
@@ -146,17 +146,17 @@ def _pairs(contents: FolderContents) -> Markup:
 
 
 def _by_organism(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what models tell of organisms by organism, and by model where they differ."""
-    told: dict[str, dict[str, Any]] = {}
+    """Return facts of models by organism, and by model where they differ."""
+    by_organism: dict[str, dict[str, Any]] = {}
     for model, organisms in models.items():
         for organism, facts in organisms.items():
-            own = told.setdefault(organism, {})
-            if facts not in own.values():  # a model keeps those of the one that it is from
-                own[model] = facts
+            by_model = by_organism.setdefault(organism, {})
+            if facts not in by_model.values():  # a model keeps those of the one that it is from
+                by_model[model] = facts
     return {
-        f"{model}: {organism}" if len(own) > 1 else organism: facts
-        for organism, own in told.items()
-        for model, facts in own.items()
+        f"{model}: {organism}" if len(by_model) > 1 else organism: facts
+        for organism, by_model in by_organism.items()
+        for model, facts in by_model.items()
     }
 
 
@@ -172,7 +172,7 @@ def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
         Column("Backwards", "backwards", ".1%"),
         Column("Moved", "moved", ".2f"),
     ]
-    rows = [{"round": k, **found} for k, found in enumerate(facts["rounds"])]
+    rows = [{"round": k, **values} for k, values in enumerate(facts["rounds"])]
     caption = (
         f"{name}, without labels: sites found in {facts['bases']:,} bases of its genome, by the "
         "relatives alone (round 0), and after each round of learning from what was found. Donors, "
@@ -181,17 +181,17 @@ def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
         "where there are none, for each found forwards; moved: change of the site models' weights, "
         "as a share."
     )
-    shown = details("Round by round", [as_html(columns, rows, caption)])
+    parts = details("Round by round", [as_html(columns, rows, caption)])
     if len(rows) > 1:
         drawn = picture(
             lambda: draw_rounds(facts["rounds"]),
             "Sites found, and lengths of introns, by round",
             f"{name}: donors and acceptors, and the lengths of introns, by round.",
         )
-        shown = join(filter(None, [drawn, shown]))
-    told = [element("p", f"{name}: {line}.") for line in expectation(facts)]
-    told += [element("p", element("b", f"Doubt: {own}.")) for own in facts.get("doubts", [])]
-    return join([*told, shown])
+        parts = join(filter(None, [drawn, parts]))
+    notes = [element("p", f"{name}: {line}.") for line in expectation(facts)]
+    notes += [element("p", element("b", f"Doubt: {doubt}.")) for doubt in facts.get("doubts", [])]
+    return join([*notes, parts])
 
 
 def _comparisons(contents: FolderContents) -> Markup:
@@ -225,22 +225,26 @@ def _stretches(contents: FolderContents) -> Markup:
     """Return a stretch of each of the first genomes whose introns were scanned."""
     parts: list[Markup] = []
     for name, summary in contents.scans.items():
-        place = os.path.join(contents.path, os.path.dirname(name))
+        directory = os.path.join(contents.path, os.path.dirname(name))
         for scan in summary["scans"]:
-            if len(parts) < _MOST_STRETCHES and (found := _stretch(contents, place, scan)):
-                where = f"{scan['organism']}, {found.contig}:{found.start + 1:,}-{found.end:,}"
-                among = " among the test regions" if found.is_held_out else ""
-                caption = f"{where}. {found.text()} {_BROWSER}{among}."
-                what = f"Introns, sites and genes of {where}"
-                draw = partial(draw_stretch, found)
+            if len(parts) < _MOST_STRETCHES and (stretch := _stretch(contents, directory, scan)):
+                position = (
+                    f"{scan['organism']}, {stretch.contig}:{stretch.start + 1:,}-{stretch.end:,}"
+                )
+                among = " among the test regions" if stretch.is_held_out else ""
+                caption = f"{position}. {stretch.text()} {_BROWSER}{among}."
+                what = f"Introns, sites and genes of {position}"
+                draw = partial(draw_stretch, stretch)
                 parts.append(picture(draw, what, caption, class_="wide"))
     return join(filter(None, parts))
 
 
-def _stretch(contents: FolderContents, place: str, scan: Mapping[str, Any]) -> Stretch | None:
-    """Return the stretch to show of a scan whose summary is in the folder `place`, if any."""
+def _stretch(contents: FolderContents, directory: str, scan: Mapping[str, Any]) -> Stretch | None:
+    """Return the stretch to show of a scan whose summary is in `directory`, if any."""
     names = [os.path.basename(path) for path in scan["files"]]
-    paths = [os.path.join(folder, own) for own in names for folder in (place, f"{place}/..")]
+    paths = [
+        os.path.join(folder, name) for name in names for folder in (directory, f"{directory}/..")
+    ]
     paths = [path for path in paths if os.path.isfile(path)]
     if not any(path.endswith(INTRONS) for path in paths):
         return None
@@ -274,13 +278,13 @@ def _scans(contents: FolderContents) -> Markup:
         for scan in summary["scans"]
     ]
     files = [wrapped(", ".join(map(os.path.basename, scan["files"]))) for scan in scans]
-    rows = [[*own, names] for own, names in zip(cells(columns, scans), files, strict=True)]
+    rows = [[*row, names] for row, names in zip(cells(columns, scans), files, strict=True)]
     head = [*(column.head for column in columns), "Files"]
     return table(head, rows, "Scans whose summaries are in the folder")
 
 
 def _made(contents: FolderContents, command: str) -> Markup:
-    """Return the command, where the data are from, versions, and what is not shown."""
+    """Return the command, where the data are from, versions, and files that are left out."""
     facts = [("Folder", os.path.abspath(contents.path))]
     for signal in contents.signals.values():
         if signal.dataset.get("command"):
@@ -288,8 +292,8 @@ def _made(contents: FolderContents, command: str) -> Markup:
     facts += [("Version of seqmtl", __version__), ("Version of python", platform.python_version())]
     facts += [(f"Version of {name}", version(name)) for name in _PACKAGES]
     notes = [element("p", f"Not shown: {line}") for line in contents.left_out]
-    shown = element("pre", element("code", command))
-    return join([shown, table(["What", "Value"], facts, "How this page was made"), *notes])
+    command_line = element("pre", element("code", command))
+    return join([command_line, table(["What", "Value"], facts, "How this page was made"), *notes])
 
 
 def _rendered(
@@ -308,19 +312,19 @@ def _rendered(
     sections : sequence of (str, Markup)
         Headings and contents.
     """
-    shown = [(heading, content) for heading, content in sections if content]
-    anchors = [heading.lower().replace(" ", "-") for heading, _ in shown]
+    nonempty = [(heading, content) for heading, content in sections if content]
+    anchors = [heading.lower().replace(" ", "-") for heading, _ in nonempty]
     groups: dict[str, list[Markup]] = {}
-    for anchor, (heading, _) in zip(anchors, shown, strict=True):
+    for anchor, (heading, _) in zip(anchors, nonempty, strict=True):
         name, _, group = heading.partition(": ")
         groups.setdefault(group, []).append(element("a", name, href=f"#{anchor}"))
     links = [
-        element("div", join([*([f"{group}:"] if group else []), *own]))
-        for group, own in groups.items()
+        element("div", join([*([f"{group}:"] if group else []), *group_links]))
+        for group, group_links in groups.items()
     ]
     body = [
         element("section", join([element("h2", heading), content]), id=anchor)
-        for anchor, (heading, content) in zip(anchors, shown, strict=True)
+        for anchor, (heading, content) in zip(anchors, nonempty, strict=True)
     ]
     return Template(read_text(_PAGE, "HTML")).substitute(
         title=join([title]),

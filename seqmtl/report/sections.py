@@ -113,9 +113,9 @@ def selected(signal: Signal) -> Markup:
     ]
     rows = [{"name": name, **task} for name, task in tasks.items()]
     rows += [
-        {"name": name, "trust": sum(float(x) * share for x, share in own["trust"].items())}
-        for name, own in added.items()
-        if "trust" in own
+        {"name": name, "trust": sum(float(x) * share for x, share in facts["trust"].items())}
+        for name, facts in added.items()
+        if "trust" in facts
     ]
     caption = "By cross-validation" + "; without C: added by seqmtl adapt" * (
         len(rows) > len(tasks)
@@ -190,8 +190,8 @@ def _best_in_bold(title: str, cells: Cells, caption: str) -> Markup:
     rows = []
     for name, row in cells.items():
         best = best_of(row)
-        shown = [element("b", cell) if method in best else cell for method, cell in row.items()]
-        rows.append([name, *shown])
+        row_cells = [element("b", cell) if method in best else cell for method, cell in row.items()]
+        rows.append([name, *row_cells])
     return table([title, *next(iter(cells.values()))], rows, caption, has_total=True)
 
 
@@ -294,22 +294,24 @@ def learnt(signal: Signal) -> Markup:
         return Markup()
     model = signal.models[signal.main]
     order = min(_POIM_ORDER, model.length)
-    found = [poim(model, name, max_order=order) for name in model.tasks[:_MOST_ORGANISMS]]
+    poims = [poim(model, name, max_order=order) for name in model.tasks[:_MOST_ORGANISMS]]
     caption = (
         "How much a letter at a position adds to the score, in the mean over all sequences. The "
         "letters of the site, shaded, are in every candidate, and so add little."
     )
-    alternative = f"Logos of {', '.join(p.label for p in found)}"
-    parts = [picture(lambda: draw_logo(*found), alternative, caption)]
+    alternative = f"Logos of {', '.join(p.label for p in poims)}"
+    parts = [picture(lambda: draw_logo(*poims), alternative, caption)]
     n_more = len(model.tasks) - _MOST_ORGANISMS
     if n_more > 0:
         parts.append(element("p", f"{n_more} more organisms: see seqmtl explain."))
     caption = "The largest effect of a word of each length at each position (Sonnenburg 2008)."
-    words = [
-        picture(partial(draw_poim, own), f"Words that matter, {own.label}", caption)
-        for own in found
+    drawings = [
+        picture(partial(draw_poim, each), f"Words that matter, {each.label}", caption)
+        for each in poims
     ]
-    return join(filter(None, [*parts, details("Words that matter, and the whole windows", words)]))
+    return join(
+        filter(None, [*parts, details("Words that matter, and the whole windows", drawings)])
+    )
 
 
 def models(signal: Signal) -> Markup:

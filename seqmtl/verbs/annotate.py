@@ -163,11 +163,11 @@ class Annotate(_options.Threads):
 
     def _summed_up(self, model: Any, name: str, scan: dict[str, Any]) -> dict[str, Any]:
         """Write the summary and the page; return the summary."""
-        from seqmtl.report.introns import intron_rows, read_found
+        from seqmtl.report.introns import intron_rows, read_introns
         from seqmtl.verbs.report import Report
 
         own = model.training.get("unlabelled", {}).get(name, {})
-        rows = intron_rows(read_found(self._path("sites.introns.gff3")))
+        rows = intron_rows(read_introns(self._path("sites.introns.gff3")))
         summary = {
             "schema_version": 1,
             "command": "annotate",

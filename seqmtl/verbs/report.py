@@ -53,10 +53,10 @@ class Report(Request):
             annotations=dict(self.annotation),
             command=self.command,
         )
-        for found in contents.found.values():
-            logger.info("%s", found.sentence())
-            if doubt := found.doubt():
-                logger.warning("%s", doubt)
+        for introns in contents.introns.values():
+            logger.info("%s", introns.sentence())
+            if warning := introns.warning():
+                logger.warning("%s", warning)
         for line in contents.left_out:
             logger.info("not shown: %s", line)
         logger.info("%s: open it in a browser", self.output)

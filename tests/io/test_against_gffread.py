@@ -233,7 +233,7 @@ def test_sites_of_gffreads_bed_are_those_of_the_gff3(
         config = read_config(tmp_path / "c.toml")
         contigs, evidence = _read_evidence(config, "o", config.organisms["o"])
         finder = Finder("o", path, contigs.genome, config.site, config.window)
-        sites = finder.find(evidence.places, contigs).sites
+        sites = finder.find(evidence.annotated, contigs).sites
         found.append({*zip(sites.starts.tolist(), sites.is_reverse.tolist(), strict=True)})
     of_gff3, of_bed = found
     assert of_gff3

@@ -4,7 +4,13 @@ import pytest
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.annotation import read_annotation
-from seqmtl.report.introns import FoundIntrons, intron_rows, introns, known_introns, read_found
+from seqmtl.report.introns import (
+    PredictedIntrons,
+    annotated_introns,
+    intron_rows,
+    introns,
+    read_introns,
+)
 
 FOUND = """\
 ##gff-version 3
@@ -31,14 +37,14 @@ def files(tmp_path):
 
 
 def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand(files):
-    found = read_found(files[0])
+    found = read_introns(files[0])
     assert list(found) == [
         ("chr1", 10, 20, False),
         ("chr1", 10, 20, True),
         ("chr1", 30, 45, False),
         ("chr2", 4, 9, True),
     ]
-    known = known_introns(read_annotation(files[1]), {"chr1", "chr2"})
+    known = annotated_introns(read_annotation(files[1]), {"chr1", "chr2"})
     assert known == {("chr1", 10, 20, False), ("chr1", 60, 70, False)}
     assert [row["found"] for row in intron_rows(found)] == [4, 3, 1]
     rows = intron_rows(found, known)
@@ -47,15 +53,15 @@ def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand
         {"least": 0.5, "found": 3, "known": 1, "others": 2, "missed": 1},
         {"least": 0.9, "found": 1, "known": 1, "others": 0, "missed": 1},
     ]
-    own = FoundIntrons("ant", rows, "a/known.gff3")
+    own = PredictedIntrons("ant", rows, "a/known.gff3")
     assert own.sentence() == (
         "ant: 3 introns of probability 0.5 or more, 1 of them among the 2 of known.gff3."
     )
-    assert FoundIntrons("ant", rows).sentence() == "ant: 3 introns of probability 0.5 or more."
+    assert PredictedIntrons("ant", rows).sentence() == "ant: 3 introns of probability 0.5 or more."
     table = introns([own])
     assert "<td>3</td>\n" in table.replace("<td>", "\n<td>").replace("</td>", "</td>\n")
     assert "Missed" in table
-    assert "Missed" not in introns([FoundIntrons("ant", intron_rows(found))])
+    assert "Missed" not in introns([PredictedIntrons("ant", intron_rows(found))])
 
 
 @pytest.mark.parametrize(
@@ -72,11 +78,11 @@ def test_sure_introns_that_an_annotation_lacks_are_told_in_words(n, known, is_to
         {"least": least, "found": n, "known": known, "others": n - known, "missed": 5}
         for least in (0.1, 0.5, 0.9)
     ]
-    own = FoundIntrons("fly", rows, "a/known.gff3")
+    own = PredictedIntrons("fly", rows, "a/known.gff3")
     text = "fly: of 90 introns of probability 0.9 or more, 33% are in known.gff3: it lacks introns"
-    assert own.doubt().startswith(text) if is_told else own.doubt() == ""
+    assert own.warning().startswith(text) if is_told else own.warning() == ""
     assert (text in introns([own])) == is_told
-    assert FoundIntrons("fly", rows).doubt() == ""
+    assert PredictedIntrons("fly", rows).warning() == ""
 
 
 def test_gaps_without_splice_sites_are_no_introns(tmp_path):
@@ -107,8 +113,8 @@ def test_gaps_without_splice_sites_are_no_introns(tmp_path):
     (tmp_path / "x.gff3").write_text("".join(lines))
     (tmp_path / "x.fa").write_text("".join(f">{n}\n{''.join(own)}\n" for n, own in letters.items()))
     annotation = read_annotation(tmp_path / "x.gff3")
-    assert len(known_introns(annotation, {"chr1"})) == 10
-    assert known_introns(annotation, {"chr1"}, tmp_path / "x.fa") == {
+    assert len(annotated_introns(annotation, {"chr1"})) == 10
+    assert annotated_introns(annotation, {"chr1"}, tmp_path / "x.fa") == {
         ("chr1", 100, 160, False),
         ("chr1", 300, 330, True),
         ("chrM", 700, 780, False),
@@ -119,8 +125,8 @@ def test_introns_of_yeast_are_counted_as_a_dataset_counts_them(shared_data):
     """Of 412 gaps between exons, 298 are of mRNAs and have 20 bases or more."""
     folder = shared_data / "genome_scerevisiae"
     annotation = read_annotation(folder / "S_cerevisiae.gff3.gz")
-    gaps = known_introns(annotation, {"chrI"})
-    found = known_introns(annotation, {"chrI"}, folder / "S_cerevisiae.fasta.gz")
+    gaps = annotated_introns(annotation, {"chrI"})
+    found = annotated_introns(annotation, {"chrI"}, folder / "S_cerevisiae.fasta.gz")
     mrna = {
         (t.contig, *intron, t.is_reverse)
         for t in annotation.transcripts
@@ -139,7 +145,7 @@ def test_an_annotation_of_another_genome_is_refused(files):
     with pytest.raises(
         SeqmtlError, match=r"known\.gff3: introns were found on I and others, .* chr1"
     ):
-        known_introns(read_annotation(files[1]), {"II", "I"})
+        annotated_introns(read_annotation(files[1]), {"II", "I"})
 
 
 def test_contigs_of_a_pangenome_are_those_of_the_annotation(tmp_path):
@@ -147,11 +153,11 @@ def test_contigs_of_a_pangenome_are_those_of_the_annotation(tmp_path):
     name, paths = "HG#1#a/b;c", (tmp_path / "raw.gff3", tmp_path / "escaped.gff3")
     for path, written in zip(paths, (name, "HG%231%23a%2Fb%3Bc"), strict=True):
         path.write_text(f"{written}\tseqmtl\tintron\t11\t20\t0.9\t+\t.\tID=a\n")
-        assert read_found(path) == {(name, 10, 20, False): 0.9}
+        assert read_introns(path) == {(name, 10, 20, False): 0.9}
     exons = [
         f'{name}\tx\texon\t{start}\t{end}\t.\t+\t.\tgene_id "g"; transcript_id "t";\n'
         for start, end in ((1, 10), (21, 30))
     ]
     (tmp_path / "known.gtf").write_text("".join(exons))
-    known = known_introns(read_annotation(tmp_path / "known.gtf"), {name})
+    known = annotated_introns(read_annotation(tmp_path / "known.gtf"), {name})
     assert known == {(name, 10, 20, False)}

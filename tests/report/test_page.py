@@ -16,7 +16,7 @@ from seqmtl import TaskKernel
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.report.folder import read_folder
 from seqmtl.report.sections import selected
-from seqmtl.report.words import summarise
+from seqmtl.report.summary_text import summarise
 from seqmtl.scan.held_out import score_held_out
 from tests.commands import run
 

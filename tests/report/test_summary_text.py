@@ -6,7 +6,7 @@ import pytest
 
 from seqmtl import TaskKernel
 from seqmtl.report.folder import FolderContents, Signal
-from seqmtl.report.words import next_step, summarise
+from seqmtl.report.summary_text import next_step, summarise
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What a folder of results says in words: a heading, a summary, and what to do next."""
+"""Heading, summary and next step of a folder of results, as sentences."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, Signal
 
 _FEW = 3  # organisms named in the title
 _AUPRC = "auprc_genome"
-Step = tuple[str, list[str]]  # what to do, and the words of the command
+Step = tuple[str, list[str]]  # what to do, and the arguments of the command
 
 
 def name_contents(contents: FolderContents) -> str:
-    """Name the signals and their organisms, or where introns were found."""
+    """Name the signals and their organisms, or the organisms with predicted introns."""
     signals = contents.signals.values()
-    if contents.found:
-        names = list(dict.fromkeys(own.organism for own in contents.found.values()))
+    if contents.introns:
+        names = list(dict.fromkeys(introns.organism for introns in contents.introns.values()))
         return f"Introns of {_listed(names) if len(names) <= _FEW else f'{len(names)} organisms'}"
     if not signals:
         return f"Introns by {_listed([f'{name}.seqmtl' for name in contents.paired])}"
@@ -41,14 +41,14 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def summarise(contents: FolderContents) -> str:
-    """Summarise the contents of the folder, a line each: introns found, paired models, others."""
-    found = [own.sentence() for own in contents.found.values()]
-    told = {own.organism for own in contents.found.values()}
+    """Summarise the contents of the folder, a line each: introns, paired models, others."""
+    sentences = [introns.sentence() for introns in contents.introns.values()]
+    with_introns = {introns.organism for introns in contents.introns.values()}
     unlabelled = {
         name: _without_labels(name, facts)
         for model in contents.paired.values()
         for name, facts in model.training.get("unlabelled", {}).items()
-        if name not in told
+        if name not in with_introns
     }
     pairs = [
         sentence
@@ -62,11 +62,11 @@ def summarise(contents: FolderContents) -> str:
         for name, signal in contents.signals.items()
         if name not in in_pairs or signal.main in signal.metrics
     ]
-    return "\n".join([*found, *unlabelled.values(), *pairs, *signals])
+    return "\n".join([*sentences, *unlabelled.values(), *pairs, *signals])
 
 
 def _with_partners(model: str, signal: str, methods: Mapping[str, Any]) -> str:
-    """Tell what a paired model reaches, and what the site alone does."""
+    """Return the accuracy of a paired model and of the site alone, as a sentence."""
     alone, paired = (metric_cells(methods, _AUPRC)[MEAN][way] for way in WAYS)
     if np.isnan(paired.mean):
         return ""
@@ -79,20 +79,20 @@ def _with_partners(model: str, signal: str, methods: Mapping[str, Any]) -> str:
 
 
 def _without_labels(name: str, facts: Mapping[str, Any]) -> str:
-    """Tell what was found in a genome without labels."""
+    """Return the numbers of sites in a genome without labels, as a sentence."""
     last, n_doubts = facts["rounds"][-1], len(facts.get("doubts", []))
     expected, sure = (sum(last[key]) for key in ("expected", "sure"))
-    doubts = (
+    note = (
         f" There {'is a doubt' if n_doubts == 1 else 'are doubts'}: see below." if n_doubts else ""
     )
     return (
         f"{name}, without labels: {expected:,.0f} donors and acceptors are expected in "
-        f"{facts['bases']:,} bases, {sure:,.0f} of them with a probability of .9 or more.{doubts}"
+        f"{facts['bases']:,} bases, {sure:,.0f} of them with a probability of .9 or more.{note}"
     )
 
 
 def _sentence(signal: Signal) -> str:
-    """Tell what the main model of a signal reaches, site by site."""
+    """Return the accuracy of the main model of a signal, site by site, as a sentence."""
     what, name = _capital(signal.text), signal.main
     if not name:
         return f"{what}: a data set, no model yet."
@@ -102,37 +102,39 @@ def _sentence(signal: Signal) -> str:
         return f"{text}, not evaluated."
     rivals = signal.rivals()
     cells = metric_cells(rivals, _AUPRC)
-    own = cells[MEAN][name]
-    if np.isnan(own.mean):
+    cell = cells[MEAN][name]
+    if np.isnan(cell.mean):
         return f"{text}; the test regions have no true sites to evaluate it on."
     return (
-        f"{text} reaches a mean AUPRC (genome) of {_with_interval(own)} over every candidate in "
+        f"{text} reaches a mean AUPRC (genome) of {_with_interval(cell)} over every candidate in "
         f"the test regions{_against_others(cells, name)}."
     )
 
 
 def _against_others(cells: Mapping[str, Mapping[str, Cell]], main: str) -> str:
-    """Tell which of the other models are ahead, tied or behind, whichever is better."""
-    own, told = cells[MEAN][main], []
+    """Return which of the other models are ahead, tied or behind, whichever is better."""
+    main_cell, rivals = cells[MEAN][main], []
     for name, other in cells[MEAN].items():
         if name != main and not np.isnan(other.mean):
-            order = "ahead" if other.mean > own.mean else "behind"
-            told.append(f"{name}, {other.mean:.3f}, is {'a tie' if tie(own, other) else order}")
-    return f"; {_listed(told)}" if told else ""
+            order = "ahead" if other.mean > main_cell.mean else "behind"
+            rivals.append(
+                f"{name}, {other.mean:.3f}, is {'a tie' if tie(main_cell, other) else order}"
+            )
+    return f"; {_listed(rivals)}" if rivals else ""
 
 
 def _with_interval(cell: Cell) -> str:
     low, high = cell.bounds
-    shown = f"{cell.mean:.3f}"
-    return f"{shown} ({low:.3f} to {high:.3f})" if high > low else shown
+    mean = f"{cell.mean:.3f}"
+    return f"{mean} ({low:.3f} to {high:.3f})" if high > low else mean
 
 
 def next_step(contents: FolderContents) -> tuple[str, str]:
     """Return what to do next, as a sentence without its end, and the command for it."""
     signals = list(contents.signals.values())
-    steps = [step for own in signals if (step := _step_of(contents, own)) is not None]
-    sentence, words = (*steps, *_pairing(contents), _scan_step(contents))[0]
-    return sentence, shlex.join(["seqmtl", *words])
+    steps = [step for signal in signals if (step := _step_of(contents, signal)) is not None]
+    sentence, arguments = (*steps, *_pairing(contents), _scan_step(contents))[0]
+    return sentence, shlex.join(["seqmtl", *arguments])
 
 
 def _step_of(contents: FolderContents, signal: Signal) -> Step | None:
@@ -140,10 +142,10 @@ def _step_of(contents: FolderContents, signal: Signal) -> Step | None:
     if not signal.folder:
         return None
     if not signal.models:
-        out = ["-o", contents.place(signal.name)]
+        out = ["-o", contents.path_of(signal.name)]
         tree = ["--tree", "eukaryotes"]
         return f"train a model of {signal.text}", ["train", signal.folder, *tree, *out]
-    model, main = contents.place(signal.main), signal.models[signal.main]
+    model, main = contents.path_of(signal.main), signal.models[signal.main]
     data = [model, signal.folder]
     if main.kind == "classification" and not main.curves:
         what = f"turn the scores of {signal.main}.seqmtl into probabilities"
@@ -160,11 +162,11 @@ def _pairing(contents: FolderContents) -> Iterator[Step]:
     both = [signal for signal in ends if signal is not None and signal.models and signal.folder]
     folders = [signal.folder for signal in both]
     if len(both) == 2 and not contents.paired:
-        models = [contents.place(signal.main) for signal in both]
+        models = [contents.path_of(signal.main) for signal in both]
         what = "let donors and acceptors see each other, which gains most"
-        yield what, ["pair", *models, *folders, "-o", contents.place("pair")]
+        yield what, ["pair", *models, *folders, "-o", contents.path_of("pair")]
     elif len(both) == 2 and not contents.pairs:
-        model = contents.place(next(iter(contents.paired)))
+        model = contents.path_of(next(iter(contents.paired)))
         what = "measure what the paired model gains on the test regions"
         yield what, ["evaluate", model, *folders, "--json", f"{contents.path}/pair.json"]
 
@@ -181,12 +183,18 @@ def _scan_step(contents: FolderContents) -> Step:
         for organism in (scan["organism"] for scan in scanned["scans"]):
             name = next((name for name, model in models.items() if organism in model.tasks), None)
             if name is not None:
-                command = ["scan", contents.place(name), scanned["genome"], "--organism", organism]
+                command = [
+                    "scan",
+                    contents.path_of(name),
+                    scanned["genome"],
+                    "--organism",
+                    organism,
+                ]
                 what = "guide a gene finder by these sites"
                 return what, [*command, "--format", "hints", "-o", "hints.gff"]
     name, model = next(iter(models.items()))
     organism = model.tasks[-1]
-    command = ["scan", contents.place(name), "GENOME.fa", "--organism", organism]
+    command = ["scan", contents.path_of(name), "GENOME.fa", "--organism", organism]
     more, end = (["--format", "all"], "") if contents.paired else ([], ".bed.gz")
     out = os.path.join(contents.path, organism) + end
     return "score a genome", [*command, *more, "-o", out, "--json", f"{out}.scan.json"]
