@@ -162,16 +162,16 @@ def _remove_unfinished(folder: str, prefix: str) -> None:
             _remove_unlocked(os.path.join(folder, name))
 
 
-def _remove_unlocked(place: str) -> None:
+def _remove_unlocked(path: str) -> None:
     """Remove a hidden file or folder, unless a run has it locked."""
-    is_folder = os.path.isdir(place)
-    handle = os.open(place, (os.O_RDONLY if is_folder else os.O_RDWR) | os.O_NOFOLLOW)
+    is_folder = os.path.isdir(path)
+    handle = os.open(path, (os.O_RDONLY if is_folder else os.O_RDWR) | os.O_NOFOLLOW)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if is_folder:
-            shutil.rmtree(place)
+            shutil.rmtree(path)
         else:
-            os.unlink(place)
+            os.unlink(path)
     finally:
         os.close(handle)
 
@@ -218,9 +218,9 @@ def write_json(path: str | os.PathLike[str], content: Any) -> None:
 def atomic_folder(
     path: str | os.PathLike[str], last: str, folders: Collection[str] = (), first: str = ""
 ) -> Iterator[Path]:
-    """Yield a hidden folder inside `path`, and move its files into place when the block succeeds.
+    """Yield a hidden folder inside `path`, and move its files there when the block succeeds.
 
-    Files with the same names are replaced, others are kept. If the block fails, nothing
+    Files with the same names are replaced, others stay. If the block fails, nothing
     changes.
 
     Parameters
@@ -233,7 +233,7 @@ def atomic_folder(
     folders : collection of str
         Subfolders to create.
     first : str
-        A file that is moved before the others: by it, the folder of a run that was killed is known.
+        A file that is moved before the others: it marks the folder of a run that was killed.
 
     Raises
     ------
@@ -331,8 +331,8 @@ def _hidden_folder(path: str, prefix: str) -> tuple[int, str]:
 
 
 def _files_below(folder: str) -> Iterator[str]:
-    for place, _, names in os.walk(folder):
-        yield from (os.path.relpath(os.path.join(place, name), folder) for name in names)
+    for directory, _, names in os.walk(folder):
+        yield from (os.path.relpath(os.path.join(directory, name), folder) for name in names)
 
 
 def temporary_file(beside: str | os.PathLike[str]) -> IO[bytes]:
@@ -350,20 +350,20 @@ def temporary_folder() -> Iterator[str]:
         yield folder
 
 
-def files_not_of(folder: str, own: re.Pattern[str]) -> list[str]:
+def files_not_of(folder: str, pattern: re.Pattern[str]) -> list[str]:
     """Return the names in a folder, if it exists, of other files, finished or not."""
     if not os.path.isdir(folder):
         return []
-    unfinished = re.compile(rf"\.({own.pattern}){re.escape(UNFINISHED)}-\w+")
+    unfinished = re.compile(rf"\.({pattern.pattern}){re.escape(UNFINISHED)}-\w+")
     names = sorted(os.listdir(folder))
-    return [name for name in names if not (own.fullmatch(name) or unfinished.fullmatch(name))]
+    return [name for name in names if not (pattern.fullmatch(name) or unfinished.fullmatch(name))]
 
 
-def remove_files(folder: str, own: re.Pattern[str]) -> None:
+def remove_files(folder: str, pattern: re.Pattern[str]) -> None:
     """Remove the files of a folder that match, also unfinished ones, and the folder if empty."""
     if not os.path.isdir(folder):
         return
-    for name in set(os.listdir(folder)).difference(files_not_of(folder, own)):
+    for name in set(os.listdir(folder)).difference(files_not_of(folder, pattern)):
         remove_file(os.path.join(folder, name))
     with suppress(OSError):  # it has other files
         os.rmdir(folder)
@@ -408,6 +408,6 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 def cannot_write(
     path: str, error: OSError, remedy: str = "free some space or choose another output"
 ) -> SeqmtlError:
-    """Return the error for an output that cannot be written, by its place when it is complete."""
+    """Return the error for an output that cannot be written, by its final path."""
     path = re.sub(rf"{re.escape(os.sep)}{re.escape(UNFINISHED)}-\w+", "", path)
     return SeqmtlError(f"cannot write {path}: {error.strerror}; {remedy}")

@@ -95,10 +95,15 @@ def index_packed(path: str, preset: str, longest: int = 0) -> None:
         return
     use_csi = longest > _LONGEST_TBI
     try:
-        with atomic_place(f"{path}{INDEXES[use_csi]}") as (handle, place):
+        with atomic_place(f"{path}{INDEXES[use_csi]}") as (handle, temporary):
             try:
                 pysam.tabix_index(
-                    path, preset=preset, force=True, csi=use_csi, keep_original=True, index=place
+                    path,
+                    preset=preset,
+                    force=True,
+                    csi=use_csi,
+                    keep_original=True,
+                    index=temporary,
                 )
             except (OSError, ValueError):
                 check_space(handle, f"{path}{INDEXES[use_csi]}")

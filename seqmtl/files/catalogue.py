@@ -40,9 +40,9 @@ def model_path(path: str | os.PathLike[str]) -> str:
     path = os.fspath(path)
     if not path.startswith(STARTER):
         return path
-    name, known = path.removeprefix(STARTER), _stems("starter", ".seqmtl")
-    if name not in known:
-        shipped = ", ".join(f"{STARTER}{model}" for model in known)
+    name, names = path.removeprefix(STARTER), _stems("starter", ".seqmtl")
+    if name not in names:
+        shipped = ", ".join(f"{STARTER}{model}" for model in names)
         raise ModelFileError(f"is no shipped model; they are {shipped or 'missing'}", path=path)
     return str(_folder("starter") / f"{name}.seqmtl")
 

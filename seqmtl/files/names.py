@@ -11,7 +11,7 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
 
     The parts differ even if case is ignored; none starts with a dot or a hyphen.
     """
-    found: dict[str, str] = {}
+    file_names: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name.strip()).lstrip(".-") or "task"
@@ -19,5 +19,5 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
         while choice.lower() in taken:
             choice, number = f"{plain}_{number}", number + 1
         taken.add(choice.lower())
-        found[name] = choice
-    return found
+        file_names[name] = choice
+    return file_names

@@ -71,10 +71,12 @@ def _files_of(inputs: Iterable[str | None]) -> Iterator[str]:
     """Yield the files among the inputs, those in the folders among them, and their indexes."""
     for path in filter(None, inputs):
         names = sorted(os.listdir(path)) if os.path.isdir(path) else []
-        for place in (path, *(os.path.join(path, name) for name in names)):
-            yield from (f"{place}{end}" for end in _INDEXES if os.path.isfile(f"{place}{end}"))
-            if place == "-" or os.path.isfile(place):
-                yield place
+        for candidate in (path, *(os.path.join(path, name) for name in names)):
+            yield from (
+                f"{candidate}{end}" for end in _INDEXES if os.path.isfile(f"{candidate}{end}")
+            )
+            if candidate == "-" or os.path.isfile(candidate):
+                yield candidate
 
 
 def _is_same_file(first: str, second: str) -> bool:

@@ -31,7 +31,7 @@ RAW_BYTES = 1 << 16
 LONGEST_LINE = 1 << 28
 #: Bytes of the largest file that is read as a whole, such as a tree or an alignment.
 LARGEST_TEXT = 1 << 30
-#: Bytes of a pipe that are kept, so that a command can read them again.
+#: Bytes of a pipe to hold in memory, so that a command can read them again.
 KEPT_BYTES = 1 << 28
 #: Zero bytes after every block of lines, so that fixed-width reads stay inside it.
 PAD_BYTES = 256
@@ -134,10 +134,12 @@ class Lines:
         return enumerate(self.text[:-PAD_BYTES].split(b"\n")[:-1], self.first_line)
 
 
-def too_long(what: str, most: int, path: PathLike, line: int | None = None) -> InputFormatError:
+def too_long(
+    what: str, max_bytes: int, path: PathLike, line: int | None = None
+) -> InputFormatError:
     """Return the error for what is longer than its bound."""
     return InputFormatError(
-        f"{what} must have at most {most:,} bytes, got more; check that it is the right file",
+        f"{what} must have at most {max_bytes:,} bytes, got more; check that it is the right file",
         path=source_name(path),
         line=line,
     )
@@ -176,9 +178,9 @@ def line_blocks(path: PathLike, longest: int = LONGEST_LINE) -> Iterator[Lines]:
         size += len(block)
         cut = block.rfind(b"\n") + 1 if size >= BLOCK_BYTES else 0
         if cut:
-            found = lines(memoryview(block)[:cut])
-            yield found
-            line += found.text.count(b"\n")
+            complete = lines(memoryview(block)[:cut])
+            yield complete
+            line += complete.text.count(b"\n")
             block = block[cut:]
             parts, size = [], len(block)
         if block:
@@ -215,7 +217,7 @@ def pop_header(
         The header line without its line end; empty if there is none.
     line : int
         Its 1-based number, or 0 if there is none.
-    rest : iterator of Lines
+    remainder : iterator of Lines
         The lines that follow.
     """
     for block in blocks:
@@ -298,7 +300,7 @@ def pipes_kept() -> Iterator[None]:
 
 
 class _Pipe:
-    """The content of a pipe, read as far as it is asked for, and kept unless it is large."""
+    """The content of a pipe, read as far as needed, and held in memory unless it is large."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -453,12 +455,12 @@ def read_text(path: PathLike, what: str, largest: int = LARGEST_TEXT) -> str:
         raise InputFormatError(message, path=os.fspath(path)) from error
 
 
-def _join(blocks: Iterable[bytes], most: int, path: PathLike) -> bytes:
+def _join(blocks: Iterable[bytes], max_bytes: int, path: PathLike) -> bytes:
     content = bytearray()
     for block in blocks:
         content += block
-        if len(content) > most:
-            raise too_long("the text", most, path)
+        if len(content) > max_bytes:
+            raise too_long("the text", max_bytes, path)
     return bytes(content)
 
 
