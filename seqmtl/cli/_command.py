@@ -1,4 +1,4 @@
-"""Commands: a request as options of a parser, with text, and how its result is shown."""
+"""Commands: a request as options of a parser, with text, and how its result is printed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Command:
     text : str
         Examples, and what else its help tells.
     show : callable
-        Text for people, given the request and what its ``run`` returned. It is not shown if JSON
+        Text for people, given the request and what its ``run`` returned. It is not printed if JSON
         goes to standard output.
     has_converged : callable
         Whether the tolerance was reached, given what ``run`` returned.

@@ -24,22 +24,22 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(allow_abbrev=False, **settings)
-        self.words: list[str] = []
+        self.arguments: list[str] = []
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse, after refusing options that the parser does not have."""
-        self.words = [*(sys.argv[1:] if args is None else args)]
-        own = self.words
-        if self._subparsers is not None:  # the words after the command are its own
-            own = [*takewhile(lambda word: word.startswith("-"), own)]
-        for word in takewhile(lambda word: word != "--", own):
+        self.arguments = [*(sys.argv[1:] if args is None else args)]
+        arguments = self.arguments
+        if self._subparsers is not None:  # arguments after the command belong to it
+            arguments = [*takewhile(lambda word: word.startswith("-"), arguments)]
+        for word in takewhile(lambda word: word != "--", arguments):
             name = word.partition("=")[0]
             if name.startswith("--") and name not in self._option_string_actions:
                 replacement = _removed.replacement_of_option(self.prog.partition(" ")[2], name)
                 if replacement:
                     self.error(f"{name} was removed: {replacement}")
-                known = [flag for flag in self._option_string_actions if flag.startswith("--")]
-                self.error(f"there is no option {name}{did_you_mean(name, known)}")
+                flags = [flag for flag in self._option_string_actions if flag.startswith("--")]
+                self.error(f"there is no option {name}{did_you_mean(name, flags)}")
         return super().parse_known_args(args, namespace)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -61,26 +61,26 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with code 2, after one line that names an option as it was typed."""
-        found = re.fullmatch(r"argument (\S+): (.*)", message, flags=re.DOTALL)
-        if found:
-            space = " " if found[2].startswith("must ") else ": "
-            message = f"{self._as_typed(found[1].split('/'))}{space}{found[2]}"
+        match = re.fullmatch(r"argument (\S+): (.*)", message, flags=re.DOTALL)
+        if match:
+            space = " " if match[2].startswith("must ") else ": "
+            message = f"{self._as_typed(match[1].split('/'))}{space}{match[2]}"
         _, _, command = self.prog.partition(" ")
         of = f" ({self.prog.partition(' ')[0]} help {command})" if command else ""
         self.exit(2, f"{self.prog}: error: {message}{of}\n")
 
     def _as_typed(self, names: Sequence[str]) -> str:
-        """Return the name of an option that is among the words, or else its last."""
+        """Return the name of an option that is among the arguments, or else its last."""
         typed = [
             name
             for name in names
-            for word in self.words
+            for word in self.arguments
             if word.partition("=")[0] == name or (len(name) == 2 and word.startswith(name))
         ]
         return typed[0] if typed else names[-1]
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Return a question for what was probably meant, or nothing."""
-    near = get_close_matches(word, [*map(str, known)], n=1, cutoff=_ALIKE)
+    near = get_close_matches(word, [*map(str, names)], n=1, cutoff=_ALIKE)
     return f"; did you mean {near[0]!r}?" if near else ""

@@ -71,7 +71,7 @@ class Demo(Request):
     seed: int = _options.seed("seed of the simulation", 1)
 
     def run(self) -> Any:
-        """Show and run the commands, logging only warnings and errors; return what is found."""
+        """Show and run the commands, logging only warnings and errors; return the result."""
         _check_folder(self.output)
         result = None
         for comment, steps in _STEPS.items():
@@ -85,10 +85,10 @@ class Demo(Request):
             line = step.format(shlex.quote(self.output))
             _tell(line)
             return subprocess.run(["sh", "-c", line], check=True)
-        words = [word.format(self.output, self.seed) for word in step.split()]
-        command_line = shlex.join(["seqmtl", *words])
+        arguments = [word.format(self.output, self.seed) for word in step.split()]
+        command_line = shlex.join(["seqmtl", *arguments])
         _tell(command_line)
-        args = import_module("seqmtl.cli.main").build_parser(words).parse_args(words)
+        args = import_module("seqmtl.cli.main").build_parser(arguments).parse_args(arguments)
         with messages_from(logging.WARNING):
             return args.of.request_of(args, command_line)()
 

@@ -42,12 +42,12 @@ def _show(_: Evaluate, metrics: dict[str, Any]) -> str:
         details = [reliability_table(metrics["tasks"])]
     else:
         methods = [
-            (found, {"signal": signal, "method": method})
-            for signal, own in metrics["signals"].items()
-            for method, found in own.items()
+            (results, {"signal": signal, "method": method})
+            for signal, by_method in metrics["signals"].items()
+            for method, results in by_method.items()
         ]
-        tables = [metrics_table(found, **labels) for found, labels in methods]
-        details = [reliability_table(found["tasks"], **labels) for found, labels in methods]
+        tables = [metrics_table(results, **labels) for results, labels in methods]
+        details = [reliability_table(results["tasks"], **labels) for results, labels in methods]
     below = f"\n{stacked(details)}" if details[0].count("\n") > 1 else ""
     return stacked(tables) + below
 

@@ -76,8 +76,8 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Build the parser of all commands, or of the one that the words begin with."""
+def build_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Build the parser of all commands, or of the one that the arguments begin with."""
     parser = Parser(
         prog="seqmtl",
         usage="seqmtl [-h] [--version] COMMAND ...",
@@ -91,7 +91,10 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     )
     groups = {title: names.split() for title, names in GROUPS.items()}
     asked = [
-        name for names in groups.values() for name in names if name.replace("_", "-") in words[:1]
+        name
+        for names in groups.values()
+        for name in names
+        if name.replace("_", "-") in arguments[:1]
     ]
     for title, names in groups.items():
         group = parser.add_argument_group(title)
@@ -104,8 +107,8 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 def parsers_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """Return the parsers of the commands by name."""
-    found = (a.choices for a in parser._actions if isinstance(a, argparse._SubParsersAction))
-    return dict(next(found))
+    choices = (a.choices for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    return dict(next(choices))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -131,26 +134,26 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _CLOSED_PIPE
 
 
-def _main(words: list[str]) -> int:
-    """Run the command that the words ask for."""
-    if words[:1] == ["help"]:
-        words = [*words[1:2], "--help"]
-    parser = build_parser(words)
-    if not words:
+def _main(arguments: list[str]) -> int:
+    """Run the command of the arguments."""
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:2], "--help"]
+    parser = build_parser(arguments)
+    if not arguments:
         parser.print_help(sys.stderr)
         return 2
-    odd = [word for word in words if re.search("[\ud800-\udfff]", word)]
+    odd = [argument for argument in arguments if re.search("[\ud800-\udfff]", argument)]
     if odd:
         parser.error(f"{odd[0]!a} is not UTF-8, as models and summaries are; rename the file")
     try:
-        args = parser.parse_args(words)
+        args = parser.parse_args(arguments)
     except BrokenPipeError:
         raise
     except OSError as error:  # of showing the help
         parser.exit(1, f"seqmtl: error: {message_of(error)}\n")
     setup_logging(args)
     forget_told()
-    return _run(args, shlex.join(["seqmtl", *words]))
+    return _run(args, shlex.join(["seqmtl", *arguments]))
 
 
 def _run(args: argparse.Namespace, command_line: str) -> int:
@@ -168,9 +171,9 @@ def _run(args: argparse.Namespace, command_line: str) -> int:
         logger.error("%s", str(error) or "interrupted")
         return 130
     except (SeqmtlError, ValueError, OSError, ImportError, MemoryError) as error:
-        told = _of_an_option(error, args)
-        if told:
-            args.usage_error(told)
+        message = _of_an_option(error, args)
+        if message:
+            args.usage_error(message)
         if args.debug:
             raise
         logger.error("%s", _with_data(error, args))
@@ -192,8 +195,8 @@ def _of_an_option(error: Exception, args: argparse.Namespace) -> str | None:
         if text.startswith(tuple(f"{flag}{end}" for flag in action.option_strings for end in " :")):
             return text
         values = value if isinstance(value, (list, tuple)) else [value]
-        words = {word for each in values for word in str(each).split(",")}
-        if isinstance(error, UnknownTaskError) and any(repr(word) in text for word in words):
+        parts = {part for each in values for part in str(each).split(",")}
+        if isinstance(error, UnknownTaskError) and any(repr(part) in text for part in parts):
             return str(argparse.ArgumentError(action, text))
     return text if isinstance(error, UsageError) else None
 
