@@ -16,8 +16,8 @@ _BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxlong = 2, 60, 40
 
 def brief(value: Any) -> str:
     """Return a value as in Python code, shortened."""
-    shown = _BRIEF.repr(value)
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
+    text = _BRIEF.repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def refuse(name: str, rule: str, value: Any, remedy: str = "") -> NoReturn:
@@ -43,36 +43,36 @@ def check_number(
     name: str,
     value: Any,
     *,
-    least: float | None = None,
-    most: float = math.inf,
+    min_val: float | None = None,
+    max_val: float = math.inf,
     is_finite: bool = True,
     remedy: str = "",
 ) -> None:
-    """Check that a value is a number above 0, or from `least`, up to `most`.
+    """Check that a value is a number above 0, or from `min_val`, up to `max_val`.
 
     Raises
     ------
     ValueError
         If it is not.
     """
-    is_open = is_finite and math.isinf(most)
+    is_open = is_finite and math.isinf(max_val)
     is_right = is_finite_number(value) if is_open else is_number(value)
-    if is_right and (value > 0 if least is None else value >= least) and value <= most:
+    if is_right and (value > 0 if min_val is None else value >= min_val) and value <= max_val:
         return
     start = f"a {'finite ' * is_open}number "
-    if least is None:
-        rule = start + "above 0" + ("" if math.isinf(most) else f" and at most {most:g}")
+    if min_val is None:
+        rule = start + "above 0" + ("" if math.isinf(max_val) else f" and at most {max_val:g}")
     elif is_open:
-        rule = f"{start}of at least {least:g}" if math.isfinite(least) else start.rstrip()
+        rule = f"{start}of at least {min_val:g}" if math.isfinite(min_val) else start.rstrip()
     else:
-        rule = f"{start}from {least:g} to {'infinity' if math.isinf(most) else f'{most:g}'}"
+        rule = f"{start}from {min_val:g} to {'infinity' if math.isinf(max_val) else f'{max_val:g}'}"
     refuse(name, rule, value, remedy)
 
 
 def check_integer(
-    name: str, value: Any, least: int | None, most: int | None = None, *, remedy: str = ""
+    name: str, value: Any, min_val: int | None, max_val: int | None = None, *, remedy: str = ""
 ) -> None:
-    """Check that a value is an integer from `least` to `most`.
+    """Check that a value is an integer from `min_val` to `max_val`.
 
     Raises
     ------
@@ -80,11 +80,14 @@ def check_integer(
         If it is not.
     """
     is_right = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if is_right and (least is None or value >= least) and (most is None or value <= most):
+    if is_right and (min_val is None or value >= min_val) and (max_val is None or value <= max_val):
         return
-    limits = "" if least is None else f" of at least {least}"
+    limits = "" if min_val is None else f" of at least {min_val}"
     refuse(
-        name, f"an integer{limits if most is None else f' from {least} to {most}'}", value, remedy
+        name,
+        f"an integer{limits if max_val is None else f' from {min_val} to {max_val}'}",
+        value,
+        remedy,
     )
 
 

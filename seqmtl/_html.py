@@ -37,10 +37,10 @@ def element(name: str, content: object, **attributes: object) -> Markup:
 
     `class_` stands for class.
     """
-    shown = "".join(
+    attributes_text = "".join(
         f' {key.rstrip("_")}="{html.escape(str(value))}"' for key, value in attributes.items()
     )
-    return Markup(f"<{name}{shown}>{text(content)}</{name}>")
+    return Markup(f"<{name}{attributes_text}>{text(content)}</{name}>")
 
 
 def table(
@@ -77,12 +77,17 @@ def table(
         element("thead", element("tr", headings)),
         element("tbody", join(body)),
     ]
-    told = element("p", caption, class_="caption")
-    return join([told, element("div", element("table", join(parts)), class_="scroll", tabindex=0)])
+    caption_paragraph = element("p", caption, class_="caption")
+    return join(
+        [
+            caption_paragraph,
+            element("div", element("table", join(parts)), class_="scroll", tabindex=0),
+        ]
+    )
 
 
 def details(summary: str, parts: Iterable[object]) -> Markup:
-    """Return what is shown on demand, or nothing if it is empty."""
+    """Return a section to unfold, or nothing if it is empty."""
     content = join(part for part in parts if part)
     return element("details", join([element("summary", summary), content])) if content else content
 

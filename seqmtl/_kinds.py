@@ -21,10 +21,10 @@ _LARGEST = (1 << 62) - 1
 
 def text(value: Any) -> str:
     """Take a text or a path."""
-    found = os.fspath(value) if isinstance(value, os.PathLike) else value
-    if not isinstance(found, str):
+    path_or_text = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(path_or_text, str):
         refuse("", "a text", value)
-    return found
+    return path_or_text
 
 
 def flag(value: Any) -> bool:
@@ -44,13 +44,13 @@ def positive_int(value: Any) -> int:
     return _whole(value, 1)
 
 
-def up_to(most: int) -> Kind:
+def up_to(max_val: int) -> Kind:
     """Return a kind that takes an integer from 1 to another."""
 
     def number(value: Any) -> int:
-        found = _parsed(value, int)
-        check_integer("", found, 1, most)
-        return int(found)
+        parsed = _parsed(value, int)
+        check_integer("", parsed, 1, max_val)
+        return int(parsed)
 
     return number
 
@@ -60,12 +60,12 @@ def count(value: Any) -> int:
     return _whole(value, 0)
 
 
-def _whole(value: Any, least: int | None) -> int:
-    found = _parsed(value, int)
-    check_integer("", found, least)
-    if abs(found) > _LARGEST:
+def _whole(value: Any, min_val: int | None) -> int:
+    parsed = _parsed(value, int)
+    check_integer("", parsed, min_val)
+    if abs(parsed) > _LARGEST:
         raise ValueError(f"must be at most {_LARGEST}")
-    return int(found)
+    return int(parsed)
 
 
 def memory(value: Any) -> int:
@@ -74,17 +74,17 @@ def memory(value: Any) -> int:
     plain = str(value).upper().removesuffix("B").removesuffix("I")
     number, factor = (plain[:-1], factors[plain[-1:]]) if plain[-1:] in factors else (plain, 1)
     try:
-        found = int(positive_float(number) * factor)
+        n_bytes = int(positive_float(number) * factor)
     except ValueError:
-        found = 0
-    if found < 1:
+        n_bytes = 0
+    if n_bytes < 1:
         refuse("", "a size such as 500M or 4G", value)
-    return found
+    return n_bytes
 
 
 def finite_float(value: Any) -> float:
     """Take a finite number."""
-    return _number(value, least=-math.inf)
+    return _number(value, min_val=-math.inf)
 
 
 def positive_float(value: Any) -> float:
@@ -94,31 +94,31 @@ def positive_float(value: Any) -> float:
 
 def norm(value: Any) -> float:
     """Take the p of a p-norm, from 1 to infinity."""
-    return _number(value, least=1, is_finite=False)
+    return _number(value, min_val=1, is_finite=False)
 
 
 def share(value: Any) -> float:
     """Take a number between 0 and 1, both excluded."""
-    found = _parsed(value, float)
-    if not is_number(found) or not 0 < found < 1:
-        refuse("", "between 0 and 1", found)
-    return float(found)
+    parsed = _parsed(value, float)
+    if not is_number(parsed) or not 0 < parsed < 1:
+        refuse("", "between 0 and 1", parsed)
+    return float(parsed)
 
 
 def probability(value: Any) -> float:
     """Take a number from 0 to 1."""
-    return _number(value, least=0, most=1)
+    return _number(value, min_val=0, max_val=1)
 
 
 def change(value: Any) -> float:
     """Take a change of a probability, above 0 and at most 1."""
-    return _number(value, most=1)
+    return _number(value, max_val=1)
 
 
 def _number(value: Any, **limits: Any) -> float:
-    found = _parsed(value, float)
-    check_number("", found, **limits)
-    return float(found)
+    parsed = _parsed(value, float)
+    check_number("", parsed, **limits)
+    return float(parsed)
 
 
 def _parsed(value: Any, kind: type) -> Any:
@@ -172,11 +172,11 @@ def path_of(*suffixes: str) -> Kind:
     """Return a kind that takes a path with one of these suffixes, which sets the format."""
 
     def path(value: Any) -> str:
-        found = text(value)
-        if not found.lower().endswith(suffixes):
-            known = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
-            raise ValueError(f"must end in {known}, got {found!r}; the suffix sets the format")
-        return found
+        name = text(value)
+        if not name.lower().endswith(suffixes):
+            suffix_list = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+            raise ValueError(f"must end in {suffix_list}, got {name!r}; the suffix sets the format")
+        return name
 
     return path
 

@@ -22,10 +22,10 @@ def available_memory() -> int:
         total = min(total, int(read_bytes("/sys/fs/cgroup/memory.max")))
     except (OSError, ValueError):
         pass  # no control group, or one without a limit ("max")
-    most = resource.getrlimit(resource.RLIMIT_AS)[0]  # of ulimit -v, and some batch systems
-    if most != resource.RLIM_INFINITY:
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]  # of ulimit -v, and some batch systems
+    if limit != resource.RLIM_INFINITY:
         used = int(read_bytes("/proc/self/statm").split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        total = max(0, min(total, most - used))
+        total = max(0, min(total, limit - used))
     return total
 
 

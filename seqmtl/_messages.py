@@ -10,7 +10,7 @@ from contextvars import ContextVar
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _least: ContextVar[int] = ContextVar("least", default=logging.NOTSET)
-_told: set[Hashable] = set()
+_logged: set[Hashable] = set()
 
 
 @contextmanager
@@ -23,31 +23,31 @@ def messages_from(level: int) -> Iterator[None]:
         _least.reset(token)
 
 
-def is_heard(record: logging.LogRecord) -> bool:
-    """Return whether a message is to be heard; a filter of all handlers."""
-    return are_heard(record.levelno)
+def is_record_logged(record: logging.LogRecord) -> bool:
+    """Return whether a message is to be logged; a filter of all handlers."""
+    return is_level_logged(record.levelno)
 
 
-def are_heard(level: int) -> bool:
-    """Return whether messages of a level are heard in this thread."""
+def is_level_logged(level: int) -> bool:
+    """Return whether messages of a level are logged in this thread."""
     return level >= _least.get()
 
 
-def is_news(what: Hashable) -> bool:
-    """Return whether something is told for the first time by this command."""
-    if what in _told:
+def is_first_time(what: Hashable) -> bool:
+    """Return whether this command logs a message for the first time; later calls return False."""
+    if what in _logged:
         return False
-    _told.add(what)
+    _logged.add(what)
     return True
 
 
-def forget_told() -> None:
-    """Take all for news again; for the start of a command."""
-    _told.clear()
+def forget_logged() -> None:
+    """Forget which messages were logged; for the start of a command."""
+    _logged.clear()
 
 
-def least_heard() -> int:
-    """Return the level from which messages are heard in this thread."""
+def lowest_level() -> int:
+    """Return the level from which messages are logged in this thread."""
     return _least.get()
 
 
@@ -64,5 +64,5 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, MemoryError) and not str(error):
         return "out of memory"
     if type(error).__name__ == "LinAlgError":  # numpy is not imported here
-        return f"the computation failed ({error}); scale the columns, or look for huge values"
+        return f"the computation failed ({error}); scale the columns, or check for huge values"
     return str(error) or type(error).__name__

@@ -8,7 +8,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from seqmtl._messages import is_news
+from seqmtl._messages import is_first_time
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
 from seqmtl.files import catalogue
 
@@ -18,8 +18,8 @@ _SHOWN = 5
 _TABLES = ("organisms.tsv", "other_organisms.tsv")
 
 
-def match_names(wanted: Iterable[str], known: Sequence[str], where: str) -> list[int]:
-    """Find every wanted name among the known ones.
+def match_names(wanted: Iterable[str], names: Sequence[str], where: str) -> list[int]:
+    """Find every wanted name among the names of a table, tree or model.
 
     The first rule with a match decides:
 
@@ -28,70 +28,70 @@ def match_names(wanted: Iterable[str], known: Sequence[str], where: str) -> list
     3. the same organism by NCBI taxid, scientific or common name in the shipped tables. An
        initial stands for the genus it has there: ``c_elegans`` is *Caenorhabditis elegans*, and
        so never *Cunninghamella elegans*;
-    4. an initial that the tables lack, and a genus that starts with it, if no other known name
+    4. an initial that the tables lack, and a genus that starts with it, if no other name
        fits (``x_bocki`` and ``Xenoturbella bocki``).
 
-    A wanted initial that fits several known names is ambiguous. Different genera never match
+    A wanted initial that fits several names is ambiguous. Different genera never match
     unless the tables call them one organism. Each match that is not by rule 1 is logged, once.
 
     Parameters
     ----------
     wanted : iterable of str
-        Names to look for.
-    known : sequence of str
+        Names to find.
+    names : sequence of str
         Names to search, all different.
     where : str
-        What the known names belong to, for messages: "the tree metazoa".
+        What these names belong to, for messages: "the tree metazoa".
 
     Returns
     -------
     list of int
-        Index of every wanted name in `known`.
+        Index of every wanted name in `names`.
 
     Raises
     ------
     UnknownTaskError
         If a name is missing or ambiguous (the message lists near matches), or two wanted names
-        match the same known one.
+        match the same one.
     """
-    index = NameIndex(known)
-    names = [str(name) for name in wanted]
+    index = NameIndex(names)
+    wanted_names = [str(name) for name in wanted]
     order: list[int] = []
     owner: dict[int, str] = {}
-    for name in names:
-        found = index.find(name)
-        if len(found) > 1:
-            options = ", ".join(repr(str(known[i])) for i in found[:_SHOWN])
+    for name in wanted_names:
+        matches = index.find(name)
+        if len(matches) > 1:
+            options = ", ".join(repr(str(names[i])) for i in matches[:_SHOWN])
             raise UnknownTaskError(
                 f"task {name!r} is ambiguous in {where}: it could be {options}; write it in full"
             )
-        if not found:
-            lost = [repr(name) for name in names if not index.find(name)]
+        if not matches:
+            lost = [repr(name) for name in wanted_names if not index.find(name)]
             are = f"task {lost[0]} is" if len(lost) == 1 else f"tasks {_shown(lost)} are"
             raise UnknownTaskError(f"{are} not in {where}; {index.hint(name)}")
-        if found[0] in owner:
+        if matches[0] in owner:
             raise UnknownTaskError(
-                f"task {name!r} is given twice: it and {owner[found[0]]!r} are both "
-                f"{str(known[found[0]])!r} in {where}; leave one of them out"
+                f"task {name!r} is given twice: it and {owner[matches[0]]!r} are both "
+                f"{str(names[matches[0]])!r} in {where}; leave one of them out"
             )
-        owner[found[0]] = name
-        order.append(found[0])
-    tell_matches(((name, str(known[i])) for i, name in owner.items()), where)
+        owner[matches[0]] = name
+        order.append(matches[0])
+    log_matches(((name, str(names[i])) for i, name in owner.items()), where)
     return order
 
 
 class NameIndex:
-    """Known names, indexed for the rules of :func:`match_names`.
+    """Names, indexed for the rules of :func:`match_names`.
 
     Parameters
     ----------
-    known : sequence of str
+    names : sequence of str
         Names to search.
     """
 
-    def __init__(self, known: Sequence[str]) -> None:
-        self.known = [str(name) for name in known]
-        self._exact = _positions(enumerate(self.known))
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = [str(name) for name in names]
+        self._exact = _positions(enumerate(self.names))
 
     def find(self, name: str) -> list[int]:
         """Return the indices by the first rule with a match; several mean the name is ambiguous."""
@@ -101,53 +101,55 @@ class NameIndex:
         if key in self._keys:
             return self._keys[key]
         short = abbreviate(key)
-        found = self._organisms.get(self._organism(key), [])
-        if key == short and (found or identify(key) == key):
-            found = sorted({*found, *self._genera.get(short, [])})
-        elif short and not found and short not in self._genera:
-            found = self._organisms.get(short, [])
-        return found
+        matches = self._organisms.get(self._organism(key), [])
+        if key == short and (matches or identify(key) == key):
+            matches = sorted({*matches, *self._genera.get(short, [])})
+        elif short and not matches and short not in self._genera:
+            matches = self._organisms.get(short, [])
+        return matches
 
     def hint(self, name: str) -> str:
-        """List near matches among the known names, or the first few names."""
+        """List near matches among the names, or the first few names."""
         key = simplify(name)
-        simple = {simplify(known): known for known in reversed(self.known)}
+        simple = {simplify(name): name for name in reversed(self.names)}
         near = [k for k in simple if abbreviate(k) == key]
         near = near or difflib.get_close_matches(key, simple, n=3, cutoff=0.5)
         if near:
             return f"did you mean {' or '.join(repr(simple[key]) for key in near[:3])}?"
-        shown = ", ".join(map(repr, self.known[:_SHOWN]))
-        return f"it has {shown}" + (", ..." if len(self.known) > _SHOWN else "")
+        first_names = ", ".join(map(repr, self.names[:_SHOWN]))
+        return f"it has {first_names}" + (", ..." if len(self.names) > _SHOWN else "")
 
     def synonyms(self) -> list[list[int]]:
-        """Return the indices of known names that mean one organism, in groups of two or more."""
+        """Return the indices of names that mean one organism, in groups of two or more."""
         return [sorted(group) for group in self._organisms.values() if len(group) > 1]
 
     @functools.cached_property
     def _keys(self) -> dict[str, list[int]]:
         """Indices by simplified name."""
-        return _positions((i, simplify(name)) for i, name in enumerate(self.known))
+        return _positions((i, simplify(name)) for i, name in enumerate(self.names))
 
     @functools.cached_property
     def _genera(self) -> dict[str, list[int]]:
         """Indices of the names with a genus in full, by their abbreviation."""
         return _positions(
             (i, short)
-            for key, found in self._keys.items()
+            for key, indices in self._keys.items()
             if (short := abbreviate(key)) not in ("", key)
-            for i in found
+            for i in indices
         )
 
     @functools.cached_property
     def _organisms(self) -> dict[str, list[int]]:
         """Indices by organism."""
-        return _positions((i, self._organism(k)) for k, found in self._keys.items() for i in found)
+        return _positions(
+            (i, self._organism(k)) for k, indices in self._keys.items() for i in indices
+        )
 
     def _organism(self, key: str) -> str:
-        """Return what identifies an organism; an initial means the only known genus that fits."""
+        """Return what identifies an organism; an initial means the only genus that fits."""
         organism = identify(key)
         if organism == key == abbreviate(key):
-            fits = {identify(simplify(self.known[i])) for i in self._genera.get(key, [])}
+            fits = {identify(simplify(self.names[i])) for i in self._genera.get(key, [])}
             return fits.pop() if len(fits) == 1 else key
         return organism
 
@@ -182,20 +184,20 @@ def check_distinct(
         )
 
 
-def tell_matches(pairs: Iterable[tuple[str, str]], where: str) -> None:
-    """Log pairs of wanted and known names that are not the same text, each pair once.
+def log_matches(pairs: Iterable[tuple[str, str]], where: str) -> None:
+    """Log pairs of wanted and matching names that are not the same text, each pair once.
 
     An initial that the shipped tables lack is a guess, and so a warning.
     """
     guessed: list[str] = []
-    known: list[str] = []
+    renamed: list[str] = []
     spelt: list[str] = []
     for a, b in pairs:
-        if a == b or not is_news(frozenset((a, b))):
+        if a == b or not is_first_time(frozenset((a, b))):
             continue
         left, right = simplify(a), simplify(b)
         is_guess = abbreviate(left) == abbreviate(right) != "" and identify(left) != identify(right)
-        kind = spelt if left == right else guessed if is_guess else known
+        kind = spelt if left == right else guessed if is_guess else renamed
         kind.append(f"{a!r} is {b!r}")
     if guessed:
         logger.warning(
@@ -203,8 +205,8 @@ def tell_matches(pairs: Iterable[tuple[str, str]], where: str) -> None:
             ", ".join(guessed),
             where,
         )
-    if known or spelt:
-        logger.info("%s in %s", ", ".join(known + [_shown(spelt)] * bool(spelt)), where)
+    if renamed or spelt:
+        logger.info("%s in %s", ", ".join(renamed + [_shown(spelt)] * bool(spelt)), where)
 
 
 def _shown(texts: Sequence[str]) -> str:
@@ -226,8 +228,8 @@ def simplify(name: str) -> str:
 
 def abbreviate(key: str) -> str:
     """Abbreviate the genus of a simplified binomial to a letter; return "" for other names."""
-    found = re.fullmatch(r"([^\W\d_])[^\W\d_]*( [^\W\d_]{2,}(?: .*)?)", key)
-    return found[1] + found[2] if found else ""
+    match = re.fullmatch(r"([^\W\d_])[^\W\d_]*( [^\W\d_]{2,}(?: .*)?)", key)
+    return match[1] + match[2] if match else ""
 
 
 def identify(key: str) -> str:
@@ -239,15 +241,15 @@ def identify(key: str) -> str:
     ('6239', 'caenorhabditis elegans n2', 'x bocki')
     """
     taxids, genera = _shipped()
-    words = key.split(" ", 2)
-    genus = genera.get(" ".join(words[:2]))
-    full = " ".join([genus, *words[1:]]) if genus else key
+    parts = key.split(" ", 2)
+    genus = genera.get(" ".join(parts[:2]))
+    full = " ".join([genus, *parts[1:]]) if genus else key
     return taxids.get(full, full)
 
 
 def taxid_of(key: str) -> str:
     """Return the taxid of a simplified name in the shipped tables, or ""."""
-    return found if (found := identify(key)) in _shipped()[0] else ""
+    return taxid if (taxid := identify(key)) in _shipped()[0] else ""
 
 
 @functools.cache
@@ -268,7 +270,7 @@ def _shipped() -> tuple[Mapping[str, str], Mapping[str, str]]:
 
 def _positions(pairs: Iterable[tuple[int, str]]) -> dict[str, list[int]]:
     """Collect the indices of every key."""
-    found: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for i, key in pairs:
-        found.setdefault(key, []).append(i)
-    return found
+        positions.setdefault(key, []).append(i)
+    return positions

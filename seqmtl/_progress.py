@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar, copy_context
 from typing import Any
 
-from seqmtl._messages import are_heard
+from seqmtl._messages import is_level_logged
 
 logger = logging.getLogger("seqmtl")
 
@@ -23,7 +23,7 @@ class _Progress:
     """When to show how far the work is, and where."""
 
     def __init__(self) -> None:
-        self._quiet = not (logger.isEnabledFor(logging.INFO) and are_heard(logging.INFO))
+        self._quiet = not (logger.isEnabledFor(logging.INFO) and is_level_logged(logging.INFO))
         self._redraw = REDRAW.get()
         self._last = time.monotonic()
 

@@ -18,14 +18,16 @@ Rule = Callable[[str, Any], None]
 _DEEPEST = 20
 
 
-def number(*, above: float | None = None, least: float = -math.inf, most: float = math.inf) -> Rule:
+def number(
+    *, above: float | None = None, min_val: float = -math.inf, max_val: float = math.inf
+) -> Rule:
     """Return the rule for a finite number within limits; `above` can only be 0."""
-    return partial(check_number, least=None if above is not None else least, most=most)
+    return partial(check_number, min_val=None if above is not None else min_val, max_val=max_val)
 
 
-def whole(least: int = 0, most: int = 1 << 53) -> Rule:
+def whole(min_val: int = 0, max_val: int = 1 << 53) -> Rule:
     """Return the rule for an integer within limits."""
-    return partial(check_integer, least=least, most=most)
+    return partial(check_integer, min_val=min_val, max_val=max_val)
 
 
 def flag(name: str, value: Any) -> None:
@@ -57,13 +59,15 @@ def either(kinds: tuple[type, ...], rule: Rule, other: Rule) -> Rule:
     return lambda name, value: (rule if isinstance(value, kinds) else other)(name, value)
 
 
-def items(rule: Rule, least: int = 0, *, most: int | None = None, distinct: bool = False) -> Rule:
+def items(
+    rule: Rule, min_items: int = 0, *, max_items: int | None = None, distinct: bool = False
+) -> Rule:
     """Return the rule for a list whose entries follow a rule."""
-    number_of = f"a list of {least} " + ("or more" if most is None else f"to {most}")
+    number_of = f"a list of {min_items} " + ("or more" if max_items is None else f"to {max_items}")
 
     def check(name: str, value: Any) -> None:
-        if not isinstance(value, list) or not least <= len(value) <= (most or len(value)):
-            refuse(name, number_of if least else "a list", value)
+        if not isinstance(value, list) or not min_items <= len(value) <= (max_items or len(value)):
+            refuse(name, number_of if min_items else "a list", value)
         for i, entry in enumerate(value):
             rule(f"{name}[{i}]", entry)
         if distinct and len(set(value)) < len(value):
@@ -72,11 +76,11 @@ def items(rule: Rule, least: int = 0, *, most: int | None = None, distinct: bool
     return check
 
 
-def mapping(rule: Rule, least: int = 0) -> Rule:
+def mapping(rule: Rule, min_items: int = 0) -> Rule:
     """Return the rule for an object of any keys whose values follow a rule."""
 
     def check(name: str, value: Any) -> None:
-        _object(name, value, least)
+        _object(name, value, min_items)
         for key, entry in value.items():
             rule(_join(name, key), entry)
 

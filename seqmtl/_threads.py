@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from seqmtl._checks import check_integer
-from seqmtl._messages import least_heard, messages_from
+from seqmtl._messages import lowest_level, messages_from
 from seqmtl.files.streams import read_bytes
 
 Job = TypeVar("Job")
@@ -131,7 +131,7 @@ def in_order(
     Parameters
     ----------
     work : callable
-        What to do with a job. Within it there is a single thread, or the rest of the threads if
+        What to do with a job. Within it there is a single thread, or a share of the threads if
         there are fewer jobs.
     jobs : iterable
         Read as needed.
@@ -143,12 +143,15 @@ def in_order(
     if team is None:
         yield from map(work, jobs)
         return
-    rest = team.size // max(len(jobs), 1) if isinstance(jobs, (list, tuple, range)) else 1
+    threads_of_job = team.size // max(len(jobs), 1) if isinstance(jobs, (list, tuple, range)) else 1
 
-    least = least_heard()
+    least = lowest_level()
 
     def one(job: Job) -> Result:
-        with messages_from(least), use_threads(rest) if rest > 1 else nullcontext():
+        with (
+            messages_from(least),
+            use_threads(threads_of_job) if threads_of_job > 1 else nullcontext(),
+        ):
             return work(job)
 
     queue = iter(jobs)

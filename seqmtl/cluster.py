@@ -125,10 +125,10 @@ class Workers:
         """
         fault, _ = _carried()
         faults = self.client.run(fault, __version__, folder, on_error="ignore")
-        found = sorted(f"worker {name} {text}" for name, text in faults.items() if text)
-        if found:
-            others = f" ({len(found)} of {len(faults)} workers)" if len(found) > 1 else ""
-            raise ClusterError(found[0] + others)
+        messages = sorted(f"worker {name} {text}" for name, text in faults.items() if text)
+        if messages:
+            others = f" ({len(messages)} of {len(faults)} workers)" if len(messages) > 1 else ""
+            raise ClusterError(messages[0] + others)
 
     def map(
         self, function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], *shared: Any
@@ -186,7 +186,7 @@ class Workers:
                     break
                 except TimeoutError:
                     if future.done():
-                        raise  # the job's own
+                        raise  # an error of the job
                 if self.n_threads():
                     last_seen = time.monotonic()
                 elif time.monotonic() - last_seen >= self._patience:
@@ -215,28 +215,30 @@ class Workers:
 def _carried() -> tuple[Callable[..., str], Callable[..., tuple[str, Any]]]:
     """Return functions that run on workers of any version: what hinders a job, and a job.
 
-    Functions inside another are sent as code, not as a name that the worker would look up.
+    Functions inside another are sent as code, not as a name that the worker would import.
     """
 
     def fault(version: str, folder: str) -> str:
         import os
 
         try:
-            from seqmtl._version import __version__ as own
+            from seqmtl._version import __version__ as own_version
         except ImportError:
             return f"has no seqmtl; install version {version} there"
-        if own != version:
-            return f"has seqmtl {own}, and this is {version}; install the same version on both"
+        if own_version != version:
+            return (
+                f"has seqmtl {own_version}, and this is {version}; install the same version on both"
+            )
         if folder and not os.access(folder, os.R_OK):
             return f"cannot read {folder}; put files where all workers see them"
         return ""
 
     def run(version: str, content: bytes, shared: bytes) -> tuple[str, Any]:
-        found = fault(version, "")
-        if found:
+        message = fault(version, "")
+        if message:
             from distributed import get_worker
 
-            return f"worker {get_worker().name} {found}", None
+            return f"worker {get_worker().name} {message}", None
         from seqmtl.cluster import _run
 
         return "", _run(content, shared)
@@ -266,12 +268,12 @@ def _client(address: str, stack: ExitStack) -> Iterator[Any]:
     from distributed import Client
 
     if address.startswith(_LOCAL):
-        place: Any = stack.enter_context(_local(int(address.removeprefix(_LOCAL))))
+        location: Any = stack.enter_context(_local(int(address.removeprefix(_LOCAL))))
     elif address.endswith(".json") and not os.path.exists(address):
         raise ClusterError(f"{address}: no such scheduler file; start a scheduler that writes it")
     else:
-        place = address
-    named = {"scheduler_file": place} if address.endswith(".json") else {"address": place}
+        location = address
+    named = {"scheduler_file": location} if address.endswith(".json") else {"address": location}
     try:
         client = Client(**named, timeout=TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -36,12 +36,12 @@ class InputFormatError(SeqmtlError, ValueError):
         super().__init__(message)
 
     def __str__(self) -> str:
-        place = self.path or ""
+        location = self.path or ""
         if self.line is not None:
-            place += f":{self.line}"
+            location += f":{self.line}"
         if self.record is not None:
-            place += f" (record {self.record!r})" if place else f"record {self.record!r}"
-        return f"{place}: {self.message}" if place else self.message
+            location += f" (record {self.record!r})" if location else f"record {self.record!r}"
+        return f"{location}: {self.message}" if location else self.message
 
 
 class ModelFileError(InputFormatError):

@@ -101,28 +101,28 @@ class Option:
         return tuple(map(self._one, values))
 
     def _one(self, value: Any) -> Any:
-        found = self.kind(value)
-        if self.choices is not None and found not in self.choices:
+        converted = self.kind(value)
+        if self.choices is not None and converted not in self.choices:
             raise ValueError(f"must be one of {', '.join(self.choices)}, got {value!r}")
-        return found
+        return converted
 
 
-def option(*words: str, default: Any = None, **about: Any) -> Any:
+def option(*texts: str, default: Any = None, **about: Any) -> Any:
     """Return a field of a request; see :class:`Option` for what it can say of itself.
 
-    Words are flags, and the help. The kind is by default that of the annotation: text or path, an
-    integer of at least 1, a number above 0, or true or false. The help tells the default.
+    Texts are flags, and the help. The kind is by default that of the annotation: text or path, an
+    integer of at least 1, a number above 0, or true or false. The help states the default.
     """
-    flags = tuple(word for word in words if word.startswith("-"))
-    told = "".join(word for word in words if not word.startswith("-"))
+    flags = tuple(text for text in texts if text.startswith("-"))
+    help_text = "".join(text for text in texts if not text.startswith("-"))
     if about.get("is_repeated"):
         default = ()
-    return field(default=default, metadata={"flags": flags, "help": told, **about})
+    return field(default=default, metadata={"flags": flags, "help": help_text, **about})
 
 
-def required(*words: str, **about: Any) -> Any:
+def required(*texts: str, **about: Any) -> Any:
     """Return a field of a request that has no default."""
-    return option(*words, default=MISSING, **about)
+    return option(*texts, default=MISSING, **about)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,10 +205,10 @@ def options_of(request: type[Request]) -> tuple[Option, ...]:
 def _option_of(of: Any) -> Option:
     kind = _KINDS.get(str(of.type).split()[0], text)
     option = Option(**{"name": of.name, "default": of.default, "kind": kind, **of.metadata})
-    shown = f"{of.default:g}" if isinstance(of.default, float) else str(of.default)
-    if shown in ("", "None", "False", "()") or "(default" in option.help or option.is_required:
+    default = f"{of.default:g}" if isinstance(of.default, float) else str(of.default)
+    if default in ("", "None", "False", "()") or "(default" in option.help or option.is_required:
         return option
-    return dataclasses.replace(option, help=f"{option.help} (default: {shown})")
+    return dataclasses.replace(option, help=f"{option.help} (default: {default})")
 
 
 def name_of(request: type[Request]) -> str:
@@ -257,13 +257,15 @@ def _documentation(request: type[Request], options: list[Option]) -> str:
 
 def _type_of(each: Option) -> str:
     if each.choices is not None:
-        shown = f"{{{', '.join(map(repr, each.choices))}}}"
+        type_name = f"{{{', '.join(map(repr, each.choices))}}}"
     else:
-        shown = {"flag": "bool", "text": "str or path"}.get(each.kind.__name__, each.kind.__name__)
-        shown = shown.replace("_", " ")
-    several = f"sequence of {shown}" if each.is_repeated else shown
+        type_name = {"flag": "bool", "text": "str or path"}.get(
+            each.kind.__name__, each.kind.__name__
+        )
+        type_name = type_name.replace("_", " ")
+    several = f"sequence of {type_name}" if each.is_repeated else type_name
     return several if each.is_required else f"{several}, optional"
 
 
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}.".replace("%%", "%")
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}.".replace("%%", "%")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from seqmtl._messages import forget_told
+from seqmtl._messages import forget_logged
 from tests.commands import exit_code
 
 # The same examples in every run, however long a busy machine takes to draw and to try them.
@@ -51,7 +51,7 @@ def shared_data() -> Path:
 @pytest.fixture(autouse=True)
 def _log_from_the_start() -> None:
     """Undo what a command has done to the package's log, so that no test hears another's."""
-    forget_told()
+    forget_logged()
     log = logging.getLogger("seqmtl")
     log.handlers.clear()
     log.propagate = True

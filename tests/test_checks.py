@@ -11,7 +11,7 @@ from seqmtl._checks import check_choice, check_integer, check_number
 def test_numbers_of_any_kind_pass():
     for value in (1, 0.5, np.float32(2), np.int64(3)):
         check_number("x", value)
-    check_number("x", 0, least=0)
+    check_number("x", 0, min_val=0)
     check_number("x", math.inf, is_finite=False)
     for value in (1, np.int8(1), np.int64(7)):
         check_integer("n", value, 1, 7)
@@ -28,11 +28,11 @@ def test_what_is_no_finite_number_above_0_is_refused(value):
 @pytest.mark.parametrize(
     ("value", "limits", "rule"),
     [
-        (-1, {"least": 0}, "a finite number of at least 0, got -1"),
+        (-1, {"min_val": 0}, "a finite number of at least 0, got -1"),
         (0, {"is_finite": False}, "a number above 0, got 0"),
-        (2, {"most": 1}, "a number above 0 and at most 1, got 2"),
-        (2, {"least": 0.5, "most": 1}, "a number from 0.5 to 1, got 2"),
-        (0.5, {"least": 1, "is_finite": False}, "a number from 1 to infinity, got 0.5"),
+        (2, {"max_val": 1}, "a number above 0 and at most 1, got 2"),
+        (2, {"min_val": 0.5, "max_val": 1}, "a number from 0.5 to 1, got 2"),
+        (0.5, {"min_val": 1, "is_finite": False}, "a number from 1 to infinity, got 0.5"),
         (0, {"remedy": "take 1"}, "a finite number above 0, got 0; take 1"),
     ],
 )

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
-from seqmtl._messages import is_heard
+from seqmtl._messages import is_record_logged
 from seqmtl._progress import REDRAW
 
 # control characters, which could steer a terminal, and those that reverse the direction of text
@@ -112,7 +112,7 @@ class _JsonFormatter(logging.Formatter):
 def setup_logging(args: argparse.Namespace) -> None:
     """Send the package's log to stderr as text or JSON lines."""
     handler = _Handler(sys.stderr)
-    handler.addFilter(is_heard)
+    handler.addFilter(is_record_logged)
     if args.log_json:
         handler.setFormatter(_JsonFormatter())
     else:

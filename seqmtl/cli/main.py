@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from seqmtl._messages import forget_told, message_of
+from seqmtl._messages import forget_logged, message_of
 from seqmtl._surroundings import unchanged_environment
 from seqmtl.cli._command import Command
 from seqmtl.cli._console import (
@@ -152,7 +152,7 @@ def _main(arguments: list[str]) -> int:
     except OSError as error:  # of showing the help
         parser.exit(1, f"seqmtl: error: {message_of(error)}\n")
     setup_logging(args)
-    forget_told()
+    forget_logged()
     return _run(args, shlex.join(["seqmtl", *arguments]))
 
 

@@ -33,9 +33,9 @@ OVER_WINDOWS = (
 
 Document = Mapping[str, Any]
 
-_metric = number(least=0)
+_metric = number(min_val=0)
 _RULES = dict.fromkeys(METRICS, _metric) | dict.fromkeys(
-    [f"{metric}_interval" for metric in METRICS], items(_metric, 2, most=2)
+    [f"{metric}_interval" for metric in METRICS], items(_metric, 2, max_items=2)
 )
 #: Values of an organism after a run.
 VALUES = tuple(_RULES)

@@ -48,7 +48,7 @@ def _one_of(*choices: str) -> Rule:
     return lambda name, value: check_choice(name, value, choices)
 
 
-_share, _word_list = number(least=0, most=1), items(word, 1)
+_share, _word_list = number(min_val=0, max_val=1), items(word, 1)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class DecoyRules:
         by default the length of a window.
     """
 
-    ratio: float = _key(number(least=0.01, most=1e6), 10.0)
+    ratio: float = _key(number(min_val=0.01, max_val=1e6), 10.0)
     in_genes: float = _key(_share, 0.5)
     clearance: int = _key(whole(1), 0)
 

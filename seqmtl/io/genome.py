@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import check_integer
-from seqmtl._messages import are_heard, is_news
+from seqmtl._messages import is_first_time, is_level_logged
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import (
     BLOCK_BYTES,
@@ -126,7 +126,7 @@ def _append(
     table = ContigTable(tuple(names), np.array(starts, dtype=np.int64), lengths)
     count = f"{len(names)} of {len(names) + len(others)}" if others else str(len(names))
     summary = f"{source_name(path)}: {count} contigs, {table.lengths.sum()} bases"
-    if are_heard(logging.INFO) and is_news(summary):
+    if is_level_logged(logging.INFO) and is_first_time(summary):
         logger.info("%s", summary)
     return table
 
@@ -292,7 +292,11 @@ def _check_letters(items: Iterable[Header | bytes], path: PathLike) -> Iterator[
             n_others += item.count(OTHER) + item.count(OTHER + LOWER)
         yield item
     name = source_name(path)
-    if 2 * n_others > n_letters and are_heard(logging.WARNING) and is_news(("letters", name)):
+    if (
+        2 * n_others > n_letters
+        and is_level_logged(logging.WARNING)
+        and is_first_time(("letters", name))
+    ):
         logger.warning(
             "%s: only %.0f %% of the letters are A, C, G or T; is it a nucleotide sequence?",
             name,

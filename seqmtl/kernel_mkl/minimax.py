@@ -407,7 +407,7 @@ class MinimaxClassifier(MultiTaskClassifier):
         check_choice("regularizer", self.regularizer, REGULARIZERS)
         check_norm(self.norm)
         remedy = "the smaller, the less tasks have in common"
-        check_number("share", self.share, most=1, remedy=remedy)
+        check_number("share", self.share, max_val=1, remedy=remedy)
         check_classes(y, ids, names)
         kernel = TaskKernel.easy(names, float(self.share))
         is_trace = self.regularizer == "trace"

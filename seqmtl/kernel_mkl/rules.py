@@ -77,7 +77,7 @@ class Separate(WeightRule):
     norm: float
 
     def __post_init__(self) -> None:
-        check_number("norm", self.norm, least=1.0, is_finite=False)
+        check_number("norm", self.norm, min_val=1.0, is_finite=False)
 
     def start(self, n_tasks: int, n_kernels: int) -> Array:
         """Return M^(-1/q) for all, shape (T, M)."""
@@ -156,7 +156,7 @@ class Partial(WeightRule):
     share: float
 
     def __post_init__(self) -> None:
-        check_number("share", self.share, least=0.0, most=1.0)
+        check_number("share", self.share, min_val=0.0, max_val=1.0)
 
     def _sums(self, n_rows: int) -> Array:
         """Return mu for the first row and 1 - mu for the others, shape (n_rows, 1)."""
@@ -208,8 +208,8 @@ class MixedNorm(WeightRule):
     q: float
 
     def __post_init__(self) -> None:
-        check_number("p", self.p, most=1.0)
-        check_number("q", self.q, least=1.0, most=2.0)
+        check_number("p", self.p, max_val=1.0)
+        check_number("q", self.q, min_val=1.0, max_val=2.0)
 
     def start(self, n_tasks: int, n_kernels: int) -> Array:
         """Return equal weights of mixed norm 1, shape (T, M)."""

@@ -96,7 +96,7 @@ class Polynomial(_Scaled):
         """Check the parameters."""
         check_integer("degree", self.degree, 1)
         super().check()
-        check_number("coef0", self.coef0, least=0.0)
+        check_number("coef0", self.coef0, min_val=0.0)
 
     def __call__(self, X: ArrayLike, Z: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (n, m), of X (n, d) and Z (m, d)."""

@@ -355,7 +355,7 @@ class MultiTaskModel(Model):
                     "it a place among them: --like, seqmtl adapt; MultiTaskModel.adapt)"
                 )
         distinct = tuple(dict.fromkeys(names))
-        return dict(zip(distinct, match_names(distinct, index.known, "this model"), strict=True))
+        return dict(zip(distinct, match_names(distinct, index.names, "this model"), strict=True))
 
     def _task_table(self, data: Any, tasks: Any) -> tuple[list[str], NDArray[np.int64]]:
         """Return the distinct tasks of the examples, and the index of each example's task."""

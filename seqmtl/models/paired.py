@@ -32,7 +32,7 @@ CODING_SHAPE = (3, 4096)
 _LONGEST = 10_000_000  # bases of an intron
 _MOST = 150.0  # size of a scale, and of the logarithm of a weight, whose products are finite
 _ROUNDING = 1e-6
-_scale, _weight = number(least=0, most=_MOST), number(least=-_MOST, most=_MOST)
+_scale, _weight = number(min_val=0, max_val=_MOST), number(min_val=-_MOST, max_val=_MOST)
 #: What a file says of a layer besides its arrays.
 _FACTS = {
     "scale": number(above=0),
@@ -49,9 +49,9 @@ _FACTS = {
 _EDGE = {"signal": choice(*EDGES), "scale": _scale, "shift": _weight, "least": number()}
 #: What the first files lack.
 _LATER = {
-    "ceiling": number(above=0, most=1),
-    "decay": number(least=0),
-    "least": items(number(), 2, most=2),
+    "ceiling": number(above=0, max_val=1),
+    "decay": number(min_val=0),
+    "least": items(number(), 2, max_items=2),
     "exon_shift": _weight,
     "edges": items(record(_EDGE)),
     "transcript_switch": _weight,
@@ -59,21 +59,21 @@ _LATER = {
 #: Lengths of exons that a table has, from 0.
 EXON_LENGTHS = 600
 _WITH_EDGES = 9  # version of the format
-_TWO = items(number(least=0), 2, most=2)
+_TWO = items(number(min_val=0), 2, max_items=2)
 #: What a file says of a round of self-training, see :class:`seqmtl.pairs.unlabelled.Round`.
 _ROUND = {
     "expected": _TWO,
     "sure": _TWO,
-    "kept": number(least=0),
-    "backwards": number(least=0),
+    "kept": number(min_val=0),
+    "backwards": number(min_val=0),
     "shortest": whole(),
     "middle": whole(),
     "longest": whole(),
-    "moved": number(least=0),
+    "moved": number(min_val=0),
 }
 _UNLABELLED = record(
     {"rounds": items(record(_ROUND), 1), "bases": whole()},
-    {"known": items(whole(), 2, most=2), "doubts": items(text), "right": _TWO},
+    {"known": items(whole(), 2, max_items=2), "doubts": items(text), "right": _TWO},
 )
 #: The heading of the lines of :func:`round_line`.
 ROUNDS = "round    donors  acceptors   sure (p >= .9)  kept  backwards  moved  introns (bases)"

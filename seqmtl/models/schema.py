@@ -34,10 +34,10 @@ _LONGEST = 10_000_000  # bases of a window
 _AT_A_TIME = 1 << 20  # rows
 _FLOATS = ("float32", "float64")
 
-_positive, _size, _share = number(above=0), number(least=0), number(least=0, most=1)
+_positive, _size, _share = number(above=0), number(min_val=0), number(min_val=0, max_val=1)
 _integer = whole(-(1 << 63), 1 << 63)
 _scalar = either((str,), text, number())
-_NORM = either((str,), choice("inf"), number(least=1))
+_NORM = either((str,), choice("inf"), number(min_val=1))
 
 _COUNTS = record({"n": whole(1)}, {"n_positive": whole()})
 _THRESHOLD = record(
@@ -48,7 +48,7 @@ _CALIBRATION = record(
         "method": choice("isotonic", "sigmoid"),
         "n": whole(1),
         "n_positive": whole(1),
-        "prevalence": number(above=0, most=1),
+        "prevalence": number(above=0, max_val=1),
         "thresholds": items(_THRESHOLD),
     }
 )

@@ -82,7 +82,7 @@ class Settings:
         """Raise ValueError for a setting out of range."""
         for name in ("C", "tol"):
             check_number(name, getattr(self, name))
-        check_number("epsilon", self.epsilon, least=0)
+        check_number("epsilon", self.epsilon, min_val=0)
         if self.norm is not None:
             check_norm(self.norm)
         check_choice("kind", self.kind, CALIBRATION)
@@ -173,7 +173,7 @@ def check_norm(norm: Any) -> None:
         If it is.
     """
     remedy = "below 1 the problem is not convex"
-    check_number("norm", norm, least=1, is_finite=False, remedy=remedy)
+    check_number("norm", norm, min_val=1, is_finite=False, remedy=remedy)
 
 
 def solve(

@@ -35,14 +35,14 @@ _SCAN = {
     "n_bases": whole(),
     "n_scored": whole(),
     "n_reported": whole(),
-    "megabases_per_second": number(least=0),
+    "megabases_per_second": number(min_val=0),
 }
 _SCANS = record({"model": text, "genome": text, "scans": items(record(_SCAN))})
 _ANNOTATED = record({"organism": text, "introns": whole()})
 _INTRONS = "sites.introns.gff3"
-_SHARE = either((type(None),), anything, number(least=0, most=1))  # unknown without true sites
-_INTERVAL = either((type(None),), anything, items(number(least=0, most=1), 2, most=2))
-_RANGE = items(number(least=0), 2, most=2)
+_SHARE = either((type(None),), anything, number(min_val=0, max_val=1))  # unknown without true sites
+_INTERVAL = either((type(None),), anything, items(number(min_val=0, max_val=1), 2, max_items=2))
+_RANGE = items(number(min_val=0), 2, max_items=2)
 _AREAS = {"auroc": _SHARE, "auprc_genome": _SHARE}
 _GENOME = {
     "prevalence": _SHARE,
@@ -51,9 +51,9 @@ _GENOME = {
 }
 _BIN = {
     "probability": text,
-    "n": number(least=0),
-    "expected": number(least=0),
-    "true": number(least=0),
+    "n": number(min_val=0),
+    "expected": number(min_val=0),
+    "true": number(min_val=0),
     "true_interval": _RANGE,
     "holds": text,
 }
@@ -65,14 +65,14 @@ _TASK = {
     "genome": record(_GENOME),
 }
 _OF_PROBABILITIES = {
-    "expected": number(least=0),
+    "expected": number(min_val=0),
     "error_likely": _SHARE,
     "reliability": items(record(_BIN)),
 }
 _METRICS = {
     "tasks": mapping(record(_TASK, _OF_PROBABILITIES), 1),
     "mean": record(_AREAS),
-    "bootstrap": record({"n_resamples": whole(), "confidence": number(least=0, most=1)}),
+    "bootstrap": record({"n_resamples": whole(), "confidence": number(min_val=0, max_val=1)}),
 }
 _EVALUATION = record({"model": text, "split": text, "signal": text, **_METRICS}, {"plot": text})
 _PAIRS = record(

@@ -55,7 +55,7 @@ class SiteFilters:
         if self.top is not None and self.top < 1:
             raise ValueError(f"top must be at least 1, got {self.top}")
         if self.min_probability is not None:
-            check_number("min_probability", self.min_probability, least=0, most=1)
+            check_number("min_probability", self.min_probability, min_val=0, max_val=1)
 
     @property
     def scanned(self) -> Collection[str] | None:

@@ -122,5 +122,5 @@ def positive(value: float, name: str, *, or_zero: bool = False) -> float:
         If it is not.
     """
     plain = value.item() if isinstance(value, np.generic) else value  # for the message
-    check_number(name, plain, least=0 if or_zero else None)
+    check_number(name, plain, min_val=0 if or_zero else None)
     return float(value)

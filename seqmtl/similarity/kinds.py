@@ -167,7 +167,7 @@ def parse_kind(text: str | None) -> tuple[str, tuple[float, ...]]:
         raise ValueError(f"must have numbers after {kind}:, got {text!r}") from None
     for value in values:
         try:
-            check_number("", value, least=parameter.minimum, most=parameter.maximum)
+            check_number("", value, min_val=parameter.minimum, max_val=parameter.maximum)
         except ValueError as error:
             raise ValueError(f"{error} in {text!r}") from None
     return kind, tuple(dict.fromkeys(values))

@@ -93,7 +93,7 @@ class TaskKernel(NamedKernels):
             If `share` is outside 0..1.
         """
         names = tuple(names)
-        check_number("share", share, least=0, most=1)
+        check_number("share", share, min_val=0, max_val=1)
         T = len(names)
         nodes = TreeFactors.of((np.ones((T, 1)), share), (np.eye(T), 1.0 - share))
         return cls._of_nodes(names, nodes, f"easy({share:g})")
@@ -385,7 +385,7 @@ class TaskKernel(NamedKernels):
         UnknownTaskError
             If a name is not a leaf; the message lists near matches.
         """
-        check_number("base", base, least=0, most=1)
+        check_number("base", base, min_val=0, max_val=1)
         tree, wanted, order = prune_to(tree, names)
         shared = tree.shared()[np.ix_(order, order)]
         if not (np.diagonal(shared) > 0).all():

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from seqmtl._names import abbreviate, identify, simplify, taxid_of, tell_matches
+from seqmtl._names import abbreviate, identify, log_matches, simplify, taxid_of
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
 from seqmtl.files.streams import numbered_lines
 from seqmtl.similarity.trees import Tree
@@ -189,7 +189,7 @@ class _Dump:
         taxids, where = sorted(matches), f"the taxonomy {self.folder.name}"
         if len(taxids) == 1:
             match = matches[taxids[0]] if matches is not hits.other else str(taxids[0])
-            tell_matches([(name, match)], where)
+            log_matches([(name, match)], where)
             return taxids[0]
         if taxids:
             raise UnknownTaskError(

@@ -87,7 +87,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_choice("signal", self.signal, SIGNALS)
-        check_number("drift", self.drift, least=0, remedy="0 means no drift")
+        check_number("drift", self.drift, min_val=0, remedy="0 means no drift")
         self._set("drift", float(self.drift))
         for name, least in _LEAST.items():
             self._set(name, _integer(name, getattr(self, name), least))

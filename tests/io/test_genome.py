@@ -13,7 +13,7 @@ from Bio import SeqIO
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqmtl._messages import forget_told, messages_from
+from seqmtl._messages import forget_logged, messages_from
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.files import streams as stream
 from seqmtl.files.bgzip import BGZIP_END, bgzip
@@ -277,7 +277,7 @@ def test_letters_that_are_hardly_nucleotides_are_told_of_once(write, caplog, tex
         contig_lengths(path)
         assert list(open_pieces(path, size=7))
         assert caplog.text.count("A, C, G or T; is it a nucleotide sequence?") == 1
-        forget_told()
+        forget_logged()
     caplog.clear()
     load_genome(write(f">a\n{'N' * 40}\n>b\n{'ACGU' * 10}\n", "g.fa"), padding=1)
     assert "nucleotide sequence?" not in caplog.text  # half of it may be unknown
@@ -296,12 +296,12 @@ def test_sequences_that_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch
 
 def test_a_genome_is_told_of_once_by_a_command(plain, caplog):
     caplog.set_level("INFO")
-    forget_told()
+    forget_logged()
     with messages_from(logging.WARNING):
         load_genome(plain, padding=1)  # unheard
     for _ in range(2):
         load_genome(plain, padding=1)
     assert caplog.text.count(f"{plain}: ") == 1
-    forget_told()
+    forget_logged()
     load_genome(plain, padding=1)
     assert caplog.text.count(f"{plain}: ") == 2

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl import _names as names
-from seqmtl._messages import forget_told
+from seqmtl._messages import forget_logged
 from seqmtl._names import NameIndex, check_distinct, match_names
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
 from seqmtl.files import catalogue
@@ -195,7 +195,7 @@ def test_a_tree_may_have_two_leaves_of_one_organism_until_a_name_could_be_either
 @pytest.fixture
 def said(caplog):
     """Messages about matches, as (level, text); the command line renames the levels."""
-    forget_told()
+    forget_logged()
     caplog.set_level(logging.INFO, logger="seqmtl")
     levels = {logging.INFO: "INFO", logging.WARNING: "WARNING"}
     return lambda: [(levels[record.levelno], record.getMessage()) for record in caplog.records]
