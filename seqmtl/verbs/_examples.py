@@ -83,14 +83,14 @@ def _read(
     if source.is_dataset or os.path.isdir(data):
         return read_windows(data, split=source.split_or_all, **options)
     if guess_format(data) == "fasta":
-        read, place = _reader(source, base)
-        return read(data, require_labels=require_labels, **place, **options)
+        read, site_arguments = _reader(source, base)
+        return read(data, require_labels=require_labels, **site_arguments, **options)
     (windows,) = parts_of_table(source, organism, window, require_labels=require_labels, base=base)
     return windows
 
 
 def _reader(source: WindowInput, base: int | None) -> tuple[Callable[..., Windows], dict[str, Any]]:
-    """Return what reads a file, for training or for a model, and what it is told of the site."""
+    """Return the reader of a file, for training or for a model, and its arguments for the site."""
     if base is None:
         return read_windows, {"site": source.site}
     return read_windows_around, {"base": base}
@@ -162,14 +162,14 @@ def warn_of(faults: list[str], source: Any) -> None:
 
 
 def organisms_named(source: Any) -> list[str]:
-    """Return the organisms that are known before the training data is read."""
+    """Return the organisms that are named before the training data is read."""
     if source.organism:
         return [source.organism]
     if not source.is_dataset:
         return []
     facts = read_summary(source.data)["organisms"].items()
     is_all = source.split == "all"
-    return [n for n, own in facts if is_all or own["splits"].get(source.split, {}).get("sites")]
+    return [n for n, entry in facts if is_all or entry["splits"].get(source.split, {}).get("sites")]
 
 
 def parts_of_table(
@@ -190,8 +190,8 @@ def parts_of_table(
     InputFormatError
         If the table is invalid, has other splits, or only one that is held out.
     """
-    read, place = _reader(source, base)
-    data, options = str(source.data), {"window": window, "organism": organism, **place}
+    read, site_arguments = _reader(source, base)
+    data, options = str(source.data), {"window": window, "organism": organism, **site_arguments}
 
     def parts(split: str | None) -> Iterator[Windows]:
         if n is None:

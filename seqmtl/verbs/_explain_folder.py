@@ -165,27 +165,27 @@ class Explanation:
     def importance(self, organism: str, background: list[float], reference: str | None) -> None:
         """Write the POIM and logo of an organism, and its difference from the reference."""
         options: Any = {"max_order": self.max_order, "background": background}
-        found = poim(self.model, organism, **options)
+        result = poim(self.model, organism, **options)
         name, orders = self._stem[organism], range(1, self.max_order + 1)
-        best: Iterator[Oligomer] = (row for k in orders for row in found.top(k, self.top))
+        best: Iterator[Oligomer] = (row for k in orders for row in result.top(k, self.top))
         self._table(f"poim_{name}.tsv", chain([_OLIGOMERS], best))
-        self._shared["position_importance.tsv"] += _importance_rows(found)
+        self._shared["position_importance.tsv"] += _importance_rows(result)
         for k in orders:
             self._shared["kmers.tsv"] += (
                 (organism, begin, end, k, *values)
-                for begin, end, *values in mean_kmers(found, k, self.top)
+                for begin, end, *values in mean_kmers(result, k, self.top)
             )
-        self._figure(f"poim_{name}", draw_poim(found))
-        self._figure(f"logo_{name}", draw_logo(found))
+        self._figure(f"poim_{name}", draw_poim(result))
+        self._figure(f"logo_{name}", draw_logo(result))
         other = self._compared_with(organism, reference)
         if other is None:
             return
-        if self._other is None or self._other.background != found.background:
+        if self._other is None or self._other.background != result.background:
             mean = other == _MEAN
             self._other = (
                 mean_poim(self.model, **options) if mean else poim(self.model, other, **options)
             )
-        difference = differential(found, self._other)
+        difference = differential(result, self._other)
         self._figure(f"poim_difference_{name}_{self._stem[other]}", draw_poim(difference))
 
     def _compared_with(self, organism: str, reference: str | None) -> str | None:
@@ -208,12 +208,12 @@ class Explanation:
         for (i, j), code in np.ndenumerate(codes):
             base = organism, names[i], scores[i], j - site.offset, "ACGTN"[code]
             self._shared["contributions.tsv"].append((*base, parts[i, j], *changes[i, j]))
-        shown = slice(min(_DRAWN, len(windows)))
+        drawn = slice(min(_DRAWN, len(windows)))
         titles = [
             f"{organism}, window {name}: score {value:.2f}"
-            for name, value in zip(names[shown], scores[shown], strict=True)
+            for name, value in zip(names[drawn], scores[drawn], strict=True)
         ]
-        figure = draw_contributions(codes[shown], parts[shown], changes[shown], titles, site)
+        figure = draw_contributions(codes[drawn], parts[drawn], changes[drawn], titles, site)
         self._figure(f"contributions_{self._stem[organism]}", figure)
 
     def finish(self, path: str, organisms: list[str], settings: dict[str, Any]) -> dict[str, Any]:
@@ -247,13 +247,24 @@ class Explanation:
             self.files.append(f"{stem}.{suffix}")
 
 
-def _importance_rows(found: Poim) -> Iterator[Row]:
+def _importance_rows(result: Poim) -> Iterator[Row]:
     """Yield the importance of every order and position, with the most important oligomer."""
-    importance, gain, positions = found.importance(), found.gain(), found.positions
-    for k, q in enumerate(found.Q, 1):
+    importance, gain, positions = (
+        result.importance(),
+        result.gain(),
+        result.positions,
+    )
+    for k, q in enumerate(result.Q, 1):
         for j, code in enumerate(np.abs(q).argmax(axis=1).tolist()):
             best = oligomer(code, k), q[j, code]
-            yield (found.label, k, positions[j], importance[k - 1, j], *best, gain[k - 1, j])
+            yield (
+                result.label,
+                k,
+                positions[j],
+                importance[k - 1, j],
+                *best,
+                gain[k - 1, j],
+            )
 
 
 def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
@@ -284,10 +295,10 @@ def _windows(request: Any, model: MultiTaskModel, organisms: list[str]) -> dict[
         windows = windows.with_tasks(organisms * len(windows))
     index = NameIndex(windows.task_names)
     clear = [name for name in organisms if len(index.find(name)) == 1]
-    places = [match_names([name], windows.task_names, "the data")[0] for name in clear]
-    found = {n: windows[windows.task_ids == t] for n, t in zip(clear, places, strict=True)}
-    found = {name: own for name, own in found.items() if len(own)}
-    missing = [name for name in organisms if name not in found]
+    tasks = [match_names([name], windows.task_names, "the data")[0] for name in clear]
+    by_organism = {n: windows[windows.task_ids == t] for n, t in zip(clear, tasks, strict=True)}
+    by_organism = {name: rows for name, rows in by_organism.items() if len(rows)}
+    missing = [name for name in organisms if name not in by_organism]
     if len(missing) == len(organisms):
         raise SeqmtlError(
             f"the data have no windows of {', '.join(missing)}, only of "
@@ -295,7 +306,7 @@ def _windows(request: Any, model: MultiTaskModel, organisms: list[str]) -> dict[
         )
     if missing:
         logger.warning("no windows of %s in the data", ", ".join(missing))
-    return found
+    return by_organism
 
 
 def _backgrounds(
@@ -308,9 +319,9 @@ def _backgrounds(
             raise SeqmtlError(
                 f"--background data needs windows of {', '.join(missing)}; give DATA with them"
             )
-        matrices = {name: own.matrix().ravel() for name, own in windows.items()}
-        counts = {name: np.bincount(own, minlength=5)[:4] for name, own in matrices.items()}
-        return {name: (own / max(own.sum(), 1)).tolist() for name, own in counts.items()}
+        matrices = {name: codes.matrix().ravel() for name, codes in windows.items()}
+        counts = {name: np.bincount(codes, minlength=5)[:4] for name, codes in matrices.items()}
+        return {name: (codes / max(codes.sum(), 1)).tolist() for name, codes in counts.items()}
     letters: Any = UNIFORM
     if text != "uniform":
         try:
@@ -339,7 +350,7 @@ def _rows(model: PairedModel, request: Any) -> Iterator[tuple[str, ...]]:
     """Yield the lines of the table, in the order of the files."""
     for organism, fasta, path in genomes_with_sites(request):
         finder = PairedFinder(model, organism)
-        shares = [own.prevalence(organism) for own in (model.donor, model.acceptor)]
+        shares = [site_model.prevalence(organism) for site_model in (model.donor, model.acceptor)]
         length = finder.finders[0].scanner.site_length
         genome = load_genome(fasta, padding=length)
         sites = read_sites(path, genome, window=length, organism=organism, require_labels=False)
@@ -349,10 +360,10 @@ def _rows(model: PairedModel, request: Any) -> Iterator[tuple[str, ...]]:
             numbers.tolist(), starts, sites.is_reverse.tolist(), strict=True
         ):
             contig, strand = genome.names[number], "-" if is_reverse else "+"
-            found = explain_site(
+            explanation = explain_site(
                 finder, genome.contig(contig), start, is_reverse, (shares[0], shares[1])
             )
-            if found is None:
+            if explanation is None:
                 raise SeqmtlError(
                     f"{path}: {contig}:{start}-{start + length}({strand}) is no candidate of "
                     f"{model.donor.site.letters} or {model.acceptor.site.letters} with a window on "
@@ -364,9 +375,9 @@ def _rows(model: PairedModel, request: Any) -> Iterator[tuple[str, ...]]:
                 str(start),
                 str(start + length),
                 strand,
-                found.signal,
-                *(_number(getattr(found, name)) for name in _NUMBERS),
-                ",".join(f"{a}-{b}:{p:.4f}" for a, b, p in found.introns) or ".",
+                explanation.signal,
+                *(_number(getattr(explanation, name)) for name in _NUMBERS),
+                ",".join(f"{a}-{b}:{p:.4f}" for a, b, p in explanation.introns) or ".",
             )
 
 

@@ -46,17 +46,17 @@ def _by_genome(source: Any, window: int, require_labels: bool) -> list[Windows]:
     parts = []
     for organism, _, path in named:
         genome = genomes[organism]
-        found = read_sites(path, genome, organism=organism, at_end=source.at_end, **options)
-        if found.splits is not None and source.split_or_all is not None:
-            found = found.select_split(source.split)
-        if require_labels and (found.labels > 0).all():
-            found = add_decoys(found, genome, ratio=source.decoys, seed=source.seed)
-        n_sites = int((found.labels > 0).sum())
-        n_decoys = int((found.labels < 0).sum())
+        windows = read_sites(path, genome, organism=organism, at_end=source.at_end, **options)
+        if windows.splits is not None and source.split_or_all is not None:
+            windows = windows.select_split(source.split)
+        if require_labels and (windows.labels > 0).all():
+            windows = add_decoys(windows, genome, ratio=source.decoys, seed=source.seed)
+        n_sites = int((windows.labels > 0).sum())
+        n_decoys = int((windows.labels < 0).sum())
         logger.info(
             "%s: %d sites, %d decoys on %d contigs", organism, n_sites, n_decoys, len(genome.names)
         )
-        parts.append(found)
+        parts.append(windows)
     return parts
 
 
@@ -70,9 +70,11 @@ def genomes_with_sites(source: Any) -> list[tuple[str, str, str]]:
             f"every organism needs --genome and --sites, but only one was given for "
             f"{', '.join(sorted(odd))}"
         )
-    own = match_names(paths, list(sites), "--sites")
+    indices = match_names(paths, list(sites), "--sites")
     in_order = list(sites.values())
-    return [(name, path, in_order[i]) for (name, path), i in zip(paths.items(), own, strict=True)]
+    return [
+        (name, path, in_order[i]) for (name, path), i in zip(paths.items(), indices, strict=True)
+    ]
 
 
 def _by_organism(named: list[tuple[str, str]], option: str) -> dict[str, str]:

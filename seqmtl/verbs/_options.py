@@ -64,20 +64,20 @@ def seed(what: str, default: int = 0) -> Any:
 
 def features(value: Any) -> str:
     """Take a list of k-mer features."""
-    words = _kinds.text(value)
+    text = _kinds.text(value)
     try:
-        str(feature_map(words))
+        str(feature_map(text))
     except ValueError as error:
         raise ValueError(f"{error}\n{GRAMMAR}") from error
-    return words
+    return text
 
 
-def feature_map(words: str | None) -> FeatureDefinition:
+def feature_map(text: str | None) -> FeatureDefinition:
     """Return the features that are asked for, or the default."""
     from seqmtl.features.joint import JointFeatures
     from seqmtl.features.positional_kmers import PositionalKmers
 
-    parts = [None] if words is None else words.split("+")
+    parts = [None] if text is None else text.split("+")
     maps = [PositionalKmers(part and part.strip()) for part in parts]
     return JointFeatures(maps) if len(maps) > 1 else maps[0]
 
@@ -186,11 +186,11 @@ class TrainingRun(Threads):
     output: str = required("-o", "model file", metavar="MODEL", role="how")
     json: str | None = summary_file("write the training summary as JSON")
 
-    def finish(self, model: Any, told: str, tol: float, limits: str) -> None:
-        """Write the model and its summary, and tell of it; limits are the options to raise."""
+    def finish(self, model: Any, summary: str, tol: float, limits: str) -> None:
+        """Write the model and its summary, and log it; limits are the options to raise."""
         model.save(self.output)
         write_json(self.json, {"schema_version": 1, **model.training})
-        logger.info("%s: %s, %.1f s", self.output, told, model.training["seconds"])
+        logger.info("%s: %s, %.1f s", self.output, summary, model.training["seconds"])
         if not model.training["converged"]:
             logger.warning("not converged to the tolerance %g; raise %s", tol, limits)
 

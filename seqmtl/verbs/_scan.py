@@ -29,7 +29,7 @@ from seqmtl.scan import ScanSummary, SiteFilters, Track, write_scan
 from seqmtl.scan.finder import finder_of
 from seqmtl.scan.writers import SINKS, check_seekable, guess_format, inserted, output_paths
 from seqmtl.sequences.genome import unknown_contig
-from seqmtl.verbs._scoring import in_place, place_unlabelled, tell_doubts
+from seqmtl.verbs._scoring import add_unlabelled, log_warnings, with_organism_of_like
 
 if TYPE_CHECKING:
     from seqmtl.scan.blocks import Finder
@@ -108,7 +108,7 @@ def _prepare(request: Scan) -> _Job:
         If the model does not know the organism.
     """
     model = load_model(request.model, only=("weights", "pairs"))
-    model, request = in_place(model, request, has_genome=True)
+    model, request = with_organism_of_like(model, request, has_genome=True)
     file_format = request.format or guess_format(request.output)
     job = _Job(request, model, _outputs(request, model.tasks), file_format)
     if job.is_paired:
@@ -163,7 +163,7 @@ def _check_paired(job: _Job) -> None:
 
 
 def _check_files(job: _Job) -> None:
-    """Check that the outputs can be written, as far as can be known before the scan."""
+    """Check that the outputs can be written, as far as can be checked before the scan."""
     request = job.request
     output, summary = request.output, request.json
     if summary == "-" and output == "-":
@@ -213,10 +213,10 @@ def _lengths(job: _Job) -> dict[str, int] | None:
 
 def _finder(job: _Job, organism: str, lengths: dict[str, int] | None) -> Finder:
     """Return what finds the sites of one organism that are asked for."""
-    request, model, known = job.request, job.model, lengths or {}
+    request, model, length_of = job.request, job.model, lengths or {}
     filters = SiteFilters(
-        contigs=None if request.contigs is None else _contigs(request.contigs, known),
-        regions=None if request.regions is None else read_regions(request.regions, known),
+        contigs=None if request.contigs is None else _contigs(request.contigs, length_of),
+        regions=None if request.regions is None else read_regions(request.regions, length_of),
         skip_lower=request.softmask == "skip",
         min_probability=None if job.file_format == "all" else request.min_probability,
         top=request.top,
@@ -225,7 +225,7 @@ def _finder(job: _Job, organism: str, lengths: dict[str, int] | None) -> Finder:
     if job.is_paired:
         introns = request.min_probability if job.file_format in _OF_PAIRS else None
         if job.is_unlabelled:
-            model = _placed(job, organism)
+            model = _with_organism(job, organism)
         signals = _signals(job, organism)
         return PairedFinder(model, organism, introns=introns, signals=signals, **options)
     return finder_of(
@@ -237,21 +237,21 @@ def _finder(job: _Job, organism: str, lengths: dict[str, int] | None) -> Finder:
     )
 
 
-def _placed(job: _Job, organism: str) -> Any:
-    """Return the paired model with a new organism, placed by its genome, and tell of it."""
+def _with_organism(job: _Job, organism: str) -> Any:
+    """Return the paired model with a new organism, added by its genome, and log it."""
     request = job.request
-    own = place_unlabelled(job.model, organism, request.genome, request.like, request.tree)
-    last = own.rounds[-1]
+    self_training = add_unlabelled(job.model, organism, request.genome, request.like, request.tree)
+    last = self_training.rounds[-1]
     logger.info(
         "%s: %.0f donors and %.0f acceptors expected in the %.1f million bases looked at; the "
         "median intron called has %d bases; seqmtl annotate learns from it, and finds more",
         organism,
         *last.expected,
-        own.sample.size / 1e6,
+        self_training.sample.size / 1e6,
         last.middle,
     )
-    model = own.paired()
-    tell_doubts(organism, model.training["unlabelled"][organism])
+    model = self_training.paired()
+    log_warnings(organism, model.training["unlabelled"][organism])
     return model
 
 
@@ -268,8 +268,8 @@ def _site(model: Any, letters: str | None) -> Site:
         return site
     if letters.lower() == "any":
         return replace(site, letters="")
-    asked = {word.strip() for word in letters.upper().split(",")}
-    if site.letters and not asked <= {*site.consensus}:
+    given = {sequence.strip() for sequence in letters.upper().split(",")}
+    if site.letters and not given <= {*site.consensus}:
         logger.warning(
             "the training windows have %s at the site, but --consensus is %s", site.letters, letters
         )

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seqmtl")
 
 
-#: The name of ``--like`` for which no tree tells how much the organisms of the model count.
+#: The name of ``--like`` for which no tree says how much the organisms of the model count.
 AUTO = "auto"
 
 
-def in_place(model: Any, request: Any, *, has_genome: bool = False) -> tuple[Any, Any]:
+def with_organism_of_like(model: Any, request: Any, *, has_genome: bool = False) -> tuple[Any, Any]:
     """Return the model with the organism of ``--like``, and the request that scores it.
 
     It is called by ``--organism``, or else by the name of ``--like``. Without ``--organism``, an
@@ -34,7 +34,7 @@ def in_place(model: Any, request: Any, *, has_genome: bool = False) -> tuple[Any
     Raises
     ------
     SeqmtlError
-        If the model has no place for it, or `--organism` is all.
+        If it cannot be added to the model, or `--organism` is all.
     UnknownTaskError
         If no organism or clade has the name; the message lists near matches.
     """
@@ -59,12 +59,12 @@ def in_place(model: Any, request: Any, *, has_genome: bool = False) -> tuple[Any
     if is_paired:
         check_new(model, request.organism, like, request.tree)
         return model, request
-    own = relatives(like, request.tree)
-    return model.adapt(request.organism, **own), request
+    arguments = relatives(like, request.tree)
+    return model.adapt(request.organism, **arguments), request
 
 
 def relatives(like: str | None, tree: str | None) -> dict[str, Any]:
-    """Return the arguments of ``model.adapt`` that place an organism.
+    """Return the arguments of ``model.adapt`` for the relatives of an organism.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def relatives(like: str | None, tree: str | None) -> dict[str, Any]:
 
 
 def check_new(model: Any, name: str, like: str | None, tree: str | None) -> None:
-    """Check that a paired model has a place for a new organism, and tell which.
+    """Check that a new organism can be added to a paired model, and log its relatives.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def check_new(model: Any, name: str, like: str | None, tree: str | None) -> None
     model.donor.adapt(name, **relatives(like, tree))
 
 
-def place_unlabelled(
+def add_unlabelled(
     model: Any,
     name: str,
     genome: str,
@@ -102,7 +102,7 @@ def place_unlabelled(
     introns: str | None = None,
     **how: Any,
 ) -> Unlabelled:
-    """Place an organism that :func:`check_new` has told of in a paired model, by its genome.
+    """Add an organism to a paired model by its genome, after :func:`check_new`.
 
     `how` are the checkpoint, and what watches the rounds: see `Unlabelled`.
     """
@@ -110,23 +110,25 @@ def place_unlabelled(
     from seqmtl.pairs.genome_sample import sample_genome
     from seqmtl.pairs.unlabelled import Unlabelled
 
-    known = None
+    evidence = None
     if introns is not None:
-        known = read_known_introns(introns, name, genome, (model.donor, model.acceptor))
+        evidence = read_known_introns(introns, name, genome, (model.donor, model.acceptor))
         logger.info(
             "%s: %d donors and %d acceptors are known",
             name,
-            len(known.donors),
-            len(known.acceptors),
+            len(evidence.donors),
+            len(evidence.acceptors),
         )
     sample = sample_genome(genome, max(model.donor.length, model.acceptor.length))
     with messages_from(logging.ERROR):
-        own = Unlabelled(model, name, sample, known=known, **relatives(like, tree), **how)
+        self_training = Unlabelled(
+            model, name, sample, known=evidence, **relatives(like, tree), **how
+        )
     if like == AUTO:
-        counts = dict(zip(model.donor.tasks, own.weights, strict=True))
-        told = ", ".join(f"{task} {a:.2f}" for task, a in counts.items())
-        logger.info("%s: relatives count by what each finds in the genome: %s", name, told)
-    return own
+        counts = dict(zip(model.donor.tasks, self_training.weights, strict=True))
+        counts_text = ", ".join(f"{task} {a:.2f}" for task, a in counts.items())
+        logger.info("%s: relatives count by what each finds in the genome: %s", name, counts_text)
+    return self_training
 
 
 def contents_of(
@@ -152,12 +154,14 @@ def contents_of(
         read["tree"] = tree
     elif tree is not None and os.path.isdir(tree):
         read |= {name: os.path.join(tree, name) for name in DUMP}
-    found = {name: sha256_of(path) if os.path.exists(path) else None for name, path in read.items()}
-    return {"seqmtl_version": __version__, "tree": tree, **found}
+    digests = {
+        name: sha256_of(path) if os.path.exists(path) else None for name, path in read.items()
+    }
+    return {"seqmtl_version": __version__, "tree": tree, **digests}
 
 
-def tell_doubts(name: str, facts: Mapping[str, Any]) -> None:
-    """Tell how many calls in a genome without labels may be right, and what speaks against them."""
+def log_warnings(name: str, facts: Mapping[str, Any]) -> None:
+    """Log how many calls in a genome without labels may be right, and warn of what is odd."""
     from seqmtl.models.paired import expectation
 
     for line in expectation(facts):
@@ -166,7 +170,7 @@ def tell_doubts(name: str, facts: Mapping[str, Any]) -> None:
         logger.warning("%s: %s; look at calls before you trust them", name, doubt)
 
 
-def tell_known(
+def warn_if_trained_on(
     model: Model, paths: Sequence[str], names: Iterable[str], split: str | None, what: str
 ) -> None:
     """Warn if a model was trained on rows, or may have been on rows of the same organisms.
@@ -189,8 +193,8 @@ def tell_known(
     trained = model.training.get("split", "train")
     if trained != "all" and split not in (None, "all", trained):
         return
-    known = {_place(path) for path in model.training.get("sources", [])}
-    if not known.isdisjoint(map(_place, paths)):
+    sources = {_real_path(path) for path in model.training.get("sources", [])}
+    if not sources.isdisjoint(map(_real_path, paths)):
         rows = ", ".join(paths) + (f", split {trained}" if split else "")
         logger.warning(
             "the model was trained on %s, so %s too good; give examples held out from training%s",
@@ -207,7 +211,7 @@ def tell_known(
         )
 
 
-def _place(path: str) -> str:
+def _real_path(path: str) -> str:
     """Return the real path of a file, or of the folder of a dataset."""
     return os.path.realpath(path.removesuffix("windows.tsv"))
 
@@ -215,10 +219,10 @@ def _place(path: str) -> str:
 def score_labelled(model: MultiTaskModel, source: Any, what: str) -> HeldOut:
     """Score every candidate of a dataset, or labelled windows, to evaluate a model.
 
-    `what` is too good if the model was trained on them, of which a warning tells.
+    Warns that `what` is too good if the model was trained on them.
     """
     held, is_split = _score(model, source)
-    tell_known(model, [source.data], held.names, source.split if is_split else None, what)
+    warn_if_trained_on(model, [source.data], held.names, source.split if is_split else None, what)
     return held
 
 
@@ -240,6 +244,6 @@ def _score(model: MultiTaskModel, source: Any) -> tuple[HeldOut, bool]:
     site = model.site
     site.check_consensus(windows, windows.labels)
     scores = model.decision_function(windows)
-    words = site.consensus_of(windows) if len(site.consensus) > 1 else None
-    held = HeldOut(windows.labels, scores, windows.tasks, None, words)
+    consensus = site.consensus_of(windows) if len(site.consensus) > 1 else None
+    held = HeldOut(windows.labels, scores, windows.tasks, None, consensus)
     return held, windows.splits is not None

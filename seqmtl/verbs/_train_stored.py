@@ -46,13 +46,13 @@ _STORE = record({"request": mapping(anything), "parts": items(record(_PART), 1)}
 _OWN = re.compile(rf"\d{{5,}}\.windows|{re.escape(_DONE)}|{_STATE}")
 
 
-class Kept:
+class WindowCache:
     """The folder ``MODEL.windows``: windows on disk, and where a later run may start.
 
     Parameters
     ----------
     request : Train
-        What is asked.
+        Options of the command.
     """
 
     scores = None
@@ -95,8 +95,8 @@ class Kept:
             rows = np.array(start.get("rows", ()))
             if rows.ndim != 1 or not rows.size or not (np.diff([-1, *rows.tolist(), n]) > 0).all():
                 raise ValueError(f"array rows must hold rising numbers from 0 to {n - 1}")
-            known = {"rows": "int64", "alpha": "float64", "margins": "float64"}
-            forms: Forms = {name: (dtype, (rows.size,)) for name, dtype in known.items()}
+            types = {"rows": "int64", "alpha": "float64", "margins": "float64"}
+            forms: Forms = {name: (dtype, (rows.size,)) for name, dtype in types.items()}
             forms |= {"bound": ("uint8", (n,)), "primal": ("float64", (1,))}
             if "history" in start:  # of a run that had ended
                 forms |= {"history": ("float64", (None, 7)), "bias": ("float64", (None,))}
@@ -120,24 +120,24 @@ class Kept:
             )
         self.remove()
         store = store_windows(_windows(self._request, memory), self.path)
-        parts = [own._asdict() for own in store.parts]
+        parts = [part._asdict() for part in store.parts]
         write_json(self._done, {"request": self._fingerprint(), "parts": parts})
         return store
 
     def _stored(self) -> WindowStore:
         try:
-            found = read_json(self._done)
-            _STORE("", found)
+            document = read_json(self._done)
+            _STORE("", document)
             parts = [
-                StoredPart(**own)._replace(
-                    path=os.path.join(self.path, os.path.basename(own["path"])),  # if it was moved
-                    task_names=(*own["task_names"],),
+                StoredPart(**part)._replace(
+                    path=os.path.join(self.path, os.path.basename(part["path"])),  # if it was moved
+                    task_names=(*part["task_names"],),
                 )
-                for own in found["parts"]
+                for part in document["parts"]
             ]
         except ValueError as error:
             raise SeqmtlError(f"{self._done}: damaged ({error}); train without --resume") from error
-        if names := differing(found["request"], self._fingerprint()):
+        if names := differing(document["request"], self._fingerprint()):
             raise SeqmtlError(
                 f"{self.path} belongs to other data or options ({names}); resume with the "
                 "original ones, or omit --resume to start afresh"
@@ -160,26 +160,26 @@ class Kept:
 
 
 @contextmanager
-def on_disk(request: Train) -> Iterator[tuple[Examples, OutOfCoreTrainer, Kept]]:
-    """Store the windows of DATA; yield them, how to train on them, and what is kept of a run.
+def on_disk(request: Train) -> Iterator[tuple[Examples, OutOfCoreTrainer, WindowCache]]:
+    """Store the windows of DATA; yield them, how to train on them, and the folder.
 
     The folder is removed after an error, unless there is something to start from.
     """
-    kept, memory = Kept(request), request.memory or available_memory()
-    _check_input(request, kept.path)
+    cache, memory = WindowCache(request), request.memory or available_memory()
+    _check_input(request, cache.path)
     try:
         with connect(request.dask) if request.dask else nullcontext() as workers:
-            store = kept.store(memory)
-            kept.n_windows = len(store)
+            store = cache.store(memory)
+            cache.n_windows = len(store)
             examples = Examples(store, store.labels, store.task_ids, store.task_names)
             if workers is None:
-                yield examples, OutOfCoreTrainer(memory, _score_here), kept
+                yield examples, OutOfCoreTrainer(memory, _score_here), cache
             else:
-                workers.check(kept.path)
-                yield examples, OutOfCoreTrainer(memory, *_by_workers(workers)), kept
+                workers.check(cache.path)
+                yield examples, OutOfCoreTrainer(memory, *_by_workers(workers)), cache
     except BaseException:
-        if not kept.is_written:
-            kept.remove()
+        if not cache.is_written:
+            cache.remove()
         raise
 
 

@@ -14,11 +14,11 @@ from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 from seqmtl.verbs._scoring import (
+    add_unlabelled,
     check_new,
     contents_of,
-    place_unlabelled,
+    log_warnings,
     relatives,
-    tell_doubts,
 )
 
 if TYPE_CHECKING:
@@ -115,13 +115,13 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
             logger.info("%s: %s has no labels; it is scored from its relatives", self.output, name)
         else:
             name = adapted.match(name)
-            self._tell(adapted.training, name, time.perf_counter() - started)
+            self._log(adapted.training, name, time.perf_counter() - started)
         entry = adapted.training.get("adapted", {}).get(name, {})
         write_json(self.json, {"schema_version": 1, "organism": name, **entry})
         return adapted
 
-    def _tell(self, training: dict[str, Any], name: str, seconds: float) -> None:
-        """Tell where the organism was placed, how much its relatives are trusted, and the time."""
+    def _log(self, training: dict[str, Any], name: str, seconds: float) -> None:
+        """Log the relatives of the organism, how much they are trusted, and the time."""
         entry, counts = training["adapted"][name], training["tasks"][name]
         first = max(entry["relatives"], key=lambda other: entry["relatives"][other])
         trust = sum(float(x) * weight for x, weight in entry["trust"].items())
@@ -177,26 +177,26 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
             **contents_of(self.model, genome, self.tree, self.introns),
         }
         stored = RoundsFile(f"{self.output}.checkpoint", problem)
-        own = self._in_rounds(model, genome, stored)
-        adapted = own.paired()
+        self_training = self._in_rounds(model, genome, stored)
+        adapted = self_training.paired()
         adapted.save(self.output)
         stored.remove()
         facts = adapted.training["unlabelled"][name]
-        tell_doubts(name, facts)
+        log_warnings(name, facts)
         write_json(self.json, {"schema_version": 1, "organism": name, **facts})
         if self.plot:
             from seqmtl._style import save_figure
             from seqmtl.report.figures import draw_rounds
 
             save_figure(draw_rounds(facts["rounds"]), self.plot)
-        first = int(own.weights.argmax())
+        first = int(self_training.weights.argmax())
         logger.info(
             "%s: %s, %d round(s); %s counts most (%.2f); %.1f s",
             self.output,
             name,
-            len(own.rounds) - 1,
+            len(self_training.rounds) - 1,
             model.donor.tasks[first],
-            own.weights[first],
+            self_training.weights[first],
             time.perf_counter() - started,
         )
         return adapted
@@ -212,14 +212,14 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         from seqmtl._progress import RoundProgress
         from seqmtl.models.paired import ROUNDS, round_line
 
-        name, told, progress = self.organism, itertools.count(), RoundProgress()
+        name, numbers, progress = self.organism, itertools.count(), RoundProgress()
 
-        def tell(found: Round) -> None:
-            fields = found._asdict()
-            logger.info("%s", round_line(next(told), fields), extra={"fields": fields})
+        def log_round(round_: Round) -> None:
+            fields = round_._asdict()
+            logger.info("%s", round_line(next(numbers), fields), extra={"fields": fields})
 
         try:
-            own = place_unlabelled(
+            self_training = add_unlabelled(
                 model,
                 name,
                 genome,
@@ -230,20 +230,20 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
                 watch=progress,
             )
             logger.info("%s", ROUNDS)
-            for found in own.rounds:
-                tell(found)
-            if len(own.rounds) > 1:
+            for round_ in self_training.rounds:
+                log_round(round_)
+            if len(self_training.rounds) > 1:
                 logger.info("%s: these rounds are there, and are not learnt again", stored.path)
-            elif shortage := own.shortage:
+            elif shortage := self_training.shortage:
                 logger.warning(
                     "%s: %s; the model is that of the relatives, %s",
                     name,
                     shortage,
                     "adapted to the introns that are known"
-                    if own.is_enough_known
+                    if self_training.is_enough_known
                     else "with no rounds; give 30 or more introns that are known (--introns)",
                 )
-            own.train(tell)
+            self_training.train(log_round)
         except KeyboardInterrupt as error:
             if not stored.has_rounds:
                 raise
@@ -254,7 +254,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
             ) from error
         finally:
             progress.close()
-        return own
+        return self_training
 
     def _read(self, model: MultiTaskModel) -> Windows:
         """Read the labelled windows of the organism, of the model's length.
@@ -276,10 +276,10 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
             raise SeqmtlError(f"{self.model}: is a model of numbers; adapt it in Python")
         organism: str | None = self.organism
         if self.data and not self.is_dataset and is_table_of_windows(self.data):
-            organism = None  # the column tells
+            organism = None  # the column names it
         windows = read_as_of_model(model, self, organism, require_labels=True)
-        place = match_names([self.organism], windows.task_names, self.data or "--genome")[0]
-        windows = windows[np.flatnonzero(windows.task_ids == place)]
+        task = match_names([self.organism], windows.task_names, self.data or "--genome")[0]
+        windows = windows[np.flatnonzero(windows.task_ids == task)]
         warn_of(window_warnings([windows]), self)
         return windows
 
@@ -291,8 +291,8 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         if self.prevalence is not None or not self.data or not self.is_dataset:
             return self.prevalence
         facts = read_summary(self.data)["organisms"]
-        own = facts[list(facts)[match_names([self.organism], list(facts), self.data)[0]]]
-        return float(own["sites"] / (own["sites"] + own["candidates"]))
+        counts = facts[list(facts)[match_names([self.organism], list(facts), self.data)[0]]]
+        return float(counts["sites"] / (counts["sites"] + counts["candidates"]))
 
 
 adapt = verb(Adapt)

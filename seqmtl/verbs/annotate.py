@@ -112,8 +112,8 @@ class Annotate(_options.Threads):
             **contents_of(self.model, self.genome, self.tree, self.introns),
         }
         try:
-            known = read_json(facts)
-            is_there = known["inputs"] == inputs and known["sha256"] == sha256_of(path)
+            stored = read_json(facts)
+            is_there = stored["inputs"] == inputs and stored["sha256"] == sha256_of(path)
         except (OSError, ValueError, KeyError, TypeError):
             is_there = False
         if not is_there:
@@ -146,9 +146,9 @@ class Annotate(_options.Threads):
         from seqmtl.verbs.scan import Scan
 
         try:
-            found = read_json(self._path(_SCAN))["scans"][0]
-            if all(map(os.path.isfile, found["files"])):
-                return dict(found)
+            entry = read_json(self._path(_SCAN))["scans"][0]
+            if all(map(os.path.isfile, entry["files"])):
+                return dict(entry)
         except (OSError, ValueError, LookupError, TypeError):
             pass
         scan = Scan(
@@ -166,7 +166,7 @@ class Annotate(_options.Threads):
         from seqmtl.report.introns import intron_rows, read_introns
         from seqmtl.verbs.report import Report
 
-        own = model.training.get("unlabelled", {}).get(name, {})
+        facts = model.training.get("unlabelled", {}).get(name, {})
         rows = intron_rows(read_introns(self._path("sites.introns.gff3")))
         summary = {
             "schema_version": 1,
@@ -175,7 +175,7 @@ class Annotate(_options.Threads):
             "organism": name,
             "genome": self.genome,
             "model": self.model,
-            **own,
+            **facts,
             "introns": rows[0]["found"],
             "introns_from": {f"{row['least']:g}": row["found"] for row in rows[1:]},
             "scans": [scan],

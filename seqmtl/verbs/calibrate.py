@@ -99,13 +99,13 @@ def _with_training_regions(
     from seqmtl.scan.held_out import join_held_out
     from seqmtl.scan.unseen import score_unseen
 
-    unseen = score_unseen(model, request.data, folds=request.folds, organism=request.organism)
-    if unseen is None:
+    cross_fitted = score_unseen(model, request.data, folds=request.folds, organism=request.organism)
+    if cross_fitted is None:
         logger.info("calibrating on the validation regions only; see --folds")
         return held, shares
     if request.prevalence is None:
         shares = dict.fromkeys(held.names)
-    return join_held_out([held, unseen]), shares
+    return join_held_out([held, cross_fitted]), shares
 
 
 def _calibrated(
@@ -121,9 +121,9 @@ def _calibrated(
 
     by_task: dict[str, Any] = {}
     problems: list[str] = []
-    places = match_names(held.names, model.tasks, "this model")
-    for task, place in zip(held.names, places, strict=True):
-        name, share = model.tasks[place], shares[task]
+    numbers = match_names(held.names, model.tasks, "this model")
+    for task, number in zip(held.names, numbers, strict=True):
+        name, share = model.tasks[number], shares[task]
         candidates = held.of(task)
         options: dict[str, Any] = {"method": request.method, "prevalence": share}
         try:
@@ -137,10 +137,10 @@ def _calibrated(
             weight = weights_for_prevalence(y[rows], share, weight)
         by_task[name]["calibration_error"] = calibration_error(y[rows], p, weights=weight)
         blocks = None if held.blocks is None else held.blocks[held.tasks == task][rows]
-        own = expected_sites(
+        expected = expected_sites(
             y[rows], p, np.full(p.size, name), weight if blocks is None else held_out, blocks
         )
-        by_task[name] |= own[name]
+        by_task[name] |= expected[name]
     if not by_task:
         raise SeqmtlError("; ".join(problems))
     for problem in problems:

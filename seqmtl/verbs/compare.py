@@ -121,15 +121,15 @@ class Compare(_relations.Relations, _options.Threads):
     def _results(
         self, comparison: Comparison, partial: FinishedRuns, n_splits: int
     ) -> list[Result]:
-        """Return the results of all runs; those that are known are not repeated."""
+        """Return the results of all runs; those that are stored are not repeated."""
         from seqmtl._progress import JobProgress
         from seqmtl._threads import n_threads, use_threads
         from seqmtl.compare import run_comparison
         from seqmtl.compare.results import read_results
 
         jobs = [(split, method) for split in range(n_splits) for method in self.methods]
-        known = [*read_results(self.json, partial.fingerprint), *partial.load()]
-        done = {(run.split, run.method) for run in known}
+        finished = [*read_results(self.json, partial.fingerprint), *partial.load()]
+        done = {(run.split, run.method) for run in finished}
         if others := done.difference(jobs):
             split, method = max(others)
             raise SeqmtlError(
@@ -155,7 +155,7 @@ class Compare(_relations.Relations, _options.Threads):
             progress(f"split {result.split}", result.method, seconds)
 
         with use_threads(n_at_once):
-            return run_comparison(comparison, jobs, partial, finished=known, on_result=show)
+            return run_comparison(comparison, jobs, partial, finished=finished, on_result=show)
 
     def _write(self, document: dict[str, Any]) -> None:
         """Write the document and the figure, each atomically."""

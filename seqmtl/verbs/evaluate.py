@@ -52,11 +52,13 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         """
         from seqmtl.io.dataset import files_of_data
         from seqmtl.models.saved import load_model
-        from seqmtl.verbs._scoring import in_place
+        from seqmtl.verbs._scoring import with_organism_of_like
 
         inputs = [self.model, *self.files, *files_of_data(self.acceptors), self.tree]
         check_outputs(inputs, [self.json, self.plot])
-        model, request = in_place(load_model(self.model, only=("weights", "pairs")), self)
+        model, request = with_organism_of_like(
+            load_model(self.model, only=("weights", "pairs")), self
+        )
         if model.kind == "regression":
             raise SeqmtlError(
                 f"{self.model}: is a model of regression, but labels of windows are 1 and -1; "
@@ -65,17 +67,19 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         measure = _of_pairs if model.structure == "pairs" else _of_model
         metrics = measure(model, request)
         write_json(self.json, metrics)
-        _tell_failures(metrics)
+        _warn_of_failures(metrics)
         return metrics
 
 
-def _tell_failures(metrics: dict[str, Any]) -> None:
+def _warn_of_failures(metrics: dict[str, Any]) -> None:
     """Warn of probabilities that do not hold: of a model, or of a paired one with partners."""
     from seqmtl.evaluation import failures
 
-    of_signals = {signal: own["paired"] for signal, own in metrics.get("signals", {}).items()}
-    for signal, own in of_signals.items() or {metrics.get("signal", ""): metrics}.items():
-        for line in failures(own["tasks"]):
+    of_signals = {
+        signal: results["paired"] for signal, results in metrics.get("signals", {}).items()
+    }
+    for signal, results in of_signals.items() or {metrics.get("signal", ""): metrics}.items():
+        for line in failures(results["tasks"]):
             logger.warning(
                 "%s%s; use scores to rank sites, or calibrate on labels of the organism",
                 f"{signal} sites of " if signal else "",
@@ -112,7 +116,7 @@ def _of_pairs(model: Model, request: Evaluate) -> dict[str, Any]:
     from seqmtl import evaluation
     from seqmtl.models.probability_curve import to_probability
     from seqmtl.pairs import score_paired
-    from seqmtl.verbs._scoring import tell_known
+    from seqmtl.verbs._scoring import warn_if_trained_on
 
     if not request.acceptors:
         raise UsageError(
@@ -123,17 +127,19 @@ def _of_pairs(model: Model, request: Evaluate) -> dict[str, Any]:
         raise SeqmtlError("--plot is not for a model of seqmtl pair; leave it out")
     data = (request.data, request.acceptors)
     for end, path in zip(("donor", "acceptor"), data, strict=True):
-        tell_known(getattr(model, end), [path], model.tasks, request.split, _FIGURES)
+        warn_if_trained_on(getattr(model, end), [path], model.tasks, request.split, _FIGURES)
     if request.split in (model.training.get("split"), "all"):
         logger.warning(
             "the layer was fitted on the %s regions, so its figures there are too good",
             model.training.get("split"),
         )
     split = None if request.split == "all" else request.split
-    found = score_paired(cast("PairedModel", model), *data, split=split, organism=request.organism)
+    scores_of_signals = score_paired(
+        cast("PairedModel", model), *data, split=split, organism=request.organism
+    )
     options: dict[str, Any] = {"n_bootstrap": request.bootstrap, "seed": request.seed}
     signals: dict[str, Any] = {}
-    for signal, held in found.items():
+    for signal, held in scores_of_signals.items():
         p_alone = getattr(model, signal).probability(held.alone, held.tasks.tolist())
         signals[signal] = {}
         for method, scores, p in (

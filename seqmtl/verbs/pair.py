@@ -75,19 +75,19 @@ def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, Mult
     from seqmtl.models.pair_layer import EDGES
     from seqmtl.models.paired import check_edges
 
-    found: dict[str, MultiTaskModel] = {}
+    models: dict[str, MultiTaskModel] = {}
     for path in paths:
         model = MultiTaskModel.load(path)
         signal = model.site.kind if model.can_scan else "site"
-        if signal in found:
+        if signal in models:
             raise UsageError(f"{path} is a second model of {signal} sites; give one of each signal")
-        found[signal] = model
+        models[signal] = model
         try:
             check_edges({signal: model})
         except SeqmtlError as error:
             raise SeqmtlError(f"{path}: {error}") from error
-        known = [model.match(name) for name in organisms if is_known(name, model.tasks)]
-        if not known:
+        tasks = [model.match(name) for name in organisms if is_known(name, model.tasks)]
+        if not tasks:
             raise SeqmtlError(
                 f"{path} has none of the organisms of the model of donors, {', '.join(organisms)}; "
                 "leave it out, or train one of them"
@@ -96,11 +96,11 @@ def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, Mult
             logger.warning(
                 "%s has no %s, so its edges are not used there", path, ", ".join(lacking)
             )
-        if missing := [name for name in known if name not in model.curves]:
+        if missing := [name for name in tasks if name not in model.curves]:
             logger.warning(
                 "%s is not calibrated for %s; run seqmtl calibrate", path, ", ".join(missing)
             )
-    return {signal: found[signal] for signal in EDGES if signal in found}
+    return {signal: models[signal] for signal in EDGES if signal in models}
 
 
 pair = verb(Pair)

@@ -38,10 +38,12 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         """
         from seqmtl.models.saved import load_model
         from seqmtl.verbs._examples import read_for_model
-        from seqmtl.verbs._scoring import in_place
+        from seqmtl.verbs._scoring import with_organism_of_like
 
         check_outputs([self.model, *self.files, self.tree], [self.output])
-        model, request = in_place(load_model(self.model, only=("weights", "pairs")), self)
+        model, request = with_organism_of_like(
+            load_model(self.model, only=("weights", "pairs")), self
+        )
         windows = read_for_model(model, request, require_labels=False)
         columns = {"name": windows.names, **model.predictions(windows)}
         if self.output:

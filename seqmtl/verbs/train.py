@@ -138,11 +138,11 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
         model, remove = _trained(self, relation)
         self._describe(model, time.perf_counter() - started)
         n = sum(task["n"] for task in model.training["tasks"].values())
-        told = (
+        summary = (
             f"{len(model.tasks)} organisms, {n} windows, relative duality gap "
             f"{model.training['duality_gap']:.1e} after {model.training['n_epochs']} epochs"
         )
-        self.finish(model, told, self.tol, "--max-epochs or --tol")
+        self.finish(model, summary, self.tol, "--max-epochs or --tol")
         remove()
         return model
 
@@ -173,7 +173,7 @@ def _trained(
     from seqmtl.models.fit import train
 
     show, show_choice = TrainingProgress(request.tol), SelectionProgress()
-    with _examples(request) as (examples, disk, kept):
+    with _examples(request) as (examples, disk, checkpoint):
         names, data = examples.names, examples.data
         kernel, features = (
             _task_kernel(request, relation, names),
@@ -181,22 +181,22 @@ def _trained(
         )
         settings, space = _settings(request), _space(request, relation, kernel, names)
         site = _site(request, examples)
-        if kept is None:
+        if checkpoint is None:
             choices = None if space is None else space.to_dict()
             path = f"{request.output}.checkpoint"
-            kept = Checkpoint(path, data, features, kernel, settings, choices)
+            checkpoint = Checkpoint(path, data, features, kernel, settings, choices)
 
         saved_at = 0.0
 
         def on_epoch(start: Any, progress: Any) -> None:
             nonlocal saved_at
             if progress.work >= saved_at + _SAVE_AFTER:
-                kept.save(start)
+                checkpoint.save(start)
                 saved_at = progress.work
             show(progress)
 
         def on_score(*progress: Any) -> None:
-            kept.save_scores()
+            checkpoint.save_scores()
             show_choice(*progress)
 
         try:
@@ -208,26 +208,26 @@ def _trained(
                 settings=settings,
                 site=site,
                 disk=disk,
-                start=kept.load() if request.resume else None,
-                cached=kept.scores,
+                start=checkpoint.load() if request.resume else None,
+                cached=checkpoint.scores,
                 on_score=on_score,
                 on_epoch=on_epoch,
             )
         except KeyboardInterrupt as error:
-            if not kept.is_written:
+            if not checkpoint.is_written:
                 raise
             raise TrainingInterrupted(
-                f"interrupted; the progress is in {kept.path}: repeat the command with --resume to "
-                "continue",
-                kept.path,
+                f"interrupted; the progress is in {checkpoint.path}: repeat the command with "
+                "--resume to continue",
+                checkpoint.path,
             ) from error
         finally:
             show.close()
-    return model, kept.remove
+    return model, checkpoint.remove
 
 
 def _site(request: Train, examples: Any) -> Site:
-    """Return the site of the windows, and tell it.
+    """Return the site of the windows, and log it.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def _site(request: Train, examples: Any) -> Site:
 
 
 def _examples(request: Train) -> Any:
-    """Return a context of the examples, and if they stay on disk, how to train and what is kept."""
+    """Return a context of the examples and, if they stay on disk, how to train and the cache."""
     from seqmtl.models.examples import Examples
     from seqmtl.verbs._examples import read_training_windows
 

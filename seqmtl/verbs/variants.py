@@ -133,7 +133,7 @@ class Variants(_options.Relatives, _options.Threads):
             return load_genome(self.fasta, padding=1, only=only)
         except InputFormatError:
             raise
-        except ValueError as error:  # no contig is known
+        except ValueError as error:  # the genome has none of the contigs
             files = ", ".join(filter(None, [self.vcf, self.fasta, self.chrom_map]))
             raise SeqmtlError(f"{files}: {error}, by --chrom-map") from error
 
@@ -142,9 +142,11 @@ def _scorer(request: Variants) -> Any:
     """Return what scores alleles with the model."""
     from seqmtl.models.saved import load_model
     from seqmtl.variants import EffectScorer, PairedEffectScorer
-    from seqmtl.verbs._scoring import in_place
+    from seqmtl.verbs._scoring import with_organism_of_like
 
-    model, request = in_place(load_model(request.model, only=("weights", "pairs")), request)
+    model, request = with_organism_of_like(
+        load_model(request.model, only=("weights", "pairs")), request
+    )
     if request.organism is None and len(model.tasks) > 1:
         raise UsageError(
             f"the model has {len(model.tasks)} organisms; name one of "

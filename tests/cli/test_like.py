@@ -11,7 +11,7 @@ from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load_model
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.models.fit import train_windows
 from seqmtl.sequences import concatenate
-from seqmtl.verbs._scoring import in_place
+from seqmtl.verbs._scoring import with_organism_of_like
 from tests.cli.test_adapt import write_table
 from tests.models.test_adaptation import MOTIFS, windows_of
 
@@ -233,7 +233,7 @@ def test_paired_models_refuse_it_without_a_genome():
     request = SimpleNamespace(like="bee", tree=None, organism=None)
     message = "--like with a model of seqmtl pair is for seqmtl scan and adapt"
     with pytest.raises(SeqmtlError, match=message):
-        in_place(model, request)
+        with_organism_of_like(model, request)
 
 
 def test_variants_are_scored_for_an_organism_it_lacks(genome, vcf, tmp_path, seqmtl):

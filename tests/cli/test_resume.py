@@ -27,7 +27,7 @@ KILLED = """
 import os, signal, sys
 from seqmtl.cli.main import main
 from seqmtl.models.checkpoint import Checkpoint
-from seqmtl.verbs._train_stored import Kept
+from seqmtl.verbs._train_stored import WindowCache
 
 last, is_within, n_saved = int(sys.argv[1]), sys.argv[2] == "within", 0
 
@@ -45,7 +45,7 @@ def killing(save):
             die()
     return run
 
-for kind in (Checkpoint, Kept):
+for kind in (Checkpoint, WindowCache):
     kind.save = killing(kind.save)
 main(sys.argv[3:])
 """

@@ -26,7 +26,7 @@ from seqmtl.models.out_of_core import OutOfCoreTrainer, score_part
 from seqmtl.models.selection import Space
 from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
-from seqmtl.verbs._train_stored import Kept
+from seqmtl.verbs._train_stored import WindowCache
 from seqmtl.verbs.train import Train
 from tests import mutations
 from tests.models.cases import assert_same_optimum
@@ -380,7 +380,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
     assert "state: damaged; train without --resume" in shown
     (folder / "state").write_bytes(state)
     part = StoredPart(**json.loads(whole)["parts"][0])
-    kept = Kept(Train(data="x", output=str(folder).removesuffix(".windows")))
+    kept = WindowCache(Train(data="x", output=str(folder).removesuffix(".windows")))
     kept.n_windows = part.n
     assert_damage_is_told(Path(part.path), part.load)
     assert_damage_is_told(folder / "state", kept.load)

@@ -17,7 +17,7 @@ from seqmtl.models.saved import load_model
 from seqmtl.pairs import PairedFinder
 from seqmtl.pairs.candidates import edge_finders, find_edges
 from seqmtl.sequences.sites import Sites
-from seqmtl.verbs._scoring import place_unlabelled
+from seqmtl.verbs._scoring import add_unlabelled
 from tests import mutations
 from tests.commands import rows_of, run
 from tests.oracles.pairs import codons, whole_contig
@@ -168,7 +168,7 @@ def test_soft_masked_codons_are_left_out_as_a_whole(case, genes, tmp_path):
 
 def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, tmp_path):
     genome = case / "sim/genomes/b.fa"
-    own = place_unlabelled(load_model(genes / "genes"), "c", str(genome), "a", None)
+    own = add_unlabelled(load_model(genes / "genes"), "c", str(genome), "a", None)
     own.paired().save(tmp_path / "more")
     model = load_model(tmp_path / "more")
     assert list(model.edges) == ["start", "stop", "polya"]
