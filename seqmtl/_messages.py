@@ -64,5 +64,5 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, MemoryError) and not str(error):
         return "out of memory"
     if type(error).__name__ == "LinAlgError":  # numpy is not imported here
-        return f"the computation failed ({error}); scale the columns, or check for huge values"
+        return f"the computation failed ({error}); scale the columns, or look for huge values"
     return str(error) or type(error).__name__

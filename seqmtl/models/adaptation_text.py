@@ -26,8 +26,8 @@ def log_relatives(name: str, relatives: RelativeWeights, left_out: dict[str, Any
     `left_out` has the accuracy of organisms left out of the training, and the length of the path to
     the nearest that was not, in the largest shipped tree.
     """
-    is_first_time((_SCORED, name))  # so that it is not told twice
-    if not is_first_time((name, placed.source)):
+    is_first_time((_SCORED, name))  # so that it is not logged twice
+    if not is_first_time((name, relatives.source)):
         return
     if not relatives.nearest:
         logger.info("%s: scored as %s", name, relatives.source)
@@ -58,7 +58,7 @@ def tell_relatives(tasks: Sequence[str], weights: Mapping[str, NDArray[np.float6
     `weights` has the weights of the tasks in its scores, shape (T,). Nothing is said of an
     organism whose relatives were logged.
     """
-    for name, own in weights.items():
+    for name, a in weights.items():
         if is_first_time((_SCORED, name)):
             logger.info(
                 "%s: no training data, scored from its relatives, of which %s counts most",

@@ -240,20 +240,20 @@ def _find_leaves(tree: Tree, target: str) -> TaxonLeaves:
     index = NameIndex([tree.labels[i] for i in nodes])
     matches, unknown = index.find(target), TaxonLeaves("", tree, [])
     genus, _, species = simplify(target).partition(" ")
-    if not found and len(genus) > 1:  # more than an initial
-        words = [simplify(label).partition(" ") for label in index.names]
-        own = [i for i, (first, _, _) in enumerate(words) if first == genus]
-        found = [i for i in own if not words[i][2]] or own
-        if get_close_matches(species, [words[i][2] for i in own], cutoff=_TYPO):
+    if not matches and len(genus) > 1:  # more than an initial
+        names = [simplify(label).partition(" ") for label in index.names]
+        species_of = [i for i, (first, _, _) in enumerate(names) if first == genus]
+        matches = [i for i in species_of if not names[i][2]] or species_of
+        if get_close_matches(species, [names[i][2] for i in species_of], cutoff=_TYPO):
             return unknown
-        if found:
-            here = ", ".join(index.names[i] for i in found)
+        if matches:
+            here = ", ".join(index.names[i] for i in matches)
             logger.info("the tree %s lacks %r, but of its genus has %s", tree.source, target, here)
             below = np.flatnonzero(tree.membership()[nodes[matches]].any(axis=0)).tolist()
             return TaxonLeaves(here, tree, below)
     if not matches:
         return shipped_clades().locate(tree, target) or unknown
-    if len({index.names[i] for i in found}) > 1:
+    if len({index.names[i] for i in matches}) > 1:
         return unknown
     below = tree.membership()[nodes[matches]]
     at = int(below.sum(axis=1).argmax())
@@ -262,7 +262,7 @@ def _find_leaves(tree: Tree, target: str) -> TaxonLeaves:
         at = int(is_leaf.argmax())
     elif (below & ~below[at]).any():
         return unknown
-    return TaxonLeaves(index.names[found[at]], tree, np.flatnonzero(below[at]).tolist())
+    return TaxonLeaves(index.names[matches[at]], tree, np.flatnonzero(below[at]).tolist())
 
 
 def _hint(tree: Tree, tasks: Sequence[str], target: str) -> str:
