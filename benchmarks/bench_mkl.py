@@ -80,7 +80,7 @@ def train_once(arguments: argparse.Namespace) -> None:
     for max_epochs in (2, 1000):  # the first run loads the compiled loops
         settings = Settings(norm=norm, tol=arguments.tol, max_epochs=max_epochs)
         started = time.process_time()
-        solution = solve(rows, examples, K if is_mkl else K.couple(K.start()), settings)
+        solution = solve(rows, examples, K if is_mkl else K.combine(K.start()), settings)
         seconds = time.process_time() - started
     result = {
         "n": len(windows),
