@@ -38,7 +38,7 @@ from seqmtl.models.pair_layer import ENDS
 from seqmtl.pairs import score_paired
 from seqmtl.pairs.genome_sample import sample_genome
 from seqmtl.pairs.rounds import Round
-from seqmtl.pairs.unlabelled import Unlabelled
+from seqmtl.pairs.self_training import SelfTraining
 
 QUICK = {
     "model": "starter:splice",
@@ -89,9 +89,11 @@ def main() -> None:
                 path.write_text("".join(introns[:n]))
                 both = model.donor, model.acceptor
                 known = read_known_introns(str(path), args.organism, args.genome, both)
-        for kind in (_Alone, Unlabelled) if n else (Unlabelled,):
+        for kind in (_Alone, SelfTraining) if n else (SelfTraining,):
             started = time.perf_counter()
-            own = kind(model, args.organism, sample, known=known, like=args.like, tree=args.tree)
+            own = kind(
+                model, args.organism, sample, known_introns=known, like=args.like, tree=args.tree
+            )
             known_as = {"organism": args.organism, "known": n, "from": kind.__name__.strip("_")}
             if not n:
                 _tell(own.rounds[0])
@@ -106,7 +108,7 @@ def main() -> None:
     write_result(args, rows)
 
 
-class _Alone(Unlabelled):
+class _Alone(SelfTraining):
     """Learns from what is known alone, however much is found."""
 
     @property

@@ -60,7 +60,7 @@ _LATER = {
 EXON_LENGTHS = 600
 _WITH_EDGES = 9  # version of the format
 _TWO = items(number(min_val=0), 2, max_items=2)
-#: What a file says of a round of self-training, see :class:`seqmtl.pairs.unlabelled.Round`.
+#: What a file says of a round of self-training, see :class:`seqmtl.pairs.self_training.Round`.
 _ROUND = {
     "expected": _TWO,
     "sure": _TWO,

@@ -28,7 +28,7 @@ _CODON = 3  # bases
 
 
 class EdgeFinder(NamedTuple):
-    """What finds an edge of genes: signal, least log-odds, and the finder of its model if any."""
+    """Finder of an edge of genes: signal, least log-odds, and the finder of its model if any."""
 
     signal: str
     least: float
@@ -115,17 +115,17 @@ def find_edges(
     """
     begin = max(begin, piece.start)
     end = max(begin, min(end, piece.start + piece.codes.size))
-    found, codons = {}, None
+    edges_of, codons = {}, None
     for edge in edges:
         if edge.finder is not None:
-            own = find_scored(edge.finder, piece, begin, end, edge.least)
+            sites = find_scored(edge.finder, piece, begin, end, edge.least)
         else:
             codons = _codons(piece, begin, end) if codons is None else codons
-            own = codons[edge.signal]
-        lacking = like.columns.keys() - own.columns.keys()
-        columns = {name: np.zeros(len(own), like[name].dtype) for name in lacking}
-        found[edge.signal] = own.adding(**columns)
-    return found
+            sites = codons[edge.signal]
+        lacking = like.columns.keys() - sites.columns.keys()
+        columns = {name: np.zeros(len(sites), like[name].dtype) for name in lacking}
+        edges_of[edge.signal] = sites.adding(**columns)
+    return edges_of
 
 
 def _codons(piece: ContigPiece, begin: int, end: int) -> dict[str, Sites]:
@@ -133,16 +133,16 @@ def _codons(piece: ContigPiece, begin: int, end: int) -> dict[str, Sites]:
     codes = piece.codes[begin - piece.start : end - piece.start + _CODON - 1]
     rows = np.empty((codes.size, 2), dtype=np.int64)
     rows = rows[: list_codons(codes, _KIND_OF_CODON, rows)]
-    found = {}
+    codons = {}
     for number, signal in enumerate(CODONS):
         strands = [rows[rows[:, 1] == 1 + 2 * number + k, 0] + begin for k in range(2)]
         starts, is_reverse = np.concatenate(strands), np.repeat([False, True], [*map(len, strands)])
-        found[signal] = Sites(starts, is_reverse, {"log_odds": np.zeros(starts.size)})
-    return found
+        codons[signal] = Sites(starts, is_reverse, {"log_odds": np.zeros(starts.size)})
+    return codons
 
 
 def _kinds_of_codons() -> NDArray[np.uint8]:
-    """Return the kind of each of 64 words: 1 + 2 signal + strand, or 0."""
+    """Return the kind of each of 64 codons: 1 + 2 signal + strand, or 0."""
     kinds = np.zeros(64, dtype=np.uint8)
     for number, signal in enumerate(CODONS):
         for word in SIGNALS[signal].split(","):
@@ -157,12 +157,12 @@ _KIND_OF_CODON = _kinds_of_codons()
 def find_scored(
     finder: SiteFinder, piece: ContigPiece, begin: int, end: int, least: float = -np.inf
 ) -> Sites:
-    """Return the sites that start at begin..end-1 of a contig, with ``log_odds`` of `least`."""
+    """Return the sites that start at begin..end-1, with ``log_odds`` of at least `least`."""
     assert finder.log_odds is not None
-    found = finder.find_sites(piece, begin, end, BlockCounts())
-    log_odds = finder.log_odds(found["scores"].astype(np.float64))
-    found = found.adding(log_odds=log_odds)
-    return found if least == -np.inf else found.take(log_odds >= least)
+    sites = finder.find_sites(piece, begin, end, BlockCounts())
+    log_odds = finder.log_odds(sites["scores"].astype(np.float64))
+    sites = sites.adding(log_odds=log_odds)
+    return sites if least == -np.inf else sites.take(log_odds >= least)
 
 
 def find_piece(
@@ -196,13 +196,13 @@ def find_piece(
     """
     first, last, begin, end = bounds
     ends = {}
-    for finder, own in zip(finders, held, strict=True):
+    for finder, of_end in zip(finders, held, strict=True):
         assert finder.log_odds is not None
-        part = replace(own, regions=np.array([[begin, end]], dtype=np.int64))
-        found = Sites.join(find_candidates(finder, part))
-        found = found.take(found["is_clean"])
-        log_odds = finder.log_odds(found["scores"].astype(np.float64))
-        ends[finder.signal] = found.adding(log_odds=log_odds)
+        part = replace(of_end, regions=np.array([[begin, end]], dtype=np.int64))
+        candidates = Sites.join(find_candidates(finder, part))
+        candidates = candidates.take(candidates["is_clean"])
+        log_odds = finder.log_odds(candidates["scores"].astype(np.float64))
+        ends[finder.signal] = candidates.adding(log_odds=log_odds)
     codes = held[0].genome.codes[begin:end]
     piece = ContigPiece("", begin, codes, True)
     ends |= find_edges(edges, piece, begin, end, ends["donor"])

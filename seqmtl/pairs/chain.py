@@ -80,7 +80,7 @@ class Posteriors(NamedTuple):
 
 
 class SiteColumns(NamedTuple):
-    """Sites of a chain by place, and what surrounds them, as loops take them.
+    """Sites of a chain by position, and their surroundings, as loops take them.
 
     Attributes
     ----------
@@ -103,12 +103,12 @@ class SiteColumns(NamedTuple):
 
     def part(self, rows: slice | NDArray[np.int64]) -> SiteColumns:
         """Return some of the sites."""
-        columns: list[Any] = [np.ascontiguousarray(own[rows]) for own in self]
+        columns: list[Any] = [np.ascontiguousarray(column[rows]) for column in self]
         return SiteColumns(*columns)
 
 
 class ChainWeights(NamedTuple):
-    """What introns and coding sequence weigh, see :class:`seqmtl.models.pair_layer.PairLayer`.
+    """Weights of introns and coding sequence, see :class:`seqmtl.models.pair_layer.PairLayer`.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ def join_ends(
     Returns
     -------
     Sites
-        By stretch, whose number is in the column ``stretches``, and by place, what ends an exon
+        By stretch, whose number is in the column ``stretches``, and by position, what ends an exon
         before what begins one, with further columns: ``places`` are the bases of the stretch before
         the end of the intron, of coding sequence without its stop codon, or of the transcript that
         is at the site, on the forward strand. ``signals`` are
@@ -192,13 +192,13 @@ def join_ends(
     if stretches is None:
         stretches = np.array([[origin, origin + codes.size]])
     parts, begins = [], stretches[:, 0]
-    for name, own in ends.items():
+    for name, edge in ends.items():
         signal = SIGNALS.index(name)
-        is_behind = own.is_reverse == (name not in ("acceptor", "polya"))
-        number = np.searchsorted(begins[1:], own.starts, side="right")
-        places = own.starts - begins[number] + _LENGTHS[name] * is_behind
-        columns = {"signals": np.full(len(own), signal), "kinds": signal ^ own.is_reverse}
-        parts.append(own.adding(places=places, stretches=number, **columns))
+        is_behind = edge.is_reverse == (name not in ("acceptor", "polya"))
+        number = np.searchsorted(begins[1:], edge.starts, side="right")
+        places = edge.starts - begins[number] + _LENGTHS[name] * is_behind
+        columns = {"signals": np.full(len(edge), signal), "kinds": signal ^ edge.is_reverse}
+        parts.append(edge.adding(places=places, stretches=number, **columns))
     sites = Sites.join(parts)
     apart = 2 * codes.size * sites["stretches"]
     sites = sites.take(in_chain_order(sites["places"] + apart, sites["kinds"]))
@@ -217,7 +217,7 @@ def stretch_rows(sites: Sites, n: int) -> NDArray[np.int64]:
 
 
 def in_chain_order(places: NDArray[np.int64], kinds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rows by place, what ends an exon before what begins one."""
+    """Return the rows by position, what ends an exon before what begins one."""
     begins = (kinds == INTRON_END) | ((kinds > INTRON_END) & (kinds % 2 == 0))
     return np.argsort((2 * places + begins) * 8 + kinds, kind="stable")
 
@@ -225,7 +225,7 @@ def in_chain_order(places: NDArray[np.int64], kinds: NDArray[np.int64]) -> NDArr
 def content_between(
     places: NDArray[np.int64], codes: NDArray[np.uint8], coding: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """Return the coding content of the letters from the first place to each, shape (n, 6).
+    """Return the coding content of the letters from the first position to each, shape (n, 6).
 
     See :func:`seqmtl.pairs.coding_loops.sum_content`.
     """
@@ -251,7 +251,7 @@ def run_chain(
     sites : Sites
         Candidates of a contig, or of a stretch of one, as :func:`join_ends` returns them.
     layer : PairLayer
-        What :mod:`seqmtl.pairs.chain` weighs parses by.
+        Weights of parses, see :mod:`seqmtl.pairs.chain`.
     min_probability : float, optional
         List the introns of at least this posterior probability, and of .000001. Default: none.
     least_exon : float, optional
@@ -261,10 +261,10 @@ def run_chain(
         Result of :func:`stretch_rows`, if the sites are of several stretches: no parse goes from
         one to another. Default: one stretch.
     """
-    kept = promising(sites, layer)
+    rows_in = promising(sites, layer)
     n_all = len(sites)
-    bounds = np.searchsorted(kept, [0, n_all] if bounds is None else bounds)
-    sites = sites if kept.size == n_all else sites.take(kept)
+    bounds = np.searchsorted(rows_in, [0, n_all] if bounds is None else bounds)
+    sites = sites if rows_in.size == n_all else sites.take(rows_in)
     places, signals, kinds = sites["places"], sites["signals"], sites["kinds"]
     scales, shifts = np.full(len(SIGNALS), layer.scale), np.zeros(len(SIGNALS))
     for edge in layer.edges:
@@ -280,7 +280,7 @@ def run_chain(
     forward = SiteColumns(places, places % 3, strands, kinds, np.exp(log_weights), coded)
     logs = np.array([layer.switch, layer.shift, layer.coding_shift, layer.exon_shift])
     switch, shift, coding_shift, exon_shift = np.exp(np.float64(logs)).tolist()
-    known = ChainWeights(
+    weights = ChainWeights(
         np.exp(np.float64(layer.introns)),
         layer.shortest,
         switch,
@@ -290,7 +290,7 @@ def run_chain(
         exon_shift * layer.exons,
         float(np.exp(layer.transcript_switch)) if layer.transcript_switch else 0.0,
     )
-    before, units, after, after_units = _sum_both_ways(forward, known, bounds)
+    before, units, after, after_units = _sum_both_ways(forward, weights, bounds)
     with np.errstate(divide="ignore"):
         values = np.log(np.einsum("kq,kq->k", before, after)) + units + after_units
     introns, exons = _NONE, _NONE
@@ -298,66 +298,70 @@ def run_chain(
         floor = np.log(max(min_probability, _LISTED) / layer.ceiling)
         likely = np.flatnonzero(values >= floor - _ROUNDING)  # as probable as any of their introns
         is_end = kinds == INTRON_END
-        own = np.where(is_end, after_units, units) + log_weights
+        units_at = np.where(is_end, after_units, units) + log_weights
         rows, listed = _listed(
             list_introns,
             forward.part(likely),
-            known._replace(introns=layer.introns),
-            (before[likely], after[likely], own[likely]),
+            weights._replace(introns=layer.introns),
+            (before[likely], after[likely], units_at[likely]),
             (floor,),
             np.searchsorted(likely, bounds),
         )
         introns = likely[rows], listed
     if least_exon is not None:
         floor = np.log(least_exon / layer.ceiling)
-        own = np.where(kinds == INTRON_END, units, after_units)
-        columns = before, after, own, values
-        exons = _listed(list_exons, forward, known, columns, (_LONGEST_EXON, floor), bounds)
+        units_at = np.where(kinds == INTRON_END, units, after_units)
+        columns = before, after, units_at, values
+        exons = _listed(list_exons, forward, weights, columns, (_LONGEST_EXON, floor), bounds)
     highest, log_p = np.log(layer.ceiling), np.full(n_all, _HOPELESS)
-    log_p[kept] = _log_p(values + highest)
-    introns, exons = ((kept[rows], _log_p(listed + highest)) for rows, listed in (introns, exons))
+    log_p[rows_in] = _log_p(values + highest)
+    introns, exons = (
+        (rows_in[rows], _log_p(listed + highest)) for rows, listed in (introns, exons)
+    )
     return Posteriors(log_p, *introns, *exons)
 
 
 def _sum_both_ways(
-    sites: SiteColumns, known: ChainWeights, bounds: NDArray[np.int64]
+    sites: SiteColumns, weights: ChainWeights, bounds: NDArray[np.int64]
 ) -> list[NDArray[np.float64]]:
     """Return the sums over parses before and after each site, each with the units.
 
     The units before are less the logarithm of the sum over all parses of the stretch.
     """
-    n, most = sites.places.size, int(np.diff(bounds).max())
+    n, longest = sites.places.size, int(np.diff(bounds).max())
     space = [
-        own for _ in ENDS for own in (np.empty((2, most), dtype=np.int64), np.empty((2, most, 4)))
+        part
+        for _ in ENDS
+        for part in (np.empty((2, longest), dtype=np.int64), np.empty((2, longest, 4)))
     ]
     before, units, after, after_units = np.empty((n, 4)), np.empty(n), np.empty((n, 4)), np.empty(n)
     for first, last in pairwise(bounds.tolist()):
         rows = slice(first, last)
-        own = sites.part(rows)
-        sum_parses(own, known, False, before[rows], units[rows], *space)
-        units[rows] -= sum_parses(own, known, True, after[rows], after_units[rows], *space)
+        part = sites.part(rows)
+        sum_parses(part, weights, False, before[rows], units[rows], *space)
+        units[rows] -= sum_parses(part, weights, True, after[rows], after_units[rows], *space)
     return [before, units, after, after_units]
 
 
 def _listed(
     loop: Any,
     sites: SiteColumns,
-    known: ChainWeights,
+    weights: ChainWeights,
     columns: Sequence[NDArray[np.float64]],
     limits: Sequence[float],
     bounds: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the pairs of sites that a loop lists in each stretch, and their values."""
-    found = [_NONE]
+    parts = [_NONE]
     pairs, values = np.empty((_SPACE, 2), dtype=np.int64), np.empty(_SPACE)
     for first, last in pairwise(bounds.tolist()):
-        given = sites.part(slice(first, last)), known, *(own[first:last] for own in columns)
+        given = sites.part(slice(first, last)), weights, *(column[first:last] for column in columns)
         n = loop(*given, *limits, pairs, values)
         if n > values.size:
             pairs, values = np.empty((n, 2), dtype=np.int64), np.empty(n)
             loop(*given, *limits, pairs, values)
-        found.append((pairs[:n] + first, values[:n].copy()))
-    rows, listed = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        parts.append((pairs[:n] + first, values[:n].copy()))
+    rows, listed = (np.concatenate(parts) for parts in zip(*parts, strict=True))
     return rows, listed
 
 

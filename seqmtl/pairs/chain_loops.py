@@ -22,15 +22,15 @@ def move_on(k, outside, coding, coded, content, switch, transcript_switch):
     between = outside[0]
     for t in range(2):
         o, ended = (1 + t if transcript_switch > 0.0 else 0), 0.0
-        own = between if o == 0 else outside[o]
+        before = between if o == 0 else outside[o]
         for r in range(3 * t, 3 * t + 3):
             x = content[k, r]
             ended += coding[r] * (1.0 + x)
-            coding[r] = coding[r] * x + 0.5 * switch * own * (1.0 + x)
+            coding[r] = coding[r] * x + 0.5 * switch * before * (1.0 + x)
             coded[r] *= x
         outside[o] += 0.5 * switch * ended
         if o > 0:
-            outside[0] += transcript_switch * own
+            outside[0] += transcript_switch * before
             outside[o] += transcript_switch * between
 
 
@@ -57,18 +57,18 @@ def pass_edge(kind, t, phase, weight, split, outside, coding):
     """
     o, r = (1 + t if split else 0), 3 * t + phase
     if kind == CODING_START:
-        known = outside[o] * weight
-        coding[r] += known
+        total = outside[o] * weight
+        coding[r] += total
     elif kind == CODING_END:
-        known = coding[r]
-        outside[o] += known * weight
+        total = coding[r]
+        outside[o] += total * weight
     elif kind == TRANSCRIPT_START:
-        known = outside[0] * weight
-        outside[o] += known
+        total = outside[0] * weight
+        outside[o] += total
     else:
-        known = outside[o]
-        outside[0] += known * weight
-    return known
+        total = outside[o]
+        outside[0] += total * weight
+    return total
 
 
 @njit
@@ -83,33 +83,33 @@ def weigh_exons(coded, first_end, n_ends, closed):
 
 
 @njit
-def go_far(place, t, passed, table, decay, starts, opened, first, n_starts, far):
+def go_far(pos, t, passed, table, decay, starts, opened, first, n_starts, far):
     """Update the sums over parses in introns that are longer than the table, and their first.
 
-    ``far[t, q]`` is that at the place ``passed[t]`` times the density of each intron's length; it
-    becomes that at `place`, with the introns that have grown out of the table on the way.
+    ``far[t, q]`` is that at the position ``passed[t]`` times the density of each intron's length;
+    it becomes that at `pos`, with the introns that have grown out of the table on the way.
     """
     introns, shortest = table
     reach = shortest + introns.size
     if decay > 0.0:
-        kept = np.exp(-decay * (place - passed[t]))
+        decayed = np.exp(-decay * (pos - passed[t]))
         for q in range(4):
-            far[t, q] *= kept
-    passed[t] = place
-    while first[t] < n_starts[t] and place - starts[t, first[t]] >= reach:
+            far[t, q] *= decayed
+    passed[t] = pos
+    while first[t] < n_starts[t] and pos - starts[t, first[t]] >= reach:
         if decay > 0.0:
             i = first[t]
-            g = introns[introns.size - 1] * np.exp(-decay * (place - starts[t, i] - reach + 1))
+            g = introns[introns.size - 1] * np.exp(-decay * (pos - starts[t, i] - reach + 1))
             for q in range(4):
                 far[t, q] += g * opened[t, i, q]
         first[t] += 1
 
 
 @njit
-def add_partners(place, t, nearest, table, places, sums, first, last, begun, weight, row, known):
+def add_partners(pos, t, nearest, table, places, sums, first, last, begun, weight, row, totals):
     """Sum the parses up to the places first..last-1 of a strand, times the weights of distances.
 
-    These are ``table[distance - nearest]``. ``known[row]`` becomes `weight` times the sum and
+    These are ``table[distance - nearest]``. ``totals[row]`` becomes `weight` times the sum and
     what it begins with. (Slices of arrays would count references, which takes as long as all else;
     unsigned indices spare the check for negative ones.)
     """
@@ -117,36 +117,36 @@ def add_partners(place, t, nearest, table, places, sums, first, last, begun, wei
     t = u(t)
     s0, s1, s2, s3 = begun[t, 0], begun[t, 1], begun[t, 2], begun[t, 3]
     for i in range(u(first[t]), u(last[t])):
-        g = table[u(place - nearest - places[t, i])]
+        g = table[u(pos - nearest - places[t, i])]
         s0 += g * sums[t, i, u(0)]
         s1 += g * sums[t, i, u(1)]
         s2 += g * sums[t, i, u(2)]
         s3 += g * sums[t, i, u(3)]
-    known[row, 0], known[row, 1] = weight * s0, weight * s1
-    known[row, 2], known[row, 3] = weight * s2, weight * s3
+    totals[row, 0], totals[row, 1] = weight * s0, weight * s1
+    totals[row, 2], totals[row, 3] = weight * s2, weight * s3
 
 
 @njit
-def sum_parses(sites, lengths, is_backward, known, units, starts, opened, ends, closed):
-    """Sum the weights of all parses of a contig up to each of its sites, by place, or from the end.
+def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends, closed):
+    """Sum the weights of all parses of a contig up to each of its sites, or from the end.
 
     There are seven states between introns (nine with transcripts, see :func:`move_on`): outside
     coding sequence, or coding on strand t in frame r; a contig may begin and end in any. An intron
     leads from a start to an end on the same strand, and keeps the state outside, or the phase of
-    the codon that it splits, ``(phases[k] - r) % 3``; `phases` are places modulo 3 on the forward
+    the codon that it splits, ``(phases[k] - r) % 3``; `phases` are positions mod 3 on the forward
     strand. It weighs ``weights[start] * weights[end] * introns[length - shortest]``, where each
     base beyond the last of `introns` multiplies by ``exp(-decay)`` (0: there are none so long), and
     `shift` outside, `coding_shift` in coding sequence. Two introns that follow each other in one
-    state also weigh ``1 + exons[length]``, of the length between them. `switch` is the weight of a
-    beginning and of an end of coding sequence, per base; ``content[k, 3 t + r]`` is that of coding
-    since the site before. `sites` and `lengths` are :class:`seqmtl.pairs.chain.SiteColumns` and
-    :class:`seqmtl.pairs.chain.ChainWeights`.
+    state also have the weight ``1 + exons[length]``, of the length between them. `switch` is the
+    weight of a beginning and of an end of coding sequence, per base; ``content[k, 3 t + r]`` is
+    that of coding since the site before. `sites` and `lengths` are
+    :class:`seqmtl.pairs.chain.SiteColumns` and :class:`seqmtl.pairs.chain.ChainWeights`.
 
-    ``known[k]`` becomes, of a start, the sum over the parses before it that are outside, or in each
-    phase; of an end, that over the parses whose last intron it closes; of an edge of a gene, see
-    :func:`pass_edge`; in multiples of ``exp(units[k])``, and those that underflow are negligible.
-    The function returns the log of the sum over all parses. `starts`, `ends` (2 x n), `opened` and
-    `closed` (2 x n x 4) are space.
+    ``totals[k]`` becomes, of a start, the sum over the parses before it that are outside, or in
+    each phase; of an end, that over the parses whose last intron it closes; of an edge of a gene,
+    see :func:`pass_edge`; in multiples of ``exp(units[k])``, and those that underflow are
+    negligible. The function returns the log of the sum over all parses. `starts`, `ends` (2 x n),
+    `opened` and `closed` (2 x n x 4) are space.
     """
     places, phases, strands, kinds, weights, content = sites
     introns, shortest, switch, shift, coding_shift, decay, exons, transcript_switch = lengths
@@ -162,8 +162,8 @@ def sum_parses(sites, lengths, is_backward, known, units, starts, opened, ends, 
         passed[0] = passed[1] = sign * places[begin]
     for n in range(places.size):
         k = begin + sign * n
-        place, t, phase, kind = sign * places[k], strands[k], phases[k], kinds[k] ^ (sign < 0)
-        length = place - sign * places[k - sign] if n else 0
+        pos, t, phase, kind = sign * places[k], strands[k], phases[k], kinds[k] ^ (sign < 0)
+        length = pos - sign * places[k - sign] if n else 0
         if length > 0:
             row = k + 1 if is_backward else k
             move_on(
@@ -179,39 +179,37 @@ def sum_parses(sites, lengths, is_backward, known, units, starts, opened, ends, 
             coding /= highest
             rescale(highest, far, first, n_starts, opened, first_end, n_ends, closed)
         units[k] = unit
-        o, known[k, :] = 1 + t if split else 0, 0.0
+        o, totals[k, :] = 1 + t if split else 0, 0.0
         if kind > INTRON_END:
             q = 1 if kind < TRANSCRIPT_START else 0
-            known[k, q] = pass_edge(kind, t, phase, weights[k], split, outside, coding)
+            totals[k, q] = pass_edge(kind, t, phase, weights[k], split, outside, coding)
         elif kind == INTRON_END:
-            go_far(
-                place, t, passed, (introns, shortest), decay, starts, opened, first, n_starts, far
-            )
-            while last[t] < n_starts[t] and place - starts[t, last[t]] >= shortest:
+            go_far(pos, t, passed, (introns, shortest), decay, starts, opened, first, n_starts, far)
+            while last[t] < n_starts[t] and pos - starts[t, last[t]] >= shortest:
                 last[t] += 1
             add_partners(
-                place, t, shortest, introns, starts, opened, first, last, far, weights[k], k, known
+                pos, t, shortest, introns, starts, opened, first, last, far, weights[k], k, totals
             )
             i = n_ends[t]
-            ends[t, i], closed[t, i, 0] = place, known[k, 0]
-            outside[o] += known[k, 0]
+            ends[t, i], closed[t, i, 0] = pos, totals[k, 0]
+            outside[o] += totals[k, 0]
             for c in range(3):
                 r = (phase - c) % 3
-                coding[3 * t + r] += known[k, 1 + c]
-                closed[t, i, 1 + r] = known[k, 1 + c] / coded[3 * t + r]
+                coding[3 * t + r] += totals[k, 1 + c]
+                closed[t, i, 1 + r] = totals[k, 1 + c] / coded[3 * t + r]
             n_ends[t] += 1
         else:
-            while first_end[t] < n_ends[t] and place - ends[t, first_end[t]] >= exons.size:
+            while first_end[t] < n_ends[t] and pos - ends[t, first_end[t]] >= exons.size:
                 first_end[t] += 1
-            add_partners(place, t, 0, exons, ends, closed, first_end, n_ends, nothing, 1.0, 0, exon)
+            add_partners(pos, t, 0, exons, ends, closed, first_end, n_ends, nothing, 1.0, 0, exon)
             i, weight = n_starts[t], weights[k]
-            known[k, 0] = outside[o] + exon[0, 0]
-            opened[t, i, 0] = known[k, 0] * weight * shift
+            totals[k, 0] = outside[o] + exon[0, 0]
+            opened[t, i, 0] = totals[k, 0] * weight * shift
             for c in range(3):
                 r = (phase - c) % 3
-                known[k, 1 + c] = coding[3 * t + r] + exon[0, 1 + r] * coded[3 * t + r]
-                opened[t, i, 1 + c] = known[k, 1 + c] * weight * coding_shift
-            starts[t, i] = place
+                totals[k, 1 + c] = coding[3 * t + r] + exon[0, 1 + r] * coded[3 * t + r]
+                opened[t, i, 1 + c] = totals[k, 1 + c] * weight * coding_shift
+            starts[t, i] = pos
             n_starts[t] += 1
     total = outside.sum()
     for r in range(6):
@@ -220,12 +218,12 @@ def sum_parses(sites, lengths, is_backward, known, units, starts, opened, ends, 
 
 
 @njit
-def list_introns(sites, lengths, before, after, values, floor, found, found_values):
+def list_introns(sites, lengths, before, after, values, floor, pairs, pair_values):
     """List the introns whose logarithm of the weight of all parses with it reaches `floor`.
 
     `before` and `after` are results of :func:`sum_parses` from either side, `values` what the site
     adds to the logarithm: that of its weight, and the unit. Return the number of introns. The first
-    ones are written to the rows of `found` (start, end) and to `found_values`, as many as there is
+    ones are written to the rows of `pairs` (start, end) and to `pair_values`, as many as there is
     space for.
     """
     places, _, strands, kinds, _, _ = sites
@@ -253,21 +251,21 @@ def list_introns(sites, lengths, before, after, values, floor, found, found_valu
             value = values[i] + values[k] + introns[length - shortest - beyond] - decay * beyond
             value += np.log(both)
             if value >= floor:
-                if n < found.shape[0]:
-                    found[n, 0], found[n, 1], found_values[n] = i, k, value
+                if n < pairs.shape[0]:
+                    pairs[n, 0], pairs[n, 1], pair_values[n] = i, k, value
                 n += 1
     return n
 
 
 @njit
-def list_exons(sites, lengths, before, after, units, values, longest, floor, found, found_values):
+def list_exons(sites, lengths, before, after, units, values, longest, floor, pairs, pair_values):
     """List the exons whose logarithm of the share of all parses with them reaches `floor`.
 
     An exon is what lies between two introns that follow each other on one strand, up to `longest`
     bases, whether it codes or not. From the end of an intron, it is looked for until those of
     the parses that have had no other intron have a share below `floor`. `before` and `after` are
     results of :func:`sum_parses` from either side, `units` what a site adds to the logarithm, and
-    `values` that of the share of the parses with the site; the rest as in :func:`list_introns`.
+    `values` that of the share of the parses with the site; the others as in :func:`list_introns`.
     """
     places, phases, strands, kinds, weights, content = sites
     switch, exons, transcript_switch = lengths[2], lengths[6], lengths[7]
@@ -307,15 +305,15 @@ def list_exons(sites, lengths, before, after, units, values, longest, floor, fou
             both = (outside[1 + u if split else 0] + h * before[i, 0]) * after[k, 0]
             for c in range(3):
                 r = (phases[k] - c) % 3
-                own = coding[3 * u + r]
+                parses = coding[3 * u + r]
                 if h > 0.0 and closed[r] > 0.0:
-                    own += h * closed[r] * min(coded[3 * u + r], 1e300)
-                both += own * after[k, 1 + c]
+                    parses += h * closed[r] * min(coded[3 * u + r], 1e300)
+                both += parses * after[k, 1 + c]
             value = np.log(max(both, 1e-300)) + unit + units[i] + units[k]
             left -= np.exp(value)
             if u == t and value >= floor:
-                if n < found.shape[0]:
-                    found[n, 0], found[n, 1], found_values[n] = i, k, value
+                if n < pairs.shape[0]:
+                    pairs[n, 0], pairs[n, 1], pair_values[n] = i, k, value
                 n += 1
             if left < least:
                 break

@@ -36,7 +36,7 @@ class Learnt(NamedTuple):
     n_introns : int
         and the number of introns that they are from.
     is_alone : bool
-        Whether it learnt from known introns alone.
+        Whether it learnt from labelled introns alone.
     """
 
     models: list[MultiTaskModel]
@@ -93,13 +93,13 @@ class RoundsFile:
         }
         headers = []
         for k, model in enumerate(learnt.models):
-            header, own = model.contents()
+            header, contents = model.contents()
             headers.append(header)
-            arrays |= {f"{k}.{name}": array for name, array in own.items()}
+            arrays |= {f"{k}.{name}": array for name, array in contents.items()}
         description = {
             "format": _FORMAT,
             "problem": self._problem,
-            "rounds": [own.to_dict() for own in rounds],
+            "rounds": [contents.to_dict() for contents in rounds],
             "models": headers,
             "assumed": learnt.assumed,
             "shares": learnt.shares,
@@ -121,17 +121,17 @@ class RoundsFile:
         models = [
             MultiTaskModel.rebuild(
                 self.path,
-                own,
+                entry,
                 {
                     name.removeprefix(f"{k}."): array
                     for name, array in arrays.items()
                     if name.startswith(f"{k}.")
                 },
             )
-            for k, own in enumerate(header["models"])
+            for k, entry in enumerate(header["models"])
         ]
         (donors, acceptors), (a, b) = header["assumed"], header["shares"]
-        return [Round.of_dict(own) for own in header["rounds"]], Learnt(
+        return [Round.of_dict(entry) for entry in header["rounds"]], Learnt(
             models,
             (donors, acceptors),
             (a, b),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.pairs.coding_loops import count_words
-from seqmtl.pairs.sharing import borrowed
+from seqmtl.pairs.relative_weights import relative_weights
 from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.sites import find_motifs
 
@@ -59,13 +59,13 @@ class Stretch(NamedTuple):
 
 
 class Content(NamedTuple):
-    """Coding content of words, and what it is from.
+    """Coding content of 6-mers, and the amount of data.
 
     Attributes
     ----------
     table : ndarray of float32, shape (3, 4**6)
-        Log ratio of the probability of a word's last letter after the others, at positions 0 to 2
-        of a codon, to that anywhere. All 0 where there are too few coding bases to tell.
+        Log ratio of the probability of the last letter of a 6-mer after the others, at positions 0
+        to 2 of a codon, to that anywhere. All 0 with too few coding bases to estimate it.
     n_bases : int
         Coding bases.
     """
@@ -82,7 +82,7 @@ class Frame(NamedTuple):
 
 
 def coding_content(stretches: Iterable[Stretch], *, may_be_foreign: bool = False) -> Content:
-    """Learn the coding content of words.
+    """Learn the coding content of 6-mers.
 
     Stop codons are those of the standard genetic code.
 
@@ -91,16 +91,21 @@ def coding_content(stretches: Iterable[Stretch], *, may_be_foreign: bool = False
     stretches : iterable of Stretch
         Training regions.
     may_be_foreign : bool, default False
-        Leave out stretches with far more coding sequence than most have, such as bacterial contigs.
+        Leave out stretches with far more coding sequence than usual, such as bacterial contigs.
     """
     counts = np.zeros((4, 4**WORD))
     stretches = list(stretches)
     least = _least_length(stretches)
-    strands = [(own.codes, reverse_complement(own.codes)) for own in stretches]
-    found = [_coding_frames(own, both, least) for own, both in zip(stretches, strands, strict=True)]
-    is_kept = ~_are_dense(stretches, found) if may_be_foreign else np.ones(len(found), np.bool_)
+    strands = [(stretch.codes, reverse_complement(stretch.codes)) for stretch in stretches]
+    frames_of = [
+        _coding_frames(stretch, both, least)
+        for stretch, both in zip(stretches, strands, strict=True)
+    ]
+    is_kept = (
+        ~_are_dense(stretches, frames_of) if may_be_foreign else np.ones(len(frames_of), np.bool_)
+    )
     for k in np.flatnonzero(is_kept).tolist():
-        for codes, frames in zip(strands[k], found[k], strict=True):
+        for codes, frames in zip(strands[k], frames_of[k], strict=True):
             positions = np.full(codes.size, -1, dtype=np.int8)
             for start, end in frames:
                 positions[start:end] = np.arange(end - start) % 3
@@ -109,14 +114,14 @@ def coding_content(stretches: Iterable[Stretch], *, may_be_foreign: bool = False
     n = int(counts[:3].sum())
     if n < _FEWEST:
         return Content(np.zeros((3, 4**WORD), dtype=np.float32), n)
-    logs = np.log([_conditional(own) for own in counts])
+    logs = np.log([_conditional(stretch) for stretch in counts])
     return Content((logs[:3] - logs[3]).astype(np.float32), n)
 
 
 def shared_content(contents: Sequence[Content], relatedness: NDArray[np.float64]) -> list[Content]:
     """Return contents; that of an organism with too few coding bases is the mean of its relatives'.
 
-    As few bases as tell anything are better than the relatives' or a mean with these (C. elegans).
+    Even a few bases are better than the relatives' or a mean with these (C. elegans).
 
     Parameters
     ----------
@@ -125,13 +130,15 @@ def shared_content(contents: Sequence[Content], relatedness: NDArray[np.float64]
     relatedness : ndarray of float64, shape (T, T)
         Task kernel.
     """
-    tables = np.stack([own.table for own in contents])
-    has_own = np.array([own.table.any() for own in contents])
-    n = np.array([own.n_bases for own in contents]) * has_own
-    means = np.tensordot(borrowed(n / (n + _ENOUGH), relatedness), tables, 1).astype(np.float32)
+    tables = np.stack([content.table for content in contents])
+    has_content = np.array([content.table.any() for content in contents])
+    n = np.array([content.n_bases for content in contents]) * has_content
+    means = np.tensordot(relative_weights(n / (n + _ENOUGH), relatedness), tables, 1).astype(
+        np.float32
+    )
     return [
-        own if known else Content(table, own.n_bases)
-        for own, known, table in zip(contents, has_own, means, strict=True)
+        content if is_estimated else Content(table, content.n_bases)
+        for content, is_estimated, table in zip(contents, has_content, means, strict=True)
     ]
 
 
@@ -149,18 +156,20 @@ def stops_that_code(stretches: Sequence[Stretch]) -> list[str]:
         amounts.append(
             sum(
                 frame.end - frame.start
-                for own in stretches
-                for codes in (own.codes, reverse_complement(own.codes))
+                for stretch in stretches
+                for codes in (stretch.codes, reverse_complement(stretch.codes))
                 for frame in open_frames(codes, least, stops)
             )
         )
     best = int(np.argmax(amounts[1:]))
-    bases = sum(own.codes.size for own in stretches)
+    bases = sum(stretch.codes.size for stretch in stretches)
     is_so = amounts[1 + best] > max(_FAR_MORE * amounts[0], _CLEAR_SHARE * bases)
     return list(_REASSIGNED[best]) if is_so else []
 
 
-def open_frames(codes: NDArray[np.uint8], least: int, words: Sequence[str] = STOPS) -> list[Frame]:
+def open_frames(
+    codes: NDArray[np.uint8], least: int, stop_codons: Sequence[str] = STOPS
+) -> list[Frame]:
     """Return the open reading frames of one strand, from stop codon to stop codon.
 
     Parameters
@@ -169,20 +178,20 @@ def open_frames(codes: NDArray[np.uint8], least: int, words: Sequence[str] = STO
         Letters in reading direction.
     least : int
         Fewest bases.
-    words : sequence of str
+    stop_codons : sequence of str
         Stop codons.
     """
-    stops = _stops(codes, words)
-    found = []
+    stops = _stops(codes, stop_codons)
+    frames = []
     for frame in range(3):
-        own = stops[stops % 3 == frame]
-        for k in np.flatnonzero(np.diff(own) - 3 >= least).tolist():
-            found.append(Frame(int(own[k]) + 3, int(own[k + 1])))
-    return found
+        ends = stops[stops % 3 == frame]
+        for k in np.flatnonzero(np.diff(ends) - 3 >= least).tolist():
+            frames.append(Frame(int(ends[k]) + 3, int(ends[k + 1])))
+    return frames
 
 
 def frames_at_sites(
-    codes: NDArray[np.uint8], places: NDArray[np.int64], is_donor: NDArray[np.bool_]
+    codes: NDArray[np.uint8], positions: NDArray[np.int64], is_donor: NDArray[np.bool_]
 ) -> Iterator[Frame]:
     """Yield the reading frames before donors and after acceptors that are clearly the open ones.
 
@@ -190,29 +199,33 @@ def frames_at_sites(
     ----------
     codes : ndarray of uint8
         Letters in reading direction.
-    places, is_donor : ndarray, shape (n,)
-        Annotated sites; exons are looked for up to the next one.
+    positions, is_donor : ndarray, shape (n,)
+        Annotated sites; exons are sought up to the next one.
     """
     stops = _stops(codes)
     by_frame = [stops[stops % 3 == frame] for frame in range(3)]
-    bounds = np.concatenate([[0], places, [codes.size]])
-    for k, (place, donor) in enumerate(zip(places.tolist(), is_donor.tolist(), strict=True), 1):
+    bounds = np.concatenate([[0], positions, [codes.size]])
+    for k, (position, donor) in enumerate(
+        zip(positions.tolist(), is_donor.tolist(), strict=True), 1
+    ):
         frames = []
-        for frame, own in enumerate(by_frame):
+        for frame, ends in enumerate(by_frame):
             at = int(
-                np.searchsorted(own, place - 3 if donor else place, "right" if donor else "left")
+                np.searchsorted(
+                    ends, position - 3 if donor else position, "right" if donor else "left"
+                )
             )
             if donor:
-                begin = max(int(bounds[k - 1]), place - _FAR, int(own[at - 1]) + 3 if at else 0)
+                begin = max(int(bounds[k - 1]), position - _FAR, int(ends[at - 1]) + 3 if at else 0)
                 begin += (frame - begin) % 3
-                frames.append(Frame(begin, place))
+                frames.append(Frame(begin, position))
             else:
-                end = min(int(bounds[k + 1]), place + _FAR)
-                end = min(end, int(own[at])) if at < own.size else end
-                begin = place + (frame - place) % 3
+                end = min(int(bounds[k + 1]), position + _FAR)
+                end = min(end, int(ends[at])) if at < ends.size else end
+                begin = position + (frame - position) % 3
                 frames.append(Frame(begin, end))
-        frames.sort(key=lambda own: own.end - own.start, reverse=True)
-        lengths = [own.end - own.start for own in frames]
+        frames.sort(key=lambda ends: ends.end - ends.start, reverse=True)
+        lengths = [ends.end - ends.start for ends in frames]
         if lengths[0] >= max(_BESIDE_SITE, _CLEARER * lengths[1]):
             yield frames[0]
 
@@ -223,58 +236,67 @@ def _coding_frames(
     """Return the reading frames of both strands that are taken for coding."""
     size = stretch.codes.size
     candidates = [
-        (own.end - own.start, own, t) for t in (0, 1) for own in open_frames(strands[t], least)
+        (frame.end - frame.start, frame, t)
+        for t in (0, 1)
+        for frame in open_frames(strands[t], least)
     ]
     chosen = [
         list(frames_at_sites(codes, *sites))
         for codes, sites in zip(strands, stretch.sites, strict=True)
     ]
     taken = np.zeros(size, dtype=np.bool_)
-    for length, own, t in sorted(candidates, reverse=True):
-        bounds = slice(*own) if t == 0 else slice(size - own.end, size - own.start)
+    for length, frame, t in sorted(candidates, reverse=True):
+        bounds = slice(*frame) if t == 0 else slice(size - frame.end, size - frame.start)
         if taken[bounds].sum() <= _OVERLAP * length:  # not the shadow of a gene on the other strand
             taken[bounds] = True
-            chosen[t].append(own)
+            chosen[t].append(frame)
     return chosen
 
 
 def _are_dense(
-    stretches: Sequence[Stretch], found: Sequence[list[list[Frame]]]
+    stretches: Sequence[Stretch], frames_of: Sequence[list[list[Frame]]]
 ) -> NDArray[np.bool_]:
     """Return which stretches have far more coding sequence than the median base is among."""
-    sizes = np.array([own.codes.size for own in stretches])
-    coding = [sum(own.end - own.start for strand in both for own in strand) for both in found]
+    sizes = np.array([stretch.codes.size for stretch in stretches])
+    coding = [
+        sum(stretch.end - stretch.start for strand in both for stretch in strand)
+        for both in frames_of
+    ]
     shares = np.array(coding) / np.maximum(sizes, 1)
     order = np.argsort(shares, kind="stable")
     middle = order[np.searchsorted(sizes[order].cumsum(), sizes.sum() / 2)]
     return np.asarray(shares > max(_DENSE, _DENSER * shares[middle]))
 
 
-def _stops(codes: NDArray[np.uint8], words: Sequence[str] = STOPS) -> NDArray[np.int64]:
+def _stops(codes: NDArray[np.uint8], stop_codons: Sequence[str] = STOPS) -> NDArray[np.int64]:
     """Return where reading ends on one strand, in any frame: at stop codons and unknown bases."""
     is_end = np.convolve(codes > _T, np.ones(3, dtype=np.int64), "valid") > 0
     if codes.size < 3:
         return np.zeros(0, dtype=np.int64)
-    for word in words:
+    for word in stop_codons:
         is_end |= find_motifs(codes, [word], False)
     return np.flatnonzero(is_end)
 
 
-def _least_length(stretches: Sequence[Stretch], words: Sequence[str] = STOPS) -> int:
+def _least_length(stretches: Sequence[Stretch], stop_codons: Sequence[str] = STOPS) -> int:
     """Return the bases of a reading frame that is too long to be there by chance."""
-    counts = sum((np.bincount(own.codes, minlength=5)[:4] for own in stretches), np.zeros(4))
+    counts = sum(
+        (np.bincount(stretch.codes, minlength=5)[:4] for stretch in stretches), np.zeros(4)
+    )
     n = max(1.0, float(counts.sum()))
     both = (counts + counts[::-1] + 1) / (2 * n + 4)  # A, C, G, T on both strands
-    stop = float(sum(both[encode(word)].prod() for word in words))
+    stop = float(sum(both[encode(word)].prod() for word in stop_codons))
     codons = np.log(_BY_CHANCE / (2 * n * stop)) / np.log1p(-stop)
     return max(_SHORTEST, 3 * int(np.ceil(codons)))
 
 
 def _conditional(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probability of each word's last letter after the others, from shorter words up."""
+    """Return the probability of the last letter of each k-mer, from shorter k-mers up."""
     p = np.full(4, 0.25)
     for k in range(1, WORD + 1):
-        own = counts.reshape(-1, 4**k).sum(axis=0).reshape(-1, 4)
-        shorter = np.tile(p.reshape(-1, 4), (own.shape[0] // (p.size // 4), 1))
-        p = ((own + _PRIOR * shorter) / (own.sum(axis=1, keepdims=True) + _PRIOR)).ravel()
+        of_length = counts.reshape(-1, 4**k).sum(axis=0).reshape(-1, 4)
+        shorter = np.tile(p.reshape(-1, 4), (of_length.shape[0] // (p.size // 4), 1))
+        p = (
+            (of_length + _PRIOR * shorter) / (of_length.sum(axis=1, keepdims=True) + _PRIOR)
+        ).ravel()
     return p

@@ -1,4 +1,4 @@
-"""Compiled loops over the words of a contig: counts, and sums of coding content."""
+"""Compiled loops over the k-mers of a contig: counts, and sums of coding content."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def count_words(codes, positions, counts):
 
 
 @njit
-def list_codons(codes, kinds, found):
+def list_codons(codes, kinds, codons):
     """List the codons whose word, of 64, has a kind above 0; return their number.
 
-    The first base of each, and its kind, are written to the rows of `found`, which has space for
+    The first base of each, and its kind, are written to the rows of `codons`, which has space for
     all bases.
     """
     word, n, size = 0, 0, 0
@@ -36,20 +36,20 @@ def list_codons(codes, kinds, found):
         word = ((word << 2) | (codes[p] & 3)) & 63
         size = 0 if codes[p] >= _OTHER else size + 1
         if size >= 3 and kinds[word] > 0:
-            found[n, 0], found[n, 1] = p - 2, kinds[word]
+            codons[n, 0], codons[n, 1] = p - 2, kinds[word]
             n += 1
     return n
 
 
 @njit
-def sum_content(codes, places, words, sums):
-    """Sum the content of the bases from the first place to each, in six frames.
+def sum_content(codes, places, content, sums):
+    """Sum the content of the bases from the first position to each, in six frames.
 
     ``sums[k, r]`` becomes the sum over the bases ``places[0]..places[k]-1`` of the plus strand,
     read in codons that start at bases p with p % 3 == r; ``sums[k, 3 + r]`` that of the minus
-    strand, read in codons whose first base is p - 1. ``words[w, j]`` is the content of the last
-    base of word w at position j of a codon; words with other letters count 0. `places` rise from 0
-    or more to at most the number of codes.
+    strand, read in codons whose first base is p - 1. ``content[w, j]`` is the content of the last
+    base of k-mer w at position j of a codon; k-mers with other letters count 0. `places` rise from
+    0 or more to at most the number of codes.
     """
     mask, shift = 4**_WORD - 1, 2 * (_WORD - 1)
     first, last = max(0, places[0] - _WORD + 1), places[places.size - 1]
@@ -78,13 +78,13 @@ def sum_content(codes, places, words, sums):
         else:
             minus, n_minus = minus >> 2, 0
         if n_plus >= _WORD:
-            a += words[plus, i0]
-            b += words[plus, i1]
-            c += words[plus, i2]
+            a += content[plus, i0]
+            b += content[plus, i1]
+            c += content[plus, i2]
         if n_minus >= _WORD:
-            d += words[minus, j0]
-            e += words[minus, j1]
-            f += words[minus, j2]
+            d += content[minus, j0]
+            e += content[minus, j1]
+            f += content[minus, j2]
         i0, i1, i2 = i2, i0, i1
         j0, j1, j2 = j2, j0, j1
     while k < places.size:

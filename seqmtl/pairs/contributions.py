@@ -28,9 +28,9 @@ class SiteContributions(NamedTuple):
     signal : {"donor", "acceptor"}
         What the site is.
     alone, paired : float
-        Log-odds of the site by its own model, and of its posterior probability.
+        Log-odds of the site by its site model, and of its posterior probability.
     partner_alone : float
-        Log-odds of the other end of the most probable intron by its own model; NaN without one.
+        Log-odds of the other end of the most probable intron by its site model; NaN without one.
     site, partner : float
         What these two log-odds contribute, against those of any candidate: the prevalence.
     length : float
@@ -67,7 +67,7 @@ def explain_site(
     """Return what contributes to the log-odds of a site; None if it is no candidate.
 
     Each contribution is the log-odds of the posterior less that without the one thing in question.
-    They do not add up to the whole, as what is missing in one place may be found in another.
+    The contributions are not additive.
 
     Parameters
     ----------
@@ -85,13 +85,13 @@ def explain_site(
     begin, end = start - finder.margin, start + finder.margin
     first = max(0, begin - finder.margin)
     piece = ContigPiece("", first, codes[first : end + finder.margin], True)
-    sites, _ = finder.weigh(piece, begin, end)
+    sites, _ = finder.posteriors(piece, begin, end)
     is_here = (sites.starts == start) & (sites.is_reverse == is_reverse)
-    found = np.flatnonzero(is_here & (sites["signals"] < len(ENDS)))
-    if not found.size:
+    rows = np.flatnonzero(is_here & (sites["signals"] < len(ENDS)))
+    if not rows.size:
         return None
     priors = [float(np.log(share) - np.log1p(-share)) for share in prevalences]
-    return _explain(sites, finder.layer, int(found[0]), priors, first)
+    return _explain(sites, finder.layer, int(rows[0]), priors, first)
 
 
 def _explain(
@@ -110,12 +110,12 @@ def _explain(
 
     paired = log_odds()
     rows = np.arange(len(sites))
-    found = run_chain(sites, layer, _SHARE / (1.0 + np.exp(-max(paired, -600.0))))
-    own = np.flatnonzero((found.introns == row).any(axis=1))
-    own = own[np.argsort(-found.intron_values[own], kind="stable")][:_MOST]
-    bounds = (places[found.introns[own]] + origin).tolist()
-    shares = np.exp(found.intron_values[own]).tolist()
-    partner = int(found.introns[own[0]].sum()) - row if own.size else -1
+    chain = run_chain(sites, layer, _SHARE / (1.0 + np.exp(-max(paired, -600.0))))
+    introns = np.flatnonzero((chain.introns == row).any(axis=1))
+    introns = introns[np.argsort(-chain.intron_values[introns], kind="stable")][:_MOST]
+    bounds = (places[chain.introns[introns]] + origin).tolist()
+    shares = np.exp(chain.intron_values[introns]).tolist()
+    partner = int(chain.introns[introns[0]].sum()) - row if introns.size else -1
     left, right = (
         without("content", side, sites["content"][row]) for side in (rows <= row, rows > row)
     )
@@ -129,9 +129,9 @@ def _explain(
         ENDS[k],
         float(sites["log_odds"][row]),
         paired,
-        float(sites["log_odds"][partner]) if own.size else np.nan,
+        float(sites["log_odds"][partner]) if introns.size else np.nan,
         without("log_odds", rows == row, priors[k]),
-        without("log_odds", rows == partner, priors[1 - k]) if own.size else np.nan,
+        without("log_odds", rows == partner, priors[1 - k]) if introns.size else np.nan,
         paired - log_odds(layer=even),
         right if sites.is_reverse[row] else left,
         left if sites.is_reverse[row] else right,

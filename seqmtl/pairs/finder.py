@@ -24,7 +24,7 @@ from seqmtl.scan.filters import BlockCounts, SiteFilters
 from seqmtl.scan.finder import Found, SiteFinder, finder_of
 from seqmtl.sequences.sites import Sites
 
-_BLOCK = 1_000_000  # site starts found at a time; more where introns, and so margins, are long
+_BLOCK = 1_000_000  # site starts scored at a time; more where introns, and so margins, are long
 _BLOCKS_PER_MARGIN = 4
 _LISTED = 1e-4  # least probability of an intron that is reported
 
@@ -78,14 +78,16 @@ class PairedFinder:
         self.takes_several = self.filters.regions is None
         self.strands, self.least_intron = strands, introns
         self.layer = model.layer_of(organism)
-        self._ends = [finder_of(own, organism) for own in (model.donor, model.acceptor)]
+        self._ends = [finder_of(finder, organism) for finder in (model.donor, model.acceptor)]
         self._edges = edge_finders(self.layer, model.edges, organism)
-        found = [*self._ends, *(own.finder for own in self._edges if own.finder)]
+        finders = [*self._ends, *(finder.finder for finder in self._edges if finder.finder)]
         self.finders = tuple(
-            _of_posteriors(own) for own in found if signals is None or own.signal in signals
+            _of_posteriors(finder)
+            for finder in finders
+            if signals is None or finder.signal in signals
         )
-        self.site_lengths = [own.scanner.site_length for own in found]
-        windows = [own.length for own in found]
+        self.site_lengths = [finder.scanner.site_length for finder in finders]
+        windows = [finder.length for finder in finders]
         self.window = min(windows)
         self.margin = margin_of(self.layer) + max(windows)
         self.block = max(_BLOCK, _BLOCKS_PER_MARGIN * self.margin)
@@ -97,24 +99,26 @@ class PairedFinder:
         and its ``acceptor``.
         """
         margin = self.margin
-        sites, found = self.weigh(piece, first - margin, last + margin, self.least_intron)
+        sites, posteriors = self.posteriors(piece, first - margin, last + margin, self.least_intron)
         counts = BlockCounts()
         asked = sites.take(self._is_asked_for(sites, first, last))
-        streams = {own.signal: self._reported(own, piece, asked, counts) for own in self.finders}
+        streams = {
+            finder.signal: self._reported(finder, piece, asked, counts) for finder in self.finders
+        }
         if self.least_intron is not None:
-            introns = _introns(sites, found, _stretches(piece)[:, 0])
+            introns = _introns(sites, posteriors, _stretches(piece)[:, 0])
             introns = introns.take(self._is_asked_for(introns, first, last))
             streams["introns"] = self._passing(piece, introns)
         return Found(streams, counts)
 
     def _is_asked_for(self, sites: Sites, first: int, last: int) -> NDArray[np.bool_]:
-        """Tell which sites begin at first..last-1 of a strand to report."""
+        """Return which sites begin at first..last-1 of a strand to report."""
         asked = (sites.starts >= first) & (sites.starts < last)
         return (
             asked if self.strands == "both" else asked & (sites.is_reverse == (self.strands == "-"))
         )
 
-    def weigh(
+    def posteriors(
         self, piece: ContigPiece, begin: int, end: int, min_probability: float | None = None
     ) -> tuple[Sites, Posteriors]:
         """Run the chain over the sites that start at begin..end-1 of the contig.
@@ -153,7 +157,7 @@ class PairedFinder:
         Sites
             Those of :func:`seqmtl.pairs.chain.join_ends`, with ``scores`` of the site models.
         """
-        ends = {own.signal: find_scored(own, piece, begin, end) for own in self._ends}
+        ends = {finder.signal: find_scored(finder, piece, begin, end) for finder in self._ends}
         ends |= find_edges(self._edges, piece, begin, end, ends["donor"])
         return join_ends(ends, piece.codes, self.layer.coding, piece.start, _stretches(piece))
 
@@ -190,9 +194,9 @@ class PairedFinder:
 
 def _of_posteriors(finder: SiteFinder) -> SiteFinder:
     """Return a finder that takes scores for log-odds."""
-    found = copy.copy(finder)
-    found.log_odds = np.asarray
-    return found
+    copied = copy.copy(finder)
+    copied.log_odds = np.asarray
+    return copied
 
 
 def _stretches(piece: ContigPiece) -> NDArray[np.int64]:
@@ -202,18 +206,18 @@ def _stretches(piece: ContigPiece) -> NDArray[np.int64]:
     return np.column_stack([piece.contigs.starts, piece.contigs.starts + piece.contigs.lengths])
 
 
-def _introns(sites: Sites, found: Posteriors, begins: NDArray[np.int64]) -> Sites:
+def _introns(sites: Sites, posteriors: Posteriors, begins: NDArray[np.int64]) -> Sites:
     """Return the listed introns by start and end, plus before minus.
 
     Places count from the beginnings of the stretches.
     """
-    bounds = sites["places"][found.introns] + begins[sites["stretches"][found.introns]]
-    is_reverse = sites.is_reverse[found.introns[:, 0]]
-    shares = np.exp(found.sites[found.introns])
+    bounds = sites["places"][posteriors.introns] + begins[sites["stretches"][posteriors.introns]]
+    is_reverse = sites.is_reverse[posteriors.introns[:, 0]]
+    shares = np.exp(posteriors.sites[posteriors.introns])
     shares[is_reverse] = shares[is_reverse, ::-1]  # donors, acceptors
     columns = {
         "ends": bounds[:, 1],
-        "probability": np.exp(found.intron_values),
+        "probability": np.exp(posteriors.intron_values),
         "donor": shares[:, 0],
         "acceptor": shares[:, 1],
     }

@@ -39,7 +39,7 @@ class _Number(NamedTuple):
 
 _SCALE = _Number(-0.1, np.log(0.05), np.log(5.0), 0.2)  # of log-odds, as a logarithm
 #: The numbers of a layer without models of edges. Of those with one, scale (as a logarithm) and
-#: shift take the place of the weight of any start or stop codon; models of ends of transcripts
+#: shift replace the weight of any start or stop codon; models of ends of transcripts
 #: bring the switch between these and what is between genes.
 NUMBERS = {
     "scale": _SCALE,
@@ -78,7 +78,7 @@ class _Learnt(NamedTuple):
 
 
 class _Task(NamedTuple):
-    """Candidates of an organism, what training told, and what its shift has besides the shared one.
+    """Data of one organism for fitting its layer: candidates, tables, and its offset to the shift.
 
     `denser` is the log of how much denser true sites are where the layer is not fitted, too;
     `edges` tell of which there is a model, and the least log-odds.
@@ -131,15 +131,15 @@ class _Task(NamedTuple):
 def _numbers(tasks: Iterable[_Task]) -> dict[str, _Number]:
     """Return the numbers of the layers of these organisms."""
     every = {(kind, has_model) for task in tasks for kind, (has_model, _) in task.edges.items()}
-    found = {name: own for name, own in NUMBERS.items() if name not in CODONS}
+    numbers = {name: number for name, number in NUMBERS.items() if name not in CODONS}
     for kind in EDGES:
         if (kind, False) in every:
-            found[kind] = NUMBERS[kind]
+            numbers[kind] = NUMBERS[kind]
         if (kind, True) in every:
-            found |= {f"{kind} scale": _SCALE, f"{kind} shift": _SHIFT_OF_EDGE}
+            numbers |= {f"{kind} scale": _SCALE, f"{kind} shift": _SHIFT_OF_EDGE}
     if any(kind in _OF_TRANSCRIPTS for kind, _ in every):
-        found["transcripts"] = _SWITCH_OF_TRANSCRIPTS
-    return found
+        numbers["transcripts"] = _SWITCH_OF_TRANSCRIPTS
+    return numbers
 
 
 def fit_layer(
@@ -156,7 +156,7 @@ def fit_layer(
     Lengths are those of the annotation in the training regions. Scale, shifts and the other
     numbers maximize the likelihood of the labels of all candidates in `split`, the sum of
     the log posteriors of the true sites and of log(1 - posterior) of the others. Organisms share
-    values, and have deviations of their own with a Gaussian prior: where there are few sites, they
+    values, and have individual deviations with a Gaussian prior: where there are few sites, they
     stay close to the shared ones.
 
     The regions of `split` may have more or fewer sites than the genome, so the odds of introns are
@@ -194,11 +194,11 @@ def fit_layer(
         task: list(known_sites(*read_both(donors, acceptors, order[task], "train")))
         for task in donor.tasks
     }
-    lengths = {task: annotated_lengths(own) for task, own in strands.items()}
+    lengths = {task: annotated_lengths(sites) for task, sites in strands.items()}
     T = len(donor.tasks)
     relatedness = donor.kernel.matrix[:T, :T]
     exons = exon_densities(
-        {task: annotated_lengths(own, of_exons=True) for task, own in strands.items()},
+        {task: annotated_lengths(sites, of_exons=True) for task, sites in strands.items()},
         lengths,
         relatedness,
     )
@@ -252,8 +252,10 @@ def _read_task(
         pieces.append(find_piece(finders, held, bounds[k], content.table, edge_finders))
         if len(pieces) == 1:  # every base may be a candidate, so those that are not promising go
             edge_finders = [
-                own._replace(least=_least(pieces, own.signal, _EDGES_LOST)) if own.finder else own
-                for own in edge_finders
+                edge._replace(least=_least(pieces, edge.signal, _EDGES_LOST))
+                if edge.finder
+                else edge
+                for edge in edge_finders
             ]
         n_bases += bounds[k].last - bounds[k].first
         is_true = pieces[-1]["labels"] > 0
@@ -273,25 +275,27 @@ def _read_task(
         ENDS[1],
         split,
     )
-    density = np.sum([_count_sites(own) for own in (train, held)], axis=0)
+    density = np.sum([_count_sites(edge) for edge in (train, held)], axis=0)
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
-    found = _Task(
+    fitted = _Task(
         pieces,
         learnt,
         offset,
         n_sites,
         denser,
         (_least(pieces, ENDS[0], _LOST), _least(pieces, ENDS[1], _LOST)),
-        {own.signal: (own.finder is not None, own.least) for own in edge_finders},
+        {edge.signal: (edge.finder is not None, edge.least) for edge in edge_finders},
     )
-    layer = found.layer({name: own.start for name, own in _numbers([found]).items()})
-    return found._replace(pieces=[piece.take(promising(piece, layer)) for piece in pieces])
+    layer = fitted.layer({name: edge.start for name, edge in _numbers([fitted]).items()})
+    return fitted._replace(pieces=[piece.take(promising(piece, layer)) for piece in pieces])
 
 
 def _least(pieces: Sequence[Sites], signal: str, lost: float) -> float:
     """Return the log-odds below which so small a share of the true sites is expected."""
     number = SIGNALS.index(signal)
-    logs = np.sort(np.concatenate([own["log_odds"][own["signals"] == number] for own in pieces]))
+    logs = np.sort(
+        np.concatenate([piece["log_odds"][piece["signals"] == number] for piece in pieces])
+    )
     below = np.cumsum(1 / (1 + np.exp(-logs)))
     row = int(np.searchsorted(below, lost * below[-1])) if logs.size else 0
     return float(logs[row]) if row else _ANY
@@ -299,7 +303,7 @@ def _least(pieces: Sequence[Sites], signal: str, lost: float) -> float:
 
 def _count_sites(held: tuple[SplitGenome, SplitGenome]) -> tuple[int, int]:
     """Return the true sites of both signals, and the bases, of regions."""
-    n_true = sum(int(own.is_true.sum()) for own in known_sites(*held))
+    n_true = sum(int(sites.is_true.sum()) for sites in known_sites(*held))
     return n_true, int((held[0].regions[:, 1] - held[0].regions[:, 0]).sum())
 
 
@@ -339,7 +343,7 @@ def _fit(tasks: Mapping[str, _Task]) -> dict[str, Values]:
         ]
         return sum(losses) + prior(values, start, 5 * spread)
 
-    def own_loss(values: NDArray[np.float64], task: _Task) -> float:
+    def deviation_loss(values: NDArray[np.float64], task: _Task) -> float:
         return loss(values, task) + prior(values, shared, spread)
 
     def best(loss: Callable[[NDArray[np.float64]], float], start: NDArray[np.float64]) -> Any:
@@ -351,18 +355,18 @@ def _fit(tasks: Mapping[str, _Task]) -> dict[str, Values]:
 
         options = {"ftol": 1e-4, "maxiter": 50}
         bounds = list(zip(low, high, strict=True))
-        found = minimize(
+        optimum = minimize(
             with_slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
         )
-        return found.x
+        return optimum.x
 
     shared = best(shared_loss, start)
-    found = dict.fromkeys(tasks, shared)
+    fitted = dict.fromkeys(tasks, shared)
     for name, task in tasks.items() if len(used) > 1 else ():
         if task.n_sites:
-            found[name] = best(partial(own_loss, task=task), shared)
+            fitted[name] = best(partial(deviation_loss, task=task), shared)
     return {
-        name: dict(zip(numbers, values.tolist(), strict=True)) for name, values in found.items()
+        name: dict(zip(numbers, values.tolist(), strict=True)) for name, values in fitted.items()
     }
 
 
@@ -373,6 +377,6 @@ def _offset(model: MultiTaskModel, path: PathLike, organism: str) -> float:
     two ends of an intron count its rarity twice.
     """
     facts = read_summary(path)["organisms"][organism]
-    found = facts["sites"] / (facts["sites"] + facts["candidates"])
+    share = facts["sites"] / (facts["sites"] + facts["candidates"])
     assumed = model.prevalence(organism)
-    return float(0.5 * np.log(found / (1 - found)) - np.log(assumed / (1 - assumed)))
+    return float(0.5 * np.log(share / (1 - share)) - np.log(assumed / (1 - assumed)))

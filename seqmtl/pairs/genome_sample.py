@@ -73,7 +73,7 @@ class GenomeSample(NamedTuple):
     def groups(self) -> list[NDArray[np.int64]]:
         """Return the numbers of stretches that follow each other in the buffer, a few at a time.
 
-        What is done with a group costs as much as with a single stretch of its bases.
+        A group costs as much as a single stretch of its bases.
         """
         order = np.argsort(self.bounds[:, 0], kind="stable")
         begins, ends = self.bounds[order].T
@@ -81,9 +81,9 @@ class GenomeSample(NamedTuple):
         is_apart = begins[1:] - ends[:-1] >= _LEAST_CONTIG  # others may be between them
         return np.split(order, np.flatnonzero((np.diff(number) > 0) | is_apart) + 1)
 
-    def part(self, most: float) -> GenomeSample:
+    def part(self, max_bases: float) -> GenomeSample:
         """Return evenly spaced stretches, of so many bases or few more."""
-        rows = np.arange(0, len(self.bounds), max(1, int(self.size / most)))
+        rows = np.arange(0, len(self.bounds), max(1, int(self.size / max_bases)))
         origins = [self.origins[k] for k in rows]
         return self._replace(bounds=self.bounds[rows], fold=self.fold[rows], origins=origins)
 
@@ -97,7 +97,7 @@ class GenomeSample(NamedTuple):
         return self._replace(codes=np.ascontiguousarray(self.codes[::-1]), bounds=bounds)
 
 
-def sample_genome(path: PathLike, padding: int, most: int = MOST_BASES) -> GenomeSample:
+def sample_genome(path: PathLike, padding: int, max_bases: int = MOST_BASES) -> GenomeSample:
     """Read stretches of a genome, evenly spaced, or all of a small one.
 
     Parameters
@@ -106,7 +106,7 @@ def sample_genome(path: PathLike, padding: int, most: int = MOST_BASES) -> Genom
         FASTA, plain, gzip or bgzip; it is read twice.
     padding : int
         Letters N between the stretches.
-    most : int, default 12,000,000
+    max_bases : int, default 12,000,000
         Bases to read, about.
 
     Raises
@@ -124,8 +124,8 @@ def sample_genome(path: PathLike, padding: int, most: int = MOST_BASES) -> Genom
         )
     total = sum(lengths.values())
     size = int(np.clip(total // _FEWEST, _SHORTEST, _LONGEST))
-    n_parts = {name: max(1, round(own / size)) for name, own in lengths.items()}
-    n, share = sum(n_parts.values()), min(1.0, most / total)
+    n_parts = {name: max(1, round(length / size)) for name, length in lengths.items()}
+    n, share = sum(n_parts.values()), min(1.0, max_bases / total)
     # the k-th of all parts is taken if the count of those to take rises there
     taken = np.diff(np.floor(np.arange(n + 1) * share + 0.5)) > 0
     edges, at = {}, 0
@@ -165,7 +165,7 @@ class Candidates(NamedTuple):
     sample: GenomeSample
     ends: list[tuple[Sites, Sites]]
 
-    def weigh(
+    def posteriors(
         self, layer: PairLayer, min_probability: float | None = None, watch: Watch | None = None
     ) -> list[tuple[Sites, Posteriors]]:
         """Run the chain over every stretch.
@@ -188,39 +188,42 @@ class Candidates(NamedTuple):
             rows = stretch_rows(sites, len(stretches))
             return _by_stretch(sites, run_chain(sites, layer, min_probability, None, rows), rows)
 
-        found = [own for group in _of_all(one, len(groups), watch) for own in group]
-        return [found[k] for k in np.argsort(np.concatenate(groups)).tolist()]
+        chains = [chain for group in _of_all(one, len(groups), watch) for chain in group]
+        return [chains[k] for k in np.argsort(np.concatenate(groups)).tolist()]
 
 
 def _by_stretch(
-    sites: Sites, found: Posteriors, rows: NDArray[np.int64]
+    sites: Sites, posteriors: Posteriors, rows: NDArray[np.int64]
 ) -> list[tuple[Sites, Posteriors]]:
     """Return the donors and acceptors of each stretch, and their introns."""
     is_end = sites["signals"] < len(ENDS)
     number, ends = np.cumsum(is_end) - 1, np.flatnonzero(is_end)
     columns = {name: sites[name][ends] for name in ("signals", "places", "log_odds")}
-    kept, log_p = Sites(sites.starts[ends], sites.is_reverse[ends], columns), found.sites[ends]
-    introns, bounds = number[found.introns], np.searchsorted(ends, rows)
+    ends_of_introns, log_p = (
+        Sites(sites.starts[ends], sites.is_reverse[ends], columns),
+        posteriors.sites[ends],
+    )
+    introns, bounds = number[posteriors.introns], np.searchsorted(ends, rows)
     of_introns = np.searchsorted(introns[:, 1], bounds)
     parts = []
     for (a, b), (i, j) in zip(
         pairwise(bounds.tolist()), pairwise(of_introns.tolist()), strict=True
     ):
-        own = found._replace(
-            sites=log_p[a:b], introns=introns[i:j] - a, intron_values=found.intron_values[i:j]
+        of_stretch = posteriors._replace(
+            sites=log_p[a:b], introns=introns[i:j] - a, intron_values=posteriors.intron_values[i:j]
         )
-        parts.append((kept.take(slice(a, b)), own))
+        parts.append((ends_of_introns.take(slice(a, b)), of_stretch))
     return parts
 
 
 def _of_all(work: Callable[[int], _Found], n: int, watch: Watch | None) -> list[_Found]:
-    """Return what is found in each of n groups of stretches."""
-    found = []
-    for own in in_order(work, range(n)):
-        found.append(own)
+    """Return the results of each of n groups of stretches."""
+    results = []
+    for result in in_order(work, range(n)):
+        results.append(result)
         if watch is not None:
-            watch(len(found) / n)
-    return found
+            watch(len(results) / n)
+    return results
 
 
 def find_candidates(
@@ -236,9 +239,9 @@ def find_candidates(
     def one(k: int) -> tuple[Sites, Sites]:
         rows, parts = groups[k], []
         for fold in np.unique(sample.fold[rows]).tolist():
-            own = rows[sample.fold[rows] == fold]
-            parts.append([_scored(sample, own, end) for end in ends[fold]])
-        donors, acceptors = (Sites.join(own) for own in zip(*parts, strict=True))
+            of_fold = rows[sample.fold[rows] == fold]
+            parts.append([_scored(sample, of_fold, end) for end in ends[fold]])
+        donors, acceptors = (Sites.join(of_fold) for of_fold in zip(*parts, strict=True))
         return donors, acceptors
 
     return Candidates(sample, _of_all(one, len(groups), watch))
@@ -249,12 +252,12 @@ def _scored(sample: GenomeSample, rows: NDArray[np.int64], end: SiteFinder) -> S
     begins, ends = sample.bounds[rows].T
     begin, last, reach = int(begins[0]), int(ends[-1]), end.length
     piece = ContigPiece("", begin - reach, sample.codes[begin - reach : last + reach], True)
-    own = copy.copy(end)
-    own.filters = SiteFilters(regions={"": (begins, ends - SITE_LENGTH + 1)})
-    found = own.find_sites(piece, begin, last - SITE_LENGTH + 1, BlockCounts())
+    finder = copy.copy(end)
+    finder.filters = SiteFilters(regions={"": (begins, ends - SITE_LENGTH + 1)})
+    candidates = finder.find_sites(piece, begin, last - SITE_LENGTH + 1, BlockCounts())
     assert end.log_odds is not None
     return Sites(
-        found.starts,
-        found.is_reverse,
-        {"log_odds": end.log_odds(found["scores"].astype(np.float64)).astype(np.float32)},
+        candidates.starts,
+        candidates.is_reverse,
+        {"log_odds": end.log_odds(candidates["scores"].astype(np.float64)).astype(np.float32)},
     )

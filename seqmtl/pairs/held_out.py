@@ -95,13 +95,13 @@ def score_paired(
             blocks = np.searchsorted(edges, bounds.begin + piece["places"], "right")
             log_p = run_chain(piece, layer).sites
             piece = piece.adding(blocks=blocks, log_p=log_p).take(piece["labels"] != 0)
-            for end, found in parts.items():
-                found.append(_scores(piece.take(piece["signals"] == ENDS.index(end)), task))
+            for end, columns in parts.items():
+                columns.append(_scores(piece.take(piece["signals"] == ENDS.index(end)), task))
         if n_masked:
             logger.info("%s: %d %s", name, n_masked, IN_MASK)
     return {
-        end: PairedScores(*(np.concatenate(column) for column in zip(*found, strict=True)))
-        for end, found in parts.items()
+        end: PairedScores(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+        for end, columns in parts.items()
     }
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from seqmtl.models.pair_layer import PairLayer
 from seqmtl.models.paired import EXON_LENGTHS
-from seqmtl.pairs.sharing import borrowed
+from seqmtl.pairs.relative_weights import relative_weights
 
 if TYPE_CHECKING:
     from seqmtl.pairs.regions import KnownSites
@@ -46,13 +46,13 @@ def annotated_lengths(
     strands: Iterable[KnownSites], *, of_exons: bool = False
 ) -> NDArray[np.int64]:
     """Return the lengths from true donors to the true acceptors that follow them, or conversely."""
-    found = [np.zeros(0, dtype=np.int64)]
+    parts = [np.zeros(0, dtype=np.int64)]
     for sites in strands:
         lengths = np.diff(sites.places)
         is_own = (sites.is_donor[:-1] != of_exons) & (sites.is_donor[1:] == of_exons)
         is_own &= sites.is_true[:-1] & sites.is_true[1:]
-        found.append(lengths[is_own & (lengths >= _FEWEST_BASES)])
-    return np.concatenate(found)
+        parts.append(lengths[is_own & (lengths >= _FEWEST_BASES)])
+    return np.concatenate(parts)
 
 
 def length_tables(
@@ -61,11 +61,12 @@ def length_tables(
     """Estimate the length distributions of every organism, with those of its relatives.
 
     Intron lengths are smoothed by a Gaussian kernel on their logarithms. With n introns, an
-    organism's own density has the weight n / (n + 50), and the mean over its relatives the rest;
-    2 % are uniform in the logarithm, so that no length is impossible. Up to 1.5 times the length
-    that 99 % do not exceed, or 4,000 bases, the density is kept as it is; longer introns have a
-    geometric one, of the same mean. Introns shorter than the shortest one that is annotated have
-    none; fewer than 50 tell no shortest one, which then is the smallest of the other organisms'.
+    estimate from the organism has the weight n / (n + 50), and the mean over its relatives the
+    remainder; 2 % are uniform in the logarithm, so that no length is impossible. Up to 1.5 times
+    the length that 99 % do not exceed, or 4,000 bases, the density is tabulated as it is; longer
+    introns have a geometric one, of the same mean. Introns shorter than the shortest one that is
+    annotated have none; fewer than 50 tell no shortest one, which then is the smallest of the other
+    organisms'.
 
     Parameters
     ----------
@@ -87,11 +88,11 @@ def length_tables(
         )
     edge = min(_LONGEST, 2 * int(every.max()))
     grid = np.arange(1, edge + 1)
-    seen = {name: np.minimum(found, edge) for name, found in lengths.items()}
-    many = {name: int(found.min()) for name, found in seen.items() if found.size >= _ENOUGH}
+    seen = {name: np.minimum(of_name, edge) for name, of_name in lengths.items()}
+    many = {name: int(of_name.min()) for name, of_name in seen.items() if of_name.size >= _ENOUGH}
     least = min(many.values(), default=None)
     pooled = _pooled(seen, relatedness, grid)
-    return {name: _cut(own, many.get(name, least)) for name, own in pooled.items()}
+    return {name: _cut(density, many.get(name, least)) for name, density in pooled.items()}
 
 
 def exon_densities(
@@ -111,19 +112,19 @@ def exon_densities(
         As :func:`length_tables` takes them, of exons and of introns.
     """
     seen = {
-        name: found[(found >= _SHORTEST_EXON) & (found < EXON_LENGTHS)]
-        for name, found in lengths.items()
+        name: of_name[(of_name >= _SHORTEST_EXON) & (of_name < EXON_LENGTHS)]
+        for name, of_name in lengths.items()
     }
-    if not any(found.size for found in seen.values()):
+    if not any(of_name.size for of_name in seen.values()):
         return {name: np.zeros(0) for name in lengths}
     n = np.array([introns[name].size for name in seen])
-    followed = np.array([found.size for found in seen.values()])
-    relatives = borrowed(n / (n + _ENOUGH), relatedness) @ (followed / np.maximum(n, 1))
+    followed = np.array([of_name.size for of_name in seen.values()])
+    relatives = relative_weights(n / (n + _ENOUGH), relatedness) @ (followed / np.maximum(n, 1))
     shares = (followed + _FEW * relatives) / (n + _FEW)
     densities = _pooled(seen, relatedness, np.arange(1, EXON_LENGTHS))
-    for (name, own), share in zip(densities.items(), shares.tolist(), strict=True):
-        own[: _SHORTEST_EXON - 1] = 0.0
-        densities[name] = np.append(0.0, share * own / own.sum())
+    for (name, density), share in zip(densities.items(), shares.tolist(), strict=True):
+        density[: _SHORTEST_EXON - 1] = 0.0
+        densities[name] = np.append(0.0, share * density / density.sum())
     return densities
 
 
@@ -133,11 +134,11 @@ def _pooled(
     grid: NDArray[np.int64],
 ) -> dict[str, NDArray[np.float64]]:
     """Return the density of every organism, mixed with that of its relatives."""
-    own = np.array([_smoothed(found, grid) for found in lengths.values()])
-    counts = np.array([found.size for found in lengths.values()], dtype=np.float64)
-    shares = borrowed(counts / (counts + _ENOUGH), relatedness)
+    densities = np.array([_smoothed(of_name, grid) for of_name in lengths.values()])
+    counts = np.array([of_name.size for of_name in lengths.values()], dtype=np.float64)
+    shares = relative_weights(counts / (counts + _ENOUGH), relatedness)
     trust = np.where(counts == counts.sum(), 1.0, counts / (counts + _ENOUGH))[:, np.newaxis]
-    return dict(zip(lengths, trust * own + (1 - trust) * (shares @ own), strict=True))
+    return dict(zip(lengths, trust * densities + (1 - trust) * (shares @ densities), strict=True))
 
 
 def relatives_density(
@@ -170,13 +171,13 @@ def mixed_table(lengths: NDArray[np.int64], prior: NDArray[np.float64]) -> Lengt
     prior : ndarray of float64
         Density of the lengths 1, 2, ..., such as that of :func:`relatives_density`.
     """
-    own = _smoothed(np.minimum(lengths, prior.size), np.arange(1, prior.size + 1))
+    density = _smoothed(np.minimum(lengths, prior.size), np.arange(1, prior.size + 1))
     trust = min(lengths.size / (lengths.size + _ENOUGH), _MOST_CALLED)
-    return _cut(trust * own + (1 - trust) * prior)
+    return _cut(trust * density + (1 - trust) * prior)
 
 
 def _cut(density: NDArray[np.float64], shortest: int | None = None) -> LengthTable:
-    """Return the table of a density of 1, 2, ... bases, and how it goes on.
+    """Return the table of a density of 1, 2, ... bases, and how it continues.
 
     The shortest intron is by default half as long as the one that .1 % are shorter than.
     """
@@ -186,12 +187,12 @@ def _cut(density: NDArray[np.float64], shortest: int | None = None) -> LengthTab
         shortest = max(_FEWEST_BASES, int(grid[np.searchsorted(cumulative, 0.001)]) // 2)
     end = min(int(_REACH * grid[np.searchsorted(cumulative, 0.99)]), _TABLE, density.size - 1)
     end = max(shortest, end)
-    kept, tail = density[shortest - 1 : end], 1.0 / grid[shortest - 1 : end]
+    head, tail = density[shortest - 1 : end], 1.0 / grid[shortest - 1 : end]
     far = (1 - _BEYOND) * density[end:] / density.sum()
     share = float(far.sum()) + _BEYOND
     excess = (float((far * np.arange(1, far.size + 1)).sum()) + _BEYOND * end) / share
     decay = -float(np.log1p(-1.0 / max(excess, 2.0)))
-    mixed = (1 - _TAIL) * kept / kept.sum() + _TAIL * tail / tail.sum()
+    mixed = (1 - _TAIL) * head / head.sum() + _TAIL * tail / tail.sum()
     first = share * -np.expm1(-decay)
     introns = np.append((1 - share) * mixed, first)  # the last one continues
     return LengthTable(shortest, np.log(introns), decay)

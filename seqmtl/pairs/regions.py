@@ -56,11 +56,11 @@ def shared_organisms(donors: PathLike, acceptors: PathLike) -> list[str]:
                 "give the dataset of donors first, that of acceptors second"
             )
     names, others = (chosen_organisms(summary, None) for summary in summaries)
-    places = match_names(names, others, os.fspath(acceptors))
+    positions = match_names(names, others, os.fspath(acceptors))
     match_names(others, names, os.fspath(donors))
-    for name, place in zip(names, places, strict=True):
-        own, other = summaries[0]["genomes"][name], summaries[1]["genomes"][others[place]]
-        if own["crc32"] != other["crc32"]:
+    for name, position in zip(names, positions, strict=True):
+        genome, other = summaries[0]["genomes"][name], summaries[1]["genomes"][others[position]]
+        if genome["crc32"] != other["crc32"]:
             raise SeqmtlError(
                 f"{donors} and {acceptors} must have the same genome of {name}; build both from "
                 "one configuration, with --signal donor and --signal acceptor"
@@ -99,14 +99,14 @@ def read_both(
 
 def _moved(held: SplitGenome, genome: Genome) -> SplitGenome:
     """Return regions and sites in the buffer of the same genome with another padding."""
-    own = held.genome
-    by = genome.starts - own.starts
+    before = held.genome
+    by = genome.starts - before.starts
     return replace(
         held,
         genome=genome,
-        regions=held.regions + by[own.contigs.contig_of(held.regions[:, 0])][:, np.newaxis],
-        sites=held.sites + by[own.contigs.contig_of(held.sites)],
-        masked=held.masked + by[own.contigs.contig_of(held.masked[:, 0])][:, np.newaxis],
+        regions=held.regions + by[before.contigs.contig_of(held.regions[:, 0])][:, np.newaxis],
+        sites=held.sites + by[before.contigs.contig_of(held.sites)],
+        masked=held.masked + by[before.contigs.contig_of(held.masked[:, 0])][:, np.newaxis],
     )
 
 
@@ -115,8 +115,8 @@ def stretches(donors: SplitGenome, acceptors: SplitGenome) -> Iterator[Stretch]:
     sites = known_sites(donors, acceptors)
     for begin, end in donors.regions.tolist():
         strands = [
-            (own.places[own.is_true], own.is_donor[own.is_true])
-            for own in (next(sites), next(sites))
+            (of_strand.places[of_strand.is_true], of_strand.is_donor[of_strand.is_true])
+            for of_strand in (next(sites), next(sites))
         ]
         yield Stretch(donors.genome.codes[begin:end], strands)
 

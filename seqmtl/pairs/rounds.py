@@ -1,4 +1,4 @@
-"""What a round of learning without labels found, and counts of sites and introns by posterior."""
+"""Summary of a round of self-training, and counts of sites and introns by posterior."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ LIKELY = 0.5  # least posterior of an intron, or of a site beside an exon, that 
 SURE = 0.9  # posterior of a sure call
 
 #: Sites of each stretch of a genome, with their posteriors.
-Weighed = list[tuple[Sites, Posteriors]]
+SitePosteriors = list[tuple[Sites, Posteriors]]
 
 
 class Round(NamedTuple):
-    """What one round found.
+    """Summary of one round.
 
     Attributes
     ----------
@@ -60,36 +60,36 @@ class Round(NamedTuple):
     @classmethod
     def of_dict(cls, values: dict[str, Any]) -> Round:
         """Return the round with the values of :meth:`to_dict`."""
-        known: dict[str, Any] = {
+        fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in values.items()
         }
-        return cls(**known)
+        return cls(**fields)
 
 
-def expected_sites(weighed: Weighed) -> tuple[float, float]:
+def expected_sites(posteriors: SitePosteriors) -> tuple[float, float]:
     """Return the expected number of donors and of acceptors."""
     sums = np.zeros(2)
-    for sites, found in weighed:
-        sums += np.bincount(sites["signals"], np.exp(found.sites), minlength=2)
+    for sites, chain in posteriors:
+        sums += np.bincount(sites["signals"], np.exp(chain.sites), minlength=2)
     return float(sums[0]), float(sums[1])
 
 
-def likely_sites(weighed: Weighed) -> float:
+def likely_sites(posteriors: SitePosteriors) -> float:
     """Return the expected number of true sites among those more likely than not."""
-    every = np.concatenate([np.exp(found.sites) for _, found in weighed])
+    every = np.concatenate([np.exp(chain.sites) for _, chain in posteriors])
     return float(every[every >= LIKELY].sum())
 
 
-def sure_sites(weighed: Weighed) -> tuple[int, int]:
+def sure_sites(posteriors: SitePosteriors) -> tuple[int, int]:
     """Return the number of donors and of acceptors that are called."""
     n = np.zeros(2, dtype=np.int64)
-    for sites, found in weighed:
-        n += np.bincount(sites["signals"][np.exp(found.sites) >= SURE], minlength=2)
+    for sites, chain in posteriors:
+        n += np.bincount(sites["signals"][np.exp(chain.sites) >= SURE], minlength=2)
     return int(n[0]), int(n[1])
 
 
-def called_lengths(weighed: Weighed) -> NDArray[np.int64]:
+def called_lengths(posteriors: SitePosteriors) -> NDArray[np.int64]:
     """Return the lengths of the introns called."""
-    own = [np.diff(sites["places"][found.introns], axis=1)[:, 0] for sites, found in weighed]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *own])
+    lengths = [np.diff(sites["places"][chain.introns], axis=1)[:, 0] for sites, chain in posteriors]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *lengths])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from seqmtl.models.base import Model
     from seqmtl.models.model import MultiTaskModel
-    from seqmtl.pairs.unlabelled import Unlabelled
+    from seqmtl.pairs.self_training import SelfTraining
     from seqmtl.scan.held_out import HeldOut
 
 logger = logging.getLogger("seqmtl")
@@ -101,14 +101,14 @@ def add_unlabelled(
     tree: str | None,
     introns: str | None = None,
     **how: Any,
-) -> Unlabelled:
+) -> SelfTraining:
     """Add an organism to a paired model by its genome, after :func:`check_new`.
 
-    `how` are the checkpoint, and what watches the rounds: see `Unlabelled`.
+    `how` are the checkpoint, and what watches the rounds: see `SelfTraining`.
     """
     from seqmtl.dataset.known_introns import read_known_introns
     from seqmtl.pairs.genome_sample import sample_genome
-    from seqmtl.pairs.unlabelled import Unlabelled
+    from seqmtl.pairs.self_training import SelfTraining
 
     evidence = None
     if introns is not None:
@@ -121,8 +121,8 @@ def add_unlabelled(
         )
     sample = sample_genome(genome, max(model.donor.length, model.acceptor.length))
     with messages_from(logging.ERROR):
-        self_training = Unlabelled(
-            model, name, sample, known=evidence, **relatives(like, tree), **how
+        self_training = SelfTraining(
+            model, name, sample, known_introns=evidence, **relatives(like, tree), **how
         )
     if like == AUTO:
         counts = dict(zip(model.donor.tasks, self_training.weights, strict=True))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from seqmtl.models.paired import PairedModel
     from seqmtl.pairs.checkpoint import RoundsFile
     from seqmtl.pairs.rounds import Round
-    from seqmtl.pairs.unlabelled import Unlabelled
+    from seqmtl.pairs.self_training import SelfTraining
     from seqmtl.sequences import Windows
 
 logger = logging.getLogger("seqmtl")
@@ -201,7 +201,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         )
         return adapted
 
-    def _in_rounds(self, model: PairedModel, genome: str, stored: RoundsFile) -> Unlabelled:
+    def _in_rounds(self, model: PairedModel, genome: str, stored: RoundsFile) -> SelfTraining:
         """Return the organism as it is after all rounds.
 
         Raises

@@ -76,7 +76,7 @@ def test_stretches_in_groups_are_as_each_alone(new, write, monkeypatch):
         for size in (50_000, 1):
             monkeypatch.setattr(genome_sample, "_GROUP", size)
             told = []
-            weighed = find_candidates(own, finders).weigh(layer, 0.3, told.append)
+            weighed = find_candidates(own, finders).posteriors(layer, 0.3, told.append)
             assert told[-1] == 1.0
             found.append(weighed)
         assert len(own.groups()) == len(own.bounds) == len(found[0]) == len(found[1])

@@ -13,7 +13,7 @@ import pytest
 from seqmtl._progress import _Progress
 from seqmtl.files.atomic import only_run_in
 from seqmtl.models.saved import load_model
-from seqmtl.pairs.unlabelled import Unlabelled
+from seqmtl.pairs.self_training import SelfTraining
 from tests.crashes import die_at_renames, files_of
 
 
@@ -292,13 +292,13 @@ def test_rounds_that_are_finished_are_not_learnt_again(
         options += f" --introns {tmp_path}/some.gff3"
     command = f"adapt {new}/pair.seqmtl {options} -o"
 
-    def learn(own, number, of_its_own=Unlabelled._learn):
+    def learn(own, number, of_its_own=SelfTraining._learn):
         learnt.append(len(own.rounds))
         if learnt.count(2) == 1 and not out.exists():
             raise KeyboardInterrupt
         return of_its_own(own, number)
 
-    monkeypatch.setattr(Unlabelled, "_learn", learn)
+    monkeypatch.setattr(SelfTraining, "_learn", learn)
     shown = seqmtl(f"{command} {out}", 130).err
     assert f"rounds are in {out}.checkpoint: repeat the command to continue" in shown
     assert learnt == [1, 1, 2]
@@ -320,10 +320,10 @@ def test_stored_rounds_of_other_files_or_options_are_not_taken(new, tmp_path, se
 
     def one_round():
         with monkeypatch.context() as patch:
-            patch.setattr(Unlabelled, "_store", stop_after)
+            patch.setattr(SelfTraining, "_store", stop_after)
             return seqmtl(f"{command} a", 130)
 
-    def stop_after(own, state, store=Unlabelled._store):
+    def stop_after(own, state, store=SelfTraining._store):
         store(own, state)
         raise KeyboardInterrupt
 
@@ -381,7 +381,7 @@ def test_annotate_sees_a_folder_in_place_of_a_file_before_its_rounds(
     new, tmp_path, seqmtl, monkeypatch, name
 ):
     (tmp_path / "x" / name).mkdir(parents=True)
-    monkeypatch.setattr(Unlabelled, "__init__", lambda *_, **__: pytest.fail("work was done"))
+    monkeypatch.setattr(SelfTraining, "__init__", lambda *_, **__: pytest.fail("work was done"))
     options = f"--like a --organism c --model {new}/pair.seqmtl -o {tmp_path}/x"
     shown = seqmtl(f"annotate {_genome(new)} {options}", 1).err
     assert f"cannot write {tmp_path}/x/{name}: it is a folder; give a file name" in shown
@@ -392,7 +392,7 @@ def test_annotate_sees_a_contig_that_bed_cannot_have_before_its_rounds(
 ):
     """A contig called track: its lines of BED would be taken for a header."""
     (tmp_path / "c.fa").write_text(_genome(new).read_text() + ">track\nACGT\n")
-    monkeypatch.setattr(Unlabelled, "__init__", lambda *_, **__: pytest.fail("work was done"))
+    monkeypatch.setattr(SelfTraining, "__init__", lambda *_, **__: pytest.fail("work was done"))
     options = f"--like a --model {new}/pair.seqmtl -o {tmp_path}/x"
     shown = seqmtl(f"annotate {tmp_path}/c.fa {options}", 1).err
     assert "a line that begins with 'track' is a comment or a header in BED" in shown
@@ -475,7 +475,7 @@ def test_annotate_after_a_taxonomy_dump_has_changed_learns_again(
         rows = [f"{k}\t|\t{parent}\t|\tspecies\t|\n" for k, parent in enumerate(parents, 1)]
         (dump / "nodes.dmp").write_text("".join(rows))
 
-    monkeypatch.setattr(Unlabelled, "train", lambda self, tell: None)  # round 0 is quick
+    monkeypatch.setattr(SelfTraining, "train", lambda self, tell: None)  # round 0 is quick
     options = f"--like c --organism c --tree {dump} --model {new}/pair.seqmtl -o {out}"
     models = []
     for parents in ([1, 5, 1, 5, 1], [1, 5, 1, 5, 1], [1, 1, 5, 5, 1]):

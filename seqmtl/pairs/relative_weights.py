@@ -1,4 +1,4 @@
-"""How much organisms of a paired model borrow from their relatives."""
+"""Weights of the relatives of each organism of a paired model."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def borrowed(trust: NDArray[np.float64], relatedness: NDArray[np.float64]) -> NDArray[np.float64]:
+def relative_weights(
+    trust: NDArray[np.float64], relatedness: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return the weight of each organism (columns) in the mean of the others for one (rows).
 
     Parameters
     ----------
     trust : ndarray of float64, shape (T,)
-        From 0, where nothing is known of an organism, to 1.
+        From 0, for an organism without data, to 1.
     relatedness : ndarray of float64, shape (T, T)
-        Task kernel; negative entries count as 0. One unlike all others borrows from all alike.
+        Task kernel; negative entries count as 0. For one unlike all others, all count the same.
     """
     weights = np.maximum(relatedness, 0.0) * trust
     np.fill_diagonal(weights, 0.0)

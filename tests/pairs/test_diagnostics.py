@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from seqmtl.pairs.doubts import find_doubts
+from seqmtl.pairs.diagnostics import warnings_for
 from seqmtl.pairs.genome_sample import GenomeSample
 from seqmtl.pairs.rounds import Round
 
@@ -20,7 +20,7 @@ def _sample(gc):
 
 
 def test_a_genome_like_those_tested_raises_no_doubt():
-    assert find_doubts(_sample(0.35), GOOD, PRIOR, True) == []
+    assert warnings_for(_sample(0.35), GOOD, PRIOR, True) == []
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,11 @@ def test_a_genome_like_those_tested_raises_no_doubt():
 )
 def test_each_doubt_is_told_where_there_are_calls(change, message):
     last = GOOD._replace(**change)
-    (found,) = find_doubts(_sample(0.35), last, PRIOR, True)
+    (found,) = warnings_for(_sample(0.35), last, PRIOR, True)
     assert re.search(message, found)
-    assert find_doubts(_sample(0.35), last, PRIOR, False) == []
+    assert warnings_for(_sample(0.35), last, PRIOR, False) == []
 
 
 def test_another_composition_is_told():
-    (found,) = find_doubts(_sample(0.6), GOOD, PRIOR, False)
+    (found,) = warnings_for(_sample(0.6), GOOD, PRIOR, False)
     assert found.startswith("60% of its bases are G or C, 19% to 51% in the genomes tested")

@@ -7,9 +7,9 @@ import pytest
 
 from seqmtl.dataset.known_introns import read_known_introns
 from seqmtl.models.saved import load_model
-from seqmtl.pairs.doubts import RIGHT
+from seqmtl.pairs.diagnostics import PRECISION
 from seqmtl.pairs.genome_sample import sample_genome
-from seqmtl.pairs.unlabelled import Unlabelled, _drawn
+from seqmtl.pairs.self_training import SelfTraining, _drawn
 from seqmtl.sequences.sites import Sites
 from tests.oracles.pairs import open_contigs, whole_contig
 
@@ -42,7 +42,7 @@ def _calls(model, path, least):
 
 
 def test_rounds_neither_begin_nor_go_on_where_too_much_is_found_backwards(new, monkeypatch, caplog):
-    own = Unlabelled(
+    own = SelfTraining(
         load_model(new / "pair.seqmtl"), "c", sample_genome(new / "sim/genomes/c.fa", PADDING)
     )
     assert own.is_enough
@@ -68,15 +68,15 @@ def _range_told(model):
 
 def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
     path = new / "sim/genomes/c.fa"
-    own = Unlabelled(load_model(new / "pair.seqmtl"), "c", sample_genome(path, PADDING))
+    own = SelfTraining(load_model(new / "pair.seqmtl"), "c", sample_genome(path, PADDING))
     assert own.is_enough
     true, told = _true_sites(new / "sim/annotation/c.gff3"), []
     placed = own.paired()
-    assert _range_told(placed) == RIGHT["placed"]
+    assert _range_told(placed) == PRECISION["placed"]
     before = _calls(placed, path, 0.9)
     own.train(told.append, 3)
     trained = own.paired()
-    assert _range_told(trained) == RIGHT["rounds"]
+    assert _range_told(trained) == PRECISION["rounds"]
     after = _calls(trained, path, 0.9)
     assert len(after & true) > 1.05 * len(before & true) > 0.4 * len(true)
     assert len(after & true) > 0.9 * len(after)
@@ -105,8 +105,8 @@ def test_no_introns_are_made_up_in_a_genome_without_any(new, write, seed):
     letters = np.random.default_rng(seed).choice(list("ACGT"), 300_000, p=[0.3, 0.2, 0.2, 0.3])
     path = write(f">r\n{''.join(letters)}\n", "r.fa")
     model, genes = load_model(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
-    own = Unlabelled(model, "c", sample_genome(path, PADDING))
-    beside = Unlabelled(model, "c", sample_genome(genes, PADDING))  # 240,000 bases
+    own = SelfTraining(model, "c", sample_genome(path, PADDING))
+    beside = SelfTraining(model, "c", sample_genome(genes, PADDING))  # 240,000 bases
     assert sum(own.rounds[0].sure) < 0.03 * sum(beside.rounds[0].sure)
     assert not own.is_enough
 
@@ -121,7 +121,7 @@ def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, wri
     bed = write("".join(f"r\t{begin}\t{begin + 100}\ti\t1\t+\n" for begin in begins), "i.bed")
     model = load_model(new / "pair.seqmtl")
     known = read_known_introns(str(bed), "c", str(path), (model.donor, model.acceptor))
-    own = Unlabelled(model, "c", sample_genome(path, PADDING), known=known)
+    own = SelfTraining(model, "c", sample_genome(path, PADDING), known_introns=known)
     assert not own.is_enough
     assert "with a probability of .9 that are not known, in one half of the" in own.shortage
     assert "are too few to learn from: the genome has hardly any introns" in own.shortage
@@ -129,4 +129,4 @@ def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, wri
     own.train(told.append)
     assert len(told) == n_rounds
     assert own.paired().training["unlabelled"]["c"]["known"] == [n, n]
-    assert _range_told(own.paired()) == RIGHT["few"]
+    assert _range_told(own.paired()) == PRECISION["few"]

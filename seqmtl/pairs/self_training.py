@@ -1,9 +1,9 @@
-"""A paired model for an organism of which nothing but the genome is known.
+"""Self-training of a paired model for an organism without labels.
 
 =====  ==================================================================================
-a_t    how much relative t counts, with sum 1: by the place in the tree, and what that leaves open
-       by generalized least squares (:mod:`seqmtl.models.relatives`); without a place, by how many
-       sites t finds in a part of the genome, less those found backwards
+a_t    how much relative t counts, with sum 1: by the tree and generalized least squares
+       (:mod:`seqmtl.models.relatives`); without a tree, by the number of sites called with t in a
+       part of the genome, less those called backwards
 pi_e   share of true sites among the candidates of end e (donors, acceptors)
 s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
 =====  ==================================================================================
@@ -11,22 +11,22 @@ s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
 At first weights of the site models are means of the relatives', each counting a_t, and so are the
 distributions of the lengths of introns, those of few introns less; coding content is that of the
 open reading frames of the genome itself, without the stretches that are as full of them as
-bacterial contigs, and the layer's other values are those that all organisms are near. The chain
-takes ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at .003 and becomes the mean posterior.
+bacterial contigs, and the other values of the layer are those typical of all organisms. The chain
+takes ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at 0.003 and becomes the mean posterior.
 
-Then (:meth:`Unlabelled.train`) come rounds. A candidate of posterior p, of .3 or more, is a site of
-weight p; the others are decoys. Of these all that look most like sites count, each little, and some
-of the rest. Both site models are adapted to them, always from the models of the relatives, so that
-these remain the prior. (Without those in between, sites and decoys look too easy to tell apart, and
-probabilities become too bold.) Each fold of the genome is scored by the models that are adapted on
-the others, and these scores calibrate them. How much the relatives are trusted, and what an example
-costs, is fixed: labels that the relatives helped to make speak for the relatives, more or less by
-chance. Lengths are those of the introns called, mixed with the relatives', and content has the
-exons beside them.
+Then (:meth:`SelfTraining.train`) come rounds. A candidate of posterior p, of 0.3 or more, is a site
+of weight p; the others are decoys. Those most like sites all count, each little, and some of the
+others. Both site models are adapted to them, always from the models of the relatives, so that these
+remain the prior. (Without those in between, sites and decoys are too easily separated, and
+probabilities become overconfident.) Each fold of the genome is scored by the models that are
+adapted on the others, and these scores calibrate them. How much the relatives are trusted, and what
+an example costs, is fixed: labels that the relatives helped to make speak for the relatives, more
+or less by chance. Lengths are those of the introns called, mixed with the relatives', and content
+has the exons beside them.
 
-The genome read backwards has its composition, but no gene: what is found there tells how many of
-the introns are false. Rounds end when the expected number of introns, less those backwards, ceases
-to grow. Introns that are known, of reads or proteins, are sites in every round.
+The genome read backwards has its composition, but no gene: calls there estimate how many of the
+introns are false. Rounds end when the expected number of introns, less those backwards, ceases to
+grow. Introns with evidence of reads or proteins are sites in every round.
 (Self-training of gene finders: Lomsadze et al., 2005; decoys as a control: Elias and Gygi, 2007;
 weights from posteriors: Dempster, Laird and Rubin, 1977.)
 """
@@ -51,7 +51,7 @@ from seqmtl.models.paired import PairedModel
 from seqmtl.models.relatives import extend, weights_of_relatives
 from seqmtl.pairs.checkpoint import Learnt, RoundsFile
 from seqmtl.pairs.coding import Content, Stretch, coding_content
-from seqmtl.pairs.doubts import RIGHT, find_doubts
+from seqmtl.pairs.diagnostics import PRECISION, warnings_for
 from seqmtl.pairs.fit import START
 from seqmtl.pairs.genome_sample import FOLDS, Candidates, Ends, GenomeSample, find_candidates
 from seqmtl.pairs.lengths import LengthTable, mixed_table, relatives_density
@@ -60,7 +60,7 @@ from seqmtl.pairs.rounds import (
     LIKELY,
     SURE,
     Round,
-    Weighed,
+    SitePosteriors,
     called_lengths,
     expected_sites,
     likely_sites,
@@ -73,24 +73,24 @@ from seqmtl.sequences.windows import Windows, concatenate
 logger = logging.getLogger(__name__)
 
 _RARE = 0.003  # share of true sites to start from; from .0003 it ends at the same
-_SETTLED = np.log(1.15)  # change of the logarithm of the shares,
-_REPEATS = 10  # or so many runs of the chain: a genome without introns takes more than 3
-_LEAST = 1e-3  # share of the introns found that is taken for real
+_SETTLED = np.log(1.15)  # largest change of the logarithm of the shares at the end
+_REPEATS = 10  # runs of the chain, at most: a genome without introns takes more than 3
+_LEAST = 1e-3  # share of the introns called that is taken for true
 _SITE = 0.3  # least posterior of a candidate that may be taken for a site
 _DECOYS = 8  # for every site; 4 give .001 to .009 less AUPRC
 _FEWEST_ALONE = 30  # sites of each signal to learn from them alone; of yeast, 10 are too few
-_DECOYS_ALONE = 2_000  # beside known sites alone: 40 to 400 give .02 to .05 less AUPRC
+_DECOYS_ALONE = 2_000  # beside labelled sites alone: 40 to 400 give .02 to .05 less AUPRC
 _HARD = 0.5  # share of the decoys that are those most like sites
 _MOST_SITES = 4_000  # of each signal: more cost time and memory
 _TRUST, _COST = 0.5, 1.0  # in the relatives, and of an example; chosen by labels, they vary more
-_TRIED = 4e6  # bases in which relatives are tried, of all together,
-_LEAST_TRIED = 2e5  # and of each at least
-_NEAR = 8  # bases on either side of a site by which copies of a repeat are told
-_FEWEST = 50  # calls to train on; yeast has 5, genomes that gain from it 33 or more,
-_FEWEST_PER_MB = 5.0  # or so many in a million bases,
+_TRIED = 4e6  # bases in which relatives are compared, of all together
+_LEAST_TRIED = 2e5  # bases in which each relative is scored, at least
+_NEAR = 8  # bases on either side of a site by which copies of a repeat are recognised
+_FEWEST = 50  # calls to train on; yeast has 5, genomes that gain from it 33 or more
+_FEWEST_PER_MB = 5.0  # calls in a million bases that are enough, too
 _FALSE = 3.0  # false calls for each in the genome read backwards, at worst; yeast has so many
 _MOST_BACKWARDS = 0.3  # calls there for each call, beyond which a round is left out; mammals: .2
-_LEAST_SITES = 4  # and never fewer than these, outside each fold
+_LEAST_SITES = 4  # calls outside each fold, never fewer
 _MOST_ROUNDS = 10
 _GAIN = 0.01  # least growth of the expected number of sites, less those backwards, in a round
 #: Highest probability claimed without labels: calls of organisms left out were right this often.
@@ -99,7 +99,7 @@ CEILING = 0.97
 
 @dataclass(frozen=True)
 class _State:
-    """What is known of an organism without labels.
+    """Estimates for an organism without labels.
 
     `ends` are the site models of the folds, `whole` their means, `assumed` are the logits of
     pi', and `content` and `lengths` are from the whole sample.
@@ -156,8 +156,8 @@ def _logit(p: float) -> float:
     return float(np.log(p / (1 - p)))
 
 
-class Unlabelled:
-    """An organism without labels, placed among the organisms of a paired model.
+class SelfTraining:
+    """Self-training of a paired model on an organism without labels.
 
     Parameters
     ----------
@@ -167,10 +167,10 @@ class Unlabelled:
         The organism.
     sample : GenomeSample
         Stretches of its genome.
-    known : KnownIntrons, optional
-        Introns known to be true.
+    known_introns : KnownIntrons, optional
+        Introns with evidence of reads or proteins.
     like, tree : optional
-        See :func:`seqmtl.models.relatives.place`.
+        See :func:`seqmtl.models.relatives.weights_of_relatives`.
     checkpoint : RoundsFile, optional
         Where finished rounds are stored; those that it has are not learnt again.
     watch : callable, optional
@@ -179,7 +179,7 @@ class Unlabelled:
     Attributes
     ----------
     rounds : list of Round
-        What the relatives found, and each round after them.
+        Calls with the weights of the relatives, and each round after them.
     weights : ndarray of float64, shape (T,)
         How much each organism of the model counts.
     """
@@ -190,26 +190,28 @@ class Unlabelled:
         name: str,
         sample: GenomeSample,
         *,
-        known: KnownIntrons | None = None,
+        known_introns: KnownIntrons | None = None,
         like: str | None = None,
         tree: Any = None,
         checkpoint: RoundsFile | None = None,
         watch: Callable[[int, str, float], object] | None = None,
     ) -> None:
         self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
-        self.known, self._checkpoint, self._watch = known, checkpoint, watch
+        self.known_introns, self._checkpoint, self._watch = known_introns, checkpoint, watch
         self.rounds: list[Round] = []
-        self._is_known, self._is_alone = _rows_known(known, sample), False
+        self._is_labelled, self._is_alone = _is_among(known_introns, sample), False
         tasks = model.donor.tasks
-        self._place = weights_of_relatives(model.donor.kernel, tasks, name, like=like, tree=tree)
-        if self._place.r2 == 0 and len(tasks) > 1:
-            self._place = self._place._replace(weights=self._worths())
-        self.weights = self._place.weights
+        self._relatives = weights_of_relatives(
+            model.donor.kernel, tasks, name, like=like, tree=tree
+        )
+        if self._relatives.r2 == 0 and len(tasks) > 1:
+            self._relatives = self._relatives._replace(weights=self._weights_by_sites())
+        self.weights = self._relatives.weights
         donor, acceptor = (
             replace(end, kernel=extend(end.kernel, len(tasks), name, self.weights))
             for end in (model.donor, model.acceptor)
         )
-        self._placed = donor, acceptor
+        self._from_relatives = donor, acceptor
         assumed = self._mean_logit(model.donor), self._mean_logit(model.acceptor)
         layers = [model.layer[task] for task in tasks]
         self._prior = relatives_density(layers, self.weights)
@@ -219,27 +221,31 @@ class Unlabelled:
             may_be_foreign=True,
         )
         lengths = mixed_table(self._lengths([]), self._prior)
-        self.state = _State([self._placed] * FOLDS, self._placed, assumed, content, lengths)
+        self.state = _State(
+            [self._from_relatives] * FOLDS, self._from_relatives, assumed, content, lengths
+        )
         stored = None if checkpoint is None else checkpoint.load()
         if stored is not None:
             self.rounds, learnt = stored
             self.state, self._is_alone = self._state_of(learnt), learnt.is_alone
-        self._candidates = self._found(sample)
-        self.weighed = self._settle()
+        self._candidates = self._score_candidates(sample)
+        self.posteriors = self._settle()
         if stored is None:
-            self.rounds = [self._told(None)]
+            self.rounds = [self._summarize_round(None)]
 
-    def _worths(self) -> NDArray[np.float64]:
-        """Return how much relatives count where no tree tells: by what each of them finds.
+    def _weights_by_sites(self) -> NDArray[np.float64]:
+        """Return the weights of the relatives without a tree: by the sites called with each.
 
         That is the number of sites expected by its models and lengths alone in a part of the
         genome, less those in the same part read backwards.
         """
         tasks = self.model.donor.tasks
         part = self.sample.part(max(_TRIED / len(tasks), _LEAST_TRIED))
-        found = [Unlabelled(self.model, self.name, part, like=task).rounds[0].net for task in tasks]
-        worths = np.array(found) + 1.0  # alike if none finds any
-        return np.asarray(worths / worths.sum())
+        nets = [
+            SelfTraining(self.model, self.name, part, like=task).rounds[0].net for task in tasks
+        ]
+        weights = np.array(nets) + 1.0  # equal if none has any
+        return np.asarray(weights / weights.sum())
 
     def _mean_logit(self, end: MultiTaskModel) -> float:
         """Return the mean logit of the shares that the relatives' probabilities assume."""
@@ -283,54 +289,58 @@ class Unlabelled:
         watch(0.0)
         return watch
 
-    def _found(self, sample: GenomeSample, what: str = "scoring candidates") -> Candidates:
+    def _score_candidates(
+        self, sample: GenomeSample, what: str = "scoring candidates"
+    ) -> Candidates:
         """Return the candidates, scored by the site models of the state."""
         ends: list[Ends] = []
         for pair in self.state.ends:
-            own = [finder_of(end, self.name) for end in pair]
-            ends.append((own[0], own[1]))
+            finders = [finder_of(end, self.name) for end in pair]
+            ends.append((finders[0], finders[1]))
         return find_candidates(sample, ends, self._at(what))
 
-    def _settle(self) -> Weighed:
+    def _settle(self) -> SitePosteriors:
         """Run the chain until the shares of true sites settle."""
         for _ in range(_REPEATS):
-            weighed = self._candidates.weigh(
+            posteriors = self._candidates.posteriors(
                 self.state.layer(), LIKELY, self._at("weighing introns")
             )
             before, n = self.state.shares, np.zeros(2)
-            for sites, _found in weighed:
+            for sites, _chain in posteriors:
                 n += np.bincount(sites["signals"], minlength=2)
-            now = np.maximum(np.array(expected_sites(weighed)) / np.maximum(n, 1), 1e-6)
+            now = np.maximum(np.array(expected_sites(posteriors)) / np.maximum(n, 1), 1e-6)
             self.state = replace(self.state, shares=(float(now[0]), float(now[1])))
             if np.abs(np.log(now / before)).max() < _SETTLED:
                 break
-        if self.known is None:
-            return weighed
+        if self.known_introns is None:
+            return posteriors
         return [
-            (sites, found._replace(sites=np.where(self._is_known(sites), 0.0, found.sites)))
-            for sites, found in weighed
+            (sites, chain._replace(sites=np.where(self._is_labelled(sites), 0.0, chain.sites)))
+            for sites, chain in posteriors
         ]
 
-    def _lengths(self, weighed: Weighed) -> NDArray[np.int64]:
-        """Return the lengths of the introns called, and of those known."""
-        called = called_lengths(weighed)
-        return called if self.known is None else np.concatenate([called, self.known.lengths])
+    def _lengths(self, posteriors: SitePosteriors) -> NDArray[np.int64]:
+        """Return the lengths of the introns called, and of those labelled."""
+        called = called_lengths(posteriors)
+        if self.known_introns is None:
+            return called
+        return np.concatenate([called, self.known_introns.lengths])
 
-    def _told(self, before: Weighed | None, moved: float = 0.0) -> Round:
-        """Return what the round found."""
-        sure = sure_sites(self.weighed)
-        kept = 1.0
+    def _summarize_round(self, before: SitePosteriors | None, moved: float = 0.0) -> Round:
+        """Return the summary of the last round."""
+        sure = sure_sites(self.posteriors)
+        retained = 1.0
         if before is not None:
-            old = np.concatenate([np.exp(found.sites) >= SURE for _, found in before])
-            new = np.concatenate([np.exp(found.sites) >= LIKELY for _, found in self.weighed])
-            kept = float(new[old].mean()) if old.any() else 1.0
-        expected = expected_sites(self.weighed)
-        lengths, table = called_lengths(self.weighed), self.state.lengths
-        backwards = self._backwards() / max(likely_sites(self.weighed), 1e-9)
+            old = np.concatenate([np.exp(chain.sites) >= SURE for _, chain in before])
+            new = np.concatenate([np.exp(chain.sites) >= LIKELY for _, chain in self.posteriors])
+            retained = float(new[old].mean()) if old.any() else 1.0
+        expected = expected_sites(self.posteriors)
+        lengths, table = called_lengths(self.posteriors), self.state.lengths
+        backwards = self._backwards() / max(likely_sites(self.posteriors), 1e-9)
         return Round(
             expected,
             sure,
-            kept,
+            retained,
             min(backwards, 1.0),
             table.shortest,
             int(np.median(lengths)) if lengths.size else 0,
@@ -340,18 +350,18 @@ class Unlabelled:
 
     def _backwards(self) -> float:
         """Return the sites expected in the sample read backwards."""
-        what = "reading the genome backwards"
-        found = self._found(self.sample.backwards(), what)
-        return likely_sites(found.weigh(self.state.layer()))
+        activity = "reading the genome backwards"
+        candidates = self._score_candidates(self.sample.backwards(), activity)
+        return likely_sites(candidates.posteriors(self.state.layer()))
 
     @property
     def is_enough(self) -> bool:
-        """Whether there are calls enough to train on, beside what is known; see `shortage`."""
+        """Whether there are calls enough to train on, beside the labelled ones; see `shortage`."""
         return not self.shortage
 
     @property
     def shortage(self) -> str:
-        """Why there are too few calls to train on, beside what is known; "" if there are enough.
+        """Why there are too few calls to train on, beside labelled ones; "" if there are enough.
 
         Calls count less three times those that the genome read backwards would have.
         """
@@ -359,15 +369,19 @@ class Unlabelled:
         least = max(min(_FEWEST, _FEWEST_PER_MB * self.sample.size / 1e6) / FOLDS, _LEAST_SITES)
         for fold in range(FOLDS):
             sure = Sites.join(
-                sites.take((np.exp(found.sites) >= SURE) & (own != fold) & ~self._is_known(sites))
-                for (sites, found), own in zip(self.weighed, self.sample.fold, strict=True)
+                sites.take(
+                    (np.exp(chain.sites) >= SURE) & (of_stretch != fold) & ~self._is_labelled(sites)
+                )
+                for (sites, chain), of_stretch in zip(
+                    self.posteriors, self.sample.fold, strict=True
+                )
             )
             sure = sure.take(_first_copies(self.sample.codes, sure))
             donors, acceptors = np.bincount(sure["signals"], minlength=2).tolist()
             n = min(donors, acceptors)
             left = n * max(0.0, 1 - _FALSE * backwards)
             if n < least:
-                besides = "" if self.known is None else " that are not known"
+                besides = "" if self.known_introns is None else " that are not known"
                 return (
                     f"{donors:,} donors and {acceptors:,} acceptors with a probability of .9"
                     f"{besides}, in one half of the genome, are too few to learn from: the genome "
@@ -386,75 +400,78 @@ class Unlabelled:
 
     @property
     def is_enough_known(self) -> bool:
-        """Whether so much is known that it can be learnt from alone."""
-        known = self.known
-        return known is not None and min(len(known.donors), len(known.acceptors)) >= _FEWEST_ALONE
+        """Whether there are labelled introns enough to learn from them alone."""
+        known_introns = self.known_introns
+        return (
+            known_introns is not None
+            and min(len(known_introns.donors), len(known_introns.acceptors)) >= _FEWEST_ALONE
+        )
 
-    def train(self, tell: Callable[[Round], None], most: int = _MOST_ROUNDS) -> None:
-        """Train the site models on what was found, in rounds, at most so many.
+    def train(self, on_round: Callable[[Round], None], max_rounds: int = _MOST_ROUNDS) -> None:
+        """Train the site models on the calls, in rounds, at most so many.
 
-        With too few calls there are none, or one if enough introns are known, of these alone.
+        With too few calls there are none, or one if enough introns are labelled, on these alone.
         """
         if len(self.rounds) == 1:
             self._is_alone = self.is_enough_known and not self.is_enough
-        while len(self.rounds) <= (1 if self._is_alone else most) and self._goes_on:
-            before, old = self.weighed, (self.state, self._candidates)
+        while len(self.rounds) <= (1 if self._is_alone else max_rounds) and self._goes_on:
+            before, old = self.posteriors, (self.state, self._candidates)
             with messages_from(logging.WARNING):
                 self.state = adapted = self._adapt()
             moved = [self._moved(end, k) for ends in self.state.ends for k, end in enumerate(ends)]
-            self._candidates = self._found(self.sample)
-            self.weighed = self._settle()
-            found = self._told(before, float(np.mean(moved)))
-            if (reason := self._worse(found)) and not self._is_alone:
-                self.state, self._candidates, self.weighed = *old, before
+            self._candidates = self._score_candidates(self.sample)
+            self.posteriors = self._settle()
+            last = self._summarize_round(before, float(np.mean(moved)))
+            if (reason := self._worse(last)) and not self._is_alone:
+                self.state, self._candidates, self.posteriors = *old, before
                 logger.info("%s: another round %s, and is left out", self.name, reason)
                 return
-            self.rounds.append(found)
+            self.rounds.append(last)
             self._store(adapted)
-            tell(found)
+            on_round(last)
 
-    def _worse(self, found: Round) -> str:
-        """Return in words what is worse in a round than in the last; "" if nothing is."""
+    def _worse(self, new: Round) -> str:
+        """Return a phrase on what is worse in a round than in the last; "" if nothing is."""
         last = self.rounds[-1].net
-        if found.net < last:
+        if new.net < last:
             return (
-                f"finds {found.net:,.0f} donors and acceptors more than in the genome read "
+                f"finds {new.net:,.0f} donors and acceptors more than in the genome read "
                 f"backwards, the one before {last:,.0f}"
             )
-        if found.backwards > _MOST_BACKWARDS:
+        if new.backwards > _MOST_BACKWARDS:
             return (
-                f"finds {found.backwards:.0%} as many introns in the genome read backwards as "
+                f"finds {new.backwards:.0%} as many introns in the genome read backwards as "
                 f"forwards, more than {_MOST_BACKWARDS:.0%}"
             )
         return ""
 
     @property
     def _goes_on(self) -> bool:
-        """Whether there is enough to learn from, and the last round found more than before."""
+        """Whether there is enough to learn from, and the last round called more than before."""
         if not (self._is_alone or self.is_enough):
             return False
-        nets = [own.net for own in self.rounds[-2:]]
+        nets = [one.net for one in self.rounds[-2:]]
         return len(nets) < 2 or nets[1] >= (1 + _GAIN) * nets[0]
 
-    def _exons(self, weighed: Weighed) -> list[Stretch]:
+    def _exons(self, posteriors: SitePosteriors) -> list[Stretch]:
         """Return the stretches with the sites called on either strand."""
         stretches = []
-        for k, (sites, found) in enumerate(weighed):
-            called = sites.take(np.exp(found.sites) >= LIKELY)
+        for k, (sites, chain) in enumerate(posteriors):
+            called = sites.take(np.exp(chain.sites) >= LIKELY)
             codes, strands = self.sample.stretch(k), []
             for is_reverse in (False, True):
-                own = called.take(called.is_reverse == is_reverse)
-                places = codes.size - own["places"] if is_reverse else own["places"]
-                is_donor = own["signals"] == 0
-                order = np.lexsort([is_donor, places])
-                strands.append((places[order], is_donor[order]))
+                of_strand = called.take(called.is_reverse == is_reverse)
+                positions = codes.size - of_strand["places"] if is_reverse else of_strand["places"]
+                is_donor = of_strand["signals"] == 0
+                order = np.lexsort([is_donor, positions])
+                strands.append((positions[order], is_donor[order]))
             stretches.append(Stretch(codes, strands))
         return stretches
 
     def _adapt(self) -> _State:
-        """Adapt the relatives' site models to what was found; return the state with them."""
+        """Adapt the relatives' site models to the calls; return the state with them."""
         learnt = [self._learn(number) for number in range(len(ENDS))]
-        lengths, (donor, acceptor) = self._lengths(self.weighed), learnt
+        lengths, (donor, acceptor) = self._lengths(self.posteriors), learnt
         return replace(
             self.state,
             ends=list(zip(donor.folds, acceptor.folds, strict=True)),
@@ -462,7 +479,7 @@ class Unlabelled:
             assumed=(donor.assumed, acceptor.assumed),
             lengths=mixed_table(lengths, self._prior),
             n_introns=lengths.size,
-            content=coding_content(self._exons(self.weighed), may_be_foreign=True),
+            content=coding_content(self._exons(self.posteriors), may_be_foreign=True),
         )
 
     def _learn(self, number: int) -> _Adapted:
@@ -472,40 +489,45 @@ class Unlabelled:
         windows, folds, weights, share = self._examples(model, end)
         if self._is_alone:
             where: dict[str, Any] = {"like": self.like, "tree": self.tree}
-            own = model.adapt(self.name, windows, **where, prevalence=share)
-            return _Adapted([own] * FOLDS, own, _logit(share))
+            adapted = model.adapt(self.name, windows, **where, prevalence=share)
+            return _Adapted([adapted] * FOLDS, adapted, _logit(share))
         parts = [np.flatnonzero(folds != fold) for fold in range(FOLDS)]
-        given = model, self._place, self.name, windows, weights, parts
+        given = model, self._relatives, self.name, windows, weights, parts
         models, held = learn_parts(*given, trust=_TRUST, C=_COST), np.zeros(len(windows))
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
             held[rows] = models[fold].decision_function(windows[rows], [self.name] * rows.size)
         drawn = np.flatnonzero(folds >= 0)
-        words = model.site.consensus_of(windows[drawn]) if len(model.site.consensus) > 1 else None
+        consensus = (
+            model.site.consensus_of(windows[drawn]) if len(model.site.consensus) > 1 else None
+        )
         y, weights = windows.labels[drawn], weights[drawn]
-        for own in models:
-            own.calibrate(self.name, held[drawn], y, weights, "auto", share, words)
+        for adapted in models:
+            adapted.calibrate(self.name, held[drawn], y, weights, "auto", share, consensus)
         return _Adapted(models[:FOLDS], models[FOLDS], _logit(share))
 
     def _examples(self, model: MultiTaskModel, end: str) -> _Examples:
         """Return sites and decoys."""
         rng = np.random.default_rng(0)
-        found: list[list[Sites]] = [[], []]
+        parts: list[list[Sites]] = [[], []]
         n, n_true = 0, 0.0
-        for k, (sites, posteriors) in enumerate(self.weighed):
-            own = sites.adding(
+        for k, (sites, posteriors) in enumerate(self.posteriors):
+            candidates = sites.adding(
                 fold=np.full(len(sites), self.sample.fold[k]), p=np.exp(posteriors.sites)
             ).take(sites["signals"] == ENDS.index(end))
-            is_known = self._is_known(own)
-            is_site = (own["p"] >= _SITE) & (not self._is_alone)
-            n, n_true = n + len(own), n_true + is_known.sum() + own["p"][is_site & ~is_known].sum()
-            found[0].append(own.take(is_site & ~is_known))
-            found[1].append(own.take(~is_site & ~is_known))
-        true, decoys = (Sites.join(own) for own in found)
+            is_known = self._is_labelled(candidates)
+            is_site = (candidates["p"] >= _SITE) & (not self._is_alone)
+            n, n_true = (
+                n + len(candidates),
+                n_true + is_known.sum() + candidates["p"][is_site & ~is_known].sum(),
+            )
+            parts[0].append(candidates.take(is_site & ~is_known))
+            parts[1].append(candidates.take(~is_site & ~is_known))
+        true, decoys = (Sites.join(candidates) for candidates in parts)
         true = true.take(_first_copies(self.sample.codes, true))
         true = true.take(_some(len(true), _MOST_SITES, rng))
-        known = self._known_windows(model, end, rng)
-        n_given = sum(map(len, known))
+        known_introns = self._known_windows(model, end, rng)
+        n_given = sum(map(len, known_introns))
         n_wanted = _DECOYS_ALONE if self._is_alone else _DECOYS * (true["p"].sum() + n_given)
         decoys = _drawn(decoys, int(n_wanted), 0.0 if self._is_alone else _HARD, rng)
         labels = np.repeat(np.array([1, -1], dtype=np.int8), [len(true), len(decoys)])
@@ -513,18 +535,18 @@ class Unlabelled:
         drawn = self._windows(self.sample.codes, both, labels, model)
         folds = np.concatenate([both["fold"], np.full(n_given, -1)])
         weights = np.concatenate([true["p"], decoys["p"], np.ones(n_given)])
-        return _Examples(concatenate([drawn, *known]), folds, weights, max(n_true, 1.0) / n)
+        return _Examples(concatenate([drawn, *known_introns]), folds, weights, max(n_true, 1.0) / n)
 
     def _known_windows(
         self, model: MultiTaskModel, end: str, rng: np.random.Generator
     ) -> list[Windows]:
-        """Return the windows of sites that are known, if any are."""
-        if self.known is None:
+        """Return the windows of labelled sites, if any."""
+        if self.known_introns is None:
             return []
-        sites = self.known.donors if end == ENDS[0] else self.known.acceptors
+        sites = self.known_introns.donors if end == ENDS[0] else self.known_introns.acceptors
         sites = sites.take(_some(len(sites), _MOST_SITES, rng))
         labels = np.ones(len(sites), dtype=np.int8)
-        return [self._windows(self.known.genome.codes, sites, labels, model)]
+        return [self._windows(self.known_introns.genome.codes, sites, labels, model)]
 
     def _windows(
         self,
@@ -547,9 +569,9 @@ class Unlabelled:
 
     def _moved(self, end: MultiTaskModel, k: int) -> float:
         """Return how far the weights of a site model are from those of the relatives."""
-        own, _ = end.weights([self.name])
-        start, _ = self._placed[k].weights([self.name])
-        return float(np.linalg.norm(own - start) / np.linalg.norm(start))
+        weights, _ = end.weights([self.name])
+        start, _ = self._from_relatives[k].weights([self.name])
+        return float(np.linalg.norm(weights - start) / np.linalg.norm(start))
 
     def paired(self) -> PairedModel:
         """Return the paired model with the organism."""
@@ -559,31 +581,33 @@ class Unlabelled:
         case = "few" if self._is_alone or not self.is_enough else "placed"
         case = "rounds" if len(self.rounds) > 1 and not self._is_alone else case
         facts = {
-            "rounds": [own.to_dict() for own in self.rounds],
+            "rounds": [one.to_dict() for one in self.rounds],
             "bases": self.sample.size,
-            "doubts": find_doubts(
+            "doubts": warnings_for(
                 self.sample, self.rounds[-1], self._prior, sum(self.rounds[-1].sure) > 0
             ),
-            "right": [*RIGHT[case]],
-            "known": [len(self.known.donors), len(self.known.acceptors)] if self.known else [0, 0],
+            "right": [*PRECISION[case]],
+            "known": [len(self.known_introns.donors), len(self.known_introns.acceptors)]
+            if self.known_introns
+            else [0, 0],
         }
-        known = dict(self.model.training.get("unlabelled", {}))
+        known_introns = dict(self.model.training.get("unlabelled", {}))
         return PairedModel(
             *self.state.whole,
             {**self.model.layer, self.name: layer},
-            {**self.model.training, "unlabelled": {**known, self.name: facts}},
+            {**self.model.training, "unlabelled": {**known_introns, self.name: facts}},
             self.model.edges,
         )
 
 
-def _rows_known(
-    known: KnownIntrons | None, sample: GenomeSample
+def _is_among(
+    introns: KnownIntrons | None, sample: GenomeSample
 ) -> Callable[[Sites], NDArray[np.bool_]]:
-    """Return a function that tells which sites of the sample are known to be true."""
-    if known is None:
+    """Return a function that finds which sites of the sample are labelled as true."""
+    if introns is None:
         return lambda sites: np.zeros(len(sites), dtype=np.bool_)
-    keys, genome = [], known.genome
-    for signal, sites in enumerate((known.donors, known.acceptors)):
+    keys, genome = [], introns.genome
+    for signal, sites in enumerate((introns.donors, introns.acceptors)):
         for (name, begin), (first, last) in zip(
             sample.origins, sample.bounds.tolist(), strict=True
         ):
@@ -607,18 +631,18 @@ def _first_copies(codes: NDArray[np.uint8], sites: Sites) -> NDArray[np.int64]:
 def _drawn(decoys: Sites, n: int, hard: float, rng: np.random.Generator) -> Sites:
     """Return n decoys with weights `p` of sum n: those most like sites, a share, and some others.
 
-    All that look like sites count, each little, so that less depends on which are drawn.
+    All those most like sites count, each little, so that less depends on which are drawn.
     """
     if n >= len(decoys):
         return decoys.adding(p=np.ones(len(decoys)))
     order = np.argsort(-decoys["log_odds"], kind="stable")
-    first, rest = np.split(order, [int(n * hard)])
-    others = rng.choice(rest, n - first.size, replace=False)
+    first, remaining = np.split(order, [int(n * hard)])
+    others = rng.choice(remaining, n - first.size, replace=False)
     share = n / len(decoys)
-    weights = np.repeat([share, share * rest.size / others.size], [first.size, others.size])
+    weights = np.repeat([share, share * remaining.size / others.size], [first.size, others.size])
     return decoys.take(np.concatenate([first, others])).adding(p=weights)
 
 
-def _some(n: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _some(n: int, largest: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return rows, at most so many."""
-    return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+    return np.arange(n) if n <= largest else np.sort(rng.choice(n, largest, replace=False))
