@@ -14,11 +14,11 @@ QUICK = [
 
 def test_damaged_input_is_refused_or_accepted(tmp_path):
     tries = fuzz.Tries(tmp_path, QUICK)
-    for number in range(300):
+    for number in range(150):
         tries.one(number)
     counts = sum(tries.counts.values(), Counter())
     assert not tries.problems, "\n".join(tries.problems)
-    assert counts["clear error"] > counts["accepted"] > 20
+    assert counts["clear error"] > counts["accepted"] > 10
 
 
 def test_damage_changes_every_kind_of_file():

@@ -55,7 +55,7 @@ def test_it_is_the_svm_on_the_whole_matrix(has_intercept):
 def test_estimators_choose_by_the_memory(monkeypatch, caplog):
     """Widmer 2015, section 3.1: arbitrary kernels; here of more examples than fit into memory."""
     caplog.set_level(logging.WARNING)
-    X, y, tasks = data()
+    X, y, tasks = data(n=80)
     names = np.array(["s", "t"])[tasks]
     kernel = TaskKernel("st", [[1.0, 0.4], [0.4, 1.0]])
     estimators = (
@@ -64,16 +64,16 @@ def test_estimators_choose_by_the_memory(monkeypatch, caplog):
     )
     expected = [each.fit(X, y, names).decision_function(X, names) for each in estimators]
     probability = estimators[0].predict_proba(X, names)
-    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 24 * 150**2)
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 24 * 75**2)
     for estimator, scores in zip(estimators, expected, strict=True):
         assert_allclose(estimator.fit(X, y, names).decision_function(X, names), scores, atol=2e-2)
-        assert "matrices of 160 examples do not fit into memory" in caplog.text
+        assert "matrices of 80 examples do not fit into memory" in caplog.text
         assert "only those of support vectors are kept, which is slower" in caplog.text
         caplog.clear()
     assert_allclose(estimators[0].fit(X, y, names).predict_proba(X, names), probability, atol=1e-3)
     one = MultiTaskKernelSVC(RBF(0.5), tol=1e-8).fit(X, y)
     plain = SVC(gamma=0.5, tol=1e-8).fit(X, y)
     assert_allclose(one.decision_function(X), plain.decision_function(X), atol=1e-5)
-    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 24 * 20**2)
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 24 * 10**2)
     with pytest.raises(MemoryLimitError, match="train on fewer examples"):
         estimators[0].fit(X, y, names)
