@@ -45,18 +45,23 @@ def plain_epoch(block, rows, examples, state, K, bias_scale, loss, shrink_margin
     indptr, indices, values = block[:3]
     y, tasks = examples[:2]
     alpha, W, bias, stays = state
+    flat, last = W.reshape(W.size), indptr[rows.size] - 1
     for r in range(rows.size):
         i = rows[r]
         t = np.int64(tasks[i])
         f = bias_scale * bias[t]  # f = <w_t, x_i>
+        n_features = indptr[r + 1] - indptr[r]
         for p in range(indptr[r], indptr[r + 1]):
             f += values[p] * W[indices[p], t]
+            # weights of the next row come from memory while those of this one are read
+            prefetch(flat, np.int64(indices[min(p + n_features, last)]) * W.shape[1])
         change = _update_alpha(i, y[i] * f, examples, alpha, stays, loss, shrink_margin)
         if change == 0.0:
             continue
         for p in range(indptr[r], indptr[r + 1]):  # eq. 16: w_s += K[s,t] change x_i
+            amount = change * values[p]
             for s in range(K.shape[0]):
-                W[indices[p], s] += K[t, s] * change * values[p]
+                W[indices[p], s] += K[t, s] * amount
         for s in range(K.shape[0]):
             bias[s] += K[t, s] * change * bias_scale
 
