@@ -258,7 +258,7 @@ class SecondOrder:
     Attributes
     ----------
     patience : float
-        Epochs of work after which they are taken; infinite afterwards.
+        Epochs of work after which they are taken.
     work : float
         Epochs of work that the steps have cost.
     """
@@ -284,15 +284,10 @@ class SecondOrder:
         step = 200 + 2 * d + d**2 / 8 + (T * d**3 + T * (r * d) ** 2 + (r * d) ** 3 / 3) / (8 * n)
         return cls(p, step / visit)
 
-    def is_due(self, work: float) -> bool:
-        """Return whether coordinate descent has cost enough."""
-        return work >= self.patience
-
     def solve(self, alpha: Array, tol: float, gap: float) -> Array | None:
         """Take the steps; return the better alpha of before and after, or None if they fail."""
         from seqmtl._blas import threadpool_limits
 
-        self.patience = np.inf
         low_dim = LowDimProblem(self._problem, self._problem.rows.dense())
         better = alpha.copy()
         try:

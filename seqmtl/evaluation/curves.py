@@ -246,10 +246,10 @@ def _draw_bins(shares: Axes, counts: Axes, rows: Sequence[Mapping[str, Any]]) ->
     )
     ends, ticks = [0.7 * _SMALLEST, 1 - 0.7 * (1 - _LARGEST)], [0.001, 0.01, 0.1, 0.5, 0.9]
     shares.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
-    shares.vlines(x, low, high, color=PALETTE[5], linewidth=4, label="by chance")
+    shares.vlines(x, low, high, color=PALETTE[5], linewidth=4, label="95 % interval")
     shares.plot(x, share, "o", color=PALETTE[0])
     shares.set(xscale="logit", yscale="logit", xlim=ends, ylim=ends)
-    names = [f"{tick:g}".removeprefix("0") for tick in ticks]
+    names = [f"{tick:g}" for tick in ticks]
     shares.set_yticks(ticks, names)
     for axis in (shares.xaxis, shares.yaxis):
         axis.set_minor_locator(NullLocator())

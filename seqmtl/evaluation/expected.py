@@ -151,7 +151,7 @@ def failures(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
         if high and high["holds"] == "no":
             share = high["true"] / high["n"]
             parts.append(
-                f"of {high['n']:,.0f} candidates of probability .9 or more, {share:.0%} are true"
+                f"of {high['n']:,.0f} candidates of probability 0.9 or more, {share:.0%} are true"
             )
         if parts:
             sentences.append(f"{name}: probabilities do not hold: {'; '.join(parts)}")

@@ -55,7 +55,7 @@ def draw_poim(poim: Poim) -> Figure:
             interpolation="none",
             extent=(*limits, 0.5, poim.max_order + 0.5),
         )
-        heat.set(ylabel="word length", title=plain_text(f"{poim.label}: words that matter", 70))
+        heat.set(ylabel="k-mer length", title=plain_text(f"{poim.label}: k-mers that matter", 70))
         heat.set_yticks(range(1, poim.max_order + 1))
         bar = figure.colorbar(image, ax=heat, pad=0.01, aspect=12)
         bar.set_label("largest\nchange", fontsize="small")

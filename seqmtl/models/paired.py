@@ -76,7 +76,7 @@ _UNLABELLED = record(
     {"known": items(whole(), 2, max_items=2), "doubts": items(text), "right": _TWO},
 )
 #: The heading of the lines of :func:`round_line`.
-ROUNDS = "round    donors  acceptors   sure (p >= .9)  kept  backwards  moved  introns (bases)"
+ROUNDS = "round    donors  acceptors  sure (p >= 0.9)  kept  backwards  moved  introns (bases)"
 _ANY = mapping(lambda name, value: None, 1)
 _HEADER = record(
     {
@@ -344,8 +344,8 @@ def expectation(facts: Mapping[str, Any]) -> list[str]:
         return []
     low, high = facts["right"]
     return [
-        f"of calls of probability .9 or more, {low:.0%} to {high:.0%} were right in organisms left "
-        "out of the training"
+        f"of calls of probability 0.9 or more, {low:.0%} to {high:.0%} were right in organisms "
+        "left out of the training"
     ]
 
 

@@ -201,7 +201,8 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> RelativeWeights:
         )
     absent = [name for name in tasks if name not in leaf_of]
     if absent:
-        logger.warning("%s lacks %s, which count as the others do", where, ", ".join(absent))
+        text = "%s lacks %s: treated as equally distant from all organisms"
+        logger.warning(text, where, ", ".join(absent))
     spelling = {leaf: name for name, leaf in leaf_of.items()}
     members = [spelling.get(leaf, tree.leaf_names[leaf]) for leaf in below]
     names = list(dict.fromkeys([*leaf_of, *members]))

@@ -383,14 +383,14 @@ class SelfTraining:
             if n < least:
                 besides = "" if self.known_introns is None else " that are not known"
                 return (
-                    f"{donors:,} donors and {acceptors:,} acceptors with a probability of .9"
+                    f"{donors:,} donors and {acceptors:,} acceptors with a probability of 0.9"
                     f"{besides}, in one half of the genome, are too few to learn from: the genome "
                     f"has hardly any introns, or is unlike the relatives; {np.ceil(least):.0f} of "
                     "each are needed, where copies of a repeat count once"
                 )
             if left < least:
                 return (
-                    f"of {donors:,} donors and {acceptors:,} acceptors with a probability of .9, "
+                    f"of {donors:,} donors and {acceptors:,} acceptors with a probability of 0.9, "
                     f"in one half of the genome, only {left:,.0f} of each may be true, and "
                     f"{np.ceil(least):.0f} are needed to learn from: {backwards:.0%} as many "
                     "introns are found in the genome read backwards, where there are none, and up "

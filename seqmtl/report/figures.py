@@ -100,7 +100,7 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
     panels: dict[str, dict[str, list[float]]] = {
         "Donors and acceptors": {
             "expected": [sum(round_["expected"]) for round_ in rounds],
-            "of probability .9 or more": [sum(round_["sure"]) for round_ in rounds],
+            "of probability 0.9 or more": [sum(round_["sure"]) for round_ in rounds],
         },
         "Introns (bases)": {
             name: [round_[key] for round_ in rounds] for name, key in lengths.items()

@@ -179,7 +179,7 @@ def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> 
 def intron_rows(
     predicted: Mapping[Intron, float], annotated: Collection[Intron] | None = None
 ) -> list[dict[str, Any]]:
-    """Count introns by their least probability: .1, .5 and .9.
+    """Count introns by their least probability: 0.1, 0.5 and 0.9.
 
     Parameters
     ----------

@@ -176,10 +176,10 @@ def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
     caption = (
         f"{name}, without labels: sites found in {facts['bases']:,} bases of its genome, by the "
         "relatives alone (round 0), and after each round of learning from what was found. Donors, "
-        "acceptors: expected numbers; sure: of probability .9 or more; kept: share of those of the "
-        "round before that still have .5; backwards: introns found in the genome read backwards, "
-        "where there are none, for each found forwards; moved: change of the site models' weights, "
-        "as a share."
+        "acceptors: expected numbers; sure: of probability 0.9 or more; kept: share of those of "
+        "the round before that still have 0.5; backwards: introns found in the genome read "
+        "backwards, where there are none, for each found forwards; moved: change of the site "
+        "models' weights, as a share."
     )
     parts = details("Round by round", [as_html(columns, rows, caption)])
     if len(rows) > 1:

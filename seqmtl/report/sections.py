@@ -246,7 +246,7 @@ def _reliability(tasks: Mapping[str, Mapping[str, Any]]) -> Markup:
         lambda: draw_reliability(tasks),
         "Share of true sites by predicted probability",
         "Do sites with a probability of 0.9 turn out true nine times in ten? Dots: the share that "
-        "is true; bars: where it would be by chance if the probabilities hold. Below, how many "
+        "is true; bars: its 95 % interval if the probabilities hold. Below, how many "
         "candidates (grey) and true sites (blue) there are. All are in the test regions.",
     )
 

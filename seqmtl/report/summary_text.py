@@ -87,7 +87,7 @@ def _without_labels(name: str, facts: Mapping[str, Any]) -> str:
     )
     return (
         f"{name}, without labels: {expected:,.0f} donors and acceptors are expected in "
-        f"{facts['bases']:,} bases, {sure:,.0f} of them with a probability of .9 or more.{note}"
+        f"{facts['bases']:,} bases, {sure:,.0f} of them with a probability of 0.9 or more.{note}"
     )
 
 

@@ -452,7 +452,10 @@ def test_a_warning_tells_if_a_quarter_of_the_sites_lack_their_letters(tmp_path, 
 
 def test_introns_of_other_letters_are_taken_if_asked_for(tmp_path):
     text = OFF_BY_ONE["BED that counts from 1"]
-    build(tmp_path, text, "donor", name="a.bed", more='[sites]\nconsensus = "all"\n')
+    more = '[sites]\nconsensus = "all"\n'
+    true, _, _ = build(tmp_path, text, "donor", name="a.bed", more=more)
+    moved = [replace(g, exons=tuple((a + 1, b) for a, b in g.exons)) for g in GENES]
+    assert true == sites(moved, "donor") != sites(GENES, "donor")
 
 
 TRANS = "exception=trans-splicing"

@@ -57,7 +57,7 @@ def test_what_fails_in_one_place_is_no_chance():
     assert low < 84 < 140 < most  # as the block may not be there
     assert failures(found) == [
         "fly: probabilities do not hold: 143 sites are expected, and 84 true; of 140 candidates of "
-        "probability .9 or more, 30% are true"
+        "probability 0.9 or more, 30% are true"
     ]
     assert failures(expected_sites(labels, labels * 1.0, np.full(n, "fly"))) == []
 

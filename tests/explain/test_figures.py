@@ -64,7 +64,7 @@ def test_poim_figure_has_its_values_at_their_positions(found):
     np.testing.assert_allclose(image.get_array().filled(np.nan), found.importance())
     assert tuple(image.get_extent()) == (-12.5, 7.5, 0.5, 4.5)
     assert image.origin == "lower"
-    assert heat.get_title(loc="left") == "a: words that matter"
+    assert heat.get_title(loc="left") == "a: k-mers that matter"
     by_letter = {line.get_label(): line for line in lines.lines}
     for code, letter in enumerate("ACGT"):
         np.testing.assert_array_equal(by_letter[letter].get_xdata(), np.arange(-12, 8))
@@ -73,7 +73,7 @@ def test_poim_figure_has_its_values_at_their_positions(found):
     assert np.diff(lines.get_xticks()).tolist() == [2] * (len(lines.get_xticks()) - 1)
     other = poim(make_model(WeightedDegree(3), 20, offset=12), "b", max_order=4)
     difference = draw_poim(differential(found, other))
-    assert difference.axes[0].get_title(loc="left") == "a - b: words that matter"
+    assert difference.axes[0].get_title(loc="left") == "a - b: k-mers that matter"
 
 
 def test_logos_are_around_the_site_in_rows_of_one_scale(found):

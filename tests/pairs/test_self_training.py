@@ -123,7 +123,7 @@ def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, wri
     known = read_known_introns(str(bed), "c", str(path), (model.donor, model.acceptor))
     own = SelfTraining(model, "c", sample_genome(path, PADDING), known_introns=known)
     assert not own.is_enough
-    assert "with a probability of .9 that are not known, in one half of the" in own.shortage
+    assert "with a probability of 0.9 that are not known, in one half of the" in own.shortage
     assert "are too few to learn from: the genome has hardly any introns" in own.shortage
     told = []
     own.train(told.append)

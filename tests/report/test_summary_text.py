@@ -64,7 +64,7 @@ def test_what_was_found_without_labels_is_told_with_doubts(model):
     model.training["unlabelled"] = {"bee": facts}
     told = (
         "bee, without labels: 71 donors and acceptors are expected in 5,000 bases, 17 of them with "
-        "a probability of .9 or more."
+        "a probability of 0.9 or more."
     )
     contents = FolderContents("r", paired={"pair": model})
     assert summarise(contents) == f"{told} There is a doubt: see below."
