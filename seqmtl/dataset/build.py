@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from seqmtl._memory import available_memory
 from seqmtl._threads import in_order, n_threads
 from seqmtl.dataset.config import SPLITS, Config, OrganismConfig
+from seqmtl.dataset.decoy_sampler import Decoys, DecoySampler
 from seqmtl.dataset.duplicates import fingerprints
-from seqmtl.dataset.introns import REACH, Introns, check_introns, find_introns
+from seqmtl.dataset.introns import MARGIN, Introns, check_introns, find_introns
 from seqmtl.dataset.reading_frames import decide_coding
-from seqmtl.dataset.signals import AnnotatedSite, annotated_sites, unsure_sites
+from seqmtl.dataset.signals import AnnotatedSite, annotated_sites, uncertain_sites
 from seqmtl.dataset.splits import Regions, make_regions
-from seqmtl.dataset.strata import Decoys, Sampler
-from seqmtl.dataset.true_sites import CROSSING, MASKED, Contigs, Finder, LeftOut, TrueSites
+from seqmtl.dataset.true_sites import CROSSING, MASKED, Contigs, Exclusion, SiteResolver, TrueSites
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
 from seqmtl.io.annotation import read_annotation
@@ -37,13 +37,13 @@ from seqmtl.sequences.sites import Sites
 logger = logging.getLogger(__name__)
 
 # Small RNAs that are processed; the transcription of a tRNA, say, begins before its first base.
-_SMALL = re.compile(r"(?i)(?:^|_)(?:t|r|tm|sno|sca|mi|pi)rna(?:_gene)?$")
-_MOST_SMALL = 0.25
-_MEMORY = 10  # bytes for each byte of a genome's file, compressed or not
+_SMALL_RNA = re.compile(r"(?i)(?:^|_)(?:t|r|tm|sno|sca|mi|pi)rna(?:_gene)?$")
+_MAX_SMALL_SHARE = 0.25
+_BYTES_PER_FILE_BYTE = 10  # memory for each byte of a genome's file, compressed or not
 
 
 @dataclass
-class Part:
+class OrganismDataset:
     """The rows of one organism.
 
     Attributes
@@ -66,7 +66,7 @@ class Part:
         Every annotated site.
     regions : Regions
         Regions of the splits.
-    left_out : list of LeftOut
+    exclusions : list of Exclusion
         Items excluded from the dataset.
     masked : ndarray of int64, shape (n, 2)
         Intervals of the buffer that are left out; disjoint and increasing.
@@ -82,7 +82,7 @@ class Part:
     decoys: Decoys
     all_sites: Sites
     regions: Regions
-    left_out: list[LeftOut]
+    exclusions: list[Exclusion]
     masked: NDArray[np.int64]
     sequences: NDArray[np.uint8] | None = None
 
@@ -94,7 +94,7 @@ class Part:
         return weights
 
 
-def build_parts(config: Config) -> Iterator[Part]:
+def build_datasets(config: Config) -> Iterator[OrganismDataset]:
     """Yield the rows of each organism.
 
     Threads read genomes at the same time only if they fit into memory.
@@ -107,27 +107,27 @@ def build_parts(config: Config) -> Iterator[Part]:
         If an organism has no usable site.
     """
     genomes = [os.path.getsize(organism.genome) for organism in config.organisms.values()]
-    memory = n_threads() * _MEMORY * max(genomes, default=0)
+    memory = n_threads() * _BYTES_PER_FILE_BYTE * max(genomes, default=0)
     run = in_order if memory < available_memory() else map
     yield from run(partial(_build, config), range(len(genomes)))
 
 
 @dataclass
 class _Evidence:
-    """What the file of an organism has of the sites of a signal.
+    """Evidence for the sites of a signal, from the file of an organism.
 
     Attributes
     ----------
     annotation, introns : Annotation, Introns or None
         Transcripts, or introns of reads, if the file has them.
-    annotated, unsure : list of Place
+    annotated, uncertain : list of AnnotatedSite
         Sites, and positions that are neither true sites nor decoys.
     """
 
     annotation: Annotation | None = None
     introns: Introns | None = None
     annotated: list[AnnotatedSite] = field(default_factory=list)
-    unsure: list[AnnotatedSite] = field(default_factory=list)
+    uncertain: list[AnnotatedSite] = field(default_factory=list)
 
 
 def _read_evidence(
@@ -135,13 +135,13 @@ def _read_evidence(
 ) -> tuple[Contigs, _Evidence]:
     """Read the genome of an organism and the evidence for its sites."""
     signal, rules = config.signal, config.sites
-    annotation, junctions, of_bed = None, [], []
+    annotation, junctions, bed_sites = None, [], []
     if organism.annotation is not None:
         annotation = read_annotation(organism.annotation, sources=organism.sources or rules.sources)
     elif organism.junctions is not None:
         junctions = read_junctions(organism.junctions)
     elif organism.sites is not None:
-        of_bed = read_site_bed(organism.sites, length=config.site.length)
+        bed_sites = read_site_bed(organism.sites, length=config.site.length)
     names = read_chrom_map(organism.contig_names) if organism.contig_names else {}
     genome = load_genome(organism.genome, padding=config.window + 1)
     for contig in genome.names:
@@ -150,9 +150,9 @@ def _read_evidence(
     if annotation is not None:
         annotation = decide_coding(annotation, contigs)
         annotated = annotated_sites(annotation, signal, rules.min_intron)
-        return contigs, _Evidence(annotation, None, annotated, unsure_sites(annotation, signal))
+        return contigs, _Evidence(annotation, None, annotated, uncertain_sites(annotation, signal))
     if not junctions:
-        return contigs, _Evidence(annotated=[AnnotatedSite(*row) for row in of_bed])
+        return contigs, _Evidence(annotated=[AnnotatedSite(*row) for row in bed_sites])
     introns = find_introns(
         name,
         organism.source,
@@ -162,26 +162,26 @@ def _read_evidence(
         check_letters=bool(rules.words),
     )
     annotated = introns.annotated_sites(signal, rules.min_intron)
-    return contigs, _Evidence(None, introns, annotated, introns.unsure(signal))
+    return contigs, _Evidence(None, introns, annotated, introns.uncertain(signal))
 
 
-def _build(config: Config, number: int) -> Part:
+def _build(config: Config, number: int) -> OrganismDataset:
     rng = np.random.default_rng([config.seed, number])
     name, organism = list(config.organisms.items())[number]
     source, allow_missing = organism.source, organism.allow_missing_contigs
     contigs, evidence = _read_evidence(config, name, organism)
     genome, annotated = contigs.genome, evidence.annotated
     annotation, introns = evidence.annotation, evidence.introns
-    finder = Finder(name, source, genome, config.site, config.window)
-    true_sites = finder.find(
-        annotated, contigs, unsure=evidence.unsure, allow_missing=allow_missing
+    resolver = SiteResolver(name, source, genome, config.site, config.window)
+    true_sites = resolver.find(
+        annotated, contigs, uncertain=evidence.uncertain, allow_missing=allow_missing
     )
     is_splice = config.signal in ("donor", "acceptor")
     if annotation is not None and (config.sites.words or not is_splice):
         remedy = ', or set consensus = "all"' if is_splice else None
         check_introns(annotation, contigs, config.sites.min_intron, remedy)
     if not len(true_sites.sites):
-        excluded = true_sites.left_out + (introns.left_out if introns else [])
+        excluded = true_sites.exclusions + (introns.exclusions if introns else [])
         raise SeqmtlError(
             f"{source}: none of the {len(excluded):,} {config.signal} sites can be used: "
             + "; ".join(sorted({row.reason for row in excluded}))
@@ -197,17 +197,17 @@ def _build(config: Config, number: int) -> Part:
         regions = make_regions(genome, positions, config.split, organism.split, rng)
     except ValueError as error:
         raise InputFormatError(f"organisms.{name}.split: {error}", path=config.path) from error
-    is_whole = regions.of_windows(finder.window_starts(true_sites.sites), config.window) >= 0
+    is_in_region = regions.of_windows(resolver.window_starts(true_sites.sites), config.window) >= 0
     masked = _masked(organism, genome)
     is_masked = is_inside(true_sites.sites.starts, masked)
-    for is_out, reason in ((is_masked, MASKED), (~is_whole & ~is_masked, CROSSING)):
+    for is_out, reason in ((is_masked, MASKED), (~is_in_region & ~is_masked, CROSSING)):
         out = true_sites.sites["annotated"][is_out]
-        true_sites.left_out += [finder.left_out(site, reason) for site in out]
-    true_sites.sites = true_sites.sites.take(is_whole & ~is_masked)
+        true_sites.exclusions += [resolver.exclusion(site, reason) for site in out]
+    true_sites.sites = true_sites.sites.take(is_in_region & ~is_masked)
     within = None
     if introns is not None:
         genes = introns.genes(annotated, true_sites.sites["annotated"], contigs)
-        true_sites.left_out += introns.left_out
+        true_sites.exclusions += introns.exclusions
         if config.junctions.decoys == "introns":
             within = merge_intervals(np.concatenate(genes))
         _log_junctions(name, genome, genes, within)
@@ -215,12 +215,14 @@ def _build(config: Config, number: int) -> Part:
         genes = _genes(annotation, annotated, true_sites.sites["annotated"], contigs)
     if organism.sites is not None and config.decoys.in_genes:
         logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
-    decoys = Sampler(finder, true_sites, genes, regions, config.decoys, within, masked).draw(rng)
-    part = _join(name, organism, finder, true_sites, decoys, regions, masked)
-    part.sequences = _sequences(part, genome, config)
-    part.left_out += _transcripts_left_out(name, annotation)
-    _log(part)
-    return part
+    decoys = DecoySampler(resolver, true_sites, genes, regions, config.decoys, within, masked).draw(
+        rng
+    )
+    dataset = _join(name, organism, resolver, true_sites, decoys, regions, masked)
+    dataset.sequences = _sequences(dataset, genome, config)
+    dataset.exclusions += _excluded_transcripts(name, annotation)
+    _log(dataset)
+    return dataset
 
 
 def _warn_of_small(signal: str, annotation: Annotation, true: Sequence[AnnotatedSite]) -> None:
@@ -230,8 +232,8 @@ def _warn_of_small(signal: str, annotation: Annotation, true: Sequence[Annotated
         for transcript in annotation.transcripts
     }
     n_of_kind = Counter(kinds.get((site.name, site.line), "") for site in true)
-    small = {kind: n for kind, n in n_of_kind.items() if _SMALL.search(kind)}
-    if sum(small.values()) > _MOST_SMALL * len(true):
+    small = {kind: n for kind, n in n_of_kind.items() if _SMALL_RNA.search(kind)}
+    if sum(small.values()) > _MAX_SMALL_SHARE * len(true):
         logger.warning(
             "%s: %d of %d %s sites are ends of small RNAs, which are cut out of longer ones (%s); "
             "leave their rows out of the annotation, or give one with untranslated regions",
@@ -243,11 +245,13 @@ def _warn_of_small(signal: str, annotation: Annotation, true: Sequence[Annotated
         )
 
 
-def _sequences(part: Part, genome: Genome, config: Config) -> NDArray[np.uint8] | None:
+def _sequences(
+    dataset: OrganismDataset, genome: Genome, config: Config
+) -> NDArray[np.uint8] | None:
     """Return the codes of the true sites' windows, if homologues are to be left out."""
     if config.split.homologues:
         return None
-    true = part.windows.take(part.windows["labels"] > 0)
+    true = dataset.windows.take(dataset.windows["labels"] > 0)
     windows = Windows(genome.codes, true.starts, config.window, is_reverse=true.is_reverse)
     return windows.matrix()
 
@@ -275,7 +279,7 @@ def _donors(
     elif introns is not None:
         annotated = introns.annotated_sites("donor", min_intron)
     annotated = [site for site in annotated if not site.reason]
-    contig = contigs.numbers([site.contig for site in annotated])
+    contig = contigs.indices([site.contig for site in annotated])
     starts = np.array([site.start for site in annotated], dtype=np.int64)
     return np.unique((contigs.genome.starts[contig] + starts)[contig >= 0])
 
@@ -290,7 +294,7 @@ def _log_junctions(
         name,
         "the whole genome" if within is None else "the genome near introns",
         100 * float((covered[:, 1] - covered[:, 0]).sum()) / max(1, genome.n_bases),
-        REACH,
+        MARGIN,
     )
 
 
@@ -310,7 +314,7 @@ def _genes(
 
 
 def _gene(transcript: Transcript) -> tuple[str, str, int]:
-    """Return what transcripts of a gene share; those without any name have the line."""
+    """Return the key of a transcript's gene; a gene without a name is a line of the file."""
     line = 0 if transcript.gene.strip(".") else transcript.line
     return transcript.contig, transcript.gene, line
 
@@ -318,28 +322,28 @@ def _gene(transcript: Transcript) -> tuple[str, str, int]:
 def _join(
     name: str,
     organism: OrganismConfig,
-    finder: Finder,
+    resolver: SiteResolver,
     true_sites: TrueSites,
     decoys: Decoys,
     regions: Regions,
     masked: NDArray[np.int64],
-) -> Part:
+) -> OrganismDataset:
     """Merge the true sites and the decoys of a genome, sorted."""
-    genome, n_words = finder.genome, np.int16(len(finder.consensus.names))
+    genome, n_sequences = resolver.genome, np.int16(len(resolver.consensus.names))
     sites, drawn = true_sites.sites, decoys.windows
     true = replace(
-        sites.adding(strata=np.full(len(sites), -1, np.int16)), starts=finder.window_starts(sites)
+        sites.adding(strata=np.full(len(sites), -1, np.int16)), starts=resolver.window_starts(sites)
     )
-    consensusnsus = (drawn["strata"] % n_words).astype(np.int8)
-    nowhere = np.full(len(drawn), None, dtype=object)
-    windows = Sites.join([true, drawn.adding(consensus=consensusnsus, annotated=nowhere)])
+    consensus = (drawn["strata"] % n_sequences).astype(np.int8)
+    no_annotation = np.full(len(drawn), None, dtype=object)
+    windows = Sites.join([true, drawn.adding(consensus=consensus, annotated=no_annotation)])
     windows = windows.take(np.lexsort([windows.is_reverse, windows.starts]))
     codes_of_windows = Windows(
-        genome.codes, windows.starts, finder.window, is_reverse=windows.is_reverse
+        genome.codes, windows.starts, resolver.window, is_reverse=windows.is_reverse
     )
     windows = windows.adding(
         labels=np.where(windows["strata"] < 0, 1, -1).astype(np.int8),
-        splits=regions.of_windows(windows.starts, finder.window),
+        splits=regions.of_windows(windows.starts, resolver.window),
         prints=fingerprints(codes_of_windows),
     )
     facts = {
@@ -349,22 +353,22 @@ def _join(
         "n_bases": genome.n_bases,
         "crc32": genome_sum(genome),
     }
-    left_out = true_sites.left_out + [
-        LeftOut.of_many(count, reason, name, organism.genome)
+    exclusions = true_sites.exclusions + [
+        Exclusion.of_many(count, reason, name, organism.genome)
         for reason, count in decoys.excluded.items()
         if count
     ]
-    names, all_sites = finder.consensus.names, true_sites.all_sites
-    return Part(
-        name, facts, genome.contigs, windows, names, decoys, all_sites, regions, left_out, masked
+    names, all_sites = resolver.consensus.names, true_sites.all_sites
+    return OrganismDataset(
+        name, facts, genome.contigs, windows, names, decoys, all_sites, regions, exclusions, masked
     )
 
 
-def _transcripts_left_out(name: str, annotation: Annotation | None) -> list[LeftOut]:
+def _excluded_transcripts(name: str, annotation: Annotation | None) -> list[Exclusion]:
     if annotation is None:
         return []
     return [
-        LeftOut(
+        Exclusion(
             name,
             row.contig,
             row.start,
@@ -375,33 +379,33 @@ def _transcripts_left_out(name: str, annotation: Annotation | None) -> list[Left
             1,
             f"{annotation.path}:{row.line}",
         )
-        for row in annotation.left_out
+        for row in annotation.exclusions
     ]
 
 
-def _log(part: Part) -> None:
+def _log(dataset: OrganismDataset) -> None:
     """Log the numbers of sites, decoys and excluded items."""
-    is_site, decoys = part.windows["labels"] > 0, part.decoys
+    is_site, decoys = dataset.windows["labels"] > 0, dataset.decoys
     n_sites = int(is_site.sum())
     logger.info(
         "%s: %d true sites and %d decoys; split by %s",
-        part.organism,
+        dataset.organism,
         n_sites,
         is_site.size - n_sites,
-        part.regions.by,
+        dataset.regions.by,
     )
     if decoys.n_moved:
         logger.warning(
             "%s: %d decoys are from other strata than planned, which have too few candidates",
-            part.organism,
+            dataset.organism,
             decoys.n_moved,
         )
-    if decoys.n_lacking:
+    if decoys.n_missing:
         logger.warning(
             "%s: %d decoys fewer than requested: there are no more candidates",
-            part.organism,
-            decoys.n_lacking,
+            dataset.organism,
+            decoys.n_missing,
         )
     for number, name in enumerate(SPLITS):
-        if not ((part.windows["splits"] == number) & is_site).any():
-            logger.warning("%s: no true site is in %s", part.organism, name)
+        if not ((dataset.windows["splits"] == number) & is_site).any():
+            logger.warning("%s: no true site is in %s", dataset.organism, name)

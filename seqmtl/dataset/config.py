@@ -156,7 +156,7 @@ class OrganismConfig:
     contig_names : str or None
         Table that maps contig names of the annotation to those of the FASTA file.
     mask : str or None
-        BED of regions to leave out: what is there is neither a true site nor a decoy.
+        BED of regions to leave out: they have neither true sites nor decoys.
     sources : tuple of str or None
         As in :class:`SiteRules`, for this organism.
     split : NamedSplits or None
@@ -271,7 +271,7 @@ def _load(kind: type[_Kind], table: Any, name: str, folder: str) -> _Kind:
 
 
 def _value(key: Field[Any], value: Any, name: str, folder: str) -> Any:
-    """Return the value of a key as its field holds it."""
+    """Return the value of a key, checked and converted to the type of its field."""
     rule, kind = key.metadata["rule"], key.metadata["kind"]
     if kind == "tables":
         if not isinstance(value, dict) or not value:

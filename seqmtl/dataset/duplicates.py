@@ -1,4 +1,4 @@
-"""Windows of equal sequence: find those to remove, and measure what splits share in the end."""
+"""Windows of equal sequence: find those to remove, and measure what splits have in common."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def find_duplicates(
 ) -> dict[str, NDArray[np.int64]]:
     """Return the rows to remove, by reason.
 
-    Decoys with the sequence of a true site anywhere are removed. Of the remaining windows, a
-    sequence stays only in the first of train, valid, test that contains it. Duplicates within a
-    split stay.
+    Decoys with the sequence of any true site are removed. If several splits contain the sequence
+    of a remaining window, only the first of train, valid, test keeps it. Duplicates within a split
+    stay.
 
     Parameters
     ----------
@@ -61,14 +61,14 @@ def find_duplicates(
     has_site = np.zeros(int(group.max(initial=-1)) + 1, dtype=bool)
     has_site[group[labels > 0]] = True
     is_site_decoy = (labels < 0) & has_site[group]
-    others = np.flatnonzero(~is_site_decoy)
+    remaining = np.flatnonzero(~is_site_decoy)
     earliest = np.full(has_site.size, 127, dtype=np.int8)
-    np.minimum.at(earliest, group[others], splits[others])
-    late = others[splits[others] > earliest[group[others]]]
+    np.minimum.at(earliest, group[remaining], splits[remaining])
+    repeats = remaining[splits[remaining] > earliest[group[remaining]]]
     return {
         DECOY_IS_SITE: np.flatnonzero(is_site_decoy),
-        IN_TRAIN: late[earliest[group[late]] == 0],
-        IN_VALID: late[earliest[group[late]] == 1],
+        IN_TRAIN: repeats[earliest[group[repeats]] == 0],
+        IN_VALID: repeats[earliest[group[repeats]] == 1],
     }
 
 
@@ -91,8 +91,8 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
         the earlier one, by pairs such as "train-test"; ``with_both_labels``: windows whose
         sequence is that of both a true site and a decoy; ``duplicates_inside_splits``: windows
         that repeat an earlier one of the same split and label; ``test_sites_compared`` and
-        ``test_sites_with_homologue_in_train``: true sites of test that were looked at, and those of
-        them that are related to one of train of any organism, by organism, see
+        ``test_sites_with_homologue_in_train``: true sites of test that were compared, and those of
+        them related to a true site of train of any organism, by organism, see
         :func:`seqmtl.dataset.homologues.has_homologue`.
     """
     keys, labels, splits, sites = [], [], [], {}
@@ -111,18 +111,18 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
             )
     group = _groups(np.concatenate(keys))
     label, split = np.concatenate(labels) > 0, np.concatenate(splits)
-    has = np.zeros((int(group.max(initial=-1)) + 1, 2, 3), dtype=np.int64)
-    np.add.at(has, (group, label.astype(np.int64), split), 1)
-    in_split = has.sum(axis=1)
-    both = (has.sum(axis=2) > 0).all(axis=1)
+    counts = np.zeros((int(group.max(initial=-1)) + 1, 2, 3), dtype=np.int64)
+    np.add.at(counts, (group, label.astype(np.int64), split), 1)
+    in_split = counts.sum(axis=1)
+    has_both = (counts.sum(axis=2) > 0).all(axis=1)
     return {
         "duplicates_between_splits": {
             f"{SPLITS[a]}-{SPLITS[b]}": int(in_split[in_split[:, a] > 0, b].sum())
             for a, b in combinations(range(3), 2)
         },
-        "with_both_labels": int(has[both].sum()),
+        "with_both_labels": int(counts[has_both].sum()),
         "overlapping_between_splits": overlapping,
-        "duplicates_inside_splits": int(np.maximum(has - 1, 0).sum()),
+        "duplicates_inside_splits": int(np.maximum(counts - 1, 0).sum()),
         **count_homologues(sites),
     }
 
@@ -136,9 +136,11 @@ def _groups(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     return group
 
 
-def _count_overlapping(mine: NDArray[np.int64], others: NDArray[np.int64], length: int) -> int:
-    """Count the windows that share a base with any of the others, on either strand."""
-    ordered = np.sort(others)
-    first = np.searchsorted(ordered, mine - length, side="right")
-    last = np.searchsorted(ordered, mine + length, side="left")
+def _count_overlapping(
+    starts: NDArray[np.int64], other_starts: NDArray[np.int64], length: int
+) -> int:
+    """Count the windows at `starts` that overlap a window at `other_starts`, on either strand."""
+    ordered = np.sort(other_starts)
+    first = np.searchsorted(ordered, starts - length, side="right")
+    last = np.searchsorted(ordered, starts + length, side="left")
     return int((last > first).sum())

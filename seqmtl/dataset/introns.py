@@ -1,4 +1,4 @@
-"""Introns from splice junctions of reads: strand, evidence, and the genes that they show."""
+"""Introns from splice junctions of reads: their strand, reads, and the genes around them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl.dataset.config import JunctionRules
 from seqmtl.dataset.signals import SHORT_INTRON, AnnotatedSite
-from seqmtl.dataset.true_sites import Contigs, LeftOut
+from seqmtl.dataset.true_sites import Contigs, Exclusion
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.junctions import Junction
 from seqmtl.io.transcripts import Annotation
@@ -23,20 +23,21 @@ logger = logging.getLogger(__name__)
 
 #: First and last two letters of introns in reading direction, which show the strand.
 MOTIFS = ("GTAG", "GCAG", "ATAC")
-#: Bases around an intron that count as its gene, so that exons of up to twice as many are inside.
-REACH = 250
+#: Bases on either side of an intron that count as its gene. Exons of up to twice as many bases are
+#: then inside.
+MARGIN = 250
 FEW_READS = "junction with fewer reads than min_reads"
-MINOR = "junction with less than min_share of the reads of one that overlaps it"
+MINOR_JUNCTION = "junction with less than min_share of the reads of one that overlaps it"
 NO_STRAND = "junction without a strand, whose letters are not GT-AG, GC-AG or AT-AC"
 BOTH_STRANDS = "junction on both strands, whose letters are not GT-AG, GC-AG or AT-AC"
 
-_FEWEST, _RIGHT_GENOME = 20, 0.5
-_MOST_TRANSCRIPTS = 5_000  # whose introns are looked at
+_MIN_JUNCTIONS, _MIN_SPLICED_SHARE = 20, 0.5
+_MAX_TRANSCRIPTS = 5_000  # sampled for the check of letters
 _FORWARD, _UNKNOWN, _REVERSE = 1, 0, -1
 
 
 class Intron(NamedTuple):
-    """A junction with its strand, and why its sites are left out, or ""."""
+    """A junction with its strand, and the reason for its exclusion, or an empty one."""
 
     junction: Junction
     is_reverse: bool
@@ -52,17 +53,17 @@ class Introns:
     ----------
     rows : list of Intron
         Those with a strand, each interval once.
-    left_out : list of LeftOut
+    exclusions : list of Exclusion
         Junctions whose strand is unknown.
     """
 
     rows: list[Intron]
-    left_out: list[LeftOut]
+    exclusions: list[Exclusion]
 
-    def unsure(self, signal: str) -> list[AnnotatedSite]:
+    def uncertain(self, signal: str) -> list[AnnotatedSite]:
         """Return where the donors or acceptors of junctions left out may be, on both strands."""
         result = []
-        for row in self.left_out:
+        for row in self.exclusions:
             start, end = int(row.start), int(row.end)
             for is_reverse in (False, True):
                 at_start = (signal == "donor") != is_reverse
@@ -76,10 +77,12 @@ class Introns:
         for (contig, start, end, _, _, line), is_reverse, reads, reason in self.rows:
             at_start = (signal == "donor") != is_reverse
             site = start if at_start else end - 2
-            why = reason or (SHORT_INTRON if end - start < min_intron else "")
+            exclusion_reason = reason or (SHORT_INTRON if end - start < min_intron else "")
             name = f"{start + 1}-{end}:{reads}"
             result.append(
-                AnnotatedSite(contig, site, is_reverse, name, line, why, is_weak=bool(reason))
+                AnnotatedSite(
+                    contig, site, is_reverse, name, line, exclusion_reason, is_weak=bool(reason)
+                )
             )
         return result
 
@@ -90,9 +93,9 @@ class Introns:
 
         Parameters
         ----------
-        places : sequence of Place
-            Result of :meth:`places`.
-        true : iterable of Place
+        annotated : sequence of AnnotatedSite
+            Result of :meth:`annotated_sites`.
+        true : iterable of AnnotatedSite
             The true sites among them.
         contigs : Contigs
             Contigs of the genome by their names in the file.
@@ -105,7 +108,7 @@ class Introns:
         true_positions = {site[:3] for site in true}
         return contigs.extents(
             [
-                (junction.contig, junction.start - REACH, junction.end + REACH, is_reverse)
+                (junction.contig, junction.start - MARGIN, junction.end + MARGIN, is_reverse)
                 for (junction, is_reverse, _, _), site in zip(self.rows, annotated, strict=True)
                 if not site.reason and site[:3] in true_positions
             ]
@@ -124,8 +127,8 @@ def find_introns(
     """Decide on the strand of junctions and on which of them are introns.
 
     The strand is that on which the intron reads GT-AG, GC-AG or AT-AC, whatever the file says, and
-    otherwise that of the file. Reads of one interval are then summed. Where both strands are left,
-    the one with more reads counts.
+    otherwise that of the file. Reads of one interval are then summed. If an interval has reads on
+    both strands, the strand with more reads counts.
 
     Parameters
     ----------
@@ -136,7 +139,7 @@ def find_introns(
     contigs : Contigs
         Contigs of the genome by their names in the file.
     rules : JunctionRules
-        Evidence asked for.
+        Required evidence.
     check_letters : bool
         Whether the genome must have one of these letters at most junctions.
 
@@ -145,7 +148,7 @@ def find_introns(
     InputFormatError
         If most junctions have other letters, as in another version of the genome.
     """
-    contig = contigs.numbers([junction.contig for junction in junctions])
+    contig = contigs.indices([junction.contig for junction in junctions])
     starts, ends, inside = _locate(junctions, contig, contigs.genome)
     strand_of_letters = np.where(
         inside, _strand_by_letters(contigs.genome.codes, starts, ends), _UNKNOWN
@@ -155,24 +158,24 @@ def find_introns(
         _check_letters(source, strand_of_letters[inside & (reads >= rules.min_reads)])
     stated = np.array([{"+": _FORWARD, "-": _REVERSE}.get(j.strand, _UNKNOWN) for j in junctions])
     strand = np.where(strand_of_letters != _UNKNOWN, strand_of_letters, stated)
-    strand[(contig < 0) & (strand == _UNKNOWN)] = _FORWARD  # the contig is what is wrong with these
-    turned = int(((strand_of_letters != _UNKNOWN) & (stated == -strand_of_letters)).sum())
-    given = int(((strand_of_letters != _UNKNOWN) & (stated == _UNKNOWN)).sum())
-    if turned or given:
+    strand[(contig < 0) & (strand == _UNKNOWN)] = _FORWARD  # excluded for its contig instead
+    n_turned = int(((strand_of_letters != _UNKNOWN) & (stated == -strand_of_letters)).sum())
+    n_given = int(((strand_of_letters != _UNKNOWN) & (stated == _UNKNOWN)).sum())
+    if n_turned or n_given:
         logger.info(
             "%s: the letters of introns gave the strand of %d junctions, and turned that of %d",
             organism,
-            given,
-            turned,
+            n_given,
+            n_turned,
         )
-    chosen, totals, left_out = _once(organism, source, junctions, strand, reads)
-    best = _strongest(starts[chosen], ends[chosen], np.where(inside[chosen], totals, 0))
+    chosen, totals, exclusions = _unique_intervals(organism, source, junctions, strand, reads)
+    strongest = _max_overlapping(starts[chosen], ends[chosen], np.where(inside[chosen], totals, 0))
     rows = []
-    for i, n, n_strongest in zip(chosen.tolist(), totals.tolist(), best.tolist(), strict=True):
+    for i, n, n_strongest in zip(chosen.tolist(), totals.tolist(), strongest.tolist(), strict=True):
         is_minor = n < rules.min_share * n_strongest
-        reason = FEW_READS if n < rules.min_reads else MINOR if is_minor else ""
+        reason = FEW_READS if n < rules.min_reads else MINOR_JUNCTION if is_minor else ""
         rows.append(Intron(junctions[i], bool(strand[i] < 0), n, reason))
-    return Introns(rows, left_out)
+    return Introns(rows, exclusions)
 
 
 def _locate(
@@ -206,7 +209,7 @@ def _strand_by_letters(
 
 def _check_letters(source: str, strands: NDArray[np.int64]) -> None:
     n_spliced = int((strands != _UNKNOWN).sum())
-    if strands.size >= _FEWEST and n_spliced < _RIGHT_GENOME * strands.size:
+    if strands.size >= _MIN_JUNCTIONS and n_spliced < _MIN_SPLICED_SHARE * strands.size:
         raise InputFormatError(
             "most junctions must be GT-AG, GC-AG or AT-AC introns on one strand, got "
             f"{n_spliced:,} of {strands.size:,}; check that the reads were aligned to this "
@@ -232,14 +235,14 @@ def check_introns(
     min_intron : int
         Length in bases of the shortest intron that counts.
     remedy : str or None
-        What else to do, for the message; None for a warning.
+        Further advice for the message of the error; None to warn instead.
 
     Raises
     ------
     InputFormatError
         If the annotation is refused.
     """
-    step = 1 + len(annotation.transcripts) // _MOST_TRANSCRIPTS
+    step = 1 + len(annotation.transcripts) // _MAX_TRANSCRIPTS
     introns = {
         (transcript.contig, start, end, transcript.is_reverse)
         for transcript in annotation.transcripts[::step]
@@ -249,14 +252,14 @@ def check_introns(
     junctions = [
         Junction(*transcript[:3], "+-"[transcript[3]], 0, 0) for transcript in sorted(introns)
     ]
-    contig = contigs.numbers([transcript.contig for transcript in junctions])
+    contig = contigs.indices([transcript.contig for transcript in junctions])
     starts, ends, inside = _locate(junctions, contig, contigs.genome)
     stated = np.array(
         [_FORWARD if transcript.strand == "+" else _REVERSE for transcript in junctions]
     )
     n_fit = int((_strand_by_letters(contigs.genome.codes, starts, ends) == stated)[inside].sum())
     n_introns = int(inside.sum())
-    if n_introns < _FEWEST or n_fit >= _RIGHT_GENOME * n_introns:
+    if n_introns < _MIN_JUNCTIONS or n_fit >= _MIN_SPLICED_SHARE * n_introns:
         return
     message = (
         f"most introns must be GT-AG, GC-AG or AT-AC, got {n_fit:,} of {n_introns:,}; check that "
@@ -268,41 +271,43 @@ def check_introns(
     logger.warning("%s: %s", annotation.path, message)
 
 
-def _once(
+def _unique_intervals(
     organism: str,
     source: str,
     junctions: Sequence[Junction],
     strand: NDArray[np.int64],
     reads: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[LeftOut]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Exclusion]]:
     """Return indices of the junctions to use, one per interval, their reads, and the excluded."""
     totals: dict[tuple[str, int, int], dict[int, list[int]]] = {}
-    for i, (junction, side) in enumerate(zip(junctions, strand.tolist(), strict=True)):
-        sides = totals.setdefault((junction.contig, junction.start, junction.end), {})
-        first = sides.setdefault(side, [i, 0])
+    for i, (junction, direction) in enumerate(zip(junctions, strand.tolist(), strict=True)):
+        directions = totals.setdefault((junction.contig, junction.start, junction.end), {})
+        first = directions.setdefault(direction, [i, 0])
         first[1] += int(reads[i])
-    chosen, sums, left_out, n_both = [], [], [], 0
-    for (contig, start, end), sides in totals.items():
-        stranded = sorted((n, i) for side, (i, n) in sides.items() if side != _UNKNOWN)
+    chosen, sums, exclusions, n_both = [], [], [], 0
+    for (contig, start, end), directions in totals.items():
+        stranded = sorted(
+            (n, i) for direction, (i, n) in directions.items() if direction != _UNKNOWN
+        )
         is_tie = len(stranded) > 1 and stranded[0][0] == stranded[1][0]
         n_both += len(stranded) > 1
         if stranded and not is_tie:
             chosen.append(stranded[-1][1])
-            sums.append(stranded[-1][0] + sides.get(_UNKNOWN, [0, 0])[1])
+            sums.append(stranded[-1][0] + directions.get(_UNKNOWN, [0, 0])[1])
             continue
-        line = min(junctions[i].line for i, _ in sides.values())
+        line = min(junctions[i].line for i, _ in directions.values())
         reason = BOTH_STRANDS if stranded else NO_STRAND
-        left_out.append(
-            LeftOut(organism, contig, start, end, ".", ".", reason, 1, f"{source}:{line}")
+        exclusions.append(
+            Exclusion(organism, contig, start, end, ".", ".", reason, 1, f"{source}:{line}")
         )
     if n_both:
         logger.info(
             "%s: %d junctions are on both strands; the one with more reads counts", organism, n_both
         )
-    return np.array(chosen, dtype=np.int64), np.array(sums, dtype=np.int64), left_out
+    return np.array(chosen, dtype=np.int64), np.array(sums, dtype=np.int64), exclusions
 
 
-def _strongest(
+def _max_overlapping(
     starts: NDArray[np.int64], ends: NDArray[np.int64], reads: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return for each interval the largest number of reads of those that overlap it."""
@@ -310,10 +315,10 @@ def _strongest(
         return reads
     edges = np.unique(np.concatenate([starts, ends]))
     first, last = np.searchsorted(edges, starts), np.searchsorted(edges, ends)
-    largest = np.zeros(edges.size, dtype=np.int64)
-    for i in np.argsort(reads, kind="stable").tolist():  # the strongest are painted last
-        largest[first[i] : last[i]] = reads[i]
+    most_reads = np.zeros(edges.size, dtype=np.int64)
+    for i in np.argsort(reads, kind="stable").tolist():  # the strongest overwrite the others
+        most_reads[first[i] : last[i]] = reads[i]
     result: NDArray[np.int64] = np.maximum.reduceat(
-        largest, np.stack([first, last], axis=1).ravel()
+        most_reads, np.stack([first, last], axis=1).ravel()
     )
     return result[::2]

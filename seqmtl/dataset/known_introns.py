@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from seqmtl.dataset.config import JunctionRules, SiteRules
 from seqmtl.dataset.introns import check_introns, find_introns
 from seqmtl.dataset.signals import annotated_sites
-from seqmtl.dataset.true_sites import Contigs, Finder
+from seqmtl.dataset.true_sites import Contigs, SiteResolver
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.genome import load_genome
@@ -24,7 +24,7 @@ from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
-_FEWEST = 2  # sites of each signal that can be learnt from
+_MIN_SITES = 2  # of each signal, to learn from
 
 
 class KnownIntrons(NamedTuple):
@@ -85,12 +85,12 @@ def read_known_introns(
         bounds = {(row.junction.contig, *row.junction[1:3]) for row in introns.rows}
     bounds = _on_contigs(bounds, contigs, path, fasta)
     sites_of_signals: list[Sites] = []
-    for signal, model, rows in zip(signals, models, annotated, strict=True):
-        finder = Finder(organism, path, genome, model.site, model.length)
-        sites = finder.find(rows, contigs, allow_missing=True, remedy="").sites
-        if len(sites) < _FEWEST:
+    for signal, model, sites_of_signal in zip(signals, models, annotated, strict=True):
+        resolver = SiteResolver(organism, path, genome, model.site, model.length)
+        sites = resolver.find(sites_of_signal, contigs, allow_missing=True, remedy="").sites
+        if len(sites) < _MIN_SITES:
             raise InputFormatError(
-                f"at least {_FEWEST} {signal}s with the letters of the model and a whole window "
+                f"at least {_MIN_SITES} {signal}s with the letters of the model and a whole window "
                 f"are needed, got {len(sites)}; give more introns, or none",
                 path=path,
             )
@@ -104,7 +104,7 @@ def read_known_introns(
 
 
 def _has_genes(path: str) -> bool:
-    """Tell by its first row whether a file is GFF3 or GTF of genes."""
+    """Return whether a file is GFF3 or GTF of genes, by its first row."""
     if path == "-":
         return False
     row = next(read_rows(path), None)
@@ -116,16 +116,16 @@ def _on_contigs(
 ) -> set[tuple[str, int, int]]:
     """Return the introns on contigs of the genome, and warn of the others."""
     names = sorted({intron[0] for intron in introns})
-    numbers = dict(zip(names, contigs.numbers(names).tolist(), strict=True))
-    missing = [name for name in names if numbers[name] < 0]
-    if missing and len(missing) < len(names):
+    index_of = dict(zip(names, contigs.indices(names).tolist(), strict=True))
+    missing_contigs = [name for name in names if index_of[name] < 0]
+    if missing_contigs and len(missing_contigs) < len(names):
         logger.warning(
             "%s: %d of %d introns are left out, on %d contigs that %s lacks (such as %s)",
             path,
-            sum(numbers[intron[0]] < 0 for intron in introns),
+            sum(index_of[intron[0]] < 0 for intron in introns),
             len(introns),
-            len(missing),
+            len(missing_contigs),
             fasta,
-            missing[0],
+            missing_contigs[0],
         )
-    return {intron for intron in introns if numbers[intron[0]] >= 0}
+    return {intron for intron in introns if index_of[intron[0]] >= 0}

@@ -1,4 +1,4 @@
-"""Tell coding from non-coding transcripts by their letters, where BED12 does not."""
+"""Decide which transcripts of BED12 are coding, by their letters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from seqmtl.dataset.true_sites import Contigs
-from seqmtl.io.transcripts import Annotation, Transcript, Unsure
+from seqmtl.io.transcripts import Annotation, Transcript, UncertainRegion
 from seqmtl.sequences.alphabet import encode
 
 _START = encode("ATG")
@@ -16,11 +16,11 @@ _CODON = 3
 
 
 def decide_coding(annotation: Annotation, contigs: Contigs) -> Annotation:
-    """Return the annotation with coding sequences only where they are reading frames, if unsure.
+    """Return the annotation without coding sequences that are not reading frames.
 
     A thick part of BED12 that is the whole row is a coding sequence if it begins with ATG, ends
     with a stop codon and has no other one in its frame. Otherwise the row has none; its first and
-    its last codon are unsure.
+    its last codon are uncertain.
 
     Parameters
     ----------
@@ -29,22 +29,24 @@ def decide_coding(annotation: Annotation, contigs: Contigs) -> Annotation:
     contigs : Contigs
         Contigs of the genome by their names in the annotation.
     """
-    if all(transcript.is_cds_sure for transcript in annotation.transcripts):
+    if all(transcript.is_cds_certain for transcript in annotation.transcripts):
         return annotation
-    numbers = contigs.numbers([transcript.contig for transcript in annotation.transcripts])
-    transcripts, unsure = [], list(annotation.unsure)
-    for transcript, number in zip(annotation.transcripts, numbers.tolist(), strict=True):
-        if transcript.is_cds_sure:
+    contig_indices = contigs.indices([transcript.contig for transcript in annotation.transcripts])
+    transcripts, uncertain = [], list(annotation.uncertain)
+    for transcript, number in zip(annotation.transcripts, contig_indices.tolist(), strict=True):
+        if transcript.is_cds_certain:
             transcripts.append(transcript)
         elif number >= 0 and _is_frame(transcript, contigs, number):
-            transcripts.append(replace(transcript, is_cds_sure=True))
+            transcripts.append(replace(transcript, is_cds_certain=True))
         else:
-            transcripts.append(replace(transcript, cds=(), is_cds_sure=True))
+            transcripts.append(replace(transcript, cds=(), is_cds_certain=True))
             contig_and_strand = transcript.contig, transcript.is_reverse
-            unsure.append(
-                Unsure(*contig_and_strand, (), (), transcript.cds, transcript.name, transcript.line)
+            uncertain.append(
+                UncertainRegion(
+                    *contig_and_strand, (), (), transcript.cds, transcript.name, transcript.line
+                )
             )
-    return replace(annotation, transcripts=transcripts, unsure=unsure)
+    return replace(annotation, transcripts=transcripts, uncertain=uncertain)
 
 
 def _is_frame(transcript: Transcript, contigs: Contigs, number: int) -> bool:

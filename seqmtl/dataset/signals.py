@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io.transcripts import Annotation, Segment, Transcript, Unsure
+from seqmtl.io.transcripts import Annotation, Segment, Transcript, UncertainRegion
 
 _CODON = 3
 
@@ -41,7 +41,7 @@ class AnnotatedSite(NamedTuple):
     other : int
         Alternative position if `start` lacks the consensus, or -1.
     is_weak : bool
-        Whether the evidence is too weak for a true site, and for decoys to keep away from it.
+        Whether the evidence is too weak for a true site and to exclude decoys nearby.
     """
 
     contig: str
@@ -75,19 +75,19 @@ def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> lis
     """
     if signal in ("donor", "acceptor"):
         sites = [p for t in annotation.transcripts for p in _splice(t, signal, min_intron)]
-        what = "introns (gaps between exons of one transcript)"
+        needed = "introns (gaps between exons of one transcript)"
     elif signal in ("tss", "polya"):
         sites = [_end(t, signal == "tss") for t in annotation.transcripts]
-        what = "transcripts with a strand"
+        needed = "transcripts with a strand"
     else:
         of_transcript = _start_codon if signal == "start" else _stop_codon
-        sites = [of_transcript(t) for t in annotation.transcripts if t.cds and t.is_cds_sure]
-        what = "coding sequences"
+        sites = [of_transcript(t) for t in annotation.transcripts if t.cds and t.is_cds_certain]
+        needed = "coding sequences"
     if not sites:
-        reasons = Counter(row.reason for row in annotation.left_out)
+        reasons = Counter(row.reason for row in annotation.exclusions)
         left_out = "".join(f"; left out: {reason} ({n:,})" for reason, n in reasons.items())
         raise InputFormatError(
-            f"an annotation must have {what} for {signal} sites, but this one has none: "
+            f"an annotation must have {needed} for {signal} sites, but this one has none: "
             f"{len(annotation.transcripts):,} transcripts of {annotation.describe()}{left_out}; "
             "give a richer annotation or choose another signal",
             path=annotation.path,
@@ -95,8 +95,8 @@ def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> lis
     return sites
 
 
-def unsure_sites(annotation: Annotation, signal: str) -> list[AnnotatedSite]:
-    """Return where sites may be of transcripts that are left out, and of the like.
+def uncertain_sites(annotation: Annotation, signal: str) -> list[AnnotatedSite]:
+    """Return possible sites of excluded transcripts and other uncertain regions.
 
     They are neither true sites nor decoys. Each end of an exon may be a splice site, since
     trans-splicing joins the outer ones, too.
@@ -110,12 +110,12 @@ def unsure_sites(annotation: Annotation, signal: str) -> list[AnnotatedSite]:
     """
     return [
         AnnotatedSite(row.contig, start, row.is_reverse, row.name, row.line, LEFT_OUT)
-        for row in annotation.unsure
-        for start in _unsure_starts(row, signal)
+        for row in annotation.uncertain
+        for start in _uncertain_starts(row, signal)
     ]
 
 
-def _unsure_starts(row: Unsure, signal: str) -> list[int]:
+def _uncertain_starts(row: UncertainRegion, signal: str) -> list[int]:
     if signal in ("donor", "acceptor"):
         if (signal == "donor") == row.is_reverse:
             return [start - 2 for start, _ in row.exons] + [end - 2 for _, end in row.introns]
@@ -129,7 +129,9 @@ def _unsure_starts(row: Unsure, signal: str) -> list[int]:
     start, _ = _codon_at(row.cds, at_start=at_start)
     if signal == "start":
         return [start]
-    beside = start - _CODON if at_start else start + _CODON  # if the stop codon is no part
+    beside = (
+        start - _CODON if at_start else start + _CODON
+    )  # if the coding sequence excludes the stop codon
     return [start, beside, _codon_after(row.exons, row.cds, at_start=at_start)]
 
 
@@ -148,20 +150,20 @@ def _end(transcript: Transcript, is_tss: bool) -> AnnotatedSite:
     reason = ""
     if ("tss" if is_tss else "polya") in transcript.incomplete:
         reason = NO_END
-    elif transcript.cds and transcript.is_cds_sure:
-        edge = transcript.cds[0][0] if at_start else transcript.cds[-1][1] - 1
+    elif transcript.cds and transcript.is_cds_certain:
+        cds_end = transcript.cds[0][0] if at_start else transcript.cds[-1][1] - 1
         stop = transcript.stop_codon
         if stop and not is_tss:  # in GTF the stop codon follows the coding sequence
-            edge = min(edge, stop[0][0]) if at_start else max(edge, stop[-1][1] - 1)
-        reason = NO_UTR if edge == start else ""
+            cds_end = min(cds_end, stop[0][0]) if at_start else max(cds_end, stop[-1][1] - 1)
+        reason = NO_UTR if cds_end == start else ""
     return _annotated_site(transcript, start, reason)
 
 
 def _start_codon(transcript: Transcript) -> AnnotatedSite:
     """Return the start codon as annotated, or else the first codon."""
     segments = transcript.start_codon or transcript.cds
-    start, is_whole = _codon_at(segments, at_start=not transcript.is_reverse)
-    reason = "" if is_whole and _is_in_exon(transcript, start) else SPANNING
+    start, is_contiguous = _codon_at(segments, at_start=not transcript.is_reverse)
+    reason = "" if is_contiguous and _is_in_exon(transcript, start) else SPANNING
     if not transcript.start_codon and transcript.phase:
         reason = INCOMPLETE
     if "start" in transcript.incomplete:
@@ -174,14 +176,14 @@ def _stop_codon(transcript: Transcript) -> AnnotatedSite:
     at_start = transcript.is_reverse
     is_incomplete = "stop" in transcript.incomplete
     if transcript.stop_codon:
-        start, is_whole = _codon_at(transcript.stop_codon, at_start=at_start)
-        is_whole = is_whole and _is_in_exon(transcript, start)
-        reason = NO_CODON if is_incomplete else "" if is_whole else SPANNING
+        start, is_contiguous = _codon_at(transcript.stop_codon, at_start=at_start)
+        is_contiguous = is_contiguous and _is_in_exon(transcript, start)
+        reason = NO_CODON if is_incomplete else "" if is_contiguous else SPANNING
         return _annotated_site(transcript, start, reason)
-    start, is_whole = _codon_at(transcript.cds, at_start=at_start)
+    start, is_contiguous = _codon_at(transcript.cds, at_start=at_start)
     other = _codon_after(transcript.exons, transcript.cds, at_start=at_start)
     n_coding = sum(end - begin for begin, end in transcript.cds) - (transcript.phase or 0)
-    reason = "" if is_whole else SPANNING
+    reason = "" if is_contiguous else SPANNING
     if n_coding % _CODON:
         reason = ODD_LENGTH
     if is_incomplete:
@@ -196,18 +198,20 @@ def _codon_at(segments: Sequence[Segment], *, at_start: bool) -> tuple[int, bool
 
 
 def _codon_after(exons: Sequence[Segment], cds: Sequence[Segment], *, at_start: bool) -> int:
-    """Return the start of the codon that follows a coding sequence, maybe behind an intron.
+    """Return the start of the codon after a coding sequence, perhaps beyond an intron.
 
-    It is -1 if there is none in one exon.
+    It is -1 if no exon has all of it.
     """
     if at_start:
-        edge = cds[0][0]
-        begin, end = next((exon for exon in reversed(exons) if exon[0] < edge), (edge, edge))
-        start = min(edge, end) - _CODON
+        cds_end = cds[0][0]
+        begin, end = next(
+            (exon for exon in reversed(exons) if exon[0] < cds_end), (cds_end, cds_end)
+        )
+        start = min(cds_end, end) - _CODON
         return start if begin <= start else -1
-    edge = cds[-1][1]
-    begin, end = next((exon for exon in exons if edge < exon[1]), (edge, edge))
-    start = max(edge, begin)
+    cds_end = cds[-1][1]
+    begin, end = next((exon for exon in exons if cds_end < exon[1]), (cds_end, cds_end))
+    start = max(cds_end, begin)
     return start if start + _CODON <= end else -1
 
 

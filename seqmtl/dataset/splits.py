@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from seqmtl.dataset.config import SPLITS, NamedSplits, SplitRules
 from seqmtl.sequences.genome import Genome, unknown_contig
 
-_FEWEST_CONTIGS = 5
-_FEWEST_BLOCKS = 20
-_SMALLEST_BLOCK = 1000
+_MIN_CONTIGS = 5
+_MIN_BLOCKS = 20
+_MIN_BLOCK_LENGTH = 1000
 _TOLERANCE = 0.5
 
 
@@ -73,20 +73,20 @@ def make_regions(
     ValueError
         If a named contig is not in the genome, or is named twice.
     """
-    whole = (genome.starts, genome.starts + genome.lengths)
+    contig_bounds = (genome.starts, genome.starts + genome.lengths)
     if named is not None:
-        return _join(*whole, _by_name(genome, named), "names")
+        return _join(*contig_bounds, _by_name(genome, named), "names")
     shares = np.array([1 - rules.valid - rules.test, rules.valid, rules.test])
     if rules.by != "blocks":
-        counts = _count(*whole, sites)
+        counts = _count(*contig_bounds, sites)
         splits = _assign(counts, shares, rng)
         if rules.by == "contigs" or _is_fair(counts, splits, shares):
-            return _join(*whole, splits, "contigs")
-    size = min(rules.block, max(genome.n_bases // _FEWEST_BLOCKS, _SMALLEST_BLOCK))
+            return _join(*contig_bounds, splits, "contigs")
+    size = min(rules.block, max(genome.n_bases // _MIN_BLOCKS, _MIN_BLOCK_LENGTH))
     starts = np.concatenate(
-        [np.arange(a, b, size) for a, b in zip(*(x.tolist() for x in whole), strict=True)]
+        [np.arange(a, b, size) for a, b in zip(*(x.tolist() for x in contig_bounds), strict=True)]
     )
-    contig_ends = whole[1][genome.contigs.contig_of(starts)]
+    contig_ends = contig_bounds[1][genome.contigs.contig_of(starts)]
     ends = np.minimum(starts + size, contig_ends)
     splits = _assign(_count(starts, ends, sites), shares, rng)
     return _join(starts, ends, splits, "blocks")
@@ -120,11 +120,11 @@ def _assign(
     order = rng.permutation(counts.size)
     similar = np.floor(np.log2(np.maximum(counts, 1)))
     order = order[np.argsort(-similar[order], kind="stable")]
-    lacking = (shares * counts.sum()).tolist()
+    deficits = (shares * counts.sum()).tolist()
     for unit in order[counts[order] > 0].tolist():
-        chosen = max(range(len(lacking)), key=lacking.__getitem__)
+        chosen = max(range(len(deficits)), key=deficits.__getitem__)
         splits[unit] = chosen
-        lacking[chosen] -= int(counts[unit])
+        deficits[chosen] -= int(counts[unit])
     return splits
 
 
@@ -132,11 +132,11 @@ def _is_fair(
     counts: NDArray[np.int64], splits: NDArray[np.int8], shares: NDArray[np.float64]
 ) -> bool:
     """Return whether enough contigs have sites, and all splits are close to their shares."""
-    if (counts > 0).sum() < _FEWEST_CONTIGS:
+    if (counts > 0).sum() < _MIN_CONTIGS:
         return False
-    got = np.bincount(splits, weights=counts, minlength=shares.size)
-    wanted = shares * counts.sum()
-    return bool((np.abs(got - wanted) <= _TOLERANCE * wanted).all())
+    counts_of_splits = np.bincount(splits, weights=counts, minlength=shares.size)
+    targets = shares * counts.sum()
+    return bool((np.abs(counts_of_splits - targets) <= _TOLERANCE * targets).all())
 
 
 def _join(

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._version import __version__
-from seqmtl.dataset.build import Part, build_parts
+from seqmtl.dataset.build import OrganismDataset, build_datasets
 from seqmtl.dataset.config import SPLITS, Config
 from seqmtl.dataset.duplicates import find_duplicates, measure_leakage
-from seqmtl.dataset.homologues import IN_TEST, has_homologue
-from seqmtl.dataset.true_sites import LeftOut, count_reasons
+from seqmtl.dataset.homologues import HOMOLOGUE_IN_TEST, has_homologue
+from seqmtl.dataset.true_sites import Exclusion, count_reasons
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import UNFINISHED, atomic_folder, write_json, write_lines
 from seqmtl.io.dataset import (
@@ -78,20 +78,20 @@ def write_dataset(
     """
     target = Path(directory)
     check_folder(target, force=force)
-    parts = list(build_parts(config))
-    _remove_leaks(parts, config)
+    datasets = list(build_datasets(config))
+    _remove_leaks(datasets, config)
     with atomic_folder(target, last=SUMMARY, first=WINDOWS) as scratch:
         tables = (
-            _windows(parts, config),
-            _regions(parts),
-            _sites(parts, config),
-            _left_out([row for part in parts for row in part.left_out]),
+            _windows(datasets, config),
+            _regions(datasets),
+            _sites(datasets, config),
+            _exclusion_lines([row for dataset in datasets for row in dataset.exclusions]),
         )
         for name, lines in zip(MEMBERS, tables, strict=False):
             write_lines(scratch / name, lines)
-        summary = _summary(parts, config, command)
-        write_json(scratch / SUMMARY, _placed(summary, scratch))
-        summary = _placed({**summary, "leakage": measure_leakage(scratch)}, target)
+        summary = _summary(datasets, config, command)
+        write_json(scratch / SUMMARY, _with_relative_paths(summary, scratch))
+        summary = _with_relative_paths({**summary, "leakage": measure_leakage(scratch)}, target)
         write_json(scratch / SUMMARY, summary)
     return summary
 
@@ -113,64 +113,68 @@ def check_folder(target: Path, *, force: bool) -> None:
         return
     if not os.access(target, os.W_OK):
         raise SeqmtlError(f"cannot write {target}: the folder is not writable")
-    others = [entry for entry in target.iterdir() if not entry.name.startswith(UNFINISHED)]
-    if others and not force and not is_dataset(target):
+    other_files = [entry for entry in target.iterdir() if not entry.name.startswith(UNFINISHED)]
+    if other_files and not force and not is_dataset(target):
         raise SeqmtlError(
             f"{target} must be empty or an earlier dataset, but it holds other files; "
             "choose another folder, or --force to write beside them"
         )
 
 
-def _remove_leaks(parts: Sequence[Part], config: Config) -> None:
+def _remove_leaks(datasets: Sequence[OrganismDataset], config: Config) -> None:
     """Remove windows whose sequence leaks between splits or labels, over all organisms."""
     prints, labels, splits = (
-        np.concatenate([part.windows[name] for part in parts])
+        np.concatenate([dataset.windows[name] for dataset in datasets])
         for name in ("prints", "labels", "splits")
     )
     duplicates = find_duplicates(prints, labels, splits)
     if not config.split.homologues:
         removed = np.concatenate([*duplicates.values()])
-        duplicates[IN_TEST] = _with_homologues(parts, labels, splits, removed)
+        duplicates[HOMOLOGUE_IN_TEST] = _with_homologues(datasets, labels, splits, removed)
     begin = 0
-    for part in parts:
-        is_unique = np.ones(len(part.windows), dtype=bool)
+    for dataset in datasets:
+        is_unique = np.ones(len(dataset.windows), dtype=bool)
         for reason, rows in duplicates.items():
-            mine = rows[(rows >= begin) & (rows < begin + is_unique.size)] - begin
-            is_unique[mine] = False
-            part.left_out += _leaks_left_out(part, mine, reason, config)
+            chosen = rows[(rows >= begin) & (rows < begin + is_unique.size)] - begin
+            is_unique[chosen] = False
+            dataset.exclusions += _leak_exclusions(dataset, chosen, reason, config)
         begin += is_unique.size
-        part.windows = part.windows.take(is_unique)
+        dataset.windows = dataset.windows.take(is_unique)
 
 
 def _with_homologues(
-    parts: Sequence[Part],
+    datasets: Sequence[OrganismDataset],
     labels: NDArray[np.int8],
     splits: NDArray[np.int8],
     removed: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return the rows of true sites of train with a homologue in valid or test."""
     rows = np.flatnonzero(labels > 0)
-    sequences = np.concatenate([part.sequences for part in parts if part.sequences is not None])
-    kinds = np.repeat(np.arange(len(parts)), [len(part.windows) for part in parts])[rows]
+    sequences = np.concatenate(
+        [dataset.sequences for dataset in datasets if dataset.sequences is not None]
+    )
+    organisms = np.repeat(np.arange(len(datasets)), [len(dataset.windows) for dataset in datasets])[
+        rows
+    ]
     is_train = splits[rows] == 0
     is_later = ~is_train & ~np.isin(rows, removed)
     related = has_homologue(
-        sequences[is_train], kinds[is_train], sequences[is_later], kinds[is_later]
+        sequences[is_train], organisms[is_train], sequences[is_later], organisms[is_later]
     )
     return rows[is_train][related]
 
 
-def _leaks_left_out(
-    part: Part, rows: NDArray[np.int64], reason: str, config: Config
-) -> Iterator[LeftOut]:
+def _leak_exclusions(
+    dataset: OrganismDataset, rows: NDArray[np.int64], reason: str, config: Config
+) -> Iterator[Exclusion]:
     """Yield one line per true site, and one for all decoys."""
-    length, source = config.site.length, config.organisms[part.organism].source
-    annotated = [site for site in part.windows["annotated"][rows] if site is not None]
+    length, source = config.site.length, config.organisms[dataset.organism].source
+    annotated = [site for site in dataset.windows["annotated"][rows] if site is not None]
     for site in annotated:
-        yield LeftOut.of_site(site, length, reason, part.organism, source)
+        yield Exclusion.of_site(site, length, reason, dataset.organism, source)
     if len(annotated) < rows.size:
-        n_decoys, path = rows.size - len(annotated), str(part.genome["path"])
-        yield LeftOut.of_many(n_decoys, reason, part.organism, path)
+        n_decoys, path = rows.size - len(annotated), str(dataset.genome["path"])
+        yield Exclusion.of_many(n_decoys, reason, dataset.organism, path)
 
 
 def _named(names: Sequence[str], numbers: NDArray[Any]) -> list[str]:
@@ -182,84 +186,89 @@ def _lines(*columns: Sequence[Any]) -> Iterator[str]:
         yield "\t".join(map(str, row)) + "\n"
 
 
-def _windows(parts: Sequence[Part], config: Config) -> Iterator[str]:
+def _windows(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[str]:
     """Yield the lines of windows.tsv."""
     yield f"{HEADER}\n"
-    for part in parts:
-        weights = part.weights()
-        for first in range(0, len(part.windows), _ROWS):
+    for dataset in datasets:
+        weights = dataset.weights()
+        for first in range(0, len(dataset.windows), _ROWS):
             rows = slice(first, first + _ROWS)
-            windows = part.windows.take(rows)
-            labels, consensus = windows["labels"].tolist(), _named(part.names, windows["consensus"])
+            windows = dataset.windows.take(rows)
+            labels, consensus = (
+                windows["labels"].tolist(),
+                _named(dataset.names, windows["consensus"]),
+            )
             kinds = [config.signal if label > 0 else "decoy" for label in labels]
-            contig = part.contigs.contig_of(windows.starts)
-            starts = windows.starts - part.contigs.starts[contig]
+            contig = dataset.contigs.contig_of(windows.starts)
+            starts = windows.starts - dataset.contigs.starts[contig]
             yield from _lines(
-                _named(part.contigs.names, contig),
+                _named(dataset.contigs.names, contig),
                 starts.tolist(),
                 (starts + config.window).tolist(),
                 [f"{kind}:{sequence}" for kind, sequence in zip(kinds, consensus, strict=True)],
                 [1000 if label > 0 else 0 for label in labels],
                 _named("+-", windows.is_reverse),
-                [part.organism] * len(labels),
+                [dataset.organism] * len(labels),
                 labels,
                 _named(SPLITS, windows["splits"]),
                 [f"{weight:.7g}" for weight in weights[rows].tolist()],
             )
 
 
-def _regions(parts: Sequence[Part]) -> Iterator[str]:
+def _regions(datasets: Sequence[OrganismDataset]) -> Iterator[str]:
     """Yield the lines of regions.tsv."""
     yield f"{REGIONS_HEADER}\n"
-    for part in parts:
-        regions = part.regions
-        contig = part.contigs.contig_of(regions.starts)
-        begins = part.contigs.starts[contig]
+    for dataset in datasets:
+        regions = dataset.regions
+        contig = dataset.contigs.contig_of(regions.starts)
+        begins = dataset.contigs.starts[contig]
         yield from _lines(
-            _named(part.contigs.names, contig),
+            _named(dataset.contigs.names, contig),
             (regions.starts - begins).tolist(),
             (regions.ends - begins).tolist(),
             _named(SPLITS, regions.splits),
-            [part.organism] * contig.size,
+            [dataset.organism] * contig.size,
         )
-        contig = part.contigs.contig_of(part.masked[:, 0])
-        bounds = part.masked - part.contigs.starts[contig][:, np.newaxis]
-        names, n = _named(part.contigs.names, contig), contig.size
-        yield from _lines(names, *bounds.T.tolist(), [MASK] * n, [part.organism] * n)
+        contig = dataset.contigs.contig_of(dataset.masked[:, 0])
+        bounds = dataset.masked - dataset.contigs.starts[contig][:, np.newaxis]
+        names, n = _named(dataset.contigs.names, contig), contig.size
+        yield from _lines(names, *bounds.T.tolist(), [MASK] * n, [dataset.organism] * n)
 
 
-def _sites(parts: Sequence[Part], config: Config) -> Iterator[str]:
+def _sites(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[str]:
     """Yield the lines of sites.tsv."""
     yield f"{SITES_HEADER}\n"
     site = config.site
-    for part in parts:
-        true, all_sites = part.windows.take(part.windows["labels"] > 0), part.all_sites
-        behind = np.where(true.is_reverse, config.window - site.length - site.offset, site.offset)
-        contig = part.contigs.contig_of(all_sites.starts)
-        starts = all_sites.starts - part.contigs.starts[contig]
+    for dataset in datasets:
+        true, all_sites = dataset.windows.take(dataset.windows["labels"] > 0), dataset.all_sites
+        site_offset = np.where(
+            true.is_reverse, config.window - site.length - site.offset, site.offset
+        )
+        contig = dataset.contigs.contig_of(all_sites.starts)
+        starts = all_sites.starts - dataset.contigs.starts[contig]
         is_true = np.isin(
             2 * all_sites.starts + all_sites.is_reverse,
-            2 * (true.starts + behind) + true.is_reverse,
+            2 * (true.starts + site_offset) + true.is_reverse,
         )
         yield from _lines(
-            _named(part.contigs.names, contig),
+            _named(dataset.contigs.names, contig),
             starts.tolist(),
             (starts + site.length).tolist(),
             [config.signal] * contig.size,
             [0] * contig.size,
             _named("+-", all_sites.is_reverse),
-            [part.organism] * contig.size,
+            [dataset.organism] * contig.size,
             is_true.astype(int).tolist(),
         )
 
 
-def _left_out(rows: Sequence[LeftOut]) -> Iterator[str]:
+def _exclusion_lines(rows: Sequence[Exclusion]) -> Iterator[str]:
     """Yield the lines of left_out.tsv."""
     yield "organism\tcontig\tstart\tend\tstrand\tname\treason\tcount\tsource\n"
     yield from _lines(*zip(*rows, strict=True))
 
 
-def _placed(summary: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _with_relative_paths(summary: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the summary with the folder, and the genomes' paths relative to it."""
     genomes = {
         name: {**facts, "path": os.path.relpath(os.path.realpath(facts["path"]), folder.resolve())}
@@ -268,7 +277,7 @@ def _placed(summary: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {**summary, "folder": str(folder.resolve()), "genomes": genomes}
 
 
-def _summary(parts: Sequence[Part], config: Config, command: str) -> dict[str, Any]:
+def _summary(datasets: Sequence[OrganismDataset], config: Config, command: str) -> dict[str, Any]:
     """Collect counts and settings."""
     return {
         "schema_version": 2,
@@ -279,31 +288,31 @@ def _summary(parts: Sequence[Part], config: Config, command: str) -> dict[str, A
         "window": config.window,
         "shift": config.shift,
         "site": vars(config.site),
-        "genomes": {part.organism: part.genome for part in parts},
-        "organisms": {part.organism: _facts(part) for part in parts},
+        "genomes": {dataset.organism: dataset.genome for dataset in datasets},
+        "organisms": {dataset.organism: _facts(dataset) for dataset in datasets},
         "leakage": {},
-        "left_out": count_reasons([row for part in parts for row in part.left_out]),
+        "left_out": count_reasons([row for dataset in datasets for row in dataset.exclusions]),
         "config": json.loads(json.dumps(asdict(config))),
     }
 
 
-def _facts(part: Part) -> dict[str, Any]:
+def _facts(dataset: OrganismDataset) -> dict[str, Any]:
     """Return the counts of an organism."""
-    is_site = part.windows["labels"] > 0
+    is_site = dataset.windows["labels"] > 0
     splits = {}
     for number, name in enumerate(SPLITS):
-        mine = part.windows["splits"] == number
+        chosen = dataset.windows["splits"] == number
         splits[name] = {
-            "sites": int((mine & is_site).sum()),
-            "decoys": int((mine & ~is_site).sum()),
+            "sites": int((chosen & is_site).sum()),
+            "decoys": int((chosen & ~is_site).sum()),
         }
     return {
         "sites": int(is_site.sum()),
         "decoys": int((~is_site).sum()),
         "splits": splits,
-        "split_by": part.regions.by,
-        "candidates": int(part.decoys.population.sum()),
-        "decoys_from_other_strata": part.decoys.n_moved,
-        "decoys_lacking": part.decoys.n_lacking,
-        "left_out": count_reasons(part.left_out),
+        "split_by": dataset.regions.by,
+        "candidates": int(dataset.decoys.population.sum()),
+        "decoys_from_other_strata": dataset.decoys.n_moved,
+        "decoys_lacking": dataset.decoys.n_missing,
+        "left_out": count_reasons(dataset.exclusions),
     }

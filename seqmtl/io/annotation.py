@@ -37,10 +37,10 @@ from seqmtl.io.transcript_rows import (
 from seqmtl.io.transcripts import (
     NO_STRAND,
     Annotation,
-    LeftOutTranscript,
+    ExcludedTranscript,
     Segment,
     Transcript,
-    Unsure,
+    UncertainRegion,
     describe_features,
     read_bed12,
 )
@@ -173,8 +173,11 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
             path=source,
             line=line if first else None,
         )
-    left_out, text = len(annotation.left_out), "%s: %s, %d transcripts on %d contigs, %d left out"
-    counts = len(annotation.transcripts), len(annotation.contigs), left_out
+    n_excluded, text = (
+        len(annotation.exclusions),
+        "%s: %s, %d transcripts on %d contigs, %d left out",
+    )
+    counts = len(annotation.transcripts), len(annotation.contigs), n_excluded
     logger.info(text, source, annotation.format, *counts)
     _warn_of_lost(annotation)
     return annotation
@@ -182,7 +185,7 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
 
 def _warn_of_lost(annotation: Annotation) -> None:
     """Warn if many transcripts are left out that are not also in others."""
-    lost = [row for row in annotation.left_out if row.reason not in (INSIDE, OF_GENE)]
+    lost = [row for row in annotation.exclusions if row.reason not in (INSIDE, OF_GENE)]
     total = len(annotation.transcripts) + len(lost)
     if len(lost) > _MOST_LOST * total:
         reasons = Counter(row.reason for row in lost).most_common()
@@ -231,9 +234,9 @@ class _GffReader:
         self.owners: dict[bytes, bytes] = {}  # of exons that CDS rows name as their parents
         self.features: Counter[bytes] = Counter()
         self.seen_sources: Counter[bytes] = Counter()
-        self.left_out: list[LeftOutTranscript] = []
+        self.exclusions: list[ExcludedTranscript] = []
         self.orphan = b""  # attributes of the first part without a transcript
-        self.unsure: list[Unsure] = []
+        self.uncertain: list[UncertainRegion] = []
         self.introns: set[tuple[str, bytes, Segment]] = set()
         self.line = 0
 
@@ -357,10 +360,10 @@ class _GffReader:
         contig, strand = readable(fields[0]), self._strand(fields)
         interval = contig, *segment, readable(strand)
         self.orphan = self.orphan or fields[8]
-        self.left_out.append(LeftOutTranscript("", *interval, NO_PARENT, self.line))
+        self.exclusions.append(ExcludedTranscript("", *interval, NO_PARENT, self.line))
         rows = TranscriptRows(fields[0], strand, b"", self.line, (), bool(self.is_gtf))
         rows.add(part, segment)
-        self.unsure += rows.unsure("", _sides(strand))
+        self.uncertain += rows.uncertain("", _sides(strand))
 
     def _segment(self, first: bytes, last: bytes) -> Segment:
         """Return the interval of a feature, 0-based half-open."""
@@ -466,31 +469,32 @@ class _GffReader:
             )
         features = _readable_counts(self.features)
         transcripts = _Builder(self).build()
-        if not transcripts and not self.left_out:
+        if not transcripts and not self.exclusions:
             raise InputFormatError(
                 "an annotation must have transcripts (exons or CDS with Parent= or "
                 f"transcript_id), but this file has only {describe_features(features)}; "
                 "give the annotation of genes",
                 path=self.source,
             )
-        if not transcripts and all(row.reason == NO_PARENT for row in self.left_out):
+        if not transcripts and all(row.reason == NO_PARENT for row in self.exclusions):
             raise InputFormatError(
                 "exons and coding segments must name their transcript, by Parent= (GFF3) or "
-                f"transcript_id (GTF), but none of {len(self.left_out):,} does, such as that with "
-                f"{readable(self.orphan)[:_SHOWN]!r}; convert the file",
+                f"transcript_id (GTF), but none of {len(self.exclusions):,} does, such as that "
+                f"with {readable(self.orphan)[:_SHOWN]!r}; convert the file",
                 path=self.source,
-                line=self.left_out[0].line,
+                line=self.exclusions[0].line,
             )
         if self.others is not None:
             others = _Builder(self.others).build()
             logger.info("%s: %d transcripts are of other sources", self.source, len(others))
-            self.unsure += self.others.unsure
-            self.unsure += [
-                Unsure(t.contig, t.is_reverse, t.exons, (), t.cds, t.name, t.line) for t in others
+            self.uncertain += self.others.uncertain
+            self.uncertain += [
+                UncertainRegion(t.contig, t.is_reverse, t.exons, (), t.cds, t.name, t.line)
+                for t in others
             ]
         kind_of_file = " and ".join("GTF" if is_gtf else "GFF3" for is_gtf in sorted(self.formats))
         return Annotation(
-            self.source, kind_of_file, transcripts, self.left_out, features, self.unsure
+            self.source, kind_of_file, transcripts, self.exclusions, features, self.uncertain
         )
 
 
@@ -589,7 +593,7 @@ class _Builder:
             self._leave_out(text, [piece], COPIES)
             return []
         if len(copies) > 1 and len(rows) < 2:
-            self.reader.unsure += piece.unsure(text)
+            self.reader.uncertain += piece.uncertain(text)
         for copy in copies:
             self._note_overlaps(text, copy)
         return copies
@@ -604,7 +608,7 @@ class _Builder:
         hidden = [exon for exon in exons if not edges.issuperset(exon)]
         for exon in hidden:
             rows = replace(copy, parts=[[exon], (), (), (), ()], phases=())
-            self.reader.unsure += rows.unsure(text)
+            self.reader.uncertain += rows.uncertain(text)
 
     def _note_introns(self, transcripts: list[Transcript]) -> None:
         """Take note of introns with a row of their own that are no gaps between exons."""
@@ -613,8 +617,8 @@ class _Builder:
         gaps = {(t.contig, gap) for t in transcripts for gap in t.introns}
         for contig, strand, segment in sorted(self.reader.introns):
             if (contig, segment) not in gaps:
-                self.reader.unsure += [
-                    Unsure(contig, is_reverse, (), (segment,), (), "", 0)
+                self.reader.uncertain += [
+                    UncertainRegion(contig, is_reverse, (), (segment,), (), "", 0)
                     for is_reverse in _sides(strand)
                 ]
 
@@ -626,9 +630,9 @@ class _Builder:
         contig, strand = readable(pieces[0].contig), readable(pieces[0].strand)
         interval = contig, min(starts), max(ends), strand
         line = min(piece.line for piece in pieces)
-        self.reader.left_out.append(LeftOutTranscript(text, *interval, reason, line))
+        self.reader.exclusions.append(ExcludedTranscript(text, *interval, reason, line))
         for piece in pieces:
-            self.reader.unsure += piece.unsure(text, _sides(piece.strand))
+            self.reader.uncertain += piece.uncertain(text, _sides(piece.strand))
 
     def _is_protein(self, name: bytes, group: TranscriptRows) -> bool:
         """Return whether a group is that of a protein, which shares its rows with a transcript."""

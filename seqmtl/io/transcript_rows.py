@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from seqmtl.files.streams import readable
-from seqmtl.io.transcripts import Segment, Transcript, Unsure
+from seqmtl.io.transcripts import Segment, Transcript, UncertainRegion
 
 EXON, CDS, UTR, START, STOP = range(5)
 STRANDS = (b"+", b"-")
@@ -267,12 +267,12 @@ class TranscriptRows:
             for segments, phase in self._coding(is_reverse)
         ]
 
-    def unsure(self, name: str, sides: Iterable[bool] = ()) -> list[Unsure]:
+    def uncertain(self, name: str, sides: Iterable[bool] = ()) -> list[UncertainRegion]:
         """Return where its sites may be; `sides` are strands, whether it is the minus strand."""
         contig, exons = decode(self.contig, self.is_gtf), join_exons(self.parts)
         coding = join([*self.parts[CDS], *self.parts[START], *self.parts[STOP]])
         return [
-            Unsure(contig, is_reverse, exons, (), coding, name, self.line)
+            UncertainRegion(contig, is_reverse, exons, (), coding, name, self.line)
             for is_reverse in sides or [self.strand == b"-"]
         ]
 

@@ -51,7 +51,7 @@ class Transcript:
     incomplete : tuple of str
         Ends that the annotation calls incomplete, by the signals that are thus unknown: tss, polya,
         start, stop.
-    is_cds_sure : bool
+    is_cds_certain : bool
         False for a row of BED12 whose thick part is all of it: programs write non-coding
         transcripts so, and coding ones without UTRs. Only the genome tells them apart.
     """
@@ -68,7 +68,7 @@ class Transcript:
     biotype: str = ""
     line: int = 0
     incomplete: tuple[str, ...] = ()
-    is_cds_sure: bool = True
+    is_cds_certain: bool = True
 
     @property
     def start(self) -> int:
@@ -86,7 +86,7 @@ class Transcript:
         return [(left[1], right[0]) for left, right in pairwise(self.exons)]
 
 
-class LeftOutTranscript(NamedTuple):
+class ExcludedTranscript(NamedTuple):
     """A transcript that cannot be used.
 
     Attributes
@@ -112,7 +112,7 @@ class LeftOutTranscript(NamedTuple):
     line: int
 
 
-class Unsure(NamedTuple):
+class UncertainRegion(NamedTuple):
     """A part of the genome whose ends may be sites, though the annotation does not tell.
 
     Attributes
@@ -155,11 +155,11 @@ class Annotation:
     transcripts : list of Transcript
         In the order of their first rows. A transcript with several coding sequences is listed
         once for each.
-    left_out : list of LeftOutTranscript
+    exclusions : list of ExcludedTranscript
         Transcripts that cannot be used.
     features : dict of str to int
         Number of rows of the file by type.
-    unsure : list of Unsure
+    uncertain : list of UncertainRegion
         Where sites may be: transcripts left out and those of other sources, exons that overlap
         others of their transcript, and rows of introns that are no gaps between exons.
     """
@@ -167,9 +167,9 @@ class Annotation:
     path: str
     format: str
     transcripts: list[Transcript]
-    left_out: list[LeftOutTranscript] = field(default_factory=list)
+    exclusions: list[ExcludedTranscript] = field(default_factory=list)
     features: dict[str, int] = field(default_factory=dict)
-    unsure: list[Unsure] = field(default_factory=list)
+    uncertain: list[UncertainRegion] = field(default_factory=list)
 
     @property
     def contigs(self) -> list[str]:
@@ -201,8 +201,8 @@ def read_bed12(rows: Iterable[Row], source: str) -> Annotation:
         If a row is invalid.
     """
     transcripts: list[Transcript] = []
-    left_out: list[LeftOutTranscript] = []
-    unsure: list[Unsure] = []
+    exclusions: list[ExcludedTranscript] = []
+    uncertain: list[UncertainRegion] = []
     for row in rows:
         row.check_columns(_BED12_FIELDS, "BED12 must have twelve tab-separated fields or more")
         contig, name = row.fields[0], row.fields[3]
@@ -214,16 +214,16 @@ def read_bed12(rows: Iterable[Row], source: str) -> Annotation:
         thick = [(max(a, thick_start), min(b, thick_end)) for a, b in exons]
         cds = tuple((a, b) for a, b in thick if a < b)
         is_coding, incomplete = _coding_state(row)
-        is_sure = is_coding is not None or (thick_start, thick_end) != (start, end)
+        is_certain = is_coding is not None or (thick_start, thick_end) != (start, end)
         if is_coding is False:
             cds = ()
         if strand == ".":
-            unsure += [
-                Unsure(contig, is_reverse, exons, (), cds, name, row.line)
+            uncertain += [
+                UncertainRegion(contig, is_reverse, exons, (), cds, name, row.line)
                 for is_reverse in (False, True)
             ]
             interval = contig, start, end, strand
-            left_out.append(LeftOutTranscript(name, *interval, NO_STRAND, row.line))
+            exclusions.append(ExcludedTranscript(name, *interval, NO_STRAND, row.line))
             continue
         transcripts.append(
             Transcript(
@@ -235,11 +235,11 @@ def read_bed12(rows: Iterable[Row], source: str) -> Annotation:
                 cds,
                 line=row.line,
                 incomplete=incomplete,
-                is_cds_sure=is_sure,
+                is_cds_certain=is_certain,
             )
         )
-    features = {"BED12 rows": len(transcripts) + len(left_out)}
-    return Annotation(source, "BED12", transcripts, left_out, features, unsure)
+    features = {"BED12 rows": len(transcripts) + len(exclusions)}
+    return Annotation(source, "BED12", transcripts, exclusions, features, uncertain)
 
 
 def _thick(row: Row) -> tuple[int, int]:

@@ -156,13 +156,13 @@ def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> 
     """Return the gaps of which both ends are true sites."""
     from seqmtl.dataset.config import SiteRules
     from seqmtl.dataset.signals import annotated_sites
-    from seqmtl.dataset.true_sites import Contigs, Finder
+    from seqmtl.dataset.true_sites import Contigs, SiteResolver
 
     loaded = load_genome(genome, padding=1, only={gap[0] for gap in gaps})
     ends = []
     for signal in ("donor", "acceptor"):
         site = Site(0, len(SIGNALS[signal]), SIGNALS[signal], signal)
-        finder = Finder("", annotation.path, loaded, site, site.length)
+        finder = SiteResolver("", annotation.path, loaded, site, site.length)
         annotated = annotated_sites(annotation, signal, SiteRules().min_intron)
         sites = finder.find(annotated, Contigs(loaded, {}), allow_missing=True).sites
         ends.append({row[:3] for row in sites["annotated"]})

@@ -12,7 +12,7 @@ import pytest
 
 from seqmtl.dataset import read_config, write_dataset
 from seqmtl.dataset.build import _read_evidence
-from seqmtl.dataset.true_sites import Finder
+from seqmtl.dataset.true_sites import SiteResolver
 from seqmtl.exceptions import InputFormatError
 from tests.dataset.made_genes import (
     LENGTHS,
@@ -76,8 +76,11 @@ def find(folder, *of_config, **options):
     """Return true sites, and all sites of which decoys keep away, without the dataset."""
     config = write_config(folder, *of_config, **options)
     contigs, evidence = _read_evidence(config, "o", config.organisms["o"])
-    finder = Finder("o", "a", contigs.genome, config.site, config.window)
-    found, table = finder.find(evidence.annotated, contigs, unsure=evidence.unsure), contigs.genome
+    finder = SiteResolver("o", "a", contigs.genome, config.site, config.window)
+    found, table = (
+        finder.find(evidence.annotated, contigs, uncertain=evidence.uncertain),
+        contigs.genome,
+    )
     result = []
     for own in (found.sites, found.all_sites):
         rows = table.contigs.contig_of(own.starts)

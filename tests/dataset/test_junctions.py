@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seqmtl.dataset import read_config, write_dataset
-from seqmtl.dataset.introns import _strongest
+from seqmtl.dataset.introns import _max_overlapping
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from tests.dataset.test_build import (
     annotated,
@@ -153,7 +153,7 @@ def test_the_strongest_overlap_is_found_by_brute_force():
             max(n for s, e, n in zip(starts, ends, reads, strict=True) if s < end and start < e)
             for start, end in zip(starts, ends, strict=True)
         ]
-        assert _strongest(starts, ends, reads).tolist() == expected
+        assert _max_overlapping(starts, ends, reads).tolist() == expected
 
 
 def test_some_contigs_may_be_missing(genome):

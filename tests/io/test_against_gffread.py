@@ -16,7 +16,7 @@ import pytest
 from seqmtl import read_annotation
 from seqmtl.dataset import read_config
 from seqmtl.dataset.build import _read_evidence
-from seqmtl.dataset.true_sites import Finder
+from seqmtl.dataset.true_sites import SiteResolver
 
 SIGNALS = ("donor", "acceptor", "tss", "polya", "start", "stop")
 REAL = (
@@ -140,7 +140,9 @@ def of_gffread(path, folder):
 def of_seqmtl(path):
     transcripts = []
     for own in read_annotation(path).transcripts:
-        rows = [*own.cds, *own.start_codon, *own.stop_codon] if own.cds and own.is_cds_sure else []
+        rows = (
+            [*own.cds, *own.start_codon, *own.stop_codon] if own.cds and own.is_cds_certain else []
+        )
         coding = (min(a for a, _ in rows), max(b for _, b in rows)) if rows else None
         transcripts.append((own.contig, own.is_reverse, own.exons, coding))
     return by_signal(transcripts)
@@ -232,7 +234,7 @@ def test_sites_of_gffreads_bed_are_those_of_the_gff3(
         )
         config = read_config(tmp_path / "c.toml")
         contigs, evidence = _read_evidence(config, "o", config.organisms["o"])
-        finder = Finder("o", path, contigs.genome, config.site, config.window)
+        finder = SiteResolver("o", path, contigs.genome, config.site, config.window)
         sites = finder.find(evidence.annotated, contigs).sites
         found.append({*zip(sites.starts.tolist(), sites.is_reverse.tolist(), strict=True)})
     of_gff3, of_bed = found

@@ -150,7 +150,7 @@ def test_every_dialect_gives_the_same_transcripts_and_sites(write, dialect):
     assert list(dict.fromkeys(t.exons for t in annotation.transcripts)) == EXONS
     assert annotation.format == next((f for f in ("GTF", "BED12") if f in dialect), "GFF3")
     assert annotation.contigs == ["chr1"]
-    assert not annotation.left_out
+    assert not annotation.exclusions
     for signal, expected in PLACES.items():
         assert places(annotation, signal) == expected, signal
 
@@ -259,7 +259,7 @@ UNKNOWN = 'transcript_id "unknown_transcript_1"'
 def test_transcripts_of_rows(write, text, expected):
     annotation = read_annotation(write(text))
     assert [(t.name, t.exons, t.cds) for t in annotation.transcripts] == expected
-    of_gene = ["transcripts of its own" in left.reason for left in annotation.left_out]
+    of_gene = ["transcripts of its own" in left.reason for left in annotation.exclusions]
     assert of_gene == [True] * ("mRNA" in text)
 
 
@@ -275,8 +275,8 @@ def test_a_microrna_is_left_out_and_its_precursor_is_not(write):
     assert [(t.name, t.gene, t.biotype) for t in annotation.transcripts] == [
         ("t1", "g1", "primary_transcript")
     ]
-    assert [left.name for left in annotation.left_out] == ["m5", "m3"]
-    assert "part of a longer transcript" in annotation.left_out[0].reason
+    assert [left.name for left in annotation.exclusions] == ["m5", "m3"]
+    assert "part of a longer transcript" in annotation.exclusions[0].reason
     assert places(annotation, "tss") == {(100, False)}
 
 
@@ -298,7 +298,7 @@ MRNA = row(kind="mRNA", attributes="ID=t1")
 def test_transcripts_that_cannot_be_used_are_left_out_with_a_reason(write, text, reason):
     annotation = read_annotation(write(text + row(attributes="Parent=good")))
     assert [t.name for t in annotation.transcripts] == ["good"]
-    (left_out,) = annotation.left_out
+    (left_out,) = annotation.exclusions
     assert reason in left_out.reason
     assert (left_out.line, left_out.start) == (1, 100)
 
@@ -381,17 +381,17 @@ def test_which_rows_are_one_transcript(write, text, expected):
     annotation = read_annotation(write(text))
     found = [("+-"[t.is_reverse], t.exons) for t in annotation.transcripts]
     assert sorted(found) == sorted(expected)
-    assert not annotation.left_out
+    assert not annotation.exclusions
 
 
 def test_overlapping_copies_that_do_not_fit_their_rows_are_left_out(write):
     text = MRNA + MRNA + row(101, 180) + row(151, 200)
     annotation = read_annotation(write(text + row(attributes="Parent=good")))
     assert [t.name for t in annotation.transcripts] == ["good"]
-    assert [left.reason for left in annotation.left_out] == [
+    assert [left.reason for left in annotation.exclusions] == [
         "overlapping copies of one ID that cannot be told apart"
     ]
-    assert [own.exons for own in annotation.unsure] == [((100, 200),)]
+    assert [own.exons for own in annotation.uncertain] == [((100, 200),)]
 
 
 def test_a_coding_sequence_that_two_copies_have_is_left_out(write):
@@ -435,8 +435,8 @@ def test_what_is_unsure_is_listed(write):
     text = row(101, 200) + row(151, 260) + row(301, 400)
     text += row(501, 600, attributes="ID=e1", strand=".")
     text += row(201, 300, kind="intron") + row(261, 300, kind="intron")
-    unsure = read_annotation(write(text)).unsure
-    assert sorted((own.exons, own.introns, own.is_reverse) for own in unsure) == [
+    uncertain = read_annotation(write(text)).uncertain
+    assert sorted((own.exons, own.introns, own.is_reverse) for own in uncertain) == [
         ((), ((200, 300),), False),
         (((100, 200),), (), False),
         (((150, 260),), (), False),
