@@ -16,8 +16,8 @@ from seqmtl.dataset import read_config, write_dataset
 from seqmtl.explain import poim
 from seqmtl.io import load_genome
 from seqmtl.models.site import Site
+from seqmtl.scan.candidate_scores import score_candidates
 from seqmtl.scan.finder import finder_of
-from seqmtl.scan.held_out import score_held_out
 from seqmtl.simulate import simulate, write_simulation
 from seqmtl.variants import score_variants
 
@@ -37,7 +37,7 @@ def main() -> None:
         svc = MultiTaskSVC(features=WeightedDegree(6), task_kernel=TaskKernel.from_newick(TREE))
         model = svc.fit(train.windows, train.windows.labels, tasks=train.windows.tasks).model_
         model.site = Site(**train.site)
-        held_out = score_held_out(model, f"{folder}/donors", split="valid")  # every GT
+        held_out = score_candidates(model, f"{folder}/donors", split="valid")  # every GT
         for name in model.tasks:
             model.calibrate(name, **held_out.of(name))
 

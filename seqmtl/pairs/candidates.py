@@ -17,9 +17,9 @@ from seqmtl.models.site import SIGNALS
 from seqmtl.pairs.chain import join_ends
 from seqmtl.pairs.coding_loops import list_codons
 from seqmtl.pairs.regions import PathLike
+from seqmtl.scan.candidate_scores import candidate_finder, find_candidates
 from seqmtl.scan.filters import BlockCounts
 from seqmtl.scan.finder import SiteFinder, finder_of
-from seqmtl.scan.held_out import candidate_finder, find_candidates
 from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.sites import Sites
 

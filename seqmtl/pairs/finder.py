@@ -21,7 +21,7 @@ from seqmtl.pairs.chain import (
     to_log_odds,
 )
 from seqmtl.scan.filters import BlockCounts, SiteFilters
-from seqmtl.scan.finder import Found, SiteFinder, finder_of
+from seqmtl.scan.finder import BlockSites, SiteFinder, finder_of
 from seqmtl.sequences.sites import Sites
 
 _BLOCK = 1_000_000  # site starts scored at a time; more where introns, and so margins, are long
@@ -75,7 +75,7 @@ class PairedFinder:
         signals: Sequence[str] | None = None,
     ) -> None:
         self.filters = SiteFilters() if filters is None else filters
-        self.takes_several = self.filters.regions is None
+        self.joins_contigs = self.filters.regions is None
         self.strands, self.least_intron = strands, introns
         self.layer = model.layer_of(organism)
         self._ends = [finder_of(finder, organism) for finder in (model.donor, model.acceptor)]
@@ -92,7 +92,7 @@ class PairedFinder:
         self.margin = margin_of(self.layer) + max(windows)
         self.block = max(_BLOCK, _BLOCKS_PER_MARGIN * self.margin)
 
-    def find(self, piece: ContigPiece, first: int, last: int) -> Found:
+    def find(self, piece: ContigPiece, first: int, last: int) -> BlockSites:
         """Return the sites, and the introns, that start at first..last-1 of the contig.
 
         Introns have their ``ends``, and the posterior ``probability`` of the intron, its ``donor``
@@ -102,14 +102,14 @@ class PairedFinder:
         sites, posteriors = self.posteriors(piece, first - margin, last + margin, self.least_intron)
         counts = BlockCounts()
         asked = sites.take(self._is_asked_for(sites, first, last))
-        streams = {
+        sites_by_signal = {
             finder.signal: self._reported(finder, piece, asked, counts) for finder in self.finders
         }
         if self.least_intron is not None:
             introns = _introns(sites, posteriors, _stretches(piece)[:, 0])
             introns = introns.take(self._is_asked_for(introns, first, last))
-            streams["introns"] = self._passing(piece, introns)
-        return Found(streams, counts)
+            sites_by_signal["introns"] = self._passing(piece, introns)
+        return BlockSites(sites_by_signal, counts)
 
     def _is_asked_for(self, sites: Sites, first: int, last: int) -> NDArray[np.bool_]:
         """Return which sites begin at first..last-1 of a strand to report."""

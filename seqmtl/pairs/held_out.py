@@ -13,7 +13,7 @@ from seqmtl.models.paired import PairedModel
 from seqmtl.pairs.candidates import cut_regions, edge_finders, end_finders, find_piece
 from seqmtl.pairs.chain import margin_of, run_chain, to_log_odds
 from seqmtl.pairs.regions import PathLike, read_both, shared_organisms
-from seqmtl.scan.held_out import IN_MASK, block_edges
+from seqmtl.scan.candidate_scores import IN_MASK, block_edges
 from seqmtl.sequences.intervals import is_inside
 from seqmtl.sequences.sites import Sites
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scan.filters import ScanSummary, SiteFilters
-from seqmtl.scan.finder import Found, SiteFinder
+from seqmtl.scan.finder import BlockSites, SiteFinder
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.genome import ContigTable
 
 
 class Finder(Protocol):
-    """What finds sites in parts of a contig, such as a :class:`seqmtl.scan.SiteFinder`.
+    """Interface of finders of sites, such as :class:`seqmtl.scan.SiteFinder`.
 
     Attributes
     ----------
@@ -33,8 +33,8 @@ class Finder(Protocol):
         Strands to report.
     filters : SiteFilters
         Which contigs to scan.
-    takes_several : bool
-        Whether a piece may be of several contigs.
+    joins_contigs : bool
+        Whether several short contigs may be joined to one piece.
     """
 
     length: int
@@ -45,13 +45,13 @@ class Finder(Protocol):
     block: int
     strands: str
     filters: SiteFilters
-    takes_several: bool
+    joins_contigs: bool
 
     @property
     def finders(self) -> tuple[SiteFinder, ...]:
-        """What describes the sites of each signal."""
+        """The finders of single signals."""
 
-    def find(self, piece: ContigPiece, first: int, last: int) -> Found:
+    def find(self, piece: ContigPiece, first: int, last: int) -> BlockSites:
         """Return the sites that start at first..last-1 of the contig, given a piece of it."""
 
 
@@ -75,33 +75,33 @@ class Block(NamedTuple):
         """Number of site starts; of several contigs, those within the contigs."""
         if self.piece.contigs is None:
             return self.last - self.first
-        lost = self.piece.codes.size - (self.last - self.first)  # at the ends of each contig
-        return int(np.maximum(self.piece.contigs.lengths - lost, 0).sum())
+        n_lost = self.piece.codes.size - (self.last - self.first)  # at the ends of each contig
+        return int(np.maximum(self.piece.contigs.lengths - n_lost, 0).sum())
 
 
 def join_contigs(pieces: Iterable[ContigPiece], finder: Finder) -> Iterator[ContigPiece]:
-    """Join whole contigs that follow each other, up to a block of the finder.
+    """Join consecutive complete contigs, up to a block of the finder.
 
-    The cost of a genome in many small contigs is then that of its bases.
+    The time for a genome of many small contigs then depends on its bases, not on their number.
     """
-    waiting: list[ContigPiece] = []
-    size, wanted = 0, finder.filters.scanned
+    pending: list[ContigPiece] = []
+    size, selected = 0, finder.filters.scanned
     for piece in pieces:
-        n, is_wanted = piece.codes.size + 1, wanted is None or piece.name in wanted
-        fits = piece.start == 0 and piece.is_last and is_wanted and n <= finder.block
+        n, is_selected = piece.codes.size + 1, selected is None or piece.name in selected
+        fits = piece.start == 0 and piece.is_last and is_selected and n <= finder.block
         if not fits or size + n > finder.block:
-            yield from _joined(waiting)
-            waiting, size = [], 0
-        if fits and finder.takes_several:
-            waiting.append(piece)
+            yield from _joined(pending)
+            pending, size = [], 0
+        if fits and finder.joins_contigs:
+            pending.append(piece)
             size += n
         else:
             yield piece
-    yield from _joined(waiting)
+    yield from _joined(pending)
 
 
 def _joined(pieces: list[ContigPiece]) -> Iterator[ContigPiece]:
-    """Yield whole contigs as one piece, if there are any."""
+    """Yield complete contigs as one piece, if there are any."""
     if len(pieces) < 2:
         yield from pieces
         return
@@ -141,44 +141,44 @@ def cut_blocks(
     """
     length, contigs, margin = finder.length, finder.filters.scanned, finder.margin
     next_first = 0
-    held: ContigPiece | None = None
+    buffered: ContigPiece | None = None
     for piece in pieces:
-        held = _append(held, piece)
-        end_of_held = held.start + held.codes.size
-        is_wanted = contigs is None or piece.name in contigs
-        while is_wanted and next_first - finder.farthest < end_of_held:
+        buffered = _append(buffered, piece)
+        buffered_end = buffered.start + buffered.codes.size
+        is_selected = contigs is None or piece.name in contigs
+        while is_selected and next_first - finder.farthest < buffered_end:
             first, last = max(next_first, finder.nearest), next_first + size
             if piece.is_last:
-                last = min(last, end_of_held - length + finder.farthest + 1)
-            elif last - 1 - finder.nearest + length + margin > end_of_held:
+                last = min(last, buffered_end - length + finder.farthest + 1)
+            elif last - 1 - finder.nearest + length + margin > buffered_end:
                 break
             if first < last:
                 begin = first - finder.farthest - margin
                 end = last - 1 - finder.nearest + length + margin
-                yield Block(_between(held, begin, end), first, last)
+                yield Block(_between(buffered, begin, end), first, last)
             next_first += size
         if piece.is_last:
-            _count(summary, piece, finder.window, is_wanted)
-            held, next_first = None, 0
+            _count(summary, piece, finder.window, is_selected)
+            buffered, next_first = None, 0
         else:
-            needed = next_first - finder.farthest - margin if is_wanted else end_of_held
-            held = _between(held, needed, end_of_held)
+            needed = next_first - finder.farthest - margin if is_selected else buffered_end
+            buffered = _between(buffered, needed, buffered_end)
 
 
-def _append(held: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
-    expected = 0 if held is None else held.start + held.codes.size
-    if piece.start != expected or (held is not None and held.name != piece.name):
+def _append(buffered: ContigPiece | None, piece: ContigPiece) -> ContigPiece:
+    expected = 0 if buffered is None else buffered.start + buffered.codes.size
+    if piece.start != expected or (buffered is not None and buffered.name != piece.name):
         raise ValueError(
             "pieces of a contig must be consecutive and without gaps, got "
             f"{piece.name!r} from {piece.start} where {expected} was expected"
         )
-    if held is None:
+    if buffered is None:
         return piece
     is_lower = None
-    if held.is_lower is not None and piece.is_lower is not None:
-        is_lower = np.concatenate([held.is_lower, piece.is_lower])
-    codes = np.concatenate([held.codes, piece.codes])
-    return ContigPiece(piece.name, held.start, codes, piece.is_last, is_lower)
+    if buffered.is_lower is not None and piece.is_lower is not None:
+        is_lower = np.concatenate([buffered.is_lower, piece.is_lower])
+    codes = np.concatenate([buffered.codes, piece.codes])
+    return ContigPiece(piece.name, buffered.start, codes, piece.is_last, is_lower)
 
 
 def _between(piece: ContigPiece, begin: int, end: int) -> ContigPiece:
@@ -189,8 +189,8 @@ def _between(piece: ContigPiece, begin: int, end: int) -> ContigPiece:
     return piece._replace(start=piece.start + first, codes=codes, is_lower=is_lower)
 
 
-def _count(summary: ScanSummary, piece: ContigPiece, window: int, is_wanted: bool) -> None:
-    if not is_wanted:
+def _count(summary: ScanSummary, piece: ContigPiece, window: int, is_selected: bool) -> None:
+    if not is_selected:
         summary.n_contigs_left_out += 1
         return
     sizes = {piece.name: piece.start + piece.codes.size}

@@ -16,8 +16,8 @@ from seqmtl.sequences.sites import Sites
 TOP_BASES = 1_000_000
 
 Regions = Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
-#: Tells which sites pass, from the part of the contig, their starts and their bases.
-PlaceFilter = Callable[[ContigPiece, NDArray[np.int64], int], NDArray[np.bool_]]
+#: Returns which sites pass, given a part of the contig, their starts and their length.
+PositionFilter = Callable[[ContigPiece, NDArray[np.int64], int], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class SiteFilters:
         return {name for name in self.regions if self.contigs is None or name in self.contigs}
 
     @property
-    def of_positions(self) -> dict[str, PlaceFilter]:
+    def of_positions(self) -> dict[str, PositionFilter]:
         """The filters that depend on the position of a site alone, by their reason."""
-        filters: dict[str, PlaceFilter] = {}
+        filters: dict[str, PositionFilter] = {}
         if self.regions is not None:
             filters["regions"] = self._in_regions
         if self.skip_lower:
@@ -77,7 +77,7 @@ class SiteFilters:
     def _in_regions(
         self, piece: ContigPiece, starts: NDArray[np.int64], length: int
     ) -> NDArray[np.bool_]:
-        """Tell which sites start in a region."""
+        """Return which sites start in a region."""
         assert self.regions is not None
         if piece.name not in self.regions:
             return np.zeros(starts.size, dtype=bool)
@@ -87,17 +87,17 @@ class SiteFilters:
 
 
 def _is_upper(piece: ContigPiece, starts: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
-    """Tell which sites overlap no lower-case letter."""
+    """Return which sites overlap no lower-case letter."""
     if piece.is_lower is None:
         raise ValueError("the pieces must record lower case; read them with keep_case=True")
-    touched = np.zeros(starts.size, dtype=bool)
+    is_lower = np.zeros(starts.size, dtype=bool)
     for k in range(length):
-        touched |= piece.is_lower[starts - piece.start + k]
-    return ~touched
+        is_lower |= piece.is_lower[starts - piece.start + k]
+    return ~is_lower
 
 
 def is_among_best(sites: Sites, top: int) -> NDArray[np.bool_]:
-    """Tell which sites, with their scores, are the best of their bins, which are complete."""
+    """Return which sites have the best scores of their bins; bins are complete."""
     bins = sites.starts // TOP_BASES
     order = np.lexsort((sites.is_reverse, sites.starts, -sites["scores"], bins))
     ordered = bins[order]

@@ -20,29 +20,29 @@ from seqmtl.sequences import encode
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites, find_motifs
 
-TABLE_BYTES = 16  # of an entry in tables, with the weights that they are from
-MOST_BYTES = 1 << 30  # of tables: those of 9-mers in windows of 141 bases, but not of 10-mers
+ENTRY_BYTES = 16  # of an entry of the tables, with its weights
+MAX_TABLE_BYTES = 1 << 30  # enough for 9-mers in windows of 141 bases, not for 10-mers
 #: Converts scores to log-odds.
 LogOdds = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
-class Found(NamedTuple):
-    """What a finder reports in a part of a contig.
+class BlockSites(NamedTuple):
+    """Sites in a part of a contig.
 
     Attributes
     ----------
-    streams : mapping of str to Sites
-        Sites by signal, plus before minus and by start; and ``introns``, if asked for.
+    sites_by_signal : mapping of str to Sites
+        Sites by signal, plus before minus and by start; and ``introns``, if requested.
     counts : BlockCounts
-        What became of the candidates.
+        Numbers of candidates, and of those removed by each filter.
     """
 
-    streams: Mapping[str, Sites]
+    sites_by_signal: Mapping[str, Sites]
     counts: BlockCounts
 
 
 class SiteFinder:
-    """Scan contigs, whole or in pieces, and keep the requested sites.
+    """Scan contigs, complete or in pieces, and select the requested sites.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ class SiteFinder:
         Smallest and largest distance from a window's start to its site's start.
     margin : int
         Bases needed besides the windows: 0.
-    takes_several : bool
-        Whether a piece may be of several contigs: unless a filter depends on the contig.
+    joins_contigs : bool
+        Whether several contigs may be joined to one piece: unless a filter depends on the contig.
     block : int
         Site starts to scan and format at a time.
 
@@ -112,26 +112,26 @@ class SiteFinder:
         self.nearest, self.farthest = min(offsets), max(offsets)
         if self.filters.top is not None:
             self.block = TOP_BASES
-        self.takes_several = self.filters.regions is None and self.filters.top is None
+        self.joins_contigs = self.filters.regions is None and self.filters.top is None
 
     @property
     def finders(self) -> tuple[SiteFinder, ...]:
         """The finders of single signals: itself."""
-        return (self,)  # kept, it would hold its tables until the garbage is collected
+        return (self,)  # an attribute would be a cycle, and hold the tables until it is collected
 
     def probability(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
         """Convert scores to probabilities."""
         assert self.log_odds is not None
         return to_probability(self.log_odds(scores.astype(np.float64)))
 
-    def find(self, piece: ContigPiece, first: int, last: int) -> Found:
+    def find(self, piece: ContigPiece, first: int, last: int) -> BlockSites:
         """Return the sites that start at first..last-1 of the contig, given a piece of it."""
         counts = BlockCounts()
         sites = self.find_sites(piece, first, last, counts)
         if self.filters.top is not None:
             sites = counts.keep("top", sites, is_among_best(sites, self.filters.top))
         counts.n_reported = len(sites)
-        return Found({self.signal: sites}, counts)
+        return BlockSites({self.signal: sites}, counts)
 
     def find_sites(self, piece: ContigPiece, first: int, last: int, counts: BlockCounts) -> Sites:
         """Return the sites as in `find`, not only the best, with their scores."""
@@ -151,10 +151,10 @@ class SiteFinder:
         if self.consensus is not None:
             letters = codes[begin + offset : end + offset + scanner.site_length - 1]
             starts = np.flatnonzero(find_motifs(letters, self.consensus, is_reverse)) + begin
-        n_between = 0  # windows that reach from one of several contigs into the next
+        n_spanning = 0  # windows across the ends of joined contigs
         if piece.contigs is not None:
             starts = starts[piece.contigs.contain(starts, scanner.length)]
-            n_between = end - begin - piece.contigs.n_windows(scanner.length)
+            n_spanning = end - begin - piece.contigs.n_windows(scanner.length)
         counts.n_candidates += starts.size
         sites = Sites(starts + origin, np.full(starts.size, is_reverse))
         for reason, passes in self.filters.of_positions.items():
@@ -163,17 +163,17 @@ class SiteFinder:
         if self.filters.regions is not None:
             begin, end = (int(starts[0]), int(starts[-1]) + 1) if starts.size else (begin, begin)
         scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse, starts)
-        counts.n_scored += end - begin - n_between
-        counts.n_mixed += n_mixed - n_between
+        counts.n_scored += end - begin - n_spanning
+        counts.n_mixed += n_mixed - n_spanning
         return self._passing(sites.adding(scores=scores), counts)
 
     def _passing(self, sites: Sites, counts: BlockCounts) -> Sites:
         """Return the sites that pass the filters of scores."""
         if self.threshold is not None:
             sites = counts.keep("threshold", sites, sites["scores"] >= self.threshold)
-        least = self.filters.min_probability
-        if least is not None:
-            is_probable = self.probability(sites["scores"]) >= least
+        min_probability = self.filters.min_probability
+        if min_probability is not None:
+            is_probable = self.probability(sites["scores"]) >= min_probability
             sites = counts.keep("min_probability", sites, is_probable)
         return sites
 
@@ -218,7 +218,10 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
     model.site.require_known()
     site = model.site if site is None else site
     site_in_window = {"site_offset": site.offset, "site_length": site.length}
-    if TABLE_BYTES / 3 * 4.0 ** (model.features.span(model.length) + 1) * model.length > MOST_BYTES:
+    if (
+        ENTRY_BYTES / 3 * 4.0 ** (model.features.span(model.length) + 1) * model.length
+        > MAX_TABLE_BYTES
+    ):
         score = window_scorer(model, organism)
         return WindowScanner(score, model.length, **site_in_window)
     weights = model.position_weights(organism)
@@ -229,7 +232,7 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
 def finder_of(
     model: MultiTaskModel, organism: str, *, site: Site | None = None, **options: Any
 ) -> SiteFinder:
-    """Return what finds the sites of one organism, with their consensus and probabilities.
+    """Return a finder of the sites of one organism, with their consensus and probabilities.
 
     Parameters
     ----------

@@ -17,15 +17,23 @@ from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.lines import (
     Field,
     Fields,
-    decimal,
-    letters,
+    decimal_column,
+    integer_column,
+    letters_field,
     name_field,
-    share,
-    strand,
+    probability_column,
+    strand_column,
     tabbed,
-    whole,
 )
-from seqmtl.scan.sink import EdgeSink, LineSink, Part, Sink, Streams, Track, describe
+from seqmtl.scan.sink import (
+    BoundarySink,
+    LineSink,
+    PreparedBlock,
+    Sink,
+    SitesBySignal,
+    Track,
+    describe,
+)
 from seqmtl.sequences.sites import Sites
 
 #: Terms of the Sequence Ontology: SO:0000163, 0000164, 0000315, 0000318, 0000319, 0000553, 0000110.
@@ -49,13 +57,13 @@ HINT_TYPES = {
 }
 #: Letter of the source of hints, and their priority, below that of reads (4) and manual anchors.
 SOURCE, PRIORITY = "S", 1
-#: Range of splice scores; those at the lower end and below are left to the aligners' default.
+#: Range of splice scores. Sites at the lower end or below have no line: the aligners' default.
 LOWEST, HIGHEST = -6, 13
 _LETTERS = {"donor": b"D", "acceptor": b"A"}
-_TINY = 1e-300
+_MIN_PROBABILITY = 1e-300
 #: Raw scores are rounded to this fraction, an error of at most 6.1e-5, which makes files a fifth
 #: smaller. It is a power of two, so that the product is exact.
-_PARTS = np.float32(1 << 13)
+_SCORE_STEPS = np.float32(1 << 13)
 _ESCAPED = re.compile(r"^[#>]|%(?=[0-9A-Fa-f]{2})|[\x00-\x1f\x7f]")
 _SEPARATORS = re.compile(r"[%;=&,\x00-\x1f\x7f]")
 _COORDINATES = "; coordinates 0-based half-open on the forward strand"
@@ -64,8 +72,8 @@ _COORDINATES = "; coordinates 0-based half-open on the forward strand"
 def in_gff(name: str) -> str:
     """Return the name of a contig as the first column of GFF3.
 
-    Programs such as bedtools and gffread compare it as it is with the names in FASTA. Only what
-    would be read as something else is escaped: a comment, a sequence, or an escape.
+    Programs such as bedtools and gffread compare it unchanged with the names in FASTA. So only
+    letters that would start a comment, a sequence or an escape are escaped.
     """
     return _ESCAPED.sub(_escape, name)
 
@@ -98,32 +106,37 @@ class BedSink(LineSink):
         scores = sites["scores"]
         columns: list[Field] = [
             name_field(block.piece, numbers, check_first_field),
-            whole(starts),
-            whole(starts + length),
-            letters(block.piece, sites, length, self.finder.consensus),
+            integer_column(starts),
+            integer_column(starts + length),
+            letters_field(block.piece, sites, length, self.finder.consensus),
         ]
         if self.finder.log_odds is None:
             p = 1.0 / (1.0 + np.exp(-np.clip(scores.astype(np.float64), -50, 50)))
             probability: list[Field] = []
         else:
             p = self.finder.probability(scores)
-            probability = [share(p)]
+            probability = [probability_column(p)]
         heights = np.rint(1000 * p).astype(np.int64)
-        columns += [whole(heights), strand(sites.is_reverse), decimal(scores), *probability]
+        columns += [
+            integer_column(heights),
+            strand_column(sites.is_reverse),
+            decimal_column(scores),
+            *probability,
+        ]
         return tabbed(*columns)
 
 
 class LikelyBedSink(BedSink):
-    """BED of the sites that are likely enough, where the finder reports all."""
+    """BED of the sites with at least a given probability, where the finder reports all."""
 
-    def __init__(self, path: str, finder: SiteFinder, track: Track, least: float) -> None:
+    def __init__(self, path: str, finder: SiteFinder, track: Track, min_probability: float) -> None:
         super().__init__(path, finder, track)
-        self._least = least
+        self._min_probability = min_probability
 
-    def prepare(self, block: Block, streams: Streams) -> Any:
+    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
         """Format the lines of a block."""
-        sites = streams[self.finder.signal]
-        passing = self.finder.probability(sites["scores"]) >= self._least
+        sites = sites_by_signal[self.finder.signal]
+        passing = self.finder.probability(sites["scores"]) >= self._min_probability
         return super().prepare(block, {self.finder.signal: sites.take(passing)})
 
 
@@ -144,7 +157,7 @@ class GffSink(LineSink):
         numbers, starts = block.piece.located(sites.starts)
         contig = name_field(block.piece, numbers, lambda name: in_gff(name).encode())
         kind = FEATURE_TYPES[self.finder.signal]
-        start, side = whole(starts + 1), strand(sites.is_reverse)
+        start, strand = integer_column(starts + 1), strand_column(sites.is_reverse)
         score: Field = b"."
         attributes: list[Field] = [
             b"ID=",
@@ -152,21 +165,24 @@ class GffSink(LineSink):
             b":",
             start,
             b":",
-            side,
+            strand,
             b";score=",
-            decimal(sites["scores"]),
+            decimal_column(sites["scores"]),
         ]
         if self.finder.log_odds is not None:
-            score = share(self.finder.probability(sites["scores"]))
+            score = probability_column(self.finder.probability(sites["scores"]))
             attributes += [b";probability=", score]
-        attributes += [b";letters=", letters(block.piece, sites, length, self.finder.consensus)]
-        end = whole(starts + length)
-        head = tabbed(contig, b"seqmtl", kind.encode(), start, end, score, side, b".")
+        attributes += [
+            b";letters=",
+            letters_field(block.piece, sites, length, self.finder.consensus),
+        ]
+        end = integer_column(starts + length)
+        head = tabbed(contig, b"seqmtl", kind.encode(), start, end, score, strand, b".")
         return [*head[:-1], b"\t", *attributes, b"\n"]
 
 
 class HintSink(LineSink):
-    """Hints for AUGUSTUS at sites that are likelier than a candidate before its letters are read.
+    """Hints for AUGUSTUS at sites whose probability exceeds the prior of a candidate.
 
     A line is contig, ``seqmtl``, type, start, end, score, strand, frame and ``src=S;pri=1``. The
     types of AUGUSTUS are single bases for splice sites, ``dss`` for the first base of an intron and
@@ -230,22 +246,22 @@ def hint_fields(
         contig,
         b"seqmtl",
         kind.encode(),
-        whole(starts + 1),
-        whole(starts + length),
-        decimal(probabilities, 6),
-        strand(is_reverse),
+        integer_column(starts + 1),
+        integer_column(starts + length),
+        decimal_column(probabilities, 6),
+        strand_column(is_reverse),
         b".",
         f"src={SOURCE};pri={PRIORITY}".encode(),
     )
 
 
-class BedgraphSink(EdgeSink):
+class BedgraphSink(BoundarySink):
     """bedGraph: one value per base where a site begins, merging runs of equal values.
 
     If sites on both strands begin at a base, the value is the larger one.
     """
 
-    suffixes, preset, n_places = (".bedgraph", ".bg", ".bdg"), "bed", 2
+    suffixes, preset, n_coordinates = (".bedgraph", ".bg", ".bdg"), "bed", 2
 
     def header(self) -> list[str]:
         """Return the header lines."""
@@ -259,27 +275,31 @@ class BedgraphSink(EdgeSink):
         sites = sites.in_order()
         return merge_values(sites.starts, self.values(sites))
 
-    def inner(self, block: Block, rows: Sequence[NDArray[Any]]) -> slice:
+    def interior(self, block: Block, rows: Sequence[NDArray[Any]]) -> slice:
         """Return the rows but the first and the last."""
         return slice(1, max(1, rows[0].size - 1))
 
-    def settled(
-        self, waiting: list[tuple[Any, ...]], part: Part
+    def merge_boundary(
+        self, pending: list[tuple[Any, ...]], prepared: PreparedBlock
     ) -> tuple[list[tuple[Any, ...]], int]:
         """Merge the first run with the last of the previous block."""
         merged: list[tuple[Any, ...]] = []
-        for start, end, value in waiting:
+        for start, end, value in pending:
             if merged and merged[-1][1:] == (start, value):
                 merged[-1] = (merged[-1][0], end, value)
             else:
                 merged.append((start, end, value))
-        return merged, len(merged) if part.tail else max(0, len(merged) - 1)
+        return merged, len(merged) if prepared.tail else max(0, len(merged) - 1)
 
     def fields(self, contig: Field, rows: Sequence[NDArray[Any]]) -> Fields:
         """Return what the lines of rows are made of."""
         starts, ends, values = rows
-        value = share(values) if self.track.value == "probability" else decimal(values)
-        return tabbed(contig, whole(starts), whole(ends), value)
+        value = (
+            probability_column(values)
+            if self.track.value == "probability"
+            else decimal_column(values)
+        )
+        return tabbed(contig, integer_column(starts), integer_column(ends), value)
 
 
 def merge_values(
@@ -301,7 +321,7 @@ def merge_values(
     return starts[heads], starts[tails] + 1, values[heads]
 
 
-class SpliceScoreSink(EdgeSink):
+class SpliceScoreSink(BoundarySink):
     """Splice scores in the format of minimap2 (--spsc) and miniprot (--spsc).
 
     A line is contig, offset, strand, D (donor) or A (acceptor) and an integer score. The offset is
@@ -309,7 +329,7 @@ class SpliceScoreSink(EdgeSink):
     the intron, for an acceptor on + the base after it; on - it is the reverse. The score is
     2 log2(p / q) as in Yang, Huang, Li (2025, arXiv:2506.12986), p the probability of the site and
     q the share of true sites among all candidates; the penalties of the aligners are made for the
-    range -6 to 13, and stand for sites at -6 or below, which have no line.
+    range -6 to 13. Sites at -6 or below have no line: the aligners give them a penalty.
     """
 
     suffixes, is_together = (".spsc", ".tsv"), True
@@ -327,35 +347,39 @@ class SpliceScoreSink(EdgeSink):
     def rows(self, sites: Sites) -> tuple[NDArray[Any], ...]:
         """Return offsets, strands and scores of junctions, by offset."""
         scores = splice_scores(self.finder.probability(sites["scores"]), self.prior)
-        chosen = np.flatnonzero(scores > LOWEST)  # few: sorting comes after
+        chosen = np.flatnonzero(scores > LOWEST)  # before sorting, as they are few
         sites, scores = sites.take(chosen), scores[chosen]
         at_end = sites.is_reverse == (self.finder.signal == "donor")
         offsets = sites.starts + np.where(at_end, self.finder.scanner.site_length, 0)
         order = np.lexsort((sites.is_reverse, offsets))
         return offsets[order], sites.is_reverse[order], scores[order]
 
-    def inner(self, block: Block, rows: Sequence[NDArray[Any]]) -> slice:
-        """Return the rows that the neighbouring blocks have none before or after."""
-        reach = min(block.first + self.finder.scanner.site_length, block.last)
-        return slice(*np.searchsorted(rows[0], [reach, block.last]).tolist())
+    def interior(self, block: Block, rows: Sequence[NDArray[Any]]) -> slice:
+        """Return the rows whose offsets no row of a neighbouring block can have or pass."""
+        begin = min(block.first + self.finder.scanner.site_length, block.last)
+        return slice(*np.searchsorted(rows[0], [begin, block.last]).tolist())
 
-    def settled(
-        self, waiting: list[tuple[Any, ...]], part: Part
+    def merge_boundary(
+        self, pending: list[tuple[Any, ...]], prepared: PreparedBlock
     ) -> tuple[list[tuple[Any, ...]], int]:
-        """Sort the rows at the beginning of a block; those beyond its end wait on."""
-        return sorted(waiting), sum(row[0] < part.last for row in waiting)
+        """Sort the rows at the beginning of a block; those past its end stay pending."""
+        return sorted(pending), sum(row[0] < prepared.last for row in pending)
 
     def fields(self, contig: Field, rows: Sequence[NDArray[Any]]) -> Fields:
         """Return what the lines of rows are made of."""
         offsets, is_reverse, scores = rows
         return tabbed(
-            contig, whole(offsets), strand(is_reverse), _LETTERS[self.finder.signal], whole(scores)
+            contig,
+            integer_column(offsets),
+            strand_column(is_reverse),
+            _LETTERS[self.finder.signal],
+            integer_column(scores),
         )
 
 
 def splice_scores(probabilities: NDArray[np.float64], prior: float) -> NDArray[np.int64]:
     """Return 2 log2 of the probabilities over the prior, rounded, at most 13."""
-    scores = np.rint(2.0 * np.log2(np.maximum(probabilities, _TINY) / prior))
+    scores = np.rint(2.0 * np.log2(np.maximum(probabilities, _MIN_PROBABILITY) / prior))
     return np.clip(scores, LOWEST - 1, HIGHEST).astype(np.int64)
 
 
@@ -383,15 +407,15 @@ class BigwigSink(Sink):
     def begin(self, output: IO[bytes]) -> None:
         """Write a provisional header and the contigs."""
         output.write(self._layout.head())
-        # records of the sections and of the finest zoom level, of which the end is made
+        # sections and records of the finest zoom level, from which end() makes index and zooms
         self._sections, self._zoom = temporary_file(self.path), temporary_file(self.path)
 
-    def prepare(self, block: Block, streams: Streams) -> tuple[PackedValues, int]:
+    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> tuple[PackedValues, int]:
         """Compress the values of a block."""
-        sites = streams[self.finder.signal].on_strand(self._is_reverse)
+        sites = sites_by_signal[self.finder.signal].on_strand(self._is_reverse)
         values = self.values(sites)
         if self.track.value == "score":
-            values = np.rint(values * _PARTS) / _PARTS
+            values = np.rint(values * _SCORE_STEPS) / _SCORE_STEPS
         numbers, starts = block.piece.located(sites.starts)
         names = block.piece.names
         return self._layout.pack(names, numbers, starts, values), len(sites)

@@ -13,14 +13,14 @@ from seqmtl.scan.lines import (
     DECIMALS,
     Field,
     Fields,
-    decimal,
+    decimal_column,
     format_lines,
+    integer_column,
     name_field,
-    strand,
+    strand_column,
     tabbed,
-    whole,
 )
-from seqmtl.scan.sink import LineSink, Streams, Track
+from seqmtl.scan.sink import LineSink, SitesBySignal, Track
 from seqmtl.sequences.sites import Sites
 
 _COLUMNS = (
@@ -40,7 +40,7 @@ class IntronSink(LineSink):
     path : str
         Final path; GFF3 if it ends in .gff3 or .gff, before .gz.
     finder : PairedFinder
-        What is scanned.
+        Finder of the introns.
     track : Track
         Not used.
     """
@@ -53,18 +53,20 @@ class IntronSink(LineSink):
         self._top = finder.filters.top
         if self._is_gff:
             self.preset = "gff"
-        if self._top is not None:  # they are not in the order of the genome
+        if self._top is not None:  # lines are not in the order of the genome
             self.preset = ""
-        least, layer = finder.least_intron, finder.layer
-        self._what = (
+        min_probability, layer = finder.least_intron, finder.layer
+        self._description = (
             f"# seqmtl scan: introns of {layer.shortest} bases or more, "
-            f"strands {finder.strands}, probability >= {least:g}"
+            f"strands {finder.strands}, probability >= {min_probability:g}"
         )
         self._best: list[tuple[float, str]] = []  # probability, line
 
     def header(self) -> list[str]:
         """Return the header lines."""
-        what = self._what + (f", the best {self._top} first" if self._top is not None else "")
+        what = self._description + (
+            f", the best {self._top} first" if self._top is not None else ""
+        )
         return ["##gff-version 3", what] if self._is_gff else [what, _COLUMNS]
 
     def fields(self, block: Block, sites: Sites) -> Fields:
@@ -78,9 +80,9 @@ class IntronSink(LineSink):
         numbered_name = name_field(block.piece, numbers, lambda name: in_attribute(name).encode())
         return _gff_fields(name, numbered_name, introns)
 
-    def prepare(self, block: Block, streams: Streams) -> Any:
+    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
         """Format a block, or its best introns with their probabilities."""
-        introns = streams["introns"]
+        introns = sites_by_signal["introns"]
         if self._top is None:
             return super().prepare(block, {self.finder.signal: introns})
         p = np.rint(introns["probability"] * 10**DECIMALS) / 10**DECIMALS
@@ -103,19 +105,21 @@ class IntronSink(LineSink):
 
 
 def _bed_fields(contig: Field, introns: Sites) -> Fields:
-    start, end = whole(introns.starts), introns["ends"]
+    start, end = integer_column(introns.starts), introns["ends"]
     heights = np.rint(1000 * introns["probability"]).astype(np.int64)
-    shares = [decimal(introns[name]) for name in ("probability", "donor", "acceptor")]
-    box: list[Field] = [start, start, b"0", b"1", whole(end - introns.starts), b"0"]
-    head: list[Field] = [contig, start, whole(end), b"intron", whole(heights)]
-    return tabbed(*head, strand(introns.is_reverse), *box, *shares)
+    probabilities = [decimal_column(introns[name]) for name in ("probability", "donor", "acceptor")]
+    box: list[Field] = [start, start, b"0", b"1", integer_column(end - introns.starts), b"0"]
+    head: list[Field] = [contig, start, integer_column(end), b"intron", integer_column(heights)]
+    return tabbed(*head, strand_column(introns.is_reverse), *box, *probabilities)
 
 
 def _gff_fields(name: Field, numbered_name: Field, introns: Sites) -> Fields:
-    side = strand(introns.is_reverse)
-    start, end = whole(introns.starts + 1), whole(introns["ends"])
-    p, donor, acceptor = (decimal(introns[key]) for key in ("probability", "donor", "acceptor"))
-    head = tabbed(name, b"seqmtl", b"intron", start, end, p, side, b".")
-    identity: list[Field] = [b"\tID=", numbered_name, b":", start, b"-", end, b":", side]
-    shares: list[Field] = [b";probability=", p, b";donor=", donor, b";acceptor=", acceptor]
-    return [*head[:-1], *identity, *shares, b"\n"]
+    strand = strand_column(introns.is_reverse)
+    start, end = integer_column(introns.starts + 1), integer_column(introns["ends"])
+    p, donor, acceptor = (
+        decimal_column(introns[key]) for key in ("probability", "donor", "acceptor")
+    )
+    head = tabbed(name, b"seqmtl", b"intron", start, end, p, strand, b".")
+    identity: list[Field] = [b"\tID=", numbered_name, b":", start, b"-", end, b":", strand]
+    probabilities: list[Field] = [b";probability=", p, b";donor=", donor, b";acceptor=", acceptor]
+    return [*head[:-1], *identity, *probabilities, b"\n"]

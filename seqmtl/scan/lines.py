@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scan.text_loops import (
     DECIMAL,
+    END,
+    INTEGER,
     LETTERS,
-    NOTHING,
     NUMBER_BYTES,
-    SHARE,
-    WHOLE,
-    WORD,
+    PROBABILITY,
+    TEXT,
     write_lines,
 )
 from seqmtl.sequences.sites import Sites
@@ -54,27 +54,27 @@ Field = bytes | Column  # a constant word, or a column
 Fields = Sequence[Field]
 
 
-def largest(n_decimals: int = DECIMALS) -> float:
-    """Return the bound of the numbers whose decimals are exact: double precision has 53 bits."""
+def max_number(n_decimals: int = DECIMALS) -> float:
+    """Return the bound of numbers with exact decimals: double precision has 53 bits."""
     return float(2**53 // 10**n_decimals)
 
 
-def whole(values: NDArray[np.int64]) -> Column:
+def integer_column(values: NDArray[np.int64]) -> Column:
     """Return a column of whole numbers."""
-    return Column(WHOLE, values)
+    return Column(INTEGER, values)
 
 
-def decimal(values: NDArray[Any], n_decimals: int = DECIMALS) -> Column:
+def decimal_column(values: NDArray[Any], n_decimals: int = DECIMALS) -> Column:
     """Return a column of numbers with some decimals, at least 1."""
     return Column(DECIMAL, values, n_decimals)
 
 
-def share(values: NDArray[Any]) -> Column:
+def probability_column(values: NDArray[Any]) -> Column:
     """Return a column of probabilities, with more decimals where they are close to 0 or 1."""
-    return Column(SHARE, values, DECIMALS + 1)
+    return Column(PROBABILITY, values, DECIMALS + 1)
 
 
-def strand(is_reverse: NDArray[np.bool_]) -> Column:
+def strand_column(is_reverse: NDArray[np.bool_]) -> Column:
     """Return a column of + and -."""
     return Column(LETTERS, np.where(is_reverse, ord("-"), ord("+"))[:, np.newaxis])
 
@@ -85,10 +85,10 @@ def name_field(
     """Return the names of contigs, given their numbers in a piece and how a name is written."""
     if piece.contigs is None:
         return write(piece.name)
-    return Column(WORD, numbers, texts=[write(name) for name in piece.names])
+    return Column(TEXT, numbers, texts=[write(name) for name in piece.names])
 
 
-def letters(
+def letters_field(
     piece: ContigPiece, sites: Sites, length: int, consensus: Sequence[str] | None
 ) -> Field:
     """Return the letters of sites in reading direction; constant for a single consensus."""
@@ -110,9 +110,9 @@ def tabbed(*fields: Field) -> Fields:
 def _check(column: Column) -> None:
     """Check that real numbers are not too large for their digits."""
     values = column.values
-    if column.kind == SHARE and not ((values >= 0) & (values <= 1)).all():
+    if column.kind == PROBABILITY and not ((values >= 0) & (values <= 1)).all():
         raise ValueError(f"probabilities must be from 0 to 1, got {values.min()} to {values.max()}")
-    limit = largest(column.n_decimals)
+    limit = max_number(column.n_decimals)
     if column.kind == DECIMAL and not (np.abs(values) < limit).all():
         raise ValueError(
             f"numbers must be finite and of a size below {limit:g} to be written with "
@@ -126,39 +126,39 @@ def format_lines(fields: Fields) -> Iterator[bytes]:
     Raises
     ------
     ValueError
-        If a number is not finite, or not below :func:`largest`, or a probability not from 0 to 1.
+        If a number is not finite or reaches :func:`max_number`, or a probability is not in [0, 1].
     """
     for field in fields:
         if isinstance(field, Column):
             _check(field)
-    parts: dict[int, list[NDArray[Any]]] = {LETTERS: [], WHOLE: [], DECIMAL: []}
+    parts: dict[int, list[NDArray[Any]]] = {LETTERS: [], INTEGER: [], DECIMAL: []}
     constant, begin, table = b"", 0, []
-    chosen: list[bytes] = []  # texts of columns
+    texts: list[bytes] = []  # texts of columns
     for field in fields:
         if isinstance(field, bytes):
             constant += field
             continue
-        part = parts[{SHARE: DECIMAL, WORD: WHOLE}.get(field.kind, field.kind)]
+        part = parts[{PROBABILITY: DECIMAL, TEXT: INTEGER}.get(field.kind, field.kind)]
         is_text = field.kind == LETTERS
-        values = field.values + len(chosen) if field.kind == WORD else field.values
-        chosen += field.texts
+        values = field.values + len(texts) if field.kind == TEXT else field.values
+        texts += field.texts
         first_column = sum(array.shape[1] for array in part) if is_text else len(part)
         size = field.values.shape[1] if is_text else field.n_decimals
         table.append((begin, len(constant) - begin, field.kind, first_column, size))
         begin = len(constant)
         part.append(values if is_text else values[:, np.newaxis])
-    table.append((begin, len(constant) - begin, NOTHING, 0, 0))
+    table.append((begin, len(constant) - begin, END, 0, 0))
     n = next(len(field.values) for field in fields if isinstance(field, Column))
     columns = [
         np.concatenate([np.empty((n, 0)), *parts[kind]], axis=1, dtype=dtype, casting="unsafe")
-        for kind, dtype in ((LETTERS, np.uint8), (WHOLE, np.int64), (DECIMAL, np.float64))
+        for kind, dtype in ((LETTERS, np.uint8), (INTEGER, np.int64), (DECIMAL, np.float64))
     ]
     n_numbers = columns[1].shape[1] + columns[2].shape[1]
     n_bytes = len(constant) + columns[0].shape[1] + n_numbers * NUMBER_BYTES
     n_bytes += sum(max(map(len, f.texts), default=0) for f in fields if isinstance(f, Column))
     buffer = np.empty(min(LINES, n) * n_bytes, dtype=np.uint8)
-    text = np.frombuffer(constant + b"".join(chosen), dtype=np.uint8)
-    ends = np.cumsum([len(constant), *map(len, chosen)])
+    text = np.frombuffer(constant + b"".join(texts), dtype=np.uint8)
+    ends = np.cumsum([len(constant), *map(len, texts)])
     for first in range(0, n, LINES):
         rows = [column[first : first + LINES] for column in columns]
         size = write_lines(np.array(table), text, ends, *rows, buffer)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice, check_integer
 from seqmtl._threads import run_all
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.scan.lines import largest
+from seqmtl.scan.lines import max_number
 from seqmtl.scan.scan_loops import (
     AHEAD,
     GROUP,
@@ -21,11 +21,11 @@ from seqmtl.scan.scan_loops import (
     finish_scores,
     index_rows,
 )
-from seqmtl.scan.score_tables import PRECISION, REACH, ScoreTables, build_tables
+from seqmtl.scan.score_tables import MAX_UNITS, PRECISION, ScoreTables, build_tables
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 
-_DEAR = 6  # a window scored alone takes as long as this many in a row
+_SINGLE_COST = 6  # time of a window scored alone, in windows scored in a row
 
 
 class RangeScores(NamedTuple):
@@ -70,11 +70,11 @@ class Scanner:
     Notes
     -----
     The weights of all degrees are folded into one table with a row of L numbers for every D-mer,
-    which is added to the L scores that contain the D-mer's first letter; where few windows are
-    wanted, the numbers of each are added up separately. They are integers
-    in a unit that keeps the error of a score below 1e-5 (see :mod:`seqmtl.scan.score_tables`), so
-    results are bitwise identical however a contig is split into chunks. The minus strand is
-    scanned as the plus strand of the reverse complement, and reversed.
+    which is added to the L scores that contain the D-mer's first letter. If few windows are
+    selected, the numbers of each are summed separately. They are integers in a unit that keeps
+    the error of a score below 1e-5 (see :mod:`seqmtl.scan.score_tables`), so results are bitwise
+    identical however a contig is split into chunks. The minus strand is scanned as the plus strand
+    of the reverse complement, and reversed.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Scanner:
         weights = position_weights[: self.length]
         self.tables: ScoreTables = build_tables(weights, 2 * PRECISION / self.length)
         self.max_error = self.tables.unit / 2 * self.length
-        _check_size(self.tables.unit * REACH + abs(self.bias))
+        _check_size(self.tables.unit * MAX_UNITS + abs(self.bias))
 
     def count(self, codes: NDArray[np.uint8]) -> int:
         """Return the number of windows in a contig, 0 if it is shorter than a window."""
@@ -135,30 +135,30 @@ class Scanner:
         first: int,
         last: int,
         is_reverse: bool,
-        wanted: NDArray[np.int64] | None = None,
+        selected: NDArray[np.int64] | None = None,
     ) -> RangeScores:
         """Score the windows that start at first..last-1 of a contig on one strand.
 
-        `wanted` holds the starts of those whose scores are returned. Default: all.
+        `selected` holds the starts of those whose scores are returned. Default: all.
         """
         if last <= first:
             return RangeScores(np.zeros(0, dtype=np.float32), 0)
         piece = np.ascontiguousarray(codes[first : last + self.length - 1])
-        starts = None if wanted is None else wanted - first
+        starts = None if selected is None else selected - first
         is_mixed = bool(piece.max() >= OTHER)
         n_mixed = int(count_mixed(piece, self.length)) if is_mixed else 0
         return RangeScores(self._scores(piece, is_reverse, starts), n_mixed)
 
     def _scores(
-        self, piece: NDArray[np.uint8], is_reverse: bool, wanted: NDArray[np.int64] | None
+        self, piece: NDArray[np.uint8], is_reverse: bool, selected: NDArray[np.int64] | None
     ) -> NDArray[np.float32]:
-        """Score all windows of a piece of a contig, or those at the wanted starts."""
+        """Score all windows of a piece of a contig, or those at the selected starts."""
         tables, n_scores = self.tables, self.count(piece)
         n = -(-piece.size // GROUP) * GROUP
         rows = np.zeros(n + AHEAD + GROUP, dtype=np.int32)
         index_rows(piece, is_reverse, tables.degree, tables.first_row, rows)
-        if wanted is not None and _DEAR * wanted.size < n_scores:
-            starts = n_scores - 1 - wanted if is_reverse else wanted
+        if selected is not None and _SINGLE_COST * selected.size < n_scores:
+            starts = n_scores - 1 - selected if is_reverse else selected
             scores = np.empty(starts.size, dtype=np.float32)
             total = np.zeros(starts.size, dtype=np.int32)
             add_windows(tables.columns, tables.n_rows, rows, starts, total)
@@ -169,7 +169,7 @@ class Scanner:
             add_rows(tables.rows, tables.stride, rows, n, total)
             finish_scores(total[self.length - 1 :], self.bias, tables.unit, scores)
             scores = scores[::-1] if is_reverse else scores
-            scores = scores if wanted is None else scores[wanted]
+            scores = scores if selected is None else scores[selected]
         return scores
 
 
@@ -201,9 +201,9 @@ class WindowScanner(Scanner):
         _check_site(site_offset, site_length, length)
 
     def _scores(
-        self, piece: NDArray[np.uint8], is_reverse: bool, wanted: NDArray[np.int64] | None
+        self, piece: NDArray[np.uint8], is_reverse: bool, selected: NDArray[np.int64] | None
     ) -> NDArray[np.float32]:
-        starts = np.arange(self.count(piece)) if wanted is None else wanted
+        starts = np.arange(self.count(piece)) if selected is None else selected
         windows = Windows(piece, starts, self.length, is_reverse=np.full(starts.size, is_reverse))
         scores = self._score(windows)
         _check_size(float(np.abs(scores).max(initial=0.0)))
@@ -212,9 +212,9 @@ class WindowScanner(Scanner):
 
 def _check_size(score: float) -> None:
     """Check that a score can be written with its decimals."""
-    if not score < largest():
+    if not score < max_number():
         raise SeqmtlError(
-            f"scores must be of a size below {largest():g}, but those of this model may be "
+            f"scores must be of a size below {max_number():g}, but those of this model may be "
             f"{score:g}: its weights are too large; train it with a smaller -C, or look for what "
             "went wrong in its training"
         )

@@ -22,11 +22,11 @@ from seqmtl.scan.scan_loops import GROUP, LINE, STEP
 
 #: Largest absolute error of a score from rounding the tables.
 PRECISION = 1e-5
-#: Integer units that a score takes at most.
-REACH = 2**30
+#: Largest absolute value of a score in integer units.
+MAX_UNITS = 2**30
 
-_COLUMNS = 16  # at most folded at a time
-_ENTRIES = 1 << 22  # about as many
+_MAX_COLUMNS = 16  # positions folded at a time
+_MAX_ENTRIES = 1 << 22  # entries folded at a time, about
 
 
 class ScoreTables(NamedTuple):
@@ -83,18 +83,18 @@ def build_tables(weights: Sequence[NDArray[Any]], unit: float) -> ScoreTables:
     n_rows, first_row = int(n_before[-1]), n_before[:-1]
     stride = -(-(length + GROUP - 1) // LINE) * LINE
     n_entries, n_columns = n_rows * stride + LINE, -(-length // STEP) * STEP
-    at_a_time = max(1, min(_COLUMNS, length, _ENTRIES // n_rows))
+    n_at_once = max(1, min(_MAX_COLUMNS, length, _MAX_ENTRIES // n_rows))
     require_memory(
-        4 * (n_entries + n_rows * n_columns) + 32 * n_rows * at_a_time,
+        4 * (n_entries + n_rows * n_columns) + 32 * n_rows * n_at_once,
         f"a scan with {degree}-mers and windows of {length} bases",
         "train with shorter k-mers or windows",
     )
-    unit = max(unit, _reach(weights, at_a_time) / REACH, 1e-300)
+    unit = max(unit, _max_score(weights, n_at_once) / MAX_UNITS, 1e-300)
     table = _aligned_zeros(n_entries)
     by_row = table[: n_rows * stride].reshape(n_rows, stride)
     by_column = np.zeros((n_columns, n_rows), dtype=np.int32)
-    for first in range(0, length, at_a_time):
-        last = min(first + at_a_time, length)
+    for first in range(0, length, n_at_once):
+        last = min(first + n_at_once, length)
         columns = slice(GROUP - 1 + length - last, GROUP - 1 + length - first)
         levels = np.concatenate(_fold(weights, first, last), axis=1)
         by_column[first:last] = np.rint(levels / unit)
@@ -114,12 +114,12 @@ def _fold(weights: Sequence[NDArray[Any]], first: int, last: int) -> list[NDArra
     return levels
 
 
-def _reach(weights: Sequence[NDArray[Any]], at_a_time: int) -> float:
+def _max_score(weights: Sequence[NDArray[Any]], n_at_once: int) -> float:
     """Return sum_l max_c |F[c, l]|, an upper bound on scores."""
     length = weights[0].shape[0]
     total = 0.0
-    for first in range(0, length, at_a_time):
-        levels = _fold(weights, first, min(first + at_a_time, length))
+    for first in range(0, length, n_at_once):
+        levels = _fold(weights, first, min(first + n_at_once, length))
         largest = [np.abs(level).max(axis=1) for level in levels]
         total += float(np.max(largest, axis=0).sum())
     return total

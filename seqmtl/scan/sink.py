@@ -18,12 +18,12 @@ from seqmtl.scan.finder import SiteFinder
 from seqmtl.scan.lines import Field, Fields, format_lines, name_field
 from seqmtl.sequences.sites import Sites
 
-#: What a finder reports in a block, by signal.
-Streams = Mapping[str, Sites]
+#: Sites in a block, by signal.
+SitesBySignal = Mapping[str, Sites]
 
 
 class Track(NamedTuple):
-    """What a file describes besides what its finder knows.
+    """Options of an output file.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Sink(ABC):
     finder : SiteFinder
         What is scored and reported.
     track : Track
-        What else the file describes.
+        Options of the file.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Sink(ABC):
         Kind of the index of the file in bgzip, see :func:`seqmtl.files.bgzip.index_packed`; "" if
         there is none.
     what : str
-        What messages call the content of a format that needs probabilities and their prior.
+        Content of a format that needs probabilities and their prior, for messages.
     signals : mapping
         Signals that such a format is for.
 
@@ -88,14 +88,14 @@ class Sink(ABC):
             raise ValueError("probabilities as values need log_odds; give the finder the function")
         self.path, self.finder, self.track = path, finder, track
         self.n_records = 0
-        self.prior = self._known_prior() if self.signals else 0.0
+        self.prior = self._checked_prior() if self.signals else 0.0
 
     @abstractmethod
     def begin(self, output: IO[bytes]) -> None:
         """Write what precedes all sites."""
 
     @abstractmethod
-    def prepare(self, block: Block, streams: Streams) -> Any:
+    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
         """Format the sites of a block; runs in a worker thread."""
 
     @abstractmethod
@@ -115,8 +115,8 @@ class Sink(ABC):
             return scores
         return self.finder.probability(scores).astype(np.float32)
 
-    def _known_prior(self) -> float:
-        """Return the share of true sites behind the probabilities."""
+    def _checked_prior(self) -> float:
+        """Return the share of true sites at which the probabilities were calibrated."""
         signal, prior = self.finder.signal, self.finder.prior
         if signal not in self.signals:
             raise SeqmtlError(
@@ -154,9 +154,9 @@ class LineSink(TextSink):
     def fields(self, block: Block, sites: Sites) -> Fields:
         """Return what the lines of a block are made of."""
 
-    def prepare(self, block: Block, streams: Streams) -> Any:
+    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
         """Format the lines of a block."""
-        texts = format_lines(self.fields(block, streams[self.finder.signal]))
+        texts = format_lines(self.fields(block, sites_by_signal[self.finder.signal]))
         return [(text.count(b"\n"), self.pack(text)) for text in texts]
 
     def join(self, prepared: Any, output: IO[bytes]) -> None:
@@ -166,7 +166,7 @@ class LineSink(TextSink):
             self.n_records += n
 
 
-class Part(NamedTuple):
+class PreparedBlock(NamedTuple):
     """Text of a block, and the rows at its ends, which depend on the neighbouring blocks.
 
     Attributes
@@ -191,101 +191,106 @@ class Part(NamedTuple):
     text: bytes
 
 
-class EdgeSink(TextSink):
+class BoundarySink(TextSink):
     """A text file in which lines at the ends of a block depend on the neighbouring blocks.
 
     Attributes
     ----------
-    n_places : int
-        Leading columns of the rows that are places on the contig.
+    n_coordinates : int
+        Number of leading columns of the rows that are positions on the contig.
     """
 
-    n_places = 1
+    n_coordinates = 1
 
     def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
         super().__init__(path, finder, track)
         self._contig = ""
-        self._held: list[tuple[Any, ...]] = []
+        self._pending: list[tuple[Any, ...]] = []
 
     @abstractmethod
     def rows(self, sites: Sites) -> tuple[NDArray[Any], ...]:
         """Return the columns of the rows of a block."""
 
     @abstractmethod
-    def inner(self, block: Block, rows: Sequence[NDArray[Any]]) -> slice:
+    def interior(self, block: Block, rows: Sequence[NDArray[Any]]) -> slice:
         """Return the rows that do not depend on the neighbouring blocks."""
 
     @abstractmethod
-    def settled(
-        self, waiting: list[tuple[Any, ...]], part: Part
+    def merge_boundary(
+        self, pending: list[tuple[Any, ...]], prepared: PreparedBlock
     ) -> tuple[list[tuple[Any, ...]], int]:
-        """Return rows at the beginning of a block, and how many of them are ready."""
+        """Merge rows at the beginning of a block; return them, and how many are complete."""
 
     @abstractmethod
     def fields(self, contig: Field, rows: Sequence[NDArray[Any]]) -> Fields:
         """Return what the lines of rows are made of."""
 
-    def prepare(self, block: Block, streams: Streams) -> Part:
+    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> PreparedBlock:
         """Format the lines of a block but the rows at its ends."""
-        rows, piece = self.rows(streams[self.finder.signal]), block.piece
+        rows, piece = self.rows(sites_by_signal[self.finder.signal]), block.piece
         numbers, starts = piece.located(rows[0])
-        is_whole = piece.contigs is not None  # then no contig goes on in another block
-        inner = slice(0, starts.size) if is_whole else self.inner(block, rows)
+        has_whole_contigs = piece.contigs is not None  # then none continues in another block
+        interior = slice(0, starts.size) if has_whole_contigs else self.interior(block, rows)
         shift = rows[0] - starts
-        rows = (*(column - shift for column in rows[: self.n_places]), *rows[self.n_places :])
+        rows = (
+            *(column - shift for column in rows[: self.n_coordinates]),
+            *rows[self.n_coordinates :],
+        )
         head, tail = (
             list(zip(*(column[part].tolist() for column in rows), strict=True))
-            for part in (slice(inner.start), slice(inner.stop, None))
+            for part in (slice(interior.start), slice(interior.stop, None))
         )
-        between = [column[inner] for column in rows]
-        contig = name_field(piece, numbers[inner], check_first_field)
-        texts = map(self.pack, format_lines(self.fields(contig, between)))
-        return Part(piece.name, block.last, head, tail, between[0].size, b"".join(texts))
+        interior_rows = [column[interior] for column in rows]
+        contig = name_field(piece, numbers[interior], check_first_field)
+        texts = map(self.pack, format_lines(self.fields(contig, interior_rows)))
+        return PreparedBlock(
+            piece.name, block.last, head, tail, interior_rows[0].size, b"".join(texts)
+        )
 
-    def join(self, prepared: Part, output: IO[bytes]) -> None:
-        """Write a block, after the rows that waited for it."""
+    def join(self, prepared: PreparedBlock, output: IO[bytes]) -> None:
+        """Write the pending rows that are complete, then the block."""
         if prepared.contig != self._contig:
-            self._flush(output, len(self._held))
+            self._flush(output, len(self._pending))
             self._contig = prepared.contig
-        self._held, n_ready = self.settled(self._held + prepared.head, prepared)
+        self._pending, n_ready = self.merge_boundary(self._pending + prepared.head, prepared)
         self._flush(output, n_ready)
         output.write(prepared.text)
         self.n_records += prepared.n
-        self._held += prepared.tail
+        self._pending += prepared.tail
 
     def end(self, output: IO[bytes]) -> None:
         """Write the last rows."""
-        self._flush(output, len(self._held))
+        self._flush(output, len(self._pending))
 
     def _flush(self, output: IO[bytes], n: int) -> None:
-        """Write the first of the rows that wait."""
+        """Write the first n pending rows."""
         if n:
-            rows = [np.array(column) for column in zip(*self._held[:n], strict=True)]
+            rows = [np.array(column) for column in zip(*self._pending[:n], strict=True)]
             contig = check_first_field(self._contig)
             for text in format_lines(self.fields(contig, rows)):
                 output.write(self.pack(text))
             self.n_records += n
-        self._held = self._held[n:]
+        self._pending = self._pending[n:]
 
 
 def describe(finder: SiteFinder) -> list[str]:
     """Describe the scan and the site in comment lines."""
     scanner, filters = finder.scanner, finder.filters
-    asked = [f"strands {finder.strands}"]
+    options = [f"strands {finder.strands}"]
     if finder.consensus is not None:
-        asked.append(f"consensus {','.join(finder.consensus)}")
+        options.append(f"consensus {','.join(finder.consensus)}")
     if filters.regions is not None:
-        asked.append("sites that start in given regions")
+        options.append("sites that start in given regions")
     if filters.skip_lower:
-        asked.append("no soft-masked sites")
+        options.append("no soft-masked sites")
     if finder.threshold is not None:
-        asked.append(f"raw score >= {finder.threshold:g}")
+        options.append(f"raw score >= {finder.threshold:g}")
     if filters.min_probability is not None:
-        asked.append(f"probability >= {filters.min_probability:g}")
+        options.append(f"probability >= {filters.min_probability:g}")
     if filters.top is not None:
-        asked.append(f"the best {filters.top} in every megabase")
+        options.append(f"the best {filters.top} in every megabase")
     return [
-        f"# seqmtl scan: windows of {scanner.length} bases, {', '.join(asked)}",
+        f"# seqmtl scan: windows of {scanner.length} bases, {', '.join(options)}",
         f"# site: {scanner.site_length} base(s) from offset {scanner.site_offset} of the window in "
         "reading direction",
     ]

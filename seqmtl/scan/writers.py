@@ -30,7 +30,7 @@ from seqmtl.scan.formats import (
 from seqmtl.scan.introns import IntronSink
 from seqmtl.scan.sink import Sink, Track
 
-#: What writes each format.
+#: Class that writes each format.
 SINKS: dict[str, type[Sink]] = {
     "bigwig": BigwigSink,
     "bedgraph": BedgraphSink,
@@ -47,7 +47,7 @@ SUFFIXES = {name: sink.suffixes for name, sink in SINKS.items() if sink.suffixes
 _log = logging.getLogger(__name__)
 
 
-class Done(NamedTuple):
+class BlockResult(NamedTuple):
     """A scored block, formatted for every sink, with its counts."""
 
     parts: list[Any]
@@ -83,11 +83,11 @@ def write_scan(
     pieces : iterable of ContigPiece
         Contigs, whole or in consecutive pieces.
     finder : SiteFinder or PairedFinder
-        What to score and report.
+        Finder of the sites to report.
     file_format : str, optional
         One of `FORMATS`. Default: by the suffix of `output`; without one BED.
     track : Track, optional
-        What the file describes besides the scores.
+        Options of the files.
     progress : callable, optional
         Called with the number of site starts processed since the last call.
 
@@ -109,18 +109,18 @@ def write_scan(
     work = partial(_scan_block, finder=finder, sinks=sinks)
     with ExitStack() as stack:
         files: dict[str, IO[bytes]] = {}
-        for sink in sinks:  # a file may have several
+        for sink in sinks:  # several sinks may share a file
             if sink.path not in files:
                 files[sink.path] = stack.enter_context(open_packed(sink.path or output))
             sink.begin(files[sink.path])
             stack.callback(sink.close)
-        several = join_contigs(pieces, finder)
-        for done in in_order(work, cut_blocks(several, finder, finder.block, summary)):
-            for sink, part in zip(sinks, done.parts, strict=True):
+        joined = join_contigs(pieces, finder)
+        for result in in_order(work, cut_blocks(joined, finder, finder.block, summary)):
+            for sink, part in zip(sinks, result.parts, strict=True):
                 sink.join(part, files[sink.path])
-            summary.add(done.counts)
+            summary.add(result.counts)
             if progress is not None:
-                progress(done.n_starts)
+                progress(result.n_starts)
         run_all(partial(_end, sinks=sinks, files=files), list(files))
     summary.n_records = sum(sink.n_records for sink in sinks)
     for path, preset in {sink.path: sink.preset for sink in sinks if sink.preset}.items():
@@ -170,8 +170,8 @@ def _files(
         yield from _files(f"{output}.bw", "bigwig", strands, signals)
         return
     for number, signal in enumerate(signals):
-        is_own = len(signals) > 1 and not SINKS[file_format].is_together
-        path = inserted(output, signal) if is_own else output
+        is_separate = len(signals) > 1 and not SINKS[file_format].is_together
+        path = inserted(output, signal) if is_separate else output
         if file_format != "bigwig" or strands != "both":
             yield path, number, strands
         else:
@@ -189,12 +189,12 @@ def inserted(path: str, part: str) -> str:
 
 
 def make_sinks(output: Output, file_format: str, finder: Finder, track: Track) -> list[Sink]:
-    """Return what writes the sites of each signal, and of each strand if these have files."""
+    """Return a sink for each signal, and for each strand if strands have files of their own."""
     name, signals = _name(output), [site_finder.signal for site_finder in finder.finders]
     if file_format == "introns":
         return [IntronSink(name, finder, track)]
     if file_format == "all":
-        return _every_sink(name, finder, track)
+        return _all_sinks(name, finder, track)
     check_seekable(name, file_format, len(signals))
     return [
         SINKS[file_format](path, finder.finders[number], track._replace(strand=strand))
@@ -202,18 +202,18 @@ def make_sinks(output: Output, file_format: str, finder: Finder, track: Track) -
     ]
 
 
-def _every_sink(name: str, finder: Any, track: Track) -> list[Sink]:
-    """Return what writes the introns, the likely sites and the tracks of a paired finder."""
+def _all_sinks(name: str, finder: Any, track: Track) -> list[Sink]:
+    """Return the sinks of a paired finder: introns, likely sites and tracks."""
     (path, *_), *files = _files(
         name, "all", finder.strands, [site_finder.signal for site_finder in finder.finders]
     )
     sinks: list[Sink] = [IntronSink(path, finder, track)]
     for path, number, strand in files:
-        site_finder, its = finder.finders[number], track._replace(strand=strand)
+        site_finder, sink_track = finder.finders[number], track._replace(strand=strand)
         if path.endswith(".bw"):
-            sinks.append(BigwigSink(path, site_finder, its))
+            sinks.append(BigwigSink(path, site_finder, sink_track))
         else:
-            sinks.append(LikelyBedSink(path, site_finder, its, finder.least_intron))
+            sinks.append(LikelyBedSink(path, site_finder, sink_track, finder.least_intron))
     return sinks
 
 
@@ -239,11 +239,11 @@ def check_seekable(output: str, file_format: str, n_signals: int = 1) -> None:
         raise UsageError(f"bigWig is already compressed; name it without .gz, got {output}")
 
 
-def _scan_block(block: Block, finder: Finder, sinks: Sequence[Sink]) -> Done:
+def _scan_block(block: Block, finder: Finder, sinks: Sequence[Sink]) -> BlockResult:
     """Score and format one block; runs in a worker thread."""
-    result = finder.find(block.piece, block.first, block.last)
-    parts = [sink.prepare(block, result.streams) for sink in sinks]
-    return Done(parts, result.counts, block.n_starts)
+    found = finder.find(block.piece, block.first, block.last)
+    parts = [sink.prepare(block, found.sites_by_signal) for sink in sinks]
+    return BlockResult(parts, found.counts, block.n_starts)
 
 
 def _end(path: str, sinks: Sequence[Sink], files: Mapping[str, IO[bytes]]) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from seqmtl.models.base import Model
     from seqmtl.models.model import MultiTaskModel
     from seqmtl.pairs.self_training import SelfTraining
-    from seqmtl.scan.held_out import HeldOut
+    from seqmtl.scan.candidate_scores import CandidateScores
 
 logger = logging.getLogger("seqmtl")
 
@@ -216,7 +216,7 @@ def _real_path(path: str) -> str:
     return os.path.realpath(path.removesuffix("windows.tsv"))
 
 
-def score_labelled(model: MultiTaskModel, source: Any, what: str) -> HeldOut:
+def score_labelled(model: MultiTaskModel, source: Any, what: str) -> CandidateScores:
     """Score every candidate of a dataset, or labelled windows, to evaluate a model.
 
     Warns that `what` is too good if the model was trained on them.
@@ -226,14 +226,14 @@ def score_labelled(model: MultiTaskModel, source: Any, what: str) -> HeldOut:
     return held
 
 
-def _score(model: MultiTaskModel, source: Any) -> tuple[HeldOut, bool]:
+def _score(model: MultiTaskModel, source: Any) -> tuple[CandidateScores, bool]:
     """Return the scores, and whether they are those of the requested split."""
-    from seqmtl.scan.held_out import HeldOut, score_held_out
+    from seqmtl.scan.candidate_scores import CandidateScores, score_candidates
     from seqmtl.verbs._examples import read_for_model
 
     if model.can_scan and source.is_dataset:
         split = None if source.split == "all" else source.split
-        held = score_held_out(
+        held = score_candidates(
             model,
             source.data,
             split=split,
@@ -245,5 +245,5 @@ def _score(model: MultiTaskModel, source: Any) -> tuple[HeldOut, bool]:
     site.check_consensus(windows, windows.labels)
     scores = model.decision_function(windows)
     consensus = site.consensus_of(windows) if len(site.consensus) > 1 else None
-    held = HeldOut(windows.labels, scores, windows.tasks, None, consensus)
+    held = CandidateScores(windows.labels, scores, windows.tasks, None, consensus)
     return held, windows.splits is not None

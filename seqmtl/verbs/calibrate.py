@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from seqmtl.models.base import Model
     from seqmtl.models.model import MultiTaskModel
-    from seqmtl.scan.held_out import HeldOut
+    from seqmtl.scan.candidate_scores import CandidateScores
 
 logger = logging.getLogger("seqmtl")
 
@@ -90,26 +90,28 @@ class Calibrate(_options.LabelledRows, _options.Threads):
 
 
 def _with_training_regions(
-    model: Any, held: HeldOut, shares: dict[str, float | None], request: Calibrate
-) -> tuple[HeldOut, dict[str, float | None]]:
+    model: Any, held: CandidateScores, shares: dict[str, float | None], request: Calibrate
+) -> tuple[CandidateScores, dict[str, float | None]]:
     """Add the training regions, scored by models that have not seen them, if there can be any.
 
     The prevalence is then that of the candidates, unless one is asked for.
     """
-    from seqmtl.scan.held_out import join_held_out
-    from seqmtl.scan.unseen import score_unseen
+    from seqmtl.scan.candidate_scores import join_scores
+    from seqmtl.scan.cross_fitting import score_cross_fitted
 
-    cross_fitted = score_unseen(model, request.data, folds=request.folds, organism=request.organism)
+    cross_fitted = score_cross_fitted(
+        model, request.data, folds=request.folds, organism=request.organism
+    )
     if cross_fitted is None:
         logger.info("calibrating on the validation regions only; see --folds")
         return held, shares
     if request.prevalence is None:
         shares = dict.fromkeys(held.names)
-    return join_held_out([held, cross_fitted]), shares
+    return join_scores([held, cross_fitted]), shares
 
 
 def _calibrated(
-    model: Model, held: HeldOut, shares: dict[str, float | None], request: Calibrate
+    model: Model, held: CandidateScores, shares: dict[str, float | None], request: Calibrate
 ) -> dict[str, Any]:
     """Fit a probability curve for every organism; return a summary."""
     import numpy as np

@@ -16,8 +16,8 @@ from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.models.probability_curve import cross_fitted, fit_consensus_offsets, fit_curve
 from seqmtl.models.site import Site
+from seqmtl.scan.candidate_scores import score_candidates
 from seqmtl.scan.finder import scanner_of
-from seqmtl.scan.held_out import score_held_out
 from seqmtl.sequences import Windows, encode
 from tests.oracles.annotation import reverse_complement
 
@@ -287,9 +287,9 @@ def case(request, tmp_path_factory):
 def test_candidates_know_their_word(case):
     folder, text, letters = case
     model = MultiTaskModel.load(folder / "m.seqmtl")
-    held = score_held_out(model, folder / "d", split="test")
+    held = score_candidates(model, folder / "d", split="test")
     if letters == "GT":
-        assert held.words is None
+        assert held.consensus is None
         return
     counts = [0, 0]
     for line in (folder / "d" / "regions.tsv").read_text().splitlines()[1:]:
@@ -301,7 +301,7 @@ def test_candidates_know_their_word(case):
                     starts = [m.start() for m in re.finditer(f"(?={word})", part)]
                     inside = [s for s in starts if 19 <= s <= len(part) - 22]
                     counts[k] += len(inside)
-    found = [int(held.counts[held.words == k].sum()) for k in (0, 1)]
+    found = [int(held.counts[held.consensus == k].sum()) for k in (0, 1)]
     assert found == counts
     assert min(found) > 500
 
@@ -315,11 +315,11 @@ def test_after_calibration_each_word_has_as_many_sites_as_expected(case, tmp_pat
         assert model.word_bias is None
         assert read_arrays(out)[0]["format_version"] == 5
         return
-    held = score_held_out(model, folder / "d", split="valid")
+    held = score_candidates(model, folder / "d", split="valid")
     p = held.counts * model.probability(held.scores, list(held.tasks))
     for word in (0, 1):
-        n = held.counts[(held.words == word) & (held.labels > 0)].sum()
-        assert p[held.words == word].sum() == pytest.approx(n, abs=1.0 + np.sqrt(n))
+        n = held.counts[(held.consensus == word) & (held.labels > 0)].sum()
+        assert p[held.consensus == word].sum() == pytest.approx(n, abs=1.0 + np.sqrt(n))
     table = tmp_path / "c2.seqmtl"
     rows = [str(folder / "d" / "windows.tsv"), "--split", "valid"]
     assert main(["calibrate", str(path), *rows, "-o", str(table), "-q"]) == 0

@@ -17,7 +17,7 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.report.folder import read_folder
 from seqmtl.report.sections import selected
 from seqmtl.report.summary_text import summarise
-from seqmtl.scan.held_out import score_held_out
+from seqmtl.scan.candidate_scores import score_candidates
 from tests.commands import run
 
 VOID = {"meta", "img", "br"}
@@ -118,7 +118,9 @@ def test_probabilities_are_at_the_share_of_the_regions_that_are_not_for_tests(re
     dataset = results / "acceptor" / "dataset"
     model = read_folder(results).signals["acceptor"].models["joint"]
     for name in json.loads((dataset / "summary.json").read_text())["organisms"]:
-        parts = [score_held_out(model, dataset, split=s, organism=name) for s in ("train", "valid")]
+        parts = [
+            score_candidates(model, dataset, split=s, organism=name) for s in ("train", "valid")
+        ]
         n_sites, n = (
             sum(part.counts[keep(part)].sum() for part in parts)
             for keep in (lambda part: part.labels > 0, lambda part: slice(None))

@@ -78,7 +78,7 @@ def test_windows_scored_without_tables(monkeypatch, name, strand):
     model = with_words(model) if name == "words" else model
     codes = encode(make_contig(np.random.default_rng(3), 300, 0.2))
     tables = scanner_of(model, "fly")
-    monkeypatch.setattr(finder, "MOST_BYTES", 0)
+    monkeypatch.setattr(finder, "MAX_TABLE_BYTES", 0)
     scanner = scanner_of(model, "fly")
     scores = scanner.scan_contig(codes, strand)
     np.testing.assert_allclose(scores, tables.scan_contig(codes, strand), atol=2 * PRECISION)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.scan import score_tables as tables_module
-from seqmtl.scan.lines import decimal, format_lines, share, tabbed
+from seqmtl.scan.lines import decimal_column, format_lines, probability_column, tabbed
 from seqmtl.scan.scan_loops import GROUP, STEP, add_windows
 from seqmtl.scan.score_tables import build_tables
-from seqmtl.scan.text_loops import NUMBER_BYTES, put_decimal, put_integer, put_probability
+from seqmtl.scan.text_loops import NUMBER_BYTES, write_decimal, write_integer, write_probability
 
 
 def random_weights(rng, length, degree, scale=0.3):
@@ -94,7 +94,7 @@ def test_tables_that_cannot_fit_are_refused(monkeypatch):
 @given(value=st.integers(0, 2**62), n_digits=st.integers(1, 6))
 def test_integers_are_written_as_python_does(value, n_digits):
     buffer = np.zeros(NUMBER_BYTES, np.uint8)
-    size = put_integer(buffer, 0, value, n_digits)
+    size = write_integer(buffer, 0, value, n_digits)
     assert buffer[:size].tobytes().decode() == f"{value:0{n_digits}d}"
 
 
@@ -102,7 +102,7 @@ def test_integers_are_written_as_python_does(value, n_digits):
 @settings(deadline=None)
 def test_probabilities_near_0_and_1_keep_three_digits(p):
     buffer = np.zeros(NUMBER_BYTES, np.uint8)
-    text = buffer[: put_probability(buffer, 0, p, 6)].tobytes().decode()
+    text = buffer[: write_probability(buffer, 0, p, 6)].tobytes().decode()
     assert 8 <= len(text) <= 14
     assert abs(float(text) - p) <= max(0.0051 * min(p, 1 - p, 1e-4), 0.51e-12)
 
@@ -110,7 +110,7 @@ def test_probabilities_near_0_and_1_keep_three_digits(p):
 @given(value=st.floats(-1e9, 1e9), n_decimals=st.integers(1, 6))
 def test_decimals_are_written_within_half_a_digit(value, n_decimals):
     buffer = np.zeros(NUMBER_BYTES, np.uint8)
-    size = put_decimal(buffer, 0, value, n_decimals)
+    size = write_decimal(buffer, 0, value, n_decimals)
     text = buffer[:size].tobytes().decode()
     assert text[-n_decimals - 1] == "."
     assert abs(float(text) - value) <= 0.5000001 * 10.0**-n_decimals + 1e-15 * abs(value)
@@ -120,7 +120,7 @@ def test_decimals_are_written_within_half_a_digit(value, n_decimals):
 @given(st.floats(allow_nan=True, allow_infinity=True) | st.floats(-1e11, 1e11))
 def test_a_number_is_written_exactly_or_refused(value):
     """Of a model with huge weights, lines had digits that were not those of its scores."""
-    column = decimal(np.array([0.0, value]))
+    column = decimal_column(np.array([0.0, value]))
     if not abs(value) < 2**53 // 10**5:
         with pytest.raises(ValueError, match=r"finite and of a size below 9\.0072e"):
             next(format_lines(tabbed(b"x", column)))
@@ -132,10 +132,10 @@ def test_a_number_is_written_exactly_or_refused(value):
 
 def test_nan_is_refused_among_numbers():
     with pytest.raises(ValueError, match="numbers must be finite"):
-        next(format_lines(tabbed(decimal(np.array([1.0, math.nan])))))
+        next(format_lines(tabbed(decimal_column(np.array([1.0, math.nan])))))
 
 
 @pytest.mark.parametrize("value", [math.nan, -1e-9, 1.0000001, math.inf])
 def test_what_is_no_probability_is_refused(value):
     with pytest.raises(ValueError, match="probabilities must be from 0 to 1, got"):
-        next(format_lines(tabbed(share(np.array([0.5, value])))))
+        next(format_lines(tabbed(probability_column(np.array([0.5, value])))))

@@ -201,7 +201,7 @@ def brute_sites(text, words=None):
 
 def found_in(piece, finder):
     """Return the sites of a whole contig."""
-    return finder.find(piece, 0, piece.codes.size).streams[finder.signal]
+    return finder.find(piece, 0, piece.codes.size).sites_by_signal[finder.signal]
 
 
 class TestSites:
@@ -214,7 +214,7 @@ class TestSites:
         cut = list(cut_blocks([whole(text)], finder, size, ScanSummary()))
         assert all(block.first // size == (block.last - 1) // size for block in cut)
         blocks = [finder.find(block.piece, block.first, block.last) for block in cut]
-        sites = Sites.join([block.streams["site"].in_order() for block in blocks])
+        sites = Sites.join([block.sites_by_signal["site"].in_order() for block in blocks])
         strands = np.where(sites.is_reverse, "-", "+").tolist()
         found = list(zip(sites.starts.tolist(), strands, strict=True))
         assert found == [row[:2] for row in expected]

@@ -1,9 +1,9 @@
-"""Score the candidates of training regions with models that were trained without their region.
+"""Cross-fitting: score the candidates of training regions with models trained without them.
 
-Validation regions alone have few true sites, and a contig or two of them may have more or fewer
-than the genome. Training regions have many, but the model has seen these, so that its scores there
-are too good. Here the training regions are divided into folds, and those of each fold are scored by
-a model of the others with the same hyperparameters (cross-fitting).
+Validation regions have few true sites, and their density of sites may differ from that of the
+genome. Training regions have many, but the scores of the model are too good on its own training
+data. So the training regions are divided into folds, and the candidates of each fold are scored by
+a model trained on the other folds with the same hyperparameters.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from seqmtl.models.adaptation import settings_of
 from seqmtl.models.examples import Examples
 from seqmtl.models.fit import train
 from seqmtl.models.model import MultiTaskModel
-from seqmtl.scan.held_out import HeldOut, PathLike, join_held_out, score_regions
+from seqmtl.scan.candidate_scores import CandidateScores, PathLike, join_scores, score_regions
 from seqmtl.sequences.windows import concatenate
 
 #: Number of folds.
 FOLDS = 4
-_FEWEST = 2  # labels per class of an organism outside every fold
-_MOST = 200_000  # training windows; with more, validation regions have enough sites
+_MIN_LABELS = 2  # labels per class of an organism outside every fold
+_MAX_WINDOWS = 200_000  # training windows; with more, validation regions have enough sites
 
 logger = logging.getLogger(__name__)
 
 
-def score_unseen(
+def score_cross_fitted(
     model: MultiTaskModel, path: PathLike, *, folds: int = FOLDS, organism: str | None = None
-) -> HeldOut | None:
-    """Score every candidate in the training regions by a model that has not seen its region.
+) -> CandidateScores | None:
+    """Score every candidate in the training regions with a model trained without its region.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ def score_unseen(
 
     Returns
     -------
-    HeldOut or None
-        As of :func:`seqmtl.scan.held_out.score_held_out`. None if the model was trained on other
-        windows or with learnt kernel weights, if there are more than 200,000 windows, or if
-        without a fold an organism would lack true sites or decoys.
+    CandidateScores or None
+        As returned by :func:`seqmtl.scan.candidate_scores.score_candidates`. None if the model was
+        trained on other windows or with learned kernel weights, if there are more than 200,000
+        windows, or if an organism would lack true sites or decoys without one of the folds.
     """
-    parts, held, folds_of = [], {}, []
+    parts, genomes, folds_of = [], {}, []
     names = chosen_organisms(read_summary(path), None)
     is_of_dataset = "dataset" in model.training and "mkl" not in model.training
     if not is_of_dataset or {model.match(name) for name in names} != {*model.tasks}:
@@ -71,8 +71,8 @@ def score_unseen(
         with messages_from(logging.WARNING):
             windows = read_dataset(path, split="train", organism=name).windows
             regions = read_split_genome(path, name, "train")
-        pieces, fold_of = _deal(regions, folds)
-        held[name] = [replace(regions, regions=pieces[fold_of == k]) for k in range(folds)]
+        pieces, fold_of = _assign_folds(regions, folds)
+        genomes[name] = [replace(regions, regions=pieces[fold_of == k]) for k in range(folds)]
         middles = windows.starts + windows.length // 2
         folds_of.append(fold_of[np.searchsorted(pieces[:, 0], middles, "right") - 1])
         parts.append(
@@ -81,14 +81,14 @@ def score_unseen(
     windows, fold = concatenate(parts), np.concatenate(folds_of)
     numbers = [model.tasks.index(windows.task_names[0]) for windows in parts]
     ids = np.repeat(np.array(numbers, dtype=np.int16), [len(windows) for windows in parts])
-    if len(windows) > _MOST or not _is_same(model, windows.labels, ids, fold, folds):
+    if len(windows) > _MAX_WINDOWS or not _is_same(model, windows.labels, ids, fold, folds):
         return None
     logger.info("training %d models, each without a part of the training regions", folds)
     scores_of_folds = []
     with messages_from(logging.WARNING):
         for k in range(folds):
             rows = np.flatnonzero(fold != k)
-            other, _ = train(
+            fold_model, _ = train(
                 Examples(windows, windows.labels, ids, model.tasks).take(rows),
                 features=model.features,
                 task_kernel=model.kernel,
@@ -96,27 +96,30 @@ def score_unseen(
                 site=model.site,
                 few=[*model.training.get("adapted", {})],
             )
-            other.shift = model.shift
-            own_parts = {name: regions[k] for name, regions in held.items()}
+            fold_model.shift = model.shift
+            fold_regions = {name: regions[k] for name, regions in genomes.items()}
             if organism is not None:
                 chosen = chosen_organisms(read_summary(path), organism)[0]
-                own_parts = {chosen: own_parts[chosen]}
-            scores_of_folds.append(score_regions(other, path, own_parts.items()))
-    return join_held_out(scores_of_folds)
+                fold_regions = {chosen: fold_regions[chosen]}
+            scores_of_folds.append(score_regions(fold_model, path, fold_regions.items()))
+    return join_scores(scores_of_folds)
 
 
-def _deal(held: SplitGenome, folds: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _assign_folds(
+    split_genome: SplitGenome, folds: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Cut regions into pieces no longer than a fold; return them and the fold of each.
 
-    Pieces are dealt by their true sites, in falling order, each to the fold that has fewest.
+    Pieces are assigned in descending order of their true sites, each to the fold with the fewest.
     """
-    sizes = held.regions[:, 1] - held.regions[:, 0]
+    sizes = split_genome.regions[:, 1] - split_genome.regions[:, 0]
     n = np.maximum(1, np.rint(folds * sizes / sizes.sum())).astype(np.int64)
     edges = [
-        np.linspace(a, b, k + 1).astype(np.int64) for (a, b), k in zip(held.regions, n, strict=True)
+        np.linspace(a, b, k + 1).astype(np.int64)
+        for (a, b), k in zip(split_genome.regions, n, strict=True)
     ]
     pieces = np.array([pair for region_edges in edges for pair in pairwise(region_edges)])
-    sites = np.sort(held.sites[held.is_true])
+    sites = np.sort(split_genome.sites[split_genome.is_true])
     n_true = np.searchsorted(sites, pieces[:, 1]) - np.searchsorted(sites, pieces[:, 0])
     fold_of, load = np.zeros(len(pieces), dtype=np.int64), np.zeros(folds)
     for i in np.argsort(-n_true, kind="stable").tolist():
@@ -132,14 +135,14 @@ def _is_same(
     fold: NDArray[np.int64],
     folds: int,
 ) -> bool:
-    """Return whether the model was trained on these windows, and can be without each fold."""
+    """Return whether the model was trained on these windows, and enough are outside each fold."""
     for t, name in enumerate(model.tasks):
         is_task, facts = ids == t, model.training["tasks"][name]
         n_true = int((labels[is_task] > 0).sum())
         if (facts["n"], facts.get("n_positive")) != (int(is_task.sum()), n_true):
             return False
         for sign in (1, -1):
-            mine = np.bincount(fold[is_task & (labels * sign > 0)], minlength=folds)
-            if mine.sum() - mine.max() < _FEWEST:
+            counts = np.bincount(fold[is_task & (labels * sign > 0)], minlength=folds)
+            if counts.sum() - counts.max() < _MIN_LABELS:
                 return False
     return True

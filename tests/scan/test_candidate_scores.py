@@ -12,9 +12,9 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from seqmtl import MultiTaskModel, Windows
 from seqmtl.cli.main import main
 from seqmtl.exceptions import InputFormatError, SeqmtlError
-from seqmtl.scan import held_out
-from seqmtl.scan.held_out import score_held_out
-from seqmtl.scan.unseen import score_unseen
+from seqmtl.scan import candidate_scores
+from seqmtl.scan.candidate_scores import score_candidates
+from seqmtl.scan.cross_fitting import score_cross_fitted
 from seqmtl.verbs._genome_sites import read_as_of_model
 from seqmtl.verbs.explain import Explain
 from tests.dataset.test_build import (
@@ -129,9 +129,9 @@ def _repeated(held, organism, label):
 def test_every_candidate_is_scored_once(case, split, block, monkeypatch, caplog):
     folder, inputs = case
     caplog.set_level("INFO")
-    monkeypatch.setattr(held_out, "_BLOCK", block)
+    monkeypatch.setattr(candidate_scores, "_BLOCK", block)
     model = MultiTaskModel.load(folder / "m")
-    held = score_held_out(model, folder / "out", split=split)
+    held = score_candidates(model, folder / "out", split=split)
     splits = ("train", "valid", "test") if split is None else (split,)
     found, out = _brute_force(folder, inputs, splits)
     assert held.names == ["x", "y"]
@@ -153,7 +153,7 @@ def test_every_candidate_is_scored_once(case, split, block, monkeypatch, caplog)
 def test_a_window_that_is_shorter_and_elsewhere(case, tmp_path):
     folder, inputs = case
     model = _train(folder / "out", tmp_path / "m", "--window", 15, "--shift", 2)
-    held = score_held_out(model, folder / "out", split="test")
+    held = score_candidates(model, folder / "out", split="test")
     found, _ = _brute_force(folder, inputs, ("test",), 15, OFFSET[2] - (WINDOW - 15) // 2 - 2)
     Expected(model, found).check(held)
 
@@ -181,7 +181,7 @@ def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
     path, out, scores = tmp_path / "m", folder / "out", tmp_path / "s.tsv"
     model = _train(table, path)
     assert (model.site.offset, model.length) == (offset, length)
-    held = score_held_out(model, out, split="test")
+    held = score_candidates(model, out, split="test")
     expected = Expected(model, known["test"])
     expected.check(held)
     _run("calibrate", path, out, "-o", tmp_path / "c")
@@ -322,7 +322,7 @@ def test_every_position_is_a_candidate_where_letters_do_not_matter(tmp_path):
     (tmp_path / "config.toml").write_text(config_text(tables='[split]\nby = "contigs"'))
     _run("dataset", tmp_path / "config.toml", "--signal", "tss", "-o", tmp_path / "out")
     model = _train(tmp_path / "out", tmp_path / "m")
-    held = score_held_out(model, tmp_path / "out", split="test")
+    held = score_candidates(model, tmp_path / "out", split="test")
     true = {
         (row["contig"], int(row["start"]), row["strand"])
         for row in read_rows(tmp_path)
@@ -355,12 +355,12 @@ def test_errors(case, tmp_path, seqmtl):
     model = MultiTaskModel.load(copy / "m")
     out = copy / "out"
     with pytest.raises(SeqmtlError, match=r"no candidates in split 'dev' of x, y; the splits are"):
-        score_held_out(model, out, split="dev")
-    assert set(score_held_out(model, out, split="test", organism="X").tasks) == {"x"}
+        score_candidates(model, out, split="dev")
+    assert set(score_candidates(model, out, split="test", organism="X").tasks) == {"x"}
     with pytest.raises(SeqmtlError, match="'z' is not in the dataset; it has 'x', 'y'"):
-        score_held_out(model, out, split="test", organism="z")
+        score_candidates(model, out, split="test", organism="z")
     with pytest.raises(SeqmtlError, match="a dataset must have windows"):
-        score_held_out(model, copy / "x.fa", split="test")
+        score_candidates(model, copy / "x.fa", split="test")
     for name, old, new, message in (
         ("regions.tsv", "#contig", "#place", "a row must have the fields of '#contig"),
         ("regions.tsv", "\ttrain\t", "\ttrain ", "a row must have the fields of '#contig"),
@@ -372,7 +372,7 @@ def test_errors(case, tmp_path, seqmtl):
         assert old in text
         (out / name).write_text(text.replace(old, new))
         with pytest.raises(InputFormatError, match=rf"{name}:\d+: .*{message}"):
-            score_held_out(model, out, split=None)
+            score_candidates(model, out, split=None)
         (out / name).write_text(text)
     (out / "sites.tsv").unlink()
     told = seqmtl(f"evaluate {copy}/m {out}", 1).err
@@ -392,8 +392,8 @@ def test_errors(case, tmp_path, seqmtl):
 def test_training_regions_are_scored_by_models_that_have_not_seen_them(case):
     folder, _ = case
     model = MultiTaskModel.load(folder / "m")
-    seen = score_held_out(model, folder / "out", split="train")
-    unseen = score_unseen(model, folder / "out", folds=3)
+    seen = score_candidates(model, folder / "out", split="train")
+    unseen = score_cross_fitted(model, folder / "out", folds=3)
     for name in ("x", "y"):
         mine, own = seen.tasks == name, unseen.tasks == name
         for label in (1, -1):  # a few windows go over the cuts
@@ -408,7 +408,7 @@ def test_training_regions_are_scored_by_models_that_have_not_seen_them(case):
         ]
         assert means[1] < means[0] - 0.1  # what a model knows, it scores too high
     assert np.unique(unseen.blocks // 1000).tolist() == [0, 1, 2]
-    only = score_unseen(model, folder / "out", folds=3, organism="y")
+    only = score_cross_fitted(model, folder / "out", folds=3, organism="y")
     assert set(only.tasks) == {"y"}
     assert only.counts.sum() == unseen.counts[unseen.tasks == "y"].sum()
 
@@ -417,7 +417,7 @@ def test_a_model_of_other_windows_is_calibrated_on_validation_regions_only(case,
     folder, _ = case
     model = MultiTaskModel.load(folder / "m")
     model.training["tasks"]["x"]["n"] += 1
-    assert score_unseen(model, folder / "out") is None
+    assert score_cross_fitted(model, folder / "out") is None
     model.save(tmp_path / "other")
     for name, options in {"a": [], "b": ["--folds", "1"]}.items():
         _run("calibrate", tmp_path / "other", folder / "out", "-o", tmp_path / name, *options)

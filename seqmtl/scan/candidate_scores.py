@@ -34,13 +34,13 @@ _BLOCK = 1 << 20
 IN_MASK = "candidates in masked regions are neither true nor false"
 _LEVELS_PER_UNIT = 1 << 14  # the rounding error of scores is below that of the scanner
 _LEVELS = 1 << 50  # rounded scores, from -_LEVELS / 2
-_MOST_BLOCKS = 1_000  # more than a part has
+_BLOCKS_PER_PART = 1_000  # more than any has; numbers the blocks of joined parts
 _NONE = np.zeros(0, dtype=np.int64)
 _Counts = tuple[NDArray[np.int64], NDArray[np.int64]]  # levels, and number of candidates at each
 
 
-class HeldOut(NamedTuple):
-    """Labels and scores of held-out candidates.
+class CandidateScores(NamedTuple):
+    """Labels and scores of candidates.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class HeldOut(NamedTuple):
         Organisms.
     counts : ndarray of int64, shape (n,), or None
         Number of candidates that each row represents; None if each row is one window.
-    words : ndarray of int8, shape (n,), or None
-        Word of the model's consensus at the site, -1 for none; None unless it has several.
+    consensus : ndarray of int8, shape (n,), or None
+        Index of the consensus sequence at the site, -1 for none; None unless the model has several.
     blocks : ndarray of int64, shape (n,), or None
         Number of the part of the regions where the candidates are; None if each row is one window.
     """
@@ -62,7 +62,7 @@ class HeldOut(NamedTuple):
     scores: NDArray[np.float64]
     tasks: NDArray[np.str_]
     counts: NDArray[np.int64] | None
-    words: NDArray[np.int8] | None = None
+    consensus: NDArray[np.int8] | None = None
     blocks: NDArray[np.int64] | None = None
 
     @property
@@ -72,24 +72,24 @@ class HeldOut(NamedTuple):
         return [str(name) for name in names[np.argsort(first)]]
 
     def of(self, task: str) -> dict[str, Any]:
-        """Return scores, y, counts and words of one organism, as ``model.calibrate`` takes them."""
-        mine = self.tasks == task
+        """Return the arguments of ``model.calibrate`` for one organism."""
+        is_task = self.tasks == task
         columns: dict[str, Any] = {
             "scores": self.scores,
             "y": self.labels,
             "counts": self.counts,
-            "words": self.words,
+            "words": self.consensus,
         }
-        return {name: None if x is None else x[mine] for name, x in columns.items()}
+        return {name: None if x is None else x[is_task] for name, x in columns.items()}
 
 
-def score_held_out(
+def score_candidates(
     model: MultiTaskModel,
     path: PathLike,
     *,
     split: str | None,
     organism: str | None = None,
-) -> HeldOut:
+) -> CandidateScores:
     """Score every candidate in a split of a dataset.
 
     A candidate is a position on either strand with the consensus, whose window lies inside one
@@ -109,8 +109,8 @@ def score_held_out(
 
     Returns
     -------
-    HeldOut
-        Candidates with the same organism, class, word, block and score share a row. Scores are
+    CandidateScores
+        Candidates of the same organism, class, consensus, block and score share a row. Scores are
         rounded to multiples of 2^-14. Memory does not grow with the genome.
 
     Raises
@@ -126,33 +126,33 @@ def score_held_out(
     names = chosen_organisms(read_summary(path), organism)
     model.tell_relatives(names)
     regions = ((name, read_split_genome(path, name, split)) for name in names)
-    held_out = score_regions(model, path, regions)
-    if not held_out.labels.size:
+    scores = score_regions(model, path, regions)
+    if not scores.labels.size:
         raise SeqmtlError(
             f"{path}: no candidates in split {split or 'all'!r} of {', '.join(names)}; "
             "the splits are train, valid and test"
         )
-    return held_out
+    return scores
 
 
 def score_regions(
     model: MultiTaskModel, path: PathLike, regions: Iterable[tuple[str, SplitGenome]]
-) -> HeldOut:
-    """Score every candidate in regions of organisms of a dataset; see :func:`score_held_out`."""
+) -> CandidateScores:
+    """Score every candidate in regions of organisms of a dataset; see :func:`score_candidates`."""
     names: list[str] = []
     columns: list[tuple[NDArray[np.int64], ...]] = []
-    for name, held in regions:
+    for name, split_genome in regions:
         names.append(name)
-        columns.append(_count(name, candidate_finder(model, path, name), held, model.site))
+        columns.append(_count(name, candidate_finder(model, path, name), split_genome, model.site))
     labels, consensus, blocks, levels, counts = map(np.concatenate, zip(*columns, strict=True))
     tasks = np.repeat(np.array(names), [part[0].size for part in columns])
     consensus_or_none = consensus.astype(np.int8) if len(model.site.consensus) > 1 else None
     scores = levels / _LEVELS_PER_UNIT
-    return HeldOut(labels.astype(np.int8), scores, tasks, counts, consensus_or_none, blocks)
+    return CandidateScores(labels.astype(np.int8), scores, tasks, counts, consensus_or_none, blocks)
 
 
 def candidate_finder(model: MultiTaskModel, path: PathLike, organism: str) -> SiteFinder:
-    """Return what finds a dataset's candidates and scores them in windows cut as the model's.
+    """Return a finder that scores the candidates of a dataset in windows cut as the model's.
 
     Parameters
     ----------
@@ -170,34 +170,34 @@ def candidate_finder(model: MultiTaskModel, path: PathLike, organism: str) -> Si
     return finder_of(model, organism, site=site)
 
 
-def join_held_out(parts: Sequence[HeldOut]) -> HeldOut:
+def join_scores(parts: Sequence[CandidateScores]) -> CandidateScores:
     """Return the candidates of several parts, all of them scored by one set of organisms."""
-    moved = [
-        part._replace(blocks=None if part.blocks is None else part.blocks + k * _MOST_BLOCKS)
+    shifted = [
+        part._replace(blocks=None if part.blocks is None else part.blocks + k * _BLOCKS_PER_PART)
         for k, part in enumerate(parts)
     ]
     columns: list[Any] = [
-        None if column[0] is None else np.concatenate(column) for column in zip(*moved, strict=True)
+        None if column[0] is None else np.concatenate(column)
+        for column in zip(*shifted, strict=True)
     ]
-    return HeldOut(*columns)
+    return CandidateScores(*columns)
 
 
-def find_candidates(finder: SiteFinder, held: SplitGenome) -> Iterator[Sites]:
+def find_candidates(finder: SiteFinder, split_genome: SplitGenome) -> Iterator[Sites]:
     """Yield all candidates of the regions, block by block, scored and labelled.
 
     The column ``scores`` is that of the finder. ``labels`` is 1 for a true site, -1 for another
-    candidate, 0 for one that is neither: an annotated site that the dataset excludes, or what is in
-    a masked region. ``is_clean``
-    tells whether the window contains only A, C, G, T; the other candidates are to be left out.
+    candidate, and 0 if neither: an excluded annotated site, or in a masked region. ``is_clean`` is
+    True if the window contains only A, C, G, T; leave the other candidates out.
     """
     length = finder.length
-    keys = _keys(held.sites, held.is_reverse)
+    keys = _keys(split_genome.sites, split_genome.is_reverse)
     order = np.argsort(keys)
-    keys, is_true = keys[order], held.is_true[order]
+    keys, is_true = keys[order], split_genome.is_true[order]
     offsets = finder.offset(False), finder.offset(True)
-    for begin, end in held.regions.tolist():
-        for first in range(begin, max(begin, end - length) + 1, _BLOCK):  # one at least
-            codes = held.genome.codes[first : min(first + _BLOCK + length - 1, end)]
+    for begin, end in split_genome.regions.tolist():
+        for first in range(begin, max(begin, end - length) + 1, _BLOCK):  # at least one block
+            codes = split_genome.genome.codes[first : min(first + _BLOCK + length - 1, end)]
             piece = ContigPiece("", first, codes, True)
             sites = finder.find_sites(piece, first, first + codes.size, BlockCounts())
             windows = sites.starts - np.where(sites.is_reverse, *offsets[::-1]) - first
@@ -208,7 +208,7 @@ def find_candidates(finder: SiteFinder, held: SplitGenome) -> Iterator[Sites]:
                 labels[keys[index] == candidate_keys] = is_true[
                     index[keys[index] == candidate_keys]
                 ]
-            labels[is_inside(sites.starts, held.masked)] = 0
+            labels[is_inside(sites.starts, split_genome.masked)] = 0
             is_clean = clean_windows(codes, length)[windows]
             yield sites.adding(labels=labels, is_clean=is_clean)
 
@@ -219,21 +219,21 @@ def _keys(starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]) -> NDArray[n
 
 
 def _count(
-    name: str, finder: SiteFinder, held: SplitGenome, site: Site
+    name: str, finder: SiteFinder, split_genome: SplitGenome, site: Site
 ) -> tuple[NDArray[np.int64], ...]:
     """Return distinct labels, consensus indices, blocks and rounded scores, with their numbers."""
-    edges, n_labels = block_edges(held.regions), len(site.consensus) + 1
+    edges, n_labels = block_edges(split_genome.regions), len(site.consensus) + 1
     totals = (_NONE, _NONE)  # keys of all but the score, and the score, as one number
-    n_left_out = n_mixed = n_found = n_masked = 0
-    for sites in find_candidates(finder, held):
-        n_found += len(sites)
+    n_excluded = n_mixed = n_candidates = n_masked = 0
+    for sites in find_candidates(finder, split_genome):
+        n_candidates += len(sites)
         n_mixed += int((~sites["is_clean"]).sum())
         sites = sites.take(sites["is_clean"])
         is_labelled = sites["labels"] != 0
-        n_masked += (masked := int(is_inside(sites.starts, held.masked).sum()))
-        n_left_out += int((~is_labelled).sum()) - masked
+        n_masked += (masked := int(is_inside(sites.starts, split_genome.masked).sum()))
+        n_excluded += int((~is_labelled).sum()) - masked
         levels = np.rint(sites["scores"].astype(np.float64) * _LEVELS_PER_UNIT).astype(np.int64)
-        numbers = site.consensus_at(held.genome.codes, sites.starts, sites.is_reverse)
+        numbers = site.consensus_at(split_genome.genome.codes, sites.starts, sites.is_reverse)
         keys = (np.searchsorted(edges, sites.starts, "right") * n_labels + numbers + 1) * 2
         codes = (keys + (sites["labels"] > 0)) * _LEVELS + levels + _LEVELS // 2
         totals = _merge(totals, np.unique(codes[is_labelled], return_counts=True))
@@ -241,13 +241,16 @@ def _count(
     labels = np.where(keys % 2 > 0, 1, -1)
     n_true, n_false = (int(counts[labels == label].sum()) for label in (1, -1))
     logger.info("%s: %d candidates, %d of them true sites", name, n_true + n_false, n_true)
-    n_words = sum(_n_consensus(held.genome.codes[a:b], finder) for a, b in held.regions.tolist())
+    n_positions = sum(
+        _n_consensus(split_genome.genome.codes[a:b], finder)
+        for a, b in split_genome.regions.tolist()
+    )
     for n, what in (
-        (n_left_out, "annotated sites that the dataset leaves out are neither true nor false"),
+        (n_excluded, "annotated sites that the dataset leaves out are neither true nor false"),
         (n_masked, IN_MASK),
         (n_mixed, "candidates are left out: their windows have letters other than A, C, G, T"),
         (
-            n_words - n_found,
+            n_positions - n_candidates,
             "candidates are left out: their windows go over an end of their region",
         ),
     ):
