@@ -1,8 +1,8 @@
 """Learning on kernel matrices: small tables of numbers or sequences, with any kernel.
 
 One SVM, or one per task, is trained on weighted kernels by libsvm (`svm`); rules (`rules`) say how
-tasks weight kernels, and block descent (`descent`) or a saddle-point method (`saddle`) finds the
-weights. `minimax` is linear, for the worst task. The estimators are thin.
+tasks weight kernels, and block descent (`descent`) learns the weights. `minimax` is linear, for the
+worst task. The estimators are thin.
 """
 
 from seqmtl import _scikit_learn  # noqa: F401 - before the others

@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from seqmtl._checks import check_integer
 from seqmtl.estimators._examples import with_signs
 from seqmtl.kernel_mkl.classifier import KernelClassifier, example_costs
-from seqmtl.kernel_mkl.descent import Iteration, KernelSolution, TrainedSVMs, descend
+from seqmtl.kernel_mkl.descent import KernelSolution, descend
 from seqmtl.kernel_mkl.problem import KernelProblem
 from seqmtl.kernel_mkl.rules import Shared
 from seqmtl.kernel_mkl.svm import KernelSVM, violation
@@ -147,9 +147,9 @@ class MultiTaskKernelSVC(KernelClassifier):
             violation(result.f, svm.y, svm.C, result.alpha)
             for svm, result in zip(svms, results, strict=True)
         )
-        trained = TrainedSVMs(np.ones((len(svms), 1)), results)
-        is_solved = bool(min(worst, gap) <= _LARGE * self.tol)
-        return KernelSolution(trained, trained.theta, is_solved, [Iteration(total, float(gap))])
+        theta = np.ones((len(svms), 1))
+        converged = bool(min(worst, gap) <= _LARGE * self.tol)
+        return KernelSolution(theta, theta, results, total, float(gap), converged)
 
     def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
         super()._set_fitted_attributes(problem, solution)
@@ -263,7 +263,7 @@ class KernelMKLClassifier(KernelClassifier):
 
     def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
         super()._set_fitted_attributes(problem, solution)
-        (self.theta_,), self.dual_gap_ = solution.trained.theta, solution.gap
+        (self.theta_,), self.dual_gap_ = solution.theta, solution.gap
         self.objective_, self.n_iter_ = solution.objective, len(solution.history)
         used = used_kernels(self.task_kernel_, len(self.tasks_))
         labels = [self.task_kernel_.labels[m] for m in used]

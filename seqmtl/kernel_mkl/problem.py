@@ -126,9 +126,8 @@ class KernelProblem:
         examples, n_tasks = self.examples, len(self.examples.names)
         alpha, test_scores = np.zeros((2, examples.y.size))
         bias, coupling = np.zeros(n_tasks), np.zeros((len(self.kernels), n_tasks, n_tasks))
-        theta = solution.trained.theta
         for svm, group, row, result in zip(
-            self.svms, self.groups, theta, solution.trained.results, strict=True
+            self.svms, self.groups, solution.theta, solution.svms, strict=True
         ):
             rows = np.flatnonzero(np.isin(examples.ids, group))
             alpha[rows], bias[group] = result.alpha, result.bias

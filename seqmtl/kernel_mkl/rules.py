@@ -6,7 +6,7 @@ Task t has the kernel sum_m theta_tm k_m and the objective g_t(theta_t) of
 ==================  ==========================================  ================================
 rule                feasible                                    objective
 ==================  ==========================================  ================================
-:class:`Shared`     theta_t = theta, ||theta||_q <= 1           (sum_t g_t^p)^(1/p), 0 < p <= 1
+:class:`Shared`     theta_t = theta, ||theta||_q <= 1           (sum_t g_t^p)^(1/p), p > 0
 :class:`Separate`   ||theta_t||_q <= 1                          sum_t g_t
 :class:`Partial`    theta_t = zeta + gamma_t, ||zeta||_1 <= mu,  sum_t g_t
                     ||gamma_t||_1 <= 1 - mu
@@ -15,8 +15,16 @@ rule                feasible                                    objective
 ==================  ==========================================  ================================
 
 A rule learns its *state*, which `theta` converts to the weights of every task. A step moves to the
-optimal state for the current functions, ||w_tm||^2 = theta_tm^2 q_tm, so no step increases the
-objective. A weight that is 0 stays 0.
+optimal state for the current functions: with these fixed, the objectives are
+
+    g_t = losses + 1/2 sum_m a_tm / theta_tm,   a_tm = ||w_tm||^2 = theta_tm^2 q_tm   (2014, eq. 2)
+
+and bound those after training the SVMs again from above, so no step increases the objective. The
+optimum weights the tasks by lambda_t, then minimises sum_tm lambda_t a_tm / theta_tm. A weight that
+is 0 stays 0.
+
+Source: Li, Georgiopoulos, Anagnostopoulos (2014), Problem 1 and Section 4. For p > 1 they take the
+gradient steps of Tseng's method, which need several times as many SVMs (docs/papers.md).
 """
 
 from __future__ import annotations
@@ -31,6 +39,11 @@ from seqmtl._checks import check_number
 from seqmtl.core.norms import conjugate, dual_norm, minimise_on_ball, norm_of
 
 Array = NDArray[np.float64]
+
+# Powers of the search for a saddle point: plain choices. The largest stands for infinity, as it
+# raises the maximum of T objectives by the share log(T) / 1e7 at most.
+_FIRST_POWER, _RISE, _LARGEST_POWER = 8.0, 4.0, 1e7
+_MAX_SLOPE = 1e-9  # derivatives of the logarithm of the objective at which it ends
 
 
 class WeightRule(ABC):
@@ -48,19 +61,23 @@ class WeightRule(ABC):
         """Return the objective, from g_t, shape (T,)."""
         return float(g.sum())
 
+    def task_weights(self, state: Array, g: Array, q: Array) -> Array:
+        """Return lambda_t, shape (T,), for objectives g and q of shape (T, M); 1 for their sum."""
+        return np.ones_like(g)
+
     @abstractmethod
-    def step(self, state: Array, g: Array, q: Array) -> Array:
-        """Return the optimal state for the current functions; q has shape (T, M)."""
+    def step(self, state: Array, weights: Array, q: Array) -> Array:
+        """Return the optimal state for the current functions; the `weights` are lambda_t."""
 
     @abstractmethod
     def rescale(self, state: Array) -> Array:
         """Scale a positive state to the boundary of the feasible set."""
 
     @abstractmethod
-    def gap(self, g: Array, totals: Array, q: Array) -> float:
+    def gap(self, weights: Array, g: Array, totals: Array, q: Array) -> float:
         """Return a bound on the relative distance from the optimum, or NaN if unknown.
 
-        It uses the primal objectives g_t, the sums of alpha and the q_tm of every task.
+        It uses lambda_t, the primal objectives g_t, the sums of alpha and the q_tm of every task.
         """
 
 
@@ -83,7 +100,7 @@ class Separate(WeightRule):
         """Return M^(-1/q) for all, shape (T, M)."""
         return np.full((n_tasks, n_kernels), n_kernels ** (-1.0 / self.norm))
 
-    def step(self, state: Array, g: Array, q: Array) -> Array:
+    def step(self, state: Array, weights: Array, q: Array) -> Array:
         """Weight the kernels of every task in closed form."""
         return _best_on_balls(state, q, self.norm)
 
@@ -91,7 +108,7 @@ class Separate(WeightRule):
         """Return weights of norm 1 for every task."""
         return _to_norm(state, self.norm)
 
-    def gap(self, g: Array, totals: Array, q: Array) -> float:
+    def gap(self, weights: Array, g: Array, totals: Array, q: Array) -> float:
         """Return the largest relative duality gap of a task."""
         bounds = totals - 0.5 * np.array([dual_norm(row, self.norm) for row in q])
         return max(_relative(*pair) for pair in zip(g, bounds, strict=True))
@@ -102,15 +119,14 @@ class Shared(Separate):
     """One theta for all tasks, and a trade-off between them (Li et al. 2014, problem 1).
 
     With p < 1 the objective is not convex, and :meth:`gap` certifies a stationary point: it bounds
-    the decrease of the sum of lambda_t g_t for fixed lambda_t = (g_t / ||g||_p)^(p - 1). With p > 1
-    use :func:`~seqmtl.kernel_mkl.saddle.find_saddle`, as steps may then increase the objective.
+    the decrease of the sum of lambda_t g_t for fixed lambda_t = (g_t / ||g||_p)^(p - 1).
 
     Attributes
     ----------
     norm : float
         q of the norm on theta, 1 to infinity.
     p : float
-        Trade-off above 0; 1 is the sum.
+        Trade-off above 0, up to infinity; 1 is the sum.
     """
 
     p: float = 1.0
@@ -127,18 +143,28 @@ class Shared(Separate):
         """Return (sum_t g_t^p)^(1/p)."""
         return norm_of(g, self.p)
 
-    def step(self, state: Array, g: Array, q: Array) -> Array:
-        """Weight the tasks by g_t^(p - 1), then the kernels in closed form (Algorithm 2)."""
-        return _best_on_balls(state, (trade_off(g, self.p) @ q)[None], self.norm)
+    def task_weights(self, state: Array, g: Array, q: Array) -> Array:
+        """Return the lambda_t of the optimal theta for the current functions.
 
-    def gap(self, g: Array, totals: Array, q: Array) -> float:
-        """Return the relative duality gap of the sum of lambda_t g_t."""
-        weights = trade_off(g, self.p)
-        return _relative(float(weights @ g), self.bound(weights, totals, q))
+        For p <= 1 the best lambda at fixed theta suffices, as the objective is the minimum over
+        both (2014, Theorem 3). For p > 1 it is a maximum over lambda (Theorem 1).
+        """
+        if self.p <= 1.0:
+            return trade_off(g, self.p)
+        return _saddle_weights(state[0], g, q, self.p, self.norm)
 
-    def bound(self, weights: Array, totals: Array, q: Array) -> float:
-        """Return the dual objective of sum_t lambda_t g_t, the `weights` being lambda_t."""
-        return float(weights @ totals) - 0.5 * dual_norm(weights @ q, self.norm)
+    def step(self, state: Array, weights: Array, q: Array) -> Array:
+        """Weight the kernels in closed form (2014, Algorithm 2, eq. 25)."""
+        return _best_on_balls(state, (weights @ q)[None], self.norm)
+
+    def gap(self, weights: Array, g: Array, totals: Array, q: Array) -> float:
+        """Return the relative duality gap; for p < 1 that of the sum of lambda_t g_t.
+
+        By weak duality, for every alpha, and every lambda with ||lambda||_{p*} <= 1 if p >= 1,
+        sum_t lambda_t sum_i alpha_i - 1/2 ||(sum_t lambda_t q_tm)_m||_{q*} bounds the optimum.
+        """
+        bound = float(weights @ totals) - 0.5 * dual_norm(weights @ q, self.norm)
+        return _relative(self.objective(g), bound)
 
 
 @dataclass(frozen=True)
@@ -172,7 +198,7 @@ class Partial(WeightRule):
         """Return zeta + gamma_t."""
         return state[0] + state[1:]
 
-    def step(self, state: Array, g: Array, q: Array) -> Array:
+    def step(self, state: Array, weights: Array, q: Array) -> Array:
         """Weight both parts in closed form; each has its share of the functions."""
         both = np.vstack([q.sum(axis=0), q])
         return _best_on_balls(state, both, 1.0, self._sums(len(state)))
@@ -181,7 +207,7 @@ class Partial(WeightRule):
         """Scale the shared weights to sum to mu, and those of every task to 1 - mu."""
         return self._sums(len(state)) * _to_norm(state, 1.0)
 
-    def gap(self, g: Array, totals: Array, q: Array) -> float:
+    def gap(self, weights: Array, g: Array, totals: Array, q: Array) -> float:
         """Return the relative duality gap."""
         shared, separate = float(q.sum(axis=0).max()), float(q.max(axis=1).sum())
         bound = float(totals.sum()) - 0.5 * (self.share * shared + (1.0 - self.share) * separate)
@@ -215,7 +241,7 @@ class MixedNorm(WeightRule):
         """Return equal weights of mixed norm 1, shape (T, M)."""
         return self._weights(np.ones((n_tasks, n_kernels)))
 
-    def step(self, state: Array, g: Array, q: Array) -> Array:
+    def step(self, state: Array, weights: Array, q: Array) -> Array:
         """Weight the kernels in closed form, from ||w_tm|| = theta_tm sqrt(q_tm)."""
         norms = state * np.sqrt(q)
         return self._weights(norms) if norms.max() > 0.0 else state
@@ -227,7 +253,7 @@ class MixedNorm(WeightRule):
         largest = state / state.max()
         return np.asarray(largest / norm_of(_norms_of_columns(largest, s), r))
 
-    def gap(self, g: Array, totals: Array, q: Array) -> float:
+    def gap(self, weights: Array, g: Array, totals: Array, q: Array) -> float:
         """Return the relative duality gap if p = 1, else NaN."""
         if self.p < 1.0:
             return float("nan")
@@ -248,6 +274,8 @@ class MixedNorm(WeightRule):
 def trade_off(g: Array, p: float) -> Array:
     """Return lambda_t = (g_t / ||g||_p)^(p - 1), the derivative of ||g||_p; p from 0 to infinity.
 
+    For p > 1 it is the maximum of sum_t lambda_t g_t on the ball ||lambda||_{p*} <= 1 (Li et al.
+    2014, Lemma 1, eq. 7), for p < 1 the minimum of Lemmas 2 to 4 (1 / lambda_t in eq. 19 and 23).
     For p of infinity it is 1 at the largest g_t, and 0 elsewhere.
     """
     if np.isinf(p):
@@ -255,6 +283,40 @@ def trade_off(g: Array, p: float) -> Array:
         weights[int(np.argmax(g))] = 1.0
         return weights
     return np.asarray((g / norm_of(g, p)) ** (p - 1.0))
+
+
+def _saddle_weights(theta: Array, g: Array, q: Array, p: float, norm: float) -> Array:
+    """Return lambda of min over theta, max over lambda of sum_t lambda_t g_t for fixed functions.
+
+    Both are in their balls (Li et al. 2014, eq. 9). In the logarithms of theta, which is scaled to
+    norm 1, ||g||_p is convex and smooth, and lambda is its derivative at the minimum (eq. 7). It is
+    minimised for rising powers, each from the last, as it has corners where p is infinite.
+    """
+    from scipy.optimize import minimize
+
+    a = 0.5 * theta**2 * q
+    is_used, losses = a.any(axis=0), g - 0.5 * (q @ theta)
+    if np.isinf(norm) or not is_used.any():
+        return trade_off(losses + a.sum(axis=1), p)  # theta is 1 for every lambda
+    a, logs = a[:, is_used], np.log(theta[is_used])
+
+    def objectives(logs: Array) -> tuple[Array, Array]:
+        """Return g, and 1 / theta."""
+        inverse = np.exp(-logs) * norm_of(np.exp(logs), norm)
+        return losses + a @ inverse, inverse
+
+    def log_norm(logs: Array, power: float) -> tuple[float, Array]:
+        """Return the logarithm of ||g||, and its derivatives."""
+        g, inverse = objectives(logs - logs.max())
+        parts = (trade_off(g, power) @ a) * inverse / norm_of(g, power)
+        return float(np.log(norm_of(g, power))), parts.sum() * inverse**-norm - parts
+
+    last = min(p, _LARGEST_POWER)
+    n_rises = max(0, int(np.ceil(np.log(last / _FIRST_POWER) / np.log(_RISE))))
+    for power in last / _RISE ** np.arange(n_rises, -1, -1.0):
+        logs = minimize(log_norm, logs, power, jac=True, options={"gtol": _MAX_SLOPE}).x
+    weights = trade_off(objectives(logs - logs.max())[0], last)
+    return weights / norm_of(weights, conjugate(p))
 
 
 def _best_on_balls(state: Array, q: Array, p: float, sizes: Array | float = 1.0) -> Array:

@@ -24,7 +24,6 @@ from seqmtl.kernel_mkl.descent import KernelSolution, descend
 from seqmtl.kernel_mkl.one_vs_one import split_pairs
 from seqmtl.kernel_mkl.problem import KernelProblem
 from seqmtl.kernel_mkl.rules import MixedNorm, Partial, Separate, Shared, WeightRule, trade_off
-from seqmtl.kernel_mkl.saddle import find_saddle
 from seqmtl.kernel_mkl.svm import KernelSVM
 from seqmtl.kernels import short_name
 from seqmtl.models.examples import Examples
@@ -81,10 +80,10 @@ class TaskMKLClassifier(KernelClassifier):
 
     def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
         super()._set_fitted_attributes(problem, solution)
-        self.theta_, self.objectives_ = solution.trained.theta, solution.trained.g
+        self.theta_, self.objectives_ = solution.theta, solution.g
         self.objective_, self.n_iter_ = solution.objective, len(solution.history)
         self.gap_ = solution.gap
-        self.history_ = [iteration._asdict() for iteration in solution.history]
+        self.history_ = list(solution.history)
         self.model_.training |= {
             "objectives": self.objectives_.tolist(),
             "theta": self.theta_.tolist(),
@@ -247,9 +246,8 @@ class ParetoMKLClassifier(TaskMKLClassifier):
 
     (Li, Georgiopoulos, Anagnostopoulos 2014, problem 1). p = 1 is the sum, p < 1 favours easy
     tasks and p > 1 hard ones, and p = infinity minimises the worst task. Every solution is
-    Pareto-optimal: no task can improve without another getting worse. The solver is block
-    descent for p <= 1 and a saddle-point method for p > 1. For p < 1 the problem is not convex,
-    and the gap certifies a stationary point.
+    Pareto-optimal: no task can improve without another getting worse. For p < 1 the problem is not
+    convex, and the gap certifies a stationary point.
 
     Without tasks there may be more than two classes: each pair of classes becomes a task, and the
     votes of the pairs give the predicted class.
@@ -268,7 +266,7 @@ class ParetoMKLClassifier(TaskMKLClassifier):
     tol : float, default=1e-4
         Relative gap at which training stops.
     max_iter : int, default=1000
-        Maximum number of iterations, each of T SVMs, or of 2 T and more for p > 1.
+        Maximum number of iterations, each of T or 2 T SVMs.
 
     Attributes
     ----------
@@ -323,8 +321,7 @@ class ParetoMKLClassifier(TaskMKLClassifier):
 
     def _solve(self, svms: list[KernelSVM], state: Array | None = None) -> KernelSolution:
         _check_power(self.p, len(svms), "tasks")
-        solve = descend if self.p <= 1.0 else find_saddle
-        return solve(svms, self._rule(), tol=self.tol, max_iter=self.max_iter, state=state)
+        return super()._solve(svms, state)
 
     def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
         super()._set_fitted_attributes(problem, solution)

@@ -9,9 +9,9 @@ from scipy.optimize import minimize
 from seqmtl import MultiTaskKernelSVC, TaskKernel
 from seqmtl.core.norms import minimise_on_ball, norm_of
 from seqmtl.kernel_mkl.rules import Shared, trade_off
-from seqmtl.kernel_mkl.saddle import divergence, step_in_ball
 from seqmtl.kernel_mkl.svm import KernelSVM
 from tests.oracles import kernel_space as oracle
+from tests.oracles.tseng import divergence, step_in_ball
 
 EDGES = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]])
 L = np.diag(EDGES.sum(axis=1)) - EDGES
@@ -107,7 +107,8 @@ def test_weights_of_kernels_minimise_the_weighted_sum(p, norm):
     total = sum(a * cp.inv_pos(theta[m]) for m, a in enumerate(parts))
     problem = cp.Problem(cp.Minimize(total), [cp.pnorm(theta, norm) <= 1])
     problem.solve(solver=cp.CLARABEL)
-    found = Shared(norm, p).step(old[None], g, q)[0]
+    rule = Shared(norm, p)
+    found = rule.step(old[None], rule.task_weights(old[None], g, q), q)[0]
     assert (parts / found).sum() == pytest.approx(problem.value, rel=1e-5)
     assert_allclose(found, theta.value, atol=1e-3)
 

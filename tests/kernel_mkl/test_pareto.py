@@ -69,7 +69,7 @@ def test_the_hardest_task_gains_as_p_grows(data, path):
     assert_allclose(worst[-1], oracle.pareto(data, np.inf, NORM)[0], rtol=1e-5)
 
 
-@pytest.mark.parametrize("p", [0.05, 0.5, 1.0])
+@pytest.mark.parametrize("p", [0.05, 0.5, 1.0, 1.5, 4.0, np.inf])
 def test_descent_never_rises(data, p):
     """Li 2014, Algorithm 2: no iteration raises the objective."""
     model = fit(data, p=p)
@@ -79,10 +79,9 @@ def test_descent_never_rises(data, p):
     assert values[-1] == model.objective_
 
 
-def test_the_best_of_a_saddle_point_search_is_kept(data):
+def test_the_gap_is_that_of_the_objective(data):
     model = fit(data, p=4.0)
     values = np.array([step["objective"] for step in model.history_])
-    assert (np.diff(values) <= 0).all()
     assert_allclose(_norm(model.objectives_, 4.0), values[-1])
     gaps = [step["gap"] for step in model.history_]
     assert gaps[-1] == min(gaps) == model.gap_
