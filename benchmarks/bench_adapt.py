@@ -38,12 +38,12 @@ from numpy.typing import NDArray
 
 from seqmtl import MultiTaskModel, TaskKernel, Windows, read_windows
 from seqmtl.evaluation.metrics import RankedScores
-from seqmtl.models.fit import train_windows
-from seqmtl.models.selection import Space
-from seqmtl.models.task_kernels import resolve_kernel
-from seqmtl.models.training import Settings
 from seqmtl.sequences import concatenate
 from seqmtl.similarity.trees import Tree, read_tree
+from seqmtl.training.fit import train_windows
+from seqmtl.training.selection import Space
+from seqmtl.training.settings import Settings
+from seqmtl.training.task_kernels import resolve_kernel
 
 SEED = 7
 QUICK = {"sizes": [10], "draws": 1, "per_relative": 20, "test": 60}

@@ -31,8 +31,8 @@ QUICK = {"degree": 3, "tol": [1e-5], "liblinear_tol": [1e-5], "runs": 1}
 def train_seqmtl(windows: Windows, args: argparse.Namespace, folder: Path) -> tuple[Any, float]:
     """Return weights and intercept of one SVM, which is also written."""
     from seqmtl import WeightedDegree
-    from seqmtl.models.fit import train_windows
-    from seqmtl.models.training import Settings
+    from seqmtl.training.fit import train_windows
+    from seqmtl.training.settings import Settings
 
     settings = Settings(C=args.C, tol=args.tol[0])
     model, _ = train_windows(windows, features=WeightedDegree(args.degree), settings=settings)

@@ -28,11 +28,11 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from seqmtl.io import load_genome, read_annotation
 from seqmtl.io.genome import ContigPiece
 from seqmtl.io.transcripts import Transcript
-from seqmtl.models.paired import PairedModel
-from seqmtl.models.saved import load_model
+from seqmtl.loading import load_model
 from seqmtl.scan.filters import BlockCounts
 from seqmtl.scan.finder import finder_of
 from seqmtl.sequences import Genome
+from seqmtl.splicing.model import PairedModel
 from seqmtl.variants import Effects, EffectScorer, PairedEffectScorer
 from seqmtl.variants.alleles import AlleleList
 

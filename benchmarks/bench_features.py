@@ -34,9 +34,9 @@ from sklearn.metrics import matthews_corrcoef
 from seqmtl import PositionalKmers, Windows, read_dataset, read_windows
 from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.io import is_dataset
-from seqmtl.models.fit import train_windows
-from seqmtl.models.selection import Space
-from seqmtl.models.site import Site
+from seqmtl.linear_model.site import Site
+from seqmtl.training.fit import train_windows
+from seqmtl.training.selection import Space
 
 BINS = "kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05"
 QUICK = {"sizes": [20], "draws": 1, "maps": ["default", "exact"], "crop": [2, 18]}

@@ -83,8 +83,8 @@ def train_once(arguments: argparse.Namespace) -> None:
     import numpy as np
 
     from seqmtl import PositionalKmers, TaskKernel
-    from seqmtl.models.fit import train_windows
-    from seqmtl.models.training import Settings
+    from seqmtl.training.fit import train_windows
+    from seqmtl.training.settings import Settings
 
     started = time.process_time()
     windows = simulate_windows(arguments.n[0], arguments.tasks, arguments.window)

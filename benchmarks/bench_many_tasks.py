@@ -140,9 +140,9 @@ def kernel_of(method: str, tasks: int, names: tuple[str, ...]) -> TaskKernel:
 
 def train(method: str, windows: Windows, tol: float) -> tuple[Any, Any]:
     """Train by a method; return the model and the solution."""
-    from seqmtl.models.fit import train_windows
-    from seqmtl.models.selection import Space
-    from seqmtl.models.training import Settings
+    from seqmtl.training.fit import train_windows
+    from seqmtl.training.selection import Space
+    from seqmtl.training.settings import Settings
 
     names = windows.task_names
     kernel = kernel_of(method, len(names), names)
@@ -180,7 +180,7 @@ def load_once(arguments: argparse.Namespace) -> None:
     """Load a model for one organism, and scan; print the measurements as JSON."""
     from bench_scan import SimulatedGenome
 
-    from seqmtl.models.saved import load_model
+    from seqmtl.loading import load_model
     from seqmtl.scan import SiteFinder, write_scan
     from seqmtl.scan.finder import scanner_of
 

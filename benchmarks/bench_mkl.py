@@ -63,9 +63,10 @@ def train_once(arguments: argparse.Namespace) -> None:
     import numpy as np
 
     from seqmtl import TaskKernel, WeightedDegree
-    from seqmtl.models.examples import Examples
-    from seqmtl.models.task_kernels import couple
-    from seqmtl.models.training import Settings, solve
+    from seqmtl.sequences.examples import Examples
+    from seqmtl.training.settings import Settings
+    from seqmtl.training.solver import solve
+    from seqmtl.training.task_kernels import couple
 
     windows = read(arguments)
     T = len(windows.task_names)

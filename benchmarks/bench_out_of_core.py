@@ -42,12 +42,12 @@ def train_once(arguments: argparse.Namespace) -> None:
     from seqmtl import PositionalKmers, TaskKernel, use_threads
     from seqmtl.cluster import connect
     from seqmtl.io.window_store import store_windows
-    from seqmtl.models.examples import Examples
-    from seqmtl.models.fit import train, train_windows
-    from seqmtl.models.out_of_core import OutOfCoreTrainer, score_part
-    from seqmtl.models.site import find_site
-    from seqmtl.models.training import Settings
+    from seqmtl.linear_model.site import find_site
     from seqmtl.sequences import concatenate
+    from seqmtl.sequences.examples import Examples
+    from seqmtl.training.fit import train, train_windows
+    from seqmtl.training.out_of_core import OutOfCoreTrainer, score_part
+    from seqmtl.training.settings import Settings
 
     n, simulated = arguments.n[0], 0.0
     options = {"features": PositionalKmers(DEFAULT_VIEWS), "settings": Settings(tol=arguments.tol)}

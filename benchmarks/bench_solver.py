@@ -37,8 +37,9 @@ from seqmtl.core.dcd import Descent, Solution
 from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.problem import Problem
 from seqmtl.core.rows import rows_per_block
-from seqmtl.models.examples import Examples
-from seqmtl.models.training import Settings, solve
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.settings import Settings
+from seqmtl.training.solver import solve
 
 SEED = 3
 LONGEST = 200  # length of the simulated windows in bases

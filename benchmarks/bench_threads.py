@@ -49,8 +49,8 @@ def make_job(name: str, arguments: argparse.Namespace) -> Callable[[], bytes]:
     from bench_large import simulate_windows
 
     from seqmtl import PositionalKmers, TaskKernel
-    from seqmtl.models.fit import train_windows
-    from seqmtl.models.selection import Space
+    from seqmtl.training.fit import train_windows
+    from seqmtl.training.selection import Space
 
     windows = simulate_windows(arguments.n, 4, 100)
 

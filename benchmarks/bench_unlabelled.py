@@ -34,11 +34,11 @@ from seqmtl.dataset.known_introns import read_known_introns
 from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import read_split_genome
-from seqmtl.models.pair_layer import ENDS
-from seqmtl.pairs import score_paired
-from seqmtl.pairs.genome_sample import sample_genome
-from seqmtl.pairs.rounds import Round
-from seqmtl.pairs.self_training import SelfTraining
+from seqmtl.splicing import score_paired
+from seqmtl.splicing.genome_sample import sample_genome
+from seqmtl.splicing.layer import ENDS
+from seqmtl.splicing.rounds import Round
+from seqmtl.splicing.self_training import SelfTraining
 
 QUICK = {
     "model": "starter:splice",

@@ -23,8 +23,8 @@ from _common import Options, peak_mib, write_result
 
 from seqmtl import MultiTaskModel, PositionalKmers, TaskKernel, use_threads
 from seqmtl.io import load_genome
-from seqmtl.models.saved import load_model
-from seqmtl.models.site import Site
+from seqmtl.linear_model.site import Site
+from seqmtl.loading import load_model
 from seqmtl.sequences import decode
 from seqmtl.sequences.genome import ContigTable, Genome
 from seqmtl.variants import Annotator, EffectScorer, PairedEffectScorer, annotate_vcf

@@ -15,7 +15,7 @@ from seqmtl import MultiTaskSVC, TaskKernel, WeightedDegree, read_dataset
 from seqmtl.dataset import read_config, write_dataset
 from seqmtl.explain import poim
 from seqmtl.io import load_genome
-from seqmtl.models.site import Site
+from seqmtl.linear_model.site import Site
 from seqmtl.scan.candidate_scores import score_candidates
 from seqmtl.scan.finder import finder_of
 from seqmtl.simulate import simulate, write_simulation

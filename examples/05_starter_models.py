@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 
 from seqmtl import MultiTaskClassifierCV, MultiTaskModel, TaskKernel, Windows, dataset, read_windows
+from seqmtl.adaptation.relatives import weights_of_relatives
 from seqmtl.evaluation import evaluate
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.model_file import write_arrays
 from seqmtl.io.dataset import read_dataset
-from seqmtl.models.pair_layer import ENDS
-from seqmtl.models.paired import PairedModel
-from seqmtl.models.relatives import weights_of_relatives
-from seqmtl.models.weights_io import round_weights
-from seqmtl.pairs import fit_layer
+from seqmtl.linear_model.weights_io import round_weights
 from seqmtl.sequences import encode
 from seqmtl.sequences.windows import concatenate
+from seqmtl.splicing import fit_layer
+from seqmtl.splicing.layer import ENDS
+from seqmtl.splicing.model import PairedModel
 
 TREE = "eukaryotes"
 WINDOWS = {

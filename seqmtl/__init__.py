@@ -43,8 +43,8 @@ if TYPE_CHECKING:
         SparseMKLClassifier as SparseMKLClassifier,
         pareto_path as pareto_path,
     )
-    from seqmtl.models.model import MultiTaskModel as MultiTaskModel
-    from seqmtl.models.saved import load_model as load_model
+    from seqmtl.linear_model.model import MultiTaskModel as MultiTaskModel
+    from seqmtl.loading import load_model as load_model
     from seqmtl.sequences import TaskArray as TaskArray, Windows as Windows
     from seqmtl.similarity import TaskKernel as TaskKernel
     from seqmtl._version import __version__ as __version__
@@ -68,8 +68,8 @@ _NAMES = {
     "seqmtl.kernel_mkl": "IndividualMKLClassifier KernelMKLClassifier MinimaxClassifier "
     "MultiTaskKernelSVC ParetoMKLClassifier "
     "PartiallySharedMKLClassifier SparseMKLClassifier pareto_path",
-    "seqmtl.models.model": "MultiTaskModel",
-    "seqmtl.models.saved": "load_model",
+    "seqmtl.linear_model.model": "MultiTaskModel",
+    "seqmtl.loading": "load_model",
     "seqmtl.sequences": "TaskArray Windows",
     "seqmtl.similarity": "TaskKernel",
     **{f"seqmtl.verbs.{name}": name for name in _VERBS},

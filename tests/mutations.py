@@ -213,7 +213,7 @@ def use(path, X, tasks):
     SeqmtlError
         If the file is refused, or the model does not know a task.
     """
-    from seqmtl.models.saved import load_model
+    from seqmtl.loading import load_model
     from seqmtl.report import sections
     from seqmtl.report.folder import Signal
 

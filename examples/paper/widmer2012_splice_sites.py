@@ -46,8 +46,8 @@ from seqmtl import PositionalKmers, TaskKernel, Windows, read_windows
 from seqmtl._style import GREY, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.files.atomic import write_json
 from seqmtl.kernels import WeightedDegreeKernel
-from seqmtl.models.fit import train_windows
-from seqmtl.models.training import Settings
+from seqmtl.training.fit import train_windows
+from seqmtl.training.settings import Settings
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 

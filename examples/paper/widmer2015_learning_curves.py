@@ -43,9 +43,9 @@ from seqmtl._names import match_names
 from seqmtl._style import DASHES, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.compare import Comparison, Protocol
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.models.training import Settings
 from seqmtl.similarity import Distances
 from seqmtl.similarity.distances import linkage_tree, read_alignment_distances
+from seqmtl.training.settings import Settings
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 

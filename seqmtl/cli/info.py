@@ -37,7 +37,7 @@ class Info(Request):
         dict
             The description, with its ``text``.
         """
-        from seqmtl.models.saved import load_model
+        from seqmtl.loading import load_model
 
         model = load_model(self.model, only=("weights", "pairs"))
         size = os.path.getsize(model_path(self.model)) / 2**20

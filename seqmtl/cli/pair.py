@@ -8,7 +8,7 @@ from seqmtl.cli._command import Command
 from seqmtl.verbs.pair import Pair
 
 if TYPE_CHECKING:
-    from seqmtl.models.paired import PairedModel
+    from seqmtl.splicing.model import PairedModel
 
 _TEXT = """\
   seqmtl dataset genomes.toml --signal donor -o donors

@@ -20,15 +20,16 @@ from seqmtl.compare.protocol import Protocol, draw_split
 from seqmtl.compare.results import VALUES, FinishedRuns, Result
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import TrainingInterrupted
-from seqmtl.models.examples import Examples
-from seqmtl.models.fit import train
-from seqmtl.models.held_out import MOST
-from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.selection import Space
-from seqmtl.models.site import Site
-from seqmtl.models.training import ONE_THREAD, Settings
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Windows
+from seqmtl.sequences.examples import Examples
 from seqmtl.similarity import TaskKernel
+from seqmtl.training.cross_validation import MOST
+from seqmtl.training.fit import train
+from seqmtl.training.selection import Space
+from seqmtl.training.settings import Settings
+from seqmtl.training.solver import ONE_THREAD
 
 Job = tuple[int, str]
 #: The methods; each selects its hyperparameters on its training windows. "unseen" predicts every

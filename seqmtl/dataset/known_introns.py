@@ -18,7 +18,7 @@ from seqmtl.io.annotation import read_annotation
 from seqmtl.io.genome import load_genome
 from seqmtl.io.junctions import is_hint, read_junctions
 from seqmtl.io.rows import is_gff, read_rows
-from seqmtl.models.model import MultiTaskModel
+from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences.genome import Genome
 from seqmtl.sequences.sites import Sites
 

@@ -64,7 +64,7 @@ def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> lis
     annotation : Annotation
         Transcripts.
     signal : str
-        One of :data:`seqmtl.models.site.SIGNALS`.
+        One of :data:`seqmtl.linear_model.site.SIGNALS`.
     min_intron : int
         Length in bases of the shortest intron with splice sites.
 
@@ -106,7 +106,7 @@ def uncertain_sites(annotation: Annotation, signal: str) -> list[AnnotatedSite]:
     annotation : Annotation
         Transcripts.
     signal : str
-        One of :data:`seqmtl.models.site.SIGNALS`.
+        One of :data:`seqmtl.linear_model.site.SIGNALS`.
     """
     return [
         AnnotatedSite(row.contig, start, row.is_reverse, row.name, row.line, LEFT_OUT)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from seqmtl.dataset.signals import AnnotatedSite
 from seqmtl.exceptions import InputFormatError
-from seqmtl.models.site import Site
+from seqmtl.linear_model.site import Site
 from seqmtl.sequences.alphabet import OTHER, decode, reverse_complement
 from seqmtl.sequences.genome import Genome, unknown_contig
 from seqmtl.sequences.intervals import merge_intervals

@@ -23,11 +23,11 @@ from seqmtl.estimators._examples import (
 )
 from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
-from seqmtl.models.examples import Examples
-from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.training import Settings
+from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Windows
+from seqmtl.sequences.examples import Examples
 from seqmtl.sequences.task_array import split_tasks
+from seqmtl.training.settings import Settings
 
 
 class LinearEstimator(BaseEstimator):

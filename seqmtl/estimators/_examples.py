@@ -15,8 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from seqmtl._names import check_distinct
-from seqmtl.models.examples import Examples
 from seqmtl.sequences import Windows
+from seqmtl.sequences.examples import Examples
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from seqmtl.core.dcd import Solution, WarmStart
 from seqmtl.estimators._base import MultiTaskClassifier, feature_map
-from seqmtl.models.examples import Examples
-from seqmtl.models.fit import train
-from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.selection import COSTS, Space
-from seqmtl.models.task_kernels import resolve_kernel
-from seqmtl.models.training import Settings
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.fit import train
+from seqmtl.training.selection import COSTS, Space
+from seqmtl.training.settings import Settings
+from seqmtl.training.task_kernels import resolve_kernel
 
 
 @dataclass(eq=False, repr=False)
@@ -123,7 +123,7 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
 
     This is the default of ``seqmtl train``. For each task it selects the trust in its relatives,
     between one SVM per task and one for all, and the cost. The hyperparameters are averages
-    weighted by held-out log-likelihood (see :mod:`seqmtl.models.selection`). A final
+    weighted by held-out log-likelihood (see :mod:`seqmtl.training.selection`). A final
     :class:`~seqmtl.MultiTaskSVC` is trained with them on all examples.
 
     Parameters

@@ -18,8 +18,8 @@ from seqmtl.estimators._base import (
     training_settings,
 )
 from seqmtl.estimators._examples import check_X_y, gather_examples
-from seqmtl.models.fit import train
 from seqmtl.sequences.task_array import split_tasks
+from seqmtl.training.fit import train
 
 
 @dataclass(eq=False, repr=False)

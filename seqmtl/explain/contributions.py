@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.position_weights import weights_by_position
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.position_weights import weights_by_position
 from seqmtl.sequences import Windows
 
 

@@ -21,7 +21,7 @@ from seqmtl._style import (
     plain_text,
 )
 from seqmtl.explain.poim import Poim
-from seqmtl.models.site import Site
+from seqmtl.linear_model.site import Site
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

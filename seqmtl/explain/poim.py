@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.position_weights import weights_by_position
-from seqmtl.models.site import Site
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.position_weights import weights_by_position
+from seqmtl.linear_model.site import Site
 from seqmtl.sequences import decode
 
 MAX_ORDER = 10

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,16 @@ from seqmtl.files.atomic import atomic_write
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.streams import is_pipe
 
+#: Types and shape of arrays by name; None stands for any size.
+Forms = dict[str, tuple[str, tuple[int | None, ...]]]
+
 _DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I64": "<i8", "I32": "<i4", "U8": "|u1"}
 _NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
 _KEY = "seqmtl"
 _DIGEST = 32
 _MAX_HEADER = 1 << 26
 _MAX_DIMENSIONS = 8
+_AT_A_TIME = 1 << 20  # rows
 _CHECKED_LATER = "columns"
 
 
@@ -145,3 +150,34 @@ def _check_entries(entries: dict[str, Any], digest: Any, size: int, path: str) -
         position = end
     if position != size or digest[3] != size or digest[3] - digest[2] != _DIGEST:
         raise ModelFileError("is truncated or has extra bytes; copy it again", path=path)
+
+
+def check_arrays(arrays: Mapping[str, NDArray[Any]], forms: Forms) -> None:
+    """Check that there are exactly these arrays, of these types and shapes, and finite.
+
+    Raises
+    ------
+    ValueError
+        If they are others; the message names the array.
+    """
+    unknown = sorted(arrays.keys() - forms.keys())
+    if unknown:
+        raise ValueError(f"array {unknown[0]} does not belong to this model")
+    for name, (dtype, shape) in forms.items():
+        if name not in arrays:
+            raise ValueError(f"array {name} is missing")
+        array = arrays[name]
+        fits = len(shape) == array.ndim and all(
+            n in (None, m) for n, m in zip(shape, array.shape, strict=True)
+        )
+        if array.dtype != dtype or not fits:
+            sides = ", ".join("any" if n is None else str(n) for n in shape)
+            raise ValueError(
+                f"array {name} must be {dtype} of shape ({sides}), got "
+                f"{array.dtype} of shape {array.shape}"
+            )
+        parts = range(0, len(array), _AT_A_TIME) if array.ndim else ()  # in little memory
+        if dtype.startswith("float") and not all(
+            np.isfinite(array[first : first + _AT_A_TIME]).all() for first in parts
+        ):
+            raise ValueError(f"array {name} must hold finite numbers")

@@ -21,10 +21,10 @@ from seqmtl.estimators._examples import as_texts, classification_examples, signe
 from seqmtl.kernel_mkl.descent import KernelSolution
 from seqmtl.kernel_mkl.problem import KernelProblem
 from seqmtl.kernel_mkl.svm import KernelSVM
-from seqmtl.models.examples import Examples
-from seqmtl.models.training import class_factors
 from seqmtl.sequences import Windows
+from seqmtl.sequences.examples import Examples
 from seqmtl.sequences.task_array import split_tasks
+from seqmtl.training.settings import class_factors
 
 Array = NDArray[np.float64]
 

@@ -18,14 +18,14 @@ from seqmtl.kernel_mkl.problem import KernelProblem
 from seqmtl.kernel_mkl.rules import Shared
 from seqmtl.kernel_mkl.svm import KernelSVM, violation
 from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial
-from seqmtl.models.examples import Examples
-from seqmtl.models.task_kernels import (
+from seqmtl.sequences.examples import Examples
+from seqmtl.similarity.graphs import components
+from seqmtl.training.task_kernels import (
     distinct_kernels,
     resolve_kernel,
     resolve_kernels,
     used_kernels,
 )
-from seqmtl.similarity.graphs import components
 
 Array = NDArray[np.float64]
 

@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from seqmtl._checks import refuse
 from seqmtl._names import match_names
 from seqmtl._surroundings import usual_floats
+from seqmtl.calibration.curve import ProbabilityCurve
 from seqmtl.exceptions import UnknownTaskError
+from seqmtl.files.model_file import Forms
 from seqmtl.kernel_mkl.one_vs_one import vote
 from seqmtl.kernels import BaseKernel, kernel_from_dict, short_name
-from seqmtl.models.base import Model
-from seqmtl.models.probability_curve import ProbabilityCurve
-from seqmtl.models.schema import Forms, part
+from seqmtl.linear_model.base import Model
+from seqmtl.linear_model.schema import part
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table

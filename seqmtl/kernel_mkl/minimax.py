@@ -39,16 +39,18 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_choice, check_number
 from seqmtl._memory import require_memory
+from seqmtl.calibration.leave_one_out import left_out_scores
+from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.core.dcd import Progress, Solution
 from seqmtl.estimators._base import MultiTaskClassifier
 from seqmtl.features.numeric import Numeric
-from seqmtl.models.calibration import calibrate_tasks, left_out_scores
-from seqmtl.models.examples import Examples
-from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.site import Site
-from seqmtl.models.training import Settings, check_classes, check_norm, class_factors, summarise
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Windows
+from seqmtl.sequences.examples import Examples
 from seqmtl.similarity import TaskKernel
+from seqmtl.training.settings import Settings, check_norm, class_factors
+from seqmtl.training.solver import check_classes, summarise
 
 _CHECK_EVERY = 10  # epochs between evaluations of the objectives
 _RELAXATION = 1.6

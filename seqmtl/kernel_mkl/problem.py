@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.calibration.leave_one_out import find_copies
+from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.kernel_mkl.descent import KernelSolution
 from seqmtl.kernel_mkl.kernel_model import KernelModel
 from seqmtl.kernel_mkl.svm import KernelSVM
 from seqmtl.kernel_mkl.working_set import ChunkedKernelSVM, require_matrices
 from seqmtl.kernels import BaseKernel, check_psd, make_kernel
-from seqmtl.models.calibration import calibrate_tasks, find_copies
-from seqmtl.models.examples import Examples
-from seqmtl.models.held_out import draw_folds
-from seqmtl.models.training import check_classes
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.cross_validation import draw_folds
+from seqmtl.training.solver import check_classes
 
 logger = logging.getLogger(__name__)
 

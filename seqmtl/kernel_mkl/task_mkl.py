@@ -26,7 +26,7 @@ from seqmtl.kernel_mkl.problem import KernelProblem
 from seqmtl.kernel_mkl.rules import MixedNorm, Partial, Separate, Shared, WeightRule, trade_off
 from seqmtl.kernel_mkl.svm import KernelSVM
 from seqmtl.kernels import short_name
-from seqmtl.models.examples import Examples
+from seqmtl.sequences.examples import Examples
 
 Array = NDArray[np.float64]
 

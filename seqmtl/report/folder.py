@@ -17,11 +17,11 @@ from seqmtl.files.streams import is_pipe, read_json
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.io.transcripts import Annotation
-from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.paired import PairedModel
-from seqmtl.models.saved import load_model
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.loading import load_model
 from seqmtl.report.introns import PredictedIntrons, annotated_introns, intron_rows, read_introns
 from seqmtl.similarity import Tree
+from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
 

@@ -17,7 +17,7 @@ from seqmtl.files.streams import PathLike
 from seqmtl.io.genome import load_genome
 from seqmtl.io.rows import read_rows
 from seqmtl.io.transcripts import Annotation
-from seqmtl.models.site import SIGNALS, Site
+from seqmtl.linear_model.site import SIGNALS, Site
 
 #: An intron: contig, first base and the base after the last (0-based), whether on the minus strand.
 Intron = tuple[str, int, int, bool]

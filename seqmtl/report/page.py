@@ -20,7 +20,6 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.atomic import write_lines
 from seqmtl.files.streams import read_text
 from seqmtl.io.dataset import annotation_path
-from seqmtl.models.paired import expectation
 from seqmtl.report.figures import draw_learning_curves, draw_rounds, training_windows
 from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, read_folder
 from seqmtl.report.genome_view import INTRONS, Stretch, draw_stretch, find_stretch, held_out_regions
@@ -28,6 +27,7 @@ from seqmtl.report.introns import introns
 from seqmtl.report.sections import OF_A_SIGNAL, results, wrapped
 from seqmtl.report.summary_text import name_contents, next_step, summarise
 from seqmtl.similarity.trees import read_tree
+from seqmtl.splicing.model import expectation
 
 _PAGE = Path(__file__).with_name("page.html")
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "biopython")

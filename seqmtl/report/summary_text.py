@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from seqmtl.evaluation.cells import MEAN, Cell, metric_cells, tie
-from seqmtl.models.base import Model
+from seqmtl.linear_model.base import Model
 from seqmtl.report.folder import SIGNAL_NAMES, WAYS, FolderContents, Signal
 
 _FEW = 3  # organisms named in the title

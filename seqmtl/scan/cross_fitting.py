@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
+from seqmtl.adaptation.adapted_model import settings_of
 from seqmtl.io.dataset import (
     SplitGenome,
     chosen_organisms,
@@ -24,12 +25,11 @@ from seqmtl.io.dataset import (
     read_split_genome,
     read_summary,
 )
-from seqmtl.models.adaptation import settings_of
-from seqmtl.models.examples import Examples
-from seqmtl.models.fit import train
-from seqmtl.models.model import MultiTaskModel
+from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.scan.candidate_scores import CandidateScores, PathLike, join_scores, score_regions
+from seqmtl.sequences.examples import Examples
 from seqmtl.sequences.windows import concatenate
+from seqmtl.training.fit import train
 
 #: Number of folds.
 FOLDS = 4

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import check_choice
+from seqmtl.calibration.curve import to_probability
 from seqmtl.io.genome import ContigPiece
-from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.position_weights import window_scorer
-from seqmtl.models.probability_curve import to_probability
-from seqmtl.models.site import Site
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.position_weights import window_scorer
+from seqmtl.linear_model.site import Site
 from seqmtl.scan.filters import TOP_BASES, BlockCounts, SiteFilters, is_among_best
 from seqmtl.scan.scanner import Scanner, WindowScanner
 from seqmtl.sequences import encode
@@ -58,7 +58,7 @@ class SiteFinder:
     filters : SiteFilters, optional
         Other filters of sites. Default: none.
     signal : str
-        Kind of the sites, see :attr:`seqmtl.models.site.Site.kind`.
+        Kind of the sites, see :attr:`seqmtl.linear_model.site.Site.kind`.
     log_odds : callable, optional
         Converts scores to log-odds of a true site; must not decrease. Default: unknown.
     prior : float, optional

@@ -71,7 +71,7 @@ def write_scan(
     larger one if both strands have a site there. bigWig has the same values in one file per
     strand, with raw scores rounded to 1/8192. spsc has integer splice scores for aligners, and
     hints has hints for AUGUSTUS, see :mod:`seqmtl.scan.formats`; introns are those of a
-    :class:`seqmtl.pairs.PairedFinder`, see :mod:`seqmtl.scan.introns`, and all has these, BED of
+    :class:`seqmtl.splicing.PairedFinder`, see :mod:`seqmtl.scan.introns`, and all has these, BED of
     the sites that are likely, and bigWig of every site, in one pass.
 
     Parameters

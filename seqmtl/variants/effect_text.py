@@ -50,7 +50,7 @@ class EffectText:
     Parameters
     ----------
     kind : str
-        Signal, see :attr:`~seqmtl.models.site.Site.kind`.
+        Signal, see :attr:`~seqmtl.linear_model.site.Site.kind`.
     organism : str
         Its organism.
     with_introns : bool, default=False

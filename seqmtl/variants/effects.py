@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.model import MultiTaskModel
+from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.scan.finder import finder_of
 from seqmtl.sequences import Genome
 from seqmtl.sequences.sites import find_motifs

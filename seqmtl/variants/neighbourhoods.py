@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.pairs import PairedFinder, Posteriors, run_chain
-from seqmtl.pairs.chain import content_between, promising
 from seqmtl.sequences.sites import Sites
+from seqmtl.splicing import PairedFinder, Posteriors, run_chain
+from seqmtl.splicing.chain import content_between, promising
 
 _LEAST_INTRON = 0.01  # probability
 _LEAST_EXON = 0.001

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.models.pair_layer import ENDS
-from seqmtl.models.paired import PairedModel
-from seqmtl.pairs import PairedFinder
-from seqmtl.pairs.chain import context_of, to_log_odds
 from seqmtl.sequences import Genome
+from seqmtl.splicing import PairedFinder
+from seqmtl.splicing.chain import context_of, to_log_odds
+from seqmtl.splicing.layer import ENDS
+from seqmtl.splicing.model import PairedModel
 from seqmtl.variants.alleles import Alleles
 from seqmtl.variants.effects import EXON, AlleleScorer, Effects, Haplotypes, Profile, ranges
 from seqmtl.variants.exon_effects import compare_exons, exons_of, probability
@@ -30,8 +30,8 @@ class PairedEffectScorer(AlleleScorer):
     contig end have no site.
 
     The chain sees as much on either side of these sites as decides on them
-    (:func:`seqmtl.pairs.chain.context_of`), and of a contig always the same tiles, so that results
-    do not depend on what other alleles there are.
+    (:func:`seqmtl.splicing.chain.context_of`), and of a contig always the same tiles, so that
+    results do not depend on what other alleles there are.
 
     Parameters
     ----------

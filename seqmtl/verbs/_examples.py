@@ -12,11 +12,11 @@ from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import guess_format
 from seqmtl.io.dataset import read_dataset, read_summary
 from seqmtl.io.tables import read_windows, read_windows_around, read_windows_in_parts
-from seqmtl.models.base import Model
-from seqmtl.models.paired import NOT_WINDOWS
-from seqmtl.models.site import find_in_shorter, find_misplaced, site_of_model
+from seqmtl.linear_model.base import Model
+from seqmtl.linear_model.site import find_in_shorter, find_misplaced, site_of_model
 from seqmtl.sequences import Windows
 from seqmtl.sequences.quality import window_warnings
+from seqmtl.splicing.model import NOT_WINDOWS
 from seqmtl.verbs._options import WindowInput
 
 logger = logging.getLogger("seqmtl")

@@ -36,13 +36,13 @@ from seqmtl.files.names import safe_names
 from seqmtl.files.outputs import check_outputs
 from seqmtl.files.streams import read_json
 from seqmtl.io import load_genome, read_sites
-from seqmtl.models.base import is_known
-from seqmtl.models.model import MultiTaskModel
-from seqmtl.models.paired import PairedModel
-from seqmtl.models.saved import load_model
-from seqmtl.pairs import PairedFinder
-from seqmtl.pairs.contributions import explain_site
+from seqmtl.linear_model.base import is_known
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.loading import load_model
 from seqmtl.sequences import Windows
+from seqmtl.splicing import PairedFinder
+from seqmtl.splicing.contributions import explain_site
+from seqmtl.splicing.model import PairedModel
 from seqmtl.verbs._genome_sites import genomes_with_sites, read_as_of_model
 
 if TYPE_CHECKING:

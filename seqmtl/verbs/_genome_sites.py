@@ -8,7 +8,7 @@ from typing import Any
 from seqmtl._names import NameIndex, check_distinct, match_names
 from seqmtl.exceptions import InputFormatError, SeqmtlError, UsageError
 from seqmtl.io import load_genomes, read_sites
-from seqmtl.models.model import MultiTaskModel
+from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Windows, add_decoys, concatenate
 from seqmtl.verbs import _examples
 

@@ -20,15 +20,15 @@ from seqmtl.files.streams import numbered_lines, readable
 from seqmtl.io import open_pieces
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.rows import read_regions
-from seqmtl.models.base import is_known
-from seqmtl.models.pair_layer import ENDS
-from seqmtl.models.saved import load_model
-from seqmtl.models.site import Site
-from seqmtl.pairs import PairedFinder
+from seqmtl.linear_model.base import is_known
+from seqmtl.linear_model.site import Site
+from seqmtl.loading import load_model
 from seqmtl.scan import ScanSummary, SiteFilters, Track, write_scan
 from seqmtl.scan.finder import finder_of
 from seqmtl.scan.writers import SINKS, check_seekable, guess_format, inserted, output_paths
 from seqmtl.sequences.genome import unknown_contig
+from seqmtl.splicing import PairedFinder
+from seqmtl.splicing.layer import ENDS
 from seqmtl.verbs._scoring import add_unlabelled, log_warnings, with_organism_of_like
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from seqmtl.exceptions import SeqmtlError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from seqmtl.models.base import Model
-    from seqmtl.models.model import MultiTaskModel
-    from seqmtl.pairs.self_training import SelfTraining
+    from seqmtl.linear_model.base import Model
+    from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scan.candidate_scores import CandidateScores
+    from seqmtl.splicing.self_training import SelfTraining
 
 logger = logging.getLogger("seqmtl")
 
@@ -38,7 +38,7 @@ def with_organism_of_like(model: Any, request: Any, *, has_genome: bool = False)
     UnknownTaskError
         If no organism or clade has the name; the message lists near matches.
     """
-    from seqmtl.models.base import is_known
+    from seqmtl.linear_model.base import is_known
 
     like, organism = request.like, request.organism
     if like is None:
@@ -86,7 +86,7 @@ def check_new(model: Any, name: str, like: str | None, tree: str | None) -> None
     UnknownTaskError
         If no organism or clade has the name; the message lists near matches.
     """
-    from seqmtl.models.base import is_known
+    from seqmtl.linear_model.base import is_known
 
     if is_known(name, model.tasks):
         raise UsageError(f"organism {name!r} is in the model already; give it another name")
@@ -107,8 +107,8 @@ def add_unlabelled(
     `how` are the checkpoint, and what watches the rounds: see `SelfTraining`.
     """
     from seqmtl.dataset.known_introns import read_known_introns
-    from seqmtl.pairs.genome_sample import sample_genome
-    from seqmtl.pairs.self_training import SelfTraining
+    from seqmtl.splicing.genome_sample import sample_genome
+    from seqmtl.splicing.self_training import SelfTraining
 
     evidence = None
     if introns is not None:
@@ -162,7 +162,7 @@ def contents_of(
 
 def log_warnings(name: str, facts: Mapping[str, Any]) -> None:
     """Log how many calls in a genome without labels may be right, and warn of what is odd."""
-    from seqmtl.models.paired import expectation
+    from seqmtl.splicing.model import expectation
 
     for line in expectation(facts):
         logger.info("%s: %s", name, line)
@@ -188,7 +188,7 @@ def warn_if_trained_on(
     what : str
         What is too good then.
     """
-    from seqmtl.models.base import is_known
+    from seqmtl.linear_model.base import is_known
 
     trained = model.training.get("split", "train")
     if trained != "all" and split not in (None, "all", trained):

@@ -17,17 +17,16 @@ from seqmtl._version import __version__
 from seqmtl.cluster import Workers, connect
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.files.atomic import files_not_of, remove_files, write_json
-from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
 from seqmtl.files.streams import read_json, sha256_of
 from seqmtl.io import guess_format, read_dataset
 from seqmtl.io.dataset import SUMMARY, WINDOWS, folder_of, read_summary
 from seqmtl.io.window_store import PART, StoredPart, WindowStore, store_windows
-from seqmtl.models.checkpoint import differing
-from seqmtl.models.examples import Examples
-from seqmtl.models.out_of_core import OutOfCoreTrainer, PartResult, PartTask, score_part
-from seqmtl.models.schema import Forms, check_arrays
 from seqmtl.sequences import Windows
+from seqmtl.sequences.examples import Examples
 from seqmtl.sequences.quality import WindowChecker
+from seqmtl.training.checkpoint import differing
+from seqmtl.training.out_of_core import OutOfCoreTrainer, PartResult, PartTask, score_part
 from seqmtl.verbs._examples import organisms_named, parts_of_table, warn_of
 from seqmtl.verbs.train import Train
 

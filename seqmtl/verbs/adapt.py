@@ -22,12 +22,12 @@ from seqmtl.verbs._scoring import (
 )
 
 if TYPE_CHECKING:
-    from seqmtl.models.model import MultiTaskModel
-    from seqmtl.models.paired import PairedModel
-    from seqmtl.pairs.checkpoint import RoundsFile
-    from seqmtl.pairs.rounds import Round
-    from seqmtl.pairs.self_training import SelfTraining
+    from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.sequences import Windows
+    from seqmtl.splicing.checkpoint import RoundsFile
+    from seqmtl.splicing.model import PairedModel
+    from seqmtl.splicing.rounds import Round
+    from seqmtl.splicing.self_training import SelfTraining
 
 logger = logging.getLogger("seqmtl")
 
@@ -83,8 +83,8 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         MultiTaskModel or PairedModel
             The model with the organism.
         """
-        from seqmtl.models.paired import PairedModel
-        from seqmtl.models.saved import load_model
+        from seqmtl.loading import load_model
+        from seqmtl.splicing.model import PairedModel
 
         inputs = [*self.files, self.tree, self.introns]
         outputs = [self.output, f"{self.output}.checkpoint", self.json, self.plot]
@@ -151,7 +151,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
             If there are labels, there is not one genome of the organism, or the model has it.
         """
         from seqmtl._names import match_names
-        from seqmtl.pairs.checkpoint import RoundsFile
+        from seqmtl.splicing.checkpoint import RoundsFile
 
         given = {"DATA": self.data, "--sites": self.sites, "--prevalence": self.prevalence}
         for what in (what for what, value in given.items() if value):
@@ -210,7 +210,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
             On Ctrl-C, if a round is stored.
         """
         from seqmtl._progress import RoundProgress
-        from seqmtl.models.paired import ROUNDS, round_line
+        from seqmtl.splicing.model import ROUNDS, round_line
 
         name, numbers, progress = self.organism, itertools.count(), RoundProgress()
 

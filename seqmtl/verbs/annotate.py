@@ -65,8 +65,8 @@ class Annotate(_options.Threads):
         """
         from seqmtl.io.genome import contig_lengths
         from seqmtl.io.rows import check_first_field
-        from seqmtl.models.base import is_known
-        from seqmtl.models.saved import load_model
+        from seqmtl.linear_model.base import is_known
+        from seqmtl.loading import load_model
         from seqmtl.scan.writers import output_paths
         from seqmtl.verbs._scoring import check_new
 
@@ -100,8 +100,8 @@ class Annotate(_options.Threads):
     def _adapted(self, given: Any, name: str) -> Any:
         """Return the paired model with the organism; it is made if need be."""
         from seqmtl.files.streams import read_json, sha256_of
-        from seqmtl.models.base import is_known
-        from seqmtl.models.saved import load_model
+        from seqmtl.linear_model.base import is_known
+        from seqmtl.loading import load_model
         from seqmtl.verbs._scoring import contents_of
         from seqmtl.verbs.adapt import Adapt
 

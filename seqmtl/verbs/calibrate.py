@@ -15,8 +15,8 @@ from seqmtl.verbs import _options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seqmtl.models.base import Model
-    from seqmtl.models.model import MultiTaskModel
+    from seqmtl.linear_model.base import Model
+    from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scan.candidate_scores import CandidateScores
 
 logger = logging.getLogger("seqmtl")
@@ -61,7 +61,7 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         dict
             The summary, as ``json`` has it.
         """
-        from seqmtl.models.saved import load_model
+        from seqmtl.loading import load_model
         from seqmtl.verbs._scoring import score_labelled
 
         check_outputs(self.files, [self.output, self.json, self.plot], replaced=self.model)
@@ -118,8 +118,8 @@ def _calibrated(
 
     from seqmtl._names import match_names
     from seqmtl._style import save_figure
+    from seqmtl.calibration.curve import cross_fitted, weights_for_prevalence
     from seqmtl.evaluation import calibration_error, draw_reliability, expected_sites
-    from seqmtl.models.probability_curve import cross_fitted, weights_for_prevalence
 
     by_task: dict[str, Any] = {}
     problems: list[str] = []

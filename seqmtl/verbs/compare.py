@@ -171,9 +171,9 @@ def _comparison(request: Compare) -> Comparison:
     """Read the windows and run all checks before training."""
     from seqmtl.compare import Comparison, Protocol
     from seqmtl.compare.protocol import check_windows
-    from seqmtl.models.site import site_in_dataset
-    from seqmtl.models.training import Settings
+    from seqmtl.linear_model.site import site_in_dataset
     from seqmtl.similarity import TaskKernel
+    from seqmtl.training.settings import Settings
     from seqmtl.verbs._examples import all_of_one_split, read_training_windows
 
     protocol = Protocol(request.per_organism, request.seed)

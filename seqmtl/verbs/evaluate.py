@@ -13,8 +13,8 @@ from seqmtl.request import option, verb
 from seqmtl.verbs import _options
 
 if TYPE_CHECKING:
-    from seqmtl.models.base import Model
-    from seqmtl.models.paired import PairedModel
+    from seqmtl.linear_model.base import Model
+    from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
 
@@ -51,7 +51,7 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
             The metrics, as ``json`` has them; see :func:`seqmtl.evaluation.evaluate`.
         """
         from seqmtl.io.dataset import files_of_data
-        from seqmtl.models.saved import load_model
+        from seqmtl.loading import load_model
         from seqmtl.verbs._scoring import with_organism_of_like
 
         inputs = [self.model, *self.files, *files_of_data(self.acceptors), self.tree]
@@ -114,8 +114,8 @@ def _of_model(model: Any, request: Evaluate) -> dict[str, Any]:
 def _of_pairs(model: Model, request: Evaluate) -> dict[str, Any]:
     """Compare the sites alone with those that see their partners."""
     from seqmtl import evaluation
-    from seqmtl.models.probability_curve import to_probability
-    from seqmtl.pairs import score_paired
+    from seqmtl.calibration.curve import to_probability
+    from seqmtl.splicing import score_paired
     from seqmtl.verbs._scoring import warn_if_trained_on
 
     if not request.acceptors:

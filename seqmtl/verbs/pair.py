@@ -13,8 +13,8 @@ from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 
 if TYPE_CHECKING:
-    from seqmtl.models.model import MultiTaskModel
-    from seqmtl.models.paired import PairedModel
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
 
@@ -49,9 +49,9 @@ class Pair(_options.Threads):
             The model.
         """
         from seqmtl.io.dataset import files_of_data
-        from seqmtl.models.model import MultiTaskModel
-        from seqmtl.models.paired import PairedModel
-        from seqmtl.pairs import fit_layer
+        from seqmtl.linear_model.model import MultiTaskModel
+        from seqmtl.splicing import fit_layer
+        from seqmtl.splicing.model import PairedModel
 
         data = (self.donors, self.acceptors)
         inputs = [self.donor, self.acceptor, *self.edge, *chain(*map(files_of_data, data))]
@@ -70,10 +70,10 @@ class Pair(_options.Threads):
 
 def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, MultiTaskModel]:
     """Read models of edges of genes, by signal in the order of the layer."""
-    from seqmtl.models.base import is_known
-    from seqmtl.models.model import MultiTaskModel
-    from seqmtl.models.pair_layer import EDGES
-    from seqmtl.models.paired import check_edges
+    from seqmtl.linear_model.base import is_known
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.splicing.layer import EDGES
+    from seqmtl.splicing.model import check_edges
 
     models: dict[str, MultiTaskModel] = {}
     for path in paths:

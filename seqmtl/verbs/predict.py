@@ -36,7 +36,7 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         dict of str to ndarray, each of shape (n,)
             The columns of the table: name, organism, score, and what else the model has.
         """
-        from seqmtl.models.saved import load_model
+        from seqmtl.loading import load_model
         from seqmtl.verbs._examples import read_for_model
         from seqmtl.verbs._scoring import with_organism_of_like
 

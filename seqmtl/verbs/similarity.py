@@ -123,7 +123,7 @@ class Similarity(Request):
         """Return how alike the weights of a model are, and the kernels to compare this with."""
         import numpy as np
 
-        from seqmtl.models.saved import load_model
+        from seqmtl.loading import load_model
         from seqmtl.similarity import TaskKernel
 
         model: Any = load_model(str(self.model), only=("weights",))

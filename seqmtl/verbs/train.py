@@ -18,12 +18,12 @@ from seqmtl.similarity.kinds import MANUAL, PLAIN, learnable
 from seqmtl.verbs import _options, _relations
 
 if TYPE_CHECKING:
-    from seqmtl.models.model import MultiTaskModel
-    from seqmtl.models.selection import Space
-    from seqmtl.models.site import Site
-    from seqmtl.models.training import Settings
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.linear_model.site import Site
     from seqmtl.similarity import TaskKernel
     from seqmtl.similarity.build import KernelRequest
+    from seqmtl.training.selection import Space
+    from seqmtl.training.settings import Settings
 
 
 logger = logging.getLogger("seqmtl")
@@ -169,8 +169,8 @@ def _trained(
         On Ctrl-C; the message says how to resume.
     """
     from seqmtl._progress import SelectionProgress, TrainingProgress
-    from seqmtl.models.checkpoint import Checkpoint
-    from seqmtl.models.fit import train
+    from seqmtl.training.checkpoint import Checkpoint
+    from seqmtl.training.fit import train
 
     show, show_choice = TrainingProgress(request.tol), SelectionProgress()
     with _examples(request) as (examples, disk, checkpoint):
@@ -234,7 +234,7 @@ def _site(request: Train, examples: Any) -> Site:
     SeqmtlError
         If it is unknown, or cut off.
     """
-    from seqmtl.models.site import locate, site_in_dataset
+    from seqmtl.linear_model.site import locate, site_in_dataset
 
     length = examples.data.shape[1]
     site, how = site_in_dataset(request.data, length, request.shift), "as in the dataset"
@@ -251,7 +251,7 @@ def _site(request: Train, examples: Any) -> Site:
 
 def _examples(request: Train) -> Any:
     """Return a context of the examples and, if they stay on disk, how to train and the cache."""
-    from seqmtl.models.examples import Examples
+    from seqmtl.sequences.examples import Examples
     from seqmtl.verbs._examples import read_training_windows
 
     if request.is_on_disk:
@@ -277,7 +277,7 @@ def _task_kernel(
 
 
 def _settings(request: Train) -> Settings:
-    from seqmtl.models.training import Settings
+    from seqmtl.training.settings import Settings
 
     return Settings(
         C=request.C or 1.0,
@@ -294,8 +294,8 @@ def _space(
     request: Train, asked: KernelRequest | None, kernel: Any, names: tuple[str, ...]
 ) -> Space | None:
     """Return the hyperparameters to tune, if any; those set by the user stay fixed."""
-    from seqmtl.models.selection import COSTS, Space
-    from seqmtl.models.task_kernels import resolve_kernel
+    from seqmtl.training.selection import COSTS, Space
+    from seqmtl.training.task_kernels import resolve_kernel
 
     if request.selection == "none" or request.mkl:
         return None

@@ -140,7 +140,7 @@ class Variants(_options.Relatives, _options.Threads):
 
 def _scorer(request: Variants) -> Any:
     """Return what scores alleles with the model."""
-    from seqmtl.models.saved import load_model
+    from seqmtl.loading import load_model
     from seqmtl.variants import EffectScorer, PairedEffectScorer
     from seqmtl.verbs._scoring import with_organism_of_like
 

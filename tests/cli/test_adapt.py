@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
-from seqmtl.models.fit import train_windows
 from seqmtl.sequences import concatenate
-from tests.models.test_adaptation import TREE, windows_of
+from seqmtl.training.fit import train_windows
+from tests.adaptation.test_adaptation import TREE, windows_of
 
 OTHERS = ("ape", "fly", "bee")
 

@@ -17,8 +17,8 @@ from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, read_windows
 from seqmtl.cli.main import main
 from seqmtl.compare import Comparison, Protocol, Result, runs
 from seqmtl.files.json_lines import append_json_line
-from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
+from seqmtl.training.settings import Settings
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --per-organism 30 --json out.json"

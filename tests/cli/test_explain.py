@@ -11,7 +11,7 @@ from seqmtl import JointFeatures, PositionalKmers, Spectrum, TaskKernel, Weighte
 from seqmtl.cli.main import main
 from seqmtl.explain import poim
 from seqmtl.features.numeric import Numeric
-from seqmtl.models.model import MultiTaskModel
+from seqmtl.linear_model.model import MultiTaskModel
 from tests.explain.test_poim import make_model
 
 TASKS = ("worm one", "fly", "yeast")

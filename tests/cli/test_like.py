@@ -9,11 +9,11 @@ import pytest
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load_model
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.models.fit import train_windows
 from seqmtl.sequences import concatenate
+from seqmtl.training.fit import train_windows
 from seqmtl.verbs._scoring import with_organism_of_like
+from tests.adaptation.test_adaptation import MOTIFS, windows_of
 from tests.cli.test_adapt import write_table
-from tests.models.test_adaptation import MOTIFS, windows_of
 
 
 @pytest.fixture(scope="module")

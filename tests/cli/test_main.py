@@ -20,7 +20,7 @@ from seqmtl import (
 )
 from seqmtl.cli.main import main
 from seqmtl.io import load_genomes, read_sites, read_windows
-from seqmtl.models.site import Site
+from seqmtl.linear_model.site import Site
 from seqmtl.sequences import concatenate
 from seqmtl.simulate import simulate, write_simulation
 from tests.commands import rows_of

@@ -12,8 +12,8 @@ from numpy.testing import assert_array_equal
 from seqmtl import load_model
 from seqmtl.files.model_file import read_arrays
 from seqmtl.io import read_windows
-from seqmtl.models.checkpoint import Checkpoint
-from tests.models.cases import assert_same_optimum, motif_windows
+from seqmtl.training.checkpoint import Checkpoint
+from tests.linear_model.cases import assert_same_optimum, motif_windows
 
 TOL = 1e-5
 TREE = "((ape:0.2,man:0.2)primates:0.8,fly:1.0)animals;"
@@ -26,7 +26,7 @@ OPTIONS = {
 KILLED = """
 import os, signal, sys
 from seqmtl.cli.main import main
-from seqmtl.models.checkpoint import Checkpoint
+from seqmtl.training.checkpoint import Checkpoint
 from seqmtl.verbs._train_stored import WindowCache
 
 last, is_within, n_saved = int(sys.argv[1]), sys.argv[2] == "within", 0

@@ -28,7 +28,7 @@ def test_control_characters_are_escaped_except_tabs_and_line_ends():
 
 
 def test_names_in_a_model_cannot_steer_the_terminal(model, tmp_path, seqmtl):
-    from seqmtl.models.saved import load_model
+    from seqmtl.loading import load_model
 
     found = load_model(model)
     found.training["settings"]["loss"] = f"hinge{CONTROLS}"
@@ -59,7 +59,7 @@ def test_a_message_is_one_line_that_says_what_to_do(model, monkeypatch, seqmtl, 
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("seqmtl.models.saved.load_model", fail)
+    monkeypatch.setattr("seqmtl.loading.load_model", fail)
     assert seqmtl(f"info {model}", 1).err == f"seqmtl: error: {message}\n"
 
 

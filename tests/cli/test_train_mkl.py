@@ -18,8 +18,8 @@ from seqmtl import (
     WeightedDegree,
 )
 from seqmtl.io import read_windows
-from seqmtl.models import checkpoint as checkpoints
-from seqmtl.models import fit
+from seqmtl.training import checkpoint as checkpoints
+from seqmtl.training import fit
 
 TREE = "((ape:0.2,man:0.2)primates:0.8,(fly:1.0,bee:0.5):0.1)animals;"
 NAMES = ("ape", "man", "fly")

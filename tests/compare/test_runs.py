@@ -9,12 +9,12 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from seqmtl import TaskKernel, WeightedDegree, use_threads
 from seqmtl.compare import Comparison, FinishedRuns, Protocol, run_comparison, runs
 from seqmtl.exceptions import TrainingInterrupted
-from seqmtl.models.examples import Examples
-from seqmtl.models.fit import train
-from seqmtl.models.selection import Space
-from seqmtl.models.site import Site
-from seqmtl.models.training import Settings
+from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Windows
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.fit import train
+from seqmtl.training.selection import Space
+from seqmtl.training.settings import Settings
 
 JOBS = [(split, method) for split in (0, 1) for method in ("individual", "mtl")]
 

@@ -14,9 +14,9 @@ from seqmtl.core.mkl import KernelSet
 from seqmtl.core.problem import Problem
 from seqmtl.core.weights import TaskWeights
 from seqmtl.features.numeric import NumericRows
-from seqmtl.models.fit import train_windows
-from seqmtl.models.training import Settings
-from tests.models.cases import motif_windows
+from seqmtl.training.fit import train_windows
+from seqmtl.training.settings import Settings
+from tests.linear_model.cases import motif_windows
 
 
 def _clades(tasks, split, rng):

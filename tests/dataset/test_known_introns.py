@@ -9,7 +9,7 @@ import pytest
 from seqmtl.dataset.known_introns import read_known_introns
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.bgzip import BGZIP_END, bgzip
-from seqmtl.models.site import Site
+from seqmtl.linear_model.site import Site
 
 SITE = {"donor": Site(8, 2, "GT", "donor"), "acceptor": Site(8, 2, "AG", "acceptor")}
 INTRONS = [(100, 150, "+"), (300, 380, "-"), (600, 640, "+")]

@@ -17,7 +17,7 @@ from seqmtl import (
 )
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.numeric import Numeric
-from seqmtl.models import fit
+from seqmtl.training import fit
 from tests.estimators.examples import labelled, strings
 from tests.oracles import mkl as oracle
 

@@ -10,8 +10,8 @@ from seqmtl import MultiTaskModel, MultiTaskSVR
 from seqmtl.cli.main import main
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
-from seqmtl.models.training import Settings
 from seqmtl.sequences import Windows
+from seqmtl.training.settings import Settings
 from tests.estimators.examples import FEATURES, TIGHT, numbers, strings
 from tests.oracles import svm as oracle
 

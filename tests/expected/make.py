@@ -32,9 +32,9 @@ from seqmtl.compare import Comparison, FinishedRuns, Protocol, run_comparison
 from seqmtl.compare.protocol import count_split, drawn_parts
 from seqmtl.compare.results import make_document, to_markdown
 from seqmtl.features.positional_kmers import PositionalKmers
-from seqmtl.models.training import Settings
 from seqmtl.scan.writers import SUFFIXES
 from seqmtl.similarity import TaskKernel
+from seqmtl.training.settings import Settings
 
 FOLDER = Path(__file__).resolve().parent
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"

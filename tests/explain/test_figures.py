@@ -17,7 +17,7 @@ from seqmtl.explain import (
     poim,
 )
 from seqmtl.explain.figures import draw_letters, extent, shown_range
-from seqmtl.models.site import Site
+from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Windows
 from tests.explain.test_poim import make_model
 

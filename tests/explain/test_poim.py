@@ -18,7 +18,7 @@ from seqmtl import (
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError, UnknownTaskError
 from seqmtl.explain import contributions, differential, mean_poim, oligomer, poim
 from seqmtl.features.numeric import Numeric
-from seqmtl.models.site import Site
+from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Windows
 from tests.summaries import training_summary
 

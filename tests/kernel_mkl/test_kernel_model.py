@@ -20,7 +20,7 @@ from seqmtl.exceptions import ModelFileError, UnknownTaskError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.kernel_mkl.kernel_model import KernelModel
 from seqmtl.kernels import RBF, GappedKmerKernel, Precomputed, SpectrumKernel
-from seqmtl.models.model import MultiTaskModel
+from seqmtl.linear_model.model import MultiTaskModel
 from tests.oracles import kernel_space as oracle
 
 NUMBERS = ["linear", "poly:3", RBF(0.5)]

@@ -3,11 +3,11 @@
 import numpy as np
 
 from seqmtl.io.genome import load_genome
-from seqmtl.models.pair_layer import EDGES, ENDS
-from seqmtl.pairs import join_ends, run_chain
 from seqmtl.scan.finder import scanner_of
 from seqmtl.sequences import reverse_complement
 from seqmtl.sequences.sites import Sites
+from seqmtl.splicing import join_ends, run_chain
+from seqmtl.splicing.layer import EDGES, ENDS
 
 WORDS = {
     "donor": ["GT"],

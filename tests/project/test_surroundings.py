@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import seqmtl
-from tests.models.cases import motif_windows
+from tests.linear_model.cases import motif_windows
 
 
 def _python(code, **variables):
@@ -44,7 +44,7 @@ _CHANGES = """
     "code",
     [
         "import seqmtl; [getattr(seqmtl, name) for name in seqmtl.__all__]",
-        "from seqmtl.models.fit import train",
+        "from seqmtl.training.fit import train",
         "from seqmtl.kernels import make_kernel; make_kernel('rbf').resolve([[0.0]])([[1.0]])",
         "from seqmtl.cli.main import main; main(['info', 'none'])",
         "from seqmtl import MultiTaskSVC; MultiTaskSVC().fit([[0.0], [1.0]], [0, 1])",

@@ -10,7 +10,7 @@ import numpy as np
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
-from seqmtl.models.site import Site
+from seqmtl.linear_model.site import Site
 from seqmtl.scan import writers
 from tests.summaries import training_summary
 

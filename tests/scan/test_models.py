@@ -11,7 +11,7 @@ import pytest
 from seqmtl import JointFeatures, MultiTaskModel, PositionalKmers, TaskKernel, WeightedDegree
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.features.weighted_degree import Spectrum
-from seqmtl.models.site import Site
+from seqmtl.linear_model.site import Site
 from seqmtl.scan import finder
 from seqmtl.scan.finder import finder_of, scanner_of
 from seqmtl.scan.score_tables import PRECISION

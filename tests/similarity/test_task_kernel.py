@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import TaskKernel
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
-from seqmtl.models.task_kernels import resolve_kernels
 from seqmtl.similarity import Distances
+from seqmtl.training.task_kernels import resolve_kernels
 
 TREE = "((ape:1,man:1)primates:2,(fly:2.5,bee:2)insects:0.5)root;"
 HIERARCHY = "(((a,b)ab,c)abc,(d,(e,f))def,g)all;"

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
-from seqmtl.models.site import Site
+from seqmtl.linear_model.site import Site
 from seqmtl.sequences import encode
 from seqmtl.sequences.genome import ContigTable, Genome
 from seqmtl.variants import EffectScorer, effects, score_variants

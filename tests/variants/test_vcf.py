@@ -16,7 +16,7 @@ from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io import load_genome
 from seqmtl.io.rows import read_chrom_map
 from seqmtl.io.vcf import VcfReader, add_info, contigs_of, escape
-from seqmtl.models.site import Site
+from seqmtl.linear_model.site import Site
 from seqmtl.variants import Annotator, EffectScorer, annotate_vcf, score_variants
 from tests.summaries import training_summary
 

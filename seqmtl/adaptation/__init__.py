@@ -1,0 +1,1 @@
+"""One more organism for a trained model, from few labels or none."""

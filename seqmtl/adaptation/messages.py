@@ -1,0 +1,88 @@
+"""Messages on the relatives by which a new organism is scored."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._messages import is_first_time
+from seqmtl._names import simplify
+from seqmtl.adaptation.relatives import ALIKE, LARGEST_TREE, RelativeWeights, years
+
+logger = logging.getLogger(__name__)
+
+_SCORED = "scored from relatives"
+_FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
+_CLOSE = 0.9  # and from which they are close
+
+
+def log_relatives(name: str, relatives: RelativeWeights, left_out: dict[str, Any]) -> None:
+    """Log, in a line, how near the relatives are of an organism without labels.
+
+    `left_out` has the accuracy of organisms left out of the training, and the length of the path to
+    the nearest that was not, in the largest shipped tree.
+    """
+    is_first_time((_SCORED, name))  # so that it is not logged twice
+    if not is_first_time((name, relatives.source)):
+        return
+    if not relatives.nearest:
+        logger.info("%s: scored as %s", name, relatives.source)
+        return
+    taxon, _, tree = relatives.source.removesuffix(relatives.distance_text).partition(
+        " in the tree "
+    )
+    label = name if simplify(name) == simplify(taxon) else f"{name}, scored as {taxon}"
+    is_far = relatives.r2 < _FAR
+    distance = "far" if is_far else "close" if relatives.r2 >= _CLOSE else "distant"
+    where = relatives.apart if tree == LARGEST_TREE else f"{relatives.apart} in the tree {tree}"
+    hope = _expected(relatives, left_out) or "expect more errors" * is_far
+    logger.log(
+        logging.WARNING if is_far else logging.INFO,
+        "%s: nearest relative %s, %s (%s)%s%s",
+        label,
+        relatives.nearest,
+        distance,
+        where,
+        f"; {hope}" if hope else "",
+        "; a few labels help (seqmtl adapt)" if is_far else "",
+    )
+
+
+def tell_relatives(tasks: Sequence[str], weights: Mapping[str, NDArray[np.float64]]) -> None:
+    """Log, in a line for each organism without training data, that its relatives score it.
+
+    `weights` has the weights of the tasks in its scores, shape (T,). Nothing is said of an
+    organism whose relatives were logged.
+    """
+    for name, a in weights.items():
+        if is_first_time((_SCORED, name)):
+            logger.info(
+                "%s: no training data, scored from its relatives, of which %s counts most",
+                name,
+                tasks[int(a.argmax())],
+            )
+
+
+def _expected(relatives: RelativeWeights, left_out: dict[str, Any]) -> str:
+    """Describe the precision of the nearest organisms, left out; "" if they were too near others.
+
+    What was measured with a relative at hand says nothing of an organism without one so near.
+    """
+    measured = {
+        name: left_out[name]
+        for name in relatives.alike
+        if name in left_out and relatives.distance <= ALIKE * left_out[name]["distance"]
+    }
+    if not measured:
+        return ""
+    ends = [f(entry["auprc"] for entry in measured.values()) for f in (min, max)]
+    precision = " to ".join(dict.fromkeys(f"{value:.2f}" for value in ends))
+    apart = years(*(entry["distance"] for entry in measured.values()))
+    return (
+        f"{', '.join(measured)}, left out of the training, {apart} from the nearest other, had "
+        f"a mean precision of {precision} on windows, less over a genome"
+    )

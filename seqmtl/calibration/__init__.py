@@ -1,0 +1,1 @@
+"""From scores to probabilities: sigmoids, calibration curves, leave-one-out scores."""

@@ -1,0 +1,1 @@
+"""Trained models of a weight vector per task: scores, probabilities, summaries, files."""

@@ -1,0 +1,499 @@
+"""A trained multi-task model of windows or numbers: weights, tasks, calibration, provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._checks import refuse
+from seqmtl._memory import require_memory
+from seqmtl._names import NameIndex, match_names
+from seqmtl._surroundings import usual_floats
+from seqmtl.calibration.curve import ProbabilityCurve
+from seqmtl.calibration.sigmoid import CALIBRATION
+from seqmtl.core.weights import TaskWeights
+from seqmtl.exceptions import UnknownTaskError
+from seqmtl.features.joint import features_from_dict
+from seqmtl.files.model_file import Forms
+from seqmtl.linear_model.base import Model
+from seqmtl.linear_model.position_weights import position_weights
+from seqmtl.linear_model.schema import part
+from seqmtl.linear_model.site import Site
+from seqmtl.linear_model.training_summary import (
+    adapted_text,
+    calibration_text,
+    chosen_text,
+    learnt_text,
+    tasks_text,
+)
+from seqmtl.linear_model.weights_io import forms_of_weights, pack_weights, unpack_weights
+from seqmtl.sequences import Windows
+from seqmtl.sequences.task_array import split_tasks
+from seqmtl.sequences.windows import name_table
+from seqmtl.similarity import TaskKernel
+
+
+@dataclass(repr=False)
+class MultiTaskModel(Model):
+    """A multi-task model of weights on a feature map; see :class:`~seqmtl.linear_model.base.Model`.
+
+    Attributes
+    ----------
+    features : FeatureDefinition
+        Feature map with all parameters resolved.
+    length : int
+        Window length in bases.
+    tasks : tuple of str
+        Training tasks, T of them.
+    kernel : TaskKernel
+        Task kernel, one matrix or one per view of the features; training tasks first, then
+        relatives without data.
+    W : ndarray or TaskWeights, shape (n_features, T)
+        Weights; those of many tasks in groups.
+    bias : ndarray of float64, shape (T,)
+        Intercepts.
+    site : Site
+        Position of the signal in the window.
+    word_bias : ndarray of float64, shape (T, n_words), optional
+        Added to the scores of windows with each word of the consensus, if it has several; by
+        calibration.
+    """
+
+    features: Any
+    length: int
+    tasks: tuple[str, ...]
+    kernel: TaskKernel
+    W: NDArray[Any] | TaskWeights
+    bias: NDArray[np.float64]
+    calibration: NDArray[np.float64]
+    site: Site
+    training: dict[str, Any]
+    shift: int = 0
+    kind: str = "classification"
+    curves: dict[str, ProbabilityCurve] = field(default_factory=dict)
+    word_bias: NDArray[np.float64] | None = None
+
+    structure: ClassVar[str] = "weights"
+
+    @property
+    def inputs(self) -> str:
+        """Type of the examples."""
+        return "numbers" if self.features.kind == "numeric" else "windows"
+
+    @property
+    def can_scan(self) -> bool:
+        """Whether the score is a sum over the positions of a window."""
+        return self.inputs == "windows"
+
+    def predictions(self, data: Any, tasks: Any = None) -> dict[str, NDArray[Any]]:
+        """Return task, score, and the class probability, or -1 or 1 in novelty detection.
+
+        For windows around a consensus such as AG, a last column tells which windows have it.
+
+        The parameters are those of :meth:`decision_function`.
+        """
+        data, tasks = split_tasks(data, tasks)
+        scores = self.decision_function(data, tasks)
+        names, ids = self._task_table(data, tasks)
+        column = np.array(names, dtype=object)[ids]
+        columns = {"organism" if self.can_scan else "task": column, "score": scores}
+        if self.kind == "classification":
+            columns["probability"] = self.probability(scores, column.tolist())
+        if self.can_scan and self.site.letters:
+            columns["has_site"] = self.site.is_in(data)
+        if self.kind == "novelty":
+            columns["score"] = margins = scores - self.offsets(column.tolist())
+            columns["class"] = np.where(margins < 0, -1, 1)
+        return columns
+
+    @usual_floats
+    def decision_function(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:
+        """Score examples.
+
+        A task without training data is scored as f = sum_s a_s f_s, where a = K_SS^+ K_Sn, from
+        its relatives in the task kernel; a message of the log says so, once.
+
+        Parameters
+        ----------
+        data : Windows, or ndarray or csr_matrix of shape (n, d)
+            Windows of the model's length, or numeric features.
+        tasks : str or sequence of str, optional
+            Task of every example, or one for all. Default: the tasks of the windows, or the only
+            task of the model.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+
+        Raises
+        ------
+        UnknownTaskError
+            If the task kernel lacks a task.
+        ValueError
+            If the examples have another length, or their tasks are unknown.
+        """
+        data, tasks = split_tasks(data, tasks)
+        self.check_examples(data)
+        names, ids = self._task_table(data, tasks)
+        self.tell_relatives(names)
+        W, bias = self.weights(names)
+        if self.can_scan:
+            self.site.warn_missing_consensus(data)
+        scores: NDArray[np.float64] = self.features.bind(data).scores(W, ids) + bias[ids]
+        if self.word_bias is not None:
+            added = self.word_biases(names)
+            scores += added[ids, self.site.consensus_of(data)]
+        return scores
+
+    def check_examples(self, data: Any) -> None:
+        """Check that examples are of the type, length and site of those of the training.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are not.
+        """
+        if self.can_scan and not isinstance(data, Windows):
+            raise TypeError(
+                f"windows must be Windows, got {type(data).__name__}; use Windows.from_strings"
+            )
+        n, length, remedy = self.length, data.shape[1], ""
+        if isinstance(data, Windows):
+            base = self.site.offset
+            is_told = data.site is not None and self.site.length > 0
+            remedy = "; cut them with Windows." + (f"place({base}, {n})" if is_told else "center")
+            if is_told and length == n and data.site != base:
+                raise ValueError(
+                    f"the site must begin at base {base} of {n} as in training, got base "
+                    f"{data.site}{remedy}"
+                )
+        if length != n:
+            what = f"windows must have {n} bases" if remedy else f"X must have {n} features"
+            raise ValueError(f"{what} as in training, got {length}{remedy}")
+
+    def adapt(
+        self,
+        name: str,
+        data: Any = None,
+        y: Any = None,
+        *,
+        like: str | None = None,
+        tree: Any = None,
+        prevalence: float | None = None,
+    ) -> MultiTaskModel:
+        """Return a model with one more organism, learnt from few labels and the other organisms.
+
+        Neither the data of the training nor those of a previous step are needed. An organism that
+        was adapted before is adapted further by labels that it has not seen.
+
+        Parameters
+        ----------
+        name : str
+            The new organism.
+        data : Windows, or ndarray or csr_matrix of shape (n, d), optional
+            Labelled examples. Default: none; the organism is then scored from its relatives.
+        y : array_like, shape (n,), optional
+            Labels; positive means +1. Default: those of the windows.
+        like : str, optional
+            Organism of the model, or organism or clade of the tree, whose relatives it has.
+            Default: its name in the tree.
+        tree : Tree, str or path-like, optional
+            See :func:`seqmtl.similarity.trees.read_tree`; or the folder of an NCBI taxonomy dump.
+            Default: the task kernel of the model, or for `like` the largest shipped tree. An
+            organism that is nowhere starts at the mean.
+        prevalence : float, optional
+            Share of true sites for which its probabilities hold. Default: that of the labels.
+
+        Raises
+        ------
+        ValueError
+            If the model was trained on the organism, a class has fewer than two labels, or the
+            examples are not like those of the training.
+        UnknownTaskError
+            If `like` or `name` is not in the tree.
+
+        Notes
+        -----
+        See :mod:`seqmtl.adaptation.adapted_model` (Yang, Yan, Hauptmann 2007; Schweikert et
+        al. 2008).
+        """
+        from seqmtl.adaptation.adapted_model import adapt_model
+
+        y = data.labels if y is None and data is not None else y
+        adapted: MultiTaskModel = adapt_model(
+            self, name, data, y, like=like, tree=tree, prevalence=prevalence
+        )
+        return adapted
+
+    def tell_relatives(self, names: Sequence[str]) -> None:
+        """Log, once each, the tasks without training data, which are scored from relatives.
+
+        Raises
+        ------
+        UnknownTaskError
+            If the task kernel lacks a task.
+        """
+        places = self._places(names).values()
+        new = [self.kernel.names[row] for row in places if row >= len(self.tasks)]
+        if new:
+            from seqmtl.adaptation.messages import tell_relatives
+
+            tell_relatives(self.tasks, dict(zip(new, self._mixing(new).T, strict=True)))
+
+    def weights(self, names: Sequence[str]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return weights, shape (n_features, len(names)), and intercepts of tasks or relatives."""
+        A = self._mixing(names)
+        if isinstance(self.W, TaskWeights):
+            mixings = [self._mixing(names, K) for _, K in self.views()]
+            return self.W.times(np.array(mixings)), self.bias @ A
+        if np.array_equal(A, np.eye(len(self.tasks))):
+            return self.W, self.bias
+        W = np.empty((self.W.shape[0], len(names)), dtype=self.W.dtype)
+        for columns, K in self.views():
+            _mix(self.W[columns], self._mixing(names, K), W[columns])
+        return W, self.bias @ A
+
+    def weight_similarity(self) -> TaskKernel:
+        """Return the cosine of the weights of every two tasks, without their intercepts.
+
+        Raises
+        ------
+        MemoryLimitError
+            If the weights of many tasks do not fit into memory.
+        """
+        (n, T), size = self.W.shape, self.W.dtype.itemsize
+        require_memory(float(n) * T * size, f"the weights of {T} tasks", "ask for fewer features")
+        W, G = self.weights(self.tasks)[0], np.zeros((T, T))
+        for first in range(0, n, 1 << 18):
+            slab = W[first : first + (1 << 18)].astype(np.float64)
+            G += slab.T @ slab
+        norms = np.sqrt(np.maximum(np.diagonal(G), 1e-300))
+        K = G / np.outer(norms, norms)
+        np.fill_diagonal(K, 1.0)
+        return TaskKernel(self.tasks, K, "weights of the model")
+
+    def word_biases(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """Return what is added to the scores of each consensus, shape (len(names), n + 1).
+
+        The last column, 0, is for windows with none of them.
+        """
+        added = np.zeros((len(names), len(self.site.consensus) + 1))
+        if self.word_bias is not None:
+            added[:, :-1] = self._mixing(names).T @ self.word_bias
+        return added
+
+    def _add_consensus_offsets(self, task: str, shifts: NDArray[np.float64]) -> None:
+        """Add to the scores of each consensus in one task."""
+        moved = self.word_biases(self.tasks)[:, :-1]
+        moved[self.tasks.index(task), : shifts.size] += shifts
+        self.word_bias = moved if moved.any() else None
+
+    def _by_consensus(self) -> dict[str, dict[str, float]]:
+        """Return what is added to the scores of each consensus, by task."""
+        rows = self.word_biases(self.tasks)[:, :-1].tolist()
+        consensus = self.site.consensus
+        return {
+            task: dict(zip(consensus, row, strict=True))
+            for task, row in zip(self.tasks, rows, strict=True)
+            if any(row)
+        }
+
+    def views(self) -> list[tuple[slice, NDArray[np.float64]]]:
+        """Return the rows of W and the task kernel of every view of the features."""
+        columns = self.features.view_columns(self.length)
+        kernels = self.kernel.matrices
+        if len(kernels) == 1:
+            kernels = np.broadcast_to(kernels, (len(columns), *kernels.shape[1:]))
+        return list(zip(columns, kernels, strict=True))
+
+    def position_weights(self, task: str) -> list[NDArray[np.float64]]:
+        """Return the weights of one task by position, as scanning and explanations use them.
+
+        Returns
+        -------
+        list of ndarray of float64
+            For d = 1..S, where S is the longest k-mer length, an array of shape (length, 4**d):
+            the contribution to the score of the d-mer with this base-4 index starting at this
+            position. A d-mer with a letter other than A, C, G, T contributes nothing.
+
+        Raises
+        ------
+        SeqmtlError
+            If the inputs are not DNA windows.
+        MemoryLimitError
+            If the weights of all S-mers do not fit into memory.
+        """
+        return position_weights(self, [task])(0, self.length)
+
+    def _mixing(
+        self, names: Sequence[str], K: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return A with W_names = W A, shape (T, len(names)), for task kernel K.
+
+        The default K is the mean over the views, which applies to the intercepts.
+        """
+        T = len(self.tasks)
+        K = self.kernel.matrix if K is None else K
+        A = np.zeros((T, len(names)))
+        row = self._places(names)
+        for column, name in enumerate(names):
+            if row[name] < T:
+                A[row[name], column] = 1.0
+            else:
+                A[:, column] = np.linalg.pinv(K[:T, :T], hermitian=True) @ K[:T, row[name]]
+        return A
+
+    def _places(self, names: Sequence[str]) -> dict[str, int]:
+        """Return the row of the task kernel of every name."""
+        index = NameIndex(self.kernel.names)
+        for name in names:
+            if not index.find(name):
+                raise UnknownTaskError(
+                    f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or give "
+                    "it a place among them: --like, seqmtl adapt; MultiTaskModel.adapt)"
+                )
+        distinct = tuple(dict.fromkeys(names))
+        return dict(zip(distinct, match_names(distinct, index.names, "this model"), strict=True))
+
+    def _task_table(self, data: Any, tasks: Any) -> tuple[list[str], NDArray[np.int64]]:
+        """Return the distinct tasks of the examples, and the index of each example's task."""
+        n = data.shape[0]
+        if isinstance(tasks, str):
+            return [tasks], np.zeros(n, dtype=np.int64)
+        if tasks is None:
+            if isinstance(data, Windows) and (data.task_names != ("task",) or "task" in self.tasks):
+                used, ids = np.unique(data.task_ids, return_inverse=True)
+                return [data.task_names[t] for t in used], ids.astype(np.int64)
+            if len(self.tasks) > 1:
+                raise ValueError(
+                    f"tasks must be given: the model has {len(self.tasks)} tasks "
+                    f"({', '.join(self.tasks[:5])}) and the examples carry none; give tasks=, "
+                    "or a TaskArray or Windows, which carry them"
+                )
+            return list(self.tasks), np.zeros(n, dtype=np.int64)
+        names, numbers = name_table(tasks)
+        if numbers.size != n:
+            raise ValueError(f"tasks must have one entry per example ({n}), got {numbers.size}")
+        return names, numbers.astype(np.int64)
+
+    def describe(self) -> dict[str, Any]:
+        """Return a summary of the model as JSON values."""
+        return {
+            "duality_gap": self.training["duality_gap"],
+            "epochs": self.training["n_epochs"],
+            "tasks": list(self.tasks),
+            "task_kernel": {
+                "names": list(self.kernel.names),
+                "matrix": self.kernel.matrix.tolist(),
+                "source": self.kernel.source,
+            },
+            "features": self.features.to_dict(self.length),
+            "window": self.length,
+            "n_features": int(self.W.shape[0]),
+            "site": vars(self.site),
+            "calibration": {
+                name: dict(zip(CALIBRATION[self.kind], row.tolist(), strict=True))
+                for name, row in zip(self.tasks, self.calibration, strict=True)
+            },
+            **({} if self.word_bias is None else {"consensus": self._by_consensus()}),
+            "training": self.training,
+        }
+
+    def text(self, file: str) -> list[str]:
+        """Return a readable summary of the model, line by line; `file` is the name to show."""
+        training, site = self.training, self.site
+        position = f"offset {site.offset}, {site.letters or 'no consensus'}"
+        lines = [
+            f"model          {file}",
+            f"features       {self.features} of {self.length} bases, {self.W.shape[0]:,}",
+            f"site           {position if site.length else 'unknown'}",
+            f"duality gap    {training['duality_gap']:.2e} after {training['n_epochs']} epochs"
+            + ("" if training["converged"] else " (stopped before the tolerance)"),
+            f"support        {training['n_support']:,} windows",
+            "settings       " + ", ".join(f"{k}={v}" for k, v in training["settings"].items()),
+            *tasks_text(self.tasks, training),
+            *calibration_text(training, self._by_consensus()),
+            *self._kernel_text(),
+        ]
+        return [*lines, *learnt_text(training), *chosen_text(training), *adapted_text(training)]
+
+    def _kernel_text(self) -> list[str]:
+        """Show the task kernel of the training tasks, and count their relatives."""
+        n = len(self.kernel) - len(self.tasks)
+        more = [f"  and {n} relative{'s' * (n > 1)} without data"] * bool(n)
+        return [str(self.kernel.restrict(self.tasks)), *more]
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()}: {self.W.shape[0]:,} features of {self.features}"
+
+    def _pictures(self) -> list[str]:
+        return [self.kernel.restrict(self.tasks)._repr_html_()]
+
+    def _pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        arrays = pack_weights(self.W)
+        several = self.kernel.n_kernels > 1
+        arrays["K"] = np.array(self.kernel.matrices if several else self.kernel.matrix)
+        if self.word_bias is not None:
+            arrays["word_bias"] = self.word_bias
+        description = {
+            "features": self.features.to_dict(self.length),
+            "n_features": int(self.W.shape[0]),
+            "length": self.length,
+            "kernel": {
+                "names": list(self.kernel.names),
+                "source": self.kernel.source,
+                "labels": list(self.kernel.labels),
+            },
+            "site": vars(self.site),
+        }
+        return description, arrays
+
+    @classmethod
+    def _forms(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Forms:
+        T, kernel = len(description["tasks"]), description["kernel"]
+        n, P, G = description["n_features"], len(kernel["names"]), len(kernel["labels"])
+        forms: Forms = {"K": ("float64", (G, P, P) if G > 1 else (P, P))}
+        if "word_bias" in arrays and (commas := description["site"]["letters"].count(",")):
+            forms["word_bias"] = "float64", (T, commas + 1)
+        dtype = description["training"]["settings"]["dtype"]
+        return forms | forms_of_weights(arrays, T, n, dtype)
+
+    @classmethod
+    def _unpack(
+        cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]], common: dict[str, Any]
+    ) -> MultiTaskModel:
+        length, n_features = description["length"], description["n_features"]
+        with part("features"):
+            features = features_from_dict(description["features"])
+            expected = features.n_features(length)
+        if n_features != expected:
+            refuse("n_features", f"{expected}, as the features have", n_features)
+        with part("kernel"):
+            names, source, labels = (
+                description["kernel"][k] for k in ("names", "source", "labels")
+            )
+            kernel = TaskKernel(names, arrays["K"], source, labels=labels, not_psd="refuse")
+        return cls(
+            features=features,
+            length=length,
+            kernel=kernel,
+            W=unpack_weights(
+                arrays, features.view_columns(length), description["training"]["settings"]["dtype"]
+            ),
+            site=Site(*(description["site"][field.name] for field in fields(Site))),
+            word_bias=np.array(arrays["word_bias"]) if "word_bias" in arrays else None,
+            **common,
+        )
+
+
+def _mix(W: NDArray[Any], A: NDArray[np.float64], out: NDArray[Any]) -> None:
+    """Write W A to out, slab by slab; if A only selects columns, copy them."""
+    picked = A.argmax(axis=0)
+    is_pick = np.array_equal(A, np.eye(A.shape[0])[:, picked])
+    for first in range(0, W.shape[0], 1 << 20):
+        slab = W[first : first + (1 << 20)]
+        out[first : first + (1 << 20)] = slab[:, picked] if is_pick else slab @ A

@@ -1,0 +1,94 @@
+"""Per-position k-mer weights of a model, and window scores computed from features instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._memory import require_memory
+from seqmtl.features._base import score_by_blocks
+from seqmtl.sequences import Windows, encode
+
+PositionWeights = list[NDArray[np.float64]]
+
+
+def position_weights(model: Any, tasks: Sequence[str]) -> Callable[[int, int], PositionWeights]:
+    """Return the function that gives the mean weights of tasks in a range of positions.
+
+    See :meth:`~seqmtl.linear_model.model.MultiTaskModel.position_weights`.
+    """
+    model.features.span(model.length)  # says so if the inputs are not windows
+    column = _mean_column(model, tasks)
+    site = model.site
+    codes = encode("".join(site.consensus)).reshape(-1, site.length)
+    numbers = codes @ 4 ** np.arange(site.length)[::-1]
+    added = model.word_biases(tasks).mean(axis=0)[:-1]
+
+    def within(first: int, last: int) -> PositionWeights:
+        weights: PositionWeights = model.features.position_weights(
+            column, model.length, first, last
+        )
+        if model.word_bias is not None:
+            for d in range(len(weights) + 1, site.length + 1):
+                weights.append(np.zeros((last - first, 4**d)))
+            if first <= site.offset < last:
+                weights[site.length - 1][site.offset - first, numbers] += added
+        return weights
+
+    return within
+
+
+def _mean_column(model: Any, tasks: Sequence[str]) -> NDArray[np.floating]:
+    first, *others = tasks
+    column: NDArray[np.floating] = model.weights([first])[0][:, 0]
+    if others:
+        column = column.copy()
+        for task in others:
+            column += model.weights([task])[0][:, 0]
+        column /= len(tasks)
+    return column
+
+
+def weights_by_position(model: Any, tasks: Sequence[str]) -> Iterator[PositionWeights]:
+    """Yield the mean weights of tasks at one position after another.
+
+    If k-mers are so long that their weights at all positions do not fit into memory, they may fit
+    one by one.
+
+    Yields
+    ------
+    list of ndarray of float64
+        For d = 1..S, an array of shape (4**d,).
+
+    Raises
+    ------
+    SeqmtlError
+        If the inputs are not DNA windows.
+    MemoryLimitError
+        If the weights of three positions do not fit into memory.
+    """
+    span = model.features.span(model.length)
+    require_memory(32.0 * 4.0**span, f"the weights of {span}-mers", "train with shorter k-mers")
+    within = position_weights(model, tasks)
+    for first in range(model.length):
+        yield [level[0] for level in within(first, first + 1)]
+
+
+def window_scorer(model: Any, task: str) -> Callable[[Windows], NDArray[np.float64]]:
+    """Return a function that scores windows, each in the same way whatever the others are."""
+    W, bias = model.weights([task])
+    added = model.word_biases([task])[0]
+
+    def score(windows: Windows) -> NDArray[np.float64]:
+        n = len(windows)
+        scores, columns = np.full(n, bias[0]), np.zeros(n, dtype=np.int64)
+        for view in model.features.bind(windows).views:
+            scores += score_by_blocks(view.rows, np.arange(n), W[view.columns], columns)
+        return (
+            scores if model.word_bias is None else scores + added[model.site.consensus_of(windows)]
+        )
+
+    return score

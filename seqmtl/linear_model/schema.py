@@ -1,0 +1,264 @@
+"""What a model file must hold: keys, types and ranges of its header, and the form of its arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from seqmtl._checks import refuse
+from seqmtl._schema import (
+    Rule,
+    anything,
+    choice,
+    either,
+    flag,
+    items,
+    mapping,
+    number,
+    record,
+    text,
+    whole,
+    word,
+)
+from seqmtl.calibration.sigmoid import CALIBRATION
+from seqmtl.linear_model.site import SIGNALS
+
+_LONGEST = 10_000_000  # bases of a window
+_FLOATS = ("float32", "float64")
+
+_positive, _size, _share = number(above=0), number(min_val=0), number(min_val=0, max_val=1)
+_integer = whole(-(1 << 63), 1 << 63)
+_scalar = either((str,), text, number())
+_NORM = either((str,), choice("inf"), number(min_val=1))
+
+_COUNTS = record({"n": whole(1)}, {"n_positive": whole()})
+_THRESHOLD = record(
+    {"recall": _share, "score": number(), "probability": _share, "precision": _share}
+)
+_CALIBRATION = record(
+    {
+        "method": choice("isotonic", "sigmoid"),
+        "n": whole(1),
+        "n_positive": whole(1),
+        "prevalence": number(above=0, max_val=1),
+        "thresholds": items(_THRESHOLD),
+    }
+)
+_SETTINGS = record(
+    {
+        "C": _positive,
+        "loss": word,
+        "class_weight": either((Mapping,), mapping(number()), choice(None, "balanced")),
+        "fit_intercept": flag,
+        "tol": _positive,
+        "max_epochs": whole(1),
+        "dtype": choice(*_FLOATS),
+        "seed": whole(-(1 << 64), 1 << 64),
+    },
+    {"kind": choice(*CALIBRATION), "epsilon": _size, "norm": _NORM},
+)
+_CHOSEN = {"trust": _size, "weights": mapping(_size), "relations": mapping(_size), "by_prior": flag}
+_SELECTION = record(
+    {"tasks": mapping(record({"C": _positive}, _CHOSEN), 1)},
+    {
+        "relations": mapping(_size),
+        "variants": items(record({"features": text, "log_likelihood": number(), "chosen": flag})),
+    },
+)
+_ADAPTED = record(
+    {"source": text, "relatives": mapping(_size, 1), "trust": mapping(_size, 1)}, {"calls": flag}
+)
+_LEFT_OUT = record({"nearest": text, "distance": _size, "auprc": _share}, {"own": _share})
+_WEIGHT = {"label": text, "weight": _size}
+
+#: The training summary of a model, by its structure.
+_TRAINING = {
+    "weights": record(
+        {
+            "settings": _SETTINGS,
+            "tasks": mapping(_COUNTS, 1),
+            "primal": number(),
+            "dual": number(),
+            "duality_gap": number(),
+            "converged": flag,
+            "n_epochs": whole(),
+            "work": _size,
+            "n_support": whole(),
+            "history": items(
+                record({"epoch": whole(), "work": _size, "gap": number(), "n_active": whole()})
+            ),
+        },
+        {
+            "command": text,
+            "sources": items(text),
+            "seconds": _size,
+            "calibration": mapping(_CALIBRATION),
+            "mkl": items(record({**_WEIGHT, "view": text, "tasks": items(word)})),
+            "selection": _SELECTION,
+            "adapted": mapping(_ADAPTED),
+            "left_out": mapping(_LEFT_OUT),
+        },
+    ),
+    "kernels": record(
+        {"C": _positive},
+        {
+            **dict.fromkeys(("p", "norm"), _scalar),
+            "task_kernel": text,
+            "objectives": items(number()),
+            "theta": items(items(_size, 1), 1),
+            "mkl": items(record(_WEIGHT), 1),
+            "calibration": mapping(_CALIBRATION),
+        },
+    ),
+}
+
+
+def _features(name: str, value: Any) -> None:
+    """Check the description of a feature map."""
+    record({"kind": choice("positional_kmers", "numeric", "joint")})(name, value)
+    if value["kind"] == "joint":
+        record({"views": items(_features, 1)})(name, value)
+    elif value["kind"] == "positional_kmers":
+        record({"views": word, "anchor": whole(), "hash_bits": whole(0, 30)})(name, value)
+
+
+def _kernel(name: str, value: Any) -> None:
+    """Check the description of a base kernel, which may hold another one."""
+    mapping(either((Mapping,), _kernel, either((int,), _parameter, anything)))(name, value)
+
+
+def _parameter(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        whole(-(1 << 31), 1 << 31)(name, value)
+
+
+_SITE = record(
+    {"offset": whole(), "length": whole(), "letters": text, "signal": choice("", *SIGNALS)}
+)
+_OWN: dict[str, dict[str, Rule]] = {
+    "weights": {
+        "features": _features,
+        "n_features": whole(1, 1 << 60),
+        "length": whole(1),
+        "kernel": record(
+            {"names": items(word, 1, distinct=True), "source": text, "labels": items(text, 1)}
+        ),
+        "site": _SITE,
+    },
+    "kernels": {
+        "kernels": items(_kernel, 1),
+        "examples": choice("windows", "numbers", "sequences"),
+        "classes": items(
+            either((bool,), flag, either((int,), _integer, either((str,), word, number()))),
+            distinct=True,
+        ),
+    },
+}
+_HEADER: dict[str, Rule] = {
+    "seqmtl_version": text,
+    "kind": choice(*CALIBRATION),
+    "tasks": items(word, 1, distinct=True),
+    "shift": whole(-_LONGEST, _LONGEST),
+    "calibrated": items(word, distinct=True),
+}
+
+
+def check_header(header: Mapping[str, Any], structure: str) -> None:
+    """Check the header of a model file, by itself and against itself.
+
+    Raises
+    ------
+    ValueError
+        If it is not that of a model of this structure; the message names the key.
+    """
+    record({**_HEADER, **_OWN[structure], "training": _TRAINING[structure]})("", header)
+    tasks, training = header["tasks"], header["training"]
+    _same(
+        "calibrated", header["calibrated"], [name for name in tasks if name in header["calibrated"]]
+    )
+    _same("training.calibration", training.get("calibration", {}), header["calibrated"])
+    for name, entry in (
+        *training.get("tasks", {}).items(),
+        *training.get("calibration", {}).items(),
+    ):
+        if entry.get("n_positive", 0) > entry["n"]:
+            refuse(
+                f"n_positive of {name} in training", f"at most {entry['n']}", entry["n_positive"]
+            )
+    (_check_weights if structure == "weights" else _check_kernels)(header)
+
+
+def _check_weights(header: Mapping[str, Any]) -> None:
+    tasks, training, kind = header["tasks"], header["training"], header["kind"]
+    _same("training.tasks", training["tasks"], tasks)
+    for name, entry in training["tasks"].items():
+        if ("n_positive" in entry) != (kind == "classification"):
+            raise ValueError(
+                f"training.tasks.{name}.n_positive must be there for classification only"
+            )
+    _same("training.settings.kind", [training["settings"].get("kind", "classification")], [kind])
+    chosen = training.get("selection", {}).get("tasks")
+    adapted = training.get("adapted", {})
+    for name, entry in adapted.items():
+        others = [other for other in tasks if other != name]
+        if name not in tasks or not set(entry["relatives"]) <= set(others):
+            refuse(f"training.adapted.{name}", "a task, with other tasks as relatives", entry)
+    if chosen is not None:
+        _same("training.selection.tasks", chosen, [name for name in tasks if name not in adapted])
+        full = any("trust" in entry for entry in chosen.values())
+        for name, entry in chosen.items():
+            _same(f"training.selection.tasks.{name}", entry, ["C", *(_CHOSEN if full else ())])
+    if header["kernel"]["names"][: len(tasks)] != tasks:
+        refuse("kernel.names", "the tasks, then their relatives", header["kernel"]["names"])
+    _check_site(header)
+
+
+def _check_site(header: Mapping[str, Any]) -> None:
+    """Check that the site is inside the window, and has as many letters as it says."""
+    site, length = header["site"], header["length"]
+    if header["features"]["kind"] == "numeric":
+        _same("shift", [header["shift"]], [0])
+        return
+    whole(1, _LONGEST)("length", length)
+    if site["offset"] + site["length"] > length:
+        refuse("site", f"inside the window of {length} bases", site)
+    words = site["letters"].split(",") if site["letters"] else []
+    if any(set(w) - set("ACGT") or len(w) != site["length"] for w in words):
+        refuse("site.letters", f"words of {site['length']} bases", site["letters"])
+
+
+def _check_kernels(header: Mapping[str, Any]) -> None:
+    T, M, k = (len(header[key]) for key in ("tasks", "kernels", "classes"))
+    classes, training = header["classes"], header["training"]
+    _same("kind", [header["kind"]], ["classification"])
+    if k < 2:
+        refuse("classes", "two or more", classes)
+    if len({type(name) for name in classes}) > 1 or classes != sorted(classes):
+        refuse("classes", "of one type and sorted", classes)
+    if k > 2 and k * (k - 1) // 2 != T:
+        refuse("classes", f"two, or as many as the {T} tasks are pairs of", classes)
+    _same("shift", [header["shift"]], [0])
+    for key in ("objectives", "theta"):
+        if len(training.get(key, header["tasks"])) != T:
+            refuse(f"training.{key}", f"one entry per task ({T})", training[key])
+    if any(len(row) != M for row in training.get("theta", ())):
+        refuse("training.theta", f"one number per kernel ({M})", training["theta"])
+    if len(training.get("mkl", ())) % M:
+        refuse("training.mkl", f"as many entries for each of the {M} kernels", training["mkl"])
+
+
+def _same(name: str, got: Any, expected: Any) -> None:
+    """Check that two collections of names are the same, in any order."""
+    got, expected = list(got), list(expected)
+    if len(got) != len(expected) or set(got) != set(expected):
+        refuse(name, f"{', '.join(map(repr, expected)) or 'empty'}", got)
+
+
+@contextmanager
+def part(name: str) -> Iterator[None]:
+    """Name the part of the header in errors about it."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from error

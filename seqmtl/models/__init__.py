@@ -1,1 +1,0 @@
-"""Train, score, calibrate, save and load multi-task models, without scikit-learn."""

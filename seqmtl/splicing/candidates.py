@@ -1,0 +1,211 @@
+"""Candidates of all signals: in regions that two datasets share, piece by piece, with labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.io.dataset import SplitGenome
+from seqmtl.io.genome import ContigPiece
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.site import SIGNALS
+from seqmtl.scan.candidate_scores import candidate_finder, find_candidates
+from seqmtl.scan.filters import BlockCounts
+from seqmtl.scan.finder import SiteFinder, finder_of
+from seqmtl.sequences import encode, reverse_complement
+from seqmtl.sequences.sites import Sites
+from seqmtl.splicing.chain import join_ends
+from seqmtl.splicing.coding_loops import list_codons
+from seqmtl.splicing.layer import CODONS, PairLayer
+from seqmtl.splicing.regions import PathLike
+
+_PIECE = 1_000_000  # bases
+_CODON = 3  # bases
+
+
+class EdgeFinder(NamedTuple):
+    """Finder of an edge of genes: signal, least log-odds, and the finder of its model if any."""
+
+    signal: str
+    least: float
+    finder: SiteFinder | None
+
+
+class Bounds(NamedTuple):
+    """Bounds of a piece of a region in the buffer of the genome, and of its margin.
+
+    Attributes
+    ----------
+    first, last : int
+        The piece.
+    begin, end : int
+        The piece with its margin.
+    """
+
+    first: int
+    last: int
+    begin: int
+    end: int
+
+
+def cut_regions(held: SplitGenome, margin: int) -> list[Bounds]:
+    """Cut regions into pieces.
+
+    Parameters
+    ----------
+    held : SplitGenome
+        Regions.
+    margin : int
+        Bases of the margin, such as :func:`seqmtl.splicing.chain.margin_of`.
+    """
+    return [
+        Bounds(
+            first,
+            min(first + _PIECE, end),
+            max(begin, first - margin),
+            min(end, first + _PIECE + margin),
+        )
+        for begin, end in held.regions.tolist()
+        for first in range(begin, end, _PIECE)
+    ]
+
+
+def end_finders(
+    models: Sequence[MultiTaskModel], paths: Sequence[PathLike], organism: str
+) -> list[SiteFinder]:
+    """Return what finds the candidates of the datasets of donors and of acceptors.
+
+    Parameters
+    ----------
+    models, paths : sequence, two
+        Models of the sites, and their datasets.
+    organism : str
+        Organism of the models; one that they lack is scored from its relatives.
+    """
+    return [
+        candidate_finder(model, path, organism) for model, path in zip(models, paths, strict=True)
+    ]
+
+
+def edge_finders(
+    layer: PairLayer, models: Mapping[str, MultiTaskModel], organism: str
+) -> list[EdgeFinder]:
+    """Return what finds the edges of genes that a layer takes, by their models or as codons."""
+    return [
+        EdgeFinder(
+            edge.signal,
+            edge.least,
+            finder_of(models[edge.signal], organism) if edge.has_model else None,
+        )
+        for edge in layer.edges
+    ]
+
+
+def find_edges(
+    edges: Sequence[EdgeFinder], piece: ContigPiece, begin: int, end: int, like: Sites
+) -> dict[str, Sites]:
+    """Return edges of genes that start at begin..end-1 of a contig, by signal.
+
+    Those without a model are all codons of their kind, and have log-odds of 0. Columns of `like`
+    that they lack are 0.
+    """
+    begin = max(begin, piece.start)
+    end = max(begin, min(end, piece.start + piece.codes.size))
+    edges_of, codons = {}, None
+    for edge in edges:
+        if edge.finder is not None:
+            sites = find_scored(edge.finder, piece, begin, end, edge.least)
+        else:
+            codons = _codons(piece, begin, end) if codons is None else codons
+            sites = codons[edge.signal]
+        lacking = like.columns.keys() - sites.columns.keys()
+        columns = {name: np.zeros(len(sites), like[name].dtype) for name in lacking}
+        edges_of[edge.signal] = sites.adding(**columns)
+    return edges_of
+
+
+def _codons(piece: ContigPiece, begin: int, end: int) -> dict[str, Sites]:
+    """Return the start and stop codons that start at begin..end-1, plus before minus."""
+    codes = piece.codes[begin - piece.start : end - piece.start + _CODON - 1]
+    rows = np.empty((codes.size, 2), dtype=np.int64)
+    rows = rows[: list_codons(codes, _KIND_OF_CODON, rows)]
+    codons = {}
+    for number, signal in enumerate(CODONS):
+        strands = [rows[rows[:, 1] == 1 + 2 * number + k, 0] + begin for k in range(2)]
+        starts, is_reverse = np.concatenate(strands), np.repeat([False, True], [*map(len, strands)])
+        codons[signal] = Sites(starts, is_reverse, {"log_odds": np.zeros(starts.size)})
+    return codons
+
+
+def _kinds_of_codons() -> NDArray[np.uint8]:
+    """Return the kind of each of 64 codons: 1 + 2 signal + strand, or 0."""
+    kinds = np.zeros(64, dtype=np.uint8)
+    for number, signal in enumerate(CODONS):
+        for word in SIGNALS[signal].split(","):
+            for strand, codes in enumerate((encode(word), reverse_complement(encode(word)))):
+                kinds[codes @ [16, 4, 1]] = 1 + 2 * number + strand
+    return kinds
+
+
+_KIND_OF_CODON = _kinds_of_codons()
+
+
+def find_scored(
+    finder: SiteFinder, piece: ContigPiece, begin: int, end: int, least: float = -np.inf
+) -> Sites:
+    """Return the sites that start at begin..end-1, with ``log_odds`` of at least `least`."""
+    assert finder.log_odds is not None
+    sites = finder.find_sites(piece, begin, end, BlockCounts())
+    log_odds = finder.log_odds(sites["scores"].astype(np.float64))
+    sites = sites.adding(log_odds=log_odds)
+    return sites if least == -np.inf else sites.take(log_odds >= least)
+
+
+def find_piece(
+    finders: Sequence[SiteFinder],
+    held: Sequence[SplitGenome],
+    bounds: Bounds,
+    coding: NDArray[np.float32],
+    edges: Sequence[EdgeFinder] = (),
+) -> Sites:
+    """Return the candidates of a piece of a region and of its margin.
+
+    Parameters
+    ----------
+    finders : sequence of SiteFinder, two
+        Result of :func:`end_finders`.
+    held : sequence of SplitGenome, two
+        Result of :func:`seqmtl.splicing.regions.read_both`.
+    bounds : Bounds
+        One of :func:`cut_regions`.
+    coding : ndarray of float32, shape (3, 4096)
+        Coding content.
+    edges : sequence of EdgeFinder, optional
+        Result of :func:`edge_finders`.
+
+    Returns
+    -------
+    Sites
+        Those of :func:`seqmtl.splicing.chain.join_ends`, with ``scores`` of the site models, and
+        ``labels``: 1 for a true site, -1 for another candidate, 0 for an annotated site that the
+        dataset excludes, for the candidates of the margin, and for those of edges.
+    """
+    first, last, begin, end = bounds
+    ends = {}
+    for finder, of_end in zip(finders, held, strict=True):
+        assert finder.log_odds is not None
+        part = replace(of_end, regions=np.array([[begin, end]], dtype=np.int64))
+        candidates = Sites.join(find_candidates(finder, part))
+        candidates = candidates.take(candidates["is_clean"])
+        log_odds = finder.log_odds(candidates["scores"].astype(np.float64))
+        ends[finder.signal] = candidates.adding(log_odds=log_odds)
+    codes = held[0].genome.codes[begin:end]
+    piece = ContigPiece("", begin, codes, True)
+    ends |= find_edges(edges, piece, begin, end, ends["donor"])
+    sites = join_ends(ends, codes, coding, begin)
+    is_inside = (sites.starts >= first) & (sites.starts < last)
+    return sites.adding(labels=np.where(is_inside, sites["labels"], 0))

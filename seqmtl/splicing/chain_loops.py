@@ -1,0 +1,320 @@
+"""Compiled loops of the chain of coding exons and introns: sums over parses, without overflow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from seqmtl._jit import njit
+
+_LARGE = 1e30  # from here on, sums get a new unit
+#: What a site is, as read along the forward strand; read backwards, 2 i and 2 i + 1 change places.
+INTRON_START, INTRON_END, CODING_START, CODING_END, TRANSCRIPT_START, TRANSCRIPT_END = range(6)
+
+
+@njit
+def move_on(k, outside, coding, coded, content, switch, transcript_switch):
+    """Update the sums over parses in each state from a site to the next, k.
+
+    A coding state gets the weight ``content[k, r]``; it may begin or end once, with half of its
+    content on average. `coded` is the product of these weights. Transcripts begin and end between
+    genes, ``outside[0]``, if `transcript_switch` is above 0; otherwise, all is in that state.
+    """
+    between = outside[0]
+    for t in range(2):
+        o, ended = (1 + t if transcript_switch > 0.0 else 0), 0.0
+        before = between if o == 0 else outside[o]
+        for r in range(3 * t, 3 * t + 3):
+            x = content[k, r]
+            ended += coding[r] * (1.0 + x)
+            coding[r] = coding[r] * x + 0.5 * switch * before * (1.0 + x)
+            coded[r] *= x
+        outside[o] += 0.5 * switch * ended
+        if o > 0:
+            outside[0] += transcript_switch * before
+            outside[o] += transcript_switch * between
+
+
+@njit
+def rescale(divisor, far, first, n_starts, opened, first_end, n_ends, closed):
+    """Divide the sums over parses in introns, and before exons, by a number."""
+    for t in range(2):
+        for q in range(4):
+            far[t, q] /= divisor
+        for i in range(first[t], n_starts[t]):
+            for q in range(4):
+                opened[t, i, q] /= divisor
+        for i in range(first_end[t], n_ends[t]):
+            for q in range(4):
+                closed[t, i, q] /= divisor
+
+
+@njit
+def pass_edge(kind, t, phase, weight, split, outside, coding):
+    """Update the sums over parses at an edge of a gene; return that of the parses with it.
+
+    Coding sequence or a transcript begins or ends there. The sum has the weight of the edge where
+    something begins, so that the sums from either side have it once.
+    """
+    o, r = (1 + t if split else 0), 3 * t + phase
+    if kind == CODING_START:
+        total = outside[o] * weight
+        coding[r] += total
+    elif kind == CODING_END:
+        total = coding[r]
+        outside[o] += total * weight
+    elif kind == TRANSCRIPT_START:
+        total = outside[0] * weight
+        outside[o] += total
+    else:
+        total = outside[o]
+        outside[0] += total * weight
+    return total
+
+
+@njit
+def weigh_exons(coded, first_end, n_ends, closed):
+    """Bound the weights of coding since the ends, by which `closed` is to be multiplied."""
+    for r in range(6):
+        if coded[r] > _LARGE or coded[r] < 1.0 / _LARGE:
+            t, q = r // 3, 1 + r % 3
+            for i in range(first_end[t], n_ends[t]):
+                closed[t, i, q] *= coded[r]
+            coded[r] = 1.0
+
+
+@njit
+def go_far(pos, t, passed, table, decay, starts, opened, first, n_starts, far):
+    """Update the sums over parses in introns that are longer than the table, and their first.
+
+    ``far[t, q]`` is that at the position ``passed[t]`` times the density of each intron's length;
+    it becomes that at `pos`, with the introns that have grown out of the table on the way.
+    """
+    introns, shortest = table
+    reach = shortest + introns.size
+    if decay > 0.0:
+        decayed = np.exp(-decay * (pos - passed[t]))
+        for q in range(4):
+            far[t, q] *= decayed
+    passed[t] = pos
+    while first[t] < n_starts[t] and pos - starts[t, first[t]] >= reach:
+        if decay > 0.0:
+            i = first[t]
+            g = introns[introns.size - 1] * np.exp(-decay * (pos - starts[t, i] - reach + 1))
+            for q in range(4):
+                far[t, q] += g * opened[t, i, q]
+        first[t] += 1
+
+
+@njit
+def add_partners(pos, t, nearest, table, places, sums, first, last, begun, weight, row, totals):
+    """Sum the parses up to the places first..last-1 of a strand, times the weights of distances.
+
+    These are ``table[distance - nearest]``. ``totals[row]`` becomes `weight` times the sum and
+    what it begins with. (Slices of arrays would count references, which takes as long as all else;
+    unsigned indices spare the check for negative ones.)
+    """
+    u = np.uint64
+    t = u(t)
+    s0, s1, s2, s3 = begun[t, 0], begun[t, 1], begun[t, 2], begun[t, 3]
+    for i in range(u(first[t]), u(last[t])):
+        g = table[u(pos - nearest - places[t, i])]
+        s0 += g * sums[t, i, u(0)]
+        s1 += g * sums[t, i, u(1)]
+        s2 += g * sums[t, i, u(2)]
+        s3 += g * sums[t, i, u(3)]
+    totals[row, 0], totals[row, 1] = weight * s0, weight * s1
+    totals[row, 2], totals[row, 3] = weight * s2, weight * s3
+
+
+@njit
+def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends, closed):
+    """Sum the weights of all parses of a contig up to each of its sites, or from the end.
+
+    There are seven states between introns (nine with transcripts, see :func:`move_on`): outside
+    coding sequence, or coding on strand t in frame r; a contig may begin and end in any. An intron
+    leads from a start to an end on the same strand, and keeps the state outside, or the phase of
+    the codon that it splits, ``(phases[k] - r) % 3``; `phases` are positions mod 3 on the forward
+    strand. It weighs ``weights[start] * weights[end] * introns[length - shortest]``, where each
+    base beyond the last of `introns` multiplies by ``exp(-decay)`` (0: there are none so long), and
+    `shift` outside, `coding_shift` in coding sequence. Two introns that follow each other in one
+    state also have the weight ``1 + exons[length]``, of the length between them. `switch` is the
+    weight of a beginning and of an end of coding sequence, per base; ``content[k, 3 t + r]`` is
+    that of coding since the site before. `sites` and `lengths` are
+    :class:`seqmtl.splicing.chain.SiteColumns` and :class:`seqmtl.splicing.chain.ChainWeights`.
+
+    ``totals[k]`` becomes, of a start, the sum over the parses before it that are outside, or in
+    each phase; of an end, that over the parses whose last intron it closes; of an edge of a gene,
+    see :func:`pass_edge`; in multiples of ``exp(units[k])``, and those that underflow are
+    negligible. The function returns the log of the sum over all parses. `starts`, `ends` (2 x n),
+    `opened` and `closed` (2 x n x 4) are space.
+    """
+    places, phases, strands, kinds, weights, content = sites
+    introns, shortest, switch, shift, coding_shift, decay, exons, transcript_switch = lengths
+    split, unit = transcript_switch > 0.0, 0.0
+    outside, coding, coded, exon = np.zeros(3), np.ones(6), np.ones(6), np.zeros((1, 4))
+    outside[: 3 if split else 1] = 1.0
+    far, nothing, passed = np.zeros((2, 4)), np.zeros((2, 4)), np.zeros(2, dtype=np.int64)
+    heads = np.zeros((5, 2), dtype=np.int64)
+    first, last, n_starts = heads[0], heads[1], heads[2]  # starts in reach of the next end
+    first_end, n_ends = heads[3], heads[4]  # ends in reach of the next start
+    sign, begin = (-1, places.size - 1) if is_backward else (1, 0)
+    if places.size:
+        passed[0] = passed[1] = sign * places[begin]
+    for n in range(places.size):
+        k = begin + sign * n
+        pos, t, phase, kind = sign * places[k], strands[k], phases[k], kinds[k] ^ (sign < 0)
+        length = pos - sign * places[k - sign] if n else 0
+        if length > 0:
+            row = k + 1 if is_backward else k
+            move_on(
+                row, outside, coding, coded, content, switch * length, transcript_switch * length
+            )
+            weigh_exons(coded, first_end, n_ends, closed)
+        highest = max(outside[0], outside[1], outside[2])
+        for r in range(6):
+            highest = max(highest, coding[r])
+        if highest > _LARGE or highest < 1.0 / _LARGE:
+            unit += np.log(highest)
+            outside /= highest
+            coding /= highest
+            rescale(highest, far, first, n_starts, opened, first_end, n_ends, closed)
+        units[k] = unit
+        o, totals[k, :] = 1 + t if split else 0, 0.0
+        if kind > INTRON_END:
+            q = 1 if kind < TRANSCRIPT_START else 0
+            totals[k, q] = pass_edge(kind, t, phase, weights[k], split, outside, coding)
+        elif kind == INTRON_END:
+            go_far(pos, t, passed, (introns, shortest), decay, starts, opened, first, n_starts, far)
+            while last[t] < n_starts[t] and pos - starts[t, last[t]] >= shortest:
+                last[t] += 1
+            add_partners(
+                pos, t, shortest, introns, starts, opened, first, last, far, weights[k], k, totals
+            )
+            i = n_ends[t]
+            ends[t, i], closed[t, i, 0] = pos, totals[k, 0]
+            outside[o] += totals[k, 0]
+            for c in range(3):
+                r = (phase - c) % 3
+                coding[3 * t + r] += totals[k, 1 + c]
+                closed[t, i, 1 + r] = totals[k, 1 + c] / coded[3 * t + r]
+            n_ends[t] += 1
+        else:
+            while first_end[t] < n_ends[t] and pos - ends[t, first_end[t]] >= exons.size:
+                first_end[t] += 1
+            add_partners(pos, t, 0, exons, ends, closed, first_end, n_ends, nothing, 1.0, 0, exon)
+            i, weight = n_starts[t], weights[k]
+            totals[k, 0] = outside[o] + exon[0, 0]
+            opened[t, i, 0] = totals[k, 0] * weight * shift
+            for c in range(3):
+                r = (phase - c) % 3
+                totals[k, 1 + c] = coding[3 * t + r] + exon[0, 1 + r] * coded[3 * t + r]
+                opened[t, i, 1 + c] = totals[k, 1 + c] * weight * coding_shift
+            starts[t, i] = pos
+            n_starts[t] += 1
+    total = outside.sum()
+    for r in range(6):
+        total += coding[r]
+    return np.log(total) + unit
+
+
+@njit
+def list_introns(sites, lengths, before, after, values, floor, pairs, pair_values):
+    """List the introns whose logarithm of the weight of all parses with it reaches `floor`.
+
+    `before` and `after` are results of :func:`sum_parses` from either side, `values` what the site
+    adds to the logarithm: that of its weight, and the unit. Return the number of introns. The first
+    ones are written to the rows of `pairs` (start, end) and to `pair_values`, as many as there is
+    space for.
+    """
+    places, _, strands, kinds, _, _ = sites
+    introns, shortest, _, shift, coding_shift, decay, _, _ = lengths
+    n, n_starts = 0, np.zeros(2, dtype=np.int64)
+    starts = np.zeros((2, places.size), dtype=np.int64)
+    for k in range(places.size):
+        t = strands[k]
+        if kinds[k] == INTRON_START:
+            starts[t, n_starts[t]] = k
+            n_starts[t] += 1
+        if kinds[k] != INTRON_END:
+            continue
+        for j in range(n_starts[t] - 1, -1, -1):
+            i = starts[t, j]
+            length = places[k] - places[i]
+            if length < shortest:
+                continue
+            if decay == 0.0 and length >= shortest + introns.size:
+                break
+            beyond = max(0, length - shortest - introns.size + 1)
+            both = shift * before[i, 0] * after[k, 0]
+            for q in range(1, 4):
+                both += coding_shift * before[i, q] * after[k, q]
+            value = values[i] + values[k] + introns[length - shortest - beyond] - decay * beyond
+            value += np.log(both)
+            if value >= floor:
+                if n < pairs.shape[0]:
+                    pairs[n, 0], pairs[n, 1], pair_values[n] = i, k, value
+                n += 1
+    return n
+
+
+@njit
+def list_exons(sites, lengths, before, after, units, values, longest, floor, pairs, pair_values):
+    """List the exons whose logarithm of the share of all parses with them reaches `floor`.
+
+    An exon is what lies between two introns that follow each other on one strand, up to `longest`
+    bases, whether it codes or not. From the end of an intron, it is looked for until those of
+    the parses that have had no other intron have a share below `floor`. `before` and `after` are
+    results of :func:`sum_parses` from either side, `units` what a site adds to the logarithm, and
+    `values` that of the share of the parses with the site; the others as in :func:`list_introns`.
+    """
+    places, phases, strands, kinds, weights, content = sites
+    switch, exons, transcript_switch = lengths[2], lengths[6], lengths[7]
+    split = transcript_switch > 0.0
+    n, coding, coded, closed, least = 0, np.zeros(6), np.ones(6), np.zeros(3), np.exp(floor)
+    outside = np.zeros(3)
+    least_seen = floor - 5.0  # what is less probable hardly matters for what is left
+    for i in range(places.size):
+        if kinds[i] != INTRON_END or values[i] < floor:
+            continue
+        t, unit, left = strands[i], 0.0, np.exp(values[i])
+        coding[:], coded[:], outside[:] = 0.0, 1.0, 0.0
+        outside[1 + t if split else 0] = before[i, 0]
+        for c in range(3):
+            r = (phases[i] - c) % 3
+            coding[3 * t + r] = closed[r] = before[i, 1 + c]
+        for k in range(i + 1, places.size):
+            length, step = places[k] - places[i], places[k] - places[k - 1]
+            if length > longest:
+                break
+            if step > 0:
+                move_on(k, outside, coding, coded, content, switch * step, transcript_switch * step)
+            highest = max(outside[0], outside[1], outside[2])
+            for r in range(6):
+                highest = max(highest, coding[r])
+            if highest > _LARGE or 0.0 < highest < 1.0 / _LARGE:
+                unit += np.log(highest)
+                outside /= highest
+                coding /= highest
+            u, h = strands[k], 0.0
+            if kinds[k] > INTRON_END:
+                pass_edge(kinds[k], u, phases[k], weights[k], split, outside, coding)
+            if kinds[k] != INTRON_START or values[k] < least_seen:
+                continue
+            if u == t and length < exons.size:
+                h = exons[length] * np.exp(-unit)
+            both = (outside[1 + u if split else 0] + h * before[i, 0]) * after[k, 0]
+            for c in range(3):
+                r = (phases[k] - c) % 3
+                parses = coding[3 * u + r]
+                if h > 0.0 and closed[r] > 0.0:
+                    parses += h * closed[r] * min(coded[3 * u + r], 1e300)
+                both += parses * after[k, 1 + c]
+            value = np.log(max(both, 1e-300)) + unit + units[i] + units[k]
+            left -= np.exp(value)
+            if u == t and value >= floor:
+                if n < pairs.shape[0]:
+                    pairs[n, 0], pairs[n, 1], pair_values[n] = i, k, value
+                n += 1
+            if left < least:
+                break
+    return n

@@ -1,0 +1,97 @@
+"""Checks of the introns called in a genome without labels, and their expected precision.
+
+The figures are those of genomes whose organism was left out of the models: docs/benchmarks.md, *A
+genome without labels*. Outside the range of those genomes, nothing was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.sequences.alphabet import OTHER
+from seqmtl.splicing.coding import Stretch, stops_that_code
+from seqmtl.splicing.genome_sample import GenomeSample
+from seqmtl.splicing.rounds import Round
+
+#: Lowest and highest precision of the calls of probability 0.9 or more.
+PRECISION = {
+    "rounds": (0.81, 0.99),  # after rounds
+    "placed": (0.84, 1.0),  # with the weights of the relatives, and calls enough for rounds
+    "few": (0.25, 1.0),  # with fewer calls
+}
+_GC = (0.19, 0.51)  # share of G and C in the genomes of the table
+_MOVED = 0.8  # change of the site models' weights: .3 to .6 in the table
+_BACKWARDS = 0.1  # introns found backwards, for each forwards
+_KEPT = 0.8  # share of the calls of one round that the next confirms
+_RARE = 0.05  # share of the relatives' introns that are as short, or as long, as the median called
+_MOST = 2_000_000  # bases to check the genetic code in
+
+
+def warnings_for(
+    sample: GenomeSample, last: Round, prior: NDArray[np.float64], has_calls: bool
+) -> list[str]:
+    """Return sentences on what is unlike the genomes on which the models were tested.
+
+    Parameters
+    ----------
+    sample : GenomeSample
+        The genome.
+    last : Round
+        The last round.
+    prior : ndarray of float64
+        Density of the relatives' intron lengths 1, 2, ...
+    has_calls : bool
+        Whether there are calls enough to judge by.
+    """
+    warnings: list[str] = []
+
+    def warn(is_so: bool, text: str) -> None:
+        warnings.extend([text] * is_so)
+
+    bases = sample.codes[sample.codes < OTHER]
+    gc = float(((bases == 1) | (bases == 2)).mean()) if bases.size else 0.0
+    warn(
+        not _GC[0] <= gc <= _GC[1],
+        f"{gc:.0%} of its bases are G or C, {_GC[0]:.0%} to {_GC[1]:.0%} in the genomes tested",
+    )
+    stops = stops_that_code(_stretches(sample))
+    warn(
+        bool(stops),
+        f"genes seem to read through {' and '.join(stops)}, as in another genetic code, but coding "
+        "content is that of the standard one",
+    )
+    if not has_calls:
+        return warnings
+    middle, moved, backwards, retained = last.middle, last.moved, last.backwards, last.kept
+    below = float(prior[:middle].sum() / prior.sum())
+    warn(
+        not _RARE <= below <= 1 - _RARE,
+        f"the median intron called has {middle:,} bases, and {min(below, 1 - below):.1%} of the "
+        f"relatives' introns are as {'short' if below < 0.5 else 'long'}",
+    )
+    warn(
+        moved > _MOVED,
+        f"its sites have other letters: the site models changed by {moved:.0%} of the relatives' "
+        f"weights, at most {_MOVED:.0%} in the genomes tested",
+    )
+    warn(
+        backwards > _BACKWARDS,
+        f"about {backwards:.0%} of the introns may be there by chance: so many are found in the "
+        "genome read backwards, where there are none, for each found forwards",
+    )
+    warn(
+        retained < _KEPT,
+        f"the last round kept {retained:.0%} of the calls before, {_KEPT:.0%} or more in the "
+        "genomes tested",
+    )
+    return warnings
+
+
+def _stretches(sample: GenomeSample) -> Sequence[Stretch]:
+    """Return the first stretches, evenly many of each contig, without sites."""
+    none = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
+    step = max(1, round(sample.size / _MOST))
+    return [Stretch(sample.stretch(k), [none, none]) for k in range(0, len(sample.bounds), step)]

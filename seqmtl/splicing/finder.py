@@ -1,0 +1,225 @@
+"""Find sites and introns in parts of a contig, in sight of what surrounds them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.io.genome import ContigPiece
+from seqmtl.scan.filters import BlockCounts, SiteFilters
+from seqmtl.scan.finder import BlockSites, SiteFinder, finder_of
+from seqmtl.sequences.sites import Sites
+from seqmtl.splicing.candidates import edge_finders, find_edges, find_scored
+from seqmtl.splicing.chain import (
+    SIGNALS,
+    Posteriors,
+    join_ends,
+    margin_of,
+    run_chain,
+    stretch_rows,
+    to_log_odds,
+)
+from seqmtl.splicing.model import PairedModel
+
+_BLOCK = 1_000_000  # site starts scored at a time; more where introns, and so margins, are long
+_BLOCKS_PER_MARGIN = 4
+_LISTED = 1e-4  # least probability of an intron that is reported
+
+
+class PairedFinder:
+    """Scans contigs in blocks for the signals of one organism.
+
+    The chain sees the candidates of both strands in a margin on either side of a block, of four
+    times the length that 99.5 % of the introns do not exceed, and from 10,000 to 200,000 bases;
+    what is farther away has next to no effect.
+
+    Parameters
+    ----------
+    model : PairedModel
+        Paired model.
+    organism : str
+        One of its organisms.
+    strands : {"both", "+", "-"}
+        Strands to report.
+    filters : SiteFilters, optional
+        What to report: the chain sees all candidates of a contig. An intron is in a region if it
+        starts there, and soft-masked if one of its sites is; `top` applies to introns, and is the
+        number to write, best first.
+    introns : float, optional
+        Report introns of at least this probability, too. Default: none.
+    signals : sequence of str, optional
+        Signals to report. Default: all that have models.
+
+    Attributes
+    ----------
+    length, window, nearest, farthest, margin, block, takes_several
+        See :class:`seqmtl.scan.blocks.Finder`.
+    finders : tuple of SiteFinder
+        What describes the signals to report, whose scores are the log-odds of the posterior
+        probability.
+    """
+
+    length, nearest, farthest = 1, 0, 0
+
+    def __init__(
+        self,
+        model: PairedModel,
+        organism: str,
+        *,
+        strands: str = "both",
+        filters: SiteFilters | None = None,
+        introns: float | None = None,
+        signals: Sequence[str] | None = None,
+    ) -> None:
+        self.filters = SiteFilters() if filters is None else filters
+        self.joins_contigs = self.filters.regions is None
+        self.strands, self.least_intron = strands, introns
+        self.layer = model.layer_of(organism)
+        self._ends = [finder_of(finder, organism) for finder in (model.donor, model.acceptor)]
+        self._edges = edge_finders(self.layer, model.edges, organism)
+        finders = [*self._ends, *(finder.finder for finder in self._edges if finder.finder)]
+        self.finders = tuple(
+            _of_posteriors(finder)
+            for finder in finders
+            if signals is None or finder.signal in signals
+        )
+        self.site_lengths = [finder.scanner.site_length for finder in finders]
+        windows = [finder.length for finder in finders]
+        self.window = min(windows)
+        self.margin = margin_of(self.layer) + max(windows)
+        self.block = max(_BLOCK, _BLOCKS_PER_MARGIN * self.margin)
+
+    def find(self, piece: ContigPiece, first: int, last: int) -> BlockSites:
+        """Return the sites, and the introns, that start at first..last-1 of the contig.
+
+        Introns have their ``ends``, and the posterior ``probability`` of the intron, its ``donor``
+        and its ``acceptor``.
+        """
+        margin = self.margin
+        sites, posteriors = self.posteriors(piece, first - margin, last + margin, self.least_intron)
+        counts = BlockCounts()
+        asked = sites.take(self._is_asked_for(sites, first, last))
+        sites_by_signal = {
+            finder.signal: self._reported(finder, piece, asked, counts) for finder in self.finders
+        }
+        if self.least_intron is not None:
+            introns = _introns(sites, posteriors, _stretches(piece)[:, 0])
+            introns = introns.take(self._is_asked_for(introns, first, last))
+            sites_by_signal["introns"] = self._passing(piece, introns)
+        return BlockSites(sites_by_signal, counts)
+
+    def _is_asked_for(self, sites: Sites, first: int, last: int) -> NDArray[np.bool_]:
+        """Return which sites begin at first..last-1 of a strand to report."""
+        asked = (sites.starts >= first) & (sites.starts < last)
+        return (
+            asked if self.strands == "both" else asked & (sites.is_reverse == (self.strands == "-"))
+        )
+
+    def posteriors(
+        self, piece: ContigPiece, begin: int, end: int, min_probability: float | None = None
+    ) -> tuple[Sites, Posteriors]:
+        """Run the chain over the sites that start at begin..end-1 of the contig.
+
+        Parameters
+        ----------
+        piece, begin, end
+            See :meth:`candidates`.
+        min_probability : float, optional
+            List the introns of at least this probability. Default: none.
+
+        Returns
+        -------
+        Sites
+            Those of :meth:`candidates`, with ``log_p``, the log of the posterior probability.
+        Posteriors
+            Those of the chain.
+        """
+        sites = self.candidates(piece, begin, end)
+        bounds = stretch_rows(sites, len(piece.names))
+        posteriors = run_chain(sites, self.layer, min_probability, bounds=bounds)
+        return sites.adding(log_p=posteriors.sites), posteriors
+
+    def candidates(self, piece: ContigPiece, begin: int, end: int) -> Sites:
+        """Return the candidates that start at begin..end-1 of the contig.
+
+        Parameters
+        ----------
+        piece : ContigPiece
+            A part of the contig that holds them.
+        begin, end : int
+            Positions on the contig, which may extend beyond the piece.
+
+        Returns
+        -------
+        Sites
+            Those of :func:`seqmtl.splicing.chain.join_ends`, with ``scores`` of the site models.
+        """
+        ends = {finder.signal: find_scored(finder, piece, begin, end) for finder in self._ends}
+        ends |= find_edges(self._edges, piece, begin, end, ends["donor"])
+        return join_ends(ends, piece.codes, self.layer.coding, piece.start, _stretches(piece))
+
+    def _reported(
+        self, finder: SiteFinder, piece: ContigPiece, sites: Sites, counts: BlockCounts
+    ) -> Sites:
+        """Return the sites of a finder that pass the filters, plus before minus, as log-odds."""
+        is_reverse = sites.is_reverse
+        rows = np.flatnonzero(sites["signals"] == SIGNALS.index(finder.signal))
+        rows = np.concatenate([rows[~is_reverse[rows]], rows[is_reverse[rows]]])
+        sites = Sites(sites.starts[rows], is_reverse[rows], {"log_p": sites["log_p"][rows]})
+        counts.n_scored += len(sites)
+        counts.n_candidates += len(sites)
+        for reason, passes in self.filters.of_positions.items():
+            passing = passes(piece, sites.starts, finder.scanner.site_length)
+            sites = counts.keep(reason, sites, passing)
+        least = self.filters.min_probability
+        if least is not None:
+            sites = counts.keep("min_probability", sites, np.exp(sites["log_p"]) >= least)
+        counts.n_reported += len(sites)
+        scores = to_log_odds(sites["log_p"]).astype(np.float32)
+        return Sites(sites.starts, sites.is_reverse, {"scores": scores})
+
+    def _passing(self, piece: ContigPiece, introns: Sites) -> Sites:
+        """Return the introns that pass the filters of places."""
+        length = self.site_lengths[0]
+        for reason, passes in self.filters.of_positions.items():
+            passing = passes(piece, introns.starts, length)
+            if reason == "softmask":
+                passing &= passes(piece, introns["ends"] - length, length)
+            introns = introns.take(passing)
+        return introns
+
+
+def _of_posteriors(finder: SiteFinder) -> SiteFinder:
+    """Return a finder that takes scores for log-odds."""
+    copied = copy.copy(finder)
+    copied.log_odds = np.asarray
+    return copied
+
+
+def _stretches(piece: ContigPiece) -> NDArray[np.int64]:
+    """Return the first base of each contig of a piece, and the base after its last one."""
+    if piece.contigs is None:
+        return np.array([[piece.start, piece.start + piece.codes.size]])
+    return np.column_stack([piece.contigs.starts, piece.contigs.starts + piece.contigs.lengths])
+
+
+def _introns(sites: Sites, posteriors: Posteriors, begins: NDArray[np.int64]) -> Sites:
+    """Return the listed introns by start and end, plus before minus.
+
+    Places count from the beginnings of the stretches.
+    """
+    bounds = sites["places"][posteriors.introns] + begins[sites["stretches"][posteriors.introns]]
+    is_reverse = sites.is_reverse[posteriors.introns[:, 0]]
+    shares = np.exp(posteriors.sites[posteriors.introns])
+    shares[is_reverse] = shares[is_reverse, ::-1]  # donors, acceptors
+    columns = {
+        "ends": bounds[:, 1],
+        "probability": np.exp(posteriors.intron_values),
+        "donor": shares[:, 0],
+        "acceptor": shares[:, 1],
+    }
+    order = np.lexsort([is_reverse, bounds[:, 1], bounds[:, 0]])
+    return Sites(bounds[:, 0], is_reverse, columns).take(order)

@@ -1,0 +1,382 @@
+"""Fit the layer above two site models on regions that neither was trained on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._threads import in_order
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.io.dataset import SplitGenome, read_summary
+from seqmtl.linear_model.base import is_known
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.scan.finder import finder_of
+from seqmtl.sequences.sites import Sites
+from seqmtl.splicing.candidates import EdgeFinder, cut_regions, end_finders, find_piece
+from seqmtl.splicing.chain import SIGNALS, margin_of, promising, run_chain
+from seqmtl.splicing.coding import Content, coding_content, shared_content
+from seqmtl.splicing.layer import CODONS, EDGES, ENDS, Edge, PairLayer
+from seqmtl.splicing.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
+from seqmtl.splicing.model import check_edges, check_ends
+from seqmtl.splicing.regions import PathLike, known_sites, read_both, shared_organisms, stretches
+
+logger = logging.getLogger(__name__)
+
+
+class _Number(NamedTuple):
+    """A number of the layer to fit: start, bounds, and the spread of organisms around all."""
+
+    start: float
+    low: float
+    high: float
+    spread: float
+
+
+_SCALE = _Number(-0.1, np.log(0.05), np.log(5.0), 0.2)  # of log-odds, as a logarithm
+#: The numbers of a layer without models of edges. Of those with one, scale (as a logarithm) and
+#: shift replace the weight of any start or stop codon; models of ends of transcripts
+#: bring the switch between these and what is between genes.
+NUMBERS = {
+    "scale": _SCALE,
+    "shift": _Number(-1.6, -25.0, 25.0, 1.0),
+    "coding shift": _Number(5.0, -25.0, 25.0, 1.0),
+    "switch": _Number(-8.5, -14.0, -1.0, 1.0),
+    "coding scale": _Number(0.45, 0.0, 2.0, 0.3),
+    "exon shift": _Number(6.0, -10.0, 15.0, 3.0),
+    "start": _Number(-1.5, -25.0, 25.0, 1.5),
+    "stop": _Number(-5.0, -25.0, 25.0, 1.5),
+}
+_SHIFT_OF_EDGE = _Number(0.0, -25.0, 25.0, 1.5)
+_SWITCH_OF_TRANSCRIPTS = _Number(-9.0, -16.0, -1.0, 1.0)
+_OF_TRANSCRIPTS = EDGES[2:]
+#: Values of a layer to start from.
+START = {name: number.start for name, number in NUMBERS.items()}
+Values = Mapping[str, float]
+_LEVELLED = 100.0  # true sites from which an organism counts about as much as any other
+_ENOUGH = 1_500  # true sites of an organism; no more are fitted to,
+_PIECES = 8  # nor more than so many pieces,
+_SOME = 200  # if these have so many true sites
+_STEP = 1e-3  # of a number, for the slope
+_LOWEST = -30.0  # log posterior of a true site
+_EDGES_LOST = 0.02  # share of the expected edges among the candidates that parses leave out
+_ANY = -1e9  # least log-odds if all count
+_LOST = 0.0003  # share of the expected true sites among the candidates that parses leave out
+
+
+class _Learnt(NamedTuple):
+    """What the training regions of an organism tell: introns, their and exons' lengths, content."""
+
+    n_introns: int
+    lengths: LengthTable
+    exons: NDArray[np.float64]
+    content: Content
+
+
+class _Task(NamedTuple):
+    """Data of one organism for fitting its layer: candidates, tables, and its offset to the shift.
+
+    `denser` is the log of how much denser true sites are where the layer is not fitted, too;
+    `edges` tell of which there is a model, and the least log-odds.
+    """
+
+    pieces: list[Sites]
+    learnt: _Learnt
+    offset: float
+    n_sites: int
+    denser: float
+    least: tuple[float, float]
+    edges: Mapping[str, tuple[bool, float]]
+
+    def layer(self, values: Values) -> PairLayer:
+        """Return the layer with these values."""
+        scale = float(np.exp(values["scale"]))
+        shift, coding_shift = (
+            values[name] + scale * self.offset for name in ("shift", "coding shift")
+        )
+        edges = tuple(
+            Edge(kind, float(np.exp(values[f"{kind} scale"])), values[f"{kind} shift"], least)
+            if has_model
+            else Edge(kind, 0.0, values[kind], least)
+            for kind, (has_model, least) in self.edges.items()
+        )
+        has_transcripts = any(kind in _OF_TRANSCRIPTS for kind in self.edges)
+        n_introns, lengths, exons, content = self.learnt
+        return PairLayer(
+            scale,
+            shift,
+            coding_shift,
+            values["switch"],
+            values["coding scale"],
+            lengths.shortest,
+            lengths.introns,
+            content.table,
+            n_introns,
+            content.n_bases,
+            self.n_sites,
+            1.0,
+            lengths.decay,
+            self.least,
+            exons,
+            values["exon shift"],
+            edges,
+            values["transcripts"] if has_transcripts else 0.0,
+        )
+
+
+def _numbers(tasks: Iterable[_Task]) -> dict[str, _Number]:
+    """Return the numbers of the layers of these organisms."""
+    every = {(kind, has_model) for task in tasks for kind, (has_model, _) in task.edges.items()}
+    numbers = {name: number for name, number in NUMBERS.items() if name not in CODONS}
+    for kind in EDGES:
+        if (kind, False) in every:
+            numbers[kind] = NUMBERS[kind]
+        if (kind, True) in every:
+            numbers |= {f"{kind} scale": _SCALE, f"{kind} shift": _SHIFT_OF_EDGE}
+    if any(kind in _OF_TRANSCRIPTS for kind, _ in every):
+        numbers["transcripts"] = _SWITCH_OF_TRANSCRIPTS
+    return numbers
+
+
+def fit_layer(
+    donor: MultiTaskModel,
+    acceptor: MultiTaskModel,
+    donors: PathLike,
+    acceptors: PathLike,
+    *,
+    split: str = "valid",
+    edges: Mapping[str, MultiTaskModel] | None = None,
+) -> dict[str, PairLayer]:
+    """Fit the layer of every organism: lengths, scales and shifts.
+
+    Lengths are those of the annotation in the training regions. Scale, shifts and the other
+    numbers maximize the likelihood of the labels of all candidates in `split`, the sum of
+    the log posteriors of the true sites and of log(1 - posterior) of the others. Organisms share
+    values, and have individual deviations with a Gaussian prior: where there are few sites, they
+    stay close to the shared ones.
+
+    The regions of `split` may have more or fewer sites than the genome, so the odds of introns are
+    then multiplied by the density of true sites in these and the training regions, over that in the
+    regions fitted on.
+
+    Parameters
+    ----------
+    donor, acceptor : MultiTaskModel
+        Models of the sites.
+    donors, acceptors : path-like
+        Their datasets.
+    split : {"valid", "test", "train"}
+        Regions to fit on. Scores on the training regions are too good, and so would be the layer.
+    edges : mapping of str to MultiTaskModel, optional
+        Calibrated models of edges of genes by signal: start, stop, tss, polya. An organism that one
+        lacks goes without. Default: any ATG and stop codon may begin and end coding sequence.
+
+    Raises
+    ------
+    SeqmtlError
+        If models and datasets do not fit together, no organism has a true site in `split`, or the
+        annotation has no introns.
+    """
+    edges = {} if edges is None else edges
+    check_ends(donor, acceptor)
+    check_edges(edges)
+    names = shared_organisms(donors, acceptors)
+    order = {donor.match(name): name for name in names}
+    if missing := [name for name in donor.tasks if name not in order]:
+        raise SeqmtlError(
+            f"the datasets must have the organisms of the models, but lack {', '.join(missing)}"
+        )
+    strands = {
+        task: list(known_sites(*read_both(donors, acceptors, order[task], "train")))
+        for task in donor.tasks
+    }
+    lengths = {task: annotated_lengths(sites) for task, sites in strands.items()}
+    T = len(donor.tasks)
+    relatedness = donor.kernel.matrix[:T, :T]
+    exons = exon_densities(
+        {task: annotated_lengths(sites, of_exons=True) for task, sites in strands.items()},
+        lengths,
+        relatedness,
+    )
+    try:
+        tables = length_tables(lengths, relatedness)
+    except ValueError as error:
+        raise SeqmtlError(f"{donors} and {acceptors}: {error}") from error
+    contents = [
+        coding_content(stretches(*read_both(donors, acceptors, order[task], "train")))
+        for task in donor.tasks
+    ]
+    tasks = {
+        task: _read_task(
+            {"donor": donor, "acceptor": acceptor, **edges},
+            (donors, acceptors),
+            (task, order[task]),
+            split,
+            _Learnt(lengths[task].size, tables[task], exons[task], content),
+        )
+        for task, content in zip(donor.tasks, shared_content(contents, relatedness), strict=True)
+    }
+    if not any(task.n_sites for task in tasks.values()):
+        raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
+    values = _fit(tasks)
+    return {name: _moved(task.layer(values[name]), task.denser) for name, task in tasks.items()}
+
+
+def _read_task(
+    models: Mapping[str, MultiTaskModel],
+    paths: tuple[PathLike, PathLike],
+    names: tuple[str, str],
+    split: str,
+    learnt: _Learnt,
+) -> _Task:
+    """Return what the layer of an organism is fitted to; `names` are of the models and datasets."""
+    (task, name), table, content = names, learnt.lengths, learnt.content
+    train = read_both(*paths, name, "train")
+    probe = PairLayer(1, 0, 0, 0, 0, *table[:2], content.table, decay=table.decay)
+    held = read_both(*paths, name, split)
+    ends = [models[end] for end in ENDS]
+    finders = end_finders(ends, paths, task)
+    edges = [edge for edge in EDGES if edge in models and is_known(task, models[edge].tasks)]
+    edge_finders = [
+        EdgeFinder(edge, _ANY, finder_of(models[edge], task) if edge in edges else None)
+        for edge in EDGES
+        if edge in (*CODONS, *edges)
+    ]
+    pieces: list[Sites] = []
+    n_sites, n_donors, n_bases, bounds = 0, 0, 0, cut_regions(held[0], margin_of(probe))
+    for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
+        pieces.append(find_piece(finders, held, bounds[k], content.table, edge_finders))
+        if len(pieces) == 1:  # every base may be a candidate, so those that are not promising go
+            edge_finders = [
+                edge._replace(least=_least(pieces, edge.signal, _EDGES_LOST))
+                if edge.finder
+                else edge
+                for edge in edge_finders
+            ]
+        n_bases += bounds[k].last - bounds[k].first
+        is_true = pieces[-1]["labels"] > 0
+        n_sites += int(is_true.sum())
+        n_donors += int((is_true & (pieces[-1]["signals"] == 0)).sum())
+        if n_sites >= _ENOUGH or (len(pieces) >= _PIECES and n_sites >= _SOME):
+            break
+    offset = sum(_offset(model, path, name) for model, path in zip(ends, paths, strict=True))
+    logger.info(
+        "%s: %d introns and %d coding bases in train, %d true %ss and %d true %ss in %s",
+        task,
+        learnt.n_introns,
+        content.n_bases,
+        n_donors,
+        ENDS[0],
+        n_sites - n_donors,
+        ENDS[1],
+        split,
+    )
+    density = np.sum([_count_sites(edge) for edge in (train, held)], axis=0)
+    denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
+    fitted = _Task(
+        pieces,
+        learnt,
+        offset,
+        n_sites,
+        denser,
+        (_least(pieces, ENDS[0], _LOST), _least(pieces, ENDS[1], _LOST)),
+        {edge.signal: (edge.finder is not None, edge.least) for edge in edge_finders},
+    )
+    layer = fitted.layer({name: edge.start for name, edge in _numbers([fitted]).items()})
+    return fitted._replace(pieces=[piece.take(promising(piece, layer)) for piece in pieces])
+
+
+def _least(pieces: Sequence[Sites], signal: str, lost: float) -> float:
+    """Return the log-odds below which so small a share of the true sites is expected."""
+    number = SIGNALS.index(signal)
+    logs = np.sort(
+        np.concatenate([piece["log_odds"][piece["signals"] == number] for piece in pieces])
+    )
+    below = np.cumsum(1 / (1 + np.exp(-logs)))
+    row = int(np.searchsorted(below, lost * below[-1])) if logs.size else 0
+    return float(logs[row]) if row else _ANY
+
+
+def _count_sites(held: tuple[SplitGenome, SplitGenome]) -> tuple[int, int]:
+    """Return the true sites of both signals, and the bases, of regions."""
+    n_true = sum(int(sites.is_true.sum()) for sites in known_sites(*held))
+    return n_true, int((held[0].regions[:, 1] - held[0].regions[:, 0]).sum())
+
+
+def _moved(layer: PairLayer, change: float) -> PairLayer:
+    """Return a layer for which introns have other odds, by a change of their logarithm."""
+    return layer._replace(shift=layer.shift + change, coding_shift=layer.coding_shift + change)
+
+
+def log_likelihood(pieces: Sequence[Sites], layer: PairLayer) -> float:
+    """Return the log-likelihood of the labels of all candidates under the posteriors."""
+    total = 0.0
+    for piece in pieces:
+        log_p, labels = run_chain(piece, layer).sites, piece["labels"]
+        total += float(np.maximum(log_p[labels > 0], _LOWEST).sum())
+        total += float(np.log(-np.expm1(log_p[labels < 0])).sum())
+    return total
+
+
+def _fit(tasks: Mapping[str, _Task]) -> dict[str, Values]:
+    """Return the values of each organism: first the shared ones, then its deviation from them."""
+    from scipy.optimize import minimize
+
+    used, numbers = [task for task in tasks.values() if task.n_sites], _numbers(tasks.values())
+    start, low, high, spread = np.array([*numbers.values()]).T
+
+    def loss(values: NDArray[np.float64], task: _Task) -> float:
+        named = dict(zip(numbers, values.tolist(), strict=True))
+        return -log_likelihood(task.pieces, task.layer(named))
+
+    def prior(values: NDArray[Any], centre: NDArray[Any], spread: NDArray[Any]) -> float:
+        return 0.5 * float((((values - centre) / spread) ** 2).sum())
+
+    def shared_loss(values: NDArray[np.float64]) -> float:
+        losses = [
+            loss(values, task) * (_LEVELLED / (_LEVELLED + task.n_sites) if len(used) > 1 else 1.0)
+            for task in used
+        ]
+        return sum(losses) + prior(values, start, 5 * spread)
+
+    def deviation_loss(values: NDArray[np.float64], task: _Task) -> float:
+        return loss(values, task) + prior(values, shared, spread)
+
+    def best(loss: Callable[[NDArray[np.float64]], float], start: NDArray[np.float64]) -> Any:
+        def with_slope(values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            steps = np.where(values + _STEP > high, -_STEP, _STEP)
+            points = [values, *(values + np.diag(steps))]
+            at, *beside = in_order(loss, points)
+            return at, (np.array(beside) - at) / steps
+
+        options = {"ftol": 1e-4, "maxiter": 50}
+        bounds = list(zip(low, high, strict=True))
+        optimum = minimize(
+            with_slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        )
+        return optimum.x
+
+    shared = best(shared_loss, start)
+    fitted = dict.fromkeys(tasks, shared)
+    for name, task in tasks.items() if len(used) > 1 else ():
+        if task.n_sites:
+            fitted[name] = best(partial(deviation_loss, task=task), shared)
+    return {
+        name: dict(zip(numbers, values.tolist(), strict=True)) for name, values in fitted.items()
+    }
+
+
+def _offset(model: MultiTaskModel, path: PathLike, organism: str) -> float:
+    """Return what to add to the log-odds of one end, so that organisms can share a shift.
+
+    This leads from the model's prevalence to the genome's, and takes off half of the genome's: the
+    two ends of an intron count its rarity twice.
+    """
+    facts = read_summary(path)["organisms"][organism]
+    share = facts["sites"] / (facts["sites"] + facts["candidates"])
+    assumed = model.prevalence(organism)
+    return float(0.5 * np.log(share / (1 - share)) - np.log(assumed / (1 - assumed)))

@@ -1,0 +1,263 @@
+"""Stretches of a genome without annotation, in two folds, and the candidates in them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._threads import in_order
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.streams import PathLike
+from seqmtl.io.genome import ContigPiece, contig_lengths, open_pieces
+from seqmtl.scan.filters import BlockCounts, SiteFilters
+from seqmtl.scan.finder import SiteFinder
+from seqmtl.sequences.alphabet import OTHER
+from seqmtl.sequences.sites import Sites
+from seqmtl.splicing.candidates import edge_finders, find_edges
+from seqmtl.splicing.chain import Posteriors, join_ends, run_chain, stretch_rows
+from seqmtl.splicing.layer import ENDS, PairLayer
+from seqmtl.splicing.regions import SITE_LENGTH
+
+#: Bases looked at of a genome: more cost time and memory, and give no more sites than are used.
+MOST_BASES = 12_000_000
+#: Parts of a genome, each scored by models of the others.
+FOLDS = 2
+_LONGEST = 500_000  # bases of a stretch
+_SHORTEST = 50_000  # unless the contig is shorter,
+_FEWEST = 16  # and of a genome that gives fewer stretches than these
+_LEAST_CONTIG = 600  # bases
+_GROUP = 50_000  # bases of stretches that are scored at once, or one more stretch
+
+#: The two finders of a fold, of donors and of acceptors.
+Ends = tuple[SiteFinder, SiteFinder]
+#: Called with the share of the stretches that are done.
+Watch = Callable[[float], object]
+_Found = TypeVar("_Found")
+
+
+class GenomeSample(NamedTuple):
+    """Stretches of a genome in one buffer, with letters N between them.
+
+    Attributes
+    ----------
+    codes : ndarray of uint8
+        The buffer.
+    bounds : ndarray of int64, shape (n, 2)
+        First base of each stretch in the buffer, and the base after its last one.
+    fold : ndarray of int64, shape (n,)
+        0 or 1: the folds have about the same number of bases.
+    origins : list of (str, int)
+        Contig of each stretch, and its 0-based first base there.
+    """
+
+    codes: NDArray[np.uint8]
+    bounds: NDArray[np.int64]
+    fold: NDArray[np.int64]
+    origins: list[tuple[str, int]]
+
+    @property
+    def size(self) -> int:
+        """Bases of the stretches."""
+        return int((self.bounds[:, 1] - self.bounds[:, 0]).sum())
+
+    def stretch(self, k: int) -> NDArray[np.uint8]:
+        """Return the letters of a stretch."""
+        begin, end = self.bounds[k].tolist()
+        return self.codes[begin:end]
+
+    def groups(self) -> list[NDArray[np.int64]]:
+        """Return the numbers of stretches that follow each other in the buffer, a few at a time.
+
+        A group costs as much as a single stretch of its bases.
+        """
+        order = np.argsort(self.bounds[:, 0], kind="stable")
+        begins, ends = self.bounds[order].T
+        number = (np.cumsum(ends - begins) - 1) // _GROUP
+        is_apart = begins[1:] - ends[:-1] >= _LEAST_CONTIG  # others may be between them
+        return np.split(order, np.flatnonzero((np.diff(number) > 0) | is_apart) + 1)
+
+    def part(self, max_bases: float) -> GenomeSample:
+        """Return evenly spaced stretches, of so many bases or few more."""
+        rows = np.arange(0, len(self.bounds), max(1, int(self.size / max_bases)))
+        origins = [self.origins[k] for k in rows]
+        return self._replace(bounds=self.bounds[rows], fold=self.fold[rows], origins=origins)
+
+    def backwards(self) -> GenomeSample:
+        """Return the same stretches read from behind, a genome without a gene.
+
+        They have the composition, the repeats and the GTs and AGs of a genome, but letters are
+        not complemented, so that no gene is on either strand.
+        """
+        bounds = self.codes.size - self.bounds[:, ::-1]
+        return self._replace(codes=np.ascontiguousarray(self.codes[::-1]), bounds=bounds)
+
+
+def sample_genome(path: PathLike, padding: int, max_bases: int = MOST_BASES) -> GenomeSample:
+    """Read stretches of a genome, evenly spaced, or all of a small one.
+
+    Parameters
+    ----------
+    path : path-like
+        FASTA, plain, gzip or bgzip; it is read twice.
+    padding : int
+        Letters N between the stretches.
+    max_bases : int, default 12,000,000
+        Bases to read, about.
+
+    Raises
+    ------
+    InputFormatError
+        If the file is not FASTA.
+    SeqmtlError
+        If no contig has 600 bases.
+    """
+    lengths = {name: size for name, size in contig_lengths(path).items() if size >= _LEAST_CONTIG}
+    if not lengths:
+        raise SeqmtlError(
+            f"{path}: no contig has the {_LEAST_CONTIG} bases that pairs of sites need; score "
+            "single sites with a model of seqmtl train"
+        )
+    total = sum(lengths.values())
+    size = int(np.clip(total // _FEWEST, _SHORTEST, _LONGEST))
+    n_parts = {name: max(1, round(length / size)) for name, length in lengths.items()}
+    n, share = sum(n_parts.values()), min(1.0, max_bases / total)
+    # the k-th of all parts is taken if the count of those to take rises there
+    taken = np.diff(np.floor(np.arange(n + 1) * share + 0.5)) > 0
+    edges, at = {}, 0
+    for name, parts in n_parts.items():
+        cuts = np.linspace(0, lengths[name], parts + 1).astype(np.int64)
+        rows = np.column_stack([cuts[:-1], cuts[1:]])
+        edges[name] = rows[taken[at : at + parts]]
+        at += parts
+    return _copied(path, edges, padding)
+
+
+def _copied(path: PathLike, edges: dict[str, NDArray[np.int64]], padding: int) -> GenomeSample:
+    """Copy parts of the contigs into one buffer."""
+    sizes = np.concatenate([rows[:, 1] - rows[:, 0] for rows in edges.values()])
+    ends = np.cumsum(sizes + padding)
+    bounds = np.column_stack([ends - sizes, ends])
+    codes = np.full(int(ends[-1]) + padding, OTHER, dtype=np.uint8)
+    first = dict(zip(edges, np.cumsum([0, *map(len, edges.values())]).tolist(), strict=False))
+    wanted = frozenset(name for name, rows in edges.items() if len(rows))
+    for piece in open_pieces(path, size=1 << 22, only=wanted):
+        for k, (begin, end) in enumerate(edges[piece.name].tolist() if piece.codes.size else ()):
+            low, high = max(begin, piece.start), min(end, piece.start + piece.codes.size)
+            if low < high:
+                to = int(bounds[first[piece.name] + k, 0]) - begin
+                codes[to + low : to + high] = piece.codes[low - piece.start : high - piece.start]
+    fold, load = np.zeros(sizes.size, dtype=np.int64), [0] * FOLDS
+    for k in np.argsort(-sizes, kind="stable").tolist():
+        fold[k] = load.index(min(load))
+        load[fold[k]] += int(sizes[k])
+    origins = [(name, begin) for name, rows in edges.items() for begin in rows[:, 0].tolist()]
+    return GenomeSample(codes, bounds, fold, origins)
+
+
+class Candidates(NamedTuple):
+    """The candidates of every group of stretches: donors and acceptors with their ``log_odds``."""
+
+    sample: GenomeSample
+    ends: list[tuple[Sites, Sites]]
+
+    def posteriors(
+        self, layer: PairLayer, min_probability: float | None = None, watch: Watch | None = None
+    ) -> list[tuple[Sites, Posteriors]]:
+        """Run the chain over every stretch.
+
+        Returns
+        -------
+        list of (Sites, Posteriors)
+            By stretch. Sites have ``signals`` and ``places``, which count from the first base of
+            the stretch; their starts count from that of the buffer.
+        """
+        edges, groups = edge_finders(layer, {}, ""), self.sample.groups()
+
+        def one(k: int) -> list[tuple[Sites, Posteriors]]:
+            stretches = self.sample.bounds[groups[k]]
+            begin, last = int(stretches[0, 0]), int(stretches[-1, 1])
+            codes, ends = self.sample.codes[begin:last], dict(zip(ENDS, self.ends[k], strict=True))
+            piece = ContigPiece("", begin, codes, True)
+            ends |= find_edges(edges, piece, begin, last, ends["donor"])
+            sites = join_ends(ends, codes, layer.coding, begin, stretches)
+            rows = stretch_rows(sites, len(stretches))
+            return _by_stretch(sites, run_chain(sites, layer, min_probability, None, rows), rows)
+
+        chains = [chain for group in _of_all(one, len(groups), watch) for chain in group]
+        return [chains[k] for k in np.argsort(np.concatenate(groups)).tolist()]
+
+
+def _by_stretch(
+    sites: Sites, posteriors: Posteriors, rows: NDArray[np.int64]
+) -> list[tuple[Sites, Posteriors]]:
+    """Return the donors and acceptors of each stretch, and their introns."""
+    is_end = sites["signals"] < len(ENDS)
+    number, ends = np.cumsum(is_end) - 1, np.flatnonzero(is_end)
+    columns = {name: sites[name][ends] for name in ("signals", "places", "log_odds")}
+    ends_of_introns, log_p = (
+        Sites(sites.starts[ends], sites.is_reverse[ends], columns),
+        posteriors.sites[ends],
+    )
+    introns, bounds = number[posteriors.introns], np.searchsorted(ends, rows)
+    of_introns = np.searchsorted(introns[:, 1], bounds)
+    parts = []
+    for (a, b), (i, j) in zip(
+        pairwise(bounds.tolist()), pairwise(of_introns.tolist()), strict=True
+    ):
+        of_stretch = posteriors._replace(
+            sites=log_p[a:b], introns=introns[i:j] - a, intron_values=posteriors.intron_values[i:j]
+        )
+        parts.append((ends_of_introns.take(slice(a, b)), of_stretch))
+    return parts
+
+
+def _of_all(work: Callable[[int], _Found], n: int, watch: Watch | None) -> list[_Found]:
+    """Return the results of each of n groups of stretches."""
+    results = []
+    for result in in_order(work, range(n)):
+        results.append(result)
+        if watch is not None:
+            watch(len(results) / n)
+    return results
+
+
+def find_candidates(
+    sample: GenomeSample, ends: Sequence[Ends], watch: Watch | None = None
+) -> Candidates:
+    """Score the candidates of every stretch by the models of its fold.
+
+    Windows that reach beyond a stretch see N there. Candidates are all pairs of letters of the
+    models' sites.
+    """
+    groups = sample.groups()
+
+    def one(k: int) -> tuple[Sites, Sites]:
+        rows, parts = groups[k], []
+        for fold in np.unique(sample.fold[rows]).tolist():
+            of_fold = rows[sample.fold[rows] == fold]
+            parts.append([_scored(sample, of_fold, end) for end in ends[fold]])
+        donors, acceptors = (Sites.join(of_fold) for of_fold in zip(*parts, strict=True))
+        return donors, acceptors
+
+    return Candidates(sample, _of_all(one, len(groups), watch))
+
+
+def _scored(sample: GenomeSample, rows: NDArray[np.int64], end: SiteFinder) -> Sites:
+    """Return the candidates of a signal in stretches that follow each other."""
+    begins, ends = sample.bounds[rows].T
+    begin, last, reach = int(begins[0]), int(ends[-1]), end.length
+    piece = ContigPiece("", begin - reach, sample.codes[begin - reach : last + reach], True)
+    finder = copy.copy(end)
+    finder.filters = SiteFilters(regions={"": (begins, ends - SITE_LENGTH + 1)})
+    candidates = finder.find_sites(piece, begin, last - SITE_LENGTH + 1, BlockCounts())
+    assert end.log_odds is not None
+    return Sites(
+        candidates.starts,
+        candidates.is_reverse,
+        {"log_odds": end.log_odds(candidates["scores"].astype(np.float64)).astype(np.float32)},
+    )

@@ -1,0 +1,140 @@
+"""What the chain of a paired model weighs the parses of an organism by."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: The two ends of introns, and the edges of genes that a paired model may have besides.
+ENDS = ("donor", "acceptor")
+EDGES = ("start", "stop", "tss", "polya")
+#: Edges that need no model: coding sequence begins and ends with these codons.
+CODONS = EDGES[:2]
+_SPAN = 0.995  # share of introns
+
+
+class Edge(NamedTuple):
+    """What an edge of genes weighs: ``exp(scale * log-odds + shift)``.
+
+    Attributes
+    ----------
+    signal : {"start", "stop", "tss", "polya"}
+        What begins or ends there: coding sequence, or a transcript.
+    scale, shift : float
+        Of the log-odds of the model of the signal. Without one, all start or stop codons are alike,
+        and the scale is 0; with one, it is above.
+    least : float
+        Least log-odds that parses may take.
+    """
+
+    signal: str
+    scale: float
+    shift: float
+    least: float
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a model of its signal scores it; otherwise any codon counts."""
+        return self.scale > 0
+
+    def __str__(self) -> str:
+        weight = f"{self.scale:.2f} s {self.shift:+.2f}" if self.has_model else f"{self.shift:.2f}"
+        return f"{self.signal} {weight}"
+
+
+class PairLayer(NamedTuple):
+    """The layer above the sites of one organism; see :mod:`seqmtl.splicing.chain`.
+
+    Attributes
+    ----------
+    scale : float
+        The two log-odds of an intron's sites are multiplied by this.
+    shift, coding_shift : float
+        Added to the log weight of an intron, outside and inside coding sequence.
+    switch : float
+        Log weight of a beginning or an end of coding sequence, per base.
+    coding_scale : float
+        Factor of the coding content; 0 ignores it.
+    shortest : int
+        Bases of the shortest intron.
+    introns : ndarray of float64, shape (n,)
+        Log densities of the intron lengths `shortest`, `shortest` + 1, ...
+    coding : ndarray of float32, shape (3, 4096)
+        Coding content of the last base of each 6-mer (A, C, G, T = 0 to 3, the first base most
+        significant), at the three positions of a codon; see :mod:`seqmtl.splicing.coding`.
+    n_introns, n_coding, n_sites : int
+        Annotated introns behind the lengths, coding bases behind the content, and true sites behind
+        the other values.
+    ceiling : float
+        Highest probability claimed: posteriors are multiplied by it.
+    decay : float
+        By how much the log density of longer introns falls with each base; 0 if there are none.
+    least : tuple of float, two
+        Least log-odds of a donor and of an acceptor that parses may take.
+    exons : ndarray of float64, shape (600,) or (0,)
+        Density of the lengths of exons between two introns, of 0, 1, ... bases, if it counts; it
+        adds up to the share of introns that such an exon follows.
+    exon_shift : float
+        Log weight of this density.
+    edges : tuple of Edge
+        Start and stop codons, with models or without, and what else has a model.
+    transcript_switch : float
+        Log weight of any other beginning or end of a transcript, per base; 0 if transcripts are
+        not distinguished from the sequence between genes: without edges of transcripts.
+    """
+
+    scale: float
+    shift: float
+    coding_shift: float
+    switch: float
+    coding_scale: float
+    shortest: int
+    introns: NDArray[np.float64]
+    coding: NDArray[np.float32]
+    n_introns: int = 0
+    n_coding: int = 0
+    n_sites: int = 0
+    ceiling: float = 1.0
+    decay: float = 0.0
+    least: tuple[float, float] = (-1e9, -1e9)
+    exons: NDArray[np.float64] = np.zeros(0)
+    exon_shift: float = 0.0
+    edges: tuple[Edge, ...] = ()
+    transcript_switch: float = 0.0
+
+    def least_of(self, signal: str) -> float:
+        """Return the least log-odds of a site that parses may take; inf if they take none."""
+        if signal in ENDS:
+            return self.least[ENDS.index(signal)]
+        return next((edge.least for edge in self.edges if edge.signal == signal), np.inf)
+
+    @property
+    def longest(self) -> int:
+        """Bases of the longest intron whose density is in the table."""
+        return self.shortest + self.introns.size - 1
+
+    @property
+    def span(self) -> int:
+        """Bases that 99.5 % of the introns do not exceed."""
+        shares = np.cumsum(np.exp(self.introns))
+        if self.decay == 0.0 or shares[-1] >= _SPAN:
+            row = np.searchsorted(shares, min(_SPAN, shares[-1]))
+            return self.shortest + int(row)
+        return self.longest + int(np.ceil(self.falls / self.decay))
+
+    @property
+    def falls(self) -> float:
+        """By how much the log density falls from the longest intron of the table to the span."""
+        beyond = (1.0 - np.cumsum(np.exp(self.introns))[-1]) / (1.0 - _SPAN)
+        return float(np.log(max(1.0, beyond)))
+
+    def density(self, n: int) -> NDArray[np.float64]:
+        """Return the density of introns of 1 to n bases; longer ones count as n."""
+        beyond = np.arange(1, max(0, n - self.longest) + 1) if self.decay else np.zeros(0)
+        logs = np.concatenate([self.introns, self.introns[-1] - self.decay * beyond])
+        density = np.concatenate([np.zeros(self.shortest - 1), np.exp(logs)])
+        density = np.pad(density, (0, max(0, n - density.size)))
+        density[n - 1] += max(0.0, 1.0 - float(density[:n].sum()))
+        return density[:n]

@@ -1,0 +1,219 @@
+"""Distributions of the lengths of introns.
+
+Datasets keep annotated sites, not transcripts. A donor and the annotated site that follows it on
+its strand are an intron if that site is an acceptor. This needs no annotation file, and holds for
+all transcripts that are spliced in one way. Where sites are alternative, it takes the shortest of
+the overlapping introns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.splicing.layer import PairLayer
+from seqmtl.splicing.model import EXON_LENGTHS
+from seqmtl.splicing.relative_weights import relative_weights
+
+if TYPE_CHECKING:
+    from seqmtl.splicing.regions import KnownSites
+
+_FEWEST_BASES = 4  # of an intron: its two sites
+_ENOUGH = 50  # introns of an organism that count as much as all those of its relatives
+_MOST_CALLED = 0.5  # weight of introns that were called: those of usual lengths are, others less
+_FEW = 5  # introns that count as much as the share of relatives' introns that exons follow
+_TAIL = 0.02  # share of introns of any length
+_REACH = 1.5  # the longest intron in a table, in units of the 99 % quantile
+_TABLE = 4_000  # bases of the longest one in any table, since time grows with it
+_BEYOND = 0.002  # least share of the introns that are longer
+_LONGEST = 100_000  # bases; longer ones count as this
+_SHORTEST_EXON = 20  # bases
+_STEPS = 64  # grid points per factor e of length
+
+
+class LengthTable(NamedTuple):
+    """Log density of intron lengths; see :class:`seqmtl.splicing.layer.PairLayer`."""
+
+    shortest: int
+    introns: NDArray[np.float64]
+    decay: float
+
+
+def annotated_lengths(
+    strands: Iterable[KnownSites], *, of_exons: bool = False
+) -> NDArray[np.int64]:
+    """Return the lengths from true donors to the true acceptors that follow them, or conversely."""
+    parts = [np.zeros(0, dtype=np.int64)]
+    for sites in strands:
+        lengths = np.diff(sites.places)
+        is_own = (sites.is_donor[:-1] != of_exons) & (sites.is_donor[1:] == of_exons)
+        is_own &= sites.is_true[:-1] & sites.is_true[1:]
+        parts.append(lengths[is_own & (lengths >= _FEWEST_BASES)])
+    return np.concatenate(parts)
+
+
+def length_tables(
+    lengths: Mapping[str, NDArray[np.int64]], relatedness: NDArray[np.float64]
+) -> dict[str, LengthTable]:
+    """Estimate the length distributions of every organism, with those of its relatives.
+
+    Intron lengths are smoothed by a Gaussian kernel on their logarithms. With n introns, an
+    estimate from the organism has the weight n / (n + 50), and the mean over its relatives the
+    remainder; 2 % are uniform in the logarithm, so that no length is impossible. Up to 1.5 times
+    the length that 99 % do not exceed, or 4,000 bases, the density is tabulated as it is; longer
+    introns have a geometric one, of the same mean. Introns shorter than the shortest one that is
+    annotated have none; fewer than 50 tell no shortest one, which then is the smallest of the other
+    organisms'.
+
+    Parameters
+    ----------
+    lengths : mapping of str to ndarray of int64
+        Annotated lengths of T organisms, in bases.
+    relatedness : ndarray of float64, shape (T, T)
+        Task kernel; negative entries count as 0.
+
+    Raises
+    ------
+    ValueError
+        If no organism has an intron.
+    """
+    every = np.concatenate([*lengths.values()])
+    if not every.size:
+        raise ValueError(
+            "the annotation has no introns: no annotated donor is followed by an acceptor; "
+            "lengths of introns are needed"
+        )
+    edge = min(_LONGEST, 2 * int(every.max()))
+    grid = np.arange(1, edge + 1)
+    seen = {name: np.minimum(of_name, edge) for name, of_name in lengths.items()}
+    many = {name: int(of_name.min()) for name, of_name in seen.items() if of_name.size >= _ENOUGH}
+    least = min(many.values(), default=None)
+    pooled = _pooled(seen, relatedness, grid)
+    return {name: _cut(density, many.get(name, least)) for name, density in pooled.items()}
+
+
+def exon_densities(
+    lengths: Mapping[str, NDArray[np.int64]],
+    introns: Mapping[str, NDArray[np.int64]],
+    relatedness: NDArray[np.float64],
+) -> dict[str, NDArray[np.float64]]:
+    """Estimate the densities of exon lengths of 0 to 599 bases, with those of relatives.
+
+    Each adds up to the share of introns that such an exon follows, where the relatives' share
+    counts as five introns: most genes of yeast have one intron only, and no such exon. Exons of
+    fewer than 20 bases are left out. Where no organism has any, densities are empty.
+
+    Parameters
+    ----------
+    lengths, introns, relatedness
+        As :func:`length_tables` takes them, of exons and of introns.
+    """
+    seen = {
+        name: of_name[(of_name >= _SHORTEST_EXON) & (of_name < EXON_LENGTHS)]
+        for name, of_name in lengths.items()
+    }
+    if not any(of_name.size for of_name in seen.values()):
+        return {name: np.zeros(0) for name in lengths}
+    n = np.array([introns[name].size for name in seen])
+    followed = np.array([of_name.size for of_name in seen.values()])
+    relatives = relative_weights(n / (n + _ENOUGH), relatedness) @ (followed / np.maximum(n, 1))
+    shares = (followed + _FEW * relatives) / (n + _FEW)
+    densities = _pooled(seen, relatedness, np.arange(1, EXON_LENGTHS))
+    for (name, density), share in zip(densities.items(), shares.tolist(), strict=True):
+        density[: _SHORTEST_EXON - 1] = 0.0
+        densities[name] = np.append(0.0, share * density / density.sum())
+    return densities
+
+
+def _pooled(
+    lengths: Mapping[str, NDArray[np.int64]],
+    relatedness: NDArray[np.float64],
+    grid: NDArray[np.int64],
+) -> dict[str, NDArray[np.float64]]:
+    """Return the density of every organism, mixed with that of its relatives."""
+    densities = np.array([_smoothed(of_name, grid) for of_name in lengths.values()])
+    counts = np.array([of_name.size for of_name in lengths.values()], dtype=np.float64)
+    shares = relative_weights(counts / (counts + _ENOUGH), relatedness)
+    trust = np.where(counts == counts.sum(), 1.0, counts / (counts + _ENOUGH))[:, np.newaxis]
+    return dict(zip(lengths, trust * densities + (1 - trust) * (shares @ densities), strict=True))
+
+
+def relatives_density(
+    layers: Sequence[PairLayer], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the density of the lengths 1, 2, ... of relatives' introns, which sums to 1.
+
+    Parameters
+    ----------
+    layers : sequence of PairLayer
+        Layers of T organisms.
+    weights : ndarray of float64, shape (T,)
+        How much each counts; those with few introns count less.
+    """
+    counts = np.array([layer.n_introns for layer in layers], dtype=np.float64)
+    edge = min(_LONGEST, max(layer.longest if layer.decay == 0 else _LONGEST for layer in layers))
+    density = np.zeros(edge)
+    for layer, share in zip(layers, weights * counts / (counts + _ENOUGH), strict=True):
+        density += share * layer.density(edge)
+    return np.asarray(density / density.sum())
+
+
+def mixed_table(lengths: NDArray[np.int64], prior: NDArray[np.float64]) -> LengthTable:
+    """Estimate the length distribution of an organism from introns called and a prior.
+
+    Parameters
+    ----------
+    lengths : ndarray of int64
+        Lengths of its introns; n of them have the weight n / (n + 50), at most .5.
+    prior : ndarray of float64
+        Density of the lengths 1, 2, ..., such as that of :func:`relatives_density`.
+    """
+    density = _smoothed(np.minimum(lengths, prior.size), np.arange(1, prior.size + 1))
+    trust = min(lengths.size / (lengths.size + _ENOUGH), _MOST_CALLED)
+    return _cut(trust * density + (1 - trust) * prior)
+
+
+def _cut(density: NDArray[np.float64], shortest: int | None = None) -> LengthTable:
+    """Return the table of a density of 1, 2, ... bases, and how it continues.
+
+    The shortest intron is by default half as long as the one that .1 % are shorter than.
+    """
+    cumulative = np.cumsum(density) / density.sum()
+    grid = np.arange(1, density.size + 1)
+    if shortest is None:
+        shortest = max(_FEWEST_BASES, int(grid[np.searchsorted(cumulative, 0.001)]) // 2)
+    end = min(int(_REACH * grid[np.searchsorted(cumulative, 0.99)]), _TABLE, density.size - 1)
+    end = max(shortest, end)
+    head, tail = density[shortest - 1 : end], 1.0 / grid[shortest - 1 : end]
+    far = (1 - _BEYOND) * density[end:] / density.sum()
+    share = float(far.sum()) + _BEYOND
+    excess = (float((far * np.arange(1, far.size + 1)).sum()) + _BEYOND * end) / share
+    decay = -float(np.log1p(-1.0 / max(excess, 2.0)))
+    mixed = (1 - _TAIL) * head / head.sum() + _TAIL * tail / tail.sum()
+    first = share * -np.expm1(-decay)
+    introns = np.append((1 - share) * mixed, first)  # the last one continues
+    return LengthTable(shortest, np.log(introns), decay)
+
+
+def _smoothed(lengths: NDArray[np.int64], grid: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return a smooth density of lengths at whole numbers, which sums to 1, or zeros."""
+    if not lengths.size:
+        return np.zeros(grid.size)
+    logs = np.log(np.maximum(lengths, 1))
+    spread = min(float(logs.std()), 0.74 * float(np.subtract(*np.quantile(logs, [0.75, 0.25]))))
+    spread = max(spread, 1.0 / np.sqrt(lengths.size))  # few lengths say little about their spread
+    width = max(0.05, 0.9 * spread * lengths.size**-0.2)
+    low, high = 0.0, float(np.log(grid[-1]))
+    points = np.linspace(low, high, max(2, int(_STEPS * (high - low))))
+    step = points[1] - points[0]
+    counts = np.bincount(
+        np.clip(np.rint((logs - low) / step).astype(np.int64), 0, points.size - 1),
+        minlength=points.size,
+    )
+    reach = np.arange(-points.size + 1, points.size) * step
+    density = np.convolve(counts, np.exp(-0.5 * (reach / width) ** 2), "valid")
+    smooth = np.interp(np.log(grid), points, density) / grid
+    return np.asarray(smooth / smooth.sum())

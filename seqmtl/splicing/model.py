@@ -1,0 +1,469 @@
+"""A model of donors and a model of acceptors, with the layer that sees both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._checks import refuse
+from seqmtl._html import table
+from seqmtl._names import match_names
+from seqmtl._schema import choice, items, mapping, number, record, text, whole, word
+from seqmtl._version import __version__
+from seqmtl.calibration.curve import ProbabilityCurve
+from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.files.catalogue import STARTER
+from seqmtl.files.model_file import Forms, check_arrays
+from seqmtl.linear_model.base import FORMAT, Model, damaged, format_version, is_known
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.schema import part
+from seqmtl.splicing.layer import CODONS, EDGES, ENDS, Edge, PairLayer
+
+#: Why a paired model does not predict examples.
+NOT_WINDOWS = (
+    "a paired model scores the sites of a genome together with their partners, so it takes no "
+    "windows; score windows with the models that it was made from"
+)
+#: Shape of a table of coding content.
+CODING_SHAPE = (3, 4096)
+_LONGEST = 10_000_000  # bases of an intron
+_MOST = 150.0  # size of a scale, and of the logarithm of a weight, whose products are finite
+_ROUNDING = 1e-6
+_scale, _weight = number(min_val=0, max_val=_MOST), number(min_val=-_MOST, max_val=_MOST)
+#: What a file says of a layer besides its arrays.
+_FACTS = {
+    "scale": number(above=0),
+    "shift": _weight,
+    "coding_shift": _weight,
+    "switch": _weight,
+    "coding_scale": _scale,
+    "shortest": whole(1, _LONGEST),
+    "longest": whole(1, _LONGEST),
+    "n_introns": whole(),
+    "n_coding": whole(),
+    "n_sites": whole(),
+}
+_EDGE = {"signal": choice(*EDGES), "scale": _scale, "shift": _weight, "least": number()}
+#: What the first files lack.
+_LATER = {
+    "ceiling": number(above=0, max_val=1),
+    "decay": number(min_val=0),
+    "least": items(number(), 2, max_items=2),
+    "exon_shift": _weight,
+    "edges": items(record(_EDGE)),
+    "transcript_switch": _weight,
+}
+#: Lengths of exons that a table has, from 0.
+EXON_LENGTHS = 600
+_WITH_EDGES = 9  # version of the format
+_TWO = items(number(min_val=0), 2, max_items=2)
+#: What a file says of a round of self-training, see :class:`seqmtl.splicing.self_training.Round`.
+_ROUND = {
+    "expected": _TWO,
+    "sure": _TWO,
+    "kept": number(min_val=0),
+    "backwards": number(min_val=0),
+    "shortest": whole(),
+    "middle": whole(),
+    "longest": whole(),
+    "moved": number(min_val=0),
+}
+_UNLABELLED = record(
+    {"rounds": items(record(_ROUND), 1), "bases": whole()},
+    {"known": items(whole(), 2, max_items=2), "doubts": items(text), "right": _TWO},
+)
+#: The heading of the lines of :func:`round_line`.
+ROUNDS = "round    donors  acceptors  sure (p >= 0.9)  kept  backwards  moved  introns (bases)"
+_ANY = mapping(lambda name, value: None, 1)
+_HEADER = record(
+    {
+        "seqmtl_version": text,
+        "training": record(
+            {}, {"command": text, "split": word, "unlabelled": mapping(_UNLABELLED)}
+        ),
+        "layer": mapping(record(_FACTS, _LATER), 1),
+        **{end: _ANY for end in ENDS},
+    },
+    {edge: _ANY for edge in EDGES},
+)
+
+
+@dataclass(repr=False)
+class PairedModel(Model):
+    """A model of both ends of introns, and of edges of genes.
+
+    Attributes
+    ----------
+    donor, acceptor : MultiTaskModel
+        Models of the sites, of the same organisms; others may be in their task kernels alone, and
+        are scored from their relatives.
+    layer : dict of str to PairLayer
+        Layer of every organism.
+    training : dict
+        How the layer was fitted, as JSON values.
+    edges : dict of str to MultiTaskModel
+        Models of edges of genes, by signal; of some of the organisms at least.
+
+    Raises
+    ------
+    SeqmtlError
+        If the models are not of donors and of acceptors, or of different organisms.
+    ValueError
+        If a layer takes an edge of genes of which there is no model with its organism.
+    """
+
+    donor: MultiTaskModel
+    acceptor: MultiTaskModel
+    layer: dict[str, PairLayer]
+    training: dict[str, Any] = field(default_factory=dict)
+    edges: dict[str, MultiTaskModel] = field(default_factory=dict)
+
+    kind: str = field(init=False, default="classification")
+    shift: int = field(init=False, default=0)
+
+    structure: ClassVar[str] = "pairs"
+
+    def __post_init__(self) -> None:
+        check_ends(self.donor, self.acceptor)
+        check_edges(self.edges)
+        self.tasks = _organisms(self.donor, self.acceptor, self.layer)
+        for name, layer in self.layer.items():
+            _check_layer(f"layer.{name}", layer)
+            _check_edges_of(name, layer, self.edges)
+        self.curves: dict[str, ProbabilityCurve] = {}
+
+    @property
+    def inputs(self) -> str:
+        """Type of the examples."""
+        return "genomes"
+
+    def decision_function(self, data: Any, tasks: Any = None) -> NDArray[np.float64]:
+        """Raise an error: a window holds one site, without its partners."""
+        raise SeqmtlError(NOT_WINDOWS)
+
+    def predictions(self, data: Any, tasks: Any = None) -> dict[str, NDArray[Any]]:
+        """Raise an error, see :meth:`decision_function`."""
+        self.decision_function(data)
+        return {}
+
+    def layer_of(self, organism: str) -> PairLayer:
+        """Return the layer of an organism.
+
+        Raises
+        ------
+        UnknownTaskError
+            If the model does not know it.
+        """
+        return self.layer[self.match(organism)]
+
+    def signals_of(self, organism: str) -> list[str]:
+        """Return the signals of an organism that have models: donor, acceptor, and edges."""
+        edges = self.layer_of(organism).edges
+        return [*ENDS, *(edge.signal for edge in edges if edge.has_model)]
+
+    @property
+    def site_models(self) -> dict[str, MultiTaskModel]:
+        """Models by signal: donor, acceptor, and those of the edges."""
+        return {"donor": self.donor, "acceptor": self.acceptor, **self.edges}
+
+    def _pictures(self) -> list[str]:
+        head = ["organism", "shortest intron", "longest", "introns", "coding bases"]
+        head += ["introns are", "models"]
+        keys = ("shortest", "longest", "n_introns", "n_coding")
+        rows = [
+            [
+                name,
+                *(f"{facts[key]:,}" for key in keys),
+                self.source_of_introns(name),
+                ", ".join(self.signals_of(name)),
+            ]
+            for name, facts in self.layer_facts().items()
+        ]
+        return [table(head, rows, "What the layer above donors and acceptors is from")]
+
+    def describe(self) -> dict[str, Any]:
+        """Return a summary of the model as JSON values."""
+        return {
+            "tasks": list(self.tasks),
+            "layer": self.layer_facts(),
+            "training": self.training,
+            **{signal: model.describe() for signal, model in self.site_models.items()},
+        }
+
+    def text(self, file: str) -> list[str]:
+        """Return a readable summary of the model, line by line; `file` is the name to show."""
+        edges = f", with models of {', '.join(self.edges)} sites" if self.edges else ""
+        lines = [f"paired model   {file}", f"donors and acceptors, seen together{edges}"]
+        width = max(len(name) for name in self.tasks)
+        called = self.training.get("unlabelled", {})
+        for name, layer in self.layer.items():
+            lines.append(
+                f"  {name:<{width}}  introns of {layer.shortest} to {layer.span:,} bases "
+                f"({layer.n_introns:,} {self.source_of_introns(name)}), "
+                f"{layer.n_coding:,} coding bases, scale {layer.scale:.2f}, shift "
+                f"{layer.shift:.2f}, in coding sequence {layer.coding_shift:.2f}, content "
+                f"{layer.coding_scale:.2f}, switch {layer.switch:.2f}"
+                f"{''.join(f', {edge}' for edge in layer.edges)} "
+                f"({layer.n_sites:,} held-out sites)"
+            )
+        for name, facts in called.items():
+            n_known = facts.get("known", [0, 0])
+            labels = "{:,} donors, {:,} acceptors known".format(*n_known)
+            labels = labels if any(n_known) else "no labels"
+            lines += ["", f"{name}: {labels}, {facts['bases']:,} bases of its genome", ROUNDS]
+            lines += [round_line(k, entry) for k, entry in enumerate(facts["rounds"])]
+            lines += [
+                *expectation(facts),
+                *(f"doubt: {entry}" for entry in facts.get("doubts", [])),
+            ]
+        for signal, model in self.site_models.items():
+            lines += [
+                "",
+                *model.text(f"the {signal} sites of {file}" if file else f"{signal} sites"),
+            ]
+        return lines
+
+    def source_of_introns(self, organism: str) -> str:
+        """Return what the introns of an organism are: annotated, called, or some of both."""
+        facts = self.training.get("unlabelled", {}).get(organism)
+        if facts is None:
+            return "annotated"
+        return "called or known" if any(facts.get("known", [])) else "called"
+
+    def layer_facts(self) -> dict[str, dict[str, Any]]:
+        """Return the layers without their arrays."""
+        return {
+            name: {fact: getattr(layer, fact) for fact in (*_FACTS, *_LATER)}
+            | {"least": list(layer.least), "edges": [edge._asdict() for edge in layer.edges]}
+            for name, layer in self.layer.items()
+        }
+
+    def contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return header and arrays of the model file: those of both models, and the layer."""
+        header: dict[str, Any] = {
+            "format": FORMAT,
+            "seqmtl_version": __version__,
+            "model": self.structure,
+            "training": self.training,
+            "layer": self.layer_facts(),
+        }
+        every = [self.layer[name] for name in self.tasks]  # the keys of the header are sorted
+        arrays: dict[str, NDArray[Any]] = {
+            "introns": np.concatenate([layer.introns for layer in every]),
+            "coding": np.stack([layer.coding for layer in every]),
+        }
+        if any(layer.exons.size for layer in every):
+            arrays["exons"] = np.stack([_padded(layer.exons) for layer in every])
+        for signal, model in self.site_models.items():
+            header[signal], of_end = model.contents()
+            arrays |= {f"{signal}.{name}": array for name, array in of_end.items()}
+        has_edges = any(layer.edges for layer in every)
+        header["format_version"] = max(format_version(arrays), _WITH_EDGES if has_edges else 0)
+        self._check(header, arrays)
+        return header, arrays
+
+    @classmethod
+    def _check(cls, description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        _HEADER("", description)
+        layer = description["layer"]
+        for name, facts in layer.items():
+            if facts["longest"] < facts["shortest"]:
+                refuse(f"layer.{name}.longest", "at least the shortest", facts["longest"])
+        n_introns = sum(facts["longest"] - facts["shortest"] + 1 for facts in layer.values())
+        forms: Forms = {
+            "introns": ("float64", (n_introns,)),
+            "coding": ("float32", (len(layer), *CODING_SHAPE)),
+        }
+        layer_arrays = {name: array for name, array in arrays.items() if "." not in name}
+        if "exons" in layer_arrays:
+            forms["exons"] = ("float64", (len(layer), EXON_LENGTHS))
+        check_arrays(layer_arrays, forms)
+        for name in arrays.keys() - layer_arrays.keys():
+            if name.partition(".")[0] not in (*ENDS, *(EDGES & description.keys())):
+                raise ValueError(f"array {name} does not belong to this model")
+
+    @classmethod
+    def rebuild(
+        cls, path: str, description: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    ) -> PairedModel:
+        """Rebuild a model from the contents of its file.
+
+        Raises
+        ------
+        ModelFileError
+            If they are inconsistent.
+        """
+        try:
+            cls._check(description, arrays)
+            edges = [signal for signal in EDGES if signal in description]
+            donor, acceptor, *others = (
+                cls._end(signal, path, description, arrays) for signal in (*ENDS, *edges)
+            )
+            facts = description["layer"]
+            order = _organisms(donor, acceptor, facts)
+            layer = _unpack_layer({name: facts[name] for name in order}, arrays)
+            training = dict(description["training"])
+            return cls(donor, acceptor, layer, training, dict(zip(edges, others, strict=True)))
+        except ModelFileError:
+            raise
+        except (ValueError, SeqmtlError) as error:
+            raise damaged(error, path) from error
+
+    @staticmethod
+    def _end(
+        end: str, path: str, description: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    ) -> MultiTaskModel:
+        """Rebuild the model of one end; the shipped file names those that ship beside it."""
+        with part(end):
+            header = dict(description[end])
+            if isinstance(shipped := header.get("starter"), str):
+                return MultiTaskModel.load(f"{STARTER}{shipped}")
+            if header.get("model") != MultiTaskModel.structure:
+                refuse("model", repr(MultiTaskModel.structure), header.get("model"))
+        names = [name for name in arrays if name.startswith(f"{end}.")]
+        of_end = {name.removeprefix(f"{end}."): arrays[name] for name in names}
+        return MultiTaskModel.rebuild(path, header, of_end)
+
+
+def round_line(number: int, facts: Mapping[str, Any]) -> str:
+    """Return a line about a round of self-training; 0 is that before the first."""
+    sure = "{:,.0f}, {:,.0f}".format(*facts["sure"])
+    return (
+        f"{number:>5} {facts['expected'][0]:>9,.0f} {facts['expected'][1]:>10,.0f} {sure:>16} "
+        f"{facts['kept']:>5.0%} {facts['backwards']:>10.1%} {facts['moved']:>6.2f}  "
+        f"{facts['shortest']:,}-{facts['middle']:,}-{facts['longest']:,}"
+    )
+
+
+def expectation(facts: Mapping[str, Any]) -> list[str]:
+    """Return a line about how many calls without labels are right, if measured."""
+    if "right" not in facts:
+        return []
+    low, high = facts["right"]
+    return [
+        f"of calls of probability 0.9 or more, {low:.0%} to {high:.0%} were right in organisms "
+        "left out of the training"
+    ]
+
+
+def _organisms(
+    donor: MultiTaskModel, acceptor: MultiTaskModel, layer: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Return the organisms of a layer: those of the site models, then those without labels.
+
+    Raises
+    ------
+    ValueError
+        If it lacks one of the site models, or has one that their task kernels lack.
+    """
+    others = sorted(set(layer) - set(donor.tasks))
+    in_both = set(donor.kernel.names) & set(acceptor.kernel.names)
+    if not {*donor.tasks} <= {*layer} or not {*others} <= in_both:
+        refuse("layer", f"that of {', '.join(donor.tasks)}", list(layer))
+    return (*donor.tasks, *others)
+
+
+def check_ends(donor: MultiTaskModel, acceptor: MultiTaskModel) -> None:
+    """Check that two models can be paired.
+
+    Raises
+    ------
+    SeqmtlError
+        If they are not classifiers of donors and of acceptors, of the same organisms.
+    """
+    for model, end in ((donor, ENDS[0]), (acceptor, ENDS[1])):
+        if not model.can_scan or model.kind != "classification":
+            raise SeqmtlError(f"the model of {end}s must be a classifier of DNA windows")
+        if model.site.kind != end:
+            raise SeqmtlError(
+                f"the model of {end}s must be trained on {end} sites, but its signal is "
+                f"{model.site.kind!r}; give the model of donors first, that of acceptors second"
+            )
+    match_names(acceptor.tasks, donor.tasks, "the model of donors")
+    match_names(donor.tasks, acceptor.tasks, "the model of acceptors")
+
+
+def check_edges(models: Mapping[str, MultiTaskModel]) -> None:
+    """Check that models are of edges of genes, by their signals.
+
+    Raises
+    ------
+    SeqmtlError
+        If one is no classifier of such sites.
+    """
+    for signal, model in models.items():
+        is_scanning = model.can_scan and model.kind == "classification"
+        if signal not in EDGES or not is_scanning or model.site.kind != signal:
+            raise SeqmtlError(
+                f"an edge of genes must be a classifier of {', '.join(EDGES[:-1])} or {EDGES[-1]} "
+                f"sites in DNA windows, but its signal is {signal!r}"
+            )
+
+
+def _check_layer(name: str, layer: PairLayer) -> None:
+    """Check the scale of a layer, and that its lengths are densities of introns that end.
+
+    Raises
+    ------
+    ValueError
+        If not.
+    """
+    if layer.scale > _MOST:
+        refuse(f"{name}.scale", f"at most {_MOST:g}", layer.scale)
+    if not layer.introns.max() <= _ROUNDING:
+        refuse(f"{name}: introns", "logarithms of densities, 0 at most", layer.introns.max())
+    if not ((layer.exons >= 0) & (layer.exons <= 1 + _ROUNDING)).all():
+        refuse(f"{name}: exons", "densities from 0 to 1", layer.exons.tolist())
+    if layer.decay and layer.decay * _LONGEST < layer.falls:
+        refuse(f"{name}.decay", f"0, or leave introns below {_LONGEST:,} bases", layer.decay)
+
+
+def _check_edges_of(name: str, layer: PairLayer, models: Mapping[str, MultiTaskModel]) -> None:
+    """Check that edges are of different signals, with a model of each that needs one.
+
+    Raises
+    ------
+    ValueError
+        If not.
+    """
+    key, signals = f"layer.{name}.edges", [edge.signal for edge in layer.edges]
+    if len({*signals}) < len(signals):
+        refuse(key, "of different signals", signals)
+    for edge in layer.edges:
+        if not edge.has_model and edge.signal not in CODONS:
+            refuse(key, "of a scale above 0 but for codons", edge)
+        is_there = edge.signal in models and is_known(name, models[edge.signal].tasks)
+        if edge.has_model and not is_there:
+            refuse(
+                key,
+                "those that edges has a model of",
+                edge.signal,
+                "give the models that the layer was fitted with",
+            )
+
+
+def _padded(exons: NDArray[np.float64]) -> NDArray[np.float64]:
+    return exons if exons.size else np.zeros(EXON_LENGTHS)
+
+
+def _unpack_layer(
+    facts: Mapping[str, Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]]
+) -> dict[str, PairLayer]:
+    layer, at = {}, 0
+    every = arrays.get("exons", np.zeros((len(facts), 0)))
+    for (name, entry), coding, exons in zip(facts.items(), arrays["coding"], every, strict=True):
+        end = at + entry["longest"] - entry["shortest"] + 1
+        introns, at = np.array(arrays["introns"][at:end]), end
+        facts_of_layer = {*_FACTS, *_LATER} - {"longest"}  # others are those of a newer seqmtl
+        values = {fact: value for fact, value in entry.items() if fact in facts_of_layer}
+        values |= {"least": tuple(entry["least"])} if "least" in entry else {}
+        edges = ([edge[key] for key in _EDGE] for edge in entry.get("edges", ()))
+        values["edges"] = tuple(Edge(*edge) for edge in edges)
+        layer[name] = PairLayer(
+            **values, introns=introns, coding=np.array(coding), exons=np.array(exons)
+        )
+    return layer

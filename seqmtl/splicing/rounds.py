@@ -1,0 +1,95 @@
+"""Summary of a round of self-training, and counts of sites and introns by posterior."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.sequences.sites import Sites
+from seqmtl.splicing.chain import Posteriors
+
+LIKELY = 0.5  # least posterior of an intron, or of a site beside an exon, that is called
+SURE = 0.9  # posterior of a sure call
+
+#: Sites of each stretch of a genome, with their posteriors.
+SitePosteriors = list[tuple[Sites, Posteriors]]
+
+
+class Round(NamedTuple):
+    """Summary of one round.
+
+    Attributes
+    ----------
+    expected : tuple of float
+        Sums of the posteriors of donors and of acceptors in the sample.
+    sure : tuple of int
+        Donors and acceptors with a posterior of .9 or more.
+    kept : float
+        Share of the sure sites of the round before that still have a posterior of .5.
+    backwards : float
+        Introns expected in the sample read backwards, for each expected forwards.
+    shortest, middle, longest : int
+        Bases of the introns considered, and of the median one called.
+    moved : float
+        Size of the change of the site models' weights, for that of the relatives' weights.
+    """
+
+    expected: tuple[float, float]
+    sure: tuple[int, int]
+    kept: float
+    backwards: float
+    shortest: int
+    middle: int
+    longest: int
+    moved: float
+
+    @property
+    def net(self) -> float:
+        """Expected number of sites, less those that are there by chance."""
+        return sum(self.expected) * (1 - self.backwards)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values as a model file has them."""
+        return {
+            name: [*map(float, value)] if isinstance(value, tuple) else value
+            for name, value in self._asdict().items()
+        }
+
+    @classmethod
+    def of_dict(cls, values: dict[str, Any]) -> Round:
+        """Return the round with the values of :meth:`to_dict`."""
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
+        }
+        return cls(**fields)
+
+
+def expected_sites(posteriors: SitePosteriors) -> tuple[float, float]:
+    """Return the expected number of donors and of acceptors."""
+    sums = np.zeros(2)
+    for sites, chain in posteriors:
+        sums += np.bincount(sites["signals"], np.exp(chain.sites), minlength=2)
+    return float(sums[0]), float(sums[1])
+
+
+def likely_sites(posteriors: SitePosteriors) -> float:
+    """Return the expected number of true sites among those more likely than not."""
+    every = np.concatenate([np.exp(chain.sites) for _, chain in posteriors])
+    return float(every[every >= LIKELY].sum())
+
+
+def sure_sites(posteriors: SitePosteriors) -> tuple[int, int]:
+    """Return the number of donors and of acceptors that are called."""
+    n = np.zeros(2, dtype=np.int64)
+    for sites, chain in posteriors:
+        n += np.bincount(sites["signals"][np.exp(chain.sites) >= SURE], minlength=2)
+    return int(n[0]), int(n[1])
+
+
+def called_lengths(posteriors: SitePosteriors) -> NDArray[np.int64]:
+    """Return the lengths of the introns called."""
+    lengths = [np.diff(sites["places"][chain.introns], axis=1)[:, 0] for sites, chain in posteriors]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *lengths])

@@ -1,0 +1,648 @@
+"""Self-training of a paired model for an organism without labels.
+
+=====  ==================================================================================
+a_t    how much relative t counts, with sum 1: by the tree and generalized least squares
+       (:mod:`seqmtl.adaptation.relatives`); without a tree, by the number of sites called with t
+       in a part of the genome, less those called backwards
+pi_e   share of true sites among the candidates of end e (donors, acceptors)
+s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
+=====  ==================================================================================
+
+At first weights of the site models are means of the relatives', each counting a_t, and so are the
+distributions of the lengths of introns, those of few introns less; coding content is that of the
+open reading frames of the genome itself, without the stretches that are as full of them as
+bacterial contigs, and the other values of the layer are those typical of all organisms. The chain
+takes ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at 0.003 and becomes the mean posterior.
+
+Then (:meth:`SelfTraining.train`) come rounds. A candidate of posterior p, of 0.3 or more, is a site
+of weight p; the others are decoys. Those most like sites all count, each little, and some of the
+others. Both site models are adapted to them, always from the models of the relatives, so that these
+remain the prior. (Without those in between, sites and decoys are too easily separated, and
+probabilities become overconfident.) Each fold of the genome is scored by the models that are
+adapted on the others, and these scores calibrate them. How much the relatives are trusted, and what
+an example costs, is fixed: labels that the relatives helped to make speak for the relatives, more
+or less by chance. Lengths are those of the introns called, mixed with the relatives', and content
+has the exons beside them.
+
+The genome read backwards has its composition, but no gene: calls there estimate how many of the
+introns are false. Rounds end when the expected number of introns, less those backwards, ceases to
+grow. Introns with evidence of reads or proteins are sites in every round.
+(Self-training of gene finders: Lomsadze et al., 2005; decoys as a control: Elias and Gygi, 2007;
+weights from posteriors: Dempster, Laird and Rubin, 1977.)
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._messages import messages_from
+from seqmtl.adaptation.adapted_model import learn_parts
+from seqmtl.adaptation.relatives import extend, weights_of_relatives
+from seqmtl.dataset.known_introns import KnownIntrons
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.scan.finder import finder_of
+from seqmtl.sequences.sites import Sites
+from seqmtl.sequences.windows import Windows, concatenate
+from seqmtl.splicing.checkpoint import Learnt, RoundsFile
+from seqmtl.splicing.coding import Content, Stretch, coding_content
+from seqmtl.splicing.diagnostics import PRECISION, warnings_for
+from seqmtl.splicing.fit import START
+from seqmtl.splicing.genome_sample import FOLDS, Candidates, Ends, GenomeSample, find_candidates
+from seqmtl.splicing.layer import CODONS, ENDS, Edge, PairLayer
+from seqmtl.splicing.lengths import LengthTable, mixed_table, relatives_density
+from seqmtl.splicing.model import PairedModel
+from seqmtl.splicing.regions import SITE_LENGTH
+from seqmtl.splicing.rounds import (
+    LIKELY,
+    SURE,
+    Round,
+    SitePosteriors,
+    called_lengths,
+    expected_sites,
+    likely_sites,
+    sure_sites,
+)
+
+logger = logging.getLogger(__name__)
+
+_RARE = 0.003  # share of true sites to start from; from .0003 it ends at the same
+_SETTLED = np.log(1.15)  # largest change of the logarithm of the shares at the end
+_REPEATS = 10  # runs of the chain, at most: a genome without introns takes more than 3
+_LEAST = 1e-3  # share of the introns called that is taken for true
+_SITE = 0.3  # least posterior of a candidate that may be taken for a site
+_DECOYS = 8  # for every site; 4 give .001 to .009 less AUPRC
+_FEWEST_ALONE = 30  # sites of each signal to learn from them alone; of yeast, 10 are too few
+_DECOYS_ALONE = 2_000  # beside labelled sites alone: 40 to 400 give .02 to .05 less AUPRC
+_HARD = 0.5  # share of the decoys that are those most like sites
+_MOST_SITES = 4_000  # of each signal: more cost time and memory
+_TRUST, _COST = 0.5, 1.0  # in the relatives, and of an example; chosen by labels, they vary more
+_TRIED = 4e6  # bases in which relatives are compared, of all together
+_LEAST_TRIED = 2e5  # bases in which each relative is scored, at least
+_NEAR = 8  # bases on either side of a site by which copies of a repeat are recognised
+_FEWEST = 50  # calls to train on; yeast has 5, genomes that gain from it 33 or more
+_FEWEST_PER_MB = 5.0  # calls in a million bases that are enough, too
+_FALSE = 3.0  # false calls for each in the genome read backwards, at worst; yeast has so many
+_MOST_BACKWARDS = 0.3  # calls there for each call, beyond which a round is left out; mammals: .2
+_LEAST_SITES = 4  # calls outside each fold, never fewer
+_MOST_ROUNDS = 10
+_GAIN = 0.01  # least growth of the expected number of sites, less those backwards, in a round
+#: Highest probability claimed without labels: calls of organisms left out were right this often.
+CEILING = 0.97
+
+
+@dataclass(frozen=True)
+class _State:
+    """Estimates for an organism without labels.
+
+    `ends` are the site models of the folds, `whole` their means, `assumed` are the logits of
+    pi', and `content` and `lengths` are from the whole sample.
+    """
+
+    ends: Sequence[tuple[MultiTaskModel, MultiTaskModel]]
+    whole: tuple[MultiTaskModel, MultiTaskModel]
+    assumed: tuple[float, float]
+    content: Content
+    lengths: LengthTable
+    n_introns: int = 0
+    shares: tuple[float, float] = (_RARE, _RARE)
+
+    def layer(self, ceiling: float = 1.0) -> PairLayer:
+        """Return the layer above the site models."""
+        scale = float(np.exp(START["scale"]))
+        offset = sum(0.5 * _logit(p) - q for p, q in zip(self.shares, self.assumed, strict=True))
+        return PairLayer(
+            scale,
+            START["shift"] + scale * offset,
+            START["coding shift"] + scale * offset,
+            START["switch"],
+            START["coding scale"],
+            self.lengths.shortest,
+            self.lengths.introns,
+            self.content.table,
+            self.n_introns,
+            self.content.n_bases,
+            0,
+            ceiling,
+            self.lengths.decay,
+            edges=tuple(Edge(kind, 0.0, START[kind], -1e9) for kind in CODONS),
+        )
+
+
+class _Adapted(NamedTuple):
+    """Site models of an end: of the folds, their mean, and the logit of their pi'."""
+
+    folds: list[MultiTaskModel]
+    whole: MultiTaskModel
+    assumed: float
+
+
+class _Examples(NamedTuple):
+    """Sites and decoys of an end: windows, the fold and weight of each, and the share of sites."""
+
+    windows: Windows
+    folds: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    share: float
+
+
+def _logit(p: float) -> float:
+    return float(np.log(p / (1 - p)))
+
+
+class SelfTraining:
+    """Self-training of a paired model on an organism without labels.
+
+    Parameters
+    ----------
+    model : PairedModel
+        Paired model, without the organism.
+    name : str
+        The organism.
+    sample : GenomeSample
+        Stretches of its genome.
+    known_introns : KnownIntrons, optional
+        Introns with evidence of reads or proteins.
+    like, tree : optional
+        See :func:`seqmtl.adaptation.relatives.weights_of_relatives`.
+    checkpoint : RoundsFile, optional
+        Where finished rounds are stored; those that it has are not learnt again.
+    watch : callable, optional
+        Called with the number of the round, what is done, and the share of it that is done.
+
+    Attributes
+    ----------
+    rounds : list of Round
+        Calls with the weights of the relatives, and each round after them.
+    weights : ndarray of float64, shape (T,)
+        How much each organism of the model counts.
+    """
+
+    def __init__(
+        self,
+        model: PairedModel,
+        name: str,
+        sample: GenomeSample,
+        *,
+        known_introns: KnownIntrons | None = None,
+        like: str | None = None,
+        tree: Any = None,
+        checkpoint: RoundsFile | None = None,
+        watch: Callable[[int, str, float], object] | None = None,
+    ) -> None:
+        self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
+        self.known_introns, self._checkpoint, self._watch = known_introns, checkpoint, watch
+        self.rounds: list[Round] = []
+        self._is_labelled, self._is_alone = _is_among(known_introns, sample), False
+        tasks = model.donor.tasks
+        self._relatives = weights_of_relatives(
+            model.donor.kernel, tasks, name, like=like, tree=tree
+        )
+        if self._relatives.r2 == 0 and len(tasks) > 1:
+            self._relatives = self._relatives._replace(weights=self._weights_by_sites())
+        self.weights = self._relatives.weights
+        donor, acceptor = (
+            replace(end, kernel=extend(end.kernel, len(tasks), name, self.weights))
+            for end in (model.donor, model.acceptor)
+        )
+        self._from_relatives = donor, acceptor
+        assumed = self._mean_logit(model.donor), self._mean_logit(model.acceptor)
+        layers = [model.layer[task] for task in tasks]
+        self._prior = relatives_density(layers, self.weights)
+        nothing = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))] * 2
+        content = coding_content(
+            [Stretch(sample.stretch(k), nothing) for k in range(len(sample.bounds))],
+            may_be_foreign=True,
+        )
+        lengths = mixed_table(self._lengths([]), self._prior)
+        self.state = _State(
+            [self._from_relatives] * FOLDS, self._from_relatives, assumed, content, lengths
+        )
+        stored = None if checkpoint is None else checkpoint.load()
+        if stored is not None:
+            self.rounds, learnt = stored
+            self.state, self._is_alone = self._state_of(learnt), learnt.is_alone
+        self._candidates = self._score_candidates(sample)
+        self.posteriors = self._settle()
+        if stored is None:
+            self.rounds = [self._summarize_round(None)]
+
+    def _weights_by_sites(self) -> NDArray[np.float64]:
+        """Return the weights of the relatives without a tree: by the sites called with each.
+
+        That is the number of sites expected by its models and lengths alone in a part of the
+        genome, less those in the same part read backwards.
+        """
+        tasks = self.model.donor.tasks
+        part = self.sample.part(max(_TRIED / len(tasks), _LEAST_TRIED))
+        nets = [
+            SelfTraining(self.model, self.name, part, like=task).rounds[0].net for task in tasks
+        ]
+        weights = np.array(nets) + 1.0  # equal if none has any
+        return np.asarray(weights / weights.sum())
+
+    def _mean_logit(self, end: MultiTaskModel) -> float:
+        """Return the mean logit of the shares that the relatives' probabilities assume."""
+        logits = [_logit(end.prevalence(task)) for task in self.model.donor.tasks]
+        return float(self.weights @ np.array(logits))
+
+    def _state_of(self, learnt: Learnt) -> _State:
+        """Return the state after the round that learnt it, before its shares settle."""
+        pairs = list(zip(learnt.models[::2], learnt.models[1::2], strict=True))
+        return replace(
+            self.state,
+            ends=pairs[:FOLDS],
+            whole=pairs[FOLDS],
+            assumed=learnt.assumed,
+            content=learnt.content,
+            lengths=learnt.lengths,
+            n_introns=learnt.n_introns,
+            shares=learnt.shares,
+        )
+
+    def _store(self, state: _State) -> None:
+        """Store the rounds, and what the last one learnt: the state before its shares settle."""
+        if self._checkpoint is not None:
+            models = [model for pair in (*state.ends, state.whole) for model in pair]
+            learnt = Learnt(
+                models,
+                state.assumed,
+                state.shares,
+                state.content,
+                state.lengths,
+                state.n_introns,
+                self._is_alone,
+            )
+            self._checkpoint.save(self.rounds, learnt)
+
+    def _at(self, what: str) -> Callable[[float], object]:
+        """Return what is called with the share of a part of this round that is done."""
+        if self._watch is None:
+            return lambda share: None
+        watch = partial(self._watch, len(self.rounds), what)
+        watch(0.0)
+        return watch
+
+    def _score_candidates(
+        self, sample: GenomeSample, what: str = "scoring candidates"
+    ) -> Candidates:
+        """Return the candidates, scored by the site models of the state."""
+        ends: list[Ends] = []
+        for pair in self.state.ends:
+            finders = [finder_of(end, self.name) for end in pair]
+            ends.append((finders[0], finders[1]))
+        return find_candidates(sample, ends, self._at(what))
+
+    def _settle(self) -> SitePosteriors:
+        """Run the chain until the shares of true sites settle."""
+        for _ in range(_REPEATS):
+            posteriors = self._candidates.posteriors(
+                self.state.layer(), LIKELY, self._at("weighing introns")
+            )
+            before, n = self.state.shares, np.zeros(2)
+            for sites, _chain in posteriors:
+                n += np.bincount(sites["signals"], minlength=2)
+            now = np.maximum(np.array(expected_sites(posteriors)) / np.maximum(n, 1), 1e-6)
+            self.state = replace(self.state, shares=(float(now[0]), float(now[1])))
+            if np.abs(np.log(now / before)).max() < _SETTLED:
+                break
+        if self.known_introns is None:
+            return posteriors
+        return [
+            (sites, chain._replace(sites=np.where(self._is_labelled(sites), 0.0, chain.sites)))
+            for sites, chain in posteriors
+        ]
+
+    def _lengths(self, posteriors: SitePosteriors) -> NDArray[np.int64]:
+        """Return the lengths of the introns called, and of those labelled."""
+        called = called_lengths(posteriors)
+        if self.known_introns is None:
+            return called
+        return np.concatenate([called, self.known_introns.lengths])
+
+    def _summarize_round(self, before: SitePosteriors | None, moved: float = 0.0) -> Round:
+        """Return the summary of the last round."""
+        sure = sure_sites(self.posteriors)
+        retained = 1.0
+        if before is not None:
+            old = np.concatenate([np.exp(chain.sites) >= SURE for _, chain in before])
+            new = np.concatenate([np.exp(chain.sites) >= LIKELY for _, chain in self.posteriors])
+            retained = float(new[old].mean()) if old.any() else 1.0
+        expected = expected_sites(self.posteriors)
+        lengths, table = called_lengths(self.posteriors), self.state.lengths
+        backwards = self._backwards() / max(likely_sites(self.posteriors), 1e-9)
+        return Round(
+            expected,
+            sure,
+            retained,
+            min(backwards, 1.0),
+            table.shortest,
+            int(np.median(lengths)) if lengths.size else 0,
+            table.shortest + table.introns.size - 1,
+            moved,
+        )
+
+    def _backwards(self) -> float:
+        """Return the sites expected in the sample read backwards."""
+        activity = "reading the genome backwards"
+        candidates = self._score_candidates(self.sample.backwards(), activity)
+        return likely_sites(candidates.posteriors(self.state.layer()))
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are calls enough to train on, beside the labelled ones; see `shortage`."""
+        return not self.shortage
+
+    @property
+    def shortage(self) -> str:
+        """Why there are too few calls to train on, beside labelled ones; "" if there are enough.
+
+        Calls count less three times those that the genome read backwards would have.
+        """
+        backwards = self.rounds[-1].backwards
+        least = max(min(_FEWEST, _FEWEST_PER_MB * self.sample.size / 1e6) / FOLDS, _LEAST_SITES)
+        for fold in range(FOLDS):
+            sure = Sites.join(
+                sites.take(
+                    (np.exp(chain.sites) >= SURE) & (of_stretch != fold) & ~self._is_labelled(sites)
+                )
+                for (sites, chain), of_stretch in zip(
+                    self.posteriors, self.sample.fold, strict=True
+                )
+            )
+            sure = sure.take(_first_copies(self.sample.codes, sure))
+            donors, acceptors = np.bincount(sure["signals"], minlength=2).tolist()
+            n = min(donors, acceptors)
+            left = n * max(0.0, 1 - _FALSE * backwards)
+            if n < least:
+                besides = "" if self.known_introns is None else " that are not known"
+                return (
+                    f"{donors:,} donors and {acceptors:,} acceptors with a probability of 0.9"
+                    f"{besides}, in one half of the genome, are too few to learn from: the genome "
+                    f"has hardly any introns, or is unlike the relatives; {np.ceil(least):.0f} of "
+                    "each are needed, where copies of a repeat count once"
+                )
+            if left < least:
+                return (
+                    f"of {donors:,} donors and {acceptors:,} acceptors with a probability of 0.9, "
+                    f"in one half of the genome, only {left:,.0f} of each may be true, and "
+                    f"{np.ceil(least):.0f} are needed to learn from: {backwards:.0%} as many "
+                    "introns are found in the genome read backwards, where there are none, and up "
+                    f"to {_FALSE:.0f} false ones for each of these forwards"
+                )
+        return ""
+
+    @property
+    def is_enough_known(self) -> bool:
+        """Whether there are labelled introns enough to learn from them alone."""
+        known_introns = self.known_introns
+        return (
+            known_introns is not None
+            and min(len(known_introns.donors), len(known_introns.acceptors)) >= _FEWEST_ALONE
+        )
+
+    def train(self, on_round: Callable[[Round], None], max_rounds: int = _MOST_ROUNDS) -> None:
+        """Train the site models on the calls, in rounds, at most so many.
+
+        With too few calls there are none, or one if enough introns are labelled, on these alone.
+        """
+        if len(self.rounds) == 1:
+            self._is_alone = self.is_enough_known and not self.is_enough
+        while len(self.rounds) <= (1 if self._is_alone else max_rounds) and self._goes_on:
+            before, old = self.posteriors, (self.state, self._candidates)
+            with messages_from(logging.WARNING):
+                self.state = adapted = self._adapt()
+            moved = [self._moved(end, k) for ends in self.state.ends for k, end in enumerate(ends)]
+            self._candidates = self._score_candidates(self.sample)
+            self.posteriors = self._settle()
+            last = self._summarize_round(before, float(np.mean(moved)))
+            if (reason := self._worse(last)) and not self._is_alone:
+                self.state, self._candidates, self.posteriors = *old, before
+                logger.info("%s: another round %s, and is left out", self.name, reason)
+                return
+            self.rounds.append(last)
+            self._store(adapted)
+            on_round(last)
+
+    def _worse(self, new: Round) -> str:
+        """Return a phrase on what is worse in a round than in the last; "" if nothing is."""
+        last = self.rounds[-1].net
+        if new.net < last:
+            return (
+                f"finds {new.net:,.0f} donors and acceptors more than in the genome read "
+                f"backwards, the one before {last:,.0f}"
+            )
+        if new.backwards > _MOST_BACKWARDS:
+            return (
+                f"finds {new.backwards:.0%} as many introns in the genome read backwards as "
+                f"forwards, more than {_MOST_BACKWARDS:.0%}"
+            )
+        return ""
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether there is enough to learn from, and the last round called more than before."""
+        if not (self._is_alone or self.is_enough):
+            return False
+        nets = [one.net for one in self.rounds[-2:]]
+        return len(nets) < 2 or nets[1] >= (1 + _GAIN) * nets[0]
+
+    def _exons(self, posteriors: SitePosteriors) -> list[Stretch]:
+        """Return the stretches with the sites called on either strand."""
+        stretches = []
+        for k, (sites, chain) in enumerate(posteriors):
+            called = sites.take(np.exp(chain.sites) >= LIKELY)
+            codes, strands = self.sample.stretch(k), []
+            for is_reverse in (False, True):
+                of_strand = called.take(called.is_reverse == is_reverse)
+                positions = codes.size - of_strand["places"] if is_reverse else of_strand["places"]
+                is_donor = of_strand["signals"] == 0
+                order = np.lexsort([is_donor, positions])
+                strands.append((positions[order], is_donor[order]))
+            stretches.append(Stretch(codes, strands))
+        return stretches
+
+    def _adapt(self) -> _State:
+        """Adapt the relatives' site models to the calls; return the state with them."""
+        learnt = [self._learn(number) for number in range(len(ENDS))]
+        lengths, (donor, acceptor) = self._lengths(self.posteriors), learnt
+        return replace(
+            self.state,
+            ends=list(zip(donor.folds, acceptor.folds, strict=True)),
+            whole=(donor.whole, acceptor.whole),
+            assumed=(donor.assumed, acceptor.assumed),
+            lengths=mixed_table(lengths, self._prior),
+            n_introns=lengths.size,
+            content=coding_content(self._exons(self.posteriors), may_be_foreign=True),
+        )
+
+    def _learn(self, number: int) -> _Adapted:
+        """Adapt the site models of an end: for each fold, one that has not seen it."""
+        model, end = (self.model.donor, self.model.acceptor)[number], ENDS[number]
+        self._at(f"learning {end}s")
+        windows, folds, weights, share = self._examples(model, end)
+        if self._is_alone:
+            where: dict[str, Any] = {"like": self.like, "tree": self.tree}
+            adapted = model.adapt(self.name, windows, **where, prevalence=share)
+            return _Adapted([adapted] * FOLDS, adapted, _logit(share))
+        parts = [np.flatnonzero(folds != fold) for fold in range(FOLDS)]
+        given = model, self._relatives, self.name, windows, weights, parts
+        models, held = learn_parts(*given, trust=_TRUST, C=_COST), np.zeros(len(windows))
+        for fold in range(FOLDS):
+            rows = np.flatnonzero(folds == fold)
+            held[rows] = models[fold].decision_function(windows[rows], [self.name] * rows.size)
+        drawn = np.flatnonzero(folds >= 0)
+        consensus = (
+            model.site.consensus_of(windows[drawn]) if len(model.site.consensus) > 1 else None
+        )
+        y, weights = windows.labels[drawn], weights[drawn]
+        for adapted in models:
+            adapted.calibrate(self.name, held[drawn], y, weights, "auto", share, consensus)
+        return _Adapted(models[:FOLDS], models[FOLDS], _logit(share))
+
+    def _examples(self, model: MultiTaskModel, end: str) -> _Examples:
+        """Return sites and decoys."""
+        rng = np.random.default_rng(0)
+        parts: list[list[Sites]] = [[], []]
+        n, n_true = 0, 0.0
+        for k, (sites, posteriors) in enumerate(self.posteriors):
+            candidates = sites.adding(
+                fold=np.full(len(sites), self.sample.fold[k]), p=np.exp(posteriors.sites)
+            ).take(sites["signals"] == ENDS.index(end))
+            is_known = self._is_labelled(candidates)
+            is_site = (candidates["p"] >= _SITE) & (not self._is_alone)
+            n, n_true = (
+                n + len(candidates),
+                n_true + is_known.sum() + candidates["p"][is_site & ~is_known].sum(),
+            )
+            parts[0].append(candidates.take(is_site & ~is_known))
+            parts[1].append(candidates.take(~is_site & ~is_known))
+        true, decoys = (Sites.join(candidates) for candidates in parts)
+        true = true.take(_first_copies(self.sample.codes, true))
+        true = true.take(_some(len(true), _MOST_SITES, rng))
+        known_introns = self._known_windows(model, end, rng)
+        n_given = sum(map(len, known_introns))
+        n_wanted = _DECOYS_ALONE if self._is_alone else _DECOYS * (true["p"].sum() + n_given)
+        decoys = _drawn(decoys, int(n_wanted), 0.0 if self._is_alone else _HARD, rng)
+        labels = np.repeat(np.array([1, -1], dtype=np.int8), [len(true), len(decoys)])
+        both = Sites.join([true, decoys])
+        drawn = self._windows(self.sample.codes, both, labels, model)
+        folds = np.concatenate([both["fold"], np.full(n_given, -1)])
+        weights = np.concatenate([true["p"], decoys["p"], np.ones(n_given)])
+        return _Examples(concatenate([drawn, *known_introns]), folds, weights, max(n_true, 1.0) / n)
+
+    def _known_windows(
+        self, model: MultiTaskModel, end: str, rng: np.random.Generator
+    ) -> list[Windows]:
+        """Return the windows of labelled sites, if any."""
+        if self.known_introns is None:
+            return []
+        sites = self.known_introns.donors if end == ENDS[0] else self.known_introns.acceptors
+        sites = sites.take(_some(len(sites), _MOST_SITES, rng))
+        labels = np.ones(len(sites), dtype=np.int8)
+        return [self._windows(self.known_introns.genome.codes, sites, labels, model)]
+
+    def _windows(
+        self,
+        codes: NDArray[np.uint8],
+        sites: Sites,
+        labels: NDArray[np.int8],
+        model: MultiTaskModel,
+    ) -> Windows:
+        """Return the windows of sites, as a site model takes them."""
+        behind = model.length - model.site.offset - SITE_LENGTH
+        starts = sites.starts - np.where(sites.is_reverse, behind, model.site.offset)
+        return Windows(
+            codes,
+            starts,
+            model.length,
+            is_reverse=sites.is_reverse,
+            labels=labels,
+            task_names=(self.name,),
+        )
+
+    def _moved(self, end: MultiTaskModel, k: int) -> float:
+        """Return how far the weights of a site model are from those of the relatives."""
+        weights, _ = end.weights([self.name])
+        start, _ = self._from_relatives[k].weights([self.name])
+        return float(np.linalg.norm(weights - start) / np.linalg.norm(start))
+
+    def paired(self) -> PairedModel:
+        """Return the paired model with the organism."""
+        real = max(1 - self.rounds[-1].backwards, _LEAST)  # the others are there by chance
+        donors, acceptors = (share * real for share in self.state.shares)
+        layer = replace(self.state, shares=(donors, acceptors)).layer(CEILING)
+        case = "few" if self._is_alone or not self.is_enough else "placed"
+        case = "rounds" if len(self.rounds) > 1 and not self._is_alone else case
+        facts = {
+            "rounds": [one.to_dict() for one in self.rounds],
+            "bases": self.sample.size,
+            "doubts": warnings_for(
+                self.sample, self.rounds[-1], self._prior, sum(self.rounds[-1].sure) > 0
+            ),
+            "right": [*PRECISION[case]],
+            "known": [len(self.known_introns.donors), len(self.known_introns.acceptors)]
+            if self.known_introns
+            else [0, 0],
+        }
+        known_introns = dict(self.model.training.get("unlabelled", {}))
+        return PairedModel(
+            *self.state.whole,
+            {**self.model.layer, self.name: layer},
+            {**self.model.training, "unlabelled": {**known_introns, self.name: facts}},
+            self.model.edges,
+        )
+
+
+def _is_among(
+    introns: KnownIntrons | None, sample: GenomeSample
+) -> Callable[[Sites], NDArray[np.bool_]]:
+    """Return a function that finds which sites of the sample are labelled as true."""
+    if introns is None:
+        return lambda sites: np.zeros(len(sites), dtype=np.bool_)
+    keys, genome = [], introns.genome
+    for signal, sites in enumerate((introns.donors, introns.acceptors)):
+        for (name, begin), (first, last) in zip(
+            sample.origins, sample.bounds.tolist(), strict=True
+        ):
+            starts = sites.starts - int(genome.starts[genome.index(name)]) - begin + first
+            inside = (starts >= first) & (starts < last)
+            keys.append(_keys(starts[inside], sites.is_reverse[inside], signal))
+    every = np.concatenate(keys)
+    return lambda sites: np.isin(_keys(sites.starts, sites.is_reverse, sites["signals"]), every)
+
+
+def _keys(starts: NDArray[np.int64], is_reverse: Any, signals: Any) -> NDArray[np.int64]:
+    return starts * 4 + np.asarray(is_reverse) * 2 + np.asarray(signals)
+
+
+def _first_copies(codes: NDArray[np.uint8], sites: Sites) -> NDArray[np.int64]:
+    """Return the rows of sites whose surroundings no site before has: a repeat counts once."""
+    near = codes[sites.starts[:, np.newaxis] + np.arange(-_NEAR, SITE_LENGTH + _NEAR)]
+    return np.sort(np.unique(near, axis=0, return_index=True)[1])
+
+
+def _drawn(decoys: Sites, n: int, hard: float, rng: np.random.Generator) -> Sites:
+    """Return n decoys with weights `p` of sum n: those most like sites, a share, and some others.
+
+    All those most like sites count, each little, so that less depends on which are drawn.
+    """
+    if n >= len(decoys):
+        return decoys.adding(p=np.ones(len(decoys)))
+    order = np.argsort(-decoys["log_odds"], kind="stable")
+    first, remaining = np.split(order, [int(n * hard)])
+    others = rng.choice(remaining, n - first.size, replace=False)
+    share = n / len(decoys)
+    weights = np.repeat([share, share * remaining.size / others.size], [first.size, others.size])
+    return decoys.take(np.concatenate([first, others])).adding(p=weights)
+
+
+def _some(n: int, largest: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return rows, at most so many."""
+    return np.arange(n) if n <= largest else np.sort(rng.choice(n, largest, replace=False))

@@ -1,0 +1,1 @@
+"""From examples to a model: settings, cross-validation, selection, training from disk."""

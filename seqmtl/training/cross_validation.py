@@ -1,0 +1,341 @@
+"""Held-out log-likelihoods, by which hyperparameters are selected.
+
+Up to :data:`MOST` examples are cross-validated on their kernel matrix, where one training run
+takes between milliseconds and a second. With more examples a single held-out set is scored by a
+model trained on the features of the others. The criterion is the log-likelihood of the labels,
+computed by a sigmoid fitted per task to the held-out scores. It is a sum over examples, so
+differences come with standard errors, and it depends on every example, unlike precision, which
+depends on the top of the ranking.
+
+What is selected is not the best candidate but a mean over all candidates, weighted by a prior and
+the exponential of their log-likelihoods.
+
+Folds are stratified by task and class. Copies of an example are merged into one with their summed
+weight, so they never span two folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._threads import in_order
+from seqmtl.calibration.leave_one_out import find_copies
+from seqmtl.calibration.sigmoid import calibrate_tasks
+from seqmtl.core import gram
+from seqmtl.core.losses import LOSSES
+from seqmtl.core.weights import scores_of
+from seqmtl.features._base import gram_matrix
+from seqmtl.sequences.examples import Examples
+from seqmtl.similarity import TaskKernel
+from seqmtl.training.settings import Settings, class_factors
+from seqmtl.training.solver import solve
+from seqmtl.training.task_kernels import couple
+
+Array = NDArray[np.float64]
+#: Gives the log-likelihoods of held-out labels.
+Candidate = Callable[[], Array]
+#: Applies a function to jobs, which can be pickled, and yields the results in order.
+Run = Callable[[Callable[[Any], Any], list[Any]], Iterator[Any]]
+
+MOST = 4000  # examples that are cross-validated on their kernel matrix
+_FOLDS = 5
+_MOST_REPEATS = 4
+TOL = 1e-2  # relative duality gap of a fold
+
+
+class HeldOut(NamedTuple):
+    """A candidate that was cross-validated.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64, shape (n,)
+        Dual variables on all examples.
+    scores : ndarray of float64, shape (n,)
+        Held-out scores, averaged over repeats.
+    values : ndarray of float64, shape (n,)
+        Log-likelihood of every label given its held-out score, averaged over repeats; 0 for an
+        example that is the only one of its class in its task.
+    """
+
+    alpha: Array
+    scores: Array
+    values: Array
+
+
+class CrossValidation:
+    """Held-out log-likelihoods for any K and C by cross-validation.
+
+    Parameters
+    ----------
+    examples : Examples
+        Up to a few thousand examples.
+    features : FeatureDefinition
+        The feature map.
+    settings : Settings
+        Training settings.
+    grams : dict, optional
+        Cache of kernel matrices of parts of feature maps; new ones are added.
+    scales : ndarray of float64, shape (G,), optional
+        Factor on the kernel of every view of the features. Default: 1.
+    is_apart : bool
+        Give every view a separate task kernel.
+
+    Attributes
+    ----------
+    features : FeatureDefinition
+        As given.
+    rows : ndarray of int64, shape (n,)
+        The distinct examples.
+    copy_of : ndarray of int64, shape (n_all,)
+        Distinct example of every example.
+    y, ids, weight : ndarray, shape (n,)
+        Label, task and weight of the distinct examples.
+    training_sets : list of ndarray of int64
+        Distinct examples outside every fold, repeat by repeat.
+    """
+
+    def __init__(
+        self,
+        examples: Examples,
+        features: Any,
+        settings: Settings,
+        grams: dict[str, NDArray[np.float32]] | None = None,
+        scales: Array | None = None,
+        *,
+        is_apart: bool = False,
+    ) -> None:
+        self._settings, self.features = settings, features
+        grams = {} if grams is None else grams
+        grams_of_views = [
+            _kernel_matrix(view, examples.data, settings.bias_scale, grams, scales)
+            for view in (features.side_by_side() if is_apart else [features])
+        ]
+        rows, weight, copy_of = _distinct(sum(grams_of_views[1:], grams_of_views[0]), examples)
+        self.copy_of, self._shares = copy_of, examples.weight / weight[copy_of]
+        if not np.array_equal(rows, np.arange(len(copy_of))):
+            grams_of_views = [G[np.ix_(rows, rows)] for G in grams_of_views]
+        self._grams = grams_of_views
+        self.rows, self.weight = rows, weight
+        self.y, self.ids = examples.y[rows], examples.ids[rows]
+        self._factors = class_factors(examples.y, settings.class_weight)[rows] * weight
+        self._T = len(examples.names)
+        n_repeats = int(np.clip(round((MOST / max(rows.size, 1)) ** 0.5), 1, _MOST_REPEATS))
+        rng = np.random.default_rng(settings.seed)
+        self._folds = [draw_folds(self.y, self.ids, rng) for _ in range(n_repeats)]
+        self.training_sets = [
+            np.flatnonzero(folds != fold) for folds in self._folds for fold in range(_FOLDS)
+        ]
+
+    def fit(
+        self,
+        K: Array,
+        C: float,
+        given: Sequence[Array] | None = None,
+    ) -> HeldOut:
+        """Train on all examples, and on those outside every fold; score the others.
+
+        Parameters
+        ----------
+        K : ndarray of float64, shape (T, T) or (G, T, T)
+            Task kernel, or that of every view.
+        C : float
+            Cost.
+        given : sequence of ndarray of float64, shape (n,), optional
+            Part of the margins that is given: in the training on all examples, then in that on
+            each of the training sets. Default: none.
+        """
+        K = K.reshape(-1, self._T, self._T)
+        H, cost = gram.hessian(self._grams, self.y, self.ids, K), C * self._factors
+        loss, n, seed = LOSSES[self._settings.loss], self.y.size, self._settings.seed
+        if given is None:
+            given = [np.zeros(n)] * (1 + len(self.training_sets))
+        alpha, margins = np.zeros(n), given[0].copy()
+        options: Any = {"tol": TOL, "seed": seed}
+        gram.solve(H, np.arange(n), alpha, margins, cost, loss, given=given[0], **options)
+        total, values = np.zeros(n), np.zeros(n)
+        for repeat in range(len(self._folds)):
+            scores = np.zeros(n)
+            for part in range(repeat * _FOLDS, (repeat + 1) * _FOLDS):
+                train, fold_given = self.training_sets[part], given[part + 1]
+                fold_alpha = np.zeros(n)
+                fold_alpha[train] = alpha[train]
+                held = np.setdiff1d(np.arange(n), train, assume_unique=True)
+                out = held[alpha[held] > 0.0]
+                fold_margins = margins - given[0] + fold_given
+                fold_margins -= alpha[out].astype(np.float32) @ H[out]
+                gram.solve(
+                    H, train, fold_alpha, fold_margins, cost, loss, given=fold_given, **options
+                )
+                scores[held] = (self.y * fold_margins)[held]
+            values += label_likelihood(scores, self.y, self.ids, self._T, self.weight)
+            total += scores
+        values[self._folds[0] < 0] = 0.0
+        return HeldOut(alpha, total / len(self._folds), values / len(self._folds))
+
+    def of_examples(self, values: Array) -> Array:
+        """Expand values of distinct examples to all examples, split over copies by weight."""
+        return values[self.copy_of] * self._shares
+
+
+def label_likelihood(scores: Array, y: Array, ids: NDArray[Any], T: int, weight: Array) -> Array:
+    """Return the log-likelihood of every label given its score, with one sigmoid per task."""
+    slope, intercept = calibrate_tasks(scores, y, ids, T, weight).T
+    z = np.clip(y * (slope[ids] * scores + intercept[ids]), -500.0, 500.0)
+    return np.asarray(-weight * np.log1p(np.exp(-z)))
+
+
+def hold_out(
+    train: Examples,
+    held: Examples,
+    features: Any,
+    settings: Settings,
+    kernel: TaskKernel,
+    C: float = 1.0,
+) -> Array:
+    """Return the log-likelihood of many held-out labels, from a single split.
+
+    Parameters
+    ----------
+    train, held : Examples
+        Training and held-out examples, with the same tasks.
+    features, settings
+        Feature map and training settings; the cost is replaced.
+    kernel : TaskKernel
+        Task kernel, or kernels to be weighted.
+    C : float
+        Cost.
+    """
+    settings, T = replace(settings, tol=max(TOL, settings.tol), C=C), len(held.names)
+    rows, held_rows = features.bind(train.data), features.bind(held.data)
+    solution = solve(rows, train, couple(kernel, T, len(rows.views), settings.norm), settings)
+    intercepts = settings.bias_scale * solution.bias
+    scores = scores_of(held_rows, held.ids, solution.W, intercepts)
+    return label_likelihood(scores, held.y, held.ids, T, held.weight)
+
+
+def _kernel_matrix(
+    features: Any,
+    data: Any,
+    bias_square: float,
+    grams: dict[str, NDArray[np.float32]],
+    scales: Array | None,
+) -> NDArray[np.float32]:
+    """Return the kernel matrix of all examples, summed over views with constant features."""
+    from seqmtl.core.dcd_loops import fill_hessian
+
+    n, length = data.shape
+    total = np.zeros((n, n), dtype=np.float32)
+    views = features.side_by_side()
+    scales = np.ones(len(views)) if scales is None else scales
+    parts = [
+        (scale * share, str(part.to_dict(length)), part)
+        for scale, view in zip(scales, views, strict=True)
+        for share, part in view.kernel_terms(length)
+    ]
+    missing = {key: part for _, key, part in parts if key not in grams}
+    matrices = in_order(lambda part: _gram(part.bind(data)), list(missing.values()))
+    grams.update(zip(missing, matrices, strict=True))
+    for share, key, _ in parts:
+        total += np.float32(share) * grams[key]
+    one_task = np.zeros(n, dtype=np.int16)
+    fill_hessian(total, np.ones(n), one_task, np.ones((1, 1)), float(scales.sum()) * bias_square)
+    return total
+
+
+def _gram(rows: Any) -> NDArray[np.float32]:
+    """Return the lower triangle of the kernel matrix of all rows."""
+    every = np.arange(rows.n_rows)
+    G = rows.gram(every, np.float32)
+    return np.tril(gram_matrix(rows, every) if G is None else G).astype(np.float32, copy=False)
+
+
+def _distinct(
+    G: NDArray[np.float32], examples: Examples
+) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
+    """Return one row per distinct example, sorted by length, the weights, and the groups."""
+    norms, share = np.diagonal(G).astype(np.float64), np.ascontiguousarray(examples.weight)
+    blocks = np.array_split(G, max(len(G) // 256, 1))  # converted to float64 piece by piece
+    sums = np.concatenate([block.astype(np.float64) @ share for block in blocks])
+    alike = np.column_stack([find_copies(sums, norms, examples.y), examples.ids])
+    copy_of = np.unique(alike, axis=0, return_inverse=True)[1].reshape(-1)
+    rows = np.unique(copy_of, return_index=True)[1]
+    order = np.lexsort((rows, norms[rows]))
+    weight = np.bincount(copy_of, examples.weight).astype(np.float64)
+    return rows[order], weight[order], np.argsort(order)[copy_of]
+
+
+def draw_folds(y: Array, ids: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the fold of every example, or -1 for the only one of its class in its task."""
+    folds = np.full(y.size, -1)
+    for t in range(int(ids.max(initial=-1)) + 1):
+        for sign in (1, -1):
+            rows = rng.permutation(np.flatnonzero((ids == t) & (y == sign)))
+            if rows.size > 1:
+                folds[rows] = (np.arange(rows.size) + rng.integers(_FOLDS)) % _FOLDS
+    return folds
+
+
+def posterior_weights(
+    values: Array, prior: Any = 1.0, sharpness: float = 1.0, others: float = 0.0
+) -> Array:
+    """Return the weight of every candidate in every task, shape (R, T).
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (R, T)
+        Log-likelihoods of the labels of every task.
+    prior : float or sequence of float
+        Prior weight of every candidate.
+    sharpness, others : float
+        Factors on the log-likelihood of a task, and on the mean of those of the other tasks.
+    """
+    centred = values - values.mean(axis=0)
+    mean_of_others = (centred.sum(axis=1, keepdims=True) - centred) / max(centred.shape[1] - 1, 1)
+    log = np.reshape(np.log(prior), (-1, 1)) + sharpness * centred + others * mean_of_others
+    weights = np.exp(log - log.max(axis=0))
+    return np.asarray(weights / weights.sum(axis=0))
+
+
+class Evidence:
+    """The values of candidates, each computed once.
+
+    Parameters
+    ----------
+    cached : dict of str to ndarray
+        Values by candidate; new ones are added.
+    on_score : callable, optional
+        Called with a candidate, the number scored so far and the number of all.
+
+    Attributes
+    ----------
+    n_all : int
+        Number of candidates that will be scored.
+    """
+
+    def __init__(
+        self, cached: dict[str, Array], on_score: Callable[[str, int, int], None] | None
+    ) -> None:
+        self._cached, self._on_score = cached, on_score
+        self._scored: set[str] = set()
+        self.n_all = 0
+
+    def score(self, candidates: Mapping[str, Candidate], run: Run = in_order) -> list[Array]:
+        """Return the value of every candidate; compute and report those that are not cached."""
+        missing = [key for key in candidates if key not in self._cached]
+        values = run(_call, [candidates[key] for key in missing])
+        self._scored.update(candidates.keys() - missing)
+        for key, value in zip(missing, values, strict=True):
+            self._cached[key] = value
+            self._scored.add(key)
+            if self._on_score is not None:
+                self._on_score(key, len(self._scored), self.n_all)
+        return [self._cached[key] for key in candidates]
+
+
+def _call(candidate: Candidate) -> Array:
+    return candidate()

@@ -1,0 +1,168 @@
+"""Solve the training problem given by examples and settings, for estimators and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl import core
+from seqmtl._blas import threadpool_limits
+from seqmtl._memory import require_memory
+from seqmtl.core.dcd import Progress, Solution, WarmStart
+from seqmtl.core.grouped_kernel import GroupedKernel
+from seqmtl.core.losses import find_loss
+from seqmtl.core.mkl import KernelSet
+from seqmtl.core.problem import Problem
+from seqmtl.core.rows import Rows
+from seqmtl.sequences.examples import Examples
+from seqmtl.similarity import TaskKernel
+from seqmtl.training.settings import Settings
+
+#: The number of threads of matrix products changes their rounding, and so the result.
+ONE_THREAD = threadpool_limits.wrap(limits=1, user_api="blas")
+
+
+class Plan(NamedTuple):
+    """How to train: as given, or as selected.
+
+    Attributes
+    ----------
+    features : FeatureDefinition
+        Feature map, anchored at the site.
+    kernel : TaskKernel
+        Task kernel of the tasks with data, which come first, and of others.
+    settings : Settings
+        Training settings.
+    report : dict
+        Of a selection, {"selection": ...}, what was selected, as JSON values.
+    """
+
+    features: Any
+    kernel: TaskKernel
+    settings: Settings
+    report: dict[str, Any] = {}  # noqa: RUF012
+
+
+class Fitted(NamedTuple):
+    """A solution with what a model has besides.
+
+    Attributes
+    ----------
+    solution : Solution
+        The solution.
+    kernel : TaskKernel
+        Task kernel of the model: that of the plan, or the one that was learnt.
+    calibration : ndarray of float64, shape (T, k)
+        Calibration of every task.
+    facts : dict
+        More entries of the training summary.
+    """
+
+    solution: Solution
+    kernel: TaskKernel
+    calibration: NDArray[np.float64]
+    facts: dict[str, Any]
+
+
+def solve(
+    rows: Rows,
+    examples: Examples,
+    kernel: GroupedKernel | KernelSet,
+    settings: Settings,
+    *,
+    given: NDArray[np.float64] | None = None,
+    constant: float = 0.0,
+    start: WarmStart | None = None,
+    on_epoch: Callable[[WarmStart, Progress], None] | None = None,
+) -> Solution:
+    """Solve one multi-task problem.
+
+    Parameters
+    ----------
+    rows : Rows
+        Examples bound to their features, n of them.
+    examples : Examples
+        Their labels, tasks and weights; the tasks are rows of K.
+    kernel : GroupedKernel or KernelSet
+        Task kernel of every view of the rows; or the kernels to be weighted.
+    settings : Settings
+        Training settings.
+    given : ndarray of float64, shape (n,), optional
+        Classification: part of the scores that is given. The solution is that of the remainder.
+    constant : float, default=0.0
+        Added to both objectives.
+    start, on_epoch : optional
+        See :func:`seqmtl.core.solve`.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range.
+    MemoryLimitError
+        If the weights do not fit into memory.
+    """
+    settings.check()
+    dtype = np.dtype(settings.dtype)
+    kernels = kernel if isinstance(kernel, KernelSet) else None
+    fixed = kernel.combine(kernel.start()) if isinstance(kernel, KernelSet) else kernel
+    n_bytes = rows.n_features * fixed.widths.sum() * dtype.itemsize
+    require_memory(
+        n_bytes,
+        f"weights of {rows.n_features:,} features for {len(fixed.group)} tasks",
+        "lower the degree or the window, or hash to fewer bits",
+    )
+    y, ids = examples.y, np.ascontiguousarray(examples.ids, dtype=np.int16)
+    loss = find_loss(settings.loss, settings.epsilon)
+    problem = Problem(rows, y, ids, fixed, settings.costs(examples), loss, settings.bias_scale)
+    if given is not None:
+        problem = replace(problem, targets=-y * given, constant=constant)
+    if settings.kind == "regression":
+        problem = replace(problem, y=np.ones(y.size), targets=y)
+    limits = {name: getattr(settings, name) for name in ("tol", "max_epochs", "seed")}
+    return core.solve(problem, kernels, dtype=dtype, start=start, on_epoch=on_epoch, **limits)
+
+
+def check_classes(y: NDArray[Any], task_ids: NDArray[Any], names: Sequence[str]) -> None:
+    """Check that every task has examples of both classes.
+
+    Raises
+    ------
+    ValueError
+        If one lacks a class.
+    """
+    every = Examples(None, y, task_ids, tuple(names)).counts()
+    for name, n, n_positive in zip(names, *every, strict=True):
+        if not 0 < n_positive < n:
+            raise ValueError(
+                f"every task needs positive and negative examples for training, but task "
+                f"{name!r} has {n_positive} positive and {n - n_positive} negative; "
+                "add the missing class or leave the task out"
+            )
+
+
+def summarise(examples: Examples, settings: Settings, solution: Solution) -> dict[str, Any]:
+    """Return settings, counts, objectives and history, as JSON values."""
+    counts = {}
+    for name, n, n_positive in zip(examples.names, *examples.counts(), strict=True):
+        counts[name] = {"n": int(n)}
+        if settings.kind == "classification":
+            counts[name]["n_positive"] = int(n_positive)
+    return {
+        "settings": settings.to_dict(),
+        "tasks": counts,
+        "primal": solution.primal,
+        "dual": solution.dual,
+        "duality_gap": solution.gap,
+        "converged": bool(solution.converged),
+        "n_epochs": solution.n_epochs,
+        "work": solution.work,
+        "n_support": int((solution.alpha != 0).sum()),
+        "history": [
+            {"epoch": h.epoch, "work": h.work, "gap": h.gap, "n_active": h.n_active}
+            for h in solution.history
+        ],
+    }

@@ -1,0 +1,219 @@
+"""Models of many tasks: files whose weights are read when they are needed."""
+
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from seqmtl import MultiTaskModel, PositionalKmers, Spectrum, TaskKernel, WeightedDegree
+from seqmtl.core.weights import TaskWeights
+from seqmtl.exceptions import ModelFileError
+from seqmtl.features.joint import JointFeatures
+from seqmtl.files.model_file import read_arrays
+from seqmtl.linear_model import weights_io
+from seqmtl.linear_model.training_summary import (
+    calibration_text,
+    chosen_text,
+    learnt_text,
+    tasks_text,
+)
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.fit import train, train_windows
+from seqmtl.training.selection import Space
+from seqmtl.training.settings import Settings
+from tests.linear_model.cases import motif_windows, rewritten
+
+NAMES = [f"t{i}" for i in range(24)]
+
+
+def _tree():
+    clades = [f"({a}:1,{b}:1.5,{c}:2):1" for a, b, c in zip(*[iter(NAMES)] * 3, strict=True)]
+    return f"({','.join(clades)},(new:1,other:3):0.5);"
+
+
+def _windows(n=720):
+    return motif_windows(n, NAMES, length=16, at=5)
+
+
+def _train(features, kernel=None, **settings):
+    kernel = TaskKernel.from_newick(_tree()) if kernel is None else kernel
+    return train_windows(
+        _windows(), features=features, task_kernel=kernel, settings=Settings(**settings)
+    )[0]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return _train(PositionalKmers("wd:3,kmers:2/inf"))
+
+
+@pytest.fixture(scope="module")
+def file(model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "many.seqmtl"
+    model.save(path)
+    return path
+
+
+def test_a_file_gives_the_same_scores(model, file):
+    windows = _windows()
+    loaded = MultiTaskModel.load(file)
+    assert isinstance(loaded.W, TaskWeights)
+    assert read_arrays(file)[0]["format_version"] == 6
+    assert loaded.W.shape == model.W.shape
+    assert_array_equal(loaded.decision_function(windows), model.decision_function(windows))
+    for table, expected in zip(loaded.W.tables, model.W.tables, strict=True):
+        assert_array_equal(table, expected)
+    assert loaded.describe() == model.describe()
+
+
+@pytest.mark.parametrize("norm", [None, 2.0])
+def test_relatives_without_data_score_as_with_plain_weights(norm, tmp_path):
+    features = JointFeatures([WeightedDegree(degree=2), Spectrum(k=2)])
+    make = TaskKernel.from_newick if norm is None else TaskKernel.hierarchical
+    kernel = make(_tree())
+    plain = TaskKernel(kernel.names, kernel.matrices, labels=kernel.labels)
+    precise = {"norm": norm, "tol": 1e-7, "dtype": "float64"}
+    own, expected = _train(features, kernel, **precise), _train(features, plain, **precise)
+    own.save(tmp_path / "model")
+    loaded = MultiTaskModel.load(tmp_path / "model")
+    assert isinstance(loaded.W, TaskWeights)
+    for task in ("new", "t7"):
+        scores, others = (m.decision_function(_windows(), task) for m in (loaded, expected))
+        assert_allclose(scores, others, atol=1e-4 if norm else 1e-6)
+
+
+def test_one_task_reads_its_own_groups(file, monkeypatch):
+    loaded, read = MultiTaskModel.load(file), []
+    plain = weights_io._Columns._read
+    monkeypatch.setattr(
+        weights_io._Columns, "_read", lambda own, c: read.append(c) or plain(own, c)
+    )
+    loaded.weights(["t5"])
+    path = [g for g in loaded.W.groups.group[5] if g >= 0]
+    assert len(read) == loaded.W.groups.widths[path].sum() < loaded.W.groups.widths.sum() / 2
+
+
+def test_every_flipped_bit_is_found(file, tmp_path):
+    raw, path = bytearray(file.read_bytes()), tmp_path / "flipped"
+    for place in np.random.default_rng(5).integers(0, 8 * len(raw), 100):
+        byte, bit = divmod(int(place), 8)
+        raw[byte] ^= 1 << bit
+        path.write_bytes(raw)
+        with pytest.raises(ModelFileError, match="flipped: "):
+            np.asarray(MultiTaskModel.load(path).W)
+        raw[byte] ^= 1 << bit
+
+
+def test_arrays_that_contradict_each_other(file, tmp_path):
+    for name, change, message in (
+        ("widths", lambda a: a + 1, "array widths must be those of the groups in kernels"),
+        ("ends", lambda a: a[:-1], "arrays ends and checks must have one entry per column"),
+        ("ends", lambda a: a[::-1].copy(), "array ends must hold the ends of all columns, rising"),
+        ("group", lambda a: a + 1000, "array group must hold numbers from -1 to"),
+        ("column", lambda a: a + 8, "array column must hold columns of the groups"),
+        ("scale", lambda a: a[:, :1], "arrays group, column and scale must have the same shape"),
+        ("scale", lambda a: a * np.nan, "array scale must hold finite numbers"),
+    ):
+        array = np.array(read_arrays(file)[1][name])
+        path = rewritten(file, tmp_path / "edited", **{name: change(array)})
+        with pytest.raises(ModelFileError, match=rf"edited: {message}.*; train again"):
+            MultiTaskModel.load(path)
+
+
+def test_columns_that_are_none(file, tmp_path):
+    arrays, size = read_arrays(file)[1], MultiTaskModel.load(file).W.shape[0]
+    numbers = (np.zeros(3, np.float32), np.full(size, np.inf, np.float32))
+    for column in (*(zlib.compress(own.tobytes()) for own in numbers), b"none"):
+        n = arrays["ends"].size
+        path = rewritten(
+            file,
+            tmp_path / "edited",
+            columns=np.frombuffer(column * n, np.uint8),
+            ends=np.arange(1, n + 1) * len(column),
+            checks=np.full(n, zlib.crc32(column)),
+        )
+        with pytest.raises(ModelFileError, match="edited: is damaged: "):
+            MultiTaskModel.load(path).weights(["t0"])
+
+
+def test_a_selection_of_many_tasks_is_trained_in_groups():
+    windows = _windows()
+    examples = Examples.of(windows)
+    kernel = TaskKernel.from_newick(_tree())
+    relation = kernel.restrict([*NAMES, "new", "other"])
+    model, _ = train(
+        examples,
+        Space.of_sharing(windows.task_names, relation, (1.0, 3.0)),
+        features=PositionalKmers("wd:2"),
+        settings=Settings(tol=1e-6, dtype="float64"),
+    )
+    assert isinstance(model.W, TaskWeights)
+    plain, _ = train_windows(
+        windows,
+        features=PositionalKmers("wd:2"),
+        task_kernel=TaskKernel(model.kernel.names, model.kernel.matrix),
+        settings=Settings(C=model.training["settings"]["C"], tol=1e-6, dtype="float64"),
+    )
+    assert_allclose(model.decision_function(windows), plain.decision_function(windows), atol=1e-4)
+    chosen = model.training["selection"]["tasks"]
+    x = np.array([chosen[name]["trust"] for name in NAMES])
+    d = np.array([chosen[name]["C"] for name in NAMES]) / model.training["settings"]["C"]
+    p = np.array([list(chosen[name]["relations"].values()) for name in NAMES])
+    K = np.sqrt(np.outer(p[:, 1], p[:, 1]))
+    K += np.sqrt(np.outer(p[:, 0], p[:, 0])) * relation.matrix[:24, :24]
+    assert 1 < np.unique(x).size < 6  # a few levels of trust
+    K *= np.minimum.outer(x, x)
+    np.fill_diagonal(K, 1.0)
+    assert_allclose(model.kernel.matrix[:24, :24], K * np.sqrt(np.outer(d, d)), atol=1e-10)
+
+
+def test_an_organism_is_added_as_to_plain_weights(model, tmp_path):
+    windows = _windows()
+    few = motif_windows(24, ["x"], length=16, at=5, seed=1)
+    plain = replace(model, W=np.asarray(model.W))
+    for _ in range(2):  # the second time, it is replaced
+        model, plain = (own.adapt("again", few, like="t3") for own in (model, plain))
+        assert isinstance(model.W, TaskWeights)
+        model.save(tmp_path / "more")
+        model = MultiTaskModel.load(tmp_path / "more")
+        assert model.tasks == plain.tasks == (*NAMES, "again")
+        for name in ("t0", "t3", "t23", "again"):
+            assert_allclose(
+                model.decision_function(windows, name),
+                plain.decision_function(windows, name),
+                rtol=1e-4,
+                atol=1e-5,
+            )
+
+
+def test_the_text_of_many_tasks_is_short():
+    counts = {f"t{i:02}": {"n": (7 * i) % 40 + 1, "n_positive": 1} for i in range(40)}
+    lines = tasks_text([*counts], {"tasks": counts})
+    by_number = sorted(counts, key=lambda name: counts[name]["n"])
+    assert lines[0] == "tasks: 40, by number of windows"
+    assert [line.split()[0] for line in lines[1:11]] == by_number[:10]
+    assert lines[11] == "  ... 20 between these; --json lists all"
+    assert [line.split()[0] for line in lines[12:]] == by_number[-10:]
+    few = dict([*counts.items()][:30])
+    assert [line.split()[0] for line in tasks_text([*few], {"tasks": few})] == ["tasks", *few]
+    learnt = [
+        {"view": "v", "label": f"k{m}", "tasks": ["a", "b"], "weight": m / 40} for m in range(40)
+    ]
+    lines = learnt_text({"mkl": learnt})
+    assert lines[:2] == ["learnt weights of v", "  0.0000  k0, 2 tasks"]
+    assert lines[-1] == "  0.9750  k39, 2 tasks"
+    assert len(lines) == 22
+    chosen = {
+        name: {"C": 1.0, "trust": m / 40, "weights": {"0": 0.5, "1": 0.5}, "by_prior": False}
+        for m, name in enumerate(counts)
+    }
+    lines = chosen_text({"selection": {"tasks": chosen}})
+    assert len(lines) == 2 + 21
+    assert lines[2].split()[:2] == ["t00", "0.00"]
+    calibrated = {
+        name: {"method": "sigmoid", "n_positive": 9, "prevalence": 0.01 * (m + 1), "thresholds": []}
+        for m, name in enumerate(counts)
+    }
+    assert len(calibration_text({"calibration": calibrated}, {})) == 1 + 21

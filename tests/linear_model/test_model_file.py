@@ -1,0 +1,434 @@
+"""Model files: exact round trips, and every kind of damage refused."""
+
+import gzip
+import hashlib
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from seqmtl import MultiTaskModel, MultiTaskSVC, Spectrum, TaskKernel, WeightedDegree
+from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.files.model_file import read_arrays, write_arrays
+from tests.linear_model.cases import motif_windows
+
+DESCRIPTION = {"format": "seqmtl model", "names": ["a", "ü"], "number": 1.5, "none": None}
+ARRAYS = {
+    "W": np.arange(12, dtype=np.float32).reshape(4, 3),
+    "b": np.array([0.1, -2.0]),
+    "rows": np.array([1, 5], dtype=np.int32),
+    "long": np.array([2**40]),
+    "bytes": np.array([0, 255], dtype=np.uint8),
+    "empty": np.zeros((0, 3)),
+    "scalar": np.array(7.0),
+}
+
+
+def _windows():
+    return motif_windows(120, ("worm", "fly"), at=5)
+
+
+def _model(features, **options):
+    kernel = TaskKernel.from_newick("((worm:1,fly:1):1,yeast:2);")
+    return MultiTaskSVC(features=features, task_kernel=kernel, **options).fit(_windows()).model_
+
+
+@pytest.fixture(scope="module")
+def dense_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "dense.seqmtl"
+    _model(Spectrum(k=2)).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def sparse_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "sparse.seqmtl"
+    _model(WeightedDegree(degree=5)).save(path)
+    return path
+
+
+def _split(raw):
+    size = int.from_bytes(raw[:8], "little")
+    return json.loads(raw[8 : 8 + size]), raw[8 + size : -32]
+
+
+def _assemble(table, data):
+    """Write a file whose checksum is right, whatever its header says."""
+    header = table if isinstance(table, bytes) else json.dumps(table).encode()
+    start = len(header).to_bytes(8, "little") + header + data
+    return start + hashlib.sha256(start).digest()
+
+
+def _edited(path, changes):
+    """Return the file with its description changed and its checksum made right."""
+    table, data = _split(path.read_bytes())
+    description = json.loads(table["__metadata__"]["seqmtl"])
+    table["__metadata__"]["seqmtl"] = json.dumps(description | changes)
+    return _assemble(table, data)
+
+
+def _refused(path, raw, match, read=MultiTaskModel.load):
+    path.write_bytes(raw)
+    with pytest.raises(ModelFileError, match=match) as info:
+        read(path)
+    assert info.value.path == str(path)
+
+
+class TestArrays:
+    @settings(max_examples=50)
+    @given(
+        st.lists(
+            st.tuples(
+                st.sampled_from(["f4", "f8", "i4", "i8", "u1"]),
+                st.lists(st.integers(0, 4), max_size=3),
+            ),
+            max_size=5,
+        ),
+        st.dictionaries(st.text(), st.none() | st.integers() | st.text(), max_size=3),
+    )
+    def test_any_arrays_come_back(self, tmp_path_factory, specs, description):
+        path = tmp_path_factory.mktemp("any") / "file"
+        rng = np.random.default_rng(0)
+        arrays = {
+            f"array {i}": rng.integers(0, 200, shape).astype(dtype)
+            for i, (dtype, shape) in enumerate(specs)
+        }
+        write_arrays(path, description, arrays)
+        found, back = read_arrays(path)
+        assert found == description
+        assert back.keys() == arrays.keys()
+        for name, array in arrays.items():
+            assert (back[name].dtype, back[name].shape) == (array.dtype, array.shape)
+            assert_array_equal(back[name], array)
+        write_arrays(path.with_name("again"), description, arrays)
+        assert path.with_name("again").read_bytes() == path.read_bytes()
+
+    def test_strided_and_big_endian_arrays(self, tmp_path):
+        path = tmp_path / "file"
+        grid = np.arange(24.0).reshape(4, 6)
+        arrays = {"F": np.asfortranarray(grid), "T": grid.T, "s": grid[::2, ::-3]}
+        write_arrays(path, {}, {**arrays, "big": grid.astype(">f8")})
+        _, back = read_arrays(path)
+        for name, array in {**arrays, "big": grid}.items():
+            assert_array_equal(back[name], array)
+
+    def test_arrays_are_mapped_and_read_only(self, tmp_path):
+        path = tmp_path / "file"
+        write_arrays(path, {}, ARRAYS)
+        _, arrays = read_arrays(path)
+        base = arrays["W"]
+        while not isinstance(base, np.memmap):
+            base = base.base
+        assert base.mode == "r"
+        with pytest.raises(ValueError, match="read-only"):
+            arrays["W"][0, 0] = 1.0
+
+    def test_layout_is_that_of_safetensors(self, tmp_path):
+        path = tmp_path / "file"
+        write_arrays(path, DESCRIPTION, ARRAYS)
+        raw = path.read_bytes()
+        table, _ = _split(raw)
+        size = int.from_bytes(raw[:8], "little")
+        assert (size + 8) % 64 == 0
+        begin, end = table["W"]["data_offsets"]
+        found = np.frombuffer(raw[8 + size + begin : 8 + size + end], "<f4")
+        assert_array_equal(found.reshape(table["W"]["shape"]), ARRAYS["W"])
+        assert table["sha256"]["data_offsets"][1] == len(raw) - 8 - size
+
+    def test_no_file_or_a_folder(self, tmp_path):
+        for path in (tmp_path / "absent", tmp_path):
+            with pytest.raises(ModelFileError, match="cannot be opened as a model") as info:
+                read_arrays(path)
+            assert info.value.path == str(path)
+
+
+class TestModels:
+    @pytest.mark.parametrize(
+        ("features", "dtype"),
+        [
+            (WeightedDegree(degree=2), "float64"),
+            (WeightedDegree(degree=5), "float32"),
+            (Spectrum(k=2, begin=3), "float32"),
+            (WeightedDegree(degree=9, hash_bits=14), "float64"),
+            (WeightedDegree(weighting="flat"), "float32"),
+        ],
+        ids=str,
+    )
+    def test_round_trip_is_exact(self, tmp_path, features, dtype):
+        windows, path = _windows(), tmp_path / "model"
+        model = _model(features, dtype=dtype)
+        model.save(path)
+        again = MultiTaskModel.load(path)
+        assert again.W.dtype == dtype
+        for name in ("W", "bias", "calibration"):
+            assert_array_equal(getattr(again, name), getattr(model, name))
+        for name in ("length", "tasks", "kernel", "site", "training"):
+            assert getattr(again, name) == getattr(model, name)
+        assert_array_equal(again.decision_function(windows), model.decision_function(windows))
+        for task in ("fly", "yeast"):
+            scores = model.decision_function(windows, task)
+            assert_array_equal(again.decision_function(windows, task), scores)
+            tasks = [task] * len(windows)
+            assert_array_equal(again.probability(scores, tasks), model.probability(scores, tasks))
+
+    def test_numeric_models_round_trip(self, tmp_path):
+        rng = np.random.default_rng(1)
+        X = rng.standard_normal((60, 4))
+        model = MultiTaskSVC().fit(X, X[:, 0] > 0).model_
+        model.save(tmp_path / "model")
+        again = MultiTaskModel.load(tmp_path / "model")
+        assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+    def test_sparse_weights_make_small_files(self, tmp_path, sparse_file, dense_file):
+        assert "rows" not in _split(dense_file.read_bytes())[0]
+        model = MultiTaskModel.load(sparse_file)
+        assert sparse_file.stat().st_size < 0.5 * model.W.nbytes
+        stored = read_arrays(sparse_file)[1]["rows"]
+        assert_array_equal(stored, np.flatnonzero(np.any(model.W, axis=1)))
+        for path in (dense_file, sparse_file):
+            MultiTaskModel.load(path).save(tmp_path / "again")
+            assert (tmp_path / "again").read_bytes() == path.read_bytes()
+        model.W = np.zeros_like(model.W)
+        model.save(tmp_path / "zero")
+        assert_array_equal(MultiTaskModel.load(tmp_path / "zero").W, model.W)
+
+    def test_weights_that_16_bits_hold_are_stored_in_16(self, tmp_path):
+        for file, dtype in (("float32", np.float32), ("float64", np.float64)):
+            model = _model(WeightedDegree(degree=3), dtype=file)
+            model.save(tmp_path / "whole")
+            model.W = np.asarray(model.W, dtype=np.float16).astype(dtype)
+            model.save(tmp_path / "short")
+            again, name = (
+                MultiTaskModel.load(tmp_path / "short"),
+                "W16" if dtype == np.float32 else "W",
+            )
+            assert_array_equal(again.W, model.W)
+            assert again.W.dtype == dtype
+            assert name in read_arrays(tmp_path / "short")[1]
+            assert "W16" not in read_arrays(tmp_path / "whole")[1]
+            again.save(tmp_path / "again")
+            assert (tmp_path / "again").read_bytes() == (tmp_path / "short").read_bytes()
+
+    def test_unicode_paths_and_names(self, tmp_path):
+        windows = _windows()
+        windows.task_names = ("Ölkäfer", "Fliege 🪰")
+        model = MultiTaskSVC(features=Spectrum(k=2)).fit(windows).model_
+        path = tmp_path / "modèle 模型"
+        model.save(path)
+        assert MultiTaskModel.load(path).tasks == model.tasks
+
+
+class TestDamage:
+    @pytest.mark.parametrize("name", ["dense_file", "sparse_file"])
+    def test_every_flipped_bit_is_found(self, tmp_path, request, name):
+        raw = bytearray(request.getfixturevalue(name).read_bytes())
+        path = tmp_path / "flipped"
+        rng = np.random.default_rng(5)
+        places = rng.integers(0, 8 * len(raw), 200)
+        places[:12] = [*range(8), *(8 * len(raw) - 1 - np.arange(4))]
+        for place in places:
+            byte, bit = divmod(int(place), 8)
+            raw[byte] ^= 1 << bit
+            path.write_bytes(raw)
+            with pytest.raises(ModelFileError, match="flipped: "):
+                MultiTaskModel.load(path)
+            raw[byte] ^= 1 << bit
+
+    def test_cut_off_files_are_refused(self, tmp_path, sparse_file):
+        raw = sparse_file.read_bytes()
+        for part in range(50):
+            _refused(tmp_path / "cut", raw[: len(raw) * part // 50], "cut: ")
+        for changed in (raw[:-1], raw + b"\0", raw + b"\0" * 64):
+            _refused(tmp_path / "changed", changed, "is truncated or has extra bytes")
+
+    def test_foreign_files_are_refused(self, tmp_path, sparse_file):
+        archive, array = io.BytesIO(), io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as packed:
+            packed.writestr("model", "x" * 1000)
+        np.save(array, np.arange(100))
+        text = b"organism\tlabel\tsequence\n" * 50
+        compressed = gzip.compress(sparse_file.read_bytes())
+        as_json = json.dumps({"format": "seqmtl model"}).encode() * 20
+        for raw in (archive.getvalue(), array.getvalue(), text, compressed, as_json, b"abc"):
+            _refused(tmp_path / "foreign", raw, "is not a seqmtl model")
+        _refused(tmp_path / "foreign", b"", "cannot be opened as a model")
+        table = {"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}
+        _refused(tmp_path / "other", _assemble(table, b"\0" * 8), "header is unreadable")
+        write_arrays(tmp_path / "checkpoint", {"format": "seqmtl checkpoint"}, ARRAYS)
+        with pytest.raises(ModelFileError, match="is not a seqmtl model"):
+            MultiTaskModel.load(tmp_path / "checkpoint")
+
+
+def _entry(**changes):
+    return {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24], **changes}
+
+
+_SUM = {"dtype": "U8", "shape": [32], "data_offsets": [24, 56]}
+_META = {"seqmtl": json.dumps({"format": "seqmtl model", "format_version": 4})}
+
+
+_FRAME = {"__metadata__": _META, "w": _entry(), "sha256": _SUM}
+_NO_ENTRIES = [
+    _entry(data_offsets=[-24, 0]),
+    _entry(data_offsets=[0, 24.0]),
+    _entry(data_offsets=[0]),
+    _entry(data_offsets=None),
+    _entry(shape=[-2, -3]),
+    _entry(shape=[2, True]),
+    _entry(shape="23"),
+    _entry(shape=6),
+    _entry(shape=[2**31, 2**33]),
+    _entry(shape=[2**62, 0], data_offsets=[0, 0]),
+    _entry(shape=[1] * 100),
+    _entry(dtype="F8"),
+    _entry(dtype=["F32"]),
+    _entry(dtype="object"),
+    {"dtype": "F32", "shape": [2, 3]},
+    [0, 24],
+    None,
+]
+_NO_HEADERS = [
+    b"[" * 100_000 + b"]" * 100_000,
+    b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+    b"\xff\xfe\x00",
+    b"{" + b" " * 100,
+    b"null",
+    b"3",
+    b"[]",
+    b'"__metadata__"',
+    {"w": _entry(), "sha256": _SUM},
+    {"__metadata__": _META, "w": _entry()},
+    *({**_FRAME, "__metadata__": {"seqmtl": own}} for own in ("{", "[1]", 5, "[" * 10**5)),
+    {**_FRAME, "__metadata__": {}},
+    {**_FRAME, "__metadata__": [1]},
+    *({**_FRAME, "w": entry} for entry in _NO_ENTRIES),
+]
+_NO_FITS = [
+    {"w": _entry(shape=[2**28, 2**31])},
+    {"w": _entry(shape=[2**30, 2**29])},
+    {"w": _entry(shape=[5])},
+    {"w": _entry(dtype="F64")},
+    {"w": _entry(data_offsets=[24, 0])},
+    {"w": _entry(data_offsets=[4, 28])},
+    {"v": _entry()},
+    {"v": _entry(shape=[3], data_offsets=[12, 24])},
+    {"w": _entry(shape=[3], data_offsets=[0, 12])},
+    {"w": _entry(data_offsets=[10**6, 10**6 + 24])},
+    {"sha256": {"dtype": "U8", "shape": [8], "data_offsets": [24, 32]}},
+    {"sha256": {"dtype": "U8", "shape": [56], "data_offsets": [0, 56]}},
+    {"sha256": {"dtype": "U8", "shape": [0], "data_offsets": [56, 56]}},
+]
+
+
+class TestHostileHeaders:
+    def test_the_frame_of_these_tests_is_accepted(self, tmp_path):
+        path = tmp_path / "file"
+        path.write_bytes(_assemble(_FRAME, b"\0" * 24))
+        assert_array_equal(read_arrays(path)[1]["w"], np.zeros((2, 3)))
+
+    def test_header_lengths(self, tmp_path):
+        for size in (0, 2**26 + 1, 2**32, 2**63, 2**64 - 1):
+            raw = size.to_bytes(8, "little") + b"{}" * 100
+            _refused(tmp_path / "file", raw, "truncated in its header", read_arrays)
+
+    def test_headers_that_are_none(self, tmp_path):
+        for table in _NO_HEADERS:
+            raw = _assemble(table, b"\0" * 24)
+            _refused(tmp_path / "file", raw, "header is unreadable", read_arrays)
+
+    def test_arrays_that_do_not_fit(self, tmp_path):
+        for entries in _NO_FITS:
+            raw = _assemble(_FRAME | entries, b"\0" * 24)
+            _refused(tmp_path / "file", raw, "do not fit|is truncated", read_arrays)
+        raw = _assemble({"__metadata__": _META, "sha256": _SUM}, b"\0" * 24)
+        _refused(tmp_path / "file", raw, "do not fit|is truncated", read_arrays)
+
+
+_FEATURES = {"kind": "positional_kmers", "views": "wd:5", "anchor": 6, "hash_bits": 0}
+_CONTRADICTIONS = [
+    {"tasks": ["worm"]},
+    {"tasks": ["fly", "yeast"]},
+    {"tasks": 5},
+    {"length": 13},
+    {"length": -12},
+    {"length": 2**70},
+    {"n_features": 7},
+    {"n_features": 2**62},
+    {"site": {"offset": 1}},
+    {"site": 3},
+    {"kernel": {"names": ["fly"], "source": ""}},
+    {"kernel": {"names": ["a", "b", "c"], "source": ""}},
+    {"kernel": None},
+    {"features": {"kind": "gapped"}},
+    {"features": "wd:5"},
+    {"features": {"kind": "positional_kmers", "views": "wd:5"}},
+    *(
+        {"features": {**_FEATURES, "views": views}}
+        for views in ("wd:21", "wd:6", "wd:5@4..3", f"wd:{10**9}", 5, ["wd:5"])
+    ),
+    *({"features": {**_FEATURES, "anchor": anchor}} for anchor in (-1, 12, "middle")),
+    *({"features": {**_FEATURES, "hash_bits": bits}} for bits in (10**12, "all")),
+]
+_DAMAGED = "; the file is damaged .*; train again$"
+
+
+class TestHostileDescriptions:
+    def test_another_format_says_what_to_do(self, tmp_path, sparse_file):
+        later = "install a newer seqmtl"
+        for version, remedy in ((1, "train again"), (4, "train again"), (10, later)):
+            raw = _edited(sparse_file, {"format_version": version})
+            match = rf"edited: has model format {version}, .* reads 5 to 9; {remedy}$"
+            _refused(tmp_path / "edited", raw, match)
+        alone = {"kind": "weighted_degree", "degree": 5, "hash_bits": 0}
+        raw = _edited(sparse_file, {"format_version": 2, "features": alone})
+        _refused(tmp_path / "edited", raw, "has model format 2, .*; train again")
+        for version in (None, "1", 1.0):
+            raw = _edited(sparse_file, {"format_version": version})
+            _refused(tmp_path / "edited", raw, "is not a seqmtl model")
+
+    def test_values_that_contradict_each_other(self, tmp_path, sparse_file):
+        same = _edited(sparse_file, {"features": _FEATURES})
+        (tmp_path / "same").write_bytes(same)
+        MultiTaskModel.load(tmp_path / "same")
+        for changes in _CONTRADICTIONS:
+            _refused(tmp_path / "edited", _edited(sparse_file, changes), _DAMAGED)
+
+    @pytest.mark.parametrize(
+        ("name", "array"),
+        [
+            ("rows", np.array([3, 3], dtype=np.int32)),
+            ("rows", np.array([-1, 2], dtype=np.int32)),
+            ("rows", np.array([0, 10**9], dtype=np.int32)),
+            ("rows", np.array([0], dtype=np.int32)),
+            ("W", np.zeros((2, 3))),
+            ("K", np.eye(2)),
+        ],
+    )
+    def test_arrays_that_contradict_the_description(self, tmp_path, sparse_file, name, array):
+        description, arrays = read_arrays(sparse_file)
+        arrays["W"], arrays["rows"] = np.ones((2, 2), np.float32), np.array([1, 3], dtype=np.int32)
+        write_arrays(tmp_path / "good", description, arrays)
+        assert MultiTaskModel.load(tmp_path / "good").W[3, 0] == 1
+        write_arrays(tmp_path / "bad", description, {**arrays, name: array})
+        with pytest.raises(ModelFileError, match=rf"bad: .*{_DAMAGED}"):
+            MultiTaskModel.load(tmp_path / "bad")
+
+    def test_weights_beyond_the_memory_are_refused_before_they_are_allocated(
+        self, sparse_file, monkeypatch
+    ):
+        monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1000)
+        with pytest.raises(SeqmtlError, match=r"weights of .* features for 2 tasks would take"):
+            MultiTaskModel.load(sparse_file)
+
+
+class TestWriting:
+    def test_a_model_can_be_saved_over_the_file_it_is_mapped_from(self, tmp_path, dense_file):
+        path = tmp_path / "model"
+        path.write_bytes(dense_file.read_bytes())
+        MultiTaskModel.load(path).save(path)
+        assert path.read_bytes() == dense_file.read_bytes()

@@ -1,0 +1,218 @@
+"""Model files that are damaged although their checksum fits: refused, or of the same answers."""
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from seqmtl import (
+    IndividualMKLClassifier,
+    MultiTaskClassifierCV,
+    MultiTaskMKLClassifier,
+    MultiTaskOneClassSVM,
+    Spectrum,
+    TaskKernel,
+    WeightedDegree,
+)
+from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
+from seqmtl.loading import load_model
+from seqmtl.report.folder import Signal
+from seqmtl.report.sections import training
+from tests.linear_model.cases import motif_windows
+from tests.mutations import mutations, read, use, write
+
+_REFUSAL = "the file is damaged or was edited; train again"
+TREE = "((worm:1,fly:1):1,yeast:2);"
+
+
+def _windows():
+    return motif_windows(120, ("worm", "fly"), at=5)
+
+
+def _calibrated(path):
+    """Tuned, calibrated, and with all that `seqmtl train` notes down."""
+    windows = _windows()
+    kernel = TaskKernel.from_newick(TREE)
+    model = MultiTaskClassifierCV(WeightedDegree(degree=3), task_kernel=kernel).fit(windows).model_
+    for task in model.tasks:
+        own = windows[windows.tasks == task]
+        model.calibrate(task, model.decision_function(own), own.labels, method="isotonic")
+    model.training |= {
+        "command": "seqmtl train",
+        "sources": ["a.tsv"],
+        "seconds": 1.5,
+        "dataset": {"path": "donors", "signal": ""},
+    }
+    model.save(path)
+    return windows[:20]
+
+
+def _views(path):
+    kernel = TaskKernel.hierarchical("((worm,fly)insects,yeast)all;")
+    views = [Spectrum(k=2), WeightedDegree(degree=2)]
+    MultiTaskMKLClassifier(views, kernel).fit(_windows()).model_.save(path)
+    return _windows()[:20]
+
+
+def _novelty(path):
+    X = np.random.default_rng(1).standard_normal((40, 3))
+    MultiTaskOneClassSVM().fit(X, tasks=np.array(["a", "b"])[np.arange(40) % 2]).model_.save(path)
+    return X[:10]
+
+
+def _texts(path):
+    windows = _windows()
+    texts = np.array(windows.sequences())
+    y = np.where(windows.labels > 0, "site", "decoy")
+    model = IndividualMKLClassifier(["wd:2"], C=2.0).fit(texts, y, windows.tasks).model_
+    model.calibrate("fly", model.decision_function(texts, "fly"), windows.labels)
+    model.save(path)
+    return np.array(["ACGTACGTACGT", "GGGAGCTTTACG", "TTTACGTTTTTT"])
+
+
+@pytest.fixture(scope="module", params=[_calibrated, _views, _novelty, _texts])
+def saved(request, tmp_path_factory):
+    """A model file and examples for it."""
+    path = tmp_path_factory.mktemp("models") / "model.seqmtl"
+    return path, request.param(path)
+
+
+def test_a_change_is_refused_or_changes_no_answer(saved, tmp_path):
+    path, X = saved
+    tasks = load_model(path).tasks
+    expected, changed = use(path, X, tasks), tmp_path / "changed.seqmtl"
+    counts = {"refused": 0, "same": 0}
+    for name, content in mutations(path.read_bytes(), seed=0, n=800):
+        changed.write_bytes(content)
+        try:
+            found = use(changed, X, tasks)
+        except SeqmtlError as error:
+            message = str(error)
+            assert "\n" not in message, name
+            assert len(message) < 400, name
+            if isinstance(error, UnknownTaskError):  # another name of a task is a name, too
+                assert name.startswith("tasks."), (name, message)
+            else:
+                assert message.startswith(f"{changed}: "), (name, message)
+            counts["refused"] += 1
+        else:
+            assert found == expected, name
+            counts["same"] += 1
+    assert counts["refused"] > 3 * counts["same"] > 0
+
+
+def test_pairs_of_changes_and_no_change(saved, tmp_path):
+    path, X = saved
+    tasks, changed = load_model(path).tasks, tmp_path / "changed.seqmtl"
+    for _, content in mutations(path.read_bytes(), seed=1, n=150, changes=2):
+        changed.write_bytes(content)
+        with suppress(SeqmtlError):
+            use(changed, X, tasks)
+    changed.write_bytes(write(*read(path.read_bytes())))
+    assert use(changed, X, tasks) == use(path, X, tasks)
+
+
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.seqmtl"
+    _calibrated(path)
+    return path
+
+
+def _edit(path, changed, edit):
+    description, arrays = read(path.read_bytes())
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    edit(description, arrays)
+    changed.write_bytes(write(description, arrays))
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (
+            lambda d, a: d["training"].update(duality_gap="x"),
+            "training.duality_gap must be a finite number, got 'x'",
+        ),
+        (
+            lambda d, a: d["training"]["tasks"]["fly"].update(n=0),
+            "training.tasks.fly.n must be an integer from 1 to 9007199254740992, got 0",
+        ),
+        (
+            lambda d, a: d["training"]["tasks"]["fly"].update(n_positive=61),
+            "n_positive of fly in training must be at most 60, got 61",
+        ),
+        (lambda d, a: d["training"].pop("history"), "training.history is missing"),
+        (
+            lambda d, a: d["training"]["settings"].update(C=float("inf")),
+            "training.settings.C must be a finite number above 0, got inf",
+        ),
+        (
+            lambda d, a: d["training"]["selection"]["tasks"]["fly"].pop("trust"),
+            "training.selection.tasks.fly must be 'C', 'trust', 'weights', 'relations', "
+            "'by_prior', ",
+        ),
+        (
+            lambda d, a: d.update(calibrated=["fly", "moth"]),
+            "calibrated must be 'fly', got ['fly', 'moth']",
+        ),
+        (lambda d, a: d.update(calibrated=["fly"]), "training.calibration must be 'fly', got ["),
+        (lambda d, a: d.update(tasks=["fly", "fly"]), "tasks must be a list without repetitions"),
+        (lambda d, a: d["site"].update(offset=12), "site must be inside the window of 12 bases"),
+        (lambda d, a: d["site"].update(letters="GTA"), "site.letters must be words of 1 bases"),
+        (lambda d, a: d.update(length=2**31), "length must be an integer from 1 to 10000000"),
+        (lambda d, a: a["bias"].fill(np.nan), "array bias must hold finite numbers"),
+        (lambda d, a: a["W"].fill(np.inf), "array W must hold finite numbers"),
+        (
+            lambda d, a: a["curve_scores"].fill(np.nan),
+            "array curve_scores must hold finite numbers",
+        ),
+        (
+            lambda d, a: a.update(curve_log_odds=-a["curve_log_odds"]),
+            "the calibration curve of fly does not rise",
+        ),
+        (
+            lambda d, a: a.update(W=a["W"].astype(np.float64)),
+            "array W must be float32 of shape (1008, 2), got float64 of shape (1008, 2)",
+        ),
+        (
+            lambda d, a: a.update(bias=a["bias"][:1]),
+            "array bias must be float64 of shape (2), got float64 of shape (1,)",
+        ),
+    ],
+)
+def test_messages_name_the_file_and_the_key(calibrated, tmp_path, edit, message):
+    changed = _edit(calibrated, tmp_path / "changed.seqmtl", edit)
+    with pytest.raises(ModelFileError) as info:
+        load_model(changed)
+    assert str(info.value).startswith(f"{changed}: {message}")
+    assert str(info.value).endswith(_REFUSAL)
+
+
+def test_unknown_keys_are_kept_but_not_those_of_another_format(calibrated, tmp_path):
+    def add(d, a):
+        d.update(note="of a newer seqmtl", seqmtl_version="99.0")
+        d["training"]["note"] = {"deep": [1, None, "x"]}
+
+    model = load_model(_edit(calibrated, tmp_path / "newer", add))
+    assert model.training["note"] == {"deep": [1, None, "x"]}
+    later = _edit(calibrated, tmp_path / "later", lambda d, a: d.update(format_version=10**30))
+    with pytest.raises(ModelFileError, match=r"has model format 10{30}, .*; install a newer"):
+        load_model(later)
+
+
+def test_figures_of_the_report_take_what_is_accepted(calibrated, tmp_path):
+    changed, n_drawn = tmp_path / "changed.seqmtl", 0
+    wanted = ("training.history", "training.settings")
+    for name, content in mutations(calibrated.read_bytes(), seed=2):
+        if not name.startswith(wanted):
+            continue
+        changed.write_bytes(content)
+        try:
+            model = load_model(changed)
+        except ModelFileError:
+            continue
+        n_drawn += 1
+        if n_drawn % 6 == 0:
+            training(Signal("signal", models={"model": model}))
+    assert n_drawn >= 12

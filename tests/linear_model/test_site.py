@@ -1,0 +1,154 @@
+"""The consensus that a model finds in its windows."""
+
+import json
+
+import numpy as np
+import pytest
+
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.io.dataset import HEADER, KIND
+from seqmtl.linear_model.site import Site, find_anchor, find_misplaced, find_site, site_of_model
+from seqmtl.sequences import Windows, encode
+
+
+def _pack(codes: np.ndarray, y: object = None) -> Windows:
+    n, length = codes.shape
+    return Windows(codes.reshape(-1), np.arange(n) * length, length, labels=y)
+
+
+def test_the_consensus_survives_a_few_exceptions():
+    for n, share, expected in (
+        (10_000, 0.97, Site(20, 2, "AG")),
+        (30_000, 0.7, Site(15, 1, "")),  # windows at the end of the data count as well
+        (10, 1.0, Site(15, 1, "")),  # a handful of windows tells nothing
+    ):
+        codes = np.random.default_rng(0).integers(0, 4, (n, 30)).astype(np.uint8)
+        codes[np.arange(n) < share * n, 20:22] = [0, 2]
+        assert find_site(_pack(codes)) == expected
+
+
+def test_bins_begin_where_the_letters_of_true_windows_differ():
+    y = np.where(np.arange(200) % 2, 1, -1)
+    for seed in range(5):  # or in the middle, where nothing differs
+        codes = np.random.default_rng(seed).integers(0, 4, (200, 60)).astype(np.uint8)
+        windows = _pack(codes, y)
+        assert find_anchor(windows, y, find_site(windows)) == 30
+    codes[(y > 0), 41:44] = [3, 0, 3]  # TAT in every true window
+    windows = _pack(codes, y)
+    site = find_site(windows)
+    assert site.letters == ""
+    assert 41 <= find_anchor(windows, y, site) <= 43
+    assert find_anchor(windows, np.ones_like(y), site) == 30  # one class has no differences
+    assert find_anchor(windows, y, Site(30, 1, "", "tss")) == 30  # a known site is kept
+    assert find_anchor(windows, y, Site(12, 1, "")) == 12
+    codes[:, 20:22] = [0, 2]
+    windows = _pack(codes, y)
+    assert find_anchor(windows, y, find_site(windows)) == 20
+
+
+@pytest.mark.parametrize(("letters", "here"), [("AG", "AG"), ("GT,GC", "GT"), ("TAA,TGA", "TGA")])
+def test_the_letters_at_the_site_on_both_strands(letters, here):
+    rng = np.random.default_rng(1)
+    texts = ["".join(rng.choice(list("ACGTN"), 9)) for _ in range(400)]
+    texts += [f"{t[:3]}{here}{t[3 + len(here) :]}" for t in texts[:20]]
+    words = letters.split(",")
+    expected = [t[3 : 3 + len(words[0])] in words for t in texts]
+    number = [words.index(w) if (w := t[3 : 3 + len(words[0])]) in words else -1 for t in texts]
+    site = Site(3, len(words[0]), letters)
+    assert 20 < sum(expected) < 200
+    assert site.is_in(Windows.from_strings(texts)).tolist() == expected
+    assert site.consensus_of(Windows.from_strings(texts)).tolist() == number
+    turned = [t.translate(str.maketrans("ACGT", "TGCA"))[::-1] for t in texts]
+    backward = Windows(encode("".join(turned)), 9 * np.arange(420), 9, is_reverse=[True] * 420)
+    assert site.is_in(backward).tolist() == expected
+    assert site.consensus_of(backward).tolist() == number
+    assert Site(3, 1, "").is_in(backward).all()
+
+
+def _dataset(folder, site: Site):
+    """Write the heads of a dataset of windows of 30 bases."""
+    facts = {"sites": 1, "decoys": 1, "splits": {}, "left_out": {}}
+    summary = {
+        "kind": KIND,
+        "schema_version": 2,
+        "signal": site.signal,
+        "window": 30,
+        "shift": 0,
+        "site": vars(site),
+        "organisms": {"x": facts},
+        "leakage": {},
+        "left_out": {},
+        "genomes": {"x": {"path": "x.fa", "bytes": 1, "n_bases": 1, "crc32": 0}},
+    }
+    (folder / "summary.json").write_text(json.dumps(summary))
+    (folder / "windows.tsv").write_text(HEADER + "\n")
+    return folder
+
+
+def test_a_dataset_has_the_signal_of_a_model_which_keeps_its_own_place(tmp_path):
+    folder = _dataset(tmp_path, Site(14, 2, "AG", "acceptor"))
+    for model, offset in (
+        (Site(9, 2, "AG"), 9),
+        (Site(3, 2, "AG"), 3),
+        (Site(17, 2, "AG", "acceptor"), 17),
+        (Site(9, 2, "AG,AC"), 9),
+        (Site(10, 1, ""), 9),  # it is unknown: cut from the centre
+    ):
+        assert site_of_model(model, folder, 20, 0) == Site(offset, 2, "AG", "acceptor")
+    for model, ours in ((Site(9, 2, "GT"), "GT"), (Site(9, 2, "AG", "donor"), "donor")):
+        with pytest.raises(SeqmtlError, match=rf"the model has {ours} sites at .* has acceptor"):
+            site_of_model(model, folder, 20, 0)
+
+
+def test_windows_without_the_site_are_told_with_the_place_where_they_have_it(caplog):
+    rng = np.random.default_rng(2)
+    texts = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(100)]
+    texts = [f"{text[:20]}AG{text[22:]}" for text in texts]
+    turned = [text.translate(str.maketrans("ACGT", "TGCA"))[::-1] for text in texts]
+    y = [1] * 50 + [-1] * 50
+    for site, letters, where in (
+        (Site(19, 2, "AG"), texts, r"they have AG at base 20\)"),
+        (Site(20, 2, "AG,AC"), turned, r"their other strand has AG,AC at base 20\)"),
+    ):
+        windows = Windows.from_strings(letters, y)
+        with pytest.raises(ValueError, match=rf"{site.letters} at base .* of 50 true .*{where}"):
+            site.check_consensus(windows, windows.labels)
+        caplog.clear()
+        site.warn_missing_consensus(windows)
+        lacking = sum(text[site.offset :][:2] not in site.consensus for text in letters)
+        assert f"{lacking} of 100 windows lack the letters of the model's sites" in caplog.text
+    caplog.clear()
+    other, none = Windows.from_strings(texts, y), Site(20, 2, "GT")
+    none.check_consensus(other, other.labels)  # they have it nowhere: they are told, not refused
+    none.warn_missing_consensus(other)
+    assert "100 of 100 windows lack" in caplog.text
+    some = Windows.from_strings([*texts, "C" * 30])
+    caplog.clear()
+    Site(20, 2, "AG").warn_missing_consensus(some)
+    assert "1 of 101 windows lack" in caplog.text
+    assert "they have" not in caplog.text
+    caplog.clear()
+    right = Windows.from_strings(texts, y)
+    for site in (Site(20, 2, "AG"), Site(3, 1, "")):
+        site.check_consensus(right, right.labels)
+        site.warn_missing_consensus(right)
+    assert not caplog.text
+
+
+def test_groups_of_windows_with_the_site_elsewhere_are_named():
+    rng = np.random.default_rng(3)
+    texts = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(400)]
+    names = ["ape"] * 200 + ["fly"] * 200
+    y = [1, -1] * 200
+    for moved, expected in ((0, []), (1, ["fly (test)"])):
+        for i, text in enumerate(texts):
+            at = 20 + moved * (i >= 300)
+            texts[i] = f"{text[:at]}AG{text[at + 2 :]}"
+        windows = Windows.from_strings(texts, y, names)
+        windows.splits, windows.split_names = np.repeat([0, 1, 0, 1], 100), ("train", "test")
+        faults = find_misplaced(windows)
+        assert [fault.split(" are elsewhere")[0] for fault in faults] == [
+            f"the sites of {name}" for name in expected
+        ]
+        assert all("0 of 50 true sites (they have AG at base 21)" in fault for fault in faults)
+    assert find_misplaced(windows[:100][np.arange(1, 100, 2)]) == []  # no true site

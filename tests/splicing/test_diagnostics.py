@@ -1,0 +1,45 @@
+"""What speaks against the introns of a genome without labels."""
+
+import re
+
+import numpy as np
+import pytest
+
+from seqmtl.splicing.diagnostics import warnings_for
+from seqmtl.splicing.genome_sample import GenomeSample
+from seqmtl.splicing.rounds import Round
+
+PRIOR = np.where(np.arange(1, 1001) >= 50, 1.0, 0.0)  # introns of 50 to 1,000 bases
+GOOD = Round((90.0, 90.0), (60, 60), 0.99, 0.01, 30, 400, 1000, 0.5)
+
+
+def _sample(gc):
+    p = [(1 - gc) / 2, gc / 2, gc / 2, (1 - gc) / 2]
+    codes = np.random.default_rng(0).choice(4, 60_000, p=p).astype(np.uint8)
+    return GenomeSample(codes, np.array([[0, codes.size]]), np.zeros(1, dtype=np.int64), [("a", 0)])
+
+
+def test_a_genome_like_those_tested_raises_no_doubt():
+    assert warnings_for(_sample(0.35), GOOD, PRIOR, True) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"middle": 60}, "the median intron called has 60 bases, and 1.2% of the .* as short"),
+        ({"middle": 990}, "the median intron called has 990 bases, and 1.1% of the .* as long"),
+        ({"moved": 0.9}, "other letters: the site models changed by 90%"),
+        ({"backwards": 0.2}, "about 20% of the introns may be there by chance"),
+        ({"kept": 0.5}, "the last round kept 50% of the calls before"),
+    ],
+)
+def test_each_doubt_is_told_where_there_are_calls(change, message):
+    last = GOOD._replace(**change)
+    (found,) = warnings_for(_sample(0.35), last, PRIOR, True)
+    assert re.search(message, found)
+    assert warnings_for(_sample(0.35), last, PRIOR, False) == []
+
+
+def test_another_composition_is_told():
+    (found,) = warnings_for(_sample(0.6), GOOD, PRIOR, False)
+    assert found.startswith("60% of its bases are G or C, 19% to 51% in the genomes tested")

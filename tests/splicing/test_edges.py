@@ -1,0 +1,253 @@
+"""Edges of genes in the chain: start and stop codons, and models of what begins and ends there."""
+
+import copy
+import itertools
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from seqmtl.exceptions import ModelFileError
+from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.io.genome import ContigPiece, load_genome
+from seqmtl.loading import load_model
+from seqmtl.sequences.sites import Sites
+from seqmtl.splicing import PairedFinder
+from seqmtl.splicing.candidates import edge_finders, find_edges
+from seqmtl.splicing.layer import CODONS, ENDS, Edge
+from seqmtl.splicing.model import PairedModel
+from seqmtl.verbs._scoring import add_unlabelled
+from tests import mutations
+from tests.commands import rows_of, run
+from tests.oracles.pairs import codons, whole_contig
+
+
+@pytest.fixture(scope="module")
+def genes(case, tmp_path_factory):
+    """The paired model of `case` with models of edges: stop of both organisms, the others of a."""
+    folder, options = tmp_path_factory.mktemp("edges"), ""
+    for signal in ("start", "stop", "polya"):
+        data, model = folder / f"{signal}s", folder / signal
+        config = case / "sim" / ("dataset.toml" if signal == "stop" else "a.toml")
+        run(f"dataset {config} --signal {signal} -o {data}")
+        run(f"train {data} --selection none --features wd:4 -C 10 --window 31 -o {model}")
+        run(f"calibrate {model} {data} -o {model}")
+        options += f" --edge {model}"
+    inputs = f"{case}/donor {case}/acceptor {case}/donors {case}/acceptors"
+    run(f"pair {inputs} {options} -o {folder}/genes")
+    return folder
+
+
+def test_codons_are_those_in_the_letters(case):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 4, 3_000).astype(np.uint8)
+    codes[rng.integers(0, 3_000, 40)] = 4
+    edges = edge_finders(load_model(case / "splice").layer_of("a"), {}, "a")
+    like = Sites(np.zeros(0, np.int64), np.zeros(0, bool), {"log_odds": np.zeros(0, np.float32)})
+    assert [edge.signal for edge in edges] == ["start", "stop"]
+    for begin, end in ((-50, 5_000), (1_200, 1_300), (1_500, 1_500), (200, 900), (4_100, 5_000)):
+        found = find_edges(edges, ContigPiece("c", 1_000, codes, True), begin, end, like)
+        for signal, own in found.items():
+            expected = codons(codes, signal)
+            starts = expected.starts + 1_000
+            rows = np.flatnonzero((starts >= begin) & (starts < end))
+            rows = rows[np.lexsort([starts[rows], expected.is_reverse[rows]])]
+            assert_array_equal(own.starts, starts[rows])
+            assert_array_equal(own.is_reverse, expected.is_reverse[rows])
+            assert_array_equal(own["log_odds"], np.zeros(rows.size))
+
+
+def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes):
+    """An organism that a model lacks goes without: start codons of b are alike."""
+    model = load_model(genes / "genes")
+    genome = load_genome(case / "sim/genomes/a.fa", padding=1)
+    for organism, signals in (("a", [*ENDS, "start", "stop", "polya"]), ("b", [*ENDS, "stop"])):
+        command = f"scan {genes}/genes {case}/sim/genomes/a.fa --organism {organism}"
+        run(f"{command} --contigs chr1 -o {genes}/{organism}.bed")
+        expected, _ = whole_contig(model, organism, genome.contig("chr1"))
+        for signal in signals:
+            rows = rows_of(genes / f"{organism}.{signal}.bed")
+            found = {(signal, int(row[1]), row[5]): float(row[7]) for row in rows}
+            own = {key: p for key, p in expected.items() if key[0] == signal and p > 1e-5}
+            assert found.keys() >= own.keys()
+            assert all(found[key] == pytest.approx(p, abs=1e-5) for key, p in own.items())
+            assert signal == "polya" or sum(p > 0.1 for p in found.values()) > 5
+        assert not (genes / f"{organism}.tss.bed").exists()
+    assert not {"b.start.bed", "b.polya.bed"} & {path.name for path in genes.iterdir()}
+    run(f"evaluate {genes}/genes {case}/donors {case}/acceptors --bootstrap 0")
+    command = f"scan {genes}/genes {case}/sim/genomes/a.fa --organism a"
+    run(f"{command} -o {genes}/x.spsc --json {genes}/x.json")
+    assert {row[3] for row in rows_of(genes / "x.spsc")} == {"D", "A"}
+    run(f"{command} -o {genes}/a.bed")
+    n_sites = sum(len(rows_of(genes / f"a.{end}.bed")) for end in ENDS)  # edges are not counted
+    assert json.loads((genes / "x.json").read_text())["scans"][0]["n_candidates"] == n_sites
+
+
+def test_models_of_edges_are_in_the_file_and_in_words(case, genes, seqmtl):
+    first = load_model(genes / "genes")
+    first.save(genes / "again")
+    assert (genes / "again").read_bytes() == (genes / "genes").read_bytes()
+    assert list(first.site_models) == [*ENDS, "start", "stop", "polya"]
+    assert [edge.signal for edge in first.layer["b"].edges] == list(CODONS)
+    told = seqmtl(f"info {genes / 'genes'}").out
+    assert "seen together, with models of start, stop, polya sites" in told
+    assert all(f"the {signal} sites of" in told for signal in first.site_models)
+    edges = first.layer["a"].edges
+    assert f", start {edges[0].scale:.2f} s {edges[0].shift:+.2f}, stop " in told
+    assert f", start {first.layer['b'].edges[0].shift:.2f}, stop " in told
+    assert "<td>donor, acceptor, start, stop, polya</td>" in first._repr_html_()
+    facts = json.loads(seqmtl(f"info {genes / 'genes'} --json").out)
+    assert (facts["start"]["tasks"], facts["stop"]["tasks"]) == (["a"], ["a", "b"])
+    written = seqmtl(
+        f"scan {genes / 'genes'} {case}/sim/genomes/a.fa --organism a --format all "
+        f"-o {genes / 'all'} -q"
+    )
+    assert not written.err
+    assert {path.name for path in genes.glob("all.*.bed.gz")} == {
+        f"all.{signal}.bed.gz" for signal in first.site_models
+    }
+
+
+def test_what_is_no_edge_is_refused(case, genes, seqmtl):
+    pair = f"pair {case}/donor {case}/acceptor {case}/donors {case}/acceptors -o {genes}/x"
+    told = seqmtl(f"{pair} --edge {case}/donor", code=1).err
+    assert "must be a classifier of start, stop, tss or polya sites" in told
+    told = seqmtl(f"{pair} --edge {genes}/start --edge {genes}/start", code=2).err
+    assert "is a second model of start sites" in told
+    assert not (genes / "x").exists()
+    told = seqmtl(f"{pair} --edge {genes}/start --json {genes}/x.json").err
+    assert "has no b, so its edges are not used there" in told
+    # and so start codons of b weigh about what they do without models
+    alone, beside = (
+        json.loads(path.read_text())["tasks"]["b"]["edges"][0]["shift"]
+        for path in (case / "splice.json", genes / "x.json")
+    )
+    assert beside == pytest.approx(alone, abs=0.2)
+    header, arrays = read_arrays(genes / "start")
+    renamed = json.loads(json.dumps(header).replace('"a"', '"z"'))
+    write_arrays(genes / "of_z", renamed, arrays)
+    told = seqmtl(f"{pair} --edge {genes}/of_z", code=1).err
+    assert "of_z has none of the organisms of the model of donors, a, b; leave it out" in told
+
+
+def test_a_layer_needs_the_models_that_it_was_fitted_with(genes, tmp_path):
+    model = load_model(genes / "genes")
+    ends = model.donor, model.acceptor, model.layer
+    for lacking in ("start", "polya"):
+        edges = {signal: own for signal, own in model.edges.items() if signal != lacking}
+        message = rf"layer\.a\.edges must be those that edges has a model of, got '{lacking}'"
+        with pytest.raises(ValueError, match=message):
+            PairedModel(*ends, edges=edges)
+        header, arrays = read_arrays(genes / "genes")
+        del header[lacking]
+        arrays = {name: own for name, own in arrays.items() if not name.startswith(f"{lacking}.")}
+        write_arrays(tmp_path / "bad", header, arrays)
+        with pytest.raises(ModelFileError, match=message):
+            load_model(tmp_path / "bad")
+    alike = model.layer["b"]._replace(edges=(Edge("start", 0.5, 0.0, -1e9),))
+    with pytest.raises(ValueError, match=r"layer\.b\.edges must be"):
+        PairedModel(*ends[:2], {**model.layer, "b": alike}, edges=model.edges)
+
+
+def test_soft_masked_codons_are_left_out_as_a_whole(case, genes, tmp_path):
+    lines = (case / "sim/genomes/a.fa").read_text().split(">")[1].splitlines()
+    letters = np.array(list("".join(lines[1:]).upper()))
+    lower = np.random.default_rng(0).random(letters.size) < 0.2
+    letters[lower] = np.char.lower(letters[lower])
+    (tmp_path / "a.fa").write_text(f">{lines[0]}\n{''.join(letters)}\n")
+    command = f"scan {genes}/genes {tmp_path}/a.fa --organism a"
+    run(f"{command} -o {tmp_path}/all.bed")
+    run(f"{command} -o {tmp_path}/upper.bed --softmask skip")
+    for signal, length in (("donor", 2), ("stop", 3), ("polya", 1)):
+        every, found = (rows_of(tmp_path / f"{name}.{signal}.bed") for name in ("all", "upper"))
+        wanted = [row for row in every if not lower[int(row[1]) : int(row[1]) + length].any()]
+        assert found == wanted
+        assert 0 < len(found) < len(every)
+
+
+def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, tmp_path):
+    genome = case / "sim/genomes/b.fa"
+    own = add_unlabelled(load_model(genes / "genes"), "c", str(genome), "a", None)
+    own.paired().save(tmp_path / "more")
+    model = load_model(tmp_path / "more")
+    assert list(model.edges) == ["start", "stop", "polya"]
+    assert model.signals_of("c") == [*ENDS]
+    assert [(edge.signal, edge.scale) for edge in model.layer["c"].edges] == [
+        (signal, 0.0) for signal in CODONS
+    ]
+    for name, given in (("before", genes / "genes"), ("after", tmp_path / "more")):
+        options = f"--organism a --contigs chr1 -o {tmp_path}/{name}.bed"
+        run(f"scan {given} {case}/sim/genomes/a.fa {options}")
+    for signal in load_model(genes / "genes").site_models:
+        before, after = (rows_of(tmp_path / f"{name}.{signal}.bed") for name in ("before", "after"))
+        assert [row[:3] for row in before] == [row[:3] for row in after]
+        p, q = (np.array([float(row[7]) for row in own]) for own in (before, after))
+        assert_allclose(p, q, atol=1e-4)
+
+
+def _arrays_with(arrays):
+    """Yield a name of each change of one or all values of an array of the layer, and the change."""
+    for name, what in itertools.product(("introns", "coding", "exons"), ("one", "all")):
+        for value in (3e38, -3e38, 700.0, -50.0, 1.0):
+
+            def change(_, own, name=name, what=what, value=value):
+                own[name] = own[name].copy()
+                own[name].reshape(-1)[slice(None) if what == "all" else 1] = value
+
+            if name in arrays:
+                yield f"{what} of {name} = {value}", change
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_changed_layer_is_refused_or_scans_with_finite_numbers(
+    genes, case, tmp_path, monkeypatch
+):
+    """A model file that was edited, or written by another program: no traceback in a scan."""
+    more = (0, 1e-300, 50, 1000, 1e6, -1e300, "tss", "start")
+    monkeypatch.setattr(mutations, "VALUES", (*mutations.VALUES, *more))
+    header, arrays = mutations.read((genes / "genes").read_bytes())
+    own = {name: array for name, array in arrays.items() if "." not in name}
+    changes = [*mutations._of_header({"layer": header["layer"]}), *mutations._of_arrays(own)]
+    drawn = [changes[i] for i in np.random.default_rng(0).permutation(len(changes))[:200]]
+    codes = load_genome(case / "sim/genomes/a.fa", padding=1).codes[1:4_001]
+    counts = {"refused": 0, "taken": 0}
+    for name, change in [*drawn, *_arrays_with(arrays)]:
+        changed, own = copy.deepcopy(header), dict(arrays)
+        change(changed, own)
+        path = tmp_path / "changed"
+        path.write_bytes(mutations.write(changed, own))
+        try:
+            model = load_model(path)
+        except ModelFileError as error:
+            counts["refused"] += str(error).startswith(f"{path}: ")
+            continue
+        counts["taken"] += 1
+        model.text(str(path)), json.dumps(model.describe(), allow_nan=False)
+        for organism in model.tasks:
+            found = PairedFinder(model, organism, introns=0.1).find(
+                ContigPiece("c", 0, codes, True), 0, codes.size
+            )
+            for sites in found.sites_by_signal.values():
+                assert all(np.isfinite(column).all() for column in sites.columns.values()), name
+    assert sum(counts.values()) == len(drawn) + 30
+    assert counts["refused"] > counts["taken"] > 10
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scale": 0}, "layer.a.edges must be of a scale above 0 but for codons, got "),
+        ({"signal": "start"}, "layer.a.edges must be of different signals, got "),
+        ({"signal": "tss"}, "layer.a.edges must be those that edges has a model of, got 'tss'"),
+        ({"shift": 1e6}, "layer.a.edges[2].shift must be a number from -150 to 150, got "),
+    ],
+)
+def test_an_edge_that_has_no_model_is_refused(genes, tmp_path, change, message):
+    header, arrays = read_arrays(genes / "genes")
+    assert header["layer"]["a"]["edges"][2]["signal"] == "polya"
+    header["layer"]["a"]["edges"][2] |= change
+    write_arrays(tmp_path / "changed", header, arrays)
+    with pytest.raises(ModelFileError) as info:
+        load_model(tmp_path / "changed")
+    assert str(info.value).startswith(f"{tmp_path}/changed: {message}")

@@ -1,0 +1,116 @@
+"""Hashed models against exact ones: without collisions, every command writes the same."""
+
+import itertools
+import os
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from seqmtl import MultiTaskModel, PositionalKmers, read_dataset
+from seqmtl.training import cross_validation
+from tests.commands import run
+from tests.oracles import wd
+
+_NUMBER = re.compile(r"-?\b\d+\.\d+(?:e[+-]?\d+)?")
+
+
+def _twin(model):
+    """Return a model of degree 2 with its weights at hashed indices that do not collide."""
+    kmers = [
+        (place, k, "".join(letters))
+        for k in (1, 2)
+        for place in range(model.length)
+        for letters in itertools.product("ACGT", repeat=k)
+    ]  # in the order of exact indices
+    bits, index = 15, np.zeros(len(kmers), dtype=np.int64)
+    while np.unique(index).size < len(kmers):
+        bits += 1
+        index = np.array([wd.hash_index(*kmer, bits) for kmer in kmers])
+    W = np.zeros((1 << bits, len(model.tasks)), dtype=model.W.dtype)
+    W[index] = model.W
+    return replace(model, features=PositionalKmers("wd:2", model.features.anchor, bits), W=W)
+
+
+@pytest.fixture(scope="module")
+def twins(case, tmp_path_factory):
+    """Folders of models of donors and acceptors: exact, and their hashed twins."""
+    folder = tmp_path_factory.mktemp("twins")
+    for kind in ("exact", "hashed"):
+        (folder / kind).mkdir()
+    for end in ("donor", "acceptor"):
+        path = folder / "exact" / end
+        run(f"train {case}/{end}s --features wd:2 --selection none --window 41 -o {path}")
+        model = MultiTaskModel.load(path)
+        model.training["settings"]["dtype"] = "float64"  # of what calibration trains, too
+        exact = replace(model, W=np.asarray(model.W, dtype="float64"))
+        exact.save(path)
+        _twin(exact).save(folder / "hashed" / end)
+    return folder
+
+
+def _variants(genome):
+    """Return a VCF file that changes every 50th base of the first contig."""
+    name, text = genome.read_text()[1:].split("\n>")[0].split("\n", 1)
+    letters = text.replace("\n", "").upper()
+    other = letters.translate(str.maketrans("ACGT", "CGTA"))
+    rows = [
+        f"{name}\t{at + 1}\t.\t{letters[at]}\t{other[at]}\t.\t.\t." for at in range(100, 6000, 50)
+    ]
+    columns = "#CHROM POS ID REF ALT QUAL FILTER INFO".replace(" ", "\t")
+    return "\n".join(["##fileformat=VCFv4.2", f"##contig=<ID={name}>", columns, *rows]) + "\n"
+
+
+def test_every_command_writes_the_same(case, twins, tmp_path, monkeypatch):
+    genome, vcf = case / "sim/genomes/a.fa", tmp_path / "some.vcf"
+    vcf.write_text(_variants(genome))
+    donors, acceptors = (case / name for name in ("donors", "acceptors"))
+    commands = f"""
+        calibrate donor {donors} -o donor2
+        calibrate acceptor {acceptors} -o acceptor2
+        predict donor2 {donors} -o scores.tsv
+        evaluate donor2 {donors} --json metrics.json
+        scan donor2 {genome} --organism a -o sites.gff3
+        variants donor2 --vcf {vcf} --fasta {genome} --organism a -o gains.vcf
+        explain donor2 {donors} --max-order 3 --n-windows 3 -o explained
+        pair donor2 acceptor2 {donors} {acceptors} -o pair
+        evaluate pair {donors} {acceptors} --json pair.json
+        scan pair {genome} --organism a --format introns -o introns.bed
+        annotate {genome} --organism a --like a --model pair -o annotated
+    """
+    found = []
+    for kind in ("exact", "hashed"):
+        monkeypatch.chdir(twins / kind)
+        for command in commands.strip().split("\n"):
+            run(command)
+        paths = [os.path.join(folder, name) for folder, _, own in os.walk(".") for name in own]
+        texts = {}
+        for path in sorted(paths):
+            if path.endswith((".tsv", ".bed", ".vcf", ".gff3", "metrics.json", "pair.json")):
+                with open(path, encoding="utf-8") as stream:
+                    texts[path] = stream.read()
+        found.append(texts)
+    assert len(found[0]) >= 12
+    assert list(found[0]) == list(found[1])
+    for path, exact in found[0].items():
+        both = [_NUMBER.split(text) for text in (exact, found[1][path])]
+        assert both[0] == both[1], path
+        numbers = [np.array(_NUMBER.findall(text), float) for text in (exact, found[1][path])]
+        assert_allclose(*numbers, rtol=1e-4, atol=2e-5, err_msg=path)
+
+
+def test_an_adapted_model_keeps_its_bits(case, twins, monkeypatch):
+    # folds are drawn in the order of squared norms, which are equal but for rounding
+    distinct = cross_validation._distinct
+    monkeypatch.setattr(cross_validation, "_distinct", lambda G, own: distinct(np.round(G, 5), own))
+    scores = []
+    for kind in ("exact", "hashed"):
+        model = MultiTaskModel.load(twins / kind / "donor")
+        windows = read_dataset(case / "donors", split="train").windows.center(model.length)
+        few = windows[np.flatnonzero(windows.task_ids == 0)[:80]]
+        adapted = model.adapt("c", few.with_tasks(["c"] * len(few)))
+        assert adapted.features.to_dict(model.length) == model.features.to_dict(model.length)
+        scores.append(adapted.decision_function(few, "c"))
+    assert_allclose(*scores, atol=2e-3)

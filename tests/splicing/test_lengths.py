@@ -1,0 +1,186 @@
+"""Lengths between annotated sites, and their distributions."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from seqmtl.splicing.layer import PairLayer
+from seqmtl.splicing.lengths import (
+    annotated_lengths,
+    exon_densities,
+    length_tables,
+    mixed_table,
+    relatives_density,
+)
+from seqmtl.splicing.regions import KnownSites
+
+ONE = np.ones((1, 1))
+
+
+def _lengths(introns):
+    return np.asarray(introns, dtype=np.int64)
+
+
+def test_lengths_are_those_between_neighbouring_true_sites():
+    # D10 A60  D100 A180(excluded) D300 D310 A400 A420 D425
+    places = np.array([10, 60, 100, 180, 300, 310, 400, 420, 425])
+    is_donor = np.array([1, 0, 1, 0, 1, 1, 0, 0, 1], dtype=bool)
+    is_true = np.array([1, 1, 1, 0, 1, 1, 1, 1, 1], dtype=bool)
+    found = annotated_lengths([KnownSites(places, is_donor, is_true)] * 2)
+    assert found.tolist() == [50, 90] * 2
+    assert not annotated_lengths([]).size
+
+
+def test_intron_lengths_are_smoothed_and_every_length_is_possible():
+    rng = np.random.default_rng(0)
+    introns = np.rint(np.exp(rng.normal(5.0, 0.5, 4000))).astype(np.int64)
+    table = length_tables({"x": introns}, ONE)["x"]
+    lengths = np.arange(table.shortest, table.shortest + table.introns.size)
+    p = np.exp(table.introns)
+    assert p[:-1].sum() + p[-1] / -np.expm1(-table.decay) == pytest.approx(1.0)
+    assert lengths[np.searchsorted(np.cumsum(p), 0.5)] == pytest.approx(
+        np.median(introns), rel=0.05
+    )
+    assert lengths[-1] == pytest.approx(1.5 * np.quantile(introns, 0.99), rel=0.1)
+    p, lengths = p[:-1] / p[:-1].sum(), lengths[:-1]  # the last one continues
+    # the log-normal density that they were drawn from, where there are many
+    true = np.exp(-0.5 * ((np.log(lengths) - 5.0) / 0.5) ** 2) / (
+        0.5 * np.sqrt(2 * np.pi) * lengths
+    )
+    common = true > 0.5 * true.max()
+    assert_allclose(p[common], true[common], rtol=0.15)
+    assert p.min() > 0.01 / lengths[-1] / np.log(lengths[-1])
+
+
+def test_no_intron_is_shorter_than_the_shortest_that_is_annotated():
+    rng = np.random.default_rng(4)
+    own = {"a": rng.integers(60, 90, 400), "b": rng.integers(45, 70, 50), "c": _lengths([30])}
+    own["a"][0], own["b"][0] = 52, 41
+    tables = length_tables(own, np.full((3, 3), 0.5) + 0.5 * np.eye(3))
+    assert [tables[name].shortest for name in own] == [52, 41, 41]  # one intron is no rule
+    for table in tables.values():
+        p = np.exp(table.introns)
+        assert p[:-1].sum() + p[-1] / -np.expm1(-table.decay) == pytest.approx(1.0)
+    alone = length_tables({"c": own["c"]}, ONE)["c"]
+    assert alone.shortest < 30
+
+
+def test_few_introns_borrow_from_relatives():
+    rng = np.random.default_rng(1)
+    own = {
+        "near": _lengths(rng.integers(90, 110, 2000)),
+        "far": _lengths(rng.integers(1900, 2100, 2000)),
+        "few": _lengths([95]),
+        "none": _lengths([]),
+    }
+    K = np.array([[1, 0, 0.9, 0], [0, 1, 0, 0.8], [0.9, 0, 1, 0], [0, 0.8, 0, 1.0]])
+    tables = length_tables(own, K)
+
+    def share(name, low, high):
+        table = tables[name]
+        return np.exp(table.introns[max(0, low - table.shortest) : high - table.shortest]).sum()
+
+    assert share("few", 80, 120) > 0.85
+    assert share("none", 1800, 2200) > 0.85
+    assert tables["few"].shortest + tables["few"].introns.size < 1000
+    # without relatives: all organisms
+    lonely = length_tables(own, np.eye(4))["none"]
+    around = np.exp(lonely.introns[1800 - lonely.shortest : 2200 - lonely.shortest]).sum()
+    assert 0.3 < around < 0.6
+
+
+def test_one_intron_is_enough_and_no_intron_is_refused():
+    table = length_tables({"x": _lengths([200])}, ONE)["x"]
+    assert table.shortest < 200 < table.shortest + table.introns.size
+    assert np.isfinite(table.introns).all()
+    assert np.argmax(table.introns) + table.shortest == pytest.approx(200, rel=0.7)
+    with pytest.raises(ValueError, match="the annotation has no introns: no annotated donor"):
+        length_tables({"x": _lengths([])}, ONE)
+
+
+def test_organisms_without_introns_have_those_of_the_only_one_with_some():
+    none = np.zeros(0, dtype=np.int64)
+    tables = length_tables({"a": np.arange(80, 120), "b": none, "c": none}, np.eye(3))
+    for name in "bc":
+        assert_allclose(tables[name].introns, tables["a"].introns)
+    assert np.isfinite(tables["a"].introns).all()
+
+
+def test_long_introns_are_geometric_with_their_mean():
+    rng = np.random.default_rng(3)
+    introns = np.concatenate([rng.integers(100, 2000, 8000), 4000 + rng.geometric(1e-4, 2000)])
+    table = length_tables({"x": introns}, ONE)["x"]
+    assert table.shortest + table.introns.size - 1 == 4001
+    assert 1 / np.expm1(table.decay) == pytest.approx(1e4, rel=0.1)
+    p = np.exp(table.introns)
+    assert p[:-1].sum() == pytest.approx(0.8, abs=0.01)
+    assert p[:-1].sum() + p[-1] / -np.expm1(-table.decay) == pytest.approx(1.0)
+    # the density of the lengths 1 to n; longer ones count as n
+    layer = PairLayer(1, 0, 0, 0, 1, *table[:2], np.zeros((3, 4096)), decay=table.decay)
+    density = layer.density(20_000)
+    assert density.sum() == pytest.approx(1.0)
+    assert density[4000:-1].sum() == pytest.approx(0.2 * (1 - np.exp(-1.6)), rel=0.1)
+    assert density[layer.shortest - 2] == 0 < density[layer.shortest - 1]
+    assert density[: layer.span].sum() == pytest.approx(0.995, abs=0.001) or layer.span > 20_000
+    assert layer.density(3000)[-1] == pytest.approx(density[2999:].sum())
+
+
+def test_far_introns_alone_are_no_error():
+    table = length_tables({"x": np.array([70_000, 80_000])}, ONE)["x"]
+    assert table.decay < 1e-4
+    assert np.isfinite(table.introns).all()
+    assert length_tables({"x": np.array([200_000])}, ONE)["x"].decay > 0
+
+
+def _layer(shortest, density, n_introns):
+    coding = np.zeros((3, 4096), dtype=np.float32)
+    introns = np.log(np.asarray(density))
+    return PairLayer(1, 0, 0, 0, 1, shortest, introns, coding, n_introns)
+
+
+def test_relatives_count_by_weight_and_by_their_introns():
+    # with 50 introns a relative counts half; of the lengths 2 to 5
+    layers = [_layer(3, [0.5, 0.5], 50), _layer(4, [0.25, 0.75], 150), _layer(2, [1.0], 0)]
+    found = relatives_density(layers, np.array([0.6, 0.2, 0.2]))
+    shares = 0.6 * 0.5, 0.2 * 0.75
+    expected = np.array([0, 0, 0.5, 0.5, 0]) * shares[0]
+    expected += np.array([0, 0, 0, 0.25, 0.75]) * shares[1]
+    assert_allclose(found, expected / sum(shares))
+
+
+def test_a_genome_of_its_own_replaces_the_prior_by_its_number_of_introns():
+    prior = np.zeros(2000)
+    prior[999:1100] = 1 / 101
+    rng = np.random.default_rng(0)
+
+    def share(n):  # of introns of up to 500 bases
+        table = mixed_table(rng.integers(90, 110, n), prior)
+        p = np.exp(table.introns)
+        return p[: 501 - table.shortest].sum() / p.sum()
+
+    assert share(0) < 0.1
+    assert share(25) == pytest.approx(share(0) + (1 - share(0)) / 3, abs=0.05)
+    for n in (50, 950):  # called introns never count more than the prior
+        assert share(n) == pytest.approx((1 + share(0)) / 2, abs=0.05)
+
+
+def test_exons_add_up_to_the_share_of_introns_that_they_follow():
+    exons = {
+        "a": _lengths([19, 100, 120, 599, 600, 9000]),
+        "b": _lengths([50] * 40),
+        "c": _lengths([]),
+    }
+    introns = {"a": _lengths([80] * 10), "b": _lengths([80] * 50), "c": _lengths([])}
+    alike = np.ones((3, 3))
+    found = exon_densities(exons, introns, alike)
+    # relatives count n / (n + 50): b and c for a, a and c for b, a and b for c
+    of_c = (10 / 60 * 0.3 + 50 / 100 * 0.8) / (10 / 60 + 50 / 100)
+    expected = {"a": (3 + 5 * 0.8) / 15, "b": (40 + 5 * 0.3) / 55, "c": of_c}
+    for name, own in found.items():
+        assert own.shape == (600,)
+        assert not own[:20].any()
+        assert own.sum() == pytest.approx(expected[name])
+    assert exon_densities({"x": exons["a"]}, {"x": introns["a"]}, ONE)["x"].sum() == pytest.approx(
+        0.3
+    )
+    assert not exon_densities({"x": _lengths([7, 600])}, {"x": introns["a"]}, ONE)["x"].size

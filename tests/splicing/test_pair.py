@@ -1,0 +1,398 @@
+"""seqmtl pair on simulated genomes: candidates, files, leaks, bad input."""
+
+import json
+import re
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import average_precision_score
+
+from seqmtl import Windows
+from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.io.dataset import read_dataset, read_split_genome
+from seqmtl.loading import load_model
+from seqmtl.splicing import candidates, fit, fit_layer, score_paired
+from seqmtl.splicing.candidates import cut_regions, edge_finders, end_finders, find_piece
+from seqmtl.splicing.chain import margin_of, run_chain
+from seqmtl.splicing.fit import log_likelihood
+from seqmtl.splicing.model import PairedModel
+from seqmtl.splicing.regions import read_both
+from tests.commands import run
+from tests.oracles.annotation import reverse_complement
+from tests.oracles.pairs import ends, posteriors_of
+
+SIGNALS = ("donor", "acceptor")
+
+
+def _inputs(case):
+    models = [load_model(case / signal) for signal in SIGNALS]
+    return (*models, case / "donors", case / "acceptors")
+
+
+def _check_expected(lines, metrics, signal, organism):
+    """The table and the JSON agree, and the probabilities hold over the test regions."""
+    for method in ("alone", "paired"):
+        task = metrics[signal][method]["tasks"][organism]
+        (row,) = [
+            line for line in lines[: lines.index([""])] if line[:3] == [signal, method, organism]
+        ]
+        details = [line for line in lines[lines.index([""]) :] if line[:3] == row[:3]]
+        assert details[0][3:6] == ["all", str(task["n"]), f"{task['expected']:.1f}"]
+        assert [line[-1] for line in details] == [own["holds"] for own in task["reliability"]]
+        assert row[lines[0].index("expected")] == f"{task['expected']:.1f}"
+        assert row[lines[0].index("positive")] == str(task["n_positive"])
+        assert task["expected"] == pytest.approx(task["n_positive"], rel=0.5)
+
+
+def test_partners_help_and_one_command_shows_it(case, capsys):
+    data = f"{case}/donors {case}/acceptors"
+    run(f"evaluate {case}/splice {data} --bootstrap 0 --json {case}/metrics.json")
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    metrics = json.loads((case / "metrics.json").read_text())["signals"]
+    assert lines[0][:4] == ["signal", "method", "organism", "n"]
+    assert [line[:3] for line in lines[1:4]] == [
+        ["donor", "alone", "a"],
+        ["donor", "alone", "b"],
+        ["donor", "alone", "mean"],
+    ]
+    for signal in SIGNALS:
+        for organism in "ab":
+            alone, paired = (
+                metrics[signal][method]["tasks"][organism]["auprc_genome"]
+                for method in ("alone", "paired")
+            )
+            assert paired > alone + 0.05
+            _check_expected(lines, metrics, signal, organism)
+        # the site alone is what the site model's own evaluation gives
+        data = case / f"{signal}s"
+        run(f"evaluate {case / signal} {data} --bootstrap 0 --json {case}/own.json")
+        own = json.loads((case / "own.json").read_text())
+        for organism in "ab":
+            expected = own["tasks"][organism]
+            found = metrics[signal]["alone"]["tasks"][organism]
+            assert (found["n"], found["n_positive"]) == (expected["n"], expected["n_positive"])
+            assert found["auprc_genome"] == pytest.approx(expected["auprc_genome"], abs=1e-3)
+
+
+def _by_hand(model, letters, word):
+    """Candidates of both strands from the letters, plus before minus."""
+    site, length = model.site, model.length
+    starts, is_reverse, windows = [], [], []
+    for turned, text in ((False, letters), (True, reverse_complement(letters))):
+        for match in re.finditer(f"(?={word})", text):
+            window = text[max(0, match.start() - site.offset) :][:length]
+            if match.start() >= site.offset and len(window) == length and "N" not in window:
+                starts.append(len(text) - 2 - match.start() if turned else match.start())
+                is_reverse.append(turned)
+                windows.append(window)
+    scores = model.decision_function(Windows.from_strings(windows), "b")
+    return ends(starts, is_reverse, model.log_odds(scores, "b"))
+
+
+def test_candidates_of_both_strands_are_those_in_the_letters(case):
+    donor, acceptor, donors, acceptors = _inputs(case)
+    model = load_model(case / "splice")
+    layer = model.layer_of("b")
+    found = score_paired(model, donors, acceptors, split="test", organism="b")
+    held = read_split_genome(donors, "b", "test")
+    assert held.regions.shape == (1, 2)
+    codes = held.genome.codes[slice(*held.regions[0])]
+    letters = "".join("ACGTN"[code] for code in codes)
+    given = [_by_hand(donor, letters, "GT"), _by_hand(acceptor, letters, "AG")]
+    by_signal = np.split(posteriors_of(given, codes, layer), [len(given[0])])
+    for signal, expected in zip(SIGNALS, by_signal, strict=True):
+        n_excluded = expected.size - found[signal].labels.size
+        assert 0 <= n_excluded < 5
+        got = np.sort(-np.logaddexp(0, -found[signal].paired))
+        if not n_excluded:
+            assert_allclose(got, np.sort(expected), atol=2e-3)
+        labels = found[signal].labels > 0
+        n_true = sum(
+            (w.labels > 0).sum()
+            for w in [read_dataset(case / f"{signal}s", split="test", organism="b").windows]
+        )
+        assert labels.sum() == n_true
+
+
+def test_pieces_of_a_region_change_next_to_nothing(case, monkeypatch):
+    model = load_model(case / "splice")
+    whole = score_paired(model, case / "donors", case / "acceptors", split="test")
+    monkeypatch.setattr(candidates, "_PIECE", 9_000)
+    cut = score_paired(model, case / "donors", case / "acceptors", split="test")
+    for signal in SIGNALS:
+        order = [np.lexsort([held.alone, held.paired]) for held in (whole[signal], cut[signal])]
+        assert whole[signal].labels.size == cut[signal].labels.size
+        assert whole[signal].labels.sum() == cut[signal].labels.sum()
+        a, b = (held.paired[o] for held, o in zip((whole[signal], cut[signal]), order, strict=True))
+        assert_allclose(a, b, atol=1e-5)
+
+
+def test_a_region_shorter_than_a_window_has_no_candidates(case):
+    donor, acceptor, *paths = _inputs(case)
+    layer = load_model(case / "splice").layer_of("a")
+    held = read_both(*paths, "a", "valid")
+    tiny = [replace(own, regions=own.regions[:1, :1] + np.array([0, 20])) for own in held]
+    (bounds,) = cut_regions(tiny[0], 10_000)
+    sites = find_piece(end_finders((donor, acceptor), paths, "a"), tiny, bounds, layer.coding)
+    assert len(sites) == run_chain(sites, layer).sites.size == 0
+
+
+def test_a_layer_fitted_on_training_regions_looks_better_than_it_is(case):
+    inputs = _inputs(case)
+    honest, leaky = (fit_layer(*inputs, split=split) for split in ("valid", "train"))
+
+    def per_site(layer, split):
+        total = n = 0
+        for name in "ab":
+            own = layer[name]
+            finders = end_finders(inputs[:2], inputs[2:], name)
+            held = read_both(*inputs[2:], name, split)
+            edges = edge_finders(own, {}, name)
+            pieces = [
+                find_piece(finders, held, bounds, own.coding, edges)
+                for bounds in cut_regions(held[0], margin_of(own))
+            ]
+            total += log_likelihood(pieces, own)
+            n += sum((piece["labels"] > 0).sum() for piece in pieces)
+        return total / n
+
+    assert per_site(leaky, "train") > per_site(leaky, "test") + 0.1
+    assert per_site(honest, "test") > per_site(leaky, "test")
+
+
+def test_a_paired_model_survives_its_file(case, capsys):
+    first = load_model(case / "splice")
+    assert isinstance(first, PairedModel)
+    first.save(case / "again")
+    assert (case / "again").read_bytes() == (case / "splice").read_bytes()
+    again = load_model(case / "again")
+    for name in "ab":
+        a, b = first.layer_of(name), again.layer_of(name)
+        assert a.exons.size == 600
+        for own, other in zip(a, b, strict=True):
+            assert_array_equal(own, other)
+            assert type(own) is type(other)
+    for signal in SIGNALS:
+        assert_array_equal(getattr(again, signal).W, load_model(case / signal).W)
+    run(f"info {case}/splice")
+    shown = capsys.readouterr().out
+    assert "donors and acceptors, seen together" in shown
+    assert f"introns of {first.layer_of('a').shortest} to" in shown
+    run(f"info {case}/splice --json")
+    assert json.loads(capsys.readouterr().out)["layer"].keys() == {"a", "b"}
+    facts = json.loads((case / "splice.json").read_text())["tasks"]
+    assert facts == first.layer_facts()
+
+
+def test_the_order_of_the_organisms_does_not_matter(case, tmp_path):
+    own = load_model(case / "splice")
+    a, b = (own.layer[name] for name in "ab")
+    b = b._replace(introns=np.append(b.introns, -9.0), coding=b.coding + np.float32(1))
+    header, arrays = read_arrays(case / "donor")
+    swapped = json.loads(json.dumps(header).replace('"a"', '"z"'))
+    write_arrays(tmp_path / "donor", swapped, arrays)
+    header, arrays = read_arrays(case / "acceptor")
+    swapped = json.loads(json.dumps(header).replace('"a"', '"z"'))
+    write_arrays(tmp_path / "acceptor", swapped, arrays)
+    models = [load_model(tmp_path / signal) for signal in SIGNALS]
+    assert models[0].tasks == ("z", "b")
+    PairedModel(*models, {"z": a, "b": b}).save(tmp_path / "splice")
+    found = load_model(tmp_path / "splice")
+    assert list(found.layer) == ["z", "b"]
+    for name, expected in (("z", a), ("b", b)):
+        assert_array_equal(found.layer[name].introns, expected.introns)
+        assert_array_equal(found.layer[name].coding, expected.coding)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h, a: h["layer"]["a"].update(scale=0), r"layer\.a\.scale must be a finite number"),
+        (lambda h, a: h["layer"].pop("b"), "array introns must be float64"),
+        (lambda h, a: h["layer"]["a"].update(longest=3), "longest must be at least"),
+        (lambda h, a: h["donor"].update(model="kernels"), "donor: model must be 'weights'"),
+        (lambda h, a: h["donor"].pop("tasks"), "tasks is missing"),
+        (lambda h, a: h.pop("acceptor"), "acceptor is missing"),
+        (lambda h, a: a.pop("donor.W"), "array W is missing"),
+        (lambda h, a: a.update({"x.W": np.zeros(1)}), "array x.W does not belong"),
+        (lambda h, a: h.update(donor=h["acceptor"]), "must be trained on donor sites"),
+    ],
+)
+def test_damaged_files_are_refused(case, tmp_path, change, message):
+    header, arrays = read_arrays(case / "splice")
+    arrays = {name: np.array(array) for name, array in arrays.items()}
+    change(header, arrays)
+    write_arrays(tmp_path / "bad", header, arrays)
+    with pytest.raises(ModelFileError, match=message):
+        load_model(tmp_path / "bad")
+
+
+def test_predict_says_that_it_cannot(case, capsys):
+    run(f"predict {case}/splice {case}/donors -o {case}/x", 1)
+    error = capsys.readouterr().err
+    assert (
+        "so it takes no windows" in error
+        or "evaluate, scan, variants, explain and info take it" in error
+    )
+    with pytest.raises(SeqmtlError, match="so it takes no windows"):
+        load_model(case / "splice").predictions(None)
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        ("acceptor donor donors acceptors", "must be trained on donor sites"),
+        ("donor donor donors donors", "must be trained on acceptor sites"),
+        ("donor acceptor acceptors donors", "must be a dataset of donors"),
+        ("donor acceptor donors donors", "must be a dataset of acceptors"),
+        ("donor acceptor donors acceptors_of_a", "b"),
+        ("donor renamed donors acceptors", "z"),
+        ("donor acceptor donors acceptors --split train", "--split must be one of valid, test"),
+        ("splice acceptor donors acceptors", "is a model of pairs, not of weights"),
+    ],
+)
+def test_models_and_datasets_that_do_not_fit_are_refused(case, capsys, order, message):
+    words = [str(case / w) if (case / w).exists() else w for w in order.split()]
+    run(f"pair {' '.join(words)} -o {case}/x", 2 if "--split" in order else 1)
+    assert message in capsys.readouterr().err
+
+
+def test_calibrate_names_what_fits_the_layer(case, capsys, tmp_path):
+    run(f"calibrate {case}/splice {case}/donors -o {tmp_path}/x", 1)
+    error = capsys.readouterr().err
+    assert "calibrate both site models and run seqmtl pair again" in error
+    assert not (tmp_path / "x").exists()
+
+
+def test_datasets_of_different_genomes_are_refused(case, capsys, tmp_path):
+    shutil.copytree(case / "acceptors", tmp_path / "other")
+    summary = json.loads((tmp_path / "other/summary.json").read_text())
+    summary["genomes"]["b"]["crc32"] += 1
+    (tmp_path / "other/summary.json").write_text(json.dumps(summary))
+    data = f"{case}/donors {tmp_path}/other"
+    run(f"pair {case}/donor {case}/acceptor {data} -o {tmp_path}/x", 1)
+    error = capsys.readouterr().err
+    assert "must have the same genome of b; build both from one configuration" in error
+    with pytest.raises(SeqmtlError, match="must have the same genome of b"):
+        score_paired(load_model(case / "splice"), case / "donors", tmp_path / "other", split="test")
+
+
+def test_an_annotation_without_introns_is_refused(case, monkeypatch):
+    monkeypatch.setattr(fit, "annotated_lengths", lambda strands, **options: np.empty(0, np.int64))
+    message = "donors and .*acceptors: the annotation has no introns"
+    with pytest.raises(SeqmtlError, match=message):
+        fit_layer(*_inputs(case))
+
+
+def test_an_organism_with_one_intron_borrows_its_lengths(case, monkeypatch):
+    original, calls = fit.annotated_lengths, []
+
+    def one_in_b(strands, **options):
+        calls.append(original(strands, **options))
+        return calls[-1][: 1 if len(calls) == 2 else None]
+
+    monkeypatch.setattr(fit, "annotated_lengths", one_in_b)
+    layer = fit_layer(*_inputs(case))
+    assert layer["b"].n_introns == 1
+    assert layer["a"].n_introns == calls[0].size > 30
+    shared = min(layer["a"].introns.size, layer["b"].introns.size) // 2
+    begin = max(layer["a"].shortest, layer["b"].shortest)
+    a, b = (np.exp(own.introns[begin - own.shortest :][:shared]) for own in layer.values())
+    assert_allclose(b / b.sum(), a / a.sum(), atol=0.01)
+
+
+def test_a_layer_without_what_is_optional_is_read_as_before(case, tmp_path):
+    header, arrays = read_arrays(case / "splice")
+    for own in header["layer"].values():
+        for name in ("decay", "least"):
+            own.pop(name)
+    write_arrays(tmp_path / "old", header, arrays)
+    layer = load_model(tmp_path / "old").layer_of("a")
+    assert (layer.decay, layer.least) == (0.0, (-1e9, -1e9))
+    assert layer.density(2 * layer.longest)[layer.longest :].sum() < 0.01
+    found = score_paired(
+        load_model(tmp_path / "old"), case / "donors", case / "acceptors", split="test"
+    )["donor"]
+    new = score_paired(
+        load_model(case / "splice"), case / "donors", case / "acceptors", split="test"
+    )["donor"]
+    auprc = [average_precision_score(held.labels, held.paired) for held in (found, new)]
+    assert auprc[0] == pytest.approx(auprc[1], abs=0.05)
+
+
+def test_evaluate_names_what_it_cannot_do(case, seqmtl):
+    data = f"{case}/donors {case}/acceptors"
+    for words, message in (
+        (f"{case}/splice {case}/donors", "is evaluated on two datasets"),
+        (f"{case}/donor {data}", "takes one DATA"),
+        (f"{case}/splice {data} --plot {case}/x.png", "--plot is not for a model of"),
+    ):
+        assert message in seqmtl(f"evaluate {words}", 2).err
+    shown = seqmtl(f"evaluate {case}/splice {data} --split valid --bootstrap 0")
+    assert "the layer was fitted on the valid regions" in shown.err
+
+
+def test_the_layer_holds_at_the_density_of_all_regions_known(case, monkeypatch):
+    layer = load_model(case / "splice").layer_of("b")
+    known, calls = fit._count_sites, []
+
+    def doubled(held):  # as if the training regions had twice as many sites
+        calls.append(held)
+        n_true, n_bases = known(held)
+        return (n_true * (1 + len(calls) % 2), n_bases)  # training regions come first
+
+    monkeypatch.setattr(fit, "_count_sites", doubled)
+    other = fit.fit_layer(*_inputs(case))["b"]
+    change = other.shift - layer.shift
+    assert 0.0 < change < np.log(2)
+    assert other.coding_shift - layer.coding_shift == pytest.approx(change)
+    assert other.scale == pytest.approx(layer.scale)
+
+
+def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, seqmtl):
+    """Labels in it are neither true nor false, and all posteriors are as without the mask."""
+    (tmp_path / "a.bed").write_text("chr1\t5000\t15000\n")
+    text = (case / "sim/dataset.toml").read_text().replace('"genomes/', f'"{case}/sim/genomes/')
+    text = text.replace('"annotation/', f'"{case}/sim/annotation/')
+    rows = text.split("\n")
+    at = next(k for k, row in enumerate(rows) if row.startswith("annotation"))
+    rows.insert(at, f'mask = "{tmp_path}/a.bed"')
+    (tmp_path / "a.toml").write_text("\n".join(rows))
+    for signal in SIGNALS:
+        data = tmp_path / f"{signal}s"
+        run(f"dataset {tmp_path}/a.toml --signal {signal} -o {data}")
+    model, pieces = load_model(case / "splice"), []
+    for folder in (case, tmp_path):
+        paths = [folder / f"{signal}s" for signal in SIGNALS]
+        held, finders = (
+            read_both(*paths, "a", "test"),
+            end_finders((model.donor, model.acceptor), paths, "a"),
+        )
+        (bounds,) = cut_regions(held[0], 10_000)
+        pieces.append(find_piece(finders, held, bounds, model.layer_of("a").coding))
+    first, second = pieces
+    assert_array_equal(first["log_odds"], second["log_odds"])
+    starts = first.starts - held[0].regions[0, 0]
+    masked = (starts >= 5000) & (starts < 15000)
+    assert_array_equal(second["labels"], np.where(masked, 0, first["labels"]))
+    assert (first["labels"][masked] > 0).sum() > 3
+    is_donor = second["signals"] == 0
+    for model, data, n, n_masked in (
+        ("donor", ["donors"], is_donor & (second["labels"] != 0), masked & is_donor),
+        ("splice", ["donors", "acceptors"], second["labels"] != 0, masked),
+    ):
+        folders = " ".join(str(tmp_path / own) for own in data)
+        options = f"--organism a --bootstrap 0 --json {tmp_path}/x.json"
+        err = seqmtl(f"evaluate {case / model} {folders} {options}").err
+        assert f"{n_masked.sum()} candidates in masked regions are neither true nor false" in err
+        found = json.loads((tmp_path / "x.json").read_text())
+        tasks = (
+            [found["tasks"]]
+            if model == "donor"
+            else [found["signals"][signal]["paired"]["tasks"] for signal in SIGNALS]
+        )
+        assert sum(own["a"]["n"] for own in tasks) == n.sum()

@@ -1,0 +1,296 @@
+"""A paired scan against the chain on whole contigs; formats, blocks, threads, interruptions."""
+
+import gzip
+import json
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from seqmtl.calibration.curve import to_probability
+from seqmtl.loading import load_model
+from seqmtl.scan import writers
+from seqmtl.splicing import finder
+from seqmtl.splicing.chain import run_chain
+from tests.commands import rows_of, run
+from tests.oracles.pairs import open_contigs, whole_contig
+
+
+def _scan(case, out, options=""):
+    genome = case / "sim/genomes/a.fa"
+    run(f"scan {case}/splice {genome} --organism a -o {out} --threads 1 {options}")
+
+
+def small_blocks(monkeypatch, size):
+    monkeypatch.setattr(finder, "_BLOCK", size)
+    monkeypatch.setattr(finder, "_BLOCKS_PER_MARGIN", 0)
+
+
+@pytest.fixture(scope="module")
+def expected(case):
+    """{(contig, start, strand): probability} of both signals, and of introns, by whole contigs."""
+    model = load_model(case / "splice")
+    sites, introns = {"donor": {}, "acceptor": {}}, {}
+    for name, codes in open_contigs(case / "sim/genomes/a.fa"):
+        own, listed = whole_contig(model, "a", codes)
+        for (signal, *place), p in own.items():
+            sites[signal][name, *place] = p
+        introns |= {(name, *key): p for key, p in listed.items()}
+    return sites, introns
+
+
+@pytest.mark.parametrize("block", [250_000, 5_000])
+def test_sites_and_introns_are_those_of_whole_contigs(case, expected, tmp_path, monkeypatch, block):
+    small_blocks(monkeypatch, block)
+    _scan(case, tmp_path / "x.bed")
+    for signal, sites in expected[0].items():
+        rows = rows_of(tmp_path / f"x.{signal}.bed")
+        found = {(row[0], int(row[1]), row[5]): float(row[7]) for row in rows}
+        assert found.keys() == sites.keys()
+        assert_allclose([found[key] for key in sites], list(sites.values()), atol=1e-5)
+        assert_allclose(
+            to_probability(np.array([float(row[6]) for row in rows])),
+            [float(row[7]) for row in rows],
+            atol=1e-5,
+        )
+    for name, column in (("x.bed", 12), ("x.gff3", 5)):
+        _scan(case, tmp_path / name, "--format introns --min-probability 0.1")
+        rows = rows_of(tmp_path / name)
+        at = (1, 2, 5) if column == 12 else (3, 4, 6)
+        found = {
+            (row[0], int(row[at[0]]) - (column == 5), int(row[at[1]]), row[at[2]]): float(
+                row[column]
+            )
+            for row in rows
+        }
+        certain = {key: p for key, p in expected[1].items() if p > 0.1001}
+        assert found.keys() >= certain.keys()
+        assert found.keys() <= expected[1].keys()
+        assert_allclose([float(found[key]) for key in certain], list(certain.values()), atol=1e-5)
+        assert rows == sorted(rows, key=lambda row: (row[0], int(row[at[0]]), int(row[at[1]])))
+        assert len(certain) > 50
+
+
+@pytest.mark.parametrize("name", ["x.spsc", "x.introns.gff3.gz", "x.bedgraph", "x.bw"])
+def test_threads_change_nothing(case, tmp_path, monkeypatch, name):
+    small_blocks(monkeypatch, 5_000)
+    options = "--format introns" if "introns" in name else ""
+    folders = []
+    for threads in (1, 3):
+        folder = tmp_path / str(threads)
+        folder.mkdir()
+        _scan(case, folder / name, f"{options} --threads {threads}")
+        folders.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+    assert folders[0] == folders[1]
+    assert len(folders[0]) == {"x.bw": 4, "x.bedgraph": 2, "x.introns.gff3.gz": 2}.get(name, 1)
+
+
+def test_spsc_holds_both_signals(case, expected, tmp_path):
+    _scan(case, tmp_path / "x.spsc")
+    rows = rows_of(tmp_path / "x.spsc")
+    model = load_model(case / "splice")
+    for letter, signal in (("D", "donor"), ("A", "acceptor")):
+        prior = getattr(model, signal).prevalence("a")
+        wanted = set()
+        for (contig, start, strand), p in expected[0][signal].items():
+            score = 2 * np.log2(max(p, 1e-300) / prior)
+            if score > -5.4:
+                after = (strand == "-") == (letter == "D")
+                wanted.add((contig, start + 2 * after, strand, min(13, round(score))))
+        found = {(r[0], int(r[1]), r[2], int(r[4])) for r in rows if r[3] == letter}
+        assert len(wanted & found) > 0.98 * len(wanted) > 50
+        assert {row[:3] for row in wanted} <= {row[:3] for row in found}
+
+
+def _introns(rows):
+    """{(contig, start, end, strand): (intron, donor, acceptor)} of BED lines."""
+    return {(r[0], int(r[1]), int(r[2]), r[5]): tuple(map(float, r[12:])) for r in rows}
+
+
+def test_both_ends_have_their_probability(case, expected, tmp_path):
+    _scan(case, tmp_path / "x.bed", "--format introns")
+    _scan(case, tmp_path / "x.gff3", "--format introns")
+    rows = rows_of(tmp_path / "x.bed")
+    for (contig, start, end, strand), found in _introns(rows).items():
+        donor, acceptor = (start, end - 2) if strand == "+" else (end - 2, start)
+        own = (
+            expected[0]["donor"][contig, donor, strand],
+            expected[0]["acceptor"][contig, acceptor, strand],
+        )
+        assert_allclose(found[1:], own, atol=2e-5)
+        assert found[0] <= min(found[1:]) + 2e-5
+    for row, other in zip(rows, rows_of(tmp_path / "x.gff3"), strict=True):
+        shown = dict(item.split("=") for item in other[8].split(";"))
+        assert [shown[key] for key in ("probability", "donor", "acceptor")] == row[12:]
+
+
+@pytest.mark.parametrize("block", [1_000_000, 5_000])
+def test_the_best_introns_come_first(case, tmp_path, monkeypatch, block):
+    small_blocks(monkeypatch, block)
+    text = (case / "sim/genomes/a.fa").read_text()
+    (tmp_path / "twice.fa").write_text(text + text.replace(">chr", ">copy"))
+
+    def scan(name, options=""):
+        command = f"scan {case}/splice {tmp_path}/twice.fa --organism a --format introns"
+        run(f"{command} -o {tmp_path / name} {options}")
+
+    scan("all.bed")
+    every = rows_of(tmp_path / "all.bed")
+    ordered = sorted(every, key=lambda row: -float(row[12]))  # equal ones as in the genome
+    assert len({row[12] for row in ordered}) <= len(ordered) / 2
+    for threads in (1, 3):
+        scan(f"top{threads}.bed", f"--top 41 --threads {threads}")
+        assert rows_of(tmp_path / f"top{threads}.bed") == ordered[:41]
+    scan("x.bed", "--top 1000000")
+    assert rows_of(tmp_path / "x.bed") == ordered
+    scan("x.gff3.gz", f"--top 5 --json {tmp_path}/x.json")
+    lines = gzip.decompress((tmp_path / "x.gff3.gz").read_bytes()).decode().splitlines()
+    assert "the best 5 first" in lines[1]
+    assert [(r[0], int(r[3]) - 1) for r in (line.split("\t") for line in lines[2:])] == [
+        (row[0], int(row[1])) for row in ordered[:5]
+    ]
+    assert not (tmp_path / "x.gff3.gz.tbi").exists()  # it is not sorted by position
+    assert json.loads((tmp_path / "x.json").read_text())["scans"][0]["n_records"] == 5
+
+
+def test_regions_and_soft_masked_sites(case, expected, tmp_path):
+    """The chain sees all candidates; what is left out changes no probability."""
+    (tmp_path / "x.region.bed").write_text("chr1\t5000\t9000\nchr3\t100\t30000\n")
+    lower, text = {}, []
+    for name, codes in open_contigs(case / "sim/genomes/a.fa"):
+        letters = np.frombuffer(b"ACGTN", np.uint8)[codes].copy()
+        lower[name] = np.zeros(codes.size + 2, dtype=bool)
+        for begin in range(300, codes.size, 700):
+            lower[name][begin : begin + 150] = True
+        letters[lower[name][: codes.size]] += 32
+        text.append(f">{name}\n{letters.tobytes().decode()}\n")
+    (tmp_path / "masked.fa").write_text("".join(text))
+    options = f"--regions {tmp_path}/x.region.bed --softmask skip --threads 1"
+    command = f"scan {case}/splice {tmp_path}/masked.fa --organism a {options}"
+    inside = {"chr1": (5000, 9000), "chr3": (100, 30000)}
+
+    def passes(contig, start, *sites):
+        begin, end = inside.get(contig, (0, 0))
+        return begin <= start < end and not any(lower[contig][s : s + 2].any() for s in sites)
+
+    run(f"{command} -o {tmp_path}/x.bed --json {tmp_path}/x.json")
+    n_removed = 0
+    for signal, sites in expected[0].items():
+        found = {
+            (r[0], int(r[1]), r[5]): float(r[7]) for r in rows_of(tmp_path / f"x.{signal}.bed")
+        }
+        wanted = {key: p for key, p in sites.items() if passes(key[0], key[1], key[1])}
+        assert found.keys() == wanted.keys()
+        assert_allclose([found[key] for key in wanted], list(wanted.values()), atol=1e-5)
+        n_removed += sum(key[0] in inside for key in sites) - len(wanted)
+    summary = json.loads((tmp_path / "x.json").read_text())["scans"][0]
+    assert sum(summary["removed"].values()) == n_removed
+    assert min(summary["removed"][name] for name in ("regions", "softmask")) > 0
+    run(f"{command} -o {tmp_path}/i.bed --format introns")
+    _scan(case, tmp_path / "all.bed", "--format introns")
+    every = _introns(rows_of(tmp_path / "all.bed"))
+    wanted = {key: p for key, p in every.items() if passes(*key[:2], key[1], key[2] - 2)}
+    found = _introns(rows_of(tmp_path / "i.bed"))
+    assert 3 < len(found) < len(every) - 20
+    assert found.keys() == wanted.keys()
+    assert_allclose([found[key] for key in wanted], list(wanted.values()), atol=2e-5)
+
+
+def test_the_counts_that_are_told_add_up(case, tmp_path, seqmtl):
+    options = f"--organism a --format introns -o {tmp_path}/x.bed"
+    shown = seqmtl(f"scan {case}/splice {case}/sim/genomes/a.fa {options}").err
+    told = re.search(
+        r"(\d+) candidates, (\d+) removed by min_probability, (\d+) left; (\d+) introns written",
+        shown,
+    )
+    candidates, removed, left, introns = map(int, told.groups())
+    assert candidates == removed + left
+    assert introns == len(_introns(rows_of(tmp_path / "x.bed"))) > 0
+
+
+def test_strands_contigs_and_filters(case, expected, tmp_path):
+    options = f"--strand - --contigs chr2 --min-probability 0.3 --json {tmp_path}/x.json"
+    _scan(case, tmp_path / "x.bed", options)
+    sites = expected[0]["donor"]
+    wanted = {key for key, p in sites.items() if key[0] == "chr2" and key[2] == "-" and p >= 0.3}
+    found = {(row[0], int(row[1]), row[5]) for row in rows_of(tmp_path / "x.donor.bed")}
+    assert found == wanted
+    summary = json.loads((tmp_path / "x.json").read_text())["scans"][0]
+    assert summary["n_contigs"] == 1
+    assert summary["n_candidates"] == summary["n_reported"] + summary["removed"]["min_probability"]
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        ("splice", "--top 5 -o x", "--top takes the best introns of"),
+        ("splice", "--threshold 0 -o x", "--threshold is not for a m"),
+        ("splice", "-o -", "has a file for each of 2 signals"),
+        ("donor", "--format introns -o x", "introns need a model of"),
+    ],
+)
+def test_what_a_paired_scan_cannot_do(case, seqmtl, model, options, message):
+    command = f"scan {case / model} {case}/sim/genomes/a.fa --organism a {options}"
+    assert message in seqmtl(command, 2).err
+
+
+@pytest.fixture(scope="module")
+def small_contigs(case, tmp_path_factory):
+    """The genome of a in small contigs, some of them without a window or lower case."""
+    lines = (case / "sim/genomes/a.fa").read_text().split()
+    text = "".join(line for line in lines if line[0] != ">")
+    cuts = [0, *np.random.default_rng(0).integers(1, 2_500, 100).cumsum().tolist()]
+    path = tmp_path_factory.mktemp("small") / "small.fa"
+    rows = [f">c{k}\n{text[first:last]}\n" for k, (first, last) in enumerate(pairwise(cuts))]
+    path.write_text("".join(rows))
+    return path
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--format all",
+        "--format introns",
+        "--format introns --top 7 --strand +",
+        "--format bed --min-probability 0.01 --softmask skip",
+        "--format spsc",
+        "--format gff3 --contigs c1,c2,c5,c7,c8,c40,c41",
+    ],
+)
+def test_small_contigs_are_scanned_together_as_each_alone(
+    case, small_contigs, tmp_path, seqmtl, monkeypatch, options
+):
+    """An assembly in pieces takes the time of its bases, and no intron joins two contigs."""
+    n_chains, command = [], f"scan {case}/splice {small_contigs} --organism a {options} --threads 1"
+    monkeypatch.setattr(finder, "run_chain", lambda *given, **own: _counted(n_chains, given, own))
+    found = []
+    for name in ("together", "alone"):
+        folder = tmp_path / name
+        folder.mkdir()
+        seqmtl(f"{command} -o {folder}/x --json {folder}/scan.json")
+        files = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".tbi"}
+        summary = json.loads(files.pop("scan.json"))["scans"][0]
+        for each in ("files", "seconds", "megabases_per_second"):
+            summary.pop(each)
+        texts = {
+            name: gzip.decompress(own) if name.endswith(".gz") else own
+            for name, own in files.items()
+        }
+        if "spsc" in options:  # of each block, donors come before acceptors
+            texts = {name: b"".join(sorted(own.splitlines(True))) for name, own in texts.items()}
+        found.append((texts, summary, len(n_chains)))
+        n_chains.clear()
+        monkeypatch.setattr(writers, "join_contigs", lambda pieces, finder: pieces)
+    (texts, summary, n_together), (alone, other, n_alone) = found
+    assert summary == other
+    assert texts == alone
+    assert sum(text.count(b"\n") for text in texts.values()) > 7
+    assert n_together <= 8
+    assert n_alone >= 7
+
+
+def _counted(told, given, own):
+    told.append(1)
+    return run_chain(*given, **own)

@@ -1,0 +1,132 @@
+"""Rounds of self-training: they find what is there, and nothing where there is nothing."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from seqmtl.dataset.known_introns import read_known_introns
+from seqmtl.loading import load_model
+from seqmtl.sequences.sites import Sites
+from seqmtl.splicing.diagnostics import PRECISION
+from seqmtl.splicing.genome_sample import sample_genome
+from seqmtl.splicing.self_training import SelfTraining, _drawn
+from tests.oracles.pairs import open_contigs, whole_contig
+
+PADDING = 61
+
+
+def _true_sites(path):
+    """Return {(contig, start, strand)} of the first base of donors and of acceptors."""
+    exons = {}
+    for row in (line.split("\t") for line in path.read_text().splitlines()):
+        if len(row) > 2 and row[2] == "exon":
+            place = row[0], row[6], row[8].partition("Parent=")[2]
+            exons.setdefault(place, []).append((int(row[3]) - 1, int(row[4])))
+    found = set()
+    for (contig, strand, _), own in exons.items():
+        own.sort()
+        for (_, before), (after, _) in itertools.pairwise(own):
+            found |= {(contig, before, strand), (contig, after - 2, strand)}
+    return found
+
+
+def _calls(model, path, least):
+    """Return the sites of probability `least` or more of organism c."""
+    return {
+        (name, *place)
+        for name, codes in open_contigs(path)
+        for (_, *place), p in whole_contig(model, "c", codes)[0].items()
+        if p >= least
+    }
+
+
+def test_rounds_neither_begin_nor_go_on_where_too_much_is_found_backwards(new, monkeypatch, caplog):
+    own = SelfTraining(
+        load_model(new / "pair.seqmtl"), "c", sample_genome(new / "sim/genomes/c.fa", PADDING)
+    )
+    assert own.is_enough
+    told, first = [], own.rounds[0]
+    own.rounds[0] = first._replace(backwards=0.33)
+    assert not own.is_enough
+    assert "33% as many introns are found in the genome read backwards" in own.shortage
+    assert "only 1 of each may be true, and 4 are needed" in own.shortage
+    assert "hardly any introns" not in own.shortage  # which is not what was measured
+    own.rounds[0] = first
+    monkeypatch.setattr(own, "_backwards", lambda: 1e6)
+    with caplog.at_level("INFO"):
+        own.train(told.append, 2)
+    assert "donors and acceptors more than in the genome read backwards, the one" in caplog.text
+    assert told == []
+    assert own.rounds == [first]
+
+
+def _range_told(model):
+    """Return how many of the calls may be right."""
+    return tuple(model.training["unlabelled"]["c"]["right"])
+
+
+def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
+    path = new / "sim/genomes/c.fa"
+    own = SelfTraining(load_model(new / "pair.seqmtl"), "c", sample_genome(path, PADDING))
+    assert own.is_enough
+    true, told = _true_sites(new / "sim/annotation/c.gff3"), []
+    placed = own.paired()
+    assert _range_told(placed) == PRECISION["placed"]
+    before = _calls(placed, path, 0.9)
+    own.train(told.append, 3)
+    trained = own.paired()
+    assert _range_told(trained) == PRECISION["rounds"]
+    after = _calls(trained, path, 0.9)
+    assert len(after & true) > 1.05 * len(before & true) > 0.4 * len(true)
+    assert len(after & true) > 0.9 * len(after)
+    assert own.rounds[1:] == told != []
+    assert own.rounds[-1].backwards < 0.05
+    assert abs(sum(own.rounds[-1].expected) / len(true) - 1) < 0.2
+
+
+def test_decoys_that_look_most_like_sites_all_count_and_the_others_as_a_sample():
+    odds = np.random.default_rng(1).permutation(1_000).astype(np.float32)
+    sites = Sites(np.arange(1_000), np.zeros(1_000, dtype=np.bool_), {"log_odds": odds})
+    drawn = _drawn(sites, 100, 0.4, np.random.default_rng(0))
+    hard = drawn["log_odds"] >= 960
+    assert (hard.sum(), len(drawn), np.unique(drawn.starts).size) == (40, 100, 100)
+    # each tenth of a decoy: 40 of 40, and 960 by 60
+    np.testing.assert_allclose(drawn["p"], np.where(hard, 0.1, 0.1 * 960 / 60))
+    assert drawn["p"].sum() == pytest.approx(100)
+    for n, share in ((100, 0.0), (1_000, 0.4), (2_000, 0.4)):
+        every = _drawn(sites, n, share, np.random.default_rng(0))
+        assert len(every) == min(n, 1_000)
+        assert set(every["p"]) == {1.0}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_introns_are_made_up_in_a_genome_without_any(new, write, seed):
+    letters = np.random.default_rng(seed).choice(list("ACGT"), 300_000, p=[0.3, 0.2, 0.2, 0.3])
+    path = write(f">r\n{''.join(letters)}\n", "r.fa")
+    model, genes = load_model(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
+    own = SelfTraining(model, "c", sample_genome(path, PADDING))
+    beside = SelfTraining(model, "c", sample_genome(genes, PADDING))  # 240,000 bases
+    assert sum(own.rounds[0].sure) < 0.03 * sum(beside.rounds[0].sure)
+    assert not own.is_enough
+
+
+@pytest.mark.parametrize(("n", "n_rounds"), [(29, 0), (30, 1)])
+def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, write, n, n_rounds):
+    letters = np.random.default_rng(0).choice(list("ACGT"), 300_000)
+    begins = np.arange(1_000, 1_000 + 1_000 * n, 1_000)
+    for letter, place in zip("GTAG", (0, 1, 98, 99), strict=True):
+        letters[begins + place] = letter
+    path = write(f">r\n{''.join(letters)}\n", "r.fa")
+    bed = write("".join(f"r\t{begin}\t{begin + 100}\ti\t1\t+\n" for begin in begins), "i.bed")
+    model = load_model(new / "pair.seqmtl")
+    known = read_known_introns(str(bed), "c", str(path), (model.donor, model.acceptor))
+    own = SelfTraining(model, "c", sample_genome(path, PADDING), known_introns=known)
+    assert not own.is_enough
+    assert "with a probability of 0.9 that are not known, in one half of the" in own.shortage
+    assert "are too few to learn from: the genome has hardly any introns" in own.shortage
+    told = []
+    own.train(told.append)
+    assert len(told) == n_rounds
+    assert own.paired().training["unlabelled"]["c"]["known"] == [n, n]
+    assert _range_told(own.paired()) == PRECISION["few"]

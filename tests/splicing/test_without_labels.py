@@ -1,0 +1,526 @@
+"""``scan --like``, ``adapt --genome`` and ``annotate``: a genome, and no labels."""
+
+import gzip
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from seqmtl._progress import _Progress
+from seqmtl.files.atomic import only_run_in
+from seqmtl.loading import load_model
+from seqmtl.splicing.self_training import SelfTraining
+from tests.crashes import die_at_renames, files_of
+
+
+def _genome(new):
+    return new / "sim/genomes/c.fa"
+
+
+def _introns(path):
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [line for line in text.decode().splitlines() if not line.startswith("#")]
+
+
+@pytest.fixture
+def scan(new, tmp_path, seqmtl):
+    """Return a function that scans for introns, and returns their lines, and messages."""
+
+    def run(options, genome=None, code=0):
+        out = tmp_path / "x.bed"
+        command = f"scan {new}/pair.seqmtl {genome or _genome(new)} --format introns -o {out}"
+        messages = seqmtl(f"{command} {options}", code).err
+        return _introns(out) if not code else [], messages
+
+    return run
+
+
+def test_a_scan_places_an_organism_by_its_genome(scan):
+    found, messages = scan("--organism c --like auto")
+    assert len(found) > 100
+    assert "c: scored as the mean of all" in messages
+    assert re.search(r"\d+ donors and \d+ acceptors expected in the 0.2 million bases", messages)
+    assert re.search(r"median intron called has 1\d\d bases", messages)
+    assert scan("--like '(a:1,b:1,c:1);'", code=1)[1]
+    in_tree = scan("--like c --tree '((a:1,b:1):1,c:2);'")[0]
+    assert len(in_tree) > 100
+
+
+def test_like_an_organism_of_the_model_is_its_layer_unless_another_is_named(scan):
+    assert scan("--like a")[0] == scan("--organism a")[0]
+    found, messages = scan("--organism c --like a")
+    assert "c: scored as the place of a" in messages
+    assert found != scan("--like a")[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "genome", "message"),
+    [
+        ("--organism b --like a", None, "organism 'b' is in the model already"),
+        ("--like zzz", None, "'zzz' is neither an organism of the model"),
+        ("--like auto --tree '(a:1,b:1);'", None, "--like auto uses no tree"),
+        ("--like auto", "-", "cannot come from standard input; give it as a file"),
+        ("--like auto --organism all", None, "--like places one organism"),
+        ("--like auto", "nowhere.fa", "nowhere.fa: No such file"),
+    ],
+)
+def test_a_scan_refuses(scan, options, genome, message):
+    code = 1 if "No such file" in message else 2
+    assert message in scan(options, genome, code=code)[1]
+
+
+def test_windows_are_not_for_like_with_pairs(new, tmp_path, seqmtl):
+    (tmp_path / "v.vcf").write_text("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\n")
+    options = f"--vcf {tmp_path}/v.vcf --fasta {_genome(new)} --like auto -o {tmp_path}/o.vcf"
+    shown = seqmtl(f"variants {new}/pair.seqmtl {options}", 2).err
+    assert "--like with a model of seqmtl pair is for seqmtl scan and adapt" in shown
+
+
+def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):
+    model, summary = tmp_path / "c.seqmtl", tmp_path / "c.json"
+    options = f"--genome c={_genome(new)} --organism c --like auto --json {summary}"
+    shown = seqmtl(f"adapt {new}/pair.seqmtl {options} --plot {tmp_path}/rounds.svg -o {model}").err
+    rounds = json.loads(summary.read_text())["rounds"]
+    assert len(rounds) > 1
+    assert f"{len(rounds) - 1} round(s)" in shown
+    assert shown.count("note:     0 ") == 1
+    assert "c: no labels, 240,000 bases of its genome" in seqmtl(f"info {model}").out
+    assert sum(line[:5] == "    1" for line in seqmtl(f"info {model}").out.splitlines()) == 1
+    assert (tmp_path / "rounds.svg").stat().st_size > 1000
+    assert load_model(model).training["unlabelled"]["c"]["rounds"] == rounds
+    again = seqmtl(f"adapt {model} {options} -o {tmp_path}/again.seqmtl", 2).err
+    assert "organism 'c' is in the model already" in again
+    seqmtl(f"scan {model} {_genome(new)} --organism c --format introns -o {tmp_path}/c.bed")
+    introns = _introns(tmp_path / "c.bed")
+    assert len(introns) > 150
+    contig, start, _, _, _, strand, *_ = introns[0].split("\t")
+    (tmp_path / "one.bed").write_text(f"{contig}\t{start}\t{int(start) + 2}\tx\t1\t{strand}\n")
+    options = f"--genome c={_genome(new)} --sites c={tmp_path}/one.bed -o {tmp_path}/explained"
+    seqmtl(f"explain {model} {options}")
+    rows = (tmp_path / "explained/sites.tsv").read_text().splitlines()
+    assert len(rows) == 2
+    assert rows[1].startswith("c\t" + contig)
+
+
+def test_calls_of_a_chimp_are_refused_for_what_was_measured(shared_data, tmp_path, seqmtl):
+    """Six genes of the chimp: there are hundreds of calls, but half as many backwards."""
+    genome = shared_data / "vertebrates/chimp6.fa.gz"
+    options = f"--genome chimp={genome} --organism chimp --like h_sapiens -o {tmp_path}/m.seqmtl"
+    shown = seqmtl(f"adapt starter:splice {options}").err
+    first = load_model(tmp_path / "m.seqmtl").training["unlabelled"]["chimp"]["rounds"][0]
+    assert f"{first['backwards']:.0%} as many introns are found in the genome read back" in shown
+    donors, acceptors = re.search(r"of (\d+) donors and (\d+) acceptors", shown).groups()
+    for n, whole in zip((int(donors), int(acceptors)), first["sure"], strict=True):
+        assert 0 < n < whole  # those of one half, without copies
+    assert "too few to learn" not in shown
+    assert "hardly any introns" not in shown
+
+
+def test_calls_are_not_told_as_true_sites(new, tmp_path, seqmtl):
+    """A user looks up what a model knows: of c there was never a label."""
+    model = tmp_path / "c.seqmtl"
+    command = f"adapt {new}/pair.seqmtl --genome c={_genome(new)} --organism c --like a -o {model}"
+    seqmtl(command)
+    donor = load_model(model).donor.training
+    n = donor["calibration"]["c"]["n_positive"]
+    lines = seqmtl(f"info {model}").out.splitlines()
+    own = [line.strip() for line in lines if line.strip().startswith("c")]
+    assert sum("called, without labels" in line for line in own) == 2  # donors and acceptors
+    assert f"c: isotonic, {n:,} calls of the model and no labels, a share of" in "\n".join(own)
+    assert sum("learnt from calls of the model" in line for line in own) == 2
+    assert not any("true site" in line or "positive" in line for line in own)
+    assert sum("true sites" in line for line in lines) == 4  # those of a and of b
+    seqmtl(f"report {tmp_path} -o {tmp_path}/page.html")
+    page = (tmp_path / "page.html").read_text()
+    rows = re.findall(r'<th scope="row">([abc])</th><td>[\d,]+</td><td>([a-z ]+)</td>', page)
+    assert dict(rows) == {"a": "annotated", "b": "annotated", "c": "called"}
+
+
+def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqmtl):
+    options = f"--genome r={new}/random.fa --organism r -o {tmp_path}/r.seqmtl"
+    shown = seqmtl(f"adapt {new}/pair.seqmtl {options}").err
+    (reason,) = re.findall(r"warning: r: (.*); the model is that of the relatives", shown)
+    pattern = r"only (\d+) of each may be true, and 4 are needed to learn from: (\d+)% as many intr"
+    left, backwards = map(int, re.search(pattern, reason).groups())
+    donors, acceptors = map(int, re.search(r"of (\d+) donors and (\d+) acc", reason).groups())
+    assert left < 4 <= min(donors, acceptors)
+    assert left == max(0, round(min(donors, acceptors) * (1 - 3 * backwards / 100)))
+    assert len(load_model(tmp_path / "r.seqmtl").training["unlabelled"]["r"]["rounds"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("", "give --genome c=FASTA, once"),
+        ("--genome c={0} --genome d={0}", "give --genome c=FASTA, once"),
+        ("{1}/donors", "DATA is for models of seqmtl train"),
+        ("--genome c={0} --sites c={0}", "--sites is for models of seqmtl train"),
+        ("--genome c={0} --prevalence .1", "--prevalence is for models of seqmtl train"),
+        ("--genome d={0}", "'c' is not in --genome"),
+    ],
+)
+def test_adapt_refuses(new, tmp_path, seqmtl, options, message):
+    options = options.format(_genome(new), new)
+    command = f"adapt {new}/pair.seqmtl {options} --organism c -o {tmp_path}/c.seqmtl"
+    assert message in seqmtl(command, 2).err
+    assert not (tmp_path / "c.seqmtl").exists()
+    for option in ("--plot x.svg", "--introns x.bed"):
+        data = f"adapt {new}/donor --organism c {option} -o {tmp_path}/c.seqmtl"
+        assert f"{option.split()[0]} is for a model of seqmtl pair" in seqmtl(data, 2).err
+
+
+def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
+    out = tmp_path / "c"
+    command = f"annotate {_genome(new)} --like auto --organism c --model {new}/pair.seqmtl -o {out}"
+    seqmtl(command)
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["organism"] == "c"
+    assert 1 < len(summary["rounds"]) <= 11
+    introns = _introns(out / "sites.introns.gff3")
+    assert len(introns) == summary["introns"] > 150
+    for signal in ("donor", "acceptor"):
+        with gzip.open(out / f"sites.{signal}.bed.gz", "rt") as file:
+            assert sum(1 for line in file if line[0] != "#") > 150
+        assert (out / f"sites.{signal}.plus.bw").stat().st_size > 1000
+    page = (out / "report.html").read_text()
+    assert "<h1>Introns of c</h1>" in page
+    assert "after each round of learning from what was found" in page
+    assert "of calls of probability 0.9 or more, 81% to 99% were right in organisms left" in page
+    assert summary["right"] == [0.81, 0.99]
+    assert summary["introns_from"]["0.5"] >= summary["introns_from"]["0.9"] > 100
+    for doubt in summary["doubts"]:
+        assert f"Doubt: {doubt}" in page
+    made = {path: path.stat().st_mtime_ns for path in out.iterdir() if path.is_file()}
+    assert "is there, of the same files and options" in seqmtl(command).err
+    changed = {path.name for path, time in made.items() if path.stat().st_mtime_ns != time}
+    assert changed == {"summary.json", "report.html"}
+    (out / "sites.introns.gff3").unlink()  # as if interrupted
+    seqmtl(command)
+    assert _introns(out / "sites.introns.gff3") == introns
+    known = f"{command} --introns {new}/sim/annotation/c.gff3"
+    shown = seqmtl(known).err
+    assert "is there" not in shown
+    assert "donors and" in shown
+    assert "acceptors are known" in shown
+    assert min(load_model(out / "model.seqmtl").training["unlabelled"]["c"]["known"]) > 150
+    truth = f"{new}/sim/annotation/c.gff3"
+    told = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html").err
+    n, right, true = map(
+        int,
+        re.search(
+            r"c: (\d+) introns of .* 0.5 or more, (\d+) .* the (\d+) of c.gff3", told
+        ).groups(),
+    )
+    assert n == json.loads((out / "summary.json").read_text())["introns_from"]["0.5"]
+    assert min(right / n, right / true) > 0.8
+    assert "<h1>Introns of c</h1>" in (tmp_path / "page.html").read_text()
+    summary = (out / "summary.json").read_text()
+    (out / "summary.json").write_text(summary.replace("c.fa", "moved.fa"))
+    shown = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html").err
+    assert "moved.fa is not there, so that all gaps between exons count as introns" in shown
+    contigs = _genome(new).read_text().split(">")[1:]
+    parts = [contig.partition("\n")[::2] for contig in contigs]
+    other = "".join(f">{name}\n{''.join(letters.split())[::-1]}\n" for name, letters in parts)
+    (tmp_path / "moved.fa").write_text(other)
+    (out / "summary.json").write_text(summary.replace(str(_genome(new)), f"{tmp_path}/moved.fa"))
+    shown = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html", 1).err
+    assert "most donor sites must be GT, got" in shown
+    shown = seqmtl(f"report {out} --annotation d={truth} -o {tmp_path}/page.html", 2).err
+    assert "has no introns of d by seqmtl annotate, but of c" in shown
+
+
+#: They tell times, and so differ from run to run.
+_TIMED = ("summary.json", "report.html", "sites.json")
+
+
+def test_annotate_that_was_killed_goes_on_after_its_last_round(new, tmp_path):
+    """A cluster kills the job after hours: no round is lost, and the results are the same bytes."""
+    command = (
+        f"annotate {_genome(new)} --like auto --organism c --model {new}/pair.seqmtl -o OUT "
+        "--threads 1"
+    )
+    whole, died = die_at_renames(tmp_path / "x", command, (2, 3, 4))
+    assert len(died) == 3  # with one round, and with two, without and with their model
+    for folder in died:
+        assert files_of(folder, but=_TIMED) == files_of(whole, but=_TIMED)
+    assert "model.seqmtl.checkpoint" not in files_of(whole)
+
+
+def test_annotate_that_was_killed_at_any_moment_is_repeated(new, tmp_path):
+    command = (
+        f"annotate {_genome(new)} --like a --organism a --model {new}/pair.seqmtl -o OUT "
+        "--threads 1"
+    )
+    whole, died = die_at_renames(tmp_path / "x", command)
+    assert len(died) > 10
+    for folder in died:
+        assert files_of(folder, but=_TIMED) == files_of(whole, but=_TIMED)
+        assert files_of(folder).keys() == files_of(whole).keys()
+
+
+def test_annotate_makes_anew_what_is_damaged_or_gone(new, tmp_path, seqmtl):
+    """A user removes a file of the results, or a copy of them has broken off."""
+    out = tmp_path / "x"
+    command = f"annotate {_genome(new)} --like a --organism a --model {new}/pair.seqmtl -o {out}"
+    seqmtl(command)
+    whole = files_of(out, but=_TIMED)
+    for name in ("model.seqmtl", "model.json", "scans/sites.json", "sites.introns.gff3"):
+        content = (out / name).read_bytes()
+        damages = [None, content[: len(content) // 2], b"[]"]  # the last is JSON
+        for damage in damages if "introns" not in name else [None]:
+            (out / name).unlink()
+            if damage is not None:
+                (out / name).write_bytes(damage)
+            seqmtl(command)
+            assert files_of(out, but=_TIMED) == whole, (name, damage)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_rounds_that_are_finished_are_not_learnt_again(
+    new, tmp_path, seqmtl, monkeypatch, is_known
+):
+    """Ctrl-C in the second round: the first is stored, and told, and learnt only once."""
+    out, learnt = tmp_path / "c.seqmtl", []
+    options = f"--genome c={_genome(new)} --organism c --like a"
+    if is_known:
+        lines = (new / "sim/annotation/c.gff3").read_text().splitlines(keepends=True)
+        (tmp_path / "some.gff3").write_text("".join(own for own in lines if own[:5] == "chr1\t"))
+        options += f" --introns {tmp_path}/some.gff3"
+    command = f"adapt {new}/pair.seqmtl {options} -o"
+
+    def learn(own, number, of_its_own=SelfTraining._learn):
+        learnt.append(len(own.rounds))
+        if learnt.count(2) == 1 and not out.exists():
+            raise KeyboardInterrupt
+        return of_its_own(own, number)
+
+    monkeypatch.setattr(SelfTraining, "_learn", learn)
+    shown = seqmtl(f"{command} {out}", 130).err
+    assert f"rounds are in {out}.checkpoint: repeat the command to continue" in shown
+    assert learnt == [1, 1, 2]
+    shown = seqmtl(f"{command} {out}").err
+    assert "these rounds are there, and are not learnt again" in shown
+    assert learnt[3:].count(1) == 0
+    assert learnt[3:].count(2) == 2
+    assert not (tmp_path / "c.seqmtl.checkpoint").exists()
+    seqmtl(f"{command} {tmp_path}/d.seqmtl")
+    assert out.read_bytes() == (tmp_path / "d.seqmtl").read_bytes()
+
+
+def test_stored_rounds_of_other_files_or_options_are_not_taken(new, tmp_path, seqmtl, monkeypatch):
+    """The genome was corrected, in place and with its old time, after an interruption."""
+    genome, out = tmp_path / "c.fa", tmp_path / "c.seqmtl"
+    genome.write_bytes(_genome(new).read_bytes())
+    times = genome.stat().st_atime_ns, genome.stat().st_mtime_ns
+    command = f"adapt {new}/pair.seqmtl --genome c={genome} --organism c -o {out} --like"
+
+    def one_round():
+        with monkeypatch.context() as patch:
+            patch.setattr(SelfTraining, "_store", stop_after)
+            return seqmtl(f"{command} a", 130)
+
+    def stop_after(own, state, store=SelfTraining._store):
+        store(own, state)
+        raise KeyboardInterrupt
+
+    one_round()
+    seqmtl(f"{command} b")
+    other = out.read_bytes()
+    one_round()
+    text = genome.read_text()
+    genome.write_text(text.replace("ACGTA", "ACGTC"))
+    os.utime(genome, ns=times)
+    shown = seqmtl(f"{command} a").err
+    assert "not learnt again" not in shown
+    seqmtl(f"{command} b")
+    assert out.read_bytes() != other
+
+
+def test_a_file_in_place_of_the_checkpoint_is_not_overwritten(new, tmp_path, seqmtl):
+    out, other = tmp_path / "c.seqmtl", tmp_path / "c.seqmtl.checkpoint"
+    other.write_text("of the user")
+    command = f"adapt {new}/pair.seqmtl --genome c={_genome(new)} --organism c -o {out} --like a"
+    assert f"{other}: rounds are stored in a file of this name" in seqmtl(command, 1).err
+    assert other.read_text() == "of the user"
+
+
+def test_annotate_tells_how_far_a_round_is(new, tmp_path, seqmtl, monkeypatch):
+    """In a log file without a terminal, long rounds show that they go on."""
+    monkeypatch.setattr(_Progress, "_is_due", lambda self, now: not self._quiet)
+    options = f"--like auto --organism c --model {new}/pair.seqmtl -o {tmp_path}/c"
+    shown = seqmtl(f"annotate {_genome(new)} {options}").err
+    for number, part in ((0, "scoring candidates, 50%"), (1, "learning donors"), (2, "weighing")):
+        assert f"note: round {number}: {part}" in shown
+
+
+def test_one_scan_writes_what_three_would(new, tmp_path, seqmtl):
+    command = f"scan {new}/pair.seqmtl {_genome(new)} --organism a"
+    seqmtl(f"{command} --format all -o {tmp_path}/sites")
+    seqmtl(f"{command} --format introns -o {tmp_path}/own.gff3")
+    seqmtl(f"{command} --min-probability 0.1 -o {tmp_path}/own.bed.gz")
+    seqmtl(f"{command} -o {tmp_path}/own.bw")
+    pairs = {"sites.introns.gff3": "own.gff3"}
+    for signal in ("donor", "acceptor"):
+        pairs[f"sites.{signal}.bed.gz"] = f"own.{signal}.bed.gz"
+        for strand in ("plus", "minus"):
+            pairs[f"sites.{signal}.{strand}.bw"] = f"own.{signal}.{strand}.bw"
+    for one, other in pairs.items():
+        assert (tmp_path / one).read_bytes() == (tmp_path / other).read_bytes(), one
+    shown = seqmtl(f"{command} --format all -o -", 2).err
+    assert "all writes several files; name them" in shown
+    shown = seqmtl(f"scan {new}/donor {_genome(new)} --organism a --format all -o {tmp_path}/x", 2)
+    assert "introns need a model of seqmtl pair" in shown.err
+
+
+@pytest.mark.parametrize("name", ["report.html", "sites.donor.plus.bw", "model.seqmtl"])
+def test_annotate_sees_a_folder_in_place_of_a_file_before_its_rounds(
+    new, tmp_path, seqmtl, monkeypatch, name
+):
+    (tmp_path / "x" / name).mkdir(parents=True)
+    monkeypatch.setattr(SelfTraining, "__init__", lambda *_, **__: pytest.fail("work was done"))
+    options = f"--like a --organism c --model {new}/pair.seqmtl -o {tmp_path}/x"
+    shown = seqmtl(f"annotate {_genome(new)} {options}", 1).err
+    assert f"cannot write {tmp_path}/x/{name}: it is a folder; give a file name" in shown
+
+
+def test_annotate_sees_a_contig_that_bed_cannot_have_before_its_rounds(
+    new, tmp_path, seqmtl, monkeypatch
+):
+    """A contig called track: its lines of BED would be taken for a header."""
+    (tmp_path / "c.fa").write_text(_genome(new).read_text() + ">track\nACGT\n")
+    monkeypatch.setattr(SelfTraining, "__init__", lambda *_, **__: pytest.fail("work was done"))
+    options = f"--like a --model {new}/pair.seqmtl -o {tmp_path}/x"
+    shown = seqmtl(f"annotate {tmp_path}/c.fa {options}", 1).err
+    assert "a line that begins with 'track' is a comment or a header in BED" in shown
+    assert not (tmp_path / "x").exists()
+
+
+def test_two_runs_of_annotate_do_not_write_into_one_folder(new, tmp_path, seqmtl):
+    """A job that was started twice: the second ends at once, and names the folder."""
+    options = f"--like a --organism a --model {new}/pair.seqmtl -o {tmp_path}"
+    with only_run_in(str(tmp_path)):
+        shown = seqmtl(f"annotate {_genome(new)} {options}", 1).err
+        assert f"cannot write into the folder {tmp_path}: another run writes its results" in shown
+        assert not (tmp_path / "model.seqmtl").exists()
+    seqmtl(f"annotate {_genome(new)} {options}")
+
+
+#: Runs a command in an installation without matplotlib.
+_WITHOUT_MATPLOTLIB = """
+import sys
+sys.modules["matplotlib"] = None
+from seqmtl.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def _without_matplotlib(command, code=0):
+    words = [sys.executable, "-c", _WITHOUT_MATPLOTLIB, *shlex.split(command)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    return done.stderr
+
+
+def test_annotate_without_matplotlib_writes_all_but_pictures(new, tmp_path, seqmtl):
+    """``pip install seqmtl`` on a cluster, without the extra for plots."""
+    options = f"{_genome(new)} --like a --organism c --model {new}/pair.seqmtl -o {tmp_path}"
+    told = _without_matplotlib(f"annotate {options}/without")
+    assert "pictures, which need matplotlib; run: pip install matplotlib" in told
+    seqmtl(f"annotate {options}/with")
+    pages = [(tmp_path / name / "report.html").read_text() for name in ("with", "without")]
+    assert ["pictures, which need matplotlib" in page for page in pages] == [False, True]
+    assert ["<figure" in page for page in pages] == [True, False]
+    tables = [re.findall("<table>.*?</table>", page, re.DOTALL) for page in pages]
+    assert tables[0][:2] == tables[1][:2]  # those of introns and rounds; others tell times
+    assert len(tables[0]) == len(tables[1]) > 3
+    of_both = [files_of(tmp_path / name, but=_TIMED) for name in ("with", "without")]
+    assert of_both[0] == of_both[1]
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("adapt {new}/pair.seqmtl --genome c={genome} --organism c --plot x.svg -o x.seqmtl", 2),
+        ("evaluate {new}/donor {new}/donors --plot x.svg", 2),
+        ("calibrate {new}/donor {new}/donors --plot x.svg -o x.seqmtl", 2),
+        ("compare {new}/donors --plot x.svg", 2),
+        ("similarity --tree (a:1,b:1); --plot x.svg -o x.tsv", 2),
+        ("explain {new}/donor {new}/donors -o x", 1),
+    ],
+)
+def test_commands_without_matplotlib_refuse_to_draw(new, tmp_path, monkeypatch, command, code):
+    monkeypatch.chdir(tmp_path)
+    command = command.format(new=new, genome=_genome(new)).replace("(a:1,b:1);", "'(a:1,b:1);'")
+    told = _without_matplotlib(command, code)
+    assert "needs matplotlib; run: pip install matplotlib" in told
+    assert "Traceback" not in told
+    assert not list(tmp_path.iterdir())
+
+
+def test_annotate_after_a_taxonomy_dump_has_changed_learns_again(
+    new, tmp_path, seqmtl, monkeypatch
+):
+    """A user unpacks a newer taxdump into the same folder, in which the organism has moved."""
+    dump, out = tmp_path / "taxdump", tmp_path / "x"
+    dump.mkdir()
+    names = ("root", "a", "b", "c", "both")
+    rows = [f"{k}\t|\t{name}\t|\t\t|\tscientific name\t|\n" for k, name in enumerate(names, 1)]
+    (dump / "names.dmp").write_text("".join(rows))
+
+    def write_nodes(parents):
+        rows = [f"{k}\t|\t{parent}\t|\tspecies\t|\n" for k, parent in enumerate(parents, 1)]
+        (dump / "nodes.dmp").write_text("".join(rows))
+
+    monkeypatch.setattr(SelfTraining, "train", lambda self, tell: None)  # round 0 is quick
+    options = f"--like c --organism c --tree {dump} --model {new}/pair.seqmtl -o {out}"
+    models = []
+    for parents in ([1, 5, 1, 5, 1], [1, 5, 1, 5, 1], [1, 1, 5, 5, 1]):
+        write_nodes(parents)
+        is_there = "is there, of the same" in seqmtl(f"annotate {_genome(new)} {options}").err
+        models.append((is_there, (out / "model.seqmtl").read_bytes()))
+    assert [is_there for is_there, _ in models] == [False, True, False]
+    assert models[0][1] == models[1][1] != models[2][1]
+
+
+def test_annotate_with_an_organism_of_the_model_has_no_rounds(new, tmp_path, seqmtl, scan):
+    options = f"--like a --organism a --model {new}/pair.seqmtl -o {tmp_path}/a"
+    shown = seqmtl(f"annotate {_genome(new)} {options}").err
+    assert "a is an organism of the model, which is used as it is" in shown
+    summary = json.loads((tmp_path / "a/summary.json").read_text())
+    assert "rounds" not in summary
+    assert len(_introns(tmp_path / "a/sites.introns.gff3")) == len(scan("--organism a")[0])
+
+
+@pytest.mark.parametrize(
+    ("code", "genome", "options", "message"),
+    [
+        (1, "nowhere.fa", "--model {0}/pair.seqmtl", "nowhere.fa: no such file"),
+        (1, "{0}/random.fa", "--model {0}/donor", "pairs"),
+        (2, "{0}/random.fa", "--model {0}/pair.seqmtl --like zzz", "'zzz' is neither"),
+        (1, "{0}/random.fa", "--model {0}/pair.seqmtl --introns no.bed", "no.bed"),
+        (2, "{0}/random.fa", "--model {0}/pair.seqmtl --organism a --introns {0}/donor", "leave"),
+    ],
+)
+def test_annotate_refuses_and_leaves_no_folder(
+    new, tmp_path, seqmtl, code, genome, options, message
+):
+    command = f"annotate {genome} --like b {options} -o {tmp_path}/x".format(new)
+    assert message in seqmtl(command, code).err
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["sites.donor.bed.gz", "sites.acceptor.bed.gz.tbi", "model.seqmtl.checkpoint"]
+)
+def test_annotate_replaces_no_introns_that_it_reads(new, tmp_path, seqmtl, name):
+    """A user keeps known introns in the folder of results, under a name that the scan takes."""
+    path = tmp_path / name
+    path.write_text("a\t100\t200\tx\t0\t+\n")
+    command = f"annotate {_genome(new)} --like b --model {new}/pair.seqmtl --introns {path}"
+    told = seqmtl(f"{command} -o {tmp_path}", 1).err
+    assert f"{path} would overwrite the input {path}; choose another output" in told
+    assert path.read_text().startswith("a\t100")

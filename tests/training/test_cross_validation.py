@@ -1,0 +1,165 @@
+"""Held-out log-likelihoods, against models trained by themselves on the same folds."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+from seqmtl.core import gram
+from seqmtl.features.joint import JointFeatures
+from seqmtl.features.numeric import Numeric
+from seqmtl.sequences.examples import Examples
+from seqmtl.similarity import TaskKernel
+from seqmtl.training import cross_validation
+from seqmtl.training.cross_validation import CrossValidation, draw_folds, hold_out
+from seqmtl.training.settings import Settings
+from seqmtl.training.solver import solve
+from seqmtl.training.task_kernels import couple
+from tests.oracles.svm import multitask_kernel, solve_dual
+
+K = np.array([[1.0, 0.4], [0.4, 1.5]])
+
+
+def _examples(n=48, seed=0, weight=None):
+    rng = np.random.default_rng(seed)
+    y, ids = np.where(rng.random(n) < 0.4, 1.0, -1.0), np.arange(n) % 2
+    X = rng.normal(size=(n, 3)) + 0.8 * y[:, None] * [1, 0, -1]
+    return Examples(X, y, ids, ("ape", "fly"), np.ones(n) if weight is None else weight)
+
+
+def _likelihood(scores, y):
+    """Log-likelihood of labels through the sigmoid of Platt, by a general optimiser."""
+    n = (y > 0).sum()
+    target = np.where(y > 0, (n + 1) / (n + 2), 1 / (len(y) - n + 2))
+
+    def value(ab):
+        z = ab[0] * scores + ab[1]
+        return (np.logaddexp(0, z) - target * z).sum()
+
+    a, b = minimize(value, [1.0, 0.0], method="BFGS", options={"gtol": 1e-9}).x
+    return -np.logaddexp(0, -y * (a * scores + b))
+
+
+def _scores(train, test, C, loss):
+    """Train on the dense kernel matrix, and score other examples."""
+    alpha, _ = solve_dual(train.data, train.y, train.ids, K, C * train.weight, loss)
+    both = np.vstack([test.data, train.data])
+    ids = np.concatenate([test.ids, train.ids])
+    H = multitask_kernel(both, ids, K, 1.0)[: len(test.y), len(test.y) :]
+    return H @ (alpha * train.y)
+
+
+def _expected(train, test, C, loss):
+    scores, found = _scores(train, test, C, loss), np.zeros(len(test.y))
+    for t in range(2):
+        found[test.ids == t] = _likelihood(scores[test.ids == t], test.y[test.ids == t])
+    return found
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("C", [0.3, 3.0])
+def test_cross_validation_is_training_without_each_fold(monkeypatch, loss, C):
+    monkeypatch.setattr(cross_validation, "TOL", 1e-9)
+    examples = _examples()
+    validation = CrossValidation(examples, Numeric(), Settings(loss=loss, seed=5))
+    order = np.argsort((examples.data**2).sum(axis=1))  # the distinct examples, by length
+    examples = examples.take(order)
+    assert_array_equal(validation.y, examples.y)
+    found = validation.fit(K, C).values
+    rng, expected = np.random.default_rng(5), np.zeros(len(order))
+    for _ in range(4):
+        folds, scores = draw_folds(examples.y, examples.ids, rng), np.zeros(len(order))
+        for fold in range(5):
+            train, test = (examples.take(np.flatnonzero(r)) for r in (folds != fold, folds == fold))
+            scores[folds == fold] = _scores(train, test, C, loss)
+        for t in range(2):
+            own = examples.ids == t
+            expected[own] += _likelihood(scores[own], examples.y[own]) / 4
+    assert_allclose(found, expected, atol=1e-2)  # single precision
+
+
+def test_a_hold_out_is_training_on_the_rest(monkeypatch):
+    monkeypatch.setattr(cross_validation, "TOL", 1e-8)
+    train, test = _examples(60), _examples(30, seed=1)
+    options, kernel = Settings(tol=1e-8, dtype="float64"), TaskKernel(train.names, K)
+    for C in (0.3, 3.0):
+        found = hold_out(train, test, Numeric(), options, kernel, C)
+        assert_allclose(found, _expected(train, test, C, "hinge"), atol=1e-3)
+
+
+def test_copies_count_as_weights():
+    examples = _examples(30)
+    copies = np.random.default_rng(0).integers(1, 4, 30)
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(30), copies))
+    repeated = examples.take(rows)
+    weighted = _examples(30, weight=copies.astype(float))
+    found = [
+        CrossValidation(its, Numeric(), Settings()).fit(K, 1.0).values
+        for its in (repeated, weighted)
+    ]
+    assert found[0].size == 30
+    assert_allclose(found[0], found[1], rtol=1e-4)
+    alike = CrossValidation(repeated, Numeric(), Settings())
+    assert alike.weight.sum() == copies.sum()
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), min_size=1, max_size=4))
+def test_folds_hold_each_class_of_each_task_in_its_share(counts):
+    y = np.concatenate([[1.0] * p + [-1.0] * n for p, n in counts] + [[]])
+    ids = np.repeat(np.arange(len(counts)), [p + n for p, n in counts])
+    folds = draw_folds(y, ids, np.random.default_rng(0))
+    for t, pair in enumerate(counts):
+        for sign, n in zip((1, -1), pair, strict=True):
+            own = folds[(ids == t) & (y == sign)]
+            if n < 2:
+                assert_array_equal(own, [-1] * n)
+            else:
+                sizes = np.bincount(own, minlength=5)
+                assert sizes.max() - sizes.min() <= 1
+
+
+def test_an_example_alone_of_its_class_is_never_held_out():
+    examples = _examples(40)
+    own = np.flatnonzero((examples.ids == 1) & (examples.y > 0))
+    examples = examples.take(np.setdiff1d(np.arange(40), own[1:]))
+    validation = CrossValidation(examples, Numeric(), Settings())
+    found = validation.fit(K, 1.0).values
+    assert_array_equal(found == 0.0, (validation.ids == 1) & (validation.y > 0))
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(4, 200), min_size=1, max_size=5), st.integers(20, 400))
+def test_a_sample_takes_small_tasks_whole_and_large_ones_alike(sizes, n):
+    ids = np.repeat(np.arange(len(sizes)), sizes)
+    y = np.where(np.arange(ids.size) % 2, 1.0, -1.0)
+    names = tuple("abcde"[: len(sizes)])
+    examples = Examples(np.zeros((ids.size, 1)), y, ids, names)
+    rows = examples.sample(n, np.random.default_rng(0))
+    assert (np.diff(rows) > 0).all()
+    taken = np.bincount(ids[rows], minlength=len(sizes))
+    level = next(m for m in range(201) if np.minimum(sizes, m).sum() >= min(n, sum(sizes)))
+    assert (np.abs(taken - np.minimum(sizes, level)) <= 4).all()
+    assert all(set(y[rows][ids[rows] == t]) == {-1.0, 1.0} for t in range(len(sizes)))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("n_views", [1, 2])
+def test_learnt_weights_are_those_of_the_solver(monkeypatch, loss, n_views):
+    monkeypatch.setattr(cross_validation, "TOL", 1e-7)
+    examples, features = _examples(80), Numeric()
+    if n_views == 2:
+        features = JointFeatures([Numeric(), Numeric()])
+    kernel = TaskKernel(examples.names, [np.eye(2), np.ones((2, 2)), K])
+    settings = Settings(C=0.7, loss=loss, norm=1.5, tol=1e-7, dtype="float64")
+    kernels = couple(kernel, 2, n_views, settings.norm)
+    expected = solve(features.bind(examples.data), examples, kernels, settings)
+    folds = CrossValidation(examples, features, settings, is_apart=True)
+    of_views = kernels.combine(expected.theta).K
+    found = folds.fit(of_views, 0.7)
+    H = gram.hessian(folds._grams, folds.y, folds.ids, of_views).astype(float)
+    if loss == "hinge":
+        dual = found.alpha.sum() - 0.5 * found.alpha @ H @ found.alpha
+        assert dual == pytest.approx(expected.dual, rel=1e-3)

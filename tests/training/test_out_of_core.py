@@ -1,0 +1,521 @@
+"""Training on stored windows: the optimum of training in memory, however the windows are cut."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load_model, use_threads
+from seqmtl.cli.main import main
+from seqmtl.exceptions import MemoryLimitError, SeqmtlError
+from seqmtl.files import streams
+from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.io import window_store
+from seqmtl.io.tables import read_windows, read_windows_in_parts
+from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
+from seqmtl.sequences import Windows
+from seqmtl.sequences.examples import Examples
+from seqmtl.training import cross_validation, fit, selection
+from seqmtl.training.fit import train, train_windows
+from seqmtl.training.out_of_core import OutOfCoreTrainer, score_part
+from seqmtl.training.selection import Space
+from seqmtl.training.settings import Settings
+from seqmtl.verbs._train_stored import WindowCache
+from seqmtl.verbs.train import Train
+from tests import mutations
+from tests.linear_model.cases import assert_same_optimum
+
+GIB = 1 << 30
+N = 1500
+
+
+@pytest.fixture(scope="module")
+def windows():
+    """Windows of three organisms, in a buffer that they share and in no order."""
+    rng = np.random.default_rng(5)
+    codes = rng.choice(4, 10_000, p=[0.35, 0.15, 0.15, 0.35]).astype(np.uint8)
+    starts = rng.integers(0, codes.size - 40, N)
+    y = np.where(rng.random(starts.size) < 0.2, 1, -1)
+    codes = np.concatenate([codes, np.full(10, 4, np.uint8)])
+    for start in starts[y > 0][::2]:
+        codes[start + 18 : start + 22] = [0, 2, 2, 3]
+    return Windows(
+        codes,
+        starts,
+        40,
+        is_reverse=rng.random(starts.size) < 0.3,
+        labels=y,
+        task_ids=rng.permutation(np.repeat([2, 0, 1], N // 3)),
+        task_names=["fly", "worm", "yeast"],
+    )
+
+
+@pytest.fixture(params=[N, 400])
+def store(request, windows, tmp_path, monkeypatch):
+    monkeypatch.setattr(window_store, "PART", request.param)
+    return store_windows([windows[:700], windows[700:]], str(tmp_path / "store"))
+
+
+def score_parts(task, jobs):
+    return (score_part(task, *job) for job in jobs)
+
+
+def shuffled(task, jobs):
+    """ScoreParts the parts in another order, and result in theirs."""
+    found = {k: score_part(task, *jobs[k]) for k in np.random.default_rng(0).permutation(len(jobs))}
+    return (found[k] for k in range(len(jobs)))
+
+
+def train_stored(store, *, max_active=1000, score_parts=score_parts, memory=4 * GIB, **options):
+    """Train on a store with room for fewer windows than it has."""
+    examples = Examples(store, store.labels, store.task_ids, store.task_names)
+    return train(
+        examples, disk=OutOfCoreTrainer(memory, score_parts, max_active=max_active), **options
+    )
+
+
+def assert_alike(windows, *models):
+    scores = [model.decision_function(windows) for model in models]
+    assert np.corrcoef(*scores)[0, 1] > 0.999
+
+
+def test_a_store_holds_what_it_was_given(windows, store):
+    rows = np.random.default_rng(1).integers(0, N, 500)
+    found, expected = store[rows], windows[rows]
+    np.testing.assert_array_equal(found.matrix(), expected.matrix())
+    np.testing.assert_array_equal(found.labels, expected.labels)
+    np.testing.assert_array_equal(found.tasks, expected.tasks)
+    for other in (store, WindowStore.of(store.parts)):
+        np.testing.assert_array_equal(other.labels, windows.labels)
+        names = np.array(other.task_names)[other.task_ids]
+        np.testing.assert_array_equal(names, windows.tasks)
+    path = store.parts[-1].path
+    columns = read_arrays(path)[1]
+    damaged = [
+        {"codes": columns["codes"].reshape(1, -1)},
+        {"codes": columns["codes"] + np.uint8(9)},
+        {"task_ids": columns["task_ids"] + np.int32(9)},
+        {"labels": columns["labels"] * 0},
+        {"starts": columns["starts"][1:]},
+    ]
+    for change in damaged:
+        write_arrays(path, {}, columns | change)
+        with pytest.raises(SeqmtlError, match=r"\.windows: cannot read stored windows"):
+            store[np.array([N - 1])]
+    Path(path).write_bytes(b"PK")
+    with pytest.raises(SeqmtlError, match=r"\.windows: cannot read stored windows"):
+        store[np.array([N - 1])]
+
+
+def test_the_optimum_is_that_of_training_in_memory(windows, store):
+    features = WeightedDegree(4)
+    for loss, weight in product(["hinge", "squared_hinge"], [None, "balanced"]):
+        settings = Settings(loss=loss, tol=1e-5, C=0.7, class_weight=weight, dtype="float64")
+        options = {"features": features, "settings": settings}
+        max_active = 1400 if loss == "hinge" else 0  # all are support vectors of the other
+        model, solution = train_stored(store, max_active=max_active, **options)
+        expected, whole = train_windows(windows.with_tasks(windows.tasks), **options)
+        assert solution.converged
+        assert whole.converged
+        assert solution.primal == pytest.approx(whole.primal, rel=2e-5)
+        assert solution.dual <= whole.primal * (1 + 1e-9)
+        assert whole.dual <= solution.primal * (1 + 1e-9)
+        scores = model.decision_function(windows)
+        np.testing.assert_allclose(scores, expected.decision_function(windows), atol=0.02)
+        np.testing.assert_allclose(model.calibration, expected.calibration, rtol=0.1, atol=0.1)
+        assert model.site == expected.site
+        told = model.training["history"]
+        assert told[-1]["gap"] <= 1e-5
+        assert all(entry["n_active"] < N for entry in told) == (loss == "hinge")
+
+
+def test_the_gap_is_that_of_all_windows(windows, store):
+    seen = []
+    settings = Settings(tol=1e-2, dtype="float64", C=0.5)
+    model, solution = train_stored(
+        store,
+        features=WeightedDegree(3),
+        settings=settings,
+        on_epoch=lambda start, _: seen.append(start),
+    )
+    alpha = np.where(seen[-1]["bound"], 0.5, 0.0)
+    alpha[seen[-1]["rows"]] = solution.alpha
+    assert seen[-1]["bound"].sum() > 20
+    assert model.training["n_support"] == (alpha > 0).sum()
+    assert all(entry["n_active"] < N for entry in model.training["history"])
+    some = np.random.default_rng(2).choice(N, 300, replace=False)
+    X = WeightedDegree(3).fit_transform(windows).astype(np.float64)
+    ids = windows.task_ids
+    K = np.where(ids[some][:, np.newaxis] == ids, 1.0, 0.25)
+    gram = (X[some] @ X.T).toarray() + 1.0
+    scores = model.decision_function(windows)
+    np.testing.assert_allclose(scores[some], (K * gram) @ (alpha * windows.labels), atol=1e-6)
+    losses = 0.5 * np.maximum(0.0, 1.0 - windows.labels * scores).sum()
+    half_q = 0.5 * (alpha * windows.labels * scores).sum()
+    assert solution.primal == pytest.approx(losses + half_q, rel=1e-6)
+    assert solution.dual == pytest.approx(alpha.sum() - half_q, rel=1e-6)
+    assert solution.gap == pytest.approx(1.0 - solution.dual / solution.primal, abs=1e-9)
+
+
+def test_neither_order_nor_threads_change_the_result(store):
+    found = []
+    for way, threads in ((score_parts, 1), (shuffled, 1), (score_parts, 3)):
+        with use_threads(threads):
+            model, _ = train_stored(store, score_parts=way, features=PositionalKmers())
+        found.append(np.asarray(model.W))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("most", [N, 400])
+def test_hyperparameters_are_those_selected_in_memory(windows, store, monkeypatch, most):
+    for module in (cross_validation, selection):
+        monkeypatch.setattr(module, "MOST", most)
+    space = Space.of_sharing(store.task_names)
+    expected, _ = train_windows(windows.with_tasks(windows.tasks), space=space)
+    model, _ = train_stored(store, max_active=0, space=space)
+    assert model.training["selection"] == expected.training["selection"]
+    assert_alike(windows, model, expected)
+
+
+def test_a_start_between_leads_to_the_same_gap_in_fewer_epochs(windows, store):
+    starts = []
+    options = {"features": WeightedDegree(4), "settings": Settings(tol=1e-6, dtype="float64")}
+    model, whole = train_stored(
+        store, **options, on_epoch=lambda start, _: starts.append(copy.deepcopy(start))
+    )
+    assert len(starts) > 3
+    for start in (starts[1], starts[-2]):
+        again, resumed = train_stored(store, **options, start=start)
+        assert_same_optimum(windows, again, model, 1e-6)
+        assert resumed.n_epochs < whole.n_epochs
+        assert resumed.work < whole.work
+
+
+def twenty_organisms(windows):
+    """Return windows of twenty organisms, whose weights are in groups, and how to train."""
+    names = [f"o{t}" for t in range(20)]
+    rows = windows[:1200].matrix()
+    many = Windows(
+        rows.reshape(-1),
+        np.arange(1200) * 40,
+        40,
+        labels=windows.labels[:1200],
+        task_ids=np.arange(1200) % 20,
+        task_names=names,
+    )
+    pairs = [f"(o{2 * k}:1,o{2 * k + 1}:1):{k + 1}" for k in range(10)]
+    tree = TaskKernel.from_newick(f"({','.join(pairs)});").restrict(names)
+    return many, {
+        "features": WeightedDegree(3),
+        "task_kernel": tree,
+        "settings": Settings(tol=1e-4),
+    }
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_run_that_ended_before_its_model_was_written_has_the_same_model(windows, tmp_path, many):
+    """Killed after the last pass at the windows: what is resumed calibrates the same scores."""
+    options = {"features": WeightedDegree(4), "settings": Settings(tol=1e-3)}
+    if many:
+        windows, options = twenty_organisms(windows)
+    store = store_windows([windows[:700], windows[700:]], str(tmp_path / "s"))
+    starts = []
+    model, whole = train_stored(
+        store, **options, on_epoch=lambda start, _: starts.append(copy.deepcopy(start))
+    )
+    resumed, solution = train_stored(store, **options, start=starts[-1])
+    assert solution.history == whole.history
+    for name, own in (("whole", model), ("resumed", resumed)):
+        own.save(tmp_path / name)
+    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
+    closer = {**options, "settings": Settings(tol=whole.gap / 10)}
+    further, longer = train_stored(store, **closer, start=starts[-1])
+    assert further.training["duality_gap"] <= whole.gap / 10
+    assert longer.history[: len(whole.history)] == whole.history
+
+
+def test_few_windows_may_be_active(windows, store):
+    options = {"features": WeightedDegree(4)}
+    whole, solution = train_stored(store, max_active=0, **options)
+    for max_active in (1200, 900):
+        model, few = train_stored(store, max_active=max_active, **options)
+        assert max(progress.n_active for progress in few.history) <= max_active
+        assert few.converged
+        assert few.primal == pytest.approx(solution.primal, rel=1e-3)
+        assert_alike(windows, whole, model)
+        np.testing.assert_allclose(model.calibration, whole.calibration, rtol=0.1, atol=0.1)
+    message = "windows or more have to be in memory, and there is room for 100"
+    with pytest.raises(MemoryLimitError, match=message):
+        train_stored(store, max_active=100, **options)
+
+
+def test_windows_that_are_all_support_vectors_fit(tmp_path):
+    for n in (40, 300):
+        rng = np.random.default_rng(n)
+        rows = ["".join(rng.choice(list("ACGT"), 20)) for _ in range(n)]
+        windows = Windows.from_strings(rows, rng.permutation(np.resize([1, -1], n)), ["a"] * n)
+        options = {"features": WeightedDegree(3), "settings": Settings(C=0.01, tol=1e-4)}
+        store = store_windows([windows], str(tmp_path / str(n)))
+        model, solution = train_stored(store, max_active=0, **options)
+        expected, whole = train_windows(windows, **options)
+        assert (solution.alpha > 0).all()
+        assert solution.primal == pytest.approx(whole.primal, rel=2e-4)
+        assert_alike(windows, model, expected)
+
+
+def test_many_organisms_have_the_optimum_of_memory(windows, tmp_path):
+    many, options = twenty_organisms(windows)
+    store = store_windows([many], str(tmp_path / "s"))
+    model, solution = train_stored(store, **options)
+    expected, whole = train_windows(many, **options)
+    assert solution.primal == pytest.approx(whole.primal, rel=2e-4)
+    assert_alike(many, model, expected)
+
+
+def test_too_little_memory_is_refused_before_it_starts(store):
+    with pytest.raises(MemoryLimitError, match=r"takes at least 0\.\d+ GiB.* allows 0\.10; give"):
+        train_stored(store, memory=GIB // 10, max_active=0, score_parts=None)
+    with pytest.raises(SeqmtlError, match="all must be in memory"):
+        train_stored(store, score_parts=None, settings=Settings(loss="logistic"))
+
+
+# ---- the command
+
+
+@pytest.fixture(scope="module")
+def table(windows, tmp_path_factory):
+    lines = ["organism\tlabel\tsequence\tsplit"]
+    tasks, letters = windows.tasks, windows.sequences()
+    lines += [
+        f"{task}\t{label}\t{row}\t{'test' if k % 5 == 0 else 'train'}"
+        for k, (task, label, row) in enumerate(zip(tasks, windows.labels, letters, strict=True))
+    ]
+    path = tmp_path_factory.mktemp("table") / "windows.tsv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def trained(path, folder, *options):
+    """Train on a table in memory and on disk; return both models."""
+    common = ["train", str(path), "--features", "wd:3", "--selection", "none", *options]
+    for name, own in (("core", []), ("disk", ["--memory", "2G"])):
+        assert main([*common, "-o", str(folder / f"{name}.seqmtl"), *own]) == 0
+        assert not (folder / f"{name}.seqmtl.windows").exists()
+    return [load_model(folder / f"{name}.seqmtl") for name in ("core", "disk")]
+
+
+def test_a_table_is_read_in_parts(table, monkeypatch):
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 2_000)
+    for options in ({}, {"split": "train"}, {"window": 21}):
+        whole = read_windows(table, **options)
+        parts = list(read_windows_in_parts(table, 100, **options))
+        assert len(parts) > 3
+        for name in ("matrix", "sequences"):
+            found = [row for part in parts for row in getattr(part, name)()]
+            np.testing.assert_array_equal(found, getattr(whole, name)())
+        assert [name for part in parts for name in part.names] == list(whole.names)
+        np.testing.assert_array_equal(np.concatenate([part.tasks for part in parts]), whole.tasks)
+
+
+def test_the_command_trains_the_model_of_memory_on_a_table_of_one_split(table, tmp_path, capsys):
+    path, rows = tmp_path / "one.tsv", table.read_text()
+    path.write_text(rows.replace("\ttest\n", "\tall\n").replace("\ttrain\n", "\tall\n"))
+    core, disk = trained(path, tmp_path)
+    assert capsys.readouterr().err.count("ignoring it and using all rows") == 2
+    assert disk.training["primal"] == pytest.approx(core.training["primal"], rel=2e-3)
+    assert disk.training["tasks"] == core.training["tasks"]
+
+
+def assert_damage_is_told(path, read):
+    """Change a file in many ways: it is read, or refused with its name and a remedy."""
+    whole, said = path.read_bytes(), []
+    for _, content in mutations.mutations(whole, seed=0):
+        path.write_bytes(content)
+        try:
+            read()
+        except SeqmtlError as error:
+            said.append(str(error))
+    path.write_bytes(whole)
+    assert len(said) > 10
+    assert all(text.startswith(f"{path}: ") and "without --resume" in text for text in said)
+
+
+def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
+    from seqmtl.verbs import _train_stored
+
+    output, asked = tmp_path / "m.seqmtl", []
+    command = f"train {table} -o {output} --features wd:4 --memory 2G --selection none"
+
+    def interrupt(*arguments):
+        asked.append(1)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return score_part(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_train_stored, "score_part", interrupt)
+        shown = seqmtl(command, code=130).err
+    assert "repeat the command with --resume to continue" in shown
+    folder = tmp_path / "m.seqmtl.windows"
+    state, whole = (folder / "state").read_bytes(), (folder / "store.json").read_text()
+    n_active = read_arrays(folder / "state")[1]["rows"].size
+    shown = seqmtl(f"{command} --resume -C 2", code=1).err
+    assert f"{folder} belongs to other data or options (C); resume with" in shown
+    odd = json.loads(whole)
+    odd["parts"][0]["n"] = "1"
+    for text in ("{", "[]", '{"request": 1}', json.dumps(odd)):
+        (folder / "store.json").write_text(text)
+        assert "store.json: damaged" in seqmtl(f"{command} --resume", code=1).err
+    moved = whole.replace(str(folder), "/elsewhere/m.seqmtl.windows")
+    (folder / "store.json").write_text(moved)
+    (folder / "state").write_bytes(state[:-9])
+    shown = seqmtl(f"{command} --resume", code=1).err
+    assert "state: damaged; train without --resume" in shown
+    (folder / "state").write_bytes(state)
+    part = StoredPart(**json.loads(whole)["parts"][0])
+    kept = WindowCache(Train(data="x", output=str(folder).removesuffix(".windows")))
+    kept.n_windows = part.n
+    assert_damage_is_told(Path(part.path), part.load)
+    assert_damage_is_told(folder / "state", kept.load)
+
+    def watch(task, part, active, *rest):
+        asked.append((active.size, bool(np.asarray(task.W).any())))
+        return score_part(task, part, active, *rest)
+
+    asked.clear()
+    monkeypatch.setattr(_train_stored, "score_part", watch)
+    seqmtl(f"{command} --resume")
+    assert asked[0] == (n_active, True)  # it begins where the other was
+    assert load_model(output).training["converged"]
+    assert not folder.exists()
+
+
+def test_a_command_that_was_stopped_while_it_calibrated_writes_the_same_model(
+    table, tmp_path, seqmtl, monkeypatch
+):
+    """The scheduler's limit comes between the last pass and the model."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    found = []
+    for name in ("whole", "resumed"):
+        output = tmp_path / f"{name}.seqmtl"
+        command = f"train {table} -o {output} --features wd:4 --memory 2G --selection none"
+        if name == "resumed":
+            with monkeypatch.context() as patch:
+                patch.setattr("seqmtl.training.out_of_core.calibrate_tasks", interrupt)
+                assert "repeat the command with --resume" in seqmtl(command, code=130).err
+        seqmtl(f"{command} --resume")
+        header, arrays = read_arrays(output)
+        for key in ("seconds", "command"):
+            del header["training"][key]
+        found.append((header, {key: array.tobytes() for key, array in arrays.items()}))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("changed", ["tree", "data"])
+def test_files_that_changed_are_not_taken_for_those_of_the_interrupted_run(
+    table, tmp_path, seqmtl, monkeypatch, changed
+):
+    """Other contents of the same size and time stamp, as after rsync -t or in a container."""
+    from seqmtl.verbs import _train_stored
+
+    asked = []
+
+    def interrupt(*arguments):
+        asked.append(1)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return score_part(*arguments)
+
+    data, tree = tmp_path / "windows.tsv", tmp_path / "tree.nwk"
+    data.write_bytes(table.read_bytes())
+    tree.write_text("((fly:1,worm:1):1,yeast:2);")
+    command = f"train {data} --tree {tree} -o {tmp_path}/m.seqmtl --features wd:4 --memory 2G"
+    command += " --selection none"
+    with monkeypatch.context() as patch:
+        patch.setattr(_train_stored, "score_part", interrupt)
+        seqmtl(command, code=130)
+    path = tree if changed == "tree" else data
+    before, facts = path.read_bytes(), path.stat()
+    other = before.replace(b"1", b"9", 1)
+    assert len(other) == len(before)
+    path.write_bytes(other)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    shown = seqmtl(f"{command} --resume", code=1).err
+    assert f"m.seqmtl.windows belongs to other data or options ({changed}); resume with" in shown
+    path.write_bytes(before)  # a later copy is the same file
+    seqmtl(f"{command} --resume")
+
+
+def test_nothing_is_kept_of_a_selection_that_is_interrupted(table, tmp_path, seqmtl, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fit, "select", interrupt)
+    shown = seqmtl(f"train {table} -o {tmp_path}/m --memory 2G", code=130).err
+    assert shown.splitlines()[-1] == "seqmtl: error: interrupted"
+    assert not (tmp_path / "m.windows").exists()
+
+
+@pytest.mark.parametrize("memory", ["", "--memory 2G"])
+def test_faults_of_windows_are_those_of_all_parts(tmp_path, write, seqmtl, monkeypatch, memory):
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(window_store, "PART", 500)
+    rng = np.random.default_rng(2)
+    rows = ["".join(row) for row in rng.choice(list("ACGT"), (3_000, 30))]
+    rows[2_900] = "N" * 30
+    rows[5], rows[2_000] = rows[7], rows[9]  # the first 20 are true sites, all others decoys
+    lines = [f"fly\t{1 if k < 20 else -1}\t{row}" for k, row in enumerate(rows)]
+    path = write("\n".join(["organism\tlabel\tsequence", *lines]) + "\n", "w.tsv")
+    quick = "--features wd:2 --selection none -q"
+    shown = seqmtl(f"train {path} -o {tmp_path}/m --site 15 {quick} {memory}").err
+    assert [line.partition("w.tsv: ")[2] for line in shown.splitlines()] == [
+        "1 of 3000 windows hold no A, C, G or T (first: 2900) and are used all the same; "
+        "leave them out",
+        "windows that occur with both labels: 1 of fly; check the labels",
+        "organisms with 100 times as many windows of one class as of the other (true sites to "
+        "decoys): fly (20 to 2980); consider --balanced",
+    ]
+
+
+def test_a_folder_of_others_is_left_alone_and_what_a_killed_run_left_is_replaced(
+    table, tmp_path, seqmtl
+):
+    folder = tmp_path / "m.windows"
+    folder.mkdir()
+    command = f"train {table} -o {tmp_path}/m --memory 2G --features wd:3 --selection none -q"
+    for name in ("thesis.txt", "thesis.unfinished.txt"):
+        (folder / name).write_text("precious")
+        assert f"which has other files ({name}); move them" in seqmtl(command, code=1).err
+        (folder / name).unlink()
+    (folder / "00000.windows").write_text("half")
+    (folder / ".00001.windows.unfinished-abc").write_text("half")
+    seqmtl(command)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        ("{0} --memory much", 2, "must be a size such as 500M or 4G, got 'much'"),
+        ("{0} --memory 0.5", 2, "must be a size such as 500M or 4G, got '0.5'"),
+        ("{0} --memory 1M", 1, "GiB, and --memory allows 0.00; give more"),
+        ("{0} --memory 2G --loss logistic", 2, "--loss logistic needs all windows in memory"),
+        ("{0} --memory 2G --mkl smooth --tree t", 2, "--mkl needs all windows"),
+        ("{0} --memory 2G --shift 3", 2, "--shift needs a window length"),
+        ("{0} --dask local:0", 2, "must be the address of a scheduler"),
+        ("- --memory 2G", 2, "read DATA from disk; name a dataset or a table"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(table, tmp_path, seqmtl, options, code, message):
+    assert message in seqmtl(f"train -o {tmp_path}/m {options.format(table)}", code).err
+    assert [path.name for path in tmp_path.iterdir() if "lock" not in path.name] == []

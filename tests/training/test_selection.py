@@ -1,0 +1,338 @@
+"""Choosing relation, trust, cost and features on held-out labels."""
+
+import logging
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, TaskKernel, WeightedDegree
+from seqmtl.features.numeric import Numeric
+from seqmtl.sequences.examples import Examples
+from seqmtl.training import selection
+from seqmtl.training.cross_validation import posterior_weights
+from seqmtl.training.fit import train, train_windows
+from seqmtl.training.selection import Space, select
+from seqmtl.training.settings import Settings
+from tests.linear_model.cases import motif_windows
+
+NAMES = ("ape", "fly", "man")
+TREE = TaskKernel(NAMES, [[4, 0.2, 1.6], [0.2, 1, 0.3], [1.6, 0.3, 1]], "by hand")
+ALIKE = np.tile(np.eye(60)[0], (3, 1))
+APART = np.array([np.eye(60)[0], -np.eye(60)[0], np.eye(60)[1]])
+ODD = np.array([np.eye(60)[0], -np.eye(60)[0], np.eye(60)[0]])
+
+
+def _examples(n, directions, noise=1.0):
+    """Numbers whose class lies in a direction of every task's own."""
+    rng = np.random.default_rng(0)
+    y, ids = np.where(rng.random(n) < 0.5, 1.0, -1.0), np.arange(n) % 3
+    X = noise * rng.normal(size=(n, 60)) + y[:, None] * np.array(directions)[ids]
+    return Examples(X, y, ids, NAMES)
+
+
+def _select(examples, space=None, features=None, **options):
+    space = space or Space.of_sharing(NAMES)
+    plan = select(examples, space, features or Numeric(), Settings(), **options)
+    return plan._replace(report=plan.report["selection"])
+
+
+def _shared(chosen):
+    """What pairs of tasks have in common, in the order of the upper triangle."""
+    K = chosen.kernel.matrix
+    own = np.sqrt(np.diagonal(K))
+    return (K / np.outer(own, own))[np.triu_indices(len(K), 1)]
+
+
+def _trust(chosen):
+    return np.array([chosen.report["tasks"][name]["trust"] for name in NAMES])
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    """What is selected for a few examples of tasks that are alike, with a tree."""
+    return _select(_examples(90, ALIKE), Space.of_sharing(NAMES, TREE))
+
+
+class TestTrust:
+    def test_it_is_high_where_tasks_are_alike_and_low_where_they_are_not(self):
+        assert (_shared(_select(_examples(360, ALIKE))) > 0.45).all()
+        assert (_shared(_select(_examples(240, APART))) < 0.2).all()
+        odd = _trust(_select(_examples(360, ODD)))
+        assert odd[1] < 0.2
+        assert (odd[[0, 2]] > 2 * odd[1]).all()
+
+    def test_few_labels_leave_it_near_the_prior(self):
+        trusts = selection.TRUSTS
+        prior = sum(x * p for x, p in trusts.items()) / sum(trusts.values())
+        few = _trust(_select(_examples(12, ALIKE, noise=9.0)))
+        assert (np.abs(few - prior) < 0.2).all()
+
+    def test_the_relation_that_holds_has_the_larger_part(self, caplog):
+        caplog.set_level(logging.INFO)
+        pairs = TaskKernel(NAMES, [[1, 0, 1], [0, 1, 0], [1, 0, 1]], "pairs")
+        chosen = _select(_examples(360, ODD), Space.of_sharing(NAMES, pairs))
+        parts = chosen.report["relations"]
+        assert parts["pairs"] > 0.9
+        assert sum(parts.values()) == pytest.approx(1.0)
+        assert chosen.kernel.matrix[0, 2] > 5 * abs(chosen.kernel.matrix[0, 1])
+
+    def test_several_kernels_of_all_tasks_are_alternatives(self):
+        """Sheldon 2008, section 3: the a of eq. 5 is chosen by held-out labels."""
+        edge = [[0, 0, 1], [0, 0, 0], [1, 0, 0]]  # ape and man
+        kernels = [TaskKernel.graphical(edge, a, NAMES) for a in (0.01, 100.0)]
+        several = TaskKernel.join(kernels, "graphical", ["a=0.01", "a=100"])
+        space = Space.of_sharing(NAMES, several)
+        assert [*space.relations] == ["graphical, a=0.01", "graphical, a=100", "all alike"]
+        parts = _select(_examples(360, ODD), space).report["relations"]
+        assert parts["graphical, a=0.01"] > 0.8
+        costs = Space.of_cost(several)
+        assert [*costs.relations] == ["graphical, a=0.01", "graphical, a=100"]
+        chosen = _select(_examples(360, ODD), costs)
+        assert chosen.report["relations"]["graphical, a=0.01"] > 0.8
+        assert chosen.kernel.matrix[0, 2] > 5 * abs(chosen.kernel.matrix[0, 1])
+        clades = TaskKernel.hierarchical("((ape,man),fly);")
+        relation = Space.of_sharing(NAMES, clades).relations[clades.source]
+        assert_allclose(relation.nodes.matrices(), [relation.matrix])
+        assert [*Space.of_cost(clades).relations] == [clades.source]
+        tree = TaskKernel.from_newick("((ape,man),fly);")
+        own = selection.alternatives(TaskKernel.join([tree, tree], "twice", "ab"))["twice, b"]
+        assert_allclose(own.nodes.matrices()[0], tree.matrix)
+
+    def test_a_relation_without_a_part_is_told(self, caplog, monkeypatch):
+        monkeypatch.setattr(selection, "_NEGLIGIBLE", 0.5)
+        caplog.set_level(logging.INFO)
+        wrong = TaskKernel(NAMES, [[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]], "wrong tree")
+        _select(_examples(360, ODD), Space.of_sharing(NAMES, wrong))
+        assert "wrong tree: held-out labels give it next to no part in the model" in caplog.text
+
+
+class TestKernel:
+    def test_it_is_the_formula(self, chosen):
+        for found, relation in ((chosen, TREE), (_select(_examples(90, ALIKE)), None)):
+            tasks = found.report["tasks"]
+            unit = TREE.matrix / np.sqrt(np.outer(np.diag(TREE.matrix), np.diag(TREE.matrix)))
+            trees = [tasks[name]["relations"].get("by hand", 0.0) for name in NAMES]
+            assert (np.mean(trees) > 0.0) == (relation is not None)
+            assert found.report["relations"].get("by hand", 0.0) == pytest.approx(np.mean(trees))
+            for s, a in enumerate(NAMES):
+                for t, b in enumerate(NAMES):
+                    R = np.sqrt(trees[s] * trees[t]) * unit[s, t]
+                    R += np.sqrt((1 - trees[s]) * (1 - trees[t]))
+                    shared = 1.0 if s == t else min(tasks[a]["trust"], tasks[b]["trust"]) * R
+                    scale = np.sqrt(tasks[a]["C"] * tasks[b]["C"]) / found.settings.C
+                    assert found.kernel.matrix[s, t] == pytest.approx(scale * shared)
+            costs = [tasks[name]["C"] for name in NAMES]
+            assert found.settings.C == pytest.approx(np.prod(costs) ** (1 / 3))
+            assert np.linalg.eigvalsh(found.kernel.matrix).min() > -1e-12
+
+    def test_tasks_without_data_stay_related(self):
+        more = TaskKernel((*NAMES, "bee"), np.eye(4) * 0.5 + 0.5, "four")
+        kernel = _select(_examples(90, ALIKE), Space.of_sharing(NAMES, more)).kernel
+        assert kernel.names == (*NAMES, "bee")
+        assert (kernel.matrix[3, :3] > 0.1).all()
+        assert np.linalg.eigvalsh(kernel.matrix).min() > -1e-12
+
+    def test_what_is_fixed_stays(self):
+        one_cost = _select(_examples(90, ALIKE), Space.of_sharing(NAMES, TREE, (2.5,)))
+        assert one_cost.settings.C == pytest.approx(2.5)
+        assert_allclose(np.diagonal(one_cost.kernel.matrix), 1.0)
+        one_kernel = _select(_examples(90, ALIKE), Space.of_cost(TREE, (2.0,)))
+        assert_allclose(one_kernel.kernel.matrix, TREE.matrix)
+        assert one_kernel.kernel.source == "by hand"
+
+
+class TestCost:
+    def test_one_task_has_a_cost_to_choose(self):
+        rng = np.random.default_rng(0)
+        y = np.where(np.arange(40) % 2, 1.0, -1.0)
+        examples = Examples(rng.normal(size=(40, 2)) + y[:, None], y, np.zeros(40, int), ("ape",))
+        chosen = _select(examples, Space.of_sharing(("ape",)))
+        assert selection.COSTS[0] <= chosen.settings.C <= selection.COSTS[-1]
+        assert_allclose(chosen.kernel.matrix, 1.0)
+
+    def test_it_follows_the_noise(self):
+        """Of noise much is worth less than little, so large costs lose."""
+        rng = np.random.default_rng(0)
+        y = np.where(rng.random(300) < 0.5, 1.0, -1.0)
+        X = 0.15 * y[:, None] + rng.normal(size=(300, 40))
+        noisy = Examples(X, y, np.arange(300) % 3, NAMES)
+        space = Space.of_cost(TaskKernel.union(NAMES), (0.001, 10.0))
+        assert _select(noisy, space).settings.C < 0.1
+
+
+def test_weights_by_hand():
+    found = np.array([[-3.0, -1.0], [-2.0, -2.0]])
+    own = found - found.mean(axis=0)
+    expected = np.exp(2 * own + 0.3 * own[:, ::-1]) * np.array([[1.0], [3.0]])
+    assert_allclose(posterior_weights(found, [1.0, 3.0], 2.0, 0.3), expected / expected.sum(axis=0))
+    assert_allclose(
+        posterior_weights(found[:, :1], 1.0, 2.0, 0.3), posterior_weights(2 * found)[:, :1]
+    )
+
+
+def test_a_task_of_too_few_labels_follows_the_others(caplog):
+    caplog.set_level(logging.INFO)
+    examples = _examples(240, ALIKE)
+    own = np.flatnonzero((examples.ids == 1) & (examples.y > 0))
+    chosen = _select(examples.take(np.setdiff1d(np.arange(240), own[1:])))
+    assert "fly has too few labels of a class (1) to hold one out" in caplog.text
+    assert [task["by_prior"] for task in chosen.report["tasks"].values()] == [False, True, False]
+    assert _trust(chosen)[1] > 0.3
+
+
+@dataclass(frozen=True)
+class _Columns(Numeric):
+    """Some columns of a matrix, with other columns as variants."""
+
+    columns: tuple[int, ...] = (0,)
+    others: tuple[tuple[int, ...], ...] = ()
+
+    def bind(self, data):
+        return Numeric().bind(np.ascontiguousarray(data[:, list(self.columns)]))
+
+    def to_dict(self, length):
+        return {"kind": "columns", "columns": self.columns}
+
+    def reweighted(self):
+        return [replace(self, columns=columns) for columns in (self.columns, *self.others)]
+
+
+class TestVariants:
+    @pytest.mark.parametrize(
+        ("given", "others", "expected"),
+        [((3,), ((4,), (0, 1)), (0, 1)), ((0, 3), ((0, 4),), (0, 3))],
+        ids=["a clearly better one is taken", "else the given one stays"],
+    )
+    def test_a_better_one(self, given, others, expected):
+        chosen = _select(_examples(90, ALIKE), features=_Columns(given, others))
+        assert chosen.features.columns == expected
+        told = [entry["chosen"] for entry in chosen.report["variants"]]
+        assert told == [columns == expected for columns in (given, *others)]
+
+    def test_examples_that_only_some_variants_tell_apart(self):
+        """All examples of a class are copies in column 0 where it is rounded, but not in 1."""
+        examples = _examples(90, ALIKE)
+        X = examples.data.copy()
+        X[:, 0] = np.round(X[:, 0])
+        features = _Columns((0,), ((1,), (0, 1)))
+        chosen = _select(replace(examples, data=X), features=features)
+        assert chosen.features.columns == (0, 1)
+        assert len({entry["log_likelihood"] for entry in chosen.report["variants"]}) == 3
+
+
+class TestMoreThanAFewThousand:
+    @pytest.fixture(autouse=True)
+    def small(self, monkeypatch):
+        monkeypatch.setattr(selection, "MOST", 60)
+        monkeypatch.setattr(selection, "_AT_SIZE", 600)
+
+    def test_trust_falls_where_labels_suffice(self):
+        """Tasks that are somewhat alike: sharing pays with 20 labels each, not with hundreds."""
+        near = 0.7 * np.eye(60)[:3] + 0.4 * np.eye(60)[3]
+        few, many = (_trust(_select(_examples(n, near, noise=0.7))) for n in (60, 3000))
+        assert (many < few).all()
+
+    def test_it_stays_where_tasks_are_one(self):
+        alike, apart = (_trust(_select(_examples(900, d, noise=3.0))) for d in (ALIKE, APART))
+        assert (alike > apart).all()
+
+
+def test_what_is_known_is_not_found_again():
+    examples, known, seen, again = _examples(90, ALIKE), {}, [], []
+    first = _select(examples, cached=known, on_score=lambda *its: seen.append(its))
+    assert [number for _, number, _ in seen] == list(range(1, len(known) + 1))
+    assert {total for *_, total in seen} == {len(known)}
+    half = dict(list(known.items())[: len(known) // 2])
+    second = _select(examples, cached=half, on_score=lambda *its: again.append(its))
+    assert again == seen[len(known) // 2 :]
+    assert first.kernel == second.kernel
+    assert first.report == second.report
+
+
+class TestTraining:
+    def test_it_is_the_estimator(self):
+        windows, features = motif_windows(120, NAMES), WeightedDegree(2)
+        space = Space.of_sharing(NAMES, TREE)
+        model, solution = train_windows(windows, space=space, features=features)
+        assert solution.converged
+        svc = MultiTaskClassifierCV(features, TREE).fit(windows)
+        assert_array_equal(svc.model_.W, model.W)
+        assert svc.selection_ == model.training["selection"]
+        assert svc.C_ == model.training["settings"]["C"]
+        assert svc.task_kernel_ == model.kernel
+
+    def test_mkl_with_one_cost_is_the_published_algorithm(self):
+        windows, clades = motif_windows(120, NAMES), TaskKernel.hierarchical("((ape,man),fly);")
+        clades, features = clades.restrict(NAMES), WeightedDegree(2)
+        models = {
+            costs: train_windows(
+                windows,
+                space=Space.of_cost(clades, costs),
+                features=features,
+                settings=Settings(norm=1.5),
+            )[0]
+            for costs in ((0.5,), (0.1, 10.0))
+        }
+        mkl = MultiTaskMKLClassifier(features, clades, norm=1.5, C=0.5).fit(windows)
+        assert_array_equal(models[0.5,].W, mkl.model_.W)
+        assert 0.1 <= models[0.1, 10.0].training["settings"]["C"] <= 10.0
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match=r"C must be a finite number above 0, got -1\.0"):
+        _select(_examples(30, ALIKE), Space.of_sharing(NAMES, None, (-1.0, 1.0)))
+    with pytest.raises(ValueError, match="costs must hold at least one cost to choose from"):
+        MultiTaskClassifierCV(costs=()).fit([[0.0], [1.0]], [0, 1])
+    y, ids = np.array([1, -1, -1, 1, -1]), np.array([0, 0, 1, 2, 2])
+    with pytest.raises(ValueError, match="task 'fly' has 0 positive and 1 negative"):
+        train(Examples(np.zeros((5, 1)), y, ids, NAMES), features=Numeric())
+
+
+class TestFewLabels:
+    """Tasks with far fewer labels than the others are learnt afterwards."""
+
+    @staticmethod
+    def _data(n_few):
+        rng = np.random.default_rng(3)
+        ids = np.repeat(np.arange(3), [n_few, 200, 200])
+        y = np.where(rng.random(ids.size) < 0.5, 1.0, -1.0)
+        X = rng.normal(size=(ids.size, 30)) + y[:, None] * np.eye(30)[0]
+        return X, y, ids
+
+    def test_they_are_adapted_from_the_joint_model_of_the_others(self):
+        X, y, ids = self._data(30)
+        model, solution = train(
+            Examples(X, y, ids, NAMES), Space.of_sharing(NAMES), features=Numeric()
+        )
+        others, own = ids > 0, ids == 0
+        joint, _ = train(
+            Examples(X[others], y[others], ids[others] - 1, NAMES[1:]),
+            Space.of_sharing(NAMES[1:], TaskKernel.union((*NAMES[1:], NAMES[0]))),
+            features=Numeric(),
+        )
+        adapted = joint.adapt(NAMES[0], X[own], y[own])
+        assert model.tasks == NAMES
+        for name in NAMES:
+            found, expected = (m.decision_function(X, [name] * y.size) for m in (model, adapted))
+            assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+        assert [*model.training["adapted"]] == [NAMES[0]]
+        assert model.training["tasks"][NAMES[0]]["n"] == 30
+        assert (solution.alpha[own] == 0.0).all()
+        assert (solution.alpha[others] > 0.0).any()
+
+    @pytest.mark.parametrize(
+        ("n_few", "space"),
+        [
+            (50, Space.of_sharing(NAMES)),  # a quarter of the median
+            (3, Space.of_sharing(NAMES)),  # a class needs two
+            (30, Space.of_cost(TREE, (1.0,))),  # a similarity that is fixed stays fixed
+        ],
+    )
+    def test_others_are_trained_with_the_rest(self, n_few, space):
+        X, y, ids = self._data(n_few)
+        y[:n_few] = 1.0
+        y[: n_few // 2] = -1.0
+        model, _ = train(Examples(X, y, ids, NAMES), space, features=Numeric())
+        assert "adapted" not in model.training

@@ -1,0 +1,325 @@
+"""Which matrices a training run weighs, what is kept of them, and a model with several views."""
+
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from seqmtl import (
+    JointFeatures,
+    MultiTaskMKLClassifier,
+    MultiTaskModel,
+    PositionalKmers,
+    Spectrum,
+    TaskKernel,
+    WeightedDegree,
+    load_model,
+)
+from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
+from seqmtl.features.numeric import Numeric
+from seqmtl.sequences import Windows
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.fit import train, train_windows
+from seqmtl.training.settings import Settings
+from seqmtl.training.task_kernels import (
+    couple,
+    distinct_kernels,
+    learnt_kernel,
+    resolve_kernel,
+    resolve_kernels,
+    used_kernels,
+    view_names,
+)
+from tests.linear_model.cases import motif_windows, rewritten
+
+NAMES = ("ape", "man", "fly")
+TREE = "((ape:0.2,man:0.2):0.8,(fly:1.0,bee:0.4):0.5);"
+VIEWS = JointFeatures([WeightedDegree(degree=2), Spectrum(2, 0, 6), Spectrum(2, 6, 16)])
+TIGHT = Settings(C=0.7, tol=1e-8, dtype="float64", norm=1.5)
+
+
+def _windows(n=120, seed=0):
+    return motif_windows(n, NAMES, length=16, at=8, seed=seed)
+
+
+class TestResolve:
+    def test_nothing_given(self):
+        several = resolve_kernels(None, ("a", "b"))
+        assert several.labels == ("union", "individual")
+        assert_array_equal(several.matrices, [np.ones((2, 2)), np.eye(2)])
+        assert_array_equal(resolve_kernels(None, ("a",)).matrices, [[[1.0]]])
+        assert_array_equal(resolve_kernel(None, ("a", "b")).matrix, [[1, 0.25], [0.25, 1]])
+
+    def test_an_array_and_a_list_with_one_kernel(self):
+        K = np.array([[2.0, 0.5], [0.5, 1.0]])
+        for given in (K, [K], (TaskKernel(["a", "b"], K),)):
+            assert_array_equal(resolve_kernels(given, ("a", "b")).matrices, [K])
+
+    def test_kernels_are_put_into_the_order_of_the_data(self):
+        K = TaskKernel(["b", "a"], [[4.0, 1.0], [1.0, 9.0]])
+        found = resolve_kernels([K, "union"], ("a", "b"))
+        assert found.names == ("a", "b")
+        assert_array_equal(found.matrices, [[[9, 1], [1, 4]], np.ones((2, 2))])
+        assert found.labels == ("matrix", "union")
+
+    def test_matrices_of_several_kernels_keep_their_labels(self):
+        clades = TaskKernel.hierarchical("((a,b)ab,c)abc;")
+        found = resolve_kernels([clades, "easy", "easy"], ("a", "b", "c"))
+        assert found.labels == ("abc", "ab", "easy(0.5) (1)", "easy(0.5) (2)")
+        assert found.source == f"{clades.source} + easy(0.5) + easy(0.5)"
+        assert found.n_kernels == 4
+
+    def test_tasks_without_data_stay_where_all_kernels_know_them(self):
+        first = TaskKernel.easy(["x", "a", "b", "y"])
+        second = TaskKernel.smooth(
+            np.array([[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [3, 2, 1, 0.0]]),
+            [1.0],
+            ["a", "b", "x", "y"],
+        )
+        found = resolve_kernels([first, second], ("b", "a"))
+        assert found.names[:2] == ("b", "a")
+        assert set(found.names) == {"a", "b", "x", "y"}
+        s, t = found.names.index("x"), found.names.index("a")
+        assert_allclose(found.matrices[:, s, t], [0.5, np.exp(-2.0)])
+        assert resolve_kernels([first, second, "union"], ("b", "a")).names == ("b", "a")
+
+    def test_a_task_may_be_spelt_otherwise(self):
+        K = TaskKernel(["Homo sapiens", "Mus musculus"], [[1.0, 0.5], [0.5, 2.0]])
+        found = resolve_kernel(K, ("m_musculus", "human"))
+        assert found.names == ("m_musculus", "human")
+        assert_array_equal(found.matrix, [[2.0, 0.5], [0.5, 1.0]])
+
+    def test_what_is_no_kernel_of_these_tasks(self):
+        for given, error, message in (
+            ([], ValueError, "task_kernels must hold at least one task kernel, got none"),
+            (["unoin"], ValueError, "task_kernel must be one of individual, union, easy"),
+            ([np.eye(3)], ValueError, r"one row per task \(2\), got shape \(3, 3\)"),
+            (["union", [[1, np.nan], [np.nan, 1]]], ValueError, r"finite, got nan for \(a, b\)"),
+            (["union", [[1, 0.5], [0.2, 1]]], ValueError, r"must be symmetric, got 0\.5 for"),
+            (["union", TaskKernel.easy(["a", "c"])], UnknownTaskError, "task 'b' is not in the"),
+            ([TaskKernel.easy(["c", "d"])], UnknownTaskError, "'a', 'b' are not in the task"),
+        ):
+            with pytest.raises(error, match=message):
+                resolve_kernels(given, ("a", "b"))
+
+
+class TestKernelSets:
+    def test_every_view_with_every_kernel_that_is_not_zero_on_the_data(self):
+        K = np.zeros((3, 3, 3))
+        K[0], K[1, 2, 2], K[2, :2, :2] = 1.0, 1.0, [[2, 1], [1, 2]]
+        kernel = TaskKernel(["a", "b", "new"], K)
+        assert_array_equal(used_kernels(kernel, 2), [0, 2])
+        kernels = couple(kernel, 2, 2, 1)
+        assert_array_equal(kernels.matrices, K[[0, 2, 0, 2], :2, :2])
+        assert_array_equal(kernels.views, [0, 0, 1, 1])
+        assert kernels.norm == 1.0
+
+    def test_clades_with_the_same_tasks_are_one(self):
+        tree = "(t0,t1)"
+        for i in range(2, 31):
+            tree = f"({tree},t{i})n{i}"
+        tree += ";"
+        names = ("t2", "t0", "t1")
+        large = resolve_kernel(TaskKernel.hierarchical(tree), names)
+        found, pruned = distinct_kernels(large, 3), TaskKernel.hierarchical(tree, names)
+        assert (large.n_kernels, found.names) == (30, large.names)
+        assert found.labels == pruned.labels == ("n2", "(t0..t1)")
+        assert_array_equal(found.matrices[:, :3, :3], pruned.matrices)
+        assert_allclose(found.nodes.matrices(), found.matrices)
+        assert distinct_kernels(found, 3) is found
+        # the farther a task without data, the fewer of the clades it shares
+        at = {name: i for i, name in enumerate(found.names)}
+        shared = found.matrices[0, at["t0"], [at["t1"], at["t3"], at["t30"]]]
+        assert_allclose(shared, [1, 28 / 29, 1 / 29])
+
+        X, y = np.random.default_rng(0).standard_normal((60, 3)), np.arange(60) // 3 % 2
+        fits = [
+            MultiTaskMKLClassifier(task_kernels=kernel, tol=1e-7).fit(X, y, tasks=names * 20)
+            for kernel in (TaskKernel.hierarchical(tree), pruned)
+        ]
+        assert_allclose(fits[0].theta_, fits[1].theta_)
+        assert_allclose(fits[0].coef_, fits[1].coef_)
+
+    @pytest.mark.parametrize(
+        "tree",
+        [
+            "((melanogaster,simulans)Sophophora,(virilis,mojavensis)Drosophila)Drosophila;",
+            "(((melanogaster,b)NA,(virilis,c)NA)NA,((d,simulans)NA,e)NA)NA;",
+            "metazoa",
+        ],
+    )
+    def test_a_tree_with_more_organisms_than_the_data_is_that_of_the_command(
+        self, tree, tmp_path, seqmtl
+    ):
+        """Trees of whole clades, and labels of inner nodes that repeat along a lineage."""
+        names = ["melanogaster", "simulans", "virilis"]
+        if tree == "metazoa":
+            names = ["Homo_sapiens", "Mus_musculus", "Drosophila_melanogaster"]
+        windows = motif_windows(180, names)
+        rows = zip(windows.tasks, windows.labels, windows.sequences(), strict=True)
+        text = "".join(f"{task}\t{label}\t{letters}\n" for task, label, letters in rows)
+        (tmp_path / "w.tsv").write_text(f"organism\tlabel\tsequence\n{text}")
+        options = f"--features wd:3 --tol 1e-6 --site 4 -o {tmp_path}/m.seqmtl"
+        seqmtl(f"train {tmp_path}/w.tsv --mkl hierarchical --tree '{tree}' {options}")
+        model = load_model(tmp_path / "m.seqmtl")
+        windows.site = 4
+        svc = MultiTaskMKLClassifier(
+            WeightedDegree(3), task_kernels=TaskKernel.hierarchical(tree), tol=1e-6
+        ).fit(windows)
+        places = [model.tasks.index(name) for name in svc.tasks_]
+        assert [own["tasks"] for own in svc.kernel_weights_] == [
+            sorted(own["tasks"]) for own in model.training["mkl"]
+        ]
+        assert_allclose(svc.theta_, [own["weight"] for own in model.training["mkl"]], rtol=1e-4)
+        assert_allclose(svc.coef_, model.W.T[places], atol=1e-4)
+
+    def test_groups_that_alone_have_a_task_are_kept(self):
+        groups = {"x": [*"ab"], "y": [*"cd"], "z": [*"be"]}
+        kernel = resolve_kernel(TaskKernel.hierarchical(groups), ("a", "b", "c"))
+        assert distinct_kernels(kernel, 3).labels == ("x", "y", "z")
+
+    def test_groups_of_one_are_kept_and_equal_ones_are_one(self):
+        groups = {"x": [*"abc"], "y": [*"abcd"], "z": ["a"], "w": [*"cde"]}
+        kernel = resolve_kernel(TaskKernel.hierarchical(groups), ("a", "b"))
+        assert distinct_kernels(kernel, 2).labels == ("y", "z", "w")
+        twice = TaskKernel(["a", "b"], [np.eye(2), 2 * np.eye(2)])
+        assert distinct_kernels(twice, 2) is twice
+
+    def test_the_learnt_kernel_is_the_weighted_sum_of_every_view(self):
+        rng = np.random.default_rng(0)
+        root = rng.standard_normal((3, 4, 4))
+        kernel = TaskKernel("abcd", root @ root.transpose(0, 2, 1))
+        theta = rng.random(6)
+        learnt = learnt_kernel(kernel, 3, theta, ["one", "two"])
+        assert learnt.names == ("a", "b", "c", "d")
+        assert learnt.labels == ("one", "two")
+        for g in (0, 1):
+            expected = sum(theta[3 * g + m] * kernel.matrices[m] for m in range(3))
+            assert_allclose(learnt.matrices[g], expected)
+
+    def test_a_relative_that_no_weighed_kernel_knows_is_left_out(self):
+        K = np.zeros((2, 3, 3))
+        K[0, :2, :2], K[1, 2, 2] = 1.0, 1.0
+        learnt = learnt_kernel(TaskKernel(["a", "b", "new"], K), 2, np.array([0.5]), ["one"])
+        assert learnt.names == ("a", "b")
+        assert_array_equal(learnt.matrix, np.full((2, 2), 0.5))
+
+        K = np.array([np.diag([1.0, 0.0]), np.diag([0.0, 1.0])])  # weights of zero
+        learnt = learnt_kernel(TaskKernel(["a", "b"], K), 2, np.array([1.0, 0, 0, 0]), ["x", "y"])
+        assert learnt.names == ("a", "b")
+        assert_allclose(learnt.matrices, [np.diag([1.0, 0]), np.zeros((2, 2))], atol=1e-11)
+
+    def test_names_of_views_differ(self):
+        twice = JointFeatures([Spectrum(2), JointFeatures([Spectrum(2), Spectrum(3)])])
+        assert view_names(twice) == ["Spectrum(k=2) (1)", "Spectrum(k=2) (2)", "Spectrum(k=3)"]
+        assert view_names(Numeric()) == ["Numeric()"]
+        views = JointFeatures([WeightedDegree(3), PositionalKmers("wd:2,kmers:3/7=0.5", anchor=5)])
+        assert view_names(views) == ["wd:3", "wd:2,kmers:3/7=0.5"]
+        assert str(views) == "wd:3 + wd:2,kmers:3/7=0.5"
+        assert [view.k for view in twice.side_by_side()] == [2, 2, 3]
+
+
+def test_a_region_without_k_mers_is_refused():
+    for begin, end in ((5, 5), (5, 3), (0, 17), (-1, 5), (10, 11)):
+        message = rf"in the window 0\.\.16 and hold a k-mer of 2 bases, got {begin}\.\.{end}"
+        with pytest.raises(ValueError, match=message):
+            Spectrum(2, begin, end).bind(_windows())
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """Return windows, a model of three views with the relative bee, and its solution."""
+    windows = _windows()
+    tree = TaskKernel.hierarchical(TREE, ["ape", "man", "fly", "bee"])
+    return windows, *train_windows(windows, features=VIEWS, task_kernel=tree, settings=TIGHT)
+
+
+class TestSeveralViews:
+    def test_scores_are_those_of_explicit_features_by_view(self, trained):
+        windows, model, solution = trained
+        X = VIEWS.transform(windows).toarray().astype(float)
+        f = np.einsum("ij,ij->i", X, model.W.T[windows.task_ids]) + model.bias[windows.task_ids]
+        assert_allclose(model.decision_function(windows), f, atol=1e-5)
+        assert_allclose(solution.margins, windows.labels * f, atol=1e-5)
+
+    def test_an_organism_without_data_is_scored_by_hand(self, trained):
+        windows, model, solution = trained
+        new = _windows(n=9, seed=5)
+        amount = np.eye(3)[windows.task_ids] * (solution.alpha * windows.labels)[:, None]
+        expected = np.zeros(9)
+        for view, K in zip(VIEWS.views, model.kernel.matrices, strict=True):
+            k = (view.transform(new) @ view.transform(windows).T).toarray() + 1.0
+            expected += k @ amount @ K[:3, 3]
+        scores = model.decision_function(new, "bee")
+        assert_allclose(scores, expected, atol=1e-5)
+        with pytest.raises(UnknownTaskError, match=r"kernel; .* \(or give it a place among them"):
+            model.decision_function(new, "oak")
+
+    def test_the_summary_shows_the_trained_tasks_and_counts_their_relatives(self, trained):
+        model = trained[1]
+        text = model.text("m")
+        start = text.index("  and 1 relative without data")
+        shown = text[start - 1].splitlines()
+        assert shown[0].startswith("TaskKernel of 3 tasks, mean of 3 kernels, from ")
+        K = [[float(value) for value in line.split()[1:]] for line in shown[1:4]]
+        assert_allclose(K, model.kernel.matrix[:3, :3], atol=1e-3)
+        assert re.fullmatch(r"MultiTaskModel of ape, .*: [\d,]+ features of .*", repr(model))
+        assert len(repr(model)) < 200
+
+    def test_strings_have_to_be_windows_with_a_task(self, trained):
+        model = trained[1]
+        with pytest.raises(TypeError, match=r"must be Windows, got list; use Windows.from_strings"):
+            model.decision_function(["ACGT"])
+        plain = Windows.from_strings(["ACGTACGTACGTACGT"])
+        with pytest.raises(ValueError, match=r"the examples carry none; give tasks="):
+            model.decision_function(plain)
+        assert model.decision_function(plain, "ape").shape == (1,)
+
+    def test_views_of_numbers_have_no_positions(self, trained):
+        weights = trained[1].position_weights("ape")
+        assert [part.shape for part in weights] == [(16, 4), (16, 16)]
+        X = np.random.default_rng(0).standard_normal((60, 3))
+        y, tasks = np.where(X[:, 0] > 0, 1, -1), np.arange(60) % 2
+        numeric = JointFeatures([Numeric(), Numeric()])
+        model, _ = train(Examples(X, y, tasks, ("a", "b")), features=numeric)
+        for task in ("a", "b"):
+            with pytest.raises(SeqmtlError, match=r"of windows of DNA, this has Numeric\(\)"):
+                model.position_weights(task)
+
+    def test_save_and_load(self, trained, tmp_path):
+        windows, model, _ = trained
+        model.save(tmp_path / "m.seqmtl")
+        again = MultiTaskModel.load(tmp_path / "m.seqmtl")
+        assert again.kernel == model.kernel
+        assert again.training["mkl"] == model.training["mkl"]
+        for name in ("ape", "bee"):
+            scores = [m.decision_function(windows, name) for m in (again, model)]
+            assert_array_equal(*scores)
+        K = model.kernel.matrices[[0, 1, 2, 2]]
+        rewritten(tmp_path / "m.seqmtl", tmp_path / "bad", K=K)
+        message = r"array K must be float64 of shape \(3, 4, 4\), got .* \(4, 4, 4\)"
+        with pytest.raises(ModelFileError, match=message):
+            MultiTaskModel.load(tmp_path / "bad")
+
+    def test_a_view_that_adds_nothing_gets_no_weight_but_stays_in_the_model(self):
+        windows = _windows()
+        windows.codes = np.where(np.arange(windows.codes.size) % 16 < 6, 4, windows.codes)
+        windows.codes = windows.codes.astype(np.uint8)
+        features = JointFeatures([WeightedDegree(degree=2), Spectrum(2, 0, 6)])
+        settings = Settings(norm=1.0, fit_intercept=False)
+        model, solution = train_windows(windows, features=features, settings=settings)
+        assert_array_equal(solution.theta[2:], 0.0)
+        assert model.kernel.n_kernels == 2
+        assert [entry["weight"] for entry in model.training["mkl"]][2:] == [0.0, 0.0]
+        alone, _ = train_windows(windows, features=features.views[0], settings=settings)
+        assert_allclose(
+            model.decision_function(windows), alone.decision_function(windows), atol=0.02
+        )
+
+
+def test_infinity_is_written_as_a_word():
+    assert Settings(norm=float("inf")).to_dict()["norm"] == "inf"
+    assert Settings(norm=1.5).to_dict()["norm"] == 1.5
+    model = MultiTaskMKLClassifier(Numeric(), norm=np.inf).fit([[0.0], [1.0]], [0, 1]).model_
+    assert model.training["settings"]["norm"] == "inf"
