@@ -73,9 +73,9 @@ class FeatureDefinition:
 
         windows = X if isinstance(X, Windows) else Windows.from_strings(list(X))
         rows = self.bind(windows)
-        every = np.arange(rows.n_rows)
-        parts = [sparse_rows(rows, p, np.float32) for p in blocks_of(every, rows.row_size)]
-        joined = vstack(parts or [sparse_rows(rows, every, np.float32)], format="csr")
+        all_rows = np.arange(rows.n_rows)
+        parts = [sparse_rows(rows, p, np.float32) for p in blocks_of(all_rows, rows.row_size)]
+        joined = vstack(parts or [sparse_rows(rows, all_rows, np.float32)], format="csr")
         joined.sum_duplicates()
         return joined
 
@@ -107,13 +107,13 @@ class FeatureDefinition:
         """Return the number of features of examples of `length` bases or numbers."""
         raise NotImplementedError
 
-    def side_by_side(self) -> list[FeatureDefinition]:
+    def flat_views(self) -> list[FeatureDefinition]:
         """Return the views, each of which may have its own task kernel."""
         return [self]
 
     def view_columns(self, length: int) -> list[slice]:
-        """Return the columns of every map of :meth:`side_by_side`."""
-        ends = [0, *itertools.accumulate(m.n_features(length) for m in self.side_by_side())]
+        """Return the columns of every map of :meth:`flat_views`."""
+        ends = [0, *itertools.accumulate(m.n_features(length) for m in self.flat_views())]
         return [slice(*pair) for pair in itertools.pairwise(ends)]
 
     def span(self, length: int) -> int:

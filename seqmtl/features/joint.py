@@ -78,9 +78,9 @@ class JointFeatures(FeatureDefinition):
         """Describe the maps as JSON values (model files)."""
         return {"kind": self.kind, "views": [view.to_dict(length) for view in self.views]}
 
-    def side_by_side(self) -> list[FeatureDefinition]:
+    def flat_views(self) -> list[FeatureDefinition]:
         """Return the views; those of nested joint maps are listed individually."""
-        return [part for view in self.views for part in view.side_by_side()]
+        return [part for view in self.views for part in view.flat_views()]
 
     def kernel_terms(self, length: int) -> list[tuple[float, Any]]:
         """Return weighted maps whose kernels sum to the kernel of this map."""
@@ -102,9 +102,9 @@ class JointFeatures(FeatureDefinition):
         for view in self.views:
             end = begin + view.n_features(length)
             parts = view.position_weights(w[begin:end], length, first, last)
-            shared = len(totals)
-            totals += parts[shared:]
-            for total, part in zip(totals, parts[:shared], strict=False):
+            n_common = len(totals)
+            totals += parts[n_common:]
+            for total, part in zip(totals, parts[:n_common], strict=False):
                 total += part
             begin = end
         return totals

@@ -1,10 +1,13 @@
 """Compiled loops over k-mers in bins of positions: list k-mers, fold weights, score windows.
 
-The code of a k-mer is its base-4 number, A, C, G, T = 0 to 3, first letter most significant. At
-every position a window is read as the code of the next S letters, where S is the longest k, and
-the number of letters before the first other than A, C, G or T (its "clean" length); the k-mer at
-this position is the prefix. A *table* holds one number for every position and every prefix of 1 to
-S letters; level d begins at levels[d - 1].
+The code of a k-mer is its base-4 number, A, C, G, T = 0 to 3, first letter most significant: CGT is
+27. A shift by 2 bits removes the last letter, 27 >> 2 = 6 for CG. So the code of the next S letters
+at a position, S being the longest k, gives the codes of all shorter k-mers there. The *clean*
+length at a position is the number of letters before the next one other than A, C, G, T; longer
+k-mers are not counted.
+
+A *table* has a row for every position, with one number for each prefix of 1 to S letters; those of
+d letters begin at starts[d - 1].
 """
 
 import numpy as np
@@ -14,7 +17,7 @@ from seqmtl._jit import njit, prefetch
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
-# Plain choices: 4**6 chains fit into the first-level cache; 32 loads hide the latency of memory.
+# 4**6 chains fit into the first-level cache; 32 loads hide the latency of memory. Both untuned.
 _CHAINED = 6  # longest prefix by which equal k-mers are found
 _AHEAD = 32  # k-mers between the request of a hashed weight and its use
 
@@ -25,17 +28,17 @@ def load_codes(codes, start, is_reverse, length, span, code, clean):
     # from the end, as the code at l is that at l + 1 shifted by a letter, with letter l in front
     top = 2 * (span - 1)
     c = np.int64(0)
-    run = 0
+    n_clean = 0
     for l in range(length - 1, -1, -1):
         # read from the other strand, the window begins at its last base, complemented (3 - code)
         letter = np.int64(codes[start + length - 1 - l] if is_reverse else codes[start + l])
         if letter > 3:
-            c, run = c >> 2, 0
+            c, n_clean = c >> 2, 0
         else:
             c = (c >> 2) | ((3 - letter if is_reverse else letter) << top)
-            run = min(run + 1, span)
+            n_clean = min(n_clean + 1, span)
         code[l] = c
-        clean[l] = run
+        clean[l] = n_clean
 
 
 @njit
@@ -63,7 +66,7 @@ def squared_norms(codes, starts, is_reverse, length, rows, span, levels, view, o
     k, begin, end, _, _, weight, bins = levels
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
-    before = np.empty(length, np.int64)
+    previous = np.empty(length, np.int64)
     # sums[g, d]: weights of all k of a view that d equal letters contain
     sums = np.zeros((k.size, span + 1))
     group = 0
@@ -78,7 +81,7 @@ def squared_norms(codes, starts, is_reverse, length, rows, span, levels, view, o
         for v in range(k.size):
             if v > 0 and view[v] == view[v - 1]:
                 continue  # the shortest k of a view stands for all of them
-            shared = min(k[v], _CHAINED)
+            n_chained = min(k[v], _CHAINED)
             first = begin[v]
             for l in range(begin[v], end[v]):
                 if bins[v, l] != bins[v, first]:
@@ -86,16 +89,16 @@ def squared_norms(codes, starts, is_reverse, length, rows, span, levels, view, o
                 total += sums[v, clean[l]]
                 if clean[l] < k[v]:
                     continue
-                chain = code[l] >> (2 * (span - shared))
-                before[l] = m = head[chain] - base
+                chain = code[l] >> (2 * (span - n_chained))
+                previous[l] = m = head[chain] - base
                 head[chain] = base + l
                 while m >= first:  # first: start of the bin
-                    difference, d = code[l] ^ code[m], shared
+                    difference, d = code[l] ^ code[m], n_chained
                     limit = min(clean[l], clean[m])
                     while d < limit and difference >> (2 * (span - d - 1)) == 0:
                         d += 1
                     total += 2.0 * sums[v, d]
-                    m = before[m]
+                    m = previous[m]
             base += length
         out[i] = total
 
@@ -108,65 +111,69 @@ def fill_rows(codes, starts, is_reverse, length, rows, span, slots, n_bits, bloc
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
     shift = 2 * (span - depth)
-    at = 0
+    q = 0
     for r in range(rows.size):
         i = rows[r]
         load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
-        indptr[r] = at
+        indptr[r] = q
         for p in range(position.size):
             l = position[p]
             if clean[l] < depth[p]:
                 continue  # the k-mer contains an N
             c = code[l] >> shift[p]
-            indices[at] = base[p] + c if n_bits == 0 else hash_index(base[p], c, n_bits)
-            values[at] = reads[p]
-            at += 1
-    indptr[rows.size] = at
+            indices[q] = base[p] + c if n_bits == 0 else hash_index(base[p], c, n_bits)
+            values[q] = reads[p]
+            q += 1
+    indptr[rows.size] = q
 
 
 @njit
 def fold_weights(W, column, first, last, slots, n_bits, starts, table):
-    """Add what slots read of W[., column] to table[l - first, .], first <= l < last.
+    """Add reads[p] W[j, column] to table[l - first, d-mer] for every slot and d-mer with feature j.
 
-    Afterwards the score of a k-mer at a position is a sum of one entry per prefix, in one row.
+    The slots are those at first <= l < last. Afterwards a window scores, at each position, the sum
+    of the entries of its prefixes there; :func:`add_prefixes` makes that a single entry.
     """
     position, depth, base, reads, _ = slots
     flat, n_columns = W.reshape(W.size), W.shape[1]
     for p in range(position.size):
         if not first <= position[p] < last:
             continue
-        row, here = table[position[p] - first], starts[depth[p] - 1]
+        row, level = table[position[p] - first], starts[depth[p] - 1]
         n_kmers = np.int64(1) << (2 * depth[p])
-        if n_bits == 0 and reads[p] == 1.0:  # slots of trees have their factors in F
+        if n_bits == 0 and reads[p] == 1.0:  # pair sums include the factors
             for c in range(n_kmers):
-                row[here + c] += W[base[p] + c, column]
+                row[level + c] += W[base[p] + c, column]
             continue
         for c in range(n_kmers):
             index = base[p] + c
             if n_bits > 0:
                 index = hash_index(base[p], c, n_bits)
                 prefetch(flat, hash_index(base[p], c + _AHEAD, n_bits) * n_columns)
-            row[here + c] += reads[p] * W[index, column]
+            row[level + c] += reads[p] * W[index, column]
 
 
 @njit
-def take_weights(table, coupling, first, last, slots, n_bits, starts, W):
-    """Add to W the table entries of every prefix: the adjoint of fold_weights."""
+def unfold_sums(table, coupling, first, last, slots, n_bits, starts, W):
+    """Add sums of windows by k-mer, in a table, to W: the adjoint of :func:`fold_weights`.
+
+    A step on the table entry of each k-mer is thus a step on all features of its windows.
+    """
     position, depth, base, _, shares = slots
     for p in range(position.size):
         if not first <= position[p] < last:
             continue
-        row, here, share = table[position[p] - first], starts[depth[p] - 1], shares[p, 0]
-        # a k-mer of F holds its prefix, too, with the share of the prefix
-        above = starts[depth[p] - 2] if shares[p, 1] > 0.0 else 0
+        row, level, kmer_factor = table[position[p] - first], starts[depth[p] - 1], shares[p, 0]
+        # pair sums: F of a k-mer includes its prefix, with the factor of the prefix
+        prefix_level = starts[depth[p] - 2] if shares[p, 1] > 0.0 else 0
         for c in range(np.int64(1) << (2 * depth[p])):
-            total = row[here + c]
+            total = row[level + c]
             if shares[p, 1] > 0.0:
-                total += shares[p, 1] / share * row[above + (c >> 2)]
+                total += shares[p, 1] / kmer_factor * row[prefix_level + (c >> 2)]
             if total != 0.0:
                 index = base[p] + c if n_bits == 0 else hash_index(base[p], c, n_bits)
                 for s in range(coupling.size):
-                    W[index, s] += coupling[s] * share * total
+                    W[index, s] += coupling[s] * kmer_factor * total
 
 
 @njit
@@ -189,7 +196,7 @@ def add_to_prefixes(table, starts):
 
 @njit
 def score_folded(
-    codes, window_starts, is_reverse, length, rows, first, last, starts, table, out, is_sum
+    codes, window_starts, is_reverse, length, rows, first, last, starts, table, out, is_adjoint
 ):
     """Add to out[i] the entries of the longest clean prefixes at first..last-1, for i in rows.
 
@@ -197,44 +204,51 @@ def score_folded(
     """
     span = starts.size
     top = np.uint64(2 * (span - 1))
-    deepest = starts[span - 1]
+    longest_level = starts[span - 1]
     flat, width = table.reshape(table.size), table.shape[1]
     # letters up to span - 1 behind the last position belong to k-mers that begin there
     begin = min(last + span - 1, length) - 1
     for r in range(rows.size):
         i = rows[r]
         if is_reverse[i]:
-            at_base, step, flip = window_starts[i] + length - 1 - begin, 1, np.uint64(3)
+            base, step, flip = window_starts[i] + length - 1 - begin, 1, np.uint64(3)
         else:
-            at_base, step, flip = window_starts[i] + begin, -1, np.uint64(0)
+            base, step, flip = window_starts[i] + begin, -1, np.uint64(0)
         c = np.uint64(0)  # unsigned indices need no check for negative values
-        run = 0
+        n_clean = 0
         total = 0.0
         for l in range(begin, first - 1, -1):
-            letter = np.uint64(codes[np.uint64(at_base)])
-            at_base += step
+            letter = np.uint64(codes[np.uint64(base)])
+            base += step
             if letter > np.uint64(3):
-                c, run = np.uint64(0), 0
+                c, n_clean = np.uint64(0), 0
                 continue
             c = (c >> np.uint64(2)) | ((letter ^ flip) << top)
-            run += 1
+            n_clean += 1
             if l >= last:
                 continue
             row = (l - first) * width
-            if run >= span:  # else the window ends, or an N follows, before the longest k-mer does
-                at = np.uint64(row + deepest) + c
+            if (
+                n_clean >= span
+            ):  # else the window ends, or an N follows, before the longest k-mer does
+                entry = np.uint64(row + longest_level) + c
             else:
-                at = np.uint64(row + starts[run - 1]) + (c >> np.uint64(2 * (span - run)))
-            if is_sum:
-                flat[at] += out[i]
+                entry = np.uint64(row + starts[n_clean - 1]) + (
+                    c >> np.uint64(2 * (span - n_clean))
+                )
+            if is_adjoint:
+                flat[entry] += out[i]
             else:
-                total += flat[at]
+                total += flat[entry]
         out[i] += total
 
 
 @njit
 def fill_slots(codes, starts, is_reverse, length, rows, span, slots, indices):
-    """Write the index of every slot of the given windows, reading N as A."""
+    """Write the index of every slot of the given windows, reading N as A.
+
+    Windows with N are then listed by :func:`fill_slots_with_n` instead.
+    """
     position, depth, base, _, _ = slots
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
@@ -253,12 +267,12 @@ def fill_slots_with_n(
 ):
     """Write the entries of rows[chosen], whose windows contain N; other rows get none.
 
-    F and E are those of :mod:`seqmtl.features.positional_rows`. Per slot there are three cases: the
-    k-mer is whole, and reads its sum; N is its last letter, and the prefix alone is read from the
-    four siblings and E; N comes before, and it reads nothing.
+    F and E are those of :mod:`seqmtl.features.positional_rows`. There are three cases for a slot.
+    Without N, its pair sum is read. If only the last letter is N, the prefix alone is read from
+    the four siblings and E. With an earlier N, nothing is read.
     """
     position, depth, base, _, shares = slots
-    indptr, others, reads, writes, _, _ = block
+    indptr, indices, reads, writes, _, _ = block
     code = np.empty(length, np.int64)
     clean = np.empty(length, np.int64)
     p = 0
@@ -275,7 +289,7 @@ def fill_slots_with_n(
             if clean[l] >= depth[s]:
                 for q in range(4):
                     is_read = first + q == index
-                    others[p] = first + q
+                    indices[p] = first + q
                     reads[p] = 1.0 if is_read else 0.0
                     writes[p] = shares[s, 1] + (shares[s, 0] if is_read else 0.0)
                     p += 1
@@ -283,11 +297,11 @@ def fill_slots_with_n(
                 # A[prefix] = (sum of F + c E) / (c + 4 c'), times c' for the score
                 part = shares[s, 1] / (shares[s, 0] + 4.0 * shares[s, 1])
                 for q in range(4):
-                    others[p], reads[p], writes[p] = first + q, part, shares[s, 1]
+                    indices[p], reads[p], writes[p] = first + q, part, shares[s, 1]
                     p += 1
-                others[p], reads[p], writes[p] = n_weights + (index >> 2), part * shares[s, 0], 1.0
+                indices[p], reads[p], writes[p] = n_weights + (index >> 2), part * shares[s, 0], 1.0
                 p += 1
         if p == indptr[r]:  # without entries, the row would be read as slots
-            others[p], reads[p], writes[p] = 0, 0.0, 0.0
+            indices[p], reads[p], writes[p] = 0, 0.0, 0.0
             p += 1
     indptr[done:] = p

@@ -1,6 +1,19 @@
 """Views of a window: which k-mers are counted, where, in bins of what width, with which weight.
 
-As text they look like ``wd:6,kmers:3-6/16@-80..80=0.1``.
+As text they look like ``wd:6,kmers:3-6/16@-80..80=0.1``. A view has a *level* for each of its k-mer
+lengths. In windows of one length, a level counts the k-mers that start at some positions, and a
+level and a position are a *slot*. Only the letters at a slot differ between windows:
+
+>>> layout = lay_out(parse_views("kmers:2-3/2"), length=5, anchor=2)
+>>> layout.levels.k, layout.levels.offset  # 3 bins of 16 2-mers come before the 3-mers
+(array([2, 3]), array([ 0, 48]))
+>>> layout.levels.bins[1]  # bin of every position; one begins at the anchor
+array([0, 0, 1, 1, 2], dtype=int32)
+>>> slots = layout.slots(is_hashed=False)
+>>> slots.position, slots.depth, slots.base
+(array([0, 1, 2, 0, 1, 2]), array([2, 2, 2, 3, 3, 3]), array([  0,   0,  16,  48,  48, 112]))
+
+The feature of a slot has the index ``base`` plus the code of the k-mer there.
 """
 
 from __future__ import annotations
@@ -50,8 +63,8 @@ class KmerView(NamedTuple):
     def weights(self) -> NDArray[np.float64]:
         """Return the weight of each length, shape (k_max - k_min + 1,)."""
         k, K = np.arange(self.k_min, self.k_max + 1), self.k_max
-        shares = 2.0 * (K - k + 1) / (K * (K + 1)) if self.decays else np.ones(k.size)
-        return np.asarray(self.weight * shares)
+        decay = 2.0 * (K - k + 1) / (K * (K + 1)) if self.decays else np.ones(k.size)
+        return np.asarray(self.weight * decay)
 
     def check(self) -> None:
         """Raise ValueError for a field out of range."""
@@ -77,7 +90,7 @@ class Levels(NamedTuple):
     offset : ndarray of int64, shape (n,)
         Exact index of the first k-mer of the first bin.
     slot : ndarray of int64, shape (n,)
-        Number of the first bin in hashed indices.
+        Number of the first bin, which is hashed with the code of a k-mer.
     weight : ndarray of float64, shape (n,)
         omega times the square of the constant that all features are divided by.
     bins : ndarray of int32, shape (n, length)
@@ -94,20 +107,22 @@ class Levels(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """One entry per k-mer that a window looks up, n of them.
+    """The n slots of a window: positions and lengths of its k-mers, and their first features.
 
-    Every window of a given length has the same slots, whose weights depend on its letters.
+    All windows of one length have the same slots. So a block of windows needs one index per slot
+    and window, and no values.
 
     Attributes
     ----------
     position, depth : ndarray of int64, shape (n,)
         Position and length of the k-mer.
     base : ndarray of int64, shape (n,)
-        Index of the first k-mer of its bin; in hashed indices, the number of the bin.
+        Index of the feature of AA...A in its bin; if features are hashed, the number of the bin.
     reads : ndarray of float64, shape (n,)
-        Factor on the weight that is read.
+        Value of the feature, the factor on its weight in a score.
     shares : ndarray of float64, shape (n, 2)
-        Factors with which the k-mer, and its prefix one letter shorter, are added.
+        Factors on a step of the k-mer, and of its prefix one letter shorter; see pair sums in
+        :mod:`seqmtl.features.positional_rows`.
     """
 
     position: NDArray[np.int64]
@@ -156,8 +171,7 @@ class Layout(NamedTuple):
 def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
     """Lay views out in windows of `length` bases whose site begins at `anchor`, 0-based.
 
-    Features are divided by the root of the expected squared norm of a random window. As this
-    constant is the same for all windows, scores are sums over positions.
+    Weights are divided by the expected squared norm of a random window, one constant.
 
     Raises
     ------
@@ -173,12 +187,14 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
         view.check()
         bin_of, n_bins = _bins(view, length, anchor)
         for k, weight in zip(range(view.k_min, view.k_max + 1), view.weights(), strict=True):
-            inside = np.flatnonzero(bin_of >= 0)
-            reach = k if view.width == 1 else view.k_max  # bins have the same first bases for all k
-            inside = inside[inside <= length - reach]
-            if not inside.size:
+            begins = np.flatnonzero(bin_of >= 0)
+            # in wider bins, k-mers of all lengths begin at the same positions
+            n_letters = k if view.width == 1 else view.k_max
+            begins = begins[begins <= length - n_letters]
+            if not begins.size:
                 break
-            rows.append((k, inside[0], inside[-1] + 1, base, len(rows) << 16, weight, v))
+            first_bin = len(rows) << 16  # hashed indices: a level has at most 65,536 bins
+            rows.append((k, begins[0], begins[-1] + 1, base, first_bin, weight, v))
             bins.append(bin_of)
             base += n_bins << (2 * k)
         if not rows or rows[-1][-1] != v:
@@ -194,7 +210,8 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
 def expected_square(levels: Levels) -> float:
     """Return the expected squared norm of a window of independent, uniform letters.
 
-    Overlaps of a k-mer with itself are ignored.
+    With n independent k-mers in a bin, E[sum of counts**2] = n + n (n - 1) / 4**k. The dependence
+    of overlapping k-mers is ignored.
     """
     total = 0.0
     for k, begin, end, weight, bins in zip(
@@ -268,24 +285,24 @@ def parse_views(text: str) -> tuple[KmerView, ...]:
     ValueError
         If the text is malformed; the message gives the position.
     """
-    views, at = [], 0
+    views, offset = [], 0
     for part in text.split(","):
-        views.append(_parse_view(part.strip(), text, at + 1))
-        at += len(part) + 1
+        views.append(_parse_view(part.strip(), text, offset + 1))
+        offset += len(part) + 1
     return tuple(views)
 
 
 def _parse_view(part: str, text: str, character: int) -> KmerView:
-    where = f"in the features {text!r}, at character {character}: "
+    prefix = f"in the features {text!r}, at character {character}: "
     match = _VIEW.fullmatch(part)
     if match is None:
         raise ValueError(
-            f"{where}a view must be like wd:6 or kmers:3-6/16@-80..80=0.1, got {part!r}"
+            f"{prefix}a view must be like wd:6 or kmers:3-6/16@-80..80=0.1, got {part!r}"
         )
     field = match.groupdict()
     is_wd = field["kind"] == "wd"
     if is_wd and (field["high"] or field["width"]):
-        raise ValueError(f"{where}wd takes one degree and no bins, got {part!r}; see kmers")
+        raise ValueError(f"{prefix}wd takes one degree and no bins, got {part!r}; see kmers")
     try:
         view = KmerView(
             1 if is_wd else int(field["low"]),
@@ -298,11 +315,11 @@ def _parse_view(part: str, text: str, character: int) -> KmerView:
         )
         view.check()
     except ValueError as error:
-        raise ValueError(f"{where}{error}") from error
+        raise ValueError(f"{prefix}{error}") from error
     return view
 
 
 def table_levels(span: int) -> tuple[NDArray[np.int64], int]:
-    """Return the offsets of 1-mers to span-mers in a concatenated table, and its size."""
+    """Return where 1-mers, 2-mers, ... span-mers begin in a table of all of them, and its size."""
     sizes = 4 ** np.arange(1, span + 1, dtype=np.int64)
     return np.concatenate([[0], np.cumsum(sizes)[:-1]]), int(sizes.sum())

@@ -1,4 +1,26 @@
-"""K-mers of DNA windows, counted in bins of positions."""
+"""K-mers of DNA windows, counted in bins of positions.
+
+A feature is a k-mer that starts in a bin of positions. Its index, the row of its weights in W, is
+
+    offset of the level + bin * 4**k + code of the k-mer
+
+where a level is a view with one of its k, and the code is a base-4 number: A, C, G, T are 0 to 3,
+the first letter is most significant. If every position is a bin, as in weighted degrees, the 3-mer
+CGT at position 1 of ACGTA has the code 1 * 16 + 2 * 4 + 3 = 27 and the index 1 * 64 + 27 = 91:
+
+>>> PositionalKmers("kmers:3").transform(["ACGTA"]).indices.tolist()
+[6, 91, 172]
+
+If there are 2-mers, too, those of all 5 bins come first, so the indices of 3-mers are 80 higher:
+
+>>> PositionalKmers("kmers:2-3").transform(["ACGTA"]).indices.tolist()
+[1, 22, 43, 60, 86, 171, 252]
+
+In bins of two positions from the anchor on, here base 2, ACG and CGT are in bin 0, GTA in bin 1:
+
+>>> PositionalKmers("kmers:3/2").transform(["ACGTA"]).indices.tolist()
+[6, 27, 108]
+"""
 
 from __future__ import annotations
 
@@ -24,8 +46,8 @@ from seqmtl.features.positional_rows import PositionalRows
 from seqmtl.sequences import Windows
 
 _HASH_BITS = 22  # 16 MiB of float32 per organism; a plain choice
-_SHORT = 6  # bases; shorter windows cannot hold the default views
-_NEAR, _EVERYWHERE, _NARROW, _BINS = range(4)  # kinds of views, see _kinds
+_MIN_LENGTH = 6  # bases; shorter windows cannot hold the default views
+_EXACT_NEAR, _EXACT_EVERYWHERE, _NARROW_BINS, _WIDE_BINS = range(4)  # kinds of views, see _kinds
 
 
 class PositionalKmers(FeatureDefinition):
@@ -41,8 +63,8 @@ class PositionalKmers(FeatureDefinition):
         First base of the site in the window, 0-based, where bins begin. Default: in training
         the consensus of nearly all windows (GT, AG, ...), else the middle.
     hash_bits : int, optional
-        Hash into 2**hash_bits features, 1 to 30; ``"hash:18"`` among the views, or instead of
-        them, says the same.
+        Hash into 2**hash_bits features, 1 to 30; or give ``"hash:18"`` among the views or instead
+        of them.
         Default: exact indices if the weights of all tasks fit into `max_memory`, or no more than
         2**22 belong to a task; else 22 bits.
     max_memory : float, default=1.0
@@ -54,20 +76,19 @@ class PositionalKmers(FeatureDefinition):
 
         phi[bin, u](x) = sqrt(omega) #{l : floor((l - anchor) / width) = bin, x[l:l+k] = u}
 
-    and all counts are divided by the root of the expected squared norm of a random window. This
-    is one constant, so scores are sums of contributions of positions for any views. K-mers with
+    All features are divided by the root of the expected squared norm of a random window. As this
+    is one constant for all windows, the score of a window is a sum over its positions. K-mers with
     a letter other than A, C, G, T are not counted. In bins of more than one position, k-mers of
     all lengths start where the longest of the view fits into the window.
 
-    The exact index of a k-mer is ``offset + bin * 4**k + code``, where levels (a view and one of
-    its k, each with all bins of the view) are concatenated and the code is the base-4 number of
-    the k-mer, A, C, G, T = 0 to 3, first letter most significant. The hashed index is the
+    The exact index of a k-mer is ``offset + bin * 4**k + code``, see
+    :mod:`seqmtl.features.positional_kmers` for an example. The hashed index is the
     splitmix64 finaliser of ``(code + slot * 0x9E3779B97F4A7C15) ^ (slot << 40)``, slot = 65536 *
     level + bin, modulo 2**64, truncated to the lowest hash_bits bits. The hash is part of the
-    model format. K-mers that share a hashed index share a weight. There are no signs, so that the
-    kernel of two windows exceeds the exact one by the product of the sums of both rows over
-    2**hash_bits in expectation, nearly a constant, which the intercept absorbs; and differs from
-    that with a standard deviation of nearly 2**(-hash_bits / 2), which costs accuracy.
+    model format. K-mers with the same hashed index share a weight. As there are no signs, the
+    expected kernel of two windows exceeds the exact one by the product of the sums of both rows
+    over 2**hash_bits; this is nearly a constant, which the intercept absorbs. Its standard
+    deviation is nearly 2**(-hash_bits / 2), which costs accuracy.
 
     References
     ----------
@@ -99,14 +120,14 @@ class PositionalKmers(FeatureDefinition):
         """Return the views for windows of `length` bases."""
         views = split_hash(self.views)[0] if isinstance(self.views, str) else self.views
         if views is None:
-            views = "wd:5" if 0 < length < _SHORT else DEFAULT_VIEWS
+            views = "wd:5" if 0 < length < _MIN_LENGTH else DEFAULT_VIEWS
         return parse_views(views) if isinstance(views, str) else tuple(views)
 
     def __str__(self) -> str:
         views = self.kmer_views(0)
-        short = format_views([v._replace(weight=float(f"{v.weight:.3g}")) for v in views])
-        bits = self._given_bits()
-        return short if bits is None else f"{short},hash:{bits}"
+        rounded = format_views([v._replace(weight=float(f"{v.weight:.3g}")) for v in views])
+        bits = self._requested_bits()
+        return rounded if bits is None else f"{rounded},hash:{bits}"
 
     def layout(self, length: int) -> Layout:
         """Lay the views out in windows of `length` bases.
@@ -116,7 +137,7 @@ class PositionalKmers(FeatureDefinition):
         ValueError
             If a parameter is out of range, or a view does not fit.
         """
-        self._given_bits()
+        self._requested_bits()
         return lay_out(self.kmer_views(length), length, self.resolved_anchor(length))
 
     def resolved_anchor(self, length: int) -> int:
@@ -145,7 +166,7 @@ class PositionalKmers(FeatureDefinition):
         """Return the hash bits for windows of `length` bases, 0 for exact indices."""
         return self._bits(self.layout(length))
 
-    def _given_bits(self) -> int | None:
+    def _requested_bits(self) -> int | None:
         views = getattr(self, "views", None)
         bits = split_hash(views)[1] if isinstance(views, str) else None
         if bits is not None and self.hash_bits not in (None, bits):
@@ -156,9 +177,9 @@ class PositionalKmers(FeatureDefinition):
         return None if bits is None else int(bits)
 
     def _bits(self, layout: Layout) -> int:
-        given, n_exact = self._given_bits(), layout.n_features
-        if given is not None:
-            return given
+        requested, n_exact = self._requested_bits(), layout.n_features
+        if requested is not None:
+            return requested
         fits = n_exact * 4 <= self.max_memory * 2**30 and n_exact < 2**31
         return 0 if fits or n_exact <= 1 << _HASH_BITS else _HASH_BITS
 
@@ -215,26 +236,32 @@ class PositionalKmers(FeatureDefinition):
     def alternatives(self) -> list[PositionalKmers]:
         """Return two maps with other views that take the same time, or this map alone.
 
-        One has no exact positions far from the site; the other gives these three times the weight
-        and has no narrow bins. Far are views of the whole window, if others have a region; narrow
-        are the narrowest bins of several. A map without such views is the only one.
+        The first lacks exact positions far from the site: views of width 1 over the whole window,
+        if others have a region. The second triples the weight of these views and drops the
+        narrowest bins, if bins have several widths.
         """
-        if not {_NEAR, _EVERYWHERE} <= {*_kinds(self.kmer_views(0))}:
+        if not {_EXACT_NEAR, _EXACT_EVERYWHERE} <= {*_kinds(self.kmer_views(0))}:
             return [self]
-        return [self._scaled({_EVERYWHERE: 0.0}), self._scaled({_EVERYWHERE: 3.0, _NARROW: 0.0})]
+        return [
+            self._scaled({_EXACT_EVERYWHERE: 0.0}),
+            self._scaled({_EXACT_EVERYWHERE: 3.0, _NARROW_BINS: 0.0}),
+        ]
 
     def reweighted(self) -> list[PositionalKmers]:
         """Return this map, and maps with a third and three times the weight of its bins.
 
         The best weight of bins depends on the signal; see the documentation. A map without bins, or
-        with bins only, has no others. Three times the weight was best for no signal if there
-        are exact positions far from the site, and is then left out.
+        with bins only, is returned alone. The triple weight was best for no signal if the map has
+        exact positions far from the site, and is then left out.
         """
         kinds = {*_kinds(self.kmer_views(0))}
-        if _BINS not in kinds or kinds <= {_BINS, _NARROW}:
+        if _WIDE_BINS not in kinds or kinds <= {_WIDE_BINS, _NARROW_BINS}:
             return [self]
-        factors = (1.0 / 3.0,) if {_NEAR, _EVERYWHERE} <= kinds else (1.0 / 3.0, 3.0)
-        return [self, *(self._scaled({_BINS: factor, _NARROW: factor}) for factor in factors)]
+        factors = (1.0 / 3.0,) if {_EXACT_NEAR, _EXACT_EVERYWHERE} <= kinds else (1.0 / 3.0, 3.0)
+        return [
+            self,
+            *(self._scaled({_WIDE_BINS: factor, _NARROW_BINS: factor}) for factor in factors),
+        ]
 
     def _scaled(self, factors: dict[int, float]) -> PositionalKmers:
         """Return the map with the weights of views multiplied by kind; 0 drops them."""
@@ -244,7 +271,7 @@ class PositionalKmers(FeatureDefinition):
             for view, kind in zip(views, _kinds(views), strict=True)
             if factors.get(kind) != 0.0
         ]
-        bits = self._given_bits()
+        bits = self._requested_bits()
         return PositionalKmers(format_views(scaled), self.anchor, bits, self.max_memory)
 
     def kernel_terms(self, length: int) -> list[tuple[float, PositionalKmers]]:
@@ -265,8 +292,8 @@ class PositionalKmers(FeatureDefinition):
         squares = np.array([lay_out(group, length, anchor).square for group in groups])
         terms = []
         for share, group in zip(squares / squares.sum(), groups, strict=True):
-            alike = [v._replace(weight=round(v.weight / group[0].weight, 9)) for v in group]
-            part = PositionalKmers(format_views(alike), anchor, max_memory=self.max_memory)
+            unit_views = [v._replace(weight=round(v.weight / group[0].weight, 9)) for v in group]
+            part = PositionalKmers(format_views(unit_views), anchor, max_memory=self.max_memory)
             terms.append((float(share), part))
         return terms
 
@@ -288,13 +315,13 @@ class PositionalKmers(FeatureDefinition):
 
 
 def _kinds(views: Sequence[KmerView]) -> list[int]:
-    """Return which views have exact positions in a region or everywhere, narrow or wider bins."""
+    """Return the kind of each view: exact positions near or everywhere, narrow or wide bins."""
     widths = [view.width or np.inf for view in views]
     bins = {width for width in widths if width != 1}
     narrow = min(bins) if len(bins) > 1 else 0
     kinds = []
     for view, width in zip(views, widths, strict=True):
         is_everywhere = view.begin is None and view.end is None
-        exact = _EVERYWHERE if is_everywhere else _NEAR
-        kinds.append(exact if width == 1 else _NARROW if width == narrow else _BINS)
+        exact = _EXACT_EVERYWHERE if is_everywhere else _EXACT_NEAR
+        kinds.append(exact if width == 1 else _NARROW_BINS if width == narrow else _WIDE_BINS)
     return kinds

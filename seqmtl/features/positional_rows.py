@@ -1,23 +1,34 @@
-"""Positional k-mers bound to windows: their features, and sums of features that read less (trees).
+"""Positional k-mers of given windows: features on demand, sums by tables, and pair sums (trees).
 
-Many windows are scored or summed with tables of all k-mers at a few positions.
+As in COFFIN (Sonnenburg and Franc 2010), no feature matrix is stored: the features of a few hundred
+windows are computed, used and discarded. Training needs two operations on a window x of task t, the
+score <W[:, t], phi(x)> and the step W[:, s] += a K[t, s] phi(x) for every task s. Row j of W is for
+feature j, column t for task t.
 
-A tree has weights summed over pairs of lengths. Reading a weight is a random access to memory,
-which costs more than its arithmetic, and a k-mer determines its prefix one letter shorter. Instead
-of one weight per k-mer and length, F therefore holds for every bin and every second length the sum
-over the k-mer and this prefix. A window then reads half as many numbers, and adding a window
-touches each k-mer and its three siblings: one vector instruction. Scores, and hence the optimum,
-are those of the plain weights.
+**Tables.** Many windows of one task are scored by adding up, for a few positions at a time, the
+weights of all features of each k-mer; a window then reads one number per position. The adjoint sums
+many steps. Otherwise windows are visited one by one.
 
-If the longer k-mer of a pair contains N but its prefix does not, the window has only the prefix.
-Let A be the plain sum of a k-mer or prefix, c and c' their weights in the kernel, and E the part
-of A[prefix] from such lone prefixes. Every other prefix is continued by one of four letters, so
+**Pair sums.** Reading a weight is a random access to memory, which costs more than its arithmetic.
+A k-mer determines its prefix, the k-mer without its last letter. So instead of one weight per k-mer
+and one per prefix, F holds the sum of both, for every bin and every second length. Let c and c' be
+the kernel weights of k-mers and prefixes, and A the sum of all steps a on a k-mer or prefix. Then
+
+    F[k-mer] = c A[k-mer] + c' A[prefix]
+
+and a window reads half as many numbers. A step on the k-mer ACG adds (c + c') a to F[ACG], and c' a
+to its siblings ACA, ACC, ACT, which have the same prefix AC. The four are neighbours in memory, so
+this is one vector instruction. Scores, and hence the optimum, are those of the plain weights, which
+are root(c) A[k-mer] and root(c') A[prefix].
+
+**N.** If the last letter of a k-mer is N, the window has only its prefix. Let E be the part of
+A[prefix] from such windows. Every other prefix is continued by one of four letters, so
 A[prefix] = E + sum of A[k-mer] over the four, and
 
     sum of F over the four = c (A[prefix] - E) + 4 c' A[prefix]
 
-gives A[prefix] from F and E. E is stored after the weights of F, with a quarter as many entries,
-and only windows with N use it. The plain weights are root(c) A[k-mer] and root(c') A[prefix].
+gives A[prefix] from F and E. E is stored after F, with a quarter as many entries, and only windows
+with N use it.
 """
 
 from __future__ import annotations
@@ -37,20 +48,20 @@ from seqmtl.features.kmer_views import Layout, Slots, table_levels
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 
-# Plain choices: tables of a few positions stay in the second-level cache.
+# Tables of a few positions stay in the second-level cache; untuned.
 _TABLE_BYTES = 1 << 20
 _MAX_SPAN = 11  # 4**11 entries per position
 
 
 class TableRows(Rows):
-    """Windows that are scored and summed by tables of k-mers, if they are many.
+    """Windows that are scored and summed by tables of k-mers if that is faster.
 
     Parameters
     ----------
     windows : Windows
         The windows.
     slots : Slots
-        The k-mers that a window looks up.
+        Positions and lengths of the k-mers of a window.
     span : int
         Length of the longest k-mers.
     hash_bits : int
@@ -73,7 +84,7 @@ class TableRows(Rows):
         return self._tables_pay(0.5, n)
 
     def _tables_pay(self, factor: float, n: int) -> bool:
-        """Return whether the windows read enough weights per entry of all tables."""
+        """Return whether the reads of n windows outweigh the work of filling the tables."""
         n_in_tables = self._width * self.windows.length
         return self.span <= _MAX_SPAN and n * self.row_size > factor * n_in_tables
 
@@ -143,7 +154,7 @@ class TableRows(Rows):
 
         Many windows are summed position by position, in double precision.
         """
-        from seqmtl.features.kmer_loops import take_weights
+        from seqmtl.features.kmer_loops import unfold_sums
 
         by_row = [rows[:0]]
         for task in np.unique(tasks[rows]):
@@ -153,7 +164,7 @@ class TableRows(Rows):
                 chosen = chosen[~self._fits_tables[chosen]]
                 for ends, table in self._sums(clean, amount):
                     slots, starts = self.slots, self._starts
-                    take_weights(table, K[task], *ends, slots, self.hash_bits, starts, W)
+                    unfold_sums(table, K[task], *ends, slots, self.hash_bits, starts, W)
             by_row.append(chosen)
         add_by_blocks(self, np.concatenate(by_row), amount, tasks, K, W)
 
@@ -213,21 +224,21 @@ class PositionalRows(TableRows):
         return gram_by_features(self, rows, dtype)
 
     def tree(self) -> PositionalTree | None:
-        """Return rows that read half as many weights, or None if features are hashed."""
+        """Return the rows with pair sums as weights, or None if features are hashed."""
         return None if self.hash_bits else PositionalTree(self.layout, self.windows)
 
 
 class PositionalTree(TableRows):
-    """Rows for tree weights F; the counterpart of rows for plain weights.
+    """Rows whose weights are pair sums F, instead of plain weights.
 
     Attributes
     ----------
     n_weights : int
         Number of weights in F, per task.
     n_features : int
-        The same, with E if windows contain N.
+        The same, and the number of weights in E if windows contain N.
     row_size : int
-        Numbers read per window.
+        Number of slots of a window.
     """
 
     def __init__(self, layout: Layout, windows: Windows) -> None:
@@ -244,17 +255,17 @@ class PositionalTree(TableRows):
         slots, span = self.slots, self.span
         indices = np.empty((rows.size, self.row_size), dtype=np.int32)
         fill_slots(*self._where, rows, span, slots, indices)
-        with_n = np.flatnonzero(~self._fits_tables[rows])
-        n = with_n.size * self.row_size * 5
-        indptr, others = np.zeros(rows.size + 1, dtype=np.int64), np.empty(n, dtype=np.int32)
+        rows_with_n = np.flatnonzero(~self._fits_tables[rows])
+        n = rows_with_n.size * self.row_size * 5
+        indptr, indices_n = np.zeros(rows.size + 1, dtype=np.int64), np.empty(n, dtype=np.int32)
         reads, writes = np.empty(n, dtype=dtype), np.empty(n, dtype=dtype)
-        block = RowBlock(indptr, others, reads, writes, indices, slots.shares.astype(dtype))
+        block = RowBlock(indptr, indices_n, reads, writes, indices, slots.shares.astype(dtype))
         if n:
-            fill_slots_with_n(*self._where, rows, with_n, span, slots, self.n_weights, block)
+            fill_slots_with_n(*self._where, rows, rows_with_n, span, slots, self.n_weights, block)
         return block
 
     def plain(self, V: NDArray[Any], first: int, last: int) -> NDArray[np.float64]:
-        """Return the plain weights, those of prefixes after those of k-mers."""
+        """Return the plain weights of a range of F, those of prefixes after those of k-mers."""
         if first >= self.n_weights:
             return np.zeros((0, V.shape[1]))
         last = min(last, self.n_weights)
@@ -269,27 +280,27 @@ class PositionalTree(TableRows):
 
     @cached_property
     def _shares(self) -> NDArray[np.float64]:
-        """The weights in the kernel of every four k-mers and of their prefix, c and c'."""
+        """The kernel weights c and c' of every four sibling k-mers and their prefix."""
         _, depth, base, _, shares = self.slots
-        of_siblings = np.ones((self.n_weights // 4, 2))
+        weights_of_siblings = np.ones((self.n_weights // 4, 2))
         for first, n, pair in zip(base // 4, 4 ** (depth - 1), shares, strict=True):
-            of_siblings[first : first + n] = pair
-        return of_siblings
+            weights_of_siblings[first : first + n] = pair
+        return weights_of_siblings
 
 
 def _are_clean(windows: Windows) -> NDArray[np.bool_]:
     """Return for every window whether all its letters are A, C, G or T, shape (n,)."""
     if windows.codes.max(initial=0) < OTHER:
         return np.ones(len(windows), dtype=np.bool_)
-    others = np.flatnonzero(windows.codes >= OTHER)
-    first = np.searchsorted(others, windows.starts)
-    return first == np.searchsorted(others, windows.starts + windows.length)
+    other_letters = np.flatnonzero(windows.codes >= OTHER)
+    first = np.searchsorted(other_letters, windows.starts)
+    return first == np.searchsorted(other_letters, windows.starts + windows.length)
 
 
 def _make_slots(layout: Layout, length: int) -> tuple[Slots, int]:
-    """List the k-mers that a window looks up, by position, and count the indices in use.
+    """Return a slot for every pair of levels and position, and the number of weights in F.
 
-    The lengths of a view are paired from the longest down; an odd one stays alone.
+    The lengths of a view are paired from the longest down; a single shortest one has no prefix.
     """
     levels = layout.levels
     rows, base = [], 0
@@ -304,9 +315,13 @@ def _make_slots(layout: Layout, length: int) -> tuple[Slots, int]:
             bins, k = levels.bins[upper], levels.k[upper]
             for l in range(begin, end):
                 fits = l + k <= length  # at the end of the window, only the prefix does
-                depth, share = (k, levels.weight[upper]) if fits else (k - 1, levels.weight[lower])
-                below = levels.weight[lower] if fits and lower >= 0 else 0.0
-                rows.append((l, depth, base + (int(bins[l]) << (2 * k)), share, below))
+                depth, kmer_weight = (
+                    (k, levels.weight[upper]) if fits else (k - 1, levels.weight[lower])
+                )
+                prefix_weight = levels.weight[lower] if fits and lower >= 0 else 0.0
+                rows.append(
+                    (l, depth, base + (int(bins[l]) << (2 * k)), kmer_weight, prefix_weight)
+                )
             base += (int(bins[begin:end].max()) + 1) << (2 * k)
     rows.sort()  # by position, as the windows are read
     columns = np.array(rows)

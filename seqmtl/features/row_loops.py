@@ -1,7 +1,11 @@
 """Compiled loops over blocks of sparse rows: score against weights, add to weights.
 
-A row of a :class:`~seqmtl.core.rows.RowBlock` lists its features, or has slots. Weights of W are
-read at random, so each loop prefetches those of the next row.
+These are the two operations of COFFIN (Sonnenburg and Franc 2010), <w, phi(x)> and w += a phi(x),
+for several tasks at once. ``W[j, t]`` is the weight of feature j for task t, so that an update,
+which changes all tasks, writes neighbours in memory. A row of a
+:class:`~seqmtl.core.rows.RowBlock` lists its features and their values, or has one feature index
+per slot. Indices of a row are far apart, and W is larger than the caches: without the prefetch of
+the weights of the next row, a loop would mostly wait for memory.
 """
 
 import numpy as np
@@ -18,22 +22,27 @@ def score_block(block, rows, W, columns, scores):
     end = indptr[rows.size] - 1
     for r in range(rows.size):
         t = np.int64(columns[rows[r]])
-        ahead = indptr[r + 1] - indptr[r]
+        n_features = indptr[r + 1] - indptr[r]
         total = 0.0
         for p in range(indptr[r], indptr[r + 1]):
             total += values[p] * flat[np.int64(indices[p]) * n_columns + t]
-            prefetch(flat, np.int64(indices[min(p + ahead, end)]) * n_columns)
-        if ahead == 0:  # no features are listed: the row has slots
-            following = slots[min(r + 1, rows.size - 1)]
-            for p in range(following.size):
+            prefetch(flat, np.int64(indices[min(p + n_features, end)]) * n_columns)
+        if n_features == 0:  # no features are listed: the row has slots
+            next_slots = slots[min(r + 1, rows.size - 1)]
+            for p in range(next_slots.size):
                 total += flat[np.int64(slots[r, p]) * n_columns + t]
-                prefetch(flat, np.int64(following[p]) * n_columns)
+                prefetch(flat, np.int64(next_slots[p]) * n_columns)
         scores[rows[r]] = total
 
 
 @njit
 def add_rows(block, tasks, amount, K, W):
-    """Add amount[r] K[tasks[r], :] times block row r to W."""
+    """Add amount[r] K[tasks[r], :] times block row r to W.
+
+    A slot adds shares[p, 0] of the amount to its weight, and shares[p, 1] to this and its three
+    siblings, the indices with the same bits but the last two: pair sums, see
+    :mod:`seqmtl.features.positional_rows`.
+    """
     indptr, indices, _, writes, slots, shares = block
     T = W.shape[1]
     flat = W.reshape(W.size)
@@ -48,7 +57,7 @@ def add_rows(block, tasks, amount, K, W):
         if indptr[r] < indptr[r + 1]:
             continue
         if T == 1:
-            pattern[:] = coupling[0] * amount[r]  # the four siblings of a slot are neighbours
+            pattern[:] = coupling[0] * amount[r]  # siblings are neighbours: one vector instruction
             for p in range(slots.shape[1]):
                 index = np.int64(slots[r, p])
                 flat[index] += shares[p, 0] * pattern[0]
@@ -98,8 +107,8 @@ def copy_part(source, first, part, n_parts, target):
     """
     indptr, indices, values, _, _, _ = source
     for r in range(indptr.size - 1):
-        at = target[0][r * n_parts + part]
+        q = target[0][r * n_parts + part]
         for p in range(indptr[r], indptr[r + 1]):
-            target[1][at] = indices[p] + first
-            target[2][at] = values[p]
-            at += 1
+            target[1][q] = indices[p] + first
+            target[2][q] = values[p]
+            q += 1

@@ -91,10 +91,11 @@ class JoinedLocator:
 class Windows:
     """DNA windows of equal length with labels and tasks, at most 18 bytes each plus the sequence.
 
-    A window is a start and a strand in one flat encoded buffer. Rows of a table are slices of
-    their concatenation; *virtual* windows are slices of encoded genomes, and may overlap without
-    being copied. Indexing (integer arrays, masks, slices) returns a container that shares the
-    buffer, with labels, tasks and splits, so scikit-learn can split it directly.
+    A window is a start and a strand in one flat buffer of encoded bases. The buffer holds the
+    concatenated sequences of a table, or whole genomes; windows of genomes may overlap without
+    being copied. A minus-strand window covers the same interval, but is read as its reverse
+    complement. Indexing by integers, masks or slices returns windows of the same buffer with their
+    labels, tasks and splits, so scikit-learn can split them directly.
 
     Parameters
     ----------
@@ -131,6 +132,13 @@ class Windows:
     ValueError
         If a column has another length than `starts`, or numbers that do not fit or have no name,
         or a window is not inside `codes`, or the site is not inside the windows.
+
+    Examples
+    --------
+    >>> from seqmtl.sequences import encode
+    >>> genome = encode("TTGGTAAC")
+    >>> Windows(genome, starts=[2, 3], length=4, is_reverse=[False, True]).sequences()
+    ['GGTA', 'TTAC']
     """
 
     def __init__(  # noqa: PLR0913
@@ -311,8 +319,8 @@ class Windows:
     def center(self, length: int, shift: int = 0) -> Windows:
         """Return the central `length` bases of every window, sharing the buffer.
 
-        The cut starts at ``(self.length - length) // 2 + shift`` in reading direction. A site that
-        it lacks is unknown afterwards.
+        The cut starts at ``(self.length - length) // 2 + shift`` in reading direction. A site
+        outside the cut becomes None.
 
         Raises
         ------
@@ -330,16 +338,17 @@ class Windows:
                 f"shift must keep {length} bases inside the {self.length}, got {shift}"
             )
         cut = self[:]
+        # the first base of a minus-strand window is its highest position in the buffer
         cut.starts = self.starts + np.where(self.is_reverse, right, left)
         cut.length = int(length)
         if self.site is not None:
             cut.site = self.site - left if 0 <= self.site - left < length else None
         return cut
 
-    def place(self, site: int, length: int) -> Windows:
-        """Return windows of `length` bases whose site begins at base `site`, such as a model's.
+    def with_site_at(self, site: int, length: int) -> Windows:
+        """Cut or pad every window to `length` bases, with its site at base `site`.
 
-        Bases that these windows lack are N, which matches nothing.
+        A model needs windows with its own length and site. Added bases are N, which match nothing.
 
         Parameters
         ----------
@@ -355,7 +364,7 @@ class Windows:
         """
         if self.site is None:
             raise ValueError("the site must be known to place windows, got None; set their site")
-        begin = self.site - site  # of the new window in the old one
+        begin = self.site - site  # start of the new window in the old one; may be negative
         codes = np.full((len(self), length), OTHER, dtype=np.uint8)
         first, last = max(begin, 0), min(begin + length, self.length)
         if first < last:
@@ -378,7 +387,7 @@ class Windows:
         if not len(self):
             return np.empty((0, self.length), dtype=np.uint8)
         view = np.lib.stride_tricks.sliding_window_view(self.codes, self.length)
-        forward = view[self.starts]
+        forward = view[self.starts]  # copies only the windows
         forward[self.is_reverse] = reverse_complement(forward[self.is_reverse])
         return forward
 
@@ -453,8 +462,8 @@ def _join_weights(parts: Sequence[Windows]) -> NDArray[np.float32] | None:
     """Return the weights of all parts, 1 for parts without; None if no part has any."""
     if all(part.weights is None for part in parts):
         return None
-    every = [np.ones(len(p), np.float32) if p.weights is None else p.weights for p in parts]
-    return np.concatenate(every)
+    weights = [np.ones(len(p), np.float32) if p.weights is None else p.weights for p in parts]
+    return np.concatenate(weights)
 
 
 def _join_locators(parts: Sequence[Windows], begin_of: dict[int, int]) -> Locator | None:
@@ -486,10 +495,11 @@ def _check_number_of_names(n: int) -> None:
 
 def _signed_labels(labels: NDArray[Any]) -> NDArray[np.int8]:
     """Convert labels of +1 and -1, or 1 and 0, to +1 and -1."""
-    given = set(np.unique(labels).tolist())
-    if not (given <= {-1, 1} or given <= {0, 1}):
+    classes = set(np.unique(labels).tolist())
+    if not (classes <= {-1, 1} or classes <= {0, 1}):
         raise ValueError(
-            f"labels must be +1 and -1, or 1 and 0, got {sorted(given)}; recode them as two classes"
+            f"labels must be +1 and -1, or 1 and 0, got {sorted(classes)}; "
+            "recode them as two classes"
         )
     return np.where(labels > 0, 1, -1).astype(np.int8)
 
@@ -502,17 +512,17 @@ def _translate(
     return np.array([number_of[name] for name in names], dtype=np.int16)[ids]
 
 
-def _column(values: ArrayLike | None, n: int, dtype: Any, whole: str = "") -> NDArray[Any]:
-    """Return a column; `whole` is the name of one whose numbers must not change."""
+def _column(values: ArrayLike | None, n: int, dtype: Any, integer_name: str = "") -> NDArray[Any]:
+    """Return a column; one with an `integer_name`, for messages, is not rounded or clipped."""
     if values is None:
         return np.zeros(n, dtype=dtype)
-    if whole and np.asarray(values).dtype != dtype:
-        given = np.asarray(values)
+    if integer_name and np.asarray(values).dtype != dtype:
+        values = np.asarray(values)
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-        odd = given[~((given >= low) & (given <= high) & (given == np.floor(given)))]
+        odd = values[~((values >= low) & (values <= high) & (values == np.floor(values)))]
         if odd.size:
             raise ValueError(
-                f"{whole} must be whole numbers from {low:,} to {high:,}, got {odd[0]}"
+                f"{integer_name} must be whole numbers from {low:,} to {high:,}, got {odd[0]}"
             )
     column = np.ascontiguousarray(values, dtype)
     if column.shape != (n,):
@@ -521,7 +531,7 @@ def _column(values: ArrayLike | None, n: int, dtype: Any, whole: str = "") -> ND
 
 
 def _check_ids(ids: NDArray[np.int16], what: str, n_names: int) -> None:
-    """Reject numbers without a name, of which negative ones would be those of another."""
+    """Reject numbers without a name; Python would take negative ones as counted from the end."""
     if ids.size and not 0 <= ids.min() <= ids.max() < n_names:
         odd = ids.min() if ids.min() < 0 else ids.max()
         raise ValueError(f"{what} must be numbers from 0 below {n_names}, got {odd}; name them all")

@@ -113,7 +113,7 @@ class CrossValidation:
         grams = {} if grams is None else grams
         grams_of_views = [
             _kernel_matrix(view, examples.data, settings.bias_scale, grams, scales)
-            for view in (features.side_by_side() if is_apart else [features])
+            for view in (features.flat_views() if is_apart else [features])
         ]
         rows, weight, copy_of = _distinct(sum(grams_of_views[1:], grams_of_views[0]), examples)
         self.copy_of, self._shares = copy_of, examples.weight / weight[copy_of]
@@ -230,7 +230,7 @@ def _kernel_matrix(
 
     n, length = data.shape
     total = np.zeros((n, n), dtype=np.float32)
-    views = features.side_by_side()
+    views = features.flat_views()
     scales = np.ones(len(views)) if scales is None else scales
     parts = [
         (scale * share, str(part.to_dict(length)), part)

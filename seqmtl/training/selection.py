@@ -220,7 +220,7 @@ def _select_cost(
             rng = np.random.default_rng(settings.seed)
             sample = examples.take(examples.sample(MOST, rng))
         folds = CrossValidation(sample, features, settings, is_apart=True)
-        n_views = len(features.side_by_side())
+        n_views = len(features.flat_views())
         kernels = couple(kernel, len(examples.names), n_views, settings.norm)
         rows = features.bind(sample.data)
         starts: list[WarmStart | None] = [None]

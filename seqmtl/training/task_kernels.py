@@ -241,7 +241,7 @@ def learnt_kernel(
 
 def view_names(features: Any) -> list[str]:
     """Return a unique name for every view of the features."""
-    return _distinct([str(view) for view in features.side_by_side()])
+    return _distinct([str(view) for view in features.flat_views()])
 
 
 def _distinct(labels: list[str]) -> list[str]:

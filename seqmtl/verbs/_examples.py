@@ -143,7 +143,7 @@ def _as_of_model(
         windows.site,
         window,
     )
-    return windows.place(site.offset, window)
+    return windows.with_site_at(site.offset, window)
 
 
 def read_training_windows(

@@ -161,14 +161,17 @@ def test_python_has_the_site_of_windows(case):
     y = [1] * len(sites) + [-1] * len(decoys)
     windows = Windows.from_strings(texts, y, ["x"] * len(y), site=44)
     assert MultiTaskSVC(features=WeightedDegree(4)).fit(windows).model_.site.offset == 44
-    assert windows.place(10, 30).sequences() == [text[34:] + "N" * 4 for text in texts]
-    for other, remedy in ((windows.center(30), "got 30"), (windows.place(43, 60), "got base 43")):
+    assert windows.with_site_at(10, 30).sequences() == [text[34:] + "N" * 4 for text in texts]
+    for other, remedy in (
+        (windows.center(30), "got 30"),
+        (windows.with_site_at(43, 60), "got base 43"),
+    ):
         with pytest.raises(ValueError, match=rf"{remedy}; cut them with Windows.place\(44, 60\)"):
             load_model("m.seqmtl").decision_function(other)
     with pytest.raises(ValueError, match="site must be inside the windows of 60 bases"):
         Windows.from_strings(texts, y, site=60)
     with pytest.raises(ValueError, match="the site must be known to place windows"):
-        Windows.from_strings(texts).place(10, 30)
+        Windows.from_strings(texts).with_site_at(10, 30)
 
 
 def scores_of(path):

@@ -217,7 +217,7 @@ class TestKernelSets:
         views = JointFeatures([WeightedDegree(3), PositionalKmers("wd:2,kmers:3/7=0.5", anchor=5)])
         assert view_names(views) == ["wd:3", "wd:2,kmers:3/7=0.5"]
         assert str(views) == "wd:3 + wd:2,kmers:3/7=0.5"
-        assert [view.k for view in twice.side_by_side()] == [2, 2, 3]
+        assert [view.k for view in twice.flat_views()] == [2, 2, 3]
 
 
 def test_a_region_without_k_mers_is_refused():
