@@ -7,7 +7,7 @@ worst task. The estimators are thin.
 
 from seqmtl import _scikit_learn  # noqa: F401 - before the others
 from seqmtl.kernel_mkl.coupled import KernelMKLClassifier, MultiTaskKernelSVC
-from seqmtl.kernel_mkl.minimax import MinimaxClassifier
+from seqmtl.kernel_mkl.minimax_classifier import MinimaxClassifier
 from seqmtl.kernel_mkl.task_mkl import (
     IndividualMKLClassifier,
     ParetoMKLClassifier,

@@ -1,6 +1,6 @@
 """Compiled loops of minimax learning: projection of the dual variables.
 
-Symbols follow :mod:`seqmtl.kernel_mkl.minimax`. For a fixed tau_t the neaS alpha to r is
+Symbols follow :mod:`seqmtl.kernel_mkl.minimax`. For a fixed tau_t the alpha nearest to r is
 min(max(r_i, 0), c_i tau_t), so only tau is unknown. With
 
     S_t(tau_t) = sum over i in t of c_i max(0, r_i - c_i tau_t),
@@ -13,7 +13,7 @@ import numpy as np
 
 from seqmtl._jit import njit
 
-_MAX_STEPS = 100
+_MAX_STEPS = 100  # of Newton's and of the Illinois method, if rounding errors hide their end
 _ROUNDING = 1e-15
 
 
@@ -41,6 +41,7 @@ def _weight_of_task(mu, p, breaks, value, slope):
     if mu == 0.0:
         return breaks[-1]
     power = 1.0 / (p - 1.0)  # q - 1
+    # bisect for the piece of S that mu tau^(q-1), which rises, crosses
     first, last = 0, breaks.size - 1
     while first < last:
         k = (first + last) // 2
@@ -96,6 +97,7 @@ def _sort_breaks(r, c, starts, breaks, value, slope):
         order = np.argsort(breaks[first:end])
         for values in (breaks, value, slope):
             values[first:end] = values[first:end][order]
+        # example i adds to S below r_i / c_i only: sums from the last break to the first
         for k in range(end - 2, first - 1, -1):
             value[k] += value[k + 1]
             slope[k] += slope[k + 1]
