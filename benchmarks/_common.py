@@ -203,7 +203,7 @@ def simulate_windows(tree: str, **settings: Any) -> Windows:
 
     from seqmtl import Windows
     from seqmtl.sequences.windows import concatenate
-    from seqmtl.simulate import simulate
+    from seqmtl.simulation import simulate
 
     made, parts = simulate(tree, **settings), []
     for genome in made.genomes:

@@ -38,8 +38,8 @@ from numpy.typing import NDArray
 
 from seqmtl import MultiTaskModel, TaskKernel, Windows, read_windows
 from seqmtl.evaluation.metrics import RankedScores
+from seqmtl.relations.trees import Tree, read_tree
 from seqmtl.sequences import concatenate
-from seqmtl.similarity.trees import Tree, read_tree
 from seqmtl.training.fit import train_windows
 from seqmtl.training.selection import Space
 from seqmtl.training.settings import Settings

@@ -30,8 +30,8 @@ from _common import Options, describe, has_program, resample, seqmtl, write_resu
 from seqmtl import load_model, read_annotation
 from seqmtl.evaluation import evaluate
 from seqmtl.io.dataset import read_split_genome
-from seqmtl.scan.candidate_scores import find_candidates
-from seqmtl.scan.finder import finder_of
+from seqmtl.scanning.candidate_scores import find_candidates
+from seqmtl.scanning.finder import finder_of
 
 QUICK = {
     "minisplice": "",

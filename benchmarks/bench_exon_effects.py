@@ -29,12 +29,12 @@ from seqmtl.io import load_genome, read_annotation
 from seqmtl.io.genome import ContigPiece
 from seqmtl.io.transcripts import Transcript
 from seqmtl.loading import load_model
-from seqmtl.scan.filters import BlockCounts
-from seqmtl.scan.finder import finder_of
+from seqmtl.scanning.filters import BlockCounts
+from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences import Genome
 from seqmtl.splicing.model import PairedModel
-from seqmtl.variants import Effects, EffectScorer, PairedEffectScorer
-from seqmtl.variants.alleles import AlleleList
+from seqmtl.variant_effects import Effects, EffectScorer, PairedEffectScorer
+from seqmtl.variant_effects.alleles import AlleleList
 
 FAR_IN_INTRON, FAR_FROM_GENE = 300, 1_000
 SITE, EQUAL, STRONG = "annotated site", "candidate as strong", "strongest candidates"

@@ -22,7 +22,7 @@ import _toy
 import numpy as np
 from _common import Options, seqmtl, write_result
 
-from seqmtl.dataset import read_config, write_dataset
+from seqmtl.datasets import read_config, write_dataset
 
 SIGNALS = ("donor", "acceptor")
 QUICK = {"no_homologues": True}

@@ -44,7 +44,7 @@ def simulate_windows(n: int, tasks: int, window: int, seed: int = SEED) -> Windo
     from seqmtl.sequences import Windows
     from seqmtl.sequences.alphabet import encode
     from seqmtl.sequences.sites import window_starts
-    from seqmtl.simulate import simulate
+    from seqmtl.simulation import simulate
 
     names = [f"organism{t + 1}" for t in range(tasks)]
     tree = "(" + ",".join(f"{name}:{0.1 * (t + 1):.1f}" for t, name in enumerate(names)) + ");"

@@ -69,7 +69,7 @@ def simulate_windows(tasks: int, n: int) -> tuple[Windows, Windows]:
     from seqmtl.sequences import Windows
     from seqmtl.sequences.alphabet import encode
     from seqmtl.sequences.sites import window_starts
-    from seqmtl.simulate import simulate
+    from seqmtl.simulation import simulate
 
     n_genes = 10 + round(GENES_PER_WINDOW * n)
     made = simulate(
@@ -181,8 +181,8 @@ def load_once(arguments: argparse.Namespace) -> None:
     from bench_scan import SimulatedGenome
 
     from seqmtl.loading import load_model
-    from seqmtl.scan import SiteFinder, write_scan
-    from seqmtl.scan.finder import scanner_of
+    from seqmtl.scanning import SiteFinder, write_scan
+    from seqmtl.scanning.finder import scanner_of
 
     genomes = [list(SimulatedGenome().pieces(n)) for n in (10_000, round(1e6 * arguments.scan))]
     started, before = time.process_time(), peak_mib()

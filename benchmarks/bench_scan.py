@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from seqmtl import use_threads
 from seqmtl._jit import njit, prefetch
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scan import Scanner, SiteFinder, write_scan
+from seqmtl.scanning import Scanner, SiteFinder, write_scan
 
 QUICK = {"length": 30, "degree": 3, "genome": 0.02, "repeats": 1}
 SEED = 20

@@ -33,7 +33,7 @@ def make_job(name: str, arguments: argparse.Namespace) -> Callable[[], bytes]:
     if name == "scan":
         from bench_scan import SimulatedGenome, simulate_model
 
-        from seqmtl.scan import Scanner, SiteFinder, Track, write_scan
+        from seqmtl.scanning import Scanner, SiteFinder, Track, write_scan
 
         finder = SiteFinder(Scanner(simulate_model(141, 6), site_offset=70, site_length=2))
         n = int(1e6 * arguments.genome)

@@ -30,7 +30,7 @@ import numpy as np
 from _common import Options, write_result
 
 from seqmtl import load_model
-from seqmtl.dataset.known_introns import read_known_introns
+from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import read_split_genome

@@ -27,7 +27,7 @@ from seqmtl.linear_model.site import Site
 from seqmtl.loading import load_model
 from seqmtl.sequences import decode
 from seqmtl.sequences.genome import ContigTable, Genome
-from seqmtl.variants import Annotator, EffectScorer, PairedEffectScorer, annotate_vcf
+from seqmtl.variant_effects import Annotator, EffectScorer, PairedEffectScorer, annotate_vcf
 
 BASES = 10_000_000
 QUICK = {"variants": [50], "model": "starter:splice", "organism": _toy.GENOMES[0], "spacing": 10}

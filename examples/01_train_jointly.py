@@ -11,7 +11,7 @@ import tempfile
 from sklearn.metrics import average_precision_score
 
 from seqmtl import MultiTaskSVC, TaskKernel, WeightedDegree, read_windows
-from seqmtl.simulate import default_tree, simulate, write_simulation
+from seqmtl.simulation import default_tree, simulate, write_simulation
 
 
 def main() -> None:

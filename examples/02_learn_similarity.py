@@ -9,8 +9,8 @@ from __future__ import annotations
 import tempfile
 
 from seqmtl import MultiTaskMKLClassifier, Spectrum, TaskKernel, WeightedDegree, read_windows
-from seqmtl.similarity.tree_text import draw_tree_text
-from seqmtl.simulate import default_tree, simulate, write_simulation
+from seqmtl.relations.tree_text import draw_tree_text
+from seqmtl.simulation import default_tree, simulate, write_simulation
 
 
 def main() -> None:

@@ -12,14 +12,14 @@ from dataclasses import replace
 import numpy as np
 
 from seqmtl import MultiTaskSVC, TaskKernel, WeightedDegree, read_dataset
-from seqmtl.dataset import read_config, write_dataset
-from seqmtl.explain import poim
+from seqmtl.datasets import read_config, write_dataset
+from seqmtl.explanation import poim
 from seqmtl.io import load_genome
 from seqmtl.linear_model.site import Site
-from seqmtl.scan.candidate_scores import score_candidates
-from seqmtl.scan.finder import finder_of
-from seqmtl.simulate import simulate, write_simulation
-from seqmtl.variants import score_variants
+from seqmtl.scanning.candidate_scores import score_candidates
+from seqmtl.scanning.finder import finder_of
+from seqmtl.simulation import simulate, write_simulation
+from seqmtl.variant_effects import score_variants
 
 TREE = "((ant:0.1,bee:0.1):0.2,cat:0.4);"
 

@@ -6,10 +6,8 @@ Names are imported on first use, so that ``import seqmtl`` and ``seqmtl --help``
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel as MultiTaskModel
     from seqmtl.loading import load_model as load_model
     from seqmtl.sequences import TaskArray as TaskArray, Windows as Windows
-    from seqmtl.similarity import TaskKernel as TaskKernel
+    from seqmtl.relations import TaskKernel as TaskKernel
     from seqmtl._version import __version__ as __version__
     from seqmtl.verbs.simulate import simulate as simulate
 
@@ -71,7 +69,7 @@ _NAMES = {
     "seqmtl.linear_model.model": "MultiTaskModel",
     "seqmtl.loading": "load_model",
     "seqmtl.sequences": "TaskArray Windows",
-    "seqmtl.similarity": "TaskKernel",
+    "seqmtl.relations": "TaskKernel",
     **{f"seqmtl.verbs.{name}": name for name in _VERBS},
 }
 #: The module of every public name.
@@ -90,37 +88,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Module(ModuleType):
-    """A module that can be pickled by its name, in functions that are sent to other processes."""
-
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return import_module, (self.__name__,)
-
-
-class _Room(_Module):
-    """A subpackage with the name of a verb, which it does when it is called."""
-
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        return self._verb(*args, **options)
-
-    @property
-    def _verb(self) -> Any:
-        return getattr(import_module(_HOME[name := self.__name__.partition(".")[2]]), name)
-
-    @property
-    def __signature__(self) -> Any:
-        return self._verb.__signature__
-
-
-class _Package(_Module):
-    """The package, in which importing a subpackage does not hide the verb of its name."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in _VERBS and isinstance(value, ModuleType):
-            value.__class__ = _Room
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

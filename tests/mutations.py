@@ -214,8 +214,8 @@ def use(path, X, tasks):
         If the file is refused, or the model does not know a task.
     """
     from seqmtl.loading import load_model
-    from seqmtl.report import sections
-    from seqmtl.report.folder import Signal
+    from seqmtl.reporting import sections
+    from seqmtl.reporting.folder import Signal
 
     model = load_model(path)
     model.text(str(path)), json.dumps(model.describe(), allow_nan=False)

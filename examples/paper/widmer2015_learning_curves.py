@@ -41,10 +41,10 @@ from _shared import Options, kept
 from seqmtl import PositionalKmers, TaskKernel, Windows, read_windows, use_threads
 from seqmtl._names import match_names
 from seqmtl._style import DASHES, PALETTE, figure_style, new_figure, save_figure
-from seqmtl.compare import Comparison, Protocol
+from seqmtl.comparison import Comparison, Protocol
 from seqmtl.exceptions import UnknownTaskError
-from seqmtl.similarity import Distances
-from seqmtl.similarity.distances import linkage_tree, read_alignment_distances
+from seqmtl.relations import Distances
+from seqmtl.relations.distances import linkage_tree, read_alignment_distances
 from seqmtl.training.settings import Settings
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))

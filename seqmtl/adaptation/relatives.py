@@ -34,10 +34,10 @@ from seqmtl._messages import messages_from
 from seqmtl._names import NameIndex, simplify
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.files import catalogue
-from seqmtl.similarity import TaskKernel
-from seqmtl.similarity.clades import TaxonLeaves, shipped_clades
-from seqmtl.similarity.taxonomy import read_ncbi_taxonomy
-from seqmtl.similarity.trees import Tree, prune_to, read_tree
+from seqmtl.relations import TaskKernel
+from seqmtl.relations.clades import TaxonLeaves, shipped_clades
+from seqmtl.relations.taxonomy import read_ncbi_taxonomy
+from seqmtl.relations.trees import Tree, prune_to, read_tree
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ def weights_of_relatives(
         A task, an organism or clade of the tree, or a taxon or common name of the shipped table of
         clades, whose weights it takes. Default: its name.
     tree : Tree, str or path-like, optional
-        See :func:`seqmtl.similarity.trees.read_tree`; or the folder of an NCBI taxonomy dump,
+        See :func:`seqmtl.relations.trees.read_tree`; or the folder of an NCBI taxonomy dump,
         which must have all tasks. Default: the task kernel; for a `like` that
         it lacks, the largest shipped tree; without any, all tasks count the same.
     trusts : mapping of str to float, optional

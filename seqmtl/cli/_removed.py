@@ -32,7 +32,7 @@ _AT_END = "'seqmtl dataset' leaves out sites whose window is over an end of a co
 _SITES = "write 'sites = \"x.bed\"' into the TOML file of 'seqmtl dataset'; its folder is DATA"
 _OF_SITES = {"--genome": _SITES, "--sites": _SITES, "--at-end": _AT_END}
 _SCORE_SITES = "use 'seqmtl scan MODEL FASTA --regions x.bed', or seqmtl.io.read_sites in Python"
-_IN_PYTHON = "use seqmtl.compare.Comparison in Python"
+_IN_PYTHON = "use seqmtl.comparison.Comparison in Python"
 _TASK = {"--task": "use --organism"}
 _HASHED = "write it into --features, such as wd:8,hash:22"
 _SCORED = "leave it out; an organism of the model's tree without data is scored from its relatives"

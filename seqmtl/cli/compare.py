@@ -18,7 +18,7 @@ the finished ones are reused from comparison.json."""
 
 def _show(_: Compare, document: dict[str, Any]) -> str:
     """Show the means and spreads."""
-    from seqmtl.compare.results import to_markdown
+    from seqmtl.comparison.results import to_markdown
 
     return to_markdown(document)
 

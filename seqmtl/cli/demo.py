@@ -101,7 +101,7 @@ def _check_folder(folder: str) -> None:
     SeqmtlError
         If it has other files.
     """
-    from seqmtl.simulate.writing import NAMES, is_of_simulation
+    from seqmtl.simulation.writing import NAMES, is_of_simulation
 
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     others = [name for name in names if not name.startswith(".") and name not in NAMES]
@@ -119,7 +119,7 @@ def _tell(line: str) -> None:
 
 def _show(request: Demo, contents: Any) -> str:
     """Show the summary of the page, and name both pages."""
-    from seqmtl.report.summary_text import summarise
+    from seqmtl.reporting.summary_text import summarise
 
     pages = [os.path.join(request.output, name, "report.html") for name in (_NEW, "")]
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from seqmtl.cli._command import Command
-from seqmtl.similarity.kinds import MANUAL
+from seqmtl.relations.kinds import MANUAL
 from seqmtl.verbs.similarity import Similarity
 
 _TEXT = f"""\

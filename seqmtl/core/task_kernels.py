@@ -1,6 +1,6 @@
 """Task kernels as formulas: from graphs, groups, distances and trees to K, shape (T, T).
 
-The arrays are taken to be valid; :class:`seqmtl.similarity.TaskKernel` checks them and adds names.
+The arrays are taken to be valid; :class:`seqmtl.relations.TaskKernel` checks them and adds names.
 
 Source: Widmer et al. (2012), eq. 8 and 11; Widmer et al. (2015), eq. 13 to 15 and 19, Sections
 2.6.1 to 2.6.3; Sheldon (2008), eq. 5.

@@ -18,8 +18,8 @@ from seqmtl.kernel_mkl.problem import KernelProblem
 from seqmtl.kernel_mkl.rules import Shared
 from seqmtl.kernel_mkl.svm import KernelSVM, violation
 from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial
+from seqmtl.relations.graphs import components
 from seqmtl.sequences.examples import Examples
-from seqmtl.similarity.graphs import components
 from seqmtl.training.task_kernels import (
     distinct_kernels,
     resolve_kernel,

@@ -18,9 +18,9 @@ from seqmtl.features.numeric import Numeric
 from seqmtl.kernel_mkl.minimax import KernelRegularizer, TraceRegularizer, solve
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
+from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.similarity import TaskKernel
 from seqmtl.training.settings import Settings, check_norm, class_factors
 from seqmtl.training.solver import check_classes, summarise
 

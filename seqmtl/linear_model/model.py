@@ -31,10 +31,10 @@ from seqmtl.linear_model.training_summary import (
     tasks_text,
 )
 from seqmtl.linear_model.weights_io import forms_of_weights, pack_weights, unpack_weights
+from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
-from seqmtl.similarity import TaskKernel
 
 
 @dataclass(repr=False)
@@ -202,7 +202,7 @@ class MultiTaskModel(Model):
             Organism of the model, or organism or clade of the tree, whose relatives it has.
             Default: its name in the tree.
         tree : Tree, str or path-like, optional
-            See :func:`seqmtl.similarity.trees.read_tree`; or the folder of an NCBI taxonomy dump.
+            See :func:`seqmtl.relations.trees.read_tree`; or the folder of an NCBI taxonomy dump.
             Default: the task kernel of the model, or for `like` the largest shipped tree. An
             organism that is nowhere starts at the mean.
         prevalence : float, optional

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from seqmtl.similarity.tree_text import draw_tree_text
+from seqmtl.relations.tree_text import draw_tree_text
 
 _MOST, _EACH_END = 30, 10
 

@@ -13,9 +13,9 @@ from seqmtl.io.dataset import SplitGenome
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import SIGNALS
-from seqmtl.scan.candidate_scores import candidate_finder, find_candidates
-from seqmtl.scan.filters import BlockCounts
-from seqmtl.scan.finder import SiteFinder, finder_of
+from seqmtl.scanning.candidate_scores import candidate_finder, find_candidates
+from seqmtl.scanning.filters import BlockCounts
+from seqmtl.scanning.finder import SiteFinder, finder_of
 from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import join_ends

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scan.filters import BlockCounts, SiteFilters
-from seqmtl.scan.finder import BlockSites, SiteFinder, finder_of
+from seqmtl.scanning.filters import BlockCounts, SiteFilters
+from seqmtl.scanning.finder import BlockSites, SiteFinder, finder_of
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.candidates import edge_finders, find_edges, find_scored
 from seqmtl.splicing.chain import (
@@ -56,7 +56,7 @@ class PairedFinder:
     Attributes
     ----------
     length, window, nearest, farthest, margin, block, takes_several
-        See :class:`seqmtl.scan.blocks.Finder`.
+        See :class:`seqmtl.scanning.blocks.Finder`.
     finders : tuple of SiteFinder
         What describes the signals to report, whose scores are the log-odds of the posterior
         probability.

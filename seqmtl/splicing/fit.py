@@ -15,7 +15,7 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import SplitGenome, read_summary
 from seqmtl.linear_model.base import is_known
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.scan.finder import finder_of
+from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.candidates import EdgeFinder, cut_regions, end_finders, find_piece
 from seqmtl.splicing.chain import SIGNALS, margin_of, promising, run_chain

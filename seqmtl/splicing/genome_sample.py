@@ -14,8 +14,8 @@ from seqmtl._threads import in_order
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
 from seqmtl.io.genome import ContigPiece, contig_lengths, open_pieces
-from seqmtl.scan.filters import BlockCounts, SiteFilters
-from seqmtl.scan.finder import SiteFinder
+from seqmtl.scanning.filters import BlockCounts, SiteFilters
+from seqmtl.scanning.finder import SiteFinder
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.candidates import edge_finders, find_edges

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.scan.candidate_scores import IN_MASK, block_edges
+from seqmtl.scanning.candidate_scores import IN_MASK, block_edges
 from seqmtl.sequences.intervals import is_inside
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.candidates import cut_regions, edge_finders, end_finders, find_piece

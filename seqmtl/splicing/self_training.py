@@ -45,9 +45,9 @@ from numpy.typing import NDArray
 from seqmtl._messages import messages_from
 from seqmtl.adaptation.adapted_model import learn_parts
 from seqmtl.adaptation.relatives import extend, weights_of_relatives
-from seqmtl.dataset.known_introns import KnownIntrons
+from seqmtl.datasets.known_introns import KnownIntrons
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.scan.finder import finder_of
+from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
 from seqmtl.splicing.checkpoint import Learnt, RoundsFile

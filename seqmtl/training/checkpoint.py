@@ -22,8 +22,8 @@ from seqmtl.core.dcd import WarmStart
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.atomic import remove_file
 from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
+from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
-from seqmtl.similarity import TaskKernel
 from seqmtl.training.settings import Settings
 
 logger = logging.getLogger(__name__)

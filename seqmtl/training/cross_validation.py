@@ -30,8 +30,8 @@ from seqmtl.core import gram
 from seqmtl.core.losses import LOSSES
 from seqmtl.core.weights import scores_of
 from seqmtl.features._base import gram_matrix
+from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
-from seqmtl.similarity import TaskKernel
 from seqmtl.training.settings import Settings, class_factors
 from seqmtl.training.solver import solve
 from seqmtl.training.task_kernels import couple

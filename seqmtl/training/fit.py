@@ -26,9 +26,9 @@ from seqmtl.features.joint import features_from_dict
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site, anchor_features
+from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.similarity import TaskKernel
 from seqmtl.training.out_of_core import OutOfCoreTrainer
 from seqmtl.training.selection import Space, select
 from seqmtl.training.settings import Settings

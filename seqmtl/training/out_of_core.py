@@ -30,9 +30,9 @@ from seqmtl.core.problem import Problem, kernel_diagonal
 from seqmtl.core.weights import GroupedWeights, TaskWeights, scores_of
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.io.window_store import PART, StoredPart, WindowStore, compact
+from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows, concatenate
 from seqmtl.sequences.examples import Examples
-from seqmtl.similarity import TaskKernel
 from seqmtl.training.settings import Settings, class_factors
 from seqmtl.training.solver import Fitted, Plan, solve
 from seqmtl.training.task_kernels import couple, view_names

@@ -47,8 +47,8 @@ from numpy.typing import NDArray
 from seqmtl._threads import in_order
 from seqmtl.core.dcd import WarmStart
 from seqmtl.core.grouped_kernel import MAX_SINGLE_GROUP, TreeFactors
+from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
-from seqmtl.similarity import TaskKernel
 from seqmtl.training.cross_validation import (
     MOST,
     TOL,

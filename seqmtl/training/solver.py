@@ -18,8 +18,8 @@ from seqmtl.core.losses import find_loss
 from seqmtl.core.mkl import KernelSet
 from seqmtl.core.problem import Problem
 from seqmtl.core.rows import Rows
+from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
-from seqmtl.similarity import TaskKernel
 from seqmtl.training.settings import Settings
 
 #: The number of threads of matrix products changes their rounding, and so the result.

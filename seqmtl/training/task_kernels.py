@@ -13,8 +13,8 @@ from seqmtl.core.grouped_kernel import GroupedKernel, TreeFactors
 from seqmtl.core.mkl import KernelSet
 from seqmtl.files import catalogue
 from seqmtl.files.streams import read_text
-from seqmtl.similarity import TaskKernel
-from seqmtl.similarity.kinds import PLAIN
+from seqmtl.relations import TaskKernel
+from seqmtl.relations.kinds import PLAIN
 
 #: Similarity of tasks by default: K = (11' + 3 I) / 4.
 DEFAULT_SHARE = 0.25

@@ -17,7 +17,7 @@ from seqmtl._names import NameIndex, match_names
 from seqmtl._style import save_figure
 from seqmtl._version import __version__
 from seqmtl.exceptions import SeqmtlError, UsageError
-from seqmtl.explain import (
+from seqmtl.explanation import (
     Oligomer,
     Poim,
     contributions,
@@ -30,7 +30,7 @@ from seqmtl.explain import (
     mutagenesis,
     poim,
 )
-from seqmtl.explain.poim import UNIFORM, check_background, oligomer
+from seqmtl.explanation.poim import UNIFORM, check_background, oligomer
 from seqmtl.files.atomic import atomic_folder, write_json, write_lines
 from seqmtl.files.names import safe_names
 from seqmtl.files.outputs import check_outputs
@@ -276,7 +276,7 @@ def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
         if is_known(name, relatives) and not is_known(name, model.tasks):
             raise UsageError(
                 f"organism {name!r} has no training data, but is a relative; explain shows "
-                f"{', '.join(model.tasks)}, and seqmtl.explain.poim in Python takes its name"
+                f"{', '.join(model.tasks)}, and seqmtl.explanation.poim in Python takes its name"
             )
     return [model.tasks[t] for t in match_names(names, model.tasks, "this model")]
 

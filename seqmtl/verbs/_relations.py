@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seqmtl.exceptions import UsageError
+from seqmtl.relations.kinds import KINDS, MANUAL, PLAIN
 from seqmtl.request import Request, option
-from seqmtl.similarity.kinds import KINDS, MANUAL, PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from seqmtl.similarity.build import KernelRequest
+    from seqmtl.relations.build import KernelRequest
 
 LARGEST_TREE = "eukaryotes"
 _TO_A_TABLE = "use 'seqmtl similarity ... -o K.tsv', then --similarity K.tsv"
@@ -72,17 +72,17 @@ def kernel_request(what: str | None, **sources: Any) -> KernelRequest | None:
     Parameters
     ----------
     what : str, optional
-        A kind, see :func:`seqmtl.similarity.kinds.parse_kind`, or the path of a table. Default: the
+        A kind, see :func:`seqmtl.relations.kinds.parse_kind`, or the path of a table. Default: the
         default kind of the source.
     **sources
-        See :class:`seqmtl.similarity.build.KernelRequest`.
+        See :class:`seqmtl.relations.build.KernelRequest`.
 
     Raises
     ------
     UsageError
         If the kind does not fit the sources.
     """
-    from seqmtl.similarity.build import KernelRequest
+    from seqmtl.relations.build import KernelRequest
 
     if what is None and not any(sources.values()):
         return None
@@ -106,7 +106,7 @@ def check_tree(relation: KernelRequest | None, organisms: Iterable[str]) -> None
     """
     from seqmtl._names import NameIndex, match_names
     from seqmtl.exceptions import UnknownTaskError
-    from seqmtl.similarity.trees import read_tree
+    from seqmtl.relations.trees import read_tree
 
     if relation is None or relation.tree is None:
         return

@@ -23,16 +23,16 @@ from seqmtl.io.rows import read_regions
 from seqmtl.linear_model.base import is_known
 from seqmtl.linear_model.site import Site
 from seqmtl.loading import load_model
-from seqmtl.scan import ScanSummary, SiteFilters, Track, write_scan
-from seqmtl.scan.finder import finder_of
-from seqmtl.scan.writers import SINKS, check_seekable, guess_format, inserted, output_paths
+from seqmtl.scanning import ScanSummary, SiteFilters, Track, write_scan
+from seqmtl.scanning.finder import finder_of
+from seqmtl.scanning.writers import SINKS, check_seekable, guess_format, inserted, output_paths
 from seqmtl.sequences.genome import unknown_contig
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.layer import ENDS
 from seqmtl.verbs._scoring import add_unlabelled, log_warnings, with_organism_of_like
 
 if TYPE_CHECKING:
-    from seqmtl.scan.blocks import Finder
+    from seqmtl.scanning.blocks import Finder
     from seqmtl.verbs.scan import Scan
 
 logger = logging.getLogger("seqmtl")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from seqmtl.linear_model.base import Model
     from seqmtl.linear_model.model import MultiTaskModel
-    from seqmtl.scan.candidate_scores import CandidateScores
+    from seqmtl.scanning.candidate_scores import CandidateScores
     from seqmtl.splicing.self_training import SelfTraining
 
 logger = logging.getLogger("seqmtl")
@@ -106,7 +106,7 @@ def add_unlabelled(
 
     `how` are the checkpoint, and what watches the rounds: see `SelfTraining`.
     """
-    from seqmtl.dataset.known_introns import read_known_introns
+    from seqmtl.datasets.known_introns import read_known_introns
     from seqmtl.splicing.genome_sample import sample_genome
     from seqmtl.splicing.self_training import SelfTraining
 
@@ -146,7 +146,7 @@ def contents_of(
     from seqmtl._version import __version__
     from seqmtl.files.catalogue import model_path
     from seqmtl.files.streams import sha256_of
-    from seqmtl.similarity.taxonomy import DUMP
+    from seqmtl.relations.taxonomy import DUMP
 
     read = {"model": model_path(model), "genome": genome}
     read |= {"introns": introns} if introns else {}
@@ -228,7 +228,7 @@ def score_labelled(model: MultiTaskModel, source: Any, what: str) -> CandidateSc
 
 def _score(model: MultiTaskModel, source: Any) -> tuple[CandidateScores, bool]:
     """Return the scores, and whether they are those of the requested split."""
-    from seqmtl.scan.candidate_scores import CandidateScores, score_candidates
+    from seqmtl.scanning.candidate_scores import CandidateScores, score_candidates
     from seqmtl.verbs._examples import read_for_model
 
     if model.can_scan and source.is_dataset:

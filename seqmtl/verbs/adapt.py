@@ -186,7 +186,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         write_json(self.json, {"schema_version": 1, "organism": name, **facts})
         if self.plot:
             from seqmtl._style import save_figure
-            from seqmtl.report.figures import draw_rounds
+            from seqmtl.reporting.figures import draw_rounds
 
             save_figure(draw_rounds(facts["rounds"]), self.plot)
         first = int(self_training.weights.argmax())

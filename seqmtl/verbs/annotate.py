@@ -67,7 +67,7 @@ class Annotate(_options.Threads):
         from seqmtl.io.rows import check_first_field
         from seqmtl.linear_model.base import is_known
         from seqmtl.loading import load_model
-        from seqmtl.scan.writers import output_paths
+        from seqmtl.scanning.writers import output_paths
         from seqmtl.verbs._scoring import check_new
 
         for path, what in ((self.genome, "genome"), (self.introns, "introns")):
@@ -163,7 +163,7 @@ class Annotate(_options.Threads):
 
     def _summed_up(self, model: Any, name: str, scan: dict[str, Any]) -> dict[str, Any]:
         """Write the summary and the page; return the summary."""
-        from seqmtl.report.introns import intron_rows, read_introns
+        from seqmtl.reporting.introns import intron_rows, read_introns
         from seqmtl.verbs.report import Report
 
         facts = model.training.get("unlabelled", {}).get(name, {})

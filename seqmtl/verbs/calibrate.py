@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from seqmtl.linear_model.base import Model
     from seqmtl.linear_model.model import MultiTaskModel
-    from seqmtl.scan.candidate_scores import CandidateScores
+    from seqmtl.scanning.candidate_scores import CandidateScores
 
 logger = logging.getLogger("seqmtl")
 
@@ -96,8 +96,8 @@ def _with_training_regions(
 
     The prevalence is then that of the candidates, unless one is asked for.
     """
-    from seqmtl.scan.candidate_scores import join_scores
-    from seqmtl.scan.cross_fitting import score_cross_fitted
+    from seqmtl.scanning.candidate_scores import join_scores
+    from seqmtl.scanning.cross_fitting import score_cross_fitted
 
     cross_fitted = score_cross_fitted(
         model, request.data, folds=request.folds, organism=request.organism

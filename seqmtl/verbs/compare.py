@@ -14,14 +14,14 @@ from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options, _relations
 
 if TYPE_CHECKING:
-    from seqmtl.compare import Comparison, FinishedRuns, Result
+    from seqmtl.comparison import Comparison, FinishedRuns, Result
 
 logger = logging.getLogger("seqmtl")
 
 
 def methods(value: Any) -> tuple[str, ...]:
     """Take comma-separated methods."""
-    from seqmtl.compare.runs import METHODS
+    from seqmtl.comparison.runs import METHODS
 
     names = tuple(dict.fromkeys(_kinds.names_list(value)))
     for name in names:
@@ -85,16 +85,16 @@ class Compare(_relations.Relations, _options.Threads):
         Returns
         -------
         dict
-            The results, as ``json`` has them, see :func:`seqmtl.compare.results.make_document`.
+            The results, as ``json`` has them, see :func:`seqmtl.comparison.results.make_document`.
         """
         from seqmtl.io.dataset import files_of_data
 
         inputs = [*files_of_data(self.data), self.tree, self.similarity]
         check_outputs(inputs, [self.json, f"{self.json}.partial", self.plot])
         comparison = _comparison(self)
-        from seqmtl.compare import FinishedRuns
-        from seqmtl.compare.protocol import count_split, drawn_parts
-        from seqmtl.compare.results import make_document
+        from seqmtl.comparison import FinishedRuns
+        from seqmtl.comparison.protocol import count_split, drawn_parts
+        from seqmtl.comparison.results import make_document
 
         drawn = drawn_parts(comparison.windows, comparison.protocol)
         n_splits = self.splits if drawn else 1
@@ -124,8 +124,8 @@ class Compare(_relations.Relations, _options.Threads):
         """Return the results of all runs; those that are stored are not repeated."""
         from seqmtl._progress import JobProgress
         from seqmtl._threads import n_threads, use_threads
-        from seqmtl.compare import run_comparison
-        from seqmtl.compare.results import read_results
+        from seqmtl.comparison import run_comparison
+        from seqmtl.comparison.results import read_results
 
         jobs = [(split, method) for split in range(n_splits) for method in self.methods]
         finished = [*read_results(self.json, partial.fingerprint), *partial.load()]
@@ -160,7 +160,7 @@ class Compare(_relations.Relations, _options.Threads):
     def _write(self, document: dict[str, Any]) -> None:
         """Write the document and the figure, each atomically."""
         from seqmtl._style import save_figure
-        from seqmtl.compare.results import draw_comparison
+        from seqmtl.comparison.results import draw_comparison
 
         write_json(self.json, document)
         if self.plot:
@@ -169,10 +169,10 @@ class Compare(_relations.Relations, _options.Threads):
 
 def _comparison(request: Compare) -> Comparison:
     """Read the windows and run all checks before training."""
-    from seqmtl.compare import Comparison, Protocol
-    from seqmtl.compare.protocol import check_windows
+    from seqmtl.comparison import Comparison, Protocol
+    from seqmtl.comparison.protocol import check_windows
     from seqmtl.linear_model.site import site_in_dataset
-    from seqmtl.similarity import TaskKernel
+    from seqmtl.relations import TaskKernel
     from seqmtl.training.settings import Settings
     from seqmtl.verbs._examples import all_of_one_split, read_training_windows
 

@@ -36,7 +36,7 @@ class Dataset(_options.Threads):
         dict
             The summary, as summary.json has it.
         """
-        from seqmtl.dataset import check_folder, read_config, write_dataset
+        from seqmtl.datasets import check_folder, read_config, write_dataset
         from seqmtl.io.dataset import MEMBERS
 
         config = read_config(self.config, signal=self.signal)

@@ -11,7 +11,7 @@ from seqmtl.files.outputs import check_outputs
 from seqmtl.request import Request, option, required, verb
 
 if TYPE_CHECKING:
-    from seqmtl.report.folder import FolderContents
+    from seqmtl.reporting.folder import FolderContents
 
 logger = logging.getLogger("seqmtl")
 
@@ -40,10 +40,10 @@ class Report(Request):
         Returns
         -------
         FolderContents
-            What is on the page, and what is not, see :mod:`seqmtl.report.folder`.
+            What is on the page, and what is not, see :mod:`seqmtl.reporting.folder`.
         """
         check_outputs([self.tree, *dict(self.annotation).values()], [self.output])
-        from seqmtl.report import write_folder_report
+        from seqmtl.reporting import write_folder_report
 
         contents = write_folder_report(
             self.folder,

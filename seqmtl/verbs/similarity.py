@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from seqmtl import _kinds
 from seqmtl.exceptions import UsageError
 from seqmtl.files.outputs import check_outputs
+from seqmtl.relations.kinds import MANUAL, SCALED
 from seqmtl.request import Request, option, verb
-from seqmtl.similarity.kinds import MANUAL, SCALED
 from seqmtl.verbs import _options, _relations
 from seqmtl.verbs._relations import check_tree, kernel_request
 
 if TYPE_CHECKING:
-    from seqmtl.similarity import TaskKernel
-    from seqmtl.similarity.build import KernelRequest
+    from seqmtl.relations import TaskKernel
+    from seqmtl.relations.build import KernelRequest
 
 logger = logging.getLogger("seqmtl")
 
@@ -97,7 +97,7 @@ class Similarity(Request):
         kernel, others = self._of_model(relation) if self.model else (self._given(relation), None)
         if self.plot:
             from seqmtl._style import save_figure
-            from seqmtl.similarity.figure import draw_kernel
+            from seqmtl.relations.figure import draw_kernel
 
             tree = relation.read_tree(kernel.names) if relation and relation.has_tree else None
             save_figure(draw_kernel(kernel, tree, others), self.plot)
@@ -124,7 +124,7 @@ class Similarity(Request):
         import numpy as np
 
         from seqmtl.loading import load_model
-        from seqmtl.similarity import TaskKernel
+        from seqmtl.relations import TaskKernel
 
         model: Any = load_model(str(self.model), only=("weights",))
         weights = model.weight_similarity().restrict(self.organisms or model.tasks)

@@ -43,12 +43,12 @@ class Simulate(Request):
 
         Returns
         -------
-        seqmtl.simulate.Simulation
+        seqmtl.simulation.Simulation
             Genomes, genes, labelled sites and the tree.
         """
-        from seqmtl.simulate import simulate, write_simulation
-        from seqmtl.simulate.trees import read_organisms
-        from seqmtl.simulate.writing import check_folder, files_there
+        from seqmtl.simulation import simulate, write_simulation
+        from seqmtl.simulation.trees import read_organisms
+        from seqmtl.simulation.writing import check_folder, files_there
 
         if os.path.isdir(self.output):
             check_outputs([self.tree], files_there(self.output))

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from seqmtl import _kinds
 from seqmtl.exceptions import TrainingInterrupted, UsageError
 from seqmtl.files.outputs import check_outputs
+from seqmtl.relations.kinds import MANUAL, PLAIN, learnable
 from seqmtl.request import option, verb
-from seqmtl.similarity.kinds import MANUAL, PLAIN, learnable
 from seqmtl.verbs import _options, _relations
 
 if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.linear_model.site import Site
-    from seqmtl.similarity import TaskKernel
-    from seqmtl.similarity.build import KernelRequest
+    from seqmtl.relations import TaskKernel
+    from seqmtl.relations.build import KernelRequest
     from seqmtl.training.selection import Space
     from seqmtl.training.settings import Settings
 

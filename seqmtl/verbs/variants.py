@@ -16,7 +16,7 @@ from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 
 if TYPE_CHECKING:
-    from seqmtl.variants import AnnotationSummary
+    from seqmtl.variant_effects import AnnotationSummary
 
 logger = logging.getLogger("seqmtl")
 
@@ -71,7 +71,7 @@ class Variants(_options.Relatives, _options.Threads):
             Counts of records and alleles by what became of them, as ``json`` has them.
         """
         from seqmtl.io.rows import read_chrom_map
-        from seqmtl.variants import Annotator, annotate_vcf
+        from seqmtl.variant_effects import Annotator, annotate_vcf
 
         self._check_outputs()
         scorer = _scorer(self)
@@ -122,7 +122,7 @@ class Variants(_options.Relatives, _options.Threads):
         """
         from seqmtl.io import load_genome
         from seqmtl.io.vcf import VcfReader, contigs_of
-        from seqmtl.variants.effect_text import texts_of
+        from seqmtl.variant_effects.effect_text import texts_of
 
         if self.vcf == "-":
             return load_genome(self.fasta, padding=1)
@@ -141,7 +141,7 @@ class Variants(_options.Relatives, _options.Threads):
 def _scorer(request: Variants) -> Any:
     """Return what scores alleles with the model."""
     from seqmtl.loading import load_model
-    from seqmtl.variants import EffectScorer, PairedEffectScorer
+    from seqmtl.variant_effects import EffectScorer, PairedEffectScorer
     from seqmtl.verbs._scoring import with_organism_of_like
 
     model, request = with_organism_of_like(
@@ -161,7 +161,7 @@ def _scorer(request: Variants) -> Any:
 
 def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:
     """Log what was scored, and what was not and why."""
-    from seqmtl.variants.alleles import REASONS
+    from seqmtl.variant_effects.alleles import REASONS
 
     logger.info(
         "%s: %d records, %d alleles, %d scored, %d reported in %.1f s (%.0f per second)",

@@ -15,7 +15,7 @@ import pytest
 import seqmtl as package
 from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, read_windows
 from seqmtl.cli.main import main
-from seqmtl.compare import Comparison, Protocol, Result, runs
+from seqmtl.comparison import Comparison, Protocol, Result, runs
 from seqmtl.files.json_lines import append_json_line
 from seqmtl.sequences import Windows
 from seqmtl.training.settings import Settings
@@ -26,7 +26,7 @@ OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --per-organism 30 --json out.js
 KILLED = """
 import os, signal, sys
 from seqmtl.cli.main import main
-from seqmtl.compare.results import FinishedRuns
+from seqmtl.comparison.results import FinishedRuns
 def append_and_die(runs, result, append=FinishedRuns.append):
     append(runs, result)
     if len(runs.load()) == 2:
@@ -188,7 +188,7 @@ def test_a_stop_before_the_tolerance_is_told(compare, monkeypatch):
         tasks["ape"] |= {f"{metric}_interval": [0.7, 1.0] for metric in [*tasks["ape"]]}
         return [Result(split, method, tasks, {}, split == 0) for split, method in jobs]
 
-    monkeypatch.setattr("seqmtl.compare.run_comparison", stopped)
+    monkeypatch.setattr("seqmtl.comparison.run_comparison", stopped)
     told = compare("--splits 2 --methods union -q", code=3).err
     assert "not converged to the tolerance 0.001: union on split 1" in told
 

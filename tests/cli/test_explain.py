@@ -9,10 +9,10 @@ import pytest
 
 from seqmtl import JointFeatures, PositionalKmers, Spectrum, TaskKernel, WeightedDegree
 from seqmtl.cli.main import main
-from seqmtl.explain import poim
+from seqmtl.explanation import poim
 from seqmtl.features.numeric import Numeric
 from seqmtl.linear_model.model import MultiTaskModel
-from tests.explain.test_poim import make_model
+from tests.explanation.test_poim import make_model
 
 TASKS = ("worm one", "fly", "yeast")
 

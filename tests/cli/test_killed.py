@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from seqmtl.cli.main import main
-from seqmtl.simulate import simulate, write_simulation
+from seqmtl.simulation import simulate, write_simulation
 
 #: What Python does to files and folders, of which some name the file.
 EVENTS = {"open", "os.remove", "os.rename", "os.chmod", "os.mkdir", "os.rmdir", "os.truncate"}

@@ -22,7 +22,7 @@ from seqmtl.cli.main import main
 from seqmtl.io import load_genomes, read_sites, read_windows
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences import concatenate
-from seqmtl.simulate import simulate, write_simulation
+from seqmtl.simulation import simulate, write_simulation
 from tests.commands import rows_of
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"

@@ -13,7 +13,7 @@ import pytest
 
 from seqmtl import MultiTaskModel
 from seqmtl.cli.main import main
-from seqmtl.simulate import simulate, write_simulation
+from seqmtl.simulation import simulate, write_simulation
 
 COLUMNS = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
 TRAIN = "--window 21 --selection none -C 1 --tol 0.1"

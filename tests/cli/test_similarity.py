@@ -13,7 +13,7 @@ from seqmtl import MultiTaskKernelSVC, MultiTaskSVC, TaskKernel
 from seqmtl.cli import similarity
 from seqmtl.exceptions import UsageError
 from seqmtl.io.dataset import HEADER, KIND
-from seqmtl.similarity.kinds import KINDS
+from seqmtl.relations.kinds import KINDS
 from seqmtl.verbs._examples import organisms_named
 from seqmtl.verbs._options import WindowInput
 from seqmtl.verbs._relations import Relations

@@ -10,7 +10,7 @@ import pytest
 
 from seqmtl.cli._console import printable
 from seqmtl.io.rows import is_row
-from tests.scan.cases import make_model
+from tests.scanning.cases import make_model
 
 CONTROLS = "".join(map(chr, [*range(32), *range(127, 160), 0x202E, 0x2066]))
 

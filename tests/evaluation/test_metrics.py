@@ -239,7 +239,7 @@ def test_calibration_error_by_hand():
 
 def test_import_is_light():
     code = (
-        "import sys, seqmtl.evaluation, seqmtl.report; "
+        "import sys, seqmtl.evaluation, seqmtl.reporting; "
         "print([m for m in ('sklearn', 'scipy', 'matplotlib', 'Bio') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -28,12 +28,12 @@ from unittest import mock
 import seqmtl
 from seqmtl.cli.main import build_parser, parsers_of
 from seqmtl.cli.main import main as seqmtl_main
-from seqmtl.compare import Comparison, FinishedRuns, Protocol, run_comparison
-from seqmtl.compare.protocol import count_split, drawn_parts
-from seqmtl.compare.results import make_document, to_markdown
+from seqmtl.comparison import Comparison, FinishedRuns, Protocol, run_comparison
+from seqmtl.comparison.protocol import count_split, drawn_parts
+from seqmtl.comparison.results import make_document, to_markdown
 from seqmtl.features.positional_kmers import PositionalKmers
-from seqmtl.scan.writers import SUFFIXES
-from seqmtl.similarity import TaskKernel
+from seqmtl.relations import TaskKernel
+from seqmtl.scanning.writers import SUFFIXES
 from seqmtl.training.settings import Settings
 
 FOLDER = Path(__file__).resolve().parent

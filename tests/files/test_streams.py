@@ -27,7 +27,7 @@ from seqmtl.files.streams import (
     sha256_of,
 )
 from seqmtl.io.fasta import scan_fasta
-from tests.scan.cases import make_genome, make_model
+from tests.scanning.cases import make_genome, make_model
 
 LINES = st.lists(st.binary(max_size=12).map(lambda b: b.translate(None, b"\r\n\0")), max_size=20)
 PACK = {"plain": bytes, "gzip": gzip.compress, "bgzip": lambda text: bgzip(text) + BGZIP_END}

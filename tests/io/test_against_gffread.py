@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from seqmtl import read_annotation
-from seqmtl.dataset import read_config
-from seqmtl.dataset.build import _read_evidence
-from seqmtl.dataset.true_sites import SiteResolver
+from seqmtl.datasets import read_config
+from seqmtl.datasets.build import _read_evidence
+from seqmtl.datasets.true_sites import SiteResolver
 
 SIGNALS = ("donor", "acceptor", "tss", "polya", "start", "stop")
 REAL = (

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from seqmtl import read_annotation
-from seqmtl.dataset.signals import annotated_sites
+from seqmtl.datasets.signals import annotated_sites
 from seqmtl.exceptions import InputFormatError
 
 # One gene on the plus strand with three exons and one on the minus strand with two, both coding;

@@ -16,8 +16,8 @@ from seqmtl.cli.main import main
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.linear_model.site import Site
-from seqmtl.scan.candidate_scores import score_candidates
-from seqmtl.scan.finder import scanner_of
+from seqmtl.scanning.candidate_scores import score_candidates
+from seqmtl.scanning.finder import scanner_of
 from seqmtl.sequences import Windows, encode
 from tests.oracles.annotation import reverse_complement
 

@@ -16,8 +16,8 @@ from seqmtl import (
 )
 from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.loading import load_model
-from seqmtl.report.folder import Signal
-from seqmtl.report.sections import training
+from seqmtl.reporting.folder import Signal
+from seqmtl.reporting.sections import training
 from tests.linear_model.cases import motif_windows
 from tests.mutations import mutations, read, use, write
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from seqmtl.io.genome import load_genome
-from seqmtl.scan.finder import scanner_of
+from seqmtl.scanning.finder import scanner_of
 from seqmtl.sequences import reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing import join_ends, run_chain

@@ -111,3 +111,18 @@ def test_every_subpackage_exports_what_it_says():
         if (folder / "__init__.py").exists():
             package = importlib.import_module(f"seqmtl.{folder.name}")
             assert all(hasattr(package, name) for name in getattr(package, "__all__", [])), folder
+
+
+@pytest.mark.parametrize("order", ["sorted", "reversed"])
+def test_no_subpackage_hides_the_function_of_a_command(order):
+    # a subpackage named as a command would become the attribute of that name when it is imported
+    code = (
+        "import importlib, inspect, pkgutil, sys, seqmtl\n"
+        "walked = pkgutil.walk_packages(seqmtl.__path__, 'seqmtl.')\n"
+        "names = sorted(each.name for each in walked if not each.name.endswith('__main__'))\n"
+        "for name in names[:: {'sorted': 1, 'reversed': -1}[sys.argv[1]]]:\n"
+        "    importlib.import_module(name)\n"
+        "assert all(inspect.isfunction(getattr(seqmtl, name)) for name in seqmtl._VERBS)\n"
+        "print(*seqmtl._VERBS)\n"
+    )
+    assert "scan" in _run(code, order).split()

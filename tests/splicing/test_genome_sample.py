@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.loading import load_model
-from seqmtl.scan.finder import finder_of
+from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences import encode
 from seqmtl.splicing import genome_sample
 from seqmtl.splicing.genome_sample import find_candidates, sample_genome

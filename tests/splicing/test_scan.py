@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from seqmtl.calibration.curve import to_probability
 from seqmtl.loading import load_model
-from seqmtl.scan import writers
+from seqmtl.scanning import writers
 from seqmtl.splicing import finder
 from seqmtl.splicing.chain import run_chain
 from tests.commands import rows_of, run

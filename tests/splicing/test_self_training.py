@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from seqmtl.dataset.known_introns import read_known_introns
+from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.loading import load_model
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.diagnostics import PRECISION

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from seqmtl.io.genome import load_genome
 from seqmtl.loading import load_model
 from seqmtl.sequences import encode
-from seqmtl.variants import PairedEffectScorer
-from seqmtl.variants.alleles import AlleleList
-from seqmtl.variants.exon_effects import Exon, compare_exons
+from seqmtl.variant_effects import PairedEffectScorer
+from seqmtl.variant_effects.alleles import AlleleList
+from seqmtl.variant_effects.exon_effects import Exon, compare_exons
 from tests.commands import run
 from tests.oracles.pairs import exons_of, open_contigs, whole_contig
 

@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 from seqmtl.core import gram
 from seqmtl.features.joint import JointFeatures
 from seqmtl.features.numeric import Numeric
+from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
-from seqmtl.similarity import TaskKernel
 from seqmtl.training import cross_validation
 from seqmtl.training.cross_validation import CrossValidation, draw_folds, hold_out
 from seqmtl.training.settings import Settings

@@ -170,12 +170,3 @@ def test_kinds_refuse(kind, value, message):
     with pytest.raises(ValueError, match=r"^must (be|end in) ") as error:
         kind(value)
     assert message in str(error.value)
-
-
-def test_importing_a_room_does_not_hide_the_verb_of_its_name():
-    import seqmtl.scan.finder
-
-    for name in seqmtl._VERBS:
-        assert callable(getattr(seqmtl, name))
-        assert inspect.signature(getattr(seqmtl, name)).parameters
-    assert seqmtl.scan.finder.__name__ == "seqmtl.scan.finder"

@@ -1,0 +1,317 @@
+"""Results of a comparison: finished runs on disk, a JSON document, tables of means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from seqmtl._checks import refuse
+from seqmtl._schema import anything, flag, items, mapping, number, record, text, whole, word
+from seqmtl._version import __version__
+from seqmtl.comparison.protocol import PARTS
+from seqmtl.evaluation.cells import BOLD, MEAN, Cell, best_of, draw_dots, mean_cell
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.atomic import remove_file
+from seqmtl.files.json_lines import append_json_line, damaged, read_json_lines
+from seqmtl.files.streams import read_json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_FORMAT = "seqmtl comparison, unfinished"
+
+SCHEMA_VERSION = 2
+METRICS = {"auroc": "AUROC", "auprc_windows": "AUPRC (windows)"}
+#: What the AUPRC of a comparison is over.
+OVER_WINDOWS = (
+    "AUPRC (windows) is over the test windows, with the decoys that were drawn. Over a genome true "
+    "sites are rarer, and AUPRC (genome) of seqmtl evaluate is lower."
+)
+
+Document = Mapping[str, Any]
+
+_metric = number(min_val=0)
+_RULES = dict.fromkeys(METRICS, _metric) | dict.fromkeys(
+    [f"{metric}_interval" for metric in METRICS], items(_metric, 2, max_items=2)
+)
+#: Values of an organism after a run.
+VALUES = tuple(_RULES)
+_OF_A_RUN = {"chosen": mapping(anything), "converged": flag}
+_RESULT = record(
+    {"split": whole(), "method": word, "tasks": mapping(record(_RULES), 1), **_OF_A_RUN}
+)
+_METHOD = record(
+    {
+        "tasks": mapping(record({key: items(rule, 1) for key, rule in _RULES.items()}), 1),
+        **{key: items(rule) for key, rule in _OF_A_RUN.items()},
+    }
+)
+_DOCUMENT = record(
+    {
+        "schema_version": whole(),
+        "settings": mapping(anything),
+        "fingerprint": text,
+        "splits": items(whole(), 1),
+        "drawn": items(word),
+        "sizes": mapping(mapping(record({"n": whole()})), 1),
+        "methods": mapping(_METHOD, 1),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one method on one split; JSON values only.
+
+    Attributes
+    ----------
+    split : int
+        Index of the split, from 0.
+    method : str
+        Name of the method.
+    tasks : dict of str to dict
+        "auroc" and "auprc_windows" of every organism on its test windows, and their bootstrap
+        intervals ("auroc_interval", ...).
+    chosen : dict
+        Selected hyperparameters of every organism.
+    converged : bool
+        Whether training reached the tolerance.
+    """
+
+    split: int
+    method: str
+    tasks: Mapping[str, Mapping[str, Any]]
+    chosen: Mapping[str, Any]
+    converged: bool
+
+
+class FinishedRuns:
+    """A file of JSON lines: what identifies the comparison, then one line per finished run.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    fingerprint : str
+        Digest of the data and settings; a file with another one is rejected.
+    """
+
+    def __init__(self, path: str, fingerprint: str) -> None:
+        self.path, self.fingerprint = path, fingerprint
+        self._header = {
+            "format": _FORMAT,
+            "schema_version": SCHEMA_VERSION,
+            "fingerprint": fingerprint,
+        }
+
+    def load(self) -> list[Result]:
+        """Read the finished runs, dropping a last line that is incomplete.
+
+        Raises
+        ------
+        SeqmtlError
+            If the file belongs to other data or settings, or is not of this kind.
+        """
+        header, *entries = read_json_lines(self.path) or [self._header]
+        if header != self._header:
+            raise SeqmtlError(
+                f"{self.path} belongs to other data or settings; resume with the original ones, "
+                "choose another output, or remove it to start afresh"
+            )
+        try:
+            items(_RESULT)("its lines", entries)
+        except ValueError as error:
+            raise damaged(self.path, error) from error
+        return [Result(**{field.name: e[field.name] for field in fields(Result)}) for e in entries]
+
+    def append(self, result: Result) -> None:
+        """Append a finished run, and flush it to disk."""
+        if not read_json_lines(self.path):
+            append_json_line(self.path, self._header)
+        append_json_line(self.path, vars(result))
+
+    def remove(self) -> None:
+        """Remove the file."""
+        remove_file(self.path)
+
+
+def make_document(
+    results: Sequence[Result],
+    settings: Mapping[str, Any],
+    sizes: Mapping[str, Any],
+    digest: str,
+    drawn: Sequence[str] = PARTS,
+) -> dict[str, Any]:
+    """Return the JSON document of a comparison.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Every method on every split.
+    settings : mapping
+        Command and options, as JSON values.
+    sizes : mapping
+        Windows and positives by organism and part, equal for all splits.
+    digest : str
+        Fingerprint of data and settings.
+    drawn : sequence of str
+        Parts that are drawn anew for every split.
+
+    Returns
+    -------
+    dict
+        ``{"schema_version", "version", "settings", "fingerprint", "splits": [number, ...],
+        "drawn", "sizes": {organism: {part: {"n", "n_positive"}}}, "methods": {method: {"tasks":
+        {organism: {"auroc": [one per split], "auroc_interval": [...], "auprc_windows": [...],
+        "auprc_windows_interval": [...]}}, "chosen": [one per split], "converged": [one per
+        split]}}}``.
+    """
+    splits = sorted({result.split for result in results})
+    methods: dict[str, Any] = {}
+    for method in dict.fromkeys(result.method for result in results):
+        runs = sorted((r for r in results if r.method == method), key=lambda r: r.split)
+        methods[method] = {
+            "tasks": {
+                name: {key: [r.tasks[name][key] for r in runs] for key in VALUES}
+                for name in runs[0].tasks
+            },
+            "chosen": [dict(r.chosen) for r in runs],
+            "converged": [r.converged for r in runs],
+        }
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "version": __version__,
+        "settings": dict(settings),
+        "fingerprint": digest,
+        "splits": splits,
+        "drawn": list(drawn),
+        "sizes": dict(sizes),
+        "methods": methods,
+    }
+
+
+def check_document(document: Any) -> None:
+    """Check that a JSON document is that of a comparison.
+
+    Raises
+    ------
+    ValueError
+        If it is not; the message names the key.
+    """
+    _DOCUMENT("", document)
+    if document["schema_version"] != SCHEMA_VERSION:
+        refuse("schema_version", f"{SCHEMA_VERSION} (others are of another seqmtl)", document)
+    n_splits, first = len(document["splits"]), next(iter(document["methods"].values()))
+    for name, entry in document["methods"].items():
+        values = [entry["chosen"], entry["converged"]]
+        values += [task[key] for task in entry["tasks"].values() for key in VALUES]
+        if any(len(entries) != n_splits for entries in values):
+            refuse(f"methods.{name}", f"of {n_splits} splits", entry)
+        if entry["tasks"].keys() != first["tasks"].keys():
+            refuse(f"methods.{name}.tasks", f"{', '.join(first['tasks'])}", list(entry["tasks"]))
+
+
+def read_results(path: str, digest: str) -> list[Result]:
+    """Return the results in a finished document; none if it is missing or has another digest.
+
+    Raises
+    ------
+    SeqmtlError
+        If it is of another version, and would be lost.
+    """
+    try:
+        document = read_json(path)
+        _refuse_other_version(path, document)
+        check_document(document)
+    except (OSError, ValueError):
+        return []
+    if document["fingerprint"] != digest:
+        return []
+    results = []
+    for method, entry in document["methods"].items():
+        for i, split in enumerate(document["splits"]):
+            tasks = {
+                name: {key: values[key][i] for key in VALUES}
+                for name, values in entry["tasks"].items()
+            }
+            results.append(Result(split, method, tasks, entry["chosen"][i], entry["converged"][i]))
+    return results
+
+
+def _refuse_other_version(path: str, document: Any) -> None:
+    is_one = isinstance(document, dict) and "methods" in document
+    if is_one and (version := document.get("schema_version")) != SCHEMA_VERSION:
+        raise SeqmtlError(
+            f"{path} is of another seqmtl (schema_version must be {SCHEMA_VERSION}, got "
+            f"{version}), whose results cannot be continued; name another file or remove it"
+        )
+
+
+def summarize(document: Document, metric: str) -> dict[str, dict[str, Cell]]:
+    """Return mean and deviation by organism and method, and for the mean over the organisms.
+
+    The deviation of the mean over the organisms is that from split to split.
+    """
+    methods = document["methods"]
+    names = list(next(iter(methods.values()))["tasks"])
+    table: dict[str, dict[str, Cell]] = {name: {} for name in [*names, MEAN]}
+    for method, entry in methods.items():
+        values = np.array([entry["tasks"][name][metric] for name in names], dtype=np.float64)
+        for name, row in zip(names, values, strict=True):
+            table[name][method] = _cell(row)
+            if len(row) == 1:
+                low, high = entry["tasks"][name][f"{metric}_interval"][0]
+                table[name][method] = Cell(float(row[0]), None, (low, high))
+        row_cells = [table[name][method] for name in names]
+        is_one = values.shape[1] == 1
+        table[MEAN][method] = mean_cell(row_cells) if is_one else _cell(values.mean(axis=0))
+    return table
+
+
+def _cell(values: Any) -> Cell:
+    return Cell(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None)
+
+
+def draw_comparison(document: Document) -> Figure:
+    """Draw one panel per metric, see :func:`~seqmtl.evaluation.cells.draw_dots`."""
+    note = spread_text(document)
+    return draw_dots({METRICS[metric]: summarize(document, metric) for metric in METRICS}, note)
+
+
+def to_markdown(document: Document) -> str:
+    """Return a table per metric, organisms by methods, with those that lead a row in bold."""
+    parts = []
+    for metric, title in METRICS.items():
+        rows = [[title, *document["methods"]]]
+        for name, cells in summarize(document, metric).items():
+            best = best_of(cells)
+            texts = [f"**{cell}**" if m in best else str(cell) for m, cell in cells.items()]
+            rows.append([name.replace("|", r"\|"), *texts])
+        parts.append(_aligned(rows))
+    return "\n".join([*parts, f"{spread_text(document)}; {BOLD}.\n{OVER_WINDOWS}\n"])
+
+
+def spread_text(document: Document) -> str:
+    """Tell what the numbers beside the means are."""
+    n_splits = len(document["splits"])
+    if n_splits == 1:
+        return "One split, with 95 % bootstrap intervals of its test windows"
+    over = f"Mean ± standard deviation over {n_splits} splits"
+    return (
+        over
+        if "test" in document["drawn"]
+        else (
+            f"{over}, which differ in their training windows; the test windows are the same in all"
+        )
+    )
+
+
+def _aligned(rows: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    cells = [[text.ljust(n) for text, n in zip(row, widths, strict=True)] for row in rows]
+    lines = [f"| {' | '.join(row)} |" for row in cells]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,226 @@
+"""Train and test every method on every split, resuming interrupted comparisons."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from seqmtl._memory import available_memory
+from seqmtl._messages import messages_from
+from seqmtl._threads import in_order
+from seqmtl._version import __version__
+from seqmtl.comparison.protocol import Protocol, draw_split
+from seqmtl.comparison.results import VALUES, FinishedRuns, Result
+from seqmtl.evaluation import evaluate
+from seqmtl.exceptions import TrainingInterrupted
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.site import Site
+from seqmtl.relations import TaskKernel
+from seqmtl.sequences import Windows
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.cross_validation import MOST
+from seqmtl.training.fit import train
+from seqmtl.training.selection import Space
+from seqmtl.training.settings import Settings
+from seqmtl.training.solver import ONE_THREAD
+
+Job = tuple[int, str]
+#: The methods; each selects its hyperparameters on its training windows. "unseen" predicts every
+#: organism with the default model of all others.
+METHODS = ("individual", "union", "mtl", "mkl", "default", "unseen")
+
+_NORM = 2.0  # p of the p-norm on the kernel weights of "mkl"
+_WEIGHTS_AT_ONCE = 2  # weight sets held by training and selection in one run
+_MATRICES_AT_ONCE = 3  # kernel matrices held by selection
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything that determines a result, except the split and the method.
+
+    Attributes
+    ----------
+    windows : Windows
+        Labelled windows of all organisms.
+    protocol : Protocol
+        How splits are drawn.
+    features : FeatureDefinition
+        The feature map.
+    settings : Settings
+        Training settings; C is selected.
+    C : tuple of float
+        Costs to choose from, except for "default", which has others.
+    kernel, kernels : TaskKernel or None
+        K of "mtl" and relation of "default", and the K_m of "mkl".
+    site : Site, optional
+        Position of the signal. Default: detected in the windows.
+    """
+
+    windows: Windows
+    protocol: Protocol
+    features: Any
+    settings: Settings
+    C: tuple[float, ...] = (0.1, 1.0, 10.0)
+    kernel: TaskKernel | None = None
+    kernels: TaskKernel | None = None
+    site: Site | None = None
+
+    def run(self, split: int, method: str) -> Result:
+        """Train a method on a split and test it."""
+        names = self.windows.task_names
+        train_windows, test = (self.windows[rows] for rows in self.draw(split))
+        scores, models = np.empty(len(test)), {}
+        if method == "unseen":
+            for t, name in enumerate(names):
+                others = train_windows[np.flatnonzero(train_windows.task_ids != t)]
+                models[name] = self._train("default", others.with_tasks(others.tasks))
+                rows = np.flatnonzero(test.task_ids == t)
+                with messages_from(logging.ERROR):  # its distance from the others is expected
+                    adapted = models[name].adapt(name)
+                scores[rows] = adapted.decision_function(test[rows])
+        else:
+            models[""] = self._train(method, train_windows)
+            scores = models[""].decision_function(test)
+        seed = self.protocol.seed
+        metrics = evaluate(test.labels, scores, test.tasks, auprc="auprc_windows", seed=seed)[
+            "tasks"
+        ]
+        tasks = {name: {key: metrics[name][key] for key in VALUES} for name in names}
+        selections = {name: model.training["selection"]["tasks"] for name, model in models.items()}
+        has_converged = all(model.training["converged"] for model in models.values())
+        return Result(split, method, tasks, selections.get("", selections), has_converged)
+
+    def _train(self, method: str, windows: Windows) -> MultiTaskModel:
+        """Train a method, selecting its hyperparameters by cross-validation."""
+        names, settings = windows.task_names, self.settings
+        if method == "mkl":
+            settings = replace(settings, norm=_NORM)
+            space = Space.of_cost(_needed(self.kernels, method), self.C)
+        elif method == "default":
+            without_data = [name for name in self.windows.task_names if name not in names]
+            relation = (
+                None if self.kernel is None else self.kernel.restrict([*names, *without_data])
+            )
+            space = Space.of_sharing(names, relation)
+        else:
+            kernels_of = {
+                "individual": TaskKernel.individual(names),
+                "union": TaskKernel.union(names),
+                "mtl": self.kernel,
+            }
+            space = Space.of_cost(_needed(kernels_of[method], method).restrict(names), self.C)
+        options: dict[str, Any] = {"features": self.features, "site": self.site}
+        return train(Examples.of(windows), space, settings=settings, **options)[0]
+
+    def most_at_once(self) -> int:
+        """Return the number of runs that fit into memory side by side, at least 1."""
+        n_weights = self.features.n_features(self.windows.length) * len(self.windows.task_names)
+        n_entries = min(MOST, len(self.windows)) ** 2
+        n_bytes = 4 * (_WEIGHTS_AT_ONCE * n_weights + _MATRICES_AT_ONCE * n_entries)
+        return max(1, available_memory() // n_bytes)
+
+    def draw(self, split: int) -> Any:
+        """Return the rows of a split; see :func:`seqmtl.comparison.protocol.draw_split`."""
+        return draw_split(self.windows, split, self.protocol)
+
+    def fingerprint(self) -> str:
+        """Hash data, settings and version: equal hashes mean equal results."""
+        windows = self.windows
+        kernels = [
+            None if kernel is None else (kernel.names, kernel.matrices.tolist())
+            for kernel in (self.kernel, self.kernels)
+        ]
+        described = [
+            __version__,
+            vars(self.protocol),
+            self.features.to_dict(windows.length),
+            self.settings.to_dict(),
+            self.C,
+            kernels,
+            windows.task_names,
+            windows.split_names,
+            windows.length,
+            None if self.site is None else vars(self.site),
+        ]
+        digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
+        columns = [windows.codes, windows.starts, windows.is_reverse, windows.labels]
+        columns += [windows.task_ids] + ([] if windows.splits is None else [windows.splits])
+        for column in columns:
+            digest.update(np.ascontiguousarray(column).view(np.uint8).data)
+        return digest.hexdigest()
+
+
+def _needed(kernel: TaskKernel | None, method: str) -> TaskKernel:
+    if kernel is None:
+        raise ValueError(f"{method!r} needs a task kernel, got none; give a tree or a similarity")
+    return kernel
+
+
+@ONE_THREAD
+def run_comparison(
+    comparison: Comparison,
+    jobs: Iterable[Job],
+    partial: FinishedRuns,
+    *,
+    finished: Sequence[Result] = (),
+    on_result: Callable[[Result, float], None] | None = None,
+) -> list[Result]:
+    """Run the missing splits and methods, side by side on the threads of this context.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What to run.
+    jobs : iterable of (split, method)
+        Requested runs.
+    partial : FinishedRuns
+        File of finished runs, which are not repeated.
+    finished : sequence of Result
+        Other finished runs of this comparison.
+    on_result : callable, optional
+        Called with every new result, and the seconds it took.
+
+    Returns
+    -------
+    list of Result
+        In the order of `jobs`.
+
+    Raises
+    ------
+    TrainingInterrupted
+        On Ctrl-C; finished runs are in the file.
+    SeqmtlError
+        If the file belongs to another comparison.
+    """
+    jobs = list(jobs)
+    results = {(result.split, result.method): result for result in (*finished, *partial.load())}
+    todo = [job for job in jobs if job not in results]
+    if not todo:
+        return [results[job] for job in jobs]
+    try:
+        for result, seconds in in_order(lambda job: _timed(comparison, *job), todo):
+            partial.append(result)
+            results[result.split, result.method] = result
+            if on_result is not None:
+                on_result(result, seconds)
+    except KeyboardInterrupt as error:
+        if not partial.load():
+            raise
+        raise TrainingInterrupted(
+            f"interrupted; finished runs are in {partial.path}: run the same command again to "
+            "resume",
+            partial.path,
+        ) from error
+    return [results[job] for job in jobs]
+
+
+def _timed(comparison: Comparison, split: int, method: str) -> tuple[Result, float]:
+    started = time.perf_counter()
+    return comparison.run(split, method), time.perf_counter() - started

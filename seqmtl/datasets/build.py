@@ -1,0 +1,411 @@
+"""Build the rows of a dataset from annotated genomes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._memory import available_memory
+from seqmtl._threads import in_order, n_threads
+from seqmtl.datasets.config import SPLITS, Config, OrganismConfig
+from seqmtl.datasets.decoy_sampler import Decoys, DecoySampler
+from seqmtl.datasets.duplicates import fingerprints
+from seqmtl.datasets.introns import MARGIN, Introns, check_introns, find_introns
+from seqmtl.datasets.reading_frames import decide_coding
+from seqmtl.datasets.signals import AnnotatedSite, annotated_sites, uncertain_sites
+from seqmtl.datasets.splits import Regions, make_regions
+from seqmtl.datasets.true_sites import CROSSING, MASKED, Contigs, Exclusion, SiteResolver, TrueSites
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.io import load_genome
+from seqmtl.io.annotation import read_annotation
+from seqmtl.io.dataset import genome_sum
+from seqmtl.io.junctions import read_junctions
+from seqmtl.io.rows import check_first_field, read_chrom_map, read_regions, read_site_bed
+from seqmtl.io.transcripts import Annotation, Transcript, describe_features
+from seqmtl.sequences import ContigTable, Genome, Windows
+from seqmtl.sequences.intervals import is_inside, merge_intervals
+from seqmtl.sequences.sites import Sites
+
+logger = logging.getLogger(__name__)
+
+# Small RNAs that are processed; the transcription of a tRNA, say, begins before its first base.
+_SMALL_RNA = re.compile(r"(?i)(?:^|_)(?:t|r|tm|sno|sca|mi|pi)rna(?:_gene)?$")
+_MAX_SMALL_SHARE = 0.25
+_BYTES_PER_FILE_BYTE = 10  # memory for each byte of a genome's file, compressed or not
+
+
+@dataclass
+class OrganismDataset:
+    """The rows of one organism.
+
+    Attributes
+    ----------
+    organism : str
+        Name of the organism.
+    genome : dict
+        Path, size and statistics of the FASTA file.
+    contigs : ContigTable
+        Contigs of the FASTA file in the genome's buffer.
+    windows : Sites
+        The windows, sorted by start and strand, with the columns labels (1 or -1), splits and
+        consensus (indices), strata (-1 for a true site), annotated (None for a decoy), and prints:
+        fingerprints, equal for equal sequences.
+    names : tuple of str
+        Consensus sequences by index.
+    decoys : Decoys
+        The decoys drawn, with the sizes of the strata.
+    all_sites : Sites
+        Every annotated site.
+    regions : Regions
+        Regions of the splits.
+    exclusions : list of Exclusion
+        Items excluded from the dataset.
+    masked : ndarray of int64, shape (n, 2)
+        Intervals of the buffer that are left out; disjoint and increasing.
+    sequences : ndarray of uint8, shape (n_sites, window), or None
+        Codes of the true sites' windows, if homologues are to be left out.
+    """
+
+    organism: str
+    genome: dict[str, object]
+    contigs: ContigTable
+    windows: Sites
+    names: tuple[str, ...]
+    decoys: Decoys
+    all_sites: Sites
+    regions: Regions
+    exclusions: list[Exclusion]
+    masked: NDArray[np.int64]
+    sequences: NDArray[np.uint8] | None = None
+
+    def weights(self) -> NDArray[np.float32]:
+        """Return the number of genomic positions that each row represents, shape (n,)."""
+        strata = self.windows["strata"]
+        weights = np.ones(strata.size, dtype=np.float32)
+        weights[strata >= 0] = self.decoys.weights(strata[strata >= 0])
+        return weights
+
+
+def build_datasets(config: Config) -> Iterator[OrganismDataset]:
+    """Yield the rows of each organism.
+
+    Threads read genomes at the same time only if they fit into memory.
+
+    Raises
+    ------
+    InputFormatError
+        If a file is invalid.
+    SeqmtlError
+        If an organism has no usable site.
+    """
+    genomes = [os.path.getsize(organism.genome) for organism in config.organisms.values()]
+    memory = n_threads() * _BYTES_PER_FILE_BYTE * max(genomes, default=0)
+    run = in_order if memory < available_memory() else map
+    yield from run(partial(_build, config), range(len(genomes)))
+
+
+@dataclass
+class _Evidence:
+    """Evidence for the sites of a signal, from the file of an organism.
+
+    Attributes
+    ----------
+    annotation, introns : Annotation, Introns or None
+        Transcripts, or introns of reads, if the file has them.
+    annotated, uncertain : list of AnnotatedSite
+        Sites, and positions that are neither true sites nor decoys.
+    """
+
+    annotation: Annotation | None = None
+    introns: Introns | None = None
+    annotated: list[AnnotatedSite] = field(default_factory=list)
+    uncertain: list[AnnotatedSite] = field(default_factory=list)
+
+
+def _read_evidence(
+    config: Config, name: str, organism: OrganismConfig
+) -> tuple[Contigs, _Evidence]:
+    """Read the genome of an organism and the evidence for its sites."""
+    signal, rules = config.signal, config.sites
+    annotation, junctions, bed_sites = None, [], []
+    if organism.annotation is not None:
+        annotation = read_annotation(organism.annotation, sources=organism.sources or rules.sources)
+    elif organism.junctions is not None:
+        junctions = read_junctions(organism.junctions)
+    elif organism.sites is not None:
+        bed_sites = read_site_bed(organism.sites, length=config.site.length)
+    names = read_chrom_map(organism.contig_names) if organism.contig_names else {}
+    genome = load_genome(organism.genome, padding=config.window + 1)
+    for contig in genome.names:
+        check_first_field(contig)
+    contigs = Contigs(genome, names)
+    if annotation is not None:
+        annotation = decide_coding(annotation, contigs)
+        annotated = annotated_sites(annotation, signal, rules.min_intron)
+        return contigs, _Evidence(annotation, None, annotated, uncertain_sites(annotation, signal))
+    if not junctions:
+        return contigs, _Evidence(annotated=[AnnotatedSite(*row) for row in bed_sites])
+    introns = find_introns(
+        name,
+        organism.source,
+        junctions,
+        contigs,
+        config.junctions,
+        check_letters=bool(rules.words),
+    )
+    annotated = introns.annotated_sites(signal, rules.min_intron)
+    return contigs, _Evidence(None, introns, annotated, introns.uncertain(signal))
+
+
+def _build(config: Config, number: int) -> OrganismDataset:
+    rng = np.random.default_rng([config.seed, number])
+    name, organism = list(config.organisms.items())[number]
+    source, allow_missing = organism.source, organism.allow_missing_contigs
+    contigs, evidence = _read_evidence(config, name, organism)
+    genome, annotated = contigs.genome, evidence.annotated
+    annotation, introns = evidence.annotation, evidence.introns
+    resolver = SiteResolver(name, source, genome, config.site, config.window)
+    true_sites = resolver.find(
+        annotated, contigs, uncertain=evidence.uncertain, allow_missing=allow_missing
+    )
+    is_splice = config.signal in ("donor", "acceptor")
+    if annotation is not None and (config.sites.words or not is_splice):
+        remedy = ', or set consensus = "all"' if is_splice else None
+        check_introns(annotation, contigs, config.sites.min_intron, remedy)
+    if not len(true_sites.sites):
+        excluded = true_sites.exclusions + (introns.exclusions if introns else [])
+        raise SeqmtlError(
+            f"{source}: none of the {len(excluded):,} {config.signal} sites can be used: "
+            + "; ".join(sorted({row.reason for row in excluded}))
+        )
+    if annotation is not None and config.signal in ("tss", "polya"):
+        _warn_of_small(config.signal, annotation, true_sites.sites["annotated"].tolist())
+    if is_splice and organism.sites is None:
+        source_of_introns = introns or annotation
+        positions = _donors(source_of_introns, config.sites.min_intron, contigs)
+    else:
+        positions = true_sites.sites.starts
+    try:
+        regions = make_regions(genome, positions, config.split, organism.split, rng)
+    except ValueError as error:
+        raise InputFormatError(f"organisms.{name}.split: {error}", path=config.path) from error
+    is_in_region = regions.of_windows(resolver.window_starts(true_sites.sites), config.window) >= 0
+    masked = _masked(organism, genome)
+    is_masked = is_inside(true_sites.sites.starts, masked)
+    for is_out, reason in ((is_masked, MASKED), (~is_in_region & ~is_masked, CROSSING)):
+        out = true_sites.sites["annotated"][is_out]
+        true_sites.exclusions += [resolver.exclusion(site, reason) for site in out]
+    true_sites.sites = true_sites.sites.take(is_in_region & ~is_masked)
+    within = None
+    if introns is not None:
+        genes = introns.genes(annotated, true_sites.sites["annotated"], contigs)
+        true_sites.exclusions += introns.exclusions
+        if config.junctions.decoys == "introns":
+            within = merge_intervals(np.concatenate(genes))
+        _log_junctions(name, genome, genes, within)
+    else:
+        genes = _genes(annotation, annotated, true_sites.sites["annotated"], contigs)
+    if organism.sites is not None and config.decoys.in_genes:
+        logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
+    decoys = DecoySampler(resolver, true_sites, genes, regions, config.decoys, within, masked).draw(
+        rng
+    )
+    dataset = _join(name, organism, resolver, true_sites, decoys, regions, masked)
+    dataset.sequences = _sequences(dataset, genome, config)
+    dataset.exclusions += _excluded_transcripts(name, annotation)
+    _log(dataset)
+    return dataset
+
+
+def _warn_of_small(signal: str, annotation: Annotation, true: Sequence[AnnotatedSite]) -> None:
+    """Warn if many ends of transcripts are those of RNAs that are cut out of longer ones."""
+    kinds = {
+        (transcript.name, transcript.line): transcript.biotype
+        for transcript in annotation.transcripts
+    }
+    n_of_kind = Counter(kinds.get((site.name, site.line), "") for site in true)
+    small = {kind: n for kind, n in n_of_kind.items() if _SMALL_RNA.search(kind)}
+    if sum(small.values()) > _MAX_SMALL_SHARE * len(true):
+        logger.warning(
+            "%s: %d of %d %s sites are ends of small RNAs, which are cut out of longer ones (%s); "
+            "leave their rows out of the annotation, or give one with untranslated regions",
+            annotation.path,
+            sum(small.values()),
+            len(true),
+            signal,
+            describe_features(small),
+        )
+
+
+def _sequences(
+    dataset: OrganismDataset, genome: Genome, config: Config
+) -> NDArray[np.uint8] | None:
+    """Return the codes of the true sites' windows, if homologues are to be left out."""
+    if config.split.homologues:
+        return None
+    true = dataset.windows.take(dataset.windows["labels"] > 0)
+    windows = Windows(genome.codes, true.starts, config.window, is_reverse=true.is_reverse)
+    return windows.matrix()
+
+
+def _masked(organism: OrganismConfig, genome: Genome) -> NDArray[np.int64]:
+    """Return the regions to leave out, in the genome's buffer."""
+    intervals = [np.zeros((0, 2), dtype=np.int64)]
+    if organism.mask is not None:
+        contig_lengths = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
+        for contig, bounds in read_regions(organism.mask, contig_lengths).items():
+            intervals.append(np.column_stack(bounds) + genome.starts[genome.index(contig)])
+    return merge_intervals(np.concatenate(intervals))
+
+
+def _donors(
+    introns: Annotation | Introns | None, min_intron: int, contigs: Contigs
+) -> NDArray[np.int64]:
+    """Return the distinct donors in the genome's buffer, by which both ends of introns are split.
+
+    So datasets of donors and of acceptors have the same regions.
+    """
+    annotated: list[AnnotatedSite] = []
+    if isinstance(introns, Annotation):
+        annotated = annotated_sites(introns, "donor", min_intron)
+    elif introns is not None:
+        annotated = introns.annotated_sites("donor", min_intron)
+    annotated = [site for site in annotated if not site.reason]
+    contig = contigs.indices([site.contig for site in annotated])
+    starts = np.array([site.start for site in annotated], dtype=np.int64)
+    return np.unique((contigs.genome.starts[contig] + starts)[contig >= 0])
+
+
+def _log_junctions(
+    name: str, genome: Genome, genes: list[NDArray[np.int64]], within: NDArray[np.int64] | None
+) -> None:
+    covered = merge_intervals(np.concatenate(genes))
+    logger.info(
+        "%s: decoys are drawn from %s; %.3g %% of its bases are within %d bases of introns that "
+        "reads show. Sites in genes without reads are unknown, and evaluation counts them as false",
+        name,
+        "the whole genome" if within is None else "the genome near introns",
+        100 * float((covered[:, 1] - covered[:, 0]).sum()) / max(1, genome.n_bases),
+        MARGIN,
+    )
+
+
+def _genes(
+    annotation: Annotation | None,
+    annotated: list[AnnotatedSite],
+    true: Iterable[AnnotatedSite],
+    contigs: Contigs,
+) -> list[NDArray[np.int64]]:
+    """Return the extents of genes with sites on the plus and the minus strand of the buffer."""
+    transcripts = annotation.transcripts if annotation is not None else []
+    true_positions = {site[:3] for site in true}
+    with_sites = {(site.name, site.line) for site in annotated if site[:3] in true_positions}
+    genes = {_gene(t) for t in transcripts if (t.name, t.line) in with_sites}
+    with_true_sites = [t for t in transcripts if _gene(t) in genes]
+    return contigs.extents([(t.contig, t.start, t.end, t.is_reverse) for t in with_true_sites])
+
+
+def _gene(transcript: Transcript) -> tuple[str, str, int]:
+    """Return the key of a transcript's gene; a gene without a name is a line of the file."""
+    line = 0 if transcript.gene.strip(".") else transcript.line
+    return transcript.contig, transcript.gene, line
+
+
+def _join(
+    name: str,
+    organism: OrganismConfig,
+    resolver: SiteResolver,
+    true_sites: TrueSites,
+    decoys: Decoys,
+    regions: Regions,
+    masked: NDArray[np.int64],
+) -> OrganismDataset:
+    """Merge the true sites and the decoys of a genome, sorted."""
+    genome, n_sequences = resolver.genome, np.int16(len(resolver.consensus.names))
+    sites, drawn = true_sites.sites, decoys.windows
+    true = replace(
+        sites.adding(strata=np.full(len(sites), -1, np.int16)), starts=resolver.window_starts(sites)
+    )
+    consensus = (drawn["strata"] % n_sequences).astype(np.int8)
+    no_annotation = np.full(len(drawn), None, dtype=object)
+    windows = Sites.join([true, drawn.adding(consensus=consensus, annotated=no_annotation)])
+    windows = windows.take(np.lexsort([windows.is_reverse, windows.starts]))
+    codes_of_windows = Windows(
+        genome.codes, windows.starts, resolver.window, is_reverse=windows.is_reverse
+    )
+    windows = windows.adding(
+        labels=np.where(windows["strata"] < 0, 1, -1).astype(np.int8),
+        splits=regions.of_windows(windows.starts, resolver.window),
+        prints=fingerprints(codes_of_windows),
+    )
+    facts = {
+        "path": organism.genome,
+        "bytes": os.path.getsize(organism.genome),
+        "n_contigs": len(genome),
+        "n_bases": genome.n_bases,
+        "crc32": genome_sum(genome),
+    }
+    exclusions = true_sites.exclusions + [
+        Exclusion.of_many(count, reason, name, organism.genome)
+        for reason, count in decoys.excluded.items()
+        if count
+    ]
+    names, all_sites = resolver.consensus.names, true_sites.all_sites
+    return OrganismDataset(
+        name, facts, genome.contigs, windows, names, decoys, all_sites, regions, exclusions, masked
+    )
+
+
+def _excluded_transcripts(name: str, annotation: Annotation | None) -> list[Exclusion]:
+    if annotation is None:
+        return []
+    return [
+        Exclusion(
+            name,
+            row.contig,
+            row.start,
+            row.end,
+            row.strand,
+            row.name or ".",
+            row.reason,
+            1,
+            f"{annotation.path}:{row.line}",
+        )
+        for row in annotation.exclusions
+    ]
+
+
+def _log(dataset: OrganismDataset) -> None:
+    """Log the numbers of sites, decoys and excluded items."""
+    is_site, decoys = dataset.windows["labels"] > 0, dataset.decoys
+    n_sites = int(is_site.sum())
+    logger.info(
+        "%s: %d true sites and %d decoys; split by %s",
+        dataset.organism,
+        n_sites,
+        is_site.size - n_sites,
+        dataset.regions.by,
+    )
+    if decoys.n_moved:
+        logger.warning(
+            "%s: %d decoys are from other strata than planned, which have too few candidates",
+            dataset.organism,
+            decoys.n_moved,
+        )
+    if decoys.n_missing:
+        logger.warning(
+            "%s: %d decoys fewer than requested: there are no more candidates",
+            dataset.organism,
+            decoys.n_missing,
+        )
+    for number, name in enumerate(SPLITS):
+        if not ((dataset.windows["splits"] == number) & is_site).any():
+            logger.warning("%s: no true site is in %s", dataset.organism, name)

@@ -1,0 +1,131 @@
+"""Introns of a genome without a full annotation: from reads, proteins or a few genes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.datasets.config import JunctionRules, SiteRules
+from seqmtl.datasets.introns import check_introns, find_introns
+from seqmtl.datasets.signals import annotated_sites
+from seqmtl.datasets.true_sites import Contigs, SiteResolver
+from seqmtl.exceptions import InputFormatError
+from seqmtl.io.annotation import read_annotation
+from seqmtl.io.genome import load_genome
+from seqmtl.io.junctions import is_hint, read_junctions
+from seqmtl.io.rows import is_gff, read_rows
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.sequences.genome import Genome
+from seqmtl.sequences.sites import Sites
+
+logger = logging.getLogger(__name__)
+
+_MIN_SITES = 2  # of each signal, to learn from
+
+
+class KnownIntrons(NamedTuple):
+    """Sites with evidence: annotated, or in introns of reads or proteins.
+
+    Attributes
+    ----------
+    genome : Genome
+        The genome, padded with the length of the models' windows.
+    donors, acceptors : Sites
+        Each once; starts count from the first base of the genome's buffer.
+    lengths : ndarray of int64
+        Bases of the introns, each once.
+    """
+
+    genome: Genome
+    donors: Sites
+    acceptors: Sites
+    lengths: NDArray[np.int64]
+
+
+def read_known_introns(
+    path: str, organism: str, fasta: str, models: Sequence[MultiTaskModel]
+) -> KnownIntrons:
+    """Read the introns of a genome that have evidence.
+
+    Parameters
+    ----------
+    path : str
+        GFF3 or GTF of genes, whose introns are the gaps between exons; or what
+        :func:`seqmtl.io.junctions.read_junctions` reads, BED12 of genes or alignments and hints of
+        introns among it. A single read is enough. Introns on contigs that the genome lacks are
+        left out, with a warning.
+    organism : str
+        Its name, for messages.
+    fasta : str
+        The genome.
+    models : sequence of two MultiTaskModel
+        The models of donors and of acceptors.
+
+    Raises
+    ------
+    InputFormatError
+        If a file cannot be read, they do not belong together, or fewer than two donors or
+        acceptors have the letters and the surroundings that the models need.
+    """
+    signals, rules = ("donor", "acceptor"), SiteRules()
+    annotation = read_annotation(path) if _has_genes(path) else None
+    junctions = [] if annotation is not None else read_junctions(path)
+    genome = load_genome(fasta, padding=max(model.length for model in models) + 1)
+    contigs = Contigs(genome, {})
+    if annotation is not None:
+        annotated = [annotated_sites(annotation, signal, rules.min_intron) for signal in signals]
+        bounds = {(t.contig, *intron) for t in annotation.transcripts for intron in t.introns}
+    else:
+        introns = find_introns(organism, path, junctions, contigs, JunctionRules(min_reads=1))
+        annotated = [introns.annotated_sites(signal, rules.min_intron) for signal in signals]
+        bounds = {(row.junction.contig, *row.junction[1:3]) for row in introns.rows}
+    bounds = _on_contigs(bounds, contigs, path, fasta)
+    sites_of_signals: list[Sites] = []
+    for signal, model, sites_of_signal in zip(signals, models, annotated, strict=True):
+        resolver = SiteResolver(organism, path, genome, model.site, model.length)
+        sites = resolver.find(sites_of_signal, contigs, allow_missing=True, remedy="").sites
+        if len(sites) < _MIN_SITES:
+            raise InputFormatError(
+                f"at least {_MIN_SITES} {signal}s with the letters of the model and a whole window "
+                f"are needed, got {len(sites)}; give more introns, or none",
+                path=path,
+            )
+        sites_of_signals.append(Sites(sites.starts, sites.is_reverse))
+    if annotation is not None:
+        check_introns(annotation, contigs, rules.min_intron, "")
+    lengths = np.array([end - start for _, start, end in sorted(bounds)], dtype=np.int64)
+    return KnownIntrons(
+        genome, sites_of_signals[0], sites_of_signals[1], lengths[lengths >= rules.min_intron]
+    )
+
+
+def _has_genes(path: str) -> bool:
+    """Return whether a file is GFF3 or GTF of genes, by its first row."""
+    if path == "-":
+        return False
+    row = next(read_rows(path), None)
+    return row is not None and is_gff(row.fields) and not is_hint(row.fields)
+
+
+def _on_contigs(
+    introns: set[tuple[str, int, int]], contigs: Contigs, path: str, fasta: str
+) -> set[tuple[str, int, int]]:
+    """Return the introns on contigs of the genome, and warn of the others."""
+    names = sorted({intron[0] for intron in introns})
+    index_of = dict(zip(names, contigs.indices(names).tolist(), strict=True))
+    missing_contigs = [name for name in names if index_of[name] < 0]
+    if missing_contigs and len(missing_contigs) < len(names):
+        logger.warning(
+            "%s: %d of %d introns are left out, on %d contigs that %s lacks (such as %s)",
+            path,
+            sum(index_of[intron[0]] < 0 for intron in introns),
+            len(introns),
+            len(missing_contigs),
+            fasta,
+            missing_contigs[0],
+        )
+    return {intron for intron in introns if index_of[intron[0]] >= 0}

@@ -1,0 +1,465 @@
+"""Select true sites among annotated positions, with reasons for exclusion."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.datasets.signals import AnnotatedSite
+from seqmtl.exceptions import InputFormatError
+from seqmtl.linear_model.site import Site
+from seqmtl.sequences.alphabet import OTHER, decode, reverse_complement
+from seqmtl.sequences.genome import Genome, unknown_contig
+from seqmtl.sequences.intervals import merge_intervals
+from seqmtl.sequences.sites import Sites
+
+logger = logging.getLogger(__name__)
+
+_BASE = OTHER + 1
+_COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
+_MIN_SITES = 20
+_MIN_MATCHING_SHARE = 0.5
+# Correct annotations have some mismatches: incomplete coding sequences, introns of tRNAs.
+_MAX_MISMATCHED_SHARE = 0.25
+
+NO_CONTIG = "contig that the FASTA lacks"
+OUTSIDE = "site beyond the end of its contig"
+NO_CONSENSUS = "letters at the site are not the signal's"
+AT_END = "window over an end of the contig"
+OTHER_LETTERS = "window with letters other than A, C, G, T"
+CROSSING = "window across a border between splits"
+MASKED = "site in a masked region"
+
+#: Advice if the genome has other names of contigs.
+REMEDY = ", or name both sides in contig_names"
+
+
+@dataclass(frozen=True, eq=False)
+class Consensus:
+    """The consensus of a signal: the sequences that its sites may have.
+
+    For a site of a single base it is the dinucleotide of the previous base and itself, so
+    that decoys can be drawn at the same dinucleotides.
+
+    Parameters
+    ----------
+    length : int
+        Length of the site in bases.
+    sequences : tuple of str
+        Allowed bases in reading direction; empty for any.
+    """
+
+    length: int
+    sequences: tuple[str, ...]
+
+    @property
+    def lead(self) -> int:
+        """Number of bases of the consensus before the site."""
+        return int(self.length == 1)
+
+    @property
+    def width(self) -> int:
+        """Length of a sequence in bases."""
+        return self.length + self.lead
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sequences in the order of their indices."""
+        return self.sequences or tuple("".join(w) for w in product("ACGT", repeat=self.width))
+
+    def index_table(self, is_reverse: bool) -> NDArray[np.int8]:
+        """Return the index of the sequence for each code of :func:`kmer_numbers`, or -1."""
+        table = np.full(_BASE**self.width, -1, dtype=np.int8)
+        for number, sequence in enumerate(self.names):
+            forward = (
+                "".join(_COMPLEMENT[c] for c in reversed(sequence)) if is_reverse else sequence
+            )
+            table[sum("ACGT".index(c) * _BASE**i for i, c in enumerate(reversed(forward)))] = number
+        return table
+
+    def first(self, starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the first base of the consensus of sites on the forward strand."""
+        return starts - np.where(is_reverse, 0, self.lead)
+
+    def at(
+        self, codes: NDArray[np.uint8], starts: NDArray[np.int64], is_reverse: NDArray[np.bool_]
+    ) -> NDArray[np.int8]:
+        """Return the index of the consensus sequence at each site, or -1 if it has none.
+
+        Parameters
+        ----------
+        codes : ndarray of uint8
+            Encoded bases.
+        starts : ndarray of int64, shape (n,)
+            0-based first base of each site on the forward strand.
+        is_reverse : ndarray of bool, shape (n,)
+            Whether a site is on the minus strand.
+        """
+        site = Site(0, self.width, ",".join(self.names))
+        return site.consensus_at(codes, self.first(starts, is_reverse), is_reverse)
+
+
+def kmer_numbers(codes: NDArray[np.uint8], width: int, n: int) -> NDArray[np.uint8]:
+    """Return the numbers of the `n` k-mers of this width that start at consecutive bases."""
+    value = codes[:n].copy()
+    for i in range(1, width):
+        value *= np.uint8(_BASE)
+        value += codes[i : i + n]
+    return value
+
+
+class Exclusion(NamedTuple):
+    """An item excluded from the dataset; a line of left_out.tsv.
+
+    Attributes
+    ----------
+    organism, contig, start, end, strand, name : str or int
+        Item and location, 0-based half-open; "." for a group of items.
+    reason : str
+        Reason of the exclusion.
+    number : int
+        Number of items.
+    source : str
+        File, and line if there is one.
+    """
+
+    organism: str
+    contig: str
+    start: int | str
+    end: int | str
+    strand: str
+    name: str
+    reason: str
+    number: int
+    source: str
+
+    @classmethod
+    def of_site(
+        cls, site: AnnotatedSite, length: int, reason: str, organism: str, source: str
+    ) -> Exclusion:
+        """Return the record of an annotated position of this many bases."""
+        strand, end = "-" if site.is_reverse else "+", site.start + length
+        position = (site.contig, site.start, end, strand, site.name)
+        return cls(organism, *position, reason, 1, f"{source}:{site.line}")
+
+    @classmethod
+    def of_many(cls, number: int, reason: str, organism: str, source: str) -> Exclusion:
+        """Return the record of a group of items."""
+        return cls(organism, ".", ".", ".", ".", ".", reason, number, source)
+
+
+@dataclass(frozen=True)
+class Contigs:
+    """The contigs of a genome by their names in another file.
+
+    Attributes
+    ----------
+    genome : Genome
+        Genome.
+    names : mapping of str to str
+        Contigs of the genome by their names in the file, if they differ.
+    """
+
+    genome: Genome
+    names: Mapping[str, str]
+
+    def indices(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """Return the index of each contig, or -1 if the genome lacks it."""
+        genome_names = {name: self.names.get(name, name) for name in dict.fromkeys(names)}
+        index, genome = {name: -1 for name in genome_names}, self.genome
+        index |= {
+            name: genome.index(other) for name, other in genome_names.items() if other in genome
+        }
+        return np.array([index[name] for name in names], dtype=np.int64)
+
+    def extents(self, spans: Sequence[tuple[str, int, int, bool]]) -> list[NDArray[np.int64]]:
+        """Return disjoint intervals of the buffer on the plus and the minus strand.
+
+        Parameters
+        ----------
+        spans : sequence of (contig, start, end, is_reverse)
+            0-based half-open intervals, cut at the ends of the contigs.
+        """
+        columns = np.array([span[1:] for span in spans], dtype=np.int64).reshape(-1, 3)
+        contig = self.indices([span[0] for span in spans])
+        first, lengths = self.genome.starts[contig], self.genome.lengths[contig]
+        bounds = np.clip(columns[:, :2], 0, lengths[:, None])
+        is_valid = (contig >= 0) & (bounds[:, 0] < bounds[:, 1])
+        return [
+            merge_intervals((first[:, None] + bounds)[is_valid & (columns[:, 2] == is_reverse)])
+            for is_reverse in (0, 1)
+        ]
+
+
+@dataclass
+class TrueSites:
+    """The true sites of an organism, and every annotated position, in the genome's buffer.
+
+    Attributes
+    ----------
+    sites : Sites
+        By start; the columns are consensus, the index of the sequence at each, and annotated.
+    all_sites : Sites
+        All annotated positions in the genome, including excluded and uncertain ones. The column
+        is_weak is True for evidence too weak to exclude decoys nearby.
+    exclusions : list of Exclusion
+        Positions that are not true sites.
+    """
+
+    sites: Sites
+    all_sites: Sites
+    exclusions: list[Exclusion]
+
+
+class SiteResolver:
+    """Converts annotated positions to sites of a genome.
+
+    Parameters
+    ----------
+    organism : str
+        Name of the organism.
+    source : str
+        Annotation, for messages.
+    genome : Genome
+        Genome, padded with at least the window length.
+    site : Site
+        Position of the site in a window.
+    window : int
+        Window length in bases.
+    """
+
+    def __init__(self, organism: str, source: str, genome: Genome, site: Site, window: int) -> None:
+        self.organism, self.source, self.genome = organism, source, genome
+        self.site, self.window = site, window
+        self.consensus = Consensus(site.length, site.consensus)
+
+    def window_starts(self, sites: Sites) -> NDArray[np.int64]:
+        """Return the window starts of sites on the forward strand."""
+        offset = self.window - self.site.length - self.site.offset
+        return sites.starts - np.where(sites.is_reverse, offset, self.site.offset)
+
+    def exclusion(self, site: AnnotatedSite, reason: str) -> Exclusion:
+        """Return the record of a position that is left out."""
+        return Exclusion.of_site(site, self.site.length, reason, self.organism, self.source)
+
+    def find(
+        self,
+        annotated: Sequence[AnnotatedSite],
+        contigs: Contigs,
+        *,
+        uncertain: Sequence[AnnotatedSite] = (),
+        allow_missing: bool = False,
+        remedy: str = REMEDY,
+    ) -> TrueSites:
+        """Return the sites with a complete window, without duplicates.
+
+        Parameters
+        ----------
+        annotated : sequence of AnnotatedSite
+            Positions as annotated.
+        contigs : Contigs
+            Contigs of the genome by their names in the annotation.
+        uncertain : sequence of AnnotatedSite
+            Positions that are neither true sites nor decoys, unless they are among the sites.
+        allow_missing : bool
+            Whether to leave out positions on contigs that the FASTA file lacks, instead of failing.
+        remedy : str
+            What to do if all contigs are missing, for the message.
+
+        Raises
+        ------
+        InputFormatError
+            If contigs are unknown, or most sites lack the consensus of the signal.
+        """
+        contig = contigs.indices([site.contig for site in annotated])
+        self._check_contigs(annotated, contig, contigs, allow_missing, remedy)
+        is_reverse = np.array([site.is_reverse for site in annotated], dtype=bool)
+        alternatives = np.array([site.other for site in annotated], dtype=np.int64)
+        starts, is_inside = self._locate(annotated, contig)
+        lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
+        consensus = self.consensus.at(self.genome.codes, starts, is_reverse)
+        is_moved = (
+            is_inside
+            & (consensus < 0)
+            & (alternatives >= 0)
+            & (alternatives + self.site.length <= lengths)
+        )
+        begins = np.where(is_inside, self.genome.starts[contig], 0)
+        other_starts = np.where(is_moved, alternatives + begins, starts)
+        other_consensus = self.consensus.at(self.genome.codes, other_starts, is_reverse)
+        is_moved &= other_consensus >= 0
+        starts, consensus = (
+            np.where(is_moved, other_starts, starts),
+            np.where(is_moved, other_consensus, consensus),
+        )
+        as_annotated = np.fromiter(annotated, dtype=object, count=len(annotated))
+        sites = Sites(starts, is_reverse, {"consensus": consensus, "annotated": as_annotated})
+        reasons = self._reasons(sites, contig, is_inside)
+        self._check_letters(annotated, is_inside, consensus)
+        true_sites = self._unique(sites, is_inside, reasons)
+        uncertain = [*uncertain, *self._past_end(annotated, contig)]
+        return replace(true_sites, all_sites=self._with(true_sites.all_sites, uncertain, contigs))
+
+    def _past_end(
+        self, annotated: Sequence[AnnotatedSite], contig: NDArray[np.int64]
+    ) -> list[AnnotatedSite]:
+        """Return positions past the end of a contig, wrapped to its start: it may be circular."""
+        lengths = self.genome.lengths[contig]
+        starts = np.array([site.start for site in annotated], dtype=np.int64) - lengths
+        chosen = np.flatnonzero((contig >= 0) & (starts >= 0)).tolist()
+        return [annotated[i]._replace(start=int(starts[i])) for i in chosen]
+
+    def _locate(
+        self, annotated: Sequence[AnnotatedSite], contig: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the positions in the genome's buffer, and which are inside their contig."""
+        local = np.array([site.start for site in annotated], dtype=np.int64)
+        lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
+        is_inside = (local >= 0) & (local + self.site.length <= lengths)
+        return np.where(
+            is_inside, local + self.genome.starts[contig], self.genome.padding
+        ), is_inside
+
+    def _with(
+        self, all_sites: Sites, uncertain: Sequence[AnnotatedSite], contigs: Contigs
+    ) -> Sites:
+        """Add positions to the annotated ones, as weak evidence."""
+        starts, is_inside = self._locate(
+            uncertain, contigs.indices([site.contig for site in uncertain])
+        )
+        is_reverse = np.array([site.is_reverse for site in uncertain], dtype=bool)
+        keys = np.unique(2 * starts[is_inside] + is_reverse[is_inside])
+        keys = keys[~np.isin(keys, 2 * all_sites.starts + all_sites.is_reverse)]
+        added = Sites(keys // 2, keys % 2 > 0)
+        if not len(added):
+            return all_sites
+        joined = Sites.join([all_sites, added.adding(is_weak=np.ones(len(added), dtype=bool))])
+        return joined.take(np.lexsort([joined.is_reverse, joined.starts]))
+
+    def _check_contigs(
+        self,
+        annotated: Sequence[AnnotatedSite],
+        contig: NDArray[np.int64],
+        contigs: Contigs,
+        allow_missing: bool,
+        remedy: str,
+    ) -> None:
+        """Refuse contigs that the genome lacks: all, or any if that is not allowed."""
+        annotated_contigs = list(dict.fromkeys(site.contig for site in annotated))
+        missing = list(
+            dict.fromkeys(annotated[i].contig for i in np.flatnonzero(contig < 0).tolist())
+        )
+        has_none = len(missing) == len(annotated_contigs)
+        if not missing or (allow_missing and not has_none):
+            return
+        hint = (
+            f"; {len(missing)} of {len(annotated_contigs)} contigs with sites are missing: "
+            "allow_missing_contigs = true leaves them out"
+        )
+        annotated_contigs.sort(key=lambda name: name != missing[0])
+        fasta_names = [contigs.names.get(name, name) for name in annotated_contigs]
+        raise InputFormatError(
+            f"{unknown_contig(fasta_names, self.genome.names)}{remedy}" + hint * (not has_none),
+            path=self.source,
+            line=annotated[int((contig < 0).argmax())].line,
+        )
+
+    def _reasons(
+        self, sites: Sites, contig: NDArray[np.int64], is_inside: NDArray[np.bool_]
+    ) -> list[str]:
+        """Return for each position why it is left out, or ""."""
+        windows, consensus = self.window_starts(sites), sites["consensus"]
+        begin, end = self.genome.starts[contig], (self.genome.starts + self.genome.lengths)[contig]
+        is_complete = is_inside & (windows >= begin) & (windows + self.window <= end)
+        is_clean = np.ones(is_complete.size, dtype=bool)
+        for chosen in np.array_split(np.flatnonzero(is_complete), 1 + is_complete.size // 65_536):
+            view = np.lib.stride_tricks.sliding_window_view(self.genome.codes, self.window)
+            is_clean[chosen] = (view[windows[chosen]] != OTHER).all(axis=1)
+        problems = np.select(
+            [contig < 0, ~is_inside, ~is_complete, ~is_clean, consensus < 0],
+            [1, 2, 3, 4, 5],
+            default=0,
+        )
+        texts = ["", NO_CONTIG, OUTSIDE, AT_END, OTHER_LETTERS, NO_CONSENSUS]
+        reasons = [site.reason or texts[problems[i]] for i, site in enumerate(sites["annotated"])]
+        for i in np.flatnonzero(problems == 5):
+            if reasons[i] == NO_CONSENSUS:
+                codes = self.genome.codes[sites.starts[i] :][: self.site.length]
+                letters = decode(reverse_complement(codes) if sites.is_reverse[i] else codes)
+                reasons[i] = f"{NO_CONSENSUS}: {letters}"
+        return reasons
+
+    def _check_letters(
+        self,
+        annotated: Sequence[AnnotatedSite],
+        is_inside: NDArray[np.bool_],
+        consensus: NDArray[np.int8],
+    ) -> None:
+        """Raise an error if the genome does not match the annotation, or one strand of it."""
+        if self.site.length == 1 or not self.consensus.sequences:
+            return
+        is_usable = is_inside & np.array([not site.reason for site in annotated], dtype=bool)
+        is_reverse = np.array([site.is_reverse for site in annotated], dtype=bool)
+        strands = {
+            "": is_usable,
+            " of the plus strand": ~is_reverse,
+            " of the minus strand": is_reverse,
+        }
+        for strand, is_strand in strands.items():
+            n_usable, n_fit = (
+                int((is_usable & is_strand).sum()),
+                int((is_usable & is_strand & (consensus >= 0)).sum()),
+            )
+            if n_usable >= _MIN_SITES and n_fit < _MIN_MATCHING_SHARE * n_usable:
+                raise InputFormatError(
+                    f"most {self.site.signal} sites{strand} must be "
+                    f"{' or '.join(self.consensus.sequences)}, got {n_fit:,} of {n_usable:,}; "
+                    "check that the annotation is for this genome's version, or set consensus",
+                    path=self.source,
+                )
+        n_usable, n_other = int(is_usable.sum()), int((is_usable & (consensus < 0)).sum())
+        if n_usable >= _MIN_SITES and n_other > _MAX_MISMATCHED_SHARE * n_usable:
+            logger.warning(
+                "%s: %d of %d %s sites are left out, as they are not %s; check that the annotation "
+                "is for this genome's version",
+                self.source,
+                n_other,
+                n_usable,
+                self.site.signal,
+                " or ".join(self.consensus.sequences),
+            )
+
+    def _unique(
+        self, sites: Sites, is_inside: NDArray[np.bool_], reasons: Sequence[str]
+    ) -> TrueSites:
+        """Merge equal positions; one is excluded only if it is so in every transcript."""
+        is_excluded = np.array([bool(reason) for reason in reasons], dtype=bool)
+        order = np.lexsort([is_excluded, sites.is_reverse, sites.starts])
+        s, r = sites.starts[order], sites.is_reverse[order]
+        first = np.ones(order.size, dtype=bool)
+        first[1:] = (s[1:] != s[:-1]) | (r[1:] != r[:-1])
+        first |= ~is_inside[order]
+        order = order[first]
+        inside_contig = sites.take(order[is_inside[order]])
+        is_weak = np.array([site.is_weak for site in inside_contig["annotated"]], dtype=bool)
+        excluded = np.sort(order[is_excluded[order]]).tolist()
+        return TrueSites(
+            sites.take(order[~is_excluded[order]]),
+            Sites(inside_contig.starts, inside_contig.is_reverse, {"is_weak": is_weak}),
+            [self.exclusion(sites["annotated"][i], reasons[i]) for i in excluded],
+        )
+
+
+def count_reasons(exclusions: Sequence[Exclusion]) -> dict[str, int]:
+    """Return the number of items left out by reason, combining all mismatches of letters."""
+    counts: Counter[str] = Counter()
+    for row in exclusions:
+        counts[row.reason.partition(":")[0]] += row.number
+    return dict(counts)

@@ -1,0 +1,318 @@
+"""Build a dataset and write it as a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._version import __version__
+from seqmtl.datasets.build import OrganismDataset, build_datasets
+from seqmtl.datasets.config import SPLITS, Config
+from seqmtl.datasets.duplicates import find_duplicates, measure_leakage
+from seqmtl.datasets.homologues import HOMOLOGUE_IN_TEST, has_homologue
+from seqmtl.datasets.true_sites import Exclusion, count_reasons
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.atomic import UNFINISHED, atomic_folder, write_json, write_lines
+from seqmtl.io.dataset import (
+    HEADER,
+    KIND,
+    MASK,
+    MEMBERS,
+    REGIONS_HEADER,
+    SITES_HEADER,
+    SUMMARY,
+    WINDOWS,
+    is_dataset,
+)
+
+_ROWS = 65_536
+
+
+def write_dataset(
+    config: Config,
+    directory: str | os.PathLike[str],
+    *,
+    command: str = "",
+    force: bool = False,
+) -> dict[str, Any]:
+    """Build a dataset and write it to a folder.
+
+    =================  ==========================================================================
+    ``windows.tsv``    one window per line: BED6, then organism, label, split and weight
+    ``regions.tsv``    the regions of each split: contig, start, end, split, organism; and those
+                       that are masked, with the split "mask"
+    ``sites.tsv``      every annotated site: BED6, organism, 1, or 0 if it is left out
+    ``left_out.tsv``   items that were left out, and why
+    ``summary.json``   counts, leakage, genomes, and the settings
+    =================  ==========================================================================
+
+    The folder is written atomically, see :func:`seqmtl.files.atomic.atomic_folder`.
+
+    Parameters
+    ----------
+    config : Config
+        Result of :func:`seqmtl.datasets.read_config`.
+    directory : path
+        Created if it does not exist.
+    command : str
+        Command line, for the summary.
+    force : bool
+        Whether to replace files of the same names in a folder that is not a dataset.
+
+    Returns
+    -------
+    dict
+        The summary.
+
+    Raises
+    ------
+    SeqmtlError
+        If the folder contains other files, or cannot be written.
+    """
+    target = Path(directory)
+    check_folder(target, force=force)
+    datasets = list(build_datasets(config))
+    _remove_leaks(datasets, config)
+    with atomic_folder(target, last=SUMMARY, first=WINDOWS) as scratch:
+        tables = (
+            _windows(datasets, config),
+            _regions(datasets),
+            _sites(datasets, config),
+            _exclusion_lines([row for dataset in datasets for row in dataset.exclusions]),
+        )
+        for name, lines in zip(MEMBERS, tables, strict=False):
+            write_lines(scratch / name, lines)
+        summary = _summary(datasets, config, command)
+        write_json(scratch / SUMMARY, _with_relative_paths(summary, scratch))
+        summary = _with_relative_paths({**summary, "leakage": measure_leakage(scratch)}, target)
+        write_json(scratch / SUMMARY, summary)
+    return summary
+
+
+def check_folder(target: Path, *, force: bool) -> None:
+    """Check that a folder is empty or an earlier dataset.
+
+    Raises
+    ------
+    SeqmtlError
+        If it contains other files, or cannot be created.
+    """
+    if target.exists() and not target.is_dir():
+        raise SeqmtlError(f"cannot write {target}: it is a file; choose a folder")
+    if not target.exists():
+        parent = next(folder for folder in target.absolute().parents if folder.exists())
+        if not os.access(parent, os.W_OK):
+            raise SeqmtlError(f"cannot write {target}: the folder {parent} is not writable")
+        return
+    if not os.access(target, os.W_OK):
+        raise SeqmtlError(f"cannot write {target}: the folder is not writable")
+    other_files = [entry for entry in target.iterdir() if not entry.name.startswith(UNFINISHED)]
+    if other_files and not force and not is_dataset(target):
+        raise SeqmtlError(
+            f"{target} must be empty or an earlier dataset, but it holds other files; "
+            "choose another folder, or --force to write beside them"
+        )
+
+
+def _remove_leaks(datasets: Sequence[OrganismDataset], config: Config) -> None:
+    """Remove windows whose sequence leaks between splits or labels, over all organisms."""
+    prints, labels, splits = (
+        np.concatenate([dataset.windows[name] for dataset in datasets])
+        for name in ("prints", "labels", "splits")
+    )
+    duplicates = find_duplicates(prints, labels, splits)
+    if not config.split.homologues:
+        removed = np.concatenate([*duplicates.values()])
+        duplicates[HOMOLOGUE_IN_TEST] = _with_homologues(datasets, labels, splits, removed)
+    begin = 0
+    for dataset in datasets:
+        is_unique = np.ones(len(dataset.windows), dtype=bool)
+        for reason, rows in duplicates.items():
+            chosen = rows[(rows >= begin) & (rows < begin + is_unique.size)] - begin
+            is_unique[chosen] = False
+            dataset.exclusions += _leak_exclusions(dataset, chosen, reason, config)
+        begin += is_unique.size
+        dataset.windows = dataset.windows.take(is_unique)
+
+
+def _with_homologues(
+    datasets: Sequence[OrganismDataset],
+    labels: NDArray[np.int8],
+    splits: NDArray[np.int8],
+    removed: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the rows of true sites of train with a homologue in valid or test."""
+    rows = np.flatnonzero(labels > 0)
+    sequences = np.concatenate(
+        [dataset.sequences for dataset in datasets if dataset.sequences is not None]
+    )
+    organisms = np.repeat(np.arange(len(datasets)), [len(dataset.windows) for dataset in datasets])[
+        rows
+    ]
+    is_train = splits[rows] == 0
+    is_later = ~is_train & ~np.isin(rows, removed)
+    related = has_homologue(
+        sequences[is_train], organisms[is_train], sequences[is_later], organisms[is_later]
+    )
+    return rows[is_train][related]
+
+
+def _leak_exclusions(
+    dataset: OrganismDataset, rows: NDArray[np.int64], reason: str, config: Config
+) -> Iterator[Exclusion]:
+    """Yield one line per true site, and one for all decoys."""
+    length, source = config.site.length, config.organisms[dataset.organism].source
+    annotated = [site for site in dataset.windows["annotated"][rows] if site is not None]
+    for site in annotated:
+        yield Exclusion.of_site(site, length, reason, dataset.organism, source)
+    if len(annotated) < rows.size:
+        n_decoys, path = rows.size - len(annotated), str(dataset.genome["path"])
+        yield Exclusion.of_many(n_decoys, reason, dataset.organism, path)
+
+
+def _named(names: Sequence[str], numbers: NDArray[Any]) -> list[str]:
+    return [names[number] for number in numbers.tolist()]
+
+
+def _lines(*columns: Sequence[Any]) -> Iterator[str]:
+    for row in zip(*columns, strict=True):
+        yield "\t".join(map(str, row)) + "\n"
+
+
+def _windows(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[str]:
+    """Yield the lines of windows.tsv."""
+    yield f"{HEADER}\n"
+    for dataset in datasets:
+        weights = dataset.weights()
+        for first in range(0, len(dataset.windows), _ROWS):
+            rows = slice(first, first + _ROWS)
+            windows = dataset.windows.take(rows)
+            labels, consensus = (
+                windows["labels"].tolist(),
+                _named(dataset.names, windows["consensus"]),
+            )
+            kinds = [config.signal if label > 0 else "decoy" for label in labels]
+            contig = dataset.contigs.contig_of(windows.starts)
+            starts = windows.starts - dataset.contigs.starts[contig]
+            yield from _lines(
+                _named(dataset.contigs.names, contig),
+                starts.tolist(),
+                (starts + config.window).tolist(),
+                [f"{kind}:{sequence}" for kind, sequence in zip(kinds, consensus, strict=True)],
+                [1000 if label > 0 else 0 for label in labels],
+                _named("+-", windows.is_reverse),
+                [dataset.organism] * len(labels),
+                labels,
+                _named(SPLITS, windows["splits"]),
+                [f"{weight:.7g}" for weight in weights[rows].tolist()],
+            )
+
+
+def _regions(datasets: Sequence[OrganismDataset]) -> Iterator[str]:
+    """Yield the lines of regions.tsv."""
+    yield f"{REGIONS_HEADER}\n"
+    for dataset in datasets:
+        regions = dataset.regions
+        contig = dataset.contigs.contig_of(regions.starts)
+        begins = dataset.contigs.starts[contig]
+        yield from _lines(
+            _named(dataset.contigs.names, contig),
+            (regions.starts - begins).tolist(),
+            (regions.ends - begins).tolist(),
+            _named(SPLITS, regions.splits),
+            [dataset.organism] * contig.size,
+        )
+        contig = dataset.contigs.contig_of(dataset.masked[:, 0])
+        bounds = dataset.masked - dataset.contigs.starts[contig][:, np.newaxis]
+        names, n = _named(dataset.contigs.names, contig), contig.size
+        yield from _lines(names, *bounds.T.tolist(), [MASK] * n, [dataset.organism] * n)
+
+
+def _sites(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[str]:
+    """Yield the lines of sites.tsv."""
+    yield f"{SITES_HEADER}\n"
+    site = config.site
+    for dataset in datasets:
+        true, all_sites = dataset.windows.take(dataset.windows["labels"] > 0), dataset.all_sites
+        site_offset = np.where(
+            true.is_reverse, config.window - site.length - site.offset, site.offset
+        )
+        contig = dataset.contigs.contig_of(all_sites.starts)
+        starts = all_sites.starts - dataset.contigs.starts[contig]
+        is_true = np.isin(
+            2 * all_sites.starts + all_sites.is_reverse,
+            2 * (true.starts + site_offset) + true.is_reverse,
+        )
+        yield from _lines(
+            _named(dataset.contigs.names, contig),
+            starts.tolist(),
+            (starts + site.length).tolist(),
+            [config.signal] * contig.size,
+            [0] * contig.size,
+            _named("+-", all_sites.is_reverse),
+            [dataset.organism] * contig.size,
+            is_true.astype(int).tolist(),
+        )
+
+
+def _exclusion_lines(rows: Sequence[Exclusion]) -> Iterator[str]:
+    """Yield the lines of left_out.tsv."""
+    yield "organism\tcontig\tstart\tend\tstrand\tname\treason\tcount\tsource\n"
+    yield from _lines(*zip(*rows, strict=True))
+
+
+def _with_relative_paths(summary: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the summary with the folder, and the genomes' paths relative to it."""
+    genomes = {
+        name: {**facts, "path": os.path.relpath(os.path.realpath(facts["path"]), folder.resolve())}
+        for name, facts in summary["genomes"].items()
+    }
+    return {**summary, "folder": str(folder.resolve()), "genomes": genomes}
+
+
+def _summary(datasets: Sequence[OrganismDataset], config: Config, command: str) -> dict[str, Any]:
+    """Collect counts and settings."""
+    return {
+        "schema_version": 2,
+        "kind": KIND,
+        "seqmtl_version": __version__,
+        "command": command,
+        "signal": config.signal,
+        "window": config.window,
+        "shift": config.shift,
+        "site": vars(config.site),
+        "genomes": {dataset.organism: dataset.genome for dataset in datasets},
+        "organisms": {dataset.organism: _facts(dataset) for dataset in datasets},
+        "leakage": {},
+        "left_out": count_reasons([row for dataset in datasets for row in dataset.exclusions]),
+        "config": json.loads(json.dumps(asdict(config))),
+    }
+
+
+def _facts(dataset: OrganismDataset) -> dict[str, Any]:
+    """Return the counts of an organism."""
+    is_site = dataset.windows["labels"] > 0
+    splits = {}
+    for number, name in enumerate(SPLITS):
+        chosen = dataset.windows["splits"] == number
+        splits[name] = {
+            "sites": int((chosen & is_site).sum()),
+            "decoys": int((chosen & ~is_site).sum()),
+        }
+    return {
+        "sites": int(is_site.sum()),
+        "decoys": int((~is_site).sum()),
+        "splits": splits,
+        "split_by": dataset.regions.by,
+        "candidates": int(dataset.decoys.population.sum()),
+        "decoys_from_other_strata": dataset.decoys.n_moved,
+        "decoys_lacking": dataset.decoys.n_missing,
+        "left_out": count_reasons(dataset.exclusions),
+    }

@@ -1,0 +1,30 @@
+"""Explain models: oligomer importance, logos, contributions, mutagenesis, k-mers."""
+
+from seqmtl.explanation.contributions import contributions, mutagenesis
+from seqmtl.explanation.figures import draw_contributions, draw_logo, draw_poim
+from seqmtl.explanation.poim import (
+    KmerWeight,
+    Oligomer,
+    Poim,
+    differential,
+    mean_kmers,
+    mean_poim,
+    oligomer,
+    poim,
+)
+
+__all__ = [
+    "KmerWeight",
+    "Oligomer",
+    "Poim",
+    "contributions",
+    "differential",
+    "draw_contributions",
+    "draw_logo",
+    "draw_poim",
+    "mean_kmers",
+    "mean_poim",
+    "mutagenesis",
+    "oligomer",
+    "poim",
+]

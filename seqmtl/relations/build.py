@@ -1,0 +1,289 @@
+"""Build a task kernel of a given kind (:mod:`seqmtl.relations.kinds`) from any suitable source."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._memory import require_memory
+from seqmtl._names import NameIndex, match_names
+from seqmtl.exceptions import InputFormatError
+from seqmtl.relations.distances import Distances, linkage_tree, read_alignment_distances
+from seqmtl.relations.graphs import read_graph
+from seqmtl.relations.kinds import ALL, SCALED, Kind, parse_kind
+from seqmtl.relations.relation_tables import all_members, read_distances, read_groups
+from seqmtl.relations.task_kernel import TaskKernel
+from seqmtl.relations.taxonomy import read_ncbi_taxonomy
+from seqmtl.relations.trees import Tree, TreeSource, prune_to, read_tree
+
+FilePath: TypeAlias = "str | os.PathLike[str]"
+
+#: Every source, with the kind that it gives by default.
+_DEFAULT = {
+    "tree": "tree",
+    "taxonomy": "tree",
+    "alignment": "smooth",
+    "distances": "smooth",
+    "graph": "graph",
+    "groups": "clustering",
+    "table": "table",
+}
+
+_FEWER = "use fewer tasks"
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRequest:
+    """A task kernel to build: its kind and source, which are checked before any file is read.
+
+    Parameters
+    ----------
+    kind : str or None
+        See :func:`seqmtl.relations.kinds.parse_kind`. None chooses by source: tree for a tree or
+        a taxonomy, smooth for an alignment or distances, graph for one graph, multigraph for
+        several, clustering for groups. The attribute holds the choice, without numbers.
+    scales : tuple of float, optional
+        For the kind smooth, see :meth:`seqmtl.relations.TaskKernel.smooth`.
+    tree : Tree, str or path-like, optional
+        See :func:`seqmtl.relations.trees.read_tree`. Exactly one source must be given; at most one
+        for kinds that need none.
+    taxonomy : path-like, optional
+        Folder with an NCBI taxonomy dump.
+    alignment : path-like, optional
+        Aligned sequences, see :func:`seqmtl.relations.distances.read_alignment_distances`.
+    distances : path-like, optional
+        Table, see :func:`seqmtl.relations.relation_tables.read_distances`.
+    graph : sequence of path-like
+        Graphs, see :func:`seqmtl.relations.graphs.read_graph`.
+    groups : path-like, optional
+        Table, see :func:`seqmtl.relations.relation_tables.read_groups`.
+    table : path-like, optional
+        Precomputed kernel, see :meth:`seqmtl.relations.TaskKernel.from_tsv`.
+
+    Attributes
+    ----------
+    numbers : tuple of float
+        Numbers of the kind; several give a kernel each.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown, or kind, source and scales are not compatible.
+    """
+
+    kind: str | None
+    scales: tuple[float, ...] | None = None
+    tree: TreeSource | None = None
+    taxonomy: FilePath | None = None
+    alignment: FilePath | None = None
+    distances: FilePath | None = None
+    graph: Sequence[FilePath] = ()
+    groups: FilePath | None = None
+    table: FilePath | None = None
+    numbers: tuple[float, ...] = field(init=False, default=())
+
+    def __post_init__(self) -> None:
+        given, kind = self.given, self.kind
+        n_graphs = len(self.graph)
+        if kind is None and given:
+            kind = "multigraph" if n_graphs > 1 and given[0] == "graph" else _DEFAULT[given[0]]
+        if kind != "table":
+            try:
+                kind, numbers = parse_kind(kind)
+            except ValueError as error:
+                raise ValueError(f"kind {error}") from None
+            object.__setattr__(self, "numbers", numbers)
+        object.__setattr__(self, "kind", kind)
+        possible, is_plain = ALL[kind].sources, ALL[kind].takes == "names"
+        if len(given) > 1 or not {*given} <= {*possible} or not (given or is_plain):
+            usable = [source for source in given if source in possible]
+            raise ValueError(
+                f"{kind} must have {'at most ' * is_plain}one source of {', '.join(possible)}, "
+                f"got {' and '.join(given) or 'none'}; give {(*usable, possible[0])[0]}"
+                f"{' alone' * (len(given) > 1)}"
+            )
+        if kind in ("graph", "graphical") and n_graphs > 1:
+            raise ValueError(
+                f"{kind} must have one graph, got {n_graphs}; multigraph takes several"
+            )
+        if self.scales is not None and kind not in SCALED:
+            raise ValueError(
+                f"scales must be given with {' or '.join(SCALED)} only, got {kind}; leave them out"
+            )
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Names of the given sources."""
+        return tuple(source for source in _DEFAULT if getattr(self, source) not in (None, (), []))
+
+    @property
+    def has_tree(self) -> bool:
+        """Return whether there is a tree, or a source that converts to one."""
+        return not {"tree", "taxonomy", "alignment", "distances"}.isdisjoint(self.given)
+
+    @property
+    def needs_organisms(self) -> bool:
+        """Return whether the organisms must be named, because no source lists them."""
+        return self.given in ((), ("taxonomy",))
+
+    def build(self, organisms: Iterable[str] | None = None) -> TaskKernel:
+        """Read the source and return the task kernel.
+
+        Parameters
+        ----------
+        organisms : iterable of str, optional
+            Tasks, in this order and spelling. Default: all organisms of the source.
+
+        Raises
+        ------
+        InputFormatError
+            If the source cannot be read.
+        UnknownTaskError
+            If the source lacks an organism; the message lists near matches.
+        ValueError
+            If the organisms are not given, but needed.
+        """
+        wanted, entry = None if organisms is None else tuple(organisms), ALL[str(self.kind)]
+        if self.table is not None:
+            kernel = TaskKernel.from_tsv(self.table)
+            return kernel if wanted is None else kernel.restrict(wanted)
+        first: Any
+        of: dict[str, Any] = {"names": wanted}
+        if entry.takes == "names":
+            first, of = self._names(wanted), {}
+        elif entry.takes == "distances":
+            first, of = self._read_distances(wanted), {"scales": self.scales}
+        elif self.groups is not None:
+            first = read_groups(self.groups)
+        elif entry.takes == "tree":
+            first = self.read_tree(wanted)
+        else:
+            first, of = self._read_graphs(wanted) if self.graph else self._clades(wanted)
+        return self._made(entry, first, of)
+
+    def _made(self, entry: Kind, first: Any, of: dict[str, Any]) -> TaskKernel:
+        """Return the kernel, or one with several matrices, those of every number."""
+        make, parameter = getattr(TaskKernel, entry.make), entry.parameter
+        try:
+            if parameter is None:
+                return make(first, **of)
+            numbers = self.numbers or (parameter.default,)
+            made = [make(first, **of, **{parameter.name: number}) for number in numbers]
+        except np.linalg.LinAlgError as error:
+            raise InputFormatError(
+                "edge weights must be of similar size, got some that differ by many orders of "
+                "magnitude; scale them",
+                path=", ".join(map(str, self.graph)),
+            ) from error
+        if len(made) == 1:
+            return made[0]
+        labels = [
+            f"{f'{label}, ' * (kernel.n_kernels > 1)}{parameter.name}={number:g}"
+            for kernel, number in zip(made, numbers, strict=True)
+            for label in kernel.labels
+        ]
+        return TaskKernel.join(made, str(self.kind), labels)
+
+    def read_tree(self, organisms: Iterable[str] | None = None) -> Tree:
+        """Return the tree of some organisms, by default all of the source.
+
+        An alignment or a table of distances is converted by average linkage.
+
+        Raises
+        ------
+        UnknownTaskError
+            If the source lacks an organism.
+        ValueError
+            If there is a taxonomy but no organisms.
+        """
+        if self.tree is not None:
+            return self._whole_tree if organisms is None else self._whole_tree.prune(organisms)
+        if self.taxonomy is not None:
+            if organisms is None:
+                raise ValueError("organisms must be given with a taxonomy, got none; name them")
+            return read_ncbi_taxonomy(self.taxonomy, organisms)
+        return linkage_tree(self._read_distances(organisms))
+
+    def _read_distances(self, organisms: Iterable[str] | None) -> Distances:
+        """Return the distances of some organisms, or of all; for a tree, path lengths."""
+        if self.tree is not None or self.taxonomy is not None:
+            return Distances.from_tree(self.read_tree(organisms), organisms)
+        distances = self._whole_distances
+        return distances if organisms is None else distances.restrict(organisms)
+
+    def _read_graphs(
+        self, organisms: tuple[str, ...] | None
+    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
+        """Return the graph or graphs, and the tasks; one that a graph lacks has no edges in it."""
+        graphs = [read_graph(path) for path in self.graph]
+        all_nodes = _distinct(graphs)
+        names = all_nodes if organisms is None else organisms
+        A = np.zeros((len(graphs), len(names), len(names)))
+        missing = set(names)
+        for adjacency, (nodes, weights) in zip(A, graphs, strict=True):
+            index = NameIndex(nodes)
+            tasks = [t for t, name in enumerate(names) if index.find(name)]
+            here = match_names([names[t] for t in tasks], nodes, "a graph")
+            adjacency[np.ix_(tasks, tasks)] = weights[np.ix_(here, here)]
+            missing -= {names[t] for t in tasks}
+        match_names([name for name in names if name in missing], all_nodes, "the graphs")
+        if self.kind != "multigraph":
+            return A[0], {"names": names}
+        files = [os.path.basename(path) for path in self.graph]
+        return A, {"names": names, "labels": files if len({*files}) == len(files) else None}
+
+    def _names(self, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Return the given organisms, by default all of the source."""
+        available: Sequence[str] = ()
+        if self.has_tree:
+            available = self.read_tree(wanted).leaf_names
+        elif self.graph:
+            available = _distinct([read_graph(path) for path in self.graph])
+        elif self.groups is not None:
+            available = all_members(read_groups(self.groups))
+        elif wanted is None:
+            raise ValueError("organisms must be given if no source lists them, got none")
+        if wanted is not None and available:
+            match_names(wanted, available, "the source")
+        return tuple(available) if wanted is None else wanted
+
+    @functools.cached_property
+    def _whole_tree(self) -> Tree:
+        assert self.tree is not None
+        return read_tree(self.tree)
+
+    @functools.cached_property
+    def _whole_distances(self) -> Distances:
+        if self.alignment is not None:
+            return read_alignment_distances(self.alignment)
+        assert self.distances is not None
+        return read_distances(self.distances)
+
+    def _clades(self, wanted: tuple[str, ...] | None) -> tuple[Any, dict[str, Any]]:
+        """Return the clades of a tree, as groups or graphs, and the names of their organisms."""
+        tree, names, order = prune_to(self.read_tree(wanted), wanted)
+        T = len(names)
+        if T < 2:
+            message = f"{self.kind} must have at least two organisms, got {T}"
+            raise InputFormatError(message, path=tree.source)
+        below = tree.membership()[:, order]
+        clades = np.setdiff1d(np.arange(len(tree)), tree.leaves)
+        if self.kind == "clustering":
+            return below[clades], {"names": names}
+        if self.kind != "multigraph":
+            joined = below[tree.parents[tree.leaves[order]]]
+            return (joined | joined.T).astype(np.float64), {"names": names}
+        require_memory(16.0 * clades.size * T * T, f"{clades.size} graphs of {T} tasks", _FEWER)
+        graphs = [np.outer(below[i], below[i]).astype(np.float64) for i in clades]
+        return graphs, {"names": names, "labels": [tree.node_name(i) for i in clades]}
+
+
+def _distinct(graphs: Sequence[tuple[tuple[str, ...], NDArray[np.float64]]]) -> tuple[str, ...]:
+    """Return the tasks of all graphs, in order of appearance."""
+    return tuple(dict.fromkeys(name for names, _ in graphs for name in names))

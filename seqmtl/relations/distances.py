@@ -1,0 +1,226 @@
+"""Distances between named organisms: of trees and of alignments, and trees from distances."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._names import match_names
+from seqmtl.exceptions import InputFormatError
+from seqmtl.files.streams import read_text
+from seqmtl.relations import checks
+from seqmtl.relations.trees import Tree, TreeSource, prune_to
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Distances between T organisms; immutable.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Organisms, T of them, all different.
+    matrix : array_like, shape (T, T)
+        Non-negative distances, symmetric, zero on the diagonal; stored as read-only float64.
+    source : str, optional
+        Origin of the distances, for messages.
+
+    Raises
+    ------
+    ValueError
+        If the shape, the names or the values are invalid.
+    """
+
+    names: tuple[str, ...]
+    matrix: NDArray[np.float64]
+    source: str = "distances"
+
+    def __post_init__(self) -> None:
+        names = checks.check_names(self.names)
+        D = np.array(self.matrix, dtype=np.float64)
+        checks.check_square(names, D, "distances")
+        checks.check_not_negative(D, "distances")
+        if np.diagonal(D).any():
+            i = int(np.argmax(np.diagonal(D)))
+            raise ValueError(
+                f"distances must be 0 on the diagonal, got {D[i, i]:g} for {names[i]!r}; "
+                "similarities are not distances"
+            )
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "matrix", checks.symmetrized(D))
+
+    @classmethod
+    def from_tree(cls, tree: TreeSource, names: Iterable[str] | None = None) -> Distances:
+        """Return the path lengths between leaves of a tree.
+
+        Parameters
+        ----------
+        tree : Tree, str or path-like
+            See :func:`seqmtl.relations.trees.read_tree`.
+        names : iterable of str, optional
+            Leaves to include, in this order and spelling. Default: all leaves, in their order.
+
+        Raises
+        ------
+        InputFormatError
+            If the tree cannot be read.
+        UnknownTaskError
+            If a name is not a leaf; the message lists near matches.
+        """
+        tree, wanted, order = prune_to(tree, names)
+        D = tree.distances()[np.ix_(order, order)]
+        return cls(wanted, D, f"tree({tree.source})")
+
+    def restrict(self, names: Iterable[str]) -> Distances:
+        """Return the distances of some organisms, in the given order and spelling.
+
+        Raises
+        ------
+        UnknownTaskError
+            If a name is unknown; the message lists near matches.
+        """
+        wanted = tuple(map(str, names))
+        order = match_names(wanted, self.names, f"the distances from {self.source}")
+        return Distances(wanted, self.matrix[np.ix_(order, order)], self.source)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def linkage_tree(distances: Distances) -> Tree:
+    """Cluster organisms by average linkage (UPGMA).
+
+    The distance of two groups is the mean over their pairs. Leaves keep the names and order of
+    the distances. The height of a node is half the distance of its groups. Groups that join at
+    the same height become one node.
+
+    Parameters
+    ----------
+    distances : Distances
+        Distances of T organisms.
+
+    Returns
+    -------
+    Tree
+        With branch lengths, without names of inner nodes.
+    """
+    T = len(distances)
+    source = f"{distances.source} by average linkage"
+    if T == 1:
+        return Tree(np.array([-1]), np.array([np.nan]), distances.names, source)
+    from scipy.cluster.hierarchy import linkage
+
+    merges = linkage(distances.matrix[np.triu_indices(T, 1)], method="average")
+    n = 2 * T - 1
+    height = np.zeros(n)
+    height[T:] = merges[:, 2] / 2
+    parents = np.full(n, -1)
+    for node, pair in enumerate(merges[:, :2].astype(np.int64), T):
+        parents[pair] = node
+    is_node = np.ones(n, dtype=bool)  # merges at the same height are one node
+    for node in range(n - 2, -1, -1):  # from the root down
+        if not is_node[parents[node]]:
+            parents[node] = parents[parents[node]]
+        is_node[node] = node < T or height[node] < height[parents[node]]
+    number = np.cumsum(is_node) - 1
+    above = parents[is_node]
+    lengths = np.where(above < 0, np.nan, height[above] - height[is_node])
+    new_parents = np.where(above < 0, -1, number[above])
+    labels = (*distances.names, *[""] * (int(is_node.sum()) - T))
+    return Tree(new_parents, lengths, labels, source)
+
+
+_BASES = (b"Aa", b"Cc", b"Gg", b"TtUu")
+
+
+def read_alignment_distances(path: str | os.PathLike[str]) -> Distances:
+    """Return the share of mismatches between aligned sequences.
+
+    A column counts for two organisms if both have a base (A, C, G, T or U in any case, where U
+    is T) and not a gap, N or another letter. For small-subunit rRNA this is the distance of
+    Widmer et al. 2015, section 4.3.
+
+    Parameters
+    ----------
+    path : str or path-like
+        FASTA file, plain or gzip, with sequences of equal length. The first word after ``>`` is
+        the name of the organism: ``Genus_species``.
+
+    Returns
+    -------
+    Distances
+        Mismatches per shared column, 0 to 1, in the order of the file.
+
+    Raises
+    ------
+    InputFormatError
+        If the file is not an alignment of two or more organisms, a name is repeated, or two
+        organisms share no column.
+    """
+    path = os.fspath(path)
+    names, rows = _read_rows(path)
+    letters = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), -1)
+    shared, same = _count_columns(letters)
+    if not shared.all():
+        s, t = np.argwhere(shared == 0)[0]
+        raise InputFormatError(
+            "organisms must share a column in which both have a base, got none for "
+            f"{names[s]!r} and {names[t]!r}; realign them or leave one out",
+            path=path,
+        )
+    # in integers, so that the distance of equal sequences is exactly 0
+    return Distances(tuple(names), (shared - same) / shared, os.path.basename(path))
+
+
+def _count_columns(letters: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the columns with two bases, and those with two equal bases, shape (T, T) each."""
+    # float32 represents integers up to 2**24 exactly, and its matrix product is twice as fast
+    dtype = np.dtype("f4" if letters.shape[1] < 1 << 24 else "f8")
+    same = np.zeros((len(letters), len(letters)))
+    any_base = np.zeros(letters.shape, dtype=dtype)
+    for base in _BASES:
+        has = np.asarray(np.isin(letters, np.frombuffer(base, dtype=np.uint8)), dtype=dtype)
+        same += has @ has.T
+        any_base += has
+    return (any_base @ any_base.T).astype(np.int64), same.astype(np.int64)
+
+
+def _read_rows(path: str) -> tuple[list[str], list[bytes]]:
+    """Read names and sequences of equal length."""
+    error = partial(InputFormatError, path=path)
+    records: dict[str, tuple[int, list[str]]] = {}  # line of the header, and letters, by name
+    parts: list[str] | None = None
+    for line, content in enumerate(read_text(path, "a FASTA file").splitlines(), 1):
+        if content.startswith(">"):
+            name = (content[1:].split() or [""])[0]
+            if not name:
+                raise error("a record has no name; write >Genus_species", line=line)
+            if name in records:
+                raise error(
+                    f"names must differ, got {name!r} twice; keep one sequence per organism",
+                    line=line,
+                )
+            parts = []
+            records[name] = line, parts
+        elif content.strip():
+            if parts is None:
+                raise error("a FASTA file must start with a > line", line=line)
+            parts.append("".join(content.split()))
+    if len(records) < 2:
+        raise error(f"an alignment must have at least 2 sequences, got {len(records)}")
+    rows = {name: "".join(parts).encode("ascii", "replace") for name, (_, parts) in records.items()}
+    first, length = next((name, len(row)) for name, row in rows.items())
+    for name, row in rows.items():
+        if len(row) != length:
+            raise error(
+                f"aligned sequences must have one length, got {len(row)} after {length} of "
+                f"{first!r}; align them first",
+                line=records[name][0],
+                record=name,
+            )
+    return list(rows), list(rows.values())

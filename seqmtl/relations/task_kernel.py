@@ -1,0 +1,420 @@
+"""Task kernels: one or several named, positive semi-definite T x T matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seqmtl._checks import check_number
+from seqmtl._memory import require_memory
+from seqmtl.core import task_kernels
+from seqmtl.core.grouped_kernel import TreeFactors
+from seqmtl.exceptions import InputFormatError
+from seqmtl.relations import checks
+from seqmtl.relations.distances import Distances
+from seqmtl.relations.graphs import components
+from seqmtl.relations.kernel_base import NamedKernels
+from seqmtl.relations.relation_tables import all_members, membership
+from seqmtl.relations.trees import TreeSource, prune_to
+
+_SINGULAR = 1e-12
+
+
+class TaskKernel(NamedKernels):
+    """Similarity K of named tasks, or several K_m of the same tasks; immutable.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Task names, T of them, all different.
+    matrix : array_like, shape (T, T) or (M, T, T)
+        K, or K_1..K_M; symmetric positive semi-definite, with a positive mean diagonal.
+    source : str, optional
+        Origin of K, for messages.
+    labels : sequence of str, optional
+        Node, scale or graph of each K_m, M different ones. Default: K1, K2, ...
+    not_psd : {"project", "refuse"}
+        Replace a non-PSD matrix by the nearest PSD one, with a warning, or raise an error.
+    nodes : TreeFactors, optional
+        The same kernels as sums over the nodes of trees, for fast training with many tasks; not
+        checked.
+
+    Attributes
+    ----------
+    names, source, labels, nodes
+        As given, names and labels as tuples.
+    matrices : ndarray of float64, shape (M, T, T)
+        K_1..K_M, read-only.
+    matrix : ndarray of float64, shape (T, T)
+        Mean of the K_m, read-only: the K to use if no weights are learnt.
+
+    Raises
+    ------
+    ValueError
+        If the shape, the names, the symmetry or the definiteness are invalid.
+
+    Warns
+    -----
+    UserWarning
+        If a matrix was projected; the message gives the clipped eigenvalue.
+
+    Notes
+    -----
+    The weights of task t are w_t = sum_s K[t, s] v_s. K = I gives one model per task, K = 11' one
+    model for all (Widmer et al. 2012, eq. 14). With several K_m, K is their sum with weights
+    theta_m (Widmer et al. 2015, eq. 5).
+    """
+
+    @classmethod
+    def individual(cls, names: Iterable[str]) -> Self:
+        """Return K = I: an independent model for every task."""
+        names = tuple(names)
+        return cls._of_nodes(names, TreeFactors.of((np.eye(len(names)), 1.0)), "individual")
+
+    @classmethod
+    def union(cls, names: Iterable[str]) -> Self:
+        """Return K = 11': one model for all tasks."""
+        names = tuple(names)
+        return cls._of_nodes(names, TreeFactors.of((np.ones((len(names), 1)), 1.0)), "union")
+
+    @classmethod
+    def easy(cls, names: Iterable[str], share: float = 0.5) -> Self:
+        """Return K = share 11' + (1 - share) I: a part shared by all tasks, and one for each.
+
+        share = 1/2 is "frustratingly easy" (Daume 2007, K = 11' + I) scaled to a unit diagonal, so
+        that C means the same as for the other kernels.
+
+        Raises
+        ------
+        ValueError
+            If `share` is outside 0..1.
+        """
+        names = tuple(names)
+        check_number("share", share, min_val=0, max_val=1)
+        T = len(names)
+        nodes = TreeFactors.of((np.ones((T, 1)), share), (np.eye(T), 1.0 - share))
+        return cls._of_nodes(names, nodes, f"easy({share:g})")
+
+    @classmethod
+    def _of_nodes(
+        cls,
+        names: tuple[str, ...],
+        nodes: TreeFactors,
+        source: str,
+        labels: Iterable[str] | None = None,
+    ) -> Self:
+        """Return the sums over the nodes."""
+        return cls(names, nodes.matrices(), source, labels=labels, nodes=nodes)
+
+    @classmethod
+    def graph(cls, adjacency: Any, names: Iterable[str], a: float = 1.0) -> Self:
+        """Return K = (a I + L)^-1, L = D - A the graph Laplacian (Widmer et al. 2012, eq. 8, 11).
+
+        Parameters
+        ----------
+        adjacency : array_like or SciPy sparse, shape (T, T)
+            A, symmetric, non-negative; the diagonal is ignored. The graph may have several
+            components, and tasks without edges, whose K is 1/a on the diagonal and 0 elsewhere.
+        names : iterable of str
+            Task names.
+        a : float, default=1.0
+            Weight of the norm of every task. 0 gives the pseudo-inverse of L (Widmer et al. 2015,
+            2.6.1, eq. 19), which is singular: the weights of a component sum to 0, so its tasks
+            share what differs between them and lack what they have in common. As `a` tends to 0,
+            K grows without bound in that direction instead.
+
+        Raises
+        ------
+        ValueError
+            If A is not an adjacency matrix, `a` is negative, or it is 0 and a task has no edge.
+        """
+        names = tuple(names)
+        return cls(names, _graph(adjacency, names, a), _named("graph", a))
+
+    @classmethod
+    def graphical(cls, adjacency: Any, a: ArrayLike, names: Iterable[str]) -> Self:
+        """Return K = D^-1/2 (L + diag(a))^-1 D^-1/2, with unit diagonal (Sheldon 2008, eq. 5).
+
+        Parameters
+        ----------
+        adjacency : array_like or SciPy sparse, shape (T, T)
+            A, symmetric, non-negative; the diagonal is ignored.
+        a : float or array_like, shape (T,)
+            Independence of every task, > 0. As a tends to 0, the tasks of a component become one;
+            as it tends to infinity, tasks become independent.
+        names : iterable of str
+            Task names.
+
+        Raises
+        ------
+        ValueError
+            If A is not an adjacency matrix, or an `a` is not positive.
+        """
+        names = tuple(names)
+        A = checks.as_adjacency(adjacency, names)
+        values = np.asarray(a, dtype=np.float64)
+        if values.shape not in {(), (len(names),)}:
+            raise ValueError(
+                f"a must be a number or one number per task ({len(names)}), "
+                f"got shape {values.shape}"
+            )
+        for value in values.flat:
+            checks.positive(value, "a")
+        text = f"{float(values):g}" if not values.ndim else "per task"
+        K = task_kernels.graphical(A, np.broadcast_to(values, len(names)))
+        return cls(names, K, f"graphical(a={text})")
+
+    @classmethod
+    def clustering(
+        cls,
+        groups: Mapping[str, Iterable[str]] | ArrayLike,
+        names: Iterable[str] | None = None,
+        lam: float = 1.0,
+        r: float = 1.0,
+    ) -> Self:
+        """Return K = (lam I + G)^-1, which pulls tasks towards the centres of their groups.
+
+        G[s, t] = sum_c (r_cs [s = t] - r_cs r_ct / (r + sum_u r_cu)) (Widmer et al. 2015,
+        eq. 13-15). A single group of all tasks with lam = 0 and r = 1 gives K = 11' + I.
+
+        Parameters
+        ----------
+        groups : mapping of str to iterable of str, or array_like, shape (C, T)
+            Members of every group (r_cs = 1), or their weights r_cs >= 0 by name; or the matrix
+            of weights. A task may be in several groups. Members that are not in `names` are
+            ignored.
+        names : iterable of str, optional
+            Task names. Default: all members, in order of appearance.
+        lam : float, default=1.0
+            Weight of the norm of every task; may be 0 if every task is in a group and r > 0.
+        r : float, default=1.0
+            Weight of the norm of the centre of every group.
+
+        Raises
+        ------
+        UnknownTaskError
+            If a task is in no group; the message lists near matches.
+        ValueError
+            If a weight is negative, or K is undefined for lam = 0.
+        """
+        lam, r = (checks.positive(v, n, or_zero=True) for v, n in ((lam, "lam"), (r, "r")))
+        if isinstance(groups, Mapping):
+            names = checks.check_names(all_members(groups) if names is None else names)
+            R = membership(groups, names)
+        else:
+            names = _given(names)
+            R = np.array(groups, dtype=np.float64)
+        if R.ndim != 2 or R.shape[1] != len(names) or not np.isfinite(R).all():
+            raise ValueError(
+                f"groups must have finite numbers and one column per task ({len(names)}), "
+                f"got shape {R.shape}"
+            )
+        checks.check_not_negative(R, "groups")
+        source = f"clustering({len(R)} groups)"
+        R = R[R.any(axis=1)]
+        Q = task_kernels.clustering_inverse(R, lam, r)
+        eigenvalues = np.linalg.eigvalsh(Q)
+        if eigenvalues[0] <= _SINGULAR * max(eigenvalues[-1], 1.0):
+            raise ValueError(
+                f"lam must be positive if r is 0 or a task is in no group, got lam = {lam:g} and "
+                f"r = {r:g}; raise lam"
+            )
+        K = np.linalg.inv(Q)
+        return cls(names, 0.5 * (K + K.T), source)
+
+    @classmethod
+    def hierarchical(
+        cls,
+        tree: TreeSource | Mapping[str, Iterable[str]],
+        names: Iterable[str] | None = None,
+        rho: float = 1.0,
+        rho0: float = 1.0,
+    ) -> Self:
+        """Return one K_m per inner node of a tree, or per group: I/rho + 11'/rho0 on its tasks.
+
+        Elsewhere K_m is zero, so every clade or group has its own weight (Widmer et al. 2015,
+        2.6.2). K_m is the pseudo-inverse of G of :meth:`clustering` for one group.
+
+        Parameters
+        ----------
+        tree : Tree, str, path-like or mapping of str to iterable of str
+            See :func:`seqmtl.relations.trees.read_tree`; branch lengths are ignored, and nodes
+            with one child do not form a group. Or groups as :meth:`clustering` takes them, such as
+            the terms of an ontology; of groups with the same tasks the first is used.
+        names : iterable of str, optional
+            Tasks to include, at least two, in this order. Default: all.
+        rho : float, default=1.0
+            Weight of the distance of a task from the centre of the group, times its weight there.
+        rho0 : float, default=1.0
+            Weight of the centre.
+
+        Raises
+        ------
+        InputFormatError
+            If the tree cannot be read.
+        UnknownTaskError
+            If a name is not a leaf, or in no group; the message lists near matches.
+        """
+        rho, rho0 = checks.positive(rho, "rho"), checks.positive(rho0, "rho0")
+        if isinstance(tree, Mapping):
+            wanted = checks.check_names(all_members(tree) if names is None else names)
+            R, source = membership(tree, wanted), f"{len(tree)} groups"
+            distinct = np.unique(R, axis=0, return_index=True)[1]
+            distinct = np.sort(distinct[R[distinct].any(axis=1)])
+            R, labels = R[distinct], [[*tree][c] for c in distinct]
+        else:
+            tree, wanted, order = prune_to(tree, names)
+            inner = np.setdiff1d(np.arange(len(tree)), tree.leaves)
+            R, source = tree.membership()[np.ix_(inner, order)].astype(np.float64), tree.source
+            labels = [tree.node_name(i) for i in inner]
+        M, T = len(R), len(wanted)
+        if T < 2:
+            raise ValueError(
+                f"names must be at least two tasks, got {T} of {source}; a single task has no "
+                "relatives: use individual"
+            )
+        require_memory(16.0 * M * T * T, f"{M} kernels of {T} tasks", "use fewer tasks")
+        nodes = task_kernels.hierarchical(R, rho, rho0)
+        return cls._of_nodes(wanted, nodes, f"hierarchical({source})", labels)
+
+    @classmethod
+    def smooth(
+        cls,
+        distances: Distances | ArrayLike,
+        scales: Iterable[float] | None = None,
+        names: Iterable[str] | None = None,
+        *,
+        not_psd: str = "project",
+    ) -> Self:
+        """Return K_m = exp(-Dist / sigma_m) for scales sigma_m (Widmer et al. 2015, 2.6.3).
+
+        Parameters
+        ----------
+        distances : Distances or array_like, shape (T, T)
+            Dist, from a tree, an alignment or a table.
+        scales : iterable of float, optional
+            sigma_m > 0, in the unit of the distances. Default: 1/4, 1 and 4 times the median
+            distance between tasks.
+        names : iterable of str, optional
+            Tasks to include from `distances`; for an array, the required names of its rows.
+        not_psd : {"project", "refuse"}
+            See :class:`TaskKernel`. Tree distances always give PSD kernels.
+
+        Raises
+        ------
+        ValueError
+            If a scale is not positive, or the median distance cannot set the scales.
+        """
+        if not isinstance(distances, Distances):
+            distances = Distances(_given(names), np.asarray(distances))
+        elif names is not None:
+            distances = distances.restrict(names)
+        D = distances.matrix
+        if scales is None:
+            pairs = D[np.triu_indices(len(D), 1)]
+            median = float(np.median(pairs)) if pairs.size else 0.0
+            if median == 0.0:
+                raise ValueError(
+                    f"scales must be given if the median distance is 0, as in {distances.source}"
+                )
+            scales = (0.25 * median, median, 4.0 * median)
+        sigma = np.array([checks.positive(value, "scales") for value in scales])
+        return cls(
+            distances.names,
+            task_kernels.smooth(D, sigma),
+            f"smooth({distances.source})",
+            labels=[f"sigma={value:.6g}" for value in sigma],
+            not_psd=not_psd,
+        )
+
+    @classmethod
+    def multigraph(
+        cls,
+        adjacencies: Iterable[Any],
+        names: Iterable[str],
+        labels: Iterable[str] | None = None,
+        a: float = 1.0,
+    ) -> Self:
+        """Return K_m = (a I + L_m)^-1 for several graphs of the tasks (Widmer et al. 2015, 2.6.1).
+
+        Parameters
+        ----------
+        adjacencies : iterable of array_like or SciPy sparse, shape (T, T)
+            A_1..A_M, see :meth:`graph`.
+        names : iterable of str
+            Task names.
+        labels : iterable of str, optional
+            Names of the graphs. Default: graph 1, graph 2, ...
+        a : float, default=1.0
+            Weight of the norm of every task; 0 gives pseudo-inverses, see :meth:`graph`.
+        """
+        names = tuple(names)
+        K = [_graph(A, names, a) for A in adjacencies]
+        labels = [f"graph {m + 1}" for m in range(len(K))] if labels is None else labels
+        stack = np.array(K).reshape(-1, len(names), len(names))
+        return cls(names, stack, _named("graphs", a), labels=labels)
+
+    @classmethod
+    def from_newick(
+        cls, tree: TreeSource, names: Iterable[str] | None = None, base: float = 0.25
+    ) -> Self:
+        """Return the similarity of leaves by the path from the root that they share.
+
+        K[s, t] = base + (1 - base) shared(s, t) / sqrt(height(s) height(t)), where shared is the
+        length from the root to the last common ancestor, and height that from the root to the
+        leaf: the correlation of traits that drift along the branches, plus a part common to all
+        organisms. K has a unit diagonal and is positive semi-definite for every tree.
+
+        Parameters
+        ----------
+        tree : Tree, str or path-like
+            See :func:`seqmtl.relations.trees.read_tree`. Missing branch lengths count as 1.
+        names : iterable of str, optional
+            Leaves to include, in this order; see :func:`seqmtl._names.match_names`.
+            Default: all leaves.
+        base : float, default=0.25
+            Similarity, from 0 to 1, of organisms whose last common ancestor is the root.
+
+        Raises
+        ------
+        InputFormatError
+            If the tree cannot be read, or has repeated or empty names or negative lengths.
+        UnknownTaskError
+            If a name is not a leaf; the message lists near matches.
+        """
+        check_number("base", base, min_val=0, max_val=1)
+        tree, wanted, order = prune_to(tree, names)
+        shared = tree.shared()[np.ix_(order, order)]
+        if not (np.diagonal(shared) > 0).all():
+            name = wanted[int(np.argmin(np.diagonal(shared)))]
+            raise InputFormatError(
+                f"the leaf {name!r} has no distance from the root; give its branches a length",
+                path=tree.source,
+            )
+        K = task_kernels.shared_path(shared, base)
+        below = tree.membership()[:, order].T / np.sqrt(np.diagonal(shared))[:, None]
+        nodes = TreeFactors.of(
+            (np.ones((len(wanted), 1)), base), (below, (1.0 - base) * tree.filled_lengths())
+        )
+        return cls(wanted, K, f"tree({tree.source})", nodes=nodes)
+
+
+def _given(names: Iterable[str] | None) -> tuple[str, ...]:
+    if names is None:
+        raise ValueError("names must be given with an array, got None")
+    return checks.check_names(names)
+
+
+def _named(source: str, a: float) -> str:
+    return source if a == 1.0 else f"{source}(a={a:g})"
+
+
+def _graph(adjacency: Any, names: tuple[str, ...], a: float) -> NDArray[np.float64]:
+    """Return (a I + L)^-1, or the pseudo-inverse of L for a = 0."""
+    A = checks.as_adjacency(adjacency, names)
+    if checks.positive(a, "a", or_zero=True):
+        return task_kernels.graph(A, np.full(len(names), a))
+    return task_kernels.graph_without_norm(A, components(A))

@@ -1,5 +1,0 @@
-"""Report a folder of results as one HTML file with tables and figures."""
-
-from seqmtl.report.page import write_folder_report
-
-__all__ = ["write_folder_report"]

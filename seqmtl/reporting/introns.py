@@ -1,0 +1,226 @@
+"""Introns predicted by ``seqmtl annotate``: their number, and how many are annotated."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+
+from seqmtl._html import Markup, element, join
+from seqmtl.evaluation.expected import expected_sites
+from seqmtl.evaluation.tables import Column, as_html
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.streams import PathLike
+from seqmtl.io.genome import load_genome
+from seqmtl.io.rows import read_rows
+from seqmtl.io.transcripts import Annotation
+from seqmtl.linear_model.site import SIGNALS, Site
+
+#: An intron: contig, first base and the base after the last (0-based), whether on the minus strand.
+Intron = tuple[str, int, int, bool]
+
+_LEVELS = (0.1, 0.5, 0.9)
+_CALLED, _SUREST = 1, 2  # the levels of the summary, and of what is sure
+_COLUMNS = (
+    Column("Probability", "least", ".1f"),
+    Column("Found", "found", ","),
+    Column("Annotated", "known", ","),
+    Column("Others", "others", ","),
+    Column("Missed", "missed", ","),
+)
+
+
+class Call(NamedTuple):
+    """A site or an intron that was called: 0-based half-open, with its probability."""
+
+    start: int
+    end: int
+    is_reverse: bool
+    probability: float
+
+
+class PredictedIntrons(NamedTuple):
+    """Introns predicted in the genome of an organism.
+
+    Attributes
+    ----------
+    organism : str
+        Its name.
+    rows : list of dict
+        See :func:`intron_rows`.
+    annotation : str
+        File that the introns are compared with, or "".
+    n_gaps : int
+        Gaps between exons in it, of which those with splice sites are introns; 0 if all count.
+    """
+
+    organism: str
+    rows: list[dict[str, Any]]
+    annotation: str = ""
+    n_gaps: int = 0
+
+    def sentence(self) -> str:
+        """Return how many introns are likely, and how many of them annotated, as a sentence."""
+        row = self.rows[_CALLED]
+        text = f"{self.organism}: {row['found']:,} introns of probability {row['least']} or more"
+        if not self.annotation:
+            return f"{text}."
+        return (
+            f"{text}, {row['known']:,} of them among the {row['known'] + row['missed']:,} of "
+            f"{os.path.basename(self.annotation)}."
+        )
+
+    def warning(self) -> str:
+        """Return a warning if fewer of the surest introns are annotated than their probability.
+
+        That is by more than a factor, and by more than chance: see
+        :func:`seqmtl.evaluation.expected_sites`.
+        """
+        if not self.annotation:
+            return ""
+        row = self.rows[_SUREST]
+        n, n_annotated, least = row["found"], row["known"], row["least"]
+        labels, p = np.arange(n) < n_annotated, np.full(n, least)
+        expected = expected_sites(labels, p, np.full(n, ""))[""] if n else {"reliability": []}
+        holds = [level["holds"] for level in expected["reliability"][:1]]
+        if holds != ["no"] or n_annotated > least * n:
+            return ""
+        return (
+            f"{self.organism}: of {n:,} introns of probability {least} or more, "
+            f"{n_annotated / n:.0%} are in {os.path.basename(self.annotation)}: it lacks introns, "
+            "or the probabilities are too high"
+        )
+
+
+def read_calls(path: PathLike) -> Iterator[tuple[str, Call]]:
+    """Yield contig and call of the introns of a GFF3 file, or of the sites of a BED file.
+
+    Parameters
+    ----------
+    path : path-like
+        Such as FOLDER/sites.introns.gff3 of ``seqmtl annotate`` or ``scan``.
+    """
+    is_gff = os.fspath(path).endswith(".gff3")
+    start, end, strand, probability = (3, 4, 6, 5) if is_gff else (1, 2, 5, 7)
+    for row in read_rows(path):
+        first, p = row.integer(start) - is_gff, float(row.fields[probability])
+        contig = unquote(row.fields[0]) if is_gff else row.fields[0]
+        yield contig, Call(first, row.integer(end), row.fields[strand] == "-", p)
+
+
+def read_introns(path: PathLike) -> dict[Intron, float]:
+    """Read the introns of a GFF3 file, and their probabilities; see :func:`read_calls`."""
+    return {(contig, *call[:3]): call.probability for contig, call in read_calls(path)}
+
+
+def annotated_introns(
+    annotation: Annotation, contigs: Collection[str], genome: PathLike | None = None
+) -> set[Intron]:
+    """Return the introns of an annotation, each once.
+
+    With the genome, they are those of which ``seqmtl dataset`` takes both ends for true sites: gaps
+    between exons of 20 bases or more, with GT and AG. Others are frame shifts, introns of tRNAs and
+    of mitochondria, which are not spliced as others are.
+
+    Parameters
+    ----------
+    annotation : Annotation
+        Of the genome with the predicted introns.
+    contigs : collection of str
+        Contigs with predicted introns.
+    genome : path-like, optional
+        FASTA of the genome. Default: all gaps between exons are introns.
+
+    Raises
+    ------
+    SeqmtlError
+        If the annotation has none of the contigs, or is not of the genome.
+    """
+    if contigs and not set(contigs) & set(annotation.contigs):
+        raise SeqmtlError(
+            f"{annotation.path}: introns were found on {min(contigs)} and others, the annotation "
+            f"has {', '.join(annotation.contigs[:3])}; give that of the same genome"
+        )
+    gaps = {
+        (transcript.contig, start, end, transcript.is_reverse)
+        for transcript in annotation.transcripts
+        for start, end in transcript.introns
+    }
+    return _with_sites(gaps, annotation, genome) if gaps and genome is not None else gaps
+
+
+def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> set[Intron]:
+    """Return the gaps of which both ends are true sites."""
+    from seqmtl.datasets.config import SiteRules
+    from seqmtl.datasets.signals import annotated_sites
+    from seqmtl.datasets.true_sites import Contigs, SiteResolver
+
+    loaded = load_genome(genome, padding=1, only={gap[0] for gap in gaps})
+    ends = []
+    for signal in ("donor", "acceptor"):
+        site = Site(0, len(SIGNALS[signal]), SIGNALS[signal], signal)
+        finder = SiteResolver("", annotation.path, loaded, site, site.length)
+        annotated = annotated_sites(annotation, signal, SiteRules().min_intron)
+        sites = finder.find(annotated, Contigs(loaded, {}), allow_missing=True).sites
+        ends.append({row[:3] for row in sites["annotated"]})
+    donors, acceptors = ends
+    introns = set()
+    for contig, start, end, is_reverse in gaps:
+        first, last = (contig, start, is_reverse), (contig, end - 2, is_reverse)
+        donor, acceptor = (last, first) if is_reverse else (first, last)
+        if donor in donors and acceptor in acceptors:
+            introns.add((contig, start, end, is_reverse))
+    return introns
+
+
+def intron_rows(
+    predicted: Mapping[Intron, float], annotated: Collection[Intron] | None = None
+) -> list[dict[str, Any]]:
+    """Count introns by their least probability: 0.1, 0.5 and 0.9.
+
+    Parameters
+    ----------
+    predicted : mapping of tuple to float
+        Result of :func:`read_introns`.
+    annotated : collection of tuple, optional
+        Result of :func:`annotated_introns`. Both ends must be the same.
+
+    Returns
+    -------
+    list of dict
+        "least", "found", and with `annotated` "known" (of those found), "others" and "missed".
+    """
+    rows = []
+    for least in _LEVELS:
+        called = {intron for intron, p in predicted.items() if p >= least}
+        row: dict[str, Any] = {"least": least, "found": len(called)}
+        if annotated is not None:
+            n_annotated = len(called.intersection(annotated))
+            row |= {
+                "known": n_annotated,
+                "others": len(called) - n_annotated,
+                "missed": len(annotated) - n_annotated,
+            }
+        rows.append(row)
+    return rows
+
+
+def introns(predicted: Iterable[PredictedIntrons]) -> Markup:
+    """Return a table of the introns of every organism by probability."""
+    tables = []
+    for of_organism in predicted:
+        caption = f"{of_organism.organism}, without labels: introns of this probability or more"
+        if of_organism.annotation:
+            caption += f", and how many of them are in {of_organism.annotation}, with the same ends"
+        if of_organism.n_gaps:
+            caption += (
+                f". Of the {of_organism.n_gaps:,} gaps between exons there, those count that have "
+                "20 bases or more, GT and AG, as for seqmtl dataset"
+            )
+        if warning := of_organism.warning():
+            tables.append(element("p", element("b", f"{warning}.")))
+        tables.append(as_html(_COLUMNS, of_organism.rows, caption))
+    return join(tables)

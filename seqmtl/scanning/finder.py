@@ -1,0 +1,256 @@
+"""Select the windows to report, and locate their sites; scanners and finders of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._checks import check_choice
+from seqmtl.calibration.curve import to_probability
+from seqmtl.io.genome import ContigPiece
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.position_weights import window_scorer
+from seqmtl.linear_model.site import Site
+from seqmtl.scanning.filters import TOP_BASES, BlockCounts, SiteFilters, is_among_best
+from seqmtl.scanning.scanner import Scanner, WindowScanner
+from seqmtl.sequences import encode
+from seqmtl.sequences.alphabet import OTHER
+from seqmtl.sequences.sites import Sites, find_motifs
+
+ENTRY_BYTES = 16  # of an entry of the tables, with its weights
+MAX_TABLE_BYTES = 1 << 30  # enough for 9-mers in windows of 141 bases, not for 10-mers
+#: Converts scores to log-odds.
+LogOdds = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+class BlockSites(NamedTuple):
+    """Sites in a part of a contig.
+
+    Attributes
+    ----------
+    sites_by_signal : mapping of str to Sites
+        Sites by signal, plus before minus and by start; and ``introns``, if requested.
+    counts : BlockCounts
+        Numbers of candidates, and of those removed by each filter.
+    """
+
+    sites_by_signal: Mapping[str, Sites]
+    counts: BlockCounts
+
+
+class SiteFinder:
+    """Scan contigs, complete or in pieces, and select the requested sites.
+
+    Parameters
+    ----------
+    scanner : Scanner
+        Scores windows, and defines the position of the site in them.
+    strands : {"both", "+", "-"}
+        Strands to scan.
+    consensus : str, optional
+        Letters of the site in reading direction, e.g. ``"AG"``, or several words separated by
+        commas, e.g. ``"GT,GC"``. Default: every position.
+    threshold : float, optional
+        Minimum score to report. Default: all.
+    filters : SiteFilters, optional
+        Other filters of sites. Default: none.
+    signal : str
+        Kind of the sites, see :attr:`seqmtl.linear_model.site.Site.kind`.
+    log_odds : callable, optional
+        Converts scores to log-odds of a true site; must not decrease. Default: unknown.
+    prior : float, optional
+        Prevalence at which these were calibrated.
+
+    Attributes
+    ----------
+    length, window : int
+        Window length, and bases of the shortest contig that has a window: the same.
+    nearest, farthest : int
+        Smallest and largest distance from a window's start to its site's start.
+    margin : int
+        Bases needed besides the windows: 0.
+    joins_contigs : bool
+        Whether several contigs may be joined to one piece: unless a filter depends on the contig.
+    block : int
+        Site starts to scan and format at a time.
+
+    Raises
+    ------
+    ValueError
+        If the consensus has another length than the site, or letters other than A, C, G, T, or a
+        minimum probability is asked for without log-odds.
+    """
+
+    block = 250_000  # divides the bins of the best sites
+    margin = 0
+
+    def __init__(
+        self,
+        scanner: Scanner,
+        *,
+        strands: str = "both",
+        consensus: str | None = None,
+        threshold: float | None = None,
+        filters: SiteFilters | None = None,
+        signal: str = "site",
+        log_odds: LogOdds | None = None,
+        prior: float | None = None,
+    ) -> None:
+        check_choice("strands", strands, ("both", "+", "-"))
+        self.filters = SiteFilters() if filters is None else filters
+        if self.filters.min_probability is not None and log_odds is None:
+            raise ValueError("min_probability needs log_odds; give the function")
+        self.scanner, self.strands, self.threshold = scanner, strands, threshold
+        self.length = self.window = scanner.length
+        self.signal, self.log_odds, self.prior = signal, log_odds, prior
+        self.consensus = _parse_consensus(consensus, scanner.site_length)
+        self._is_reverse = {"both": (False, True), "+": (False,), "-": (True,)}[strands]
+        offsets = [self.offset(is_reverse) for is_reverse in self._is_reverse]
+        self.nearest, self.farthest = min(offsets), max(offsets)
+        if self.filters.top is not None:
+            self.block = TOP_BASES
+        self.joins_contigs = self.filters.regions is None and self.filters.top is None
+
+    @property
+    def finders(self) -> tuple[SiteFinder, ...]:
+        """The finders of single signals: itself."""
+        return (self,)  # an attribute would be a cycle, and hold the tables until it is collected
+
+    def probability(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Convert scores to probabilities."""
+        assert self.log_odds is not None
+        return to_probability(self.log_odds(scores.astype(np.float64)))
+
+    def find(self, piece: ContigPiece, first: int, last: int) -> BlockSites:
+        """Return the sites that start at first..last-1 of the contig, given a piece of it."""
+        counts = BlockCounts()
+        sites = self.find_sites(piece, first, last, counts)
+        if self.filters.top is not None:
+            sites = counts.keep("top", sites, is_among_best(sites, self.filters.top))
+        counts.n_reported = len(sites)
+        return BlockSites({self.signal: sites}, counts)
+
+    def find_sites(self, piece: ContigPiece, first: int, last: int, counts: BlockCounts) -> Sites:
+        """Return the sites as in `find`, not only the best, with their scores."""
+        strands = [
+            self._find(piece, first, last, is_reverse, counts) for is_reverse in self._is_reverse
+        ]
+        return Sites.join(strands)
+
+    def _find(
+        self, piece: ContigPiece, first: int, last: int, is_reverse: bool, counts: BlockCounts
+    ) -> Sites:
+        scanner, codes, offset = self.scanner, piece.codes, self.offset(is_reverse)
+        origin = piece.start + offset
+        begin = max(0, first - origin)
+        end = max(begin, min(scanner.count(codes), last - origin))
+        starts = np.arange(begin, end)
+        if self.consensus is not None:
+            letters = codes[begin + offset : end + offset + scanner.site_length - 1]
+            starts = np.flatnonzero(find_motifs(letters, self.consensus, is_reverse)) + begin
+        n_spanning = 0  # windows across the ends of joined contigs
+        if piece.contigs is not None:
+            starts = starts[piece.contigs.contain(starts, scanner.length)]
+            n_spanning = end - begin - piece.contigs.n_windows(scanner.length)
+        counts.n_candidates += starts.size
+        sites = Sites(starts + origin, np.full(starts.size, is_reverse))
+        for reason, passes in self.filters.of_positions.items():
+            sites = counts.keep(reason, sites, passes(piece, sites.starts, scanner.site_length))
+            starts = sites.starts - origin
+        if self.filters.regions is not None:
+            begin, end = (int(starts[0]), int(starts[-1]) + 1) if starts.size else (begin, begin)
+        scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse, starts)
+        counts.n_scored += end - begin - n_spanning
+        counts.n_mixed += n_mixed - n_spanning
+        return self._passing(sites.adding(scores=scores), counts)
+
+    def _passing(self, sites: Sites, counts: BlockCounts) -> Sites:
+        """Return the sites that pass the filters of scores."""
+        if self.threshold is not None:
+            sites = counts.keep("threshold", sites, sites["scores"] >= self.threshold)
+        min_probability = self.filters.min_probability
+        if min_probability is not None:
+            is_probable = self.probability(sites["scores"]) >= min_probability
+            sites = counts.keep("min_probability", sites, is_probable)
+        return sites
+
+    def offset(self, is_reverse: bool) -> int:
+        """Return the distance from a window's start to its site's start on the forward strand."""
+        scanner = self.scanner
+        if is_reverse:
+            return scanner.length - scanner.site_offset - scanner.site_length
+        return scanner.site_offset
+
+
+def _parse_consensus(consensus: str | None, site_length: int) -> tuple[str, ...] | None:
+    if consensus is None:
+        return None
+    sequences = tuple(sequence.strip().upper() for sequence in consensus.split(","))
+    for sequence in sequences:
+        if len(sequence) != site_length or np.any(encode(sequence) >= OTHER):
+            raise ValueError(
+                f"consensus must be {site_length} of the letters A, C, G, T (the model's site), or "
+                f"several such words separated by commas, got {consensus!r}"
+            )
+    return sequences
+
+
+def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None) -> Scanner:
+    """Return a scanner with the weights of one organism, with tables unless they would be large.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        Trained model.
+    organism : str
+        Task of the model, or a relative without data.
+    site : Site, optional
+        Position of the site in the window. Default: that of the model.
+
+    Raises
+    ------
+    UnknownTaskError
+        If the model lacks the organism and its relatives.
+    """
+    model.site.require_known()
+    site = model.site if site is None else site
+    site_in_window = {"site_offset": site.offset, "site_length": site.length}
+    if (
+        ENTRY_BYTES / 3 * 4.0 ** (model.features.span(model.length) + 1) * model.length
+        > MAX_TABLE_BYTES
+    ):
+        score = window_scorer(model, organism)
+        return WindowScanner(score, model.length, **site_in_window)
+    weights = model.position_weights(organism)
+    bias = model.weights([organism])[1]
+    return Scanner(weights, float(bias[0]), **site_in_window)
+
+
+def finder_of(
+    model: MultiTaskModel, organism: str, *, site: Site | None = None, **options: Any
+) -> SiteFinder:
+    """Return a finder of the sites of one organism, with their consensus and probabilities.
+
+    Parameters
+    ----------
+    model, organism, site
+        See :func:`scanner_of`; sites have the letters of `site`.
+    **options
+        Further arguments of :class:`SiteFinder`.
+
+    Raises
+    ------
+    UnknownTaskError
+        If the model lacks the organism and its relatives.
+    """
+    site = model.site if site is None else site
+    scanner = scanner_of(model, organism, site=site)
+    defaults: dict[str, Any] = {"signal": model.site.kind, "consensus": site.letters or None}
+    if model.kind == "classification":
+        defaults["log_odds"] = model.log_odds_of(organism)
+    if "tasks" in model.training:
+        defaults["prior"] = model.prevalence(organism)
+    return SiteFinder(scanner, **{**defaults, **options})

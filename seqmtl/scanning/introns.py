@@ -1,0 +1,125 @@
+"""Introns of a paired scan: BED12 with columns of probabilities, or GFF3."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+import numpy as np
+
+from seqmtl.io.rows import check_first_field
+from seqmtl.scanning.blocks import Block
+from seqmtl.scanning.formats import in_attribute, in_gff
+from seqmtl.scanning.lines import (
+    DECIMALS,
+    Field,
+    Fields,
+    decimal_column,
+    format_lines,
+    integer_column,
+    name_field,
+    strand_column,
+    tabbed,
+)
+from seqmtl.scanning.sink import LineSink, SitesBySignal, Track
+from seqmtl.sequences.sites import Sites
+
+_COLUMNS = (
+    "#contig\tstart\tend\tname\tscore\tstrand\tthick_start\tthick_end\trgb\tblocks\t"
+    "block_sizes\tblock_starts\tprobability\tdonor\tacceptor"
+)
+
+
+class IntronSink(LineSink):
+    """One line per intron.
+
+    Introns are in the order of the genome, or the best first if their number is limited; those of
+    equal probability, as written, in the order of the genome.
+
+    Parameters
+    ----------
+    path : str
+        Final path; GFF3 if it ends in .gff3 or .gff, before .gz.
+    finder : PairedFinder
+        Finder of the introns.
+    track : Track
+        Not used.
+    """
+
+    is_together, preset = True, "bed"
+
+    def __init__(self, path: str, finder: Any, track: Track) -> None:
+        super().__init__(path, finder.finders[0], track)
+        self._is_gff = path.lower().removesuffix(".gz").endswith((".gff3", ".gff"))
+        self._top = finder.filters.top
+        if self._is_gff:
+            self.preset = "gff"
+        if self._top is not None:  # lines are not in the order of the genome
+            self.preset = ""
+        min_probability, layer = finder.least_intron, finder.layer
+        self._description = (
+            f"# seqmtl scan: introns of {layer.shortest} bases or more, "
+            f"strands {finder.strands}, probability >= {min_probability:g}"
+        )
+        self._best: list[tuple[float, str]] = []  # probability, line
+
+    def header(self) -> list[str]:
+        """Return the header lines."""
+        what = self._description + (
+            f", the best {self._top} first" if self._top is not None else ""
+        )
+        return ["##gff-version 3", what] if self._is_gff else [what, _COLUMNS]
+
+    def fields(self, block: Block, sites: Sites) -> Fields:
+        """Return what the lines of a block are made of."""
+        numbers, starts = block.piece.located(sites.starts)
+        ends = sites["ends"] - (sites.starts - starts)
+        introns = Sites(starts, sites.is_reverse, {**sites.columns, "ends": ends})
+        if not self._is_gff:
+            return _bed_fields(name_field(block.piece, numbers, check_first_field), introns)
+        name = name_field(block.piece, numbers, lambda name: in_gff(name).encode())
+        numbered_name = name_field(block.piece, numbers, lambda name: in_attribute(name).encode())
+        return _gff_fields(name, numbered_name, introns)
+
+    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
+        """Format a block, or its best introns with their probabilities."""
+        introns = sites_by_signal["introns"]
+        if self._top is None:
+            return super().prepare(block, {self.finder.signal: introns})
+        p = np.rint(introns["probability"] * 10**DECIMALS) / 10**DECIMALS
+        best = np.argsort(-p, kind="stable")[: self._top]
+        text = b"".join(format_lines(self.fields(block, introns.take(best)))).decode()
+        return list(zip(p[best].tolist(), text.splitlines(), strict=True))
+
+    def join(self, prepared: Any, output: IO[bytes]) -> None:
+        """Write a block, or keep its introns if they may be among the best."""
+        if self._top is None:
+            super().join(prepared, output)
+            return
+        self._best = sorted(self._best + prepared, key=lambda row: -row[0])[: self._top]
+        self.n_records = len(self._best)
+
+    def end(self, output: IO[bytes]) -> None:
+        """Write the best introns."""
+        if self._best:
+            output.write(self.pack("".join(f"{line}\n" for _, line in self._best).encode()))
+
+
+def _bed_fields(contig: Field, introns: Sites) -> Fields:
+    start, end = integer_column(introns.starts), introns["ends"]
+    heights = np.rint(1000 * introns["probability"]).astype(np.int64)
+    probabilities = [decimal_column(introns[name]) for name in ("probability", "donor", "acceptor")]
+    box: list[Field] = [start, start, b"0", b"1", integer_column(end - introns.starts), b"0"]
+    head: list[Field] = [contig, start, integer_column(end), b"intron", integer_column(heights)]
+    return tabbed(*head, strand_column(introns.is_reverse), *box, *probabilities)
+
+
+def _gff_fields(name: Field, numbered_name: Field, introns: Sites) -> Fields:
+    strand = strand_column(introns.is_reverse)
+    start, end = integer_column(introns.starts + 1), integer_column(introns["ends"])
+    p, donor, acceptor = (
+        decimal_column(introns[key]) for key in ("probability", "donor", "acceptor")
+    )
+    head = tabbed(name, b"seqmtl", b"intron", start, end, p, strand, b".")
+    identity: list[Field] = [b"\tID=", numbered_name, b":", start, b"-", end, b":", strand]
+    probabilities: list[Field] = [b";probability=", p, b";donor=", donor, b";acceptor=", acceptor]
+    return [*head[:-1], *identity, *probabilities, b"\n"]

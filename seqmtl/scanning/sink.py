@@ -1,0 +1,296 @@
+"""Base classes of the scan formats: blocks are formatted in threads and written in order."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._checks import check_choice
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.bgzip import packer
+from seqmtl.io.rows import check_first_field
+from seqmtl.scanning.blocks import Block
+from seqmtl.scanning.finder import SiteFinder
+from seqmtl.scanning.lines import Field, Fields, format_lines, name_field
+from seqmtl.sequences.sites import Sites
+
+#: Sites in a block, by signal.
+SitesBySignal = Mapping[str, Sites]
+
+
+class Track(NamedTuple):
+    """Options of an output file.
+
+    Attributes
+    ----------
+    value : {"score", "probability"}
+        Values in bedGraph and bigWig.
+    lengths : mapping of str to int, optional
+        Length of every contig in bases; required by bigWig, listed in GFF3.
+    strand : {"both", "+", "-"}
+        Strand of the sites in the file, if it is for one.
+    """
+
+    value: str = "score"
+    lengths: Mapping[str, int] | None = None
+    strand: str = "both"
+
+
+class Sink(ABC):
+    """The sites of one signal in an output file of a scan.
+
+    Parameters
+    ----------
+    path : str
+        Final path of the file.
+    finder : SiteFinder
+        What is scored and reported.
+    track : Track
+        Options of the file.
+
+    Attributes
+    ----------
+    n_records : int
+        Number of lines or values so far, without the header.
+    suffixes : tuple of str
+        Suffixes of the names of files in this format, the usual one first.
+    is_together : bool
+        Whether the sites of all signals are in one file.
+    preset : str
+        Kind of the index of the file in bgzip, see :func:`seqmtl.files.bgzip.index_packed`; "" if
+        there is none.
+    what : str
+        Content of a format that needs probabilities and their prior, for messages.
+    signals : mapping
+        Signals that such a format is for.
+
+    Raises
+    ------
+    ValueError
+        If the track's value is unknown, or there are no probabilities for it.
+    SeqmtlError
+        If the format is not for the signal, or needs a prior that is unknown.
+    """
+
+    suffixes: tuple[str, ...] = ()
+    is_together = False
+    preset = ""
+    what = ""
+    signals: Mapping[str, Any] = {}
+
+    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
+        check_choice("value", track.value, ("score", "probability"))
+        if track.value == "probability" and finder.log_odds is None:
+            raise ValueError("probabilities as values need log_odds; give the finder the function")
+        self.path, self.finder, self.track = path, finder, track
+        self.n_records = 0
+        self.prior = self._checked_prior() if self.signals else 0.0
+
+    @abstractmethod
+    def begin(self, output: IO[bytes]) -> None:
+        """Write what precedes all sites."""
+
+    @abstractmethod
+    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
+        """Format the sites of a block; runs in a worker thread."""
+
+    @abstractmethod
+    def join(self, prepared: Any, output: IO[bytes]) -> None:
+        """Write a prepared block; blocks come in the order of the genome."""
+
+    def end(self, output: IO[bytes]) -> None:  # noqa: B027
+        """Write what follows all sites."""
+
+    def close(self) -> None:  # noqa: B027
+        """Close what :meth:`begin` has opened; called also after an error."""
+
+    def values(self, sites: Sites) -> NDArray[np.float32]:
+        """Return the values of a track, raw scores or probabilities."""
+        scores: NDArray[np.float32] = sites["scores"]
+        if self.track.value == "score":
+            return scores
+        return self.finder.probability(scores).astype(np.float32)
+
+    def _checked_prior(self) -> float:
+        """Return the share of true sites at which the probabilities were calibrated."""
+        signal, prior = self.finder.signal, self.finder.prior
+        if signal not in self.signals:
+            raise SeqmtlError(
+                f"{self.what} need a model of one of {', '.join(self.signals)}, but this one's "
+                f"signal is {signal!r}; choose another --format"
+            )
+        if self.finder.log_odds is None or prior is None or not 0 < prior < 1:
+            raise SeqmtlError(
+                f"{self.what} need probabilities and the share of true sites behind them; train "
+                "or calibrate the model with examples of both classes"
+            )
+        return prior
+
+
+class TextSink(Sink):
+    """A text file, in bgzip blocks if its name ends in .gz."""
+
+    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
+        super().__init__(path, finder, track)
+        self.pack = packer(path)
+
+    @abstractmethod
+    def header(self) -> list[str]:
+        """Return the header lines."""
+
+    def begin(self, output: IO[bytes]) -> None:
+        """Write the header."""
+        output.write(self.pack("".join(f"{line}\n" for line in self.header()).encode()))
+
+
+class LineSink(TextSink):
+    """A text file with a line for each site."""
+
+    @abstractmethod
+    def fields(self, block: Block, sites: Sites) -> Fields:
+        """Return what the lines of a block are made of."""
+
+    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
+        """Format the lines of a block."""
+        texts = format_lines(self.fields(block, sites_by_signal[self.finder.signal]))
+        return [(text.count(b"\n"), self.pack(text)) for text in texts]
+
+    def join(self, prepared: Any, output: IO[bytes]) -> None:
+        """Write the lines of a block."""
+        for n, text in prepared:
+            output.write(text)
+            self.n_records += n
+
+
+class PreparedBlock(NamedTuple):
+    """Text of a block, and the rows at its ends, which depend on the neighbouring blocks.
+
+    Attributes
+    ----------
+    contig : str
+        Contig of the block.
+    last : int
+        End of the block on it.
+    head, tail : list of tuple
+        Rows at the ends.
+    n : int
+        Rows between them.
+    text : bytes
+        Their lines.
+    """
+
+    contig: str
+    last: int
+    head: list[tuple[Any, ...]]
+    tail: list[tuple[Any, ...]]
+    n: int
+    text: bytes
+
+
+class BoundarySink(TextSink):
+    """A text file in which lines at the ends of a block depend on the neighbouring blocks.
+
+    Attributes
+    ----------
+    n_coordinates : int
+        Number of leading columns of the rows that are positions on the contig.
+    """
+
+    n_coordinates = 1
+
+    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
+        super().__init__(path, finder, track)
+        self._contig = ""
+        self._pending: list[tuple[Any, ...]] = []
+
+    @abstractmethod
+    def rows(self, sites: Sites) -> tuple[NDArray[Any], ...]:
+        """Return the columns of the rows of a block."""
+
+    @abstractmethod
+    def interior(self, block: Block, rows: Sequence[NDArray[Any]]) -> slice:
+        """Return the rows that do not depend on the neighbouring blocks."""
+
+    @abstractmethod
+    def merge_boundary(
+        self, pending: list[tuple[Any, ...]], prepared: PreparedBlock
+    ) -> tuple[list[tuple[Any, ...]], int]:
+        """Merge rows at the beginning of a block; return them, and how many are complete."""
+
+    @abstractmethod
+    def fields(self, contig: Field, rows: Sequence[NDArray[Any]]) -> Fields:
+        """Return what the lines of rows are made of."""
+
+    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> PreparedBlock:
+        """Format the lines of a block but the rows at its ends."""
+        rows, piece = self.rows(sites_by_signal[self.finder.signal]), block.piece
+        numbers, starts = piece.located(rows[0])
+        has_whole_contigs = piece.contigs is not None  # then none continues in another block
+        interior = slice(0, starts.size) if has_whole_contigs else self.interior(block, rows)
+        shift = rows[0] - starts
+        rows = (
+            *(column - shift for column in rows[: self.n_coordinates]),
+            *rows[self.n_coordinates :],
+        )
+        head, tail = (
+            list(zip(*(column[part].tolist() for column in rows), strict=True))
+            for part in (slice(interior.start), slice(interior.stop, None))
+        )
+        interior_rows = [column[interior] for column in rows]
+        contig = name_field(piece, numbers[interior], check_first_field)
+        texts = map(self.pack, format_lines(self.fields(contig, interior_rows)))
+        return PreparedBlock(
+            piece.name, block.last, head, tail, interior_rows[0].size, b"".join(texts)
+        )
+
+    def join(self, prepared: PreparedBlock, output: IO[bytes]) -> None:
+        """Write the pending rows that are complete, then the block."""
+        if prepared.contig != self._contig:
+            self._flush(output, len(self._pending))
+            self._contig = prepared.contig
+        self._pending, n_ready = self.merge_boundary(self._pending + prepared.head, prepared)
+        self._flush(output, n_ready)
+        output.write(prepared.text)
+        self.n_records += prepared.n
+        self._pending += prepared.tail
+
+    def end(self, output: IO[bytes]) -> None:
+        """Write the last rows."""
+        self._flush(output, len(self._pending))
+
+    def _flush(self, output: IO[bytes], n: int) -> None:
+        """Write the first n pending rows."""
+        if n:
+            rows = [np.array(column) for column in zip(*self._pending[:n], strict=True)]
+            contig = check_first_field(self._contig)
+            for text in format_lines(self.fields(contig, rows)):
+                output.write(self.pack(text))
+            self.n_records += n
+        self._pending = self._pending[n:]
+
+
+def describe(finder: SiteFinder) -> list[str]:
+    """Describe the scan and the site in comment lines."""
+    scanner, filters = finder.scanner, finder.filters
+    options = [f"strands {finder.strands}"]
+    if finder.consensus is not None:
+        options.append(f"consensus {','.join(finder.consensus)}")
+    if filters.regions is not None:
+        options.append("sites that start in given regions")
+    if filters.skip_lower:
+        options.append("no soft-masked sites")
+    if finder.threshold is not None:
+        options.append(f"raw score >= {finder.threshold:g}")
+    if filters.min_probability is not None:
+        options.append(f"probability >= {filters.min_probability:g}")
+    if filters.top is not None:
+        options.append(f"the best {filters.top} in every megabase")
+    return [
+        f"# seqmtl scan: windows of {scanner.length} bases, {', '.join(options)}",
+        f"# site: {scanner.site_length} base(s) from offset {scanner.site_offset} of the window in "
+        "reading direction",
+    ]

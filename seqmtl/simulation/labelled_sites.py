@@ -1,0 +1,144 @@
+"""Labelled sites: true sites and decoys.
+
+Sites have the columns labels (1 for a true site, -1 for a decoy, int8), gene and intron (0-based
+gene, and 0-based intron in the order of transcription, 0 for a TSS; -1 for a decoy). A splice site
+is its dinucleotide, a TSS a single base.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from seqmtl.sequences import encode
+from seqmtl.sequences.sites import Sites, find_motifs
+from seqmtl.simulation.genes import Layout
+from seqmtl.simulation.motifs import MODELS
+
+#: Bases around a TSS, on either strand, without decoys.
+_CLEAR_OF_TSS = 50
+
+
+def in_order(parts: list[Sites]) -> Sites:
+    """Return the sites of several parts by position, then strand (plus first)."""
+    sites = Sites.join(parts)
+    return sites.take(np.lexsort((sites.is_reverse, sites.starts)))
+
+
+def true_sites(genes: Layout, signal: str, first_gene: int, chromosome_start: int) -> Sites:
+    """Return the annotated sites of one chromosome.
+
+    Parameters
+    ----------
+    genes : Layout
+        Genes of the chromosome, in coordinates of the plus strand.
+    signal : str
+        "acceptor", "donor" or "tss".
+    first_gene : int
+        Number of genes on the preceding chromosomes.
+    chromosome_start : int
+        Number of bases on the preceding chromosomes.
+    """
+    n_exons = np.diff(genes.first_exon)
+    gene = np.repeat(np.arange(n_exons.size), n_exons)
+    order = np.arange(gene.size) - genes.first_exon[gene]
+    wanted = {"tss": order == 0, "donor": order < n_exons[gene] - 1, "acceptor": order > 0}[signal]
+    exon = np.flatnonzero(wanted)
+    gene, intron = gene[exon], order[exon] - (signal == "acceptor")
+    is_reverse = genes.strand[gene] < 0
+    # the edge of the exon next to the site, and the site's bases before or after it
+    at_end = is_reverse != (signal == "donor")
+    edge = np.where(at_end, genes.exon_end[exon], genes.exon_start[exon])
+    before, after = (1, 0) if signal == "tss" else (0, 2)
+    starts = chromosome_start + edge - np.where(at_end, before, after)
+    labels = np.ones(starts.size, dtype=np.int8)
+    return Sites(
+        starts, is_reverse, {"labels": labels, "gene": gene + first_gene, "intron": intron}
+    )
+
+
+def decoy_pools(
+    letters: np.ndarray, genes: Layout, signal: str, margin: int, chromosome_start: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the possible positions of decoys on one chromosome, as two pools.
+
+    For splice sites: AG (or GT) dinucleotides that are not annotated sites, on the plus and on the
+    minus strand. For a TSS: all bases except N that are away from annotated TSS, inside genes and
+    between them.
+
+    Parameters
+    ----------
+    letters : numpy.ndarray
+        Shape (bases,), uint8 ASCII letters of the chromosome.
+    genes : Layout
+        Its genes, in coordinates of the plus strand.
+    signal : str
+        "acceptor", "donor" or "tss".
+    margin : int
+        Number of bases without decoys at either end of the chromosome.
+    chromosome_start : int
+        Number of bases on the preceding chromosomes.
+
+    Returns
+    -------
+    tuple of two numpy.ndarray
+        First bases of the intervals, int64, counted over the concatenated chromosomes.
+    """
+    codes = encode(letters.tobytes())
+    true = true_sites(genes, signal, 0, 0)
+    if signal == "tss":
+        between = np.ones(codes.size, dtype=bool)
+        for start, end in zip(*genes.spans(), strict=True):
+            between[start:end] = False
+        clear = codes < 4
+        for start in true.starts:
+            clear[max(0, start - _CLEAR_OF_TSS) : start + _CLEAR_OF_TSS + 1] = False
+        candidates = [clear & ~between, clear & between]
+    else:
+        candidates = [find_motifs(codes, [MODELS[signal].letters], side) for side in (False, True)]
+        for side, is_candidate in enumerate(candidates):
+            is_candidate[true.starts[true.is_reverse == side]] = False
+    inner = slice(margin, codes.size - margin)
+    first_pool, second_pool = (
+        np.flatnonzero(is_candidate[inner]) + margin for is_candidate in candidates
+    )
+    return first_pool + chromosome_start, second_pool + chromosome_start
+
+
+def draw_decoys(
+    pools: list[tuple[np.ndarray, np.ndarray]], signal: str, count: int, rng: np.random.Generator
+) -> Sites:
+    """Draw decoys without replacement, half from each pool; fewer are a subset of more.
+
+    Parameters
+    ----------
+    pools : list of tuple of two numpy.ndarray
+        Results of :func:`decoy_pools`, one tuple per chromosome.
+    signal : str
+        "acceptor", "donor" or "tss".
+    count : int
+        Number of decoys.
+    rng : numpy.random.Generator
+        Random generator.
+
+    Raises
+    ------
+    ValueError
+        If a pool is too small.
+    """
+    parts = []
+    quotas = (count // 2, count - count // 2)
+    for side, (quota, own_rng) in enumerate(zip(quotas, rng.spawn(2), strict=True)):
+        pool = np.concatenate([pair[side] for pair in pools])
+        if pool.size < quota:
+            raise ValueError(
+                f"number of decoys must be at most {2 * pool.size} in one organism, got {count}; "
+                "use longer chromosomes, fewer windows or fewer decoys_per_site"
+            )
+        starts = pool[own_rng.permutation(pool.size)[:quota]]
+        is_reverse = np.full(quota, side == 1)
+        if signal == "tss":
+            is_reverse = own_rng.integers(0, 2, size=quota, dtype=np.int8) > 0
+        none = np.full(quota, -1)
+        columns = {"labels": none.astype(np.int8), "gene": none, "intron": none}
+        parts.append(Sites(starts, is_reverse, columns))
+    return Sites.join(parts)

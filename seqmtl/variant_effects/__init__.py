@@ -1,0 +1,15 @@
+"""Effects of variants on a signal: gains, losses, and their positions."""
+
+from seqmtl.variant_effects.annotate import AnnotationSummary, Annotator, annotate_vcf
+from seqmtl.variant_effects.effects import Effects, EffectScorer, score_variants
+from seqmtl.variant_effects.paired_effects import PairedEffectScorer
+
+__all__ = [
+    "AnnotationSummary",
+    "Annotator",
+    "EffectScorer",
+    "Effects",
+    "PairedEffectScorer",
+    "annotate_vcf",
+    "score_variants",
+]

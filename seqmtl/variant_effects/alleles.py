@@ -1,0 +1,194 @@
+"""Tables of alleles: checked against the genome, and trimmed to the bases that they change."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.sequences import Genome, encode
+from seqmtl.sequences.alphabet import OTHER
+from seqmtl.variant_effects.allele_loops import find_zones
+
+#: Longest allele that is scored, in bases.
+LONGEST = 10_000
+
+#: Distance over which an insertion or deletion in a repeat is followed on either side, in bases.
+REACH = 1_000
+
+#: Reasons why an allele is not scored.
+REASONS: dict[str, str] = {
+    "unknown_contig": "the genome has no such contig",
+    "outside_contig": "REF does not lie on the contig",
+    "ref_letters": "REF is not made of letters",
+    "ref_mismatch": "REF differs from the genome",
+    "overlapping_deletion": "ALT is *, a deletion that another record describes",
+    "symbolic": "ALT is symbolic, such as <DEL>",
+    "breakend": "ALT is a breakend",
+    "alt_letters": "ALT has letters other than A, C, G, T, N",
+    "too_long": f"REF or ALT is longer than {LONGEST:,} bases",
+}
+
+_NO_ALLELES = (b".", b"<NON_REF>", b"<*>")
+_ALT_LETTERS = b"ACGTNacgtn"
+
+
+class Alleles(NamedTuple):
+    """Alleles to be scored; positions refer to the genome's buffer.
+
+    Attributes
+    ----------
+    begins, ends : ndarray of int64, shape (n,)
+        Bounds of the contig of each.
+    starts, ref_lengths : ndarray of int64, shape (n,)
+        Start and number of the bases that the allele replaces.
+    alts : ndarray of uint8
+        Concatenated letters of all alleles, encoded.
+    firsts, alt_lengths : ndarray of int64, shape (n,)
+        Start and number of the letters of each in `alts`.
+    """
+
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ref_lengths: NDArray[np.int64]
+    alts: NDArray[np.uint8]
+    firsts: NDArray[np.int64]
+    alt_lengths: NDArray[np.int64]
+
+    def zones(self, codes: NDArray[np.uint8], reach: int = REACH) -> NDArray[np.int64]:
+        """Find the bases that each allele changes, in any representation.
+
+        Bases that REF and ALT share on the left and right are excluded. An insertion or deletion
+        with several possible positions (in a repeat) spans all of them.
+
+        Returns
+        -------
+        ndarray of int64, shape (n, 3)
+            Start, length in the reference and length in the alternative.
+        """
+        zones = np.empty((self.starts.size, 3), dtype=np.int64)
+        find_zones(codes, self, reach, zones)
+        return zones
+
+    def part(self, first: int, last: int) -> Alleles:
+        """Return a range of the alleles."""
+        parts: list[Any] = [
+            column if column is self.alts else column[first:last] for column in self
+        ]
+        return Alleles(*parts)
+
+
+class AlleleList:
+    """Collects alleles that can be scored.
+
+    Parameters
+    ----------
+    genome : Genome
+        Reference genome.
+    """
+
+    def __init__(self, genome: Genome) -> None:
+        self._genome = genome
+        self._known: dict[str, tuple[int, int]] = {}
+        self._places: list[tuple[int, int, int, int]] = []
+        self._alts: list[bytes] = []
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def refuse_record(self, contig: str, start: int, ref: bytes) -> str:
+        """Return why no allele of a record can be scored, or "" if they can.
+
+        Case is ignored; N and other ambiguity codes match every base.
+
+        Parameters
+        ----------
+        contig : str
+            Contig.
+        start : int
+            0-based first base of REF.
+        ref : bytes
+            Reference allele.
+        """
+        if contig not in self._genome:
+            return "unknown_contig"
+        begin, end = self._bounds(contig)
+        begin += start
+        if start < 0 or begin + len(ref) > end:
+            return "outside_contig"
+        if ref and not ref.isalpha():
+            return "ref_letters"
+        genome_letters, ref_letters = self._genome.codes[begin : begin + len(ref)], encode(ref)
+        if genome_letters.tobytes() == ref_letters.tobytes():
+            return ""
+        differ = (
+            (genome_letters != ref_letters) & (genome_letters != OTHER) & (ref_letters != OTHER)
+        )
+        return "ref_mismatch" if differ.any() else ""
+
+    def add(self, contig: str, start: int, ref: bytes, alt: bytes) -> str:
+        """Add an allele of an accepted record, or return why it cannot be scored."""
+        reason = refuse_alt(alt) or ("too_long" if len(ref) > LONGEST else "")
+        if not reason:
+            begin, end = self._bounds(contig)
+            is_masked = bool(self._genome.codes[begin + start : begin + start + 1] == OTHER)
+            start, ref, alt = _without_n(start, ref, alt, is_masked)
+            self._places.append((begin, end, begin + start, len(ref)))
+            self._alts.append(alt)
+        return reason
+
+    def _bounds(self, contig: str) -> tuple[int, int]:
+        """Return the bounds of a contig in the genome's buffer."""
+        if contig not in self._known:
+            number = self._genome.index(contig)
+            begin = int(self._genome.starts[number])
+            self._known[contig] = (begin, begin + int(self._genome.lengths[number]))
+        return self._known[contig]
+
+    def alleles(self) -> Alleles:
+        """Return all alleles added."""
+        places = np.array(self._places, dtype=np.int64).reshape(-1, 4)
+        lengths = np.array([len(alt) for alt in self._alts], dtype=np.int64)
+        begins, ends, starts, ref_lengths = np.ascontiguousarray(places.T)
+        firsts = np.cumsum(lengths) - lengths
+        return Alleles(
+            begins, ends, starts, ref_lengths, encode(b"".join(self._alts)), firsts, lengths
+        )
+
+
+def _without_n(start: int, ref: bytes, alt: bytes, is_masked: bool) -> tuple[int, bytes, bytes]:
+    """Return an allele without N where that stands for no letter.
+
+    N at the same end of REF and ALT is the base of the genome. Beside a longer allele, N alone is
+    an empty one, as Sniffles writes it: a deletion has its first base at POS, an insertion is
+    behind POS. An N of the genome itself is a base.
+    """
+    if ref[:1].upper() == alt[:1].upper() == b"N":
+        start, ref, alt = start + 1, ref[1:], alt[1:]
+    elif ref[-1:].upper() == alt[-1:].upper() == b"N":
+        ref, alt = ref[:-1], alt[:-1]
+    elif alt.upper() == b"N" and len(ref) > 1:
+        alt = b""
+    elif ref.upper() == b"N" and len(alt) > 1 and not is_masked:
+        start, ref = start + 1, b""
+    return start, ref, alt
+
+
+def is_allele(alt: bytes) -> bool:
+    """Return whether an ALT entry is an allele, not ``.``, ``<NON_REF>`` or ``<*>``."""
+    return alt not in _NO_ALLELES
+
+
+def refuse_alt(alt: bytes) -> str:
+    """Return why an allele cannot be scored on any genome, or "" if it can."""
+    if not alt.strip(_ALT_LETTERS):
+        return "too_long" if len(alt) > LONGEST else ""
+    if alt == b"*":
+        return "overlapping_deletion"
+    if alt.startswith(b"<"):
+        return "symbolic"
+    if b"[" in alt or b"]" in alt or alt.startswith(b".") or alt.endswith(b"."):
+        return "breakend"
+    return "alt_letters"

@@ -1,0 +1,251 @@
+"""Annotate a VCF file with the effects of its variants, as a stream."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from seqmtl._threads import in_order
+from seqmtl.files.bgzip import open_packed, packer
+from seqmtl.files.streams import Output, PathLike, readable
+from seqmtl.io.vcf import ALT, CHROM, REF, VcfBatch, VcfReader, add_info
+from seqmtl.sequences import Genome
+from seqmtl.variant_effects.alleles import AlleleList, is_allele
+from seqmtl.variant_effects.effect_text import INTRONS, TABLE, texts_of, vcf_header
+from seqmtl.variant_effects.effects import EffectScorer
+from seqmtl.variant_effects.paired_effects import PairedEffectScorer
+
+_REPORT_EVERY = 100_000
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class AnnotationSummary:
+    """Counts of the records of a VCF file by what became of them.
+
+    Attributes
+    ----------
+    n_records : int
+        Number of records, all of which are written.
+    n_without_alleles : int
+        Records without an allele: ALT is ``.``, ``<NON_REF>`` or ``<*>``.
+    n_alleles, n_scored : int
+        Alleles, and those that were scored.
+    n_reported : int
+        Alleles whose gain or loss reaches the threshold, or all if there is none.
+    not_scored : dict of str to int
+        Alleles that were not scored, by reason.
+    examples : dict of str to str
+        The first allele for each reason.
+    is_sorted : bool
+        Whether every contig is contiguous and sorted by POS, as an index requires.
+    """
+
+    n_records: int = 0
+    n_without_alleles: int = 0
+    n_alleles: int = 0
+    n_scored: int = 0
+    n_reported: int = 0
+    not_scored: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    is_sorted: bool = True
+
+    def add(self, other: AnnotationSummary) -> None:
+        """Add the counts of later records."""
+        for count in ("n_records", "n_without_alleles", "n_alleles", "n_scored", "n_reported"):
+            setattr(self, count, getattr(self, count) + getattr(other, count))
+        self.not_scored.update(other.not_scored)
+        self.examples = other.examples | self.examples
+
+
+class _Allele(NamedTuple):
+    """One ALT entry: its record, its letters, and its row of effects or why it has none."""
+
+    record: int
+    alt: bytes
+    row: int
+    reason: str
+
+
+class Annotated(NamedTuple):
+    """Lines of the file, lines of the table, and the counts of some records."""
+
+    lines: bytes
+    table: bytes
+    summary: AnnotationSummary
+
+
+class Annotator:
+    """Converts batches of records to annotated lines.
+
+    Parameters
+    ----------
+    scorer : EffectScorer or PairedEffectScorer
+        Scores alleles.
+    genome : Genome
+        Reference genome.
+    chrom_map : mapping of str to str, optional
+        Map from contig names in the VCF file to those in the genome, if they differ.
+    threshold : float, optional
+        Smallest gain or loss to report. Default: all.
+
+    Attributes
+    ----------
+    texts : list of EffectText
+        Names and formats the INFO entries of each signal.
+    """
+
+    def __init__(
+        self,
+        scorer: EffectScorer | PairedEffectScorer,
+        genome: Genome,
+        *,
+        chrom_map: Mapping[str, str] | None = None,
+        threshold: float | None = None,
+    ) -> None:
+        self.scorer, self.genome = scorer, genome
+        self.chrom_map = {} if chrom_map is None else chrom_map
+        self.threshold = threshold
+        self.texts = texts_of(scorer)
+
+    def annotate(self, batch: VcfBatch, output: Output, table: Output | None) -> Annotated:
+        """Return what a batch adds to the outputs of :func:`annotate_vcf`."""
+        alleles, scorable = self._alleles(batch)
+        every = [
+            of_signal.lists()
+            for of_signal in self.scorer.by_signal(self.genome, scorable.alleles())
+        ]
+        summary = AnnotationSummary(n_records=len(batch.rows), n_alleles=len(alleles))
+        entries: list[list[list[str]]] = [[[] for _ in self.texts] for _ in batch.rows]
+        reasons: list[list[str]] = [[] for _ in batch.rows]
+        rows: list[str] = []
+        for record, alt, i, reason in alleles:
+            row, position = batch.rows[record], batch.positions[record]
+            if reason:
+                _note(summary, reason, row, position, alt)
+                reasons[record].append(reason)
+                continue
+            summary.n_scored += 1
+            largest = max(max(effects.changes[i]) for effects in every)
+            if self.threshold is None or largest >= self.threshold:
+                summary.n_reported += 1
+                for text, effects, of_signal in zip(
+                    self.texts, every, entries[record], strict=True
+                ):
+                    of_signal.append(text.entry(alt, effects, i, position))
+                    if table is not None:
+                        rows.append(text.line(row, alt, effects, i, position))
+        summary.n_without_alleles = len(batch.rows) - len({allele.record for allele in alleles})
+        lines = []
+        for row, of_signals, why in zip(batch.rows, entries, reasons, strict=True):
+            parts = (
+                text.info(of_signal, why)
+                for text, of_signal in zip(self.texts, of_signals, strict=True)
+            )
+            lines.append(add_info(row, b";".join(filter(None, parts))))
+        lines_of_table = "".join(rows).encode("utf-8", "surrogateescape")
+        packed = packer(table)(lines_of_table) if table is not None else b""
+        return Annotated(packer(output)(b"".join(lines)), packed, summary)
+
+    def _alleles(self, batch: VcfBatch) -> tuple[list[_Allele], AlleleList]:
+        """Check the alleles of all records, and collect those that can be scored."""
+        rows, scorable = [], AlleleList(self.genome)
+        for number, (row, position) in enumerate(zip(batch.rows, batch.positions, strict=True)):
+            alts = [alt for alt in row[ALT].split(b",") if is_allele(alt)]
+            if not alts:
+                continue
+            contig = readable(row[CHROM])
+            contig = self.chrom_map.get(contig, contig)
+            refused = scorable.refuse_record(contig, position - 1, row[REF])
+            for alt in alts:
+                index = len(scorable)
+                reason = refused or scorable.add(contig, position - 1, row[REF], alt)
+                rows.append(_Allele(number, alt, index, reason))
+        return rows, scorable
+
+
+def annotate_vcf(
+    vcf: PathLike,
+    output: Output,
+    annotator: Annotator,
+    *,
+    table: Output | None = None,
+    command: str = "",
+) -> AnnotationSummary:
+    """Annotate a VCF file.
+
+    Lines are written in order and unchanged except for INFO. Memory does not grow with the file.
+
+    Parameters
+    ----------
+    vcf : path-like
+        Plain, gzip or bgzip, or ``"-"`` for standard input.
+    output : path-like or binary stream
+        VCF; a name in ``.gz`` is compressed in blocks (bgzip).
+    annotator : Annotator
+        Annotator to apply.
+    table : path-like or binary stream, optional
+        Also write the reported alleles as a tab-separated table with a header; positions 1-based.
+    command : str
+        Command line to record in the header.
+
+    Raises
+    ------
+    InputFormatError
+        If the file cannot be read, see :class:`~seqmtl.io.vcf.VcfReader`, or already has the
+        INFO entry.
+    SeqmtlError
+        If an output cannot be written; nothing is left behind.
+    """
+    reader = VcfReader(vcf)
+    summary = AnnotationSummary()
+    head = packer(output)(vcf_header(annotator.texts, reader, command))
+    columns = (*TABLE, *(INTRONS if annotator.scorer.sees_introns else ()))
+    work = partial(annotator.annotate, output=output, table=table)
+    batches = _watch_order(reader.batches(annotator.scorer.n_records), summary)
+    with ExitStack() as stack:
+        stream = stack.enter_context(open_packed(output))
+        stream.write(head)
+        rows = None
+        if table is not None:
+            rows = stack.enter_context(open_packed(table))
+            rows.write(packer(table)(("\t".join(columns) + "\n").encode()))
+        for done in in_order(work, batches):
+            stream.write(done.lines)
+            if rows is not None:
+                rows.write(done.table)
+            n_before = summary.n_records
+            summary.add(done.summary)
+            if summary.n_records // _REPORT_EVERY > n_before // _REPORT_EVERY:
+                _log.info("%d records", summary.n_records)
+    return summary
+
+
+def _watch_order(batches: Iterator[VcfBatch], summary: AnnotationSummary) -> Iterator[VcfBatch]:
+    """Record whether the records are sorted as an index requires."""
+    seen: set[bytes] = set()
+    contig, last = b"", 0
+    for batch in batches:
+        for row, position in zip(batch.rows, batch.positions, strict=True):
+            if row[CHROM] != contig:
+                contig, last = row[CHROM], 0
+                summary.is_sorted &= contig not in seen
+                seen.add(contig)
+            summary.is_sorted &= position >= last
+            last = position
+        yield batch
+
+
+def _note(
+    summary: AnnotationSummary, reason: str, row: list[bytes], position: int, alt: bytes
+) -> None:
+    """Count an allele that was not scored, and keep the first of its reason as an example."""
+    summary.not_scored[reason] += 1
+    if reason not in summary.examples:
+        ref, letters = readable(row[REF][:20]), readable(alt[:20])
+        summary.examples[reason] = f"{readable(row[CHROM])}:{position} {ref}>{letters}"

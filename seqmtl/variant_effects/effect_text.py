@@ -1,0 +1,202 @@
+"""Format the effects of alleles: VCF header, INFO, and lines of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from seqmtl._version import __version__
+from seqmtl.exceptions import InputFormatError
+from seqmtl.files.streams import readable
+from seqmtl.io.vcf import CHROM, REF, VcfReader, escape
+from seqmtl.variant_effects.alleles import REASONS
+from seqmtl.variant_effects.effects import EXON, Effects
+
+#: Columns of the table.
+TABLE = (
+    "contig",
+    "pos",
+    "ref",
+    "alt",
+    "organism",
+    "kind",
+    "gain",
+    "gain_pos",
+    "gain_offset",
+    "gain_strand",
+    "gain_ref_probability",
+    "gain_alt_probability",
+    "gain_ref_score",
+    "gain_alt_score",
+    "loss",
+    "loss_pos",
+    "loss_offset",
+    "loss_strand",
+    "loss_ref_probability",
+    "loss_alt_probability",
+    "loss_ref_score",
+    "loss_alt_score",
+)
+#: Further columns of the table for paired models.
+INTRONS = ("gain_ref_intron", "gain_alt_intron", "loss_ref_intron", "loss_alt_intron")
+
+_LETTER = {"donor": "D", "acceptor": "A", "tss": "T", EXON: "E"}
+_STRANDS = "+-."  # -1 (none) is the last
+
+
+class EffectText:
+    """Formats the effects on one signal in one organism.
+
+    Parameters
+    ----------
+    kind : str
+        Signal, see :attr:`~seqmtl.linear_model.site.Site.kind`.
+    organism : str
+        Its organism.
+    with_introns : bool, default=False
+        Whether the effects have introns.
+
+    Attributes
+    ----------
+    field, skipped_field : str
+        INFO entries of the effects, and of the reason why an allele has none.
+    """
+
+    def __init__(self, kind: str, organism: str, *, with_introns: bool = False) -> None:
+        self.field = f"SeqMTL_{kind}"
+        self.skipped_field = f"{self.field}_skipped"
+        self._kind, self._organism, self._with_introns = kind, organism, with_introns
+        self._escaped = escape(organism)
+
+    def check(self, vcf: VcfReader) -> None:
+        """Check that a file does not have the INFO entries already.
+
+        Raises
+        ------
+        InputFormatError
+            If its header declares one.
+        """
+        names = (self.field, self.skipped_field)
+        for name in names:
+            if name in vcf.info_ids:
+                raise InputFormatError(
+                    f"the file has INFO/{name} already; remove it with: bcftools annotate -x "
+                    f"{','.join(f'INFO/{each}' for each in names)}",
+                    path=vcf.source,
+                )
+
+    def header_lines(self) -> list[bytes]:
+        """Return the lines that declare the INFO entries."""
+        letter = _LETTER.get(self._kind, "")
+        site, what, span = "site", f"a site ({self._kind})", "most probable intron of the site"
+        if self._kind == EXON:
+            site, what, span = "exon", "an exon between two introns", "exon"
+        columns: tuple[str, ...] = ("DS", "DP", "ST", "RS")
+        seen, score, spans = "windows that the variant touches", "raw score", ""
+        if self._with_introns:
+            columns += ("ER", "EA") if self._kind == EXON else ("IR", "IA")
+            seen, score = f"{site}s in reach of an intron", "log-odds of the probability"
+            spans = (
+                f", {span} as FIRST-LAST:PROBABILITY in the reference ({columns[-2]}) and in the "
+                f"alternative ({columns[-1]})"
+            )
+        names = "|".join(f"{column}_{letter}{c}" for column in columns for c in "GL")
+        what = (
+            f"seqmtl {__version__}: change of the probability of {what}, the largest gain (G) and "
+            f"loss (L) among the {seen}: delta score (DS, 0 to 1), delta position (DP, from POS to "
+            f"the first base of the {site} in reading direction), strand of the {site} (ST), "
+            f"change of the {score} (RS, where both alleles have the {site}){spans}. "
+            f"Format: ALLELE|ORGANISM|{names}"
+        )
+        why = "; ".join(f"{reason}: {text}" for reason, text in REASONS.items())
+        lines = [
+            f'##INFO=<ID={self.field},Number=.,Type=String,Description="{what}">',
+            f"##INFO=<ID={self.skipped_field},Number=.,Type=String,Description="
+            f'"Why seqmtl did not score an allele ({why})">',
+        ]
+        return [line.encode("utf-8", "surrogateescape") for line in lines]
+
+    def info(self, entries: Sequence[str], reasons: Sequence[str]) -> bytes:
+        """Return the new INFO text: effects of alleles, or reasons why there are none."""
+        parts = []
+        if entries:
+            parts.append(f"{self.field}={','.join(entries)}")
+        if reasons:
+            parts.append(f"{self.skipped_field}={','.join(dict.fromkeys(reasons))}")
+        return ";".join(parts).encode("ascii")
+
+    def entry(self, alt: bytes, effects: Effects, i: int, position: int) -> str:
+        """Return the effects of allele i, in lists, as an INFO entry; POS is 1-based."""
+        fields = [
+            alt.decode(),
+            self._escaped,
+            *(f"{change:.4f}" for change in effects.changes[i]),
+            *(_offset(effects, i, c, position) for c in (0, 1)),
+            *(_STRANDS[strand] for strand in effects.strands[i]),
+            *map(_score_change, effects.scores[i]),
+        ]
+        if effects.introns is not None:
+            fields += [_intron(effects.introns[i][c][h]) for h in (0, 1) for c in (0, 1)]
+        return "|".join(fields)
+
+    def line(
+        self, row: Sequence[bytes], alt: bytes, effects: Effects, i: int, position: int
+    ) -> str:
+        """Return the effects of allele i as a line of the table; positions are 1-based."""
+        fields = [
+            readable(row[CHROM]),
+            str(position),
+            readable(row[REF]),
+            alt.decode(),
+            self._organism,
+            self._kind,
+        ]
+        for c in (0, 1):
+            is_found = effects.strands[i][c] >= 0
+            fields += [
+                f"{effects.changes[i][c]:.6g}",
+                str(effects.places[i][c] + 1) if is_found else ".",
+                _offset(effects, i, c, position),
+                _STRANDS[effects.strands[i][c]],
+                *(f"{p:.6g}" if is_found else "." for p in effects.probabilities[i][c]),
+                *(f"{score:.5f}" if score == score else "." for score in effects.scores[i][c]),
+            ]
+        if effects.introns is not None:
+            fields += [_intron(effects.introns[i][c][h]) for c in (0, 1) for h in (0, 1)]
+        return "\t".join(fields) + "\n"
+
+
+def texts_of(scorer: Any) -> list[EffectText]:
+    """Return what formats the effects on each signal that a scorer of alleles knows."""
+    return [
+        EffectText(kind, scorer.organism, with_introns=scorer.sees_introns) for kind in scorer.kinds
+    ]
+
+
+def vcf_header(texts: Sequence[EffectText], vcf: VcfReader, command: str) -> bytes:
+    """Return the header of the annotated file; see :meth:`EffectText.check`."""
+    added = []
+    for text in texts:
+        text.check(vcf)
+        added += text.header_lines()
+    command = command.replace("\\", "\\\\").replace('"', '\\"')
+    made = f'##seqmtl=<Version="{__version__}",Command="{command}">'
+    added.append(made.encode("utf-8", "surrogateescape"))
+    return b"".join(line + b"\n" for line in (*vcf.meta, *added, vcf.columns))
+
+
+def _offset(effects: Effects, i: int, c: int, position: int) -> str:
+    """Return the distance from POS of the site that allele i changes, gain (0) or loss (1)."""
+    return str(effects.places[i][c] + 1 - position) if effects.strands[i][c] >= 0 else "."
+
+
+def _score_change(scores: Sequence[float]) -> str:
+    """Return the change of the raw score of a site if both haplotypes have it."""
+    change = scores[1] - scores[0]
+    return f"{change:.4f}" if change == change else "."
+
+
+def _intron(intron: Sequence[float]) -> str:
+    """Return the most probable intron of a site in a haplotype."""
+    start, end, p = intron
+    return f"{start + 1:.0f}-{end:.0f}:{p:.4f}" if p == p else "."

@@ -1,0 +1,97 @@
+"""Exons of both haplotypes of an allele, compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from seqmtl.variant_effects.neighbourhoods import SitePosteriors
+
+
+class Exon(NamedTuple):
+    """First and last base of an exon on the forward strand, and its strand: 0 plus, 1 minus."""
+
+    first: int
+    last: int
+    strand: int
+
+
+class Change(NamedTuple):
+    """An exon on the reference, its log probability there and with the allele, and the change.
+
+    The logarithms are NaN where it is not listed; the change is that of the probability.
+    """
+
+    exon: Exon
+    before: float
+    after: float
+    delta: float
+
+    @classmethod
+    def of(cls, exon: Exon, before: float, after: float) -> Change:
+        """Return the change of an exon."""
+        return cls(exon, before, after, probability(after) - probability(before))
+
+
+def probability(log_p: float) -> float:
+    """Return the probability, to six decimals; 0 for NaN."""
+    return round(math.exp(log_p), 6) if log_p == log_p else 0.0
+
+
+def exons_of(candidates: SitePosteriors, low: int, high: int) -> dict[Exon, float]:
+    """Return the log probabilities of the exons with a base among low..high-1."""
+    sites, posteriors = candidates
+    bounds = sites["places"][posteriors.exons]
+    rows = np.flatnonzero((bounds[:, 1] > low) & (bounds[:, 0] < high))
+    strands = sites.is_reverse[posteriors.exons[rows, 0]].astype(int)
+    columns = bounds[rows, 0], bounds[rows, 1] - 1, strands
+    exons = zip(*(column.tolist() for column in columns), strict=True)
+    return dict(zip(map(Exon._make, exons), posteriors.exon_values[rows].tolist(), strict=True))
+
+
+def compare_exons(
+    before: Mapping[Exon, float], after: Mapping[Exon, float], zone: int, m: int, n: int
+) -> list[Change]:
+    """Return the changes of all exons of the reference and of the alternative.
+
+    The exons correspond whose first and last bases do. The alternative has n bases from `zone` on
+    where the reference has m; the bases without counterpart are placed so that the larger of gain
+    and loss is smallest, then the smaller, as by
+    :class:`seqmtl.variant_effects.effects.EffectScorer`.
+    """
+    longest = min(m, n) if m != n else 0
+    gaps = {0, longest}
+    if longest:
+        ends = {end - zone for exon in (*before, *after) for end in exon[:2]}
+        gaps |= {end + k - far for end in ends for k in (0, 1) for far in (0, abs(n - m))}
+    every = [
+        _pairs(before, after, zone + gap, n - m) for gap in sorted(gaps) if 0 <= gap <= longest
+    ]
+    return min(every, key=_size)
+
+
+def _pairs(
+    before: Mapping[Exon, float], after: Mapping[Exon, float], gap: int, grown: int
+) -> list[Change]:
+    """Return the changes if `grown` bases are inserted at `gap`, or deleted if below 0."""
+
+    def on_reference(end: int) -> int:
+        return end if end < gap else max(end - grown, gap - (grown > 0))
+
+    changes, left = [], dict(before)
+    for (first, last, strand), log_p in after.items():
+        is_new = gap <= first < gap + grown or gap <= last < gap + grown
+        on_ref = Exon(on_reference(first), on_reference(last), strand)
+        changes.append(Change.of(on_ref, np.nan if is_new else left.pop(on_ref, np.nan), log_p))
+    changes += [Change.of(exon, log_p, np.nan) for exon, log_p in left.items()]
+    return sorted(changes, key=lambda change: change.exon)
+
+
+def _size(changes: list[Change]) -> tuple[float, float, float]:
+    """Return the larger and the smaller of gain and loss, and the gain."""
+    deltas = [change.delta for change in changes]
+    gain, loss = max([0.0, *deltas]), max([0.0, *(-delta for delta in deltas)])
+    return max(gain, loss), min(gain, loss), gain

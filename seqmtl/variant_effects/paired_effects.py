@@ -1,0 +1,194 @@
+"""Changes of the probability of donors, acceptors and exons by alleles, in sight of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.sequences import Genome
+from seqmtl.splicing import PairedFinder
+from seqmtl.splicing.chain import context_of, to_log_odds
+from seqmtl.splicing.layer import ENDS
+from seqmtl.splicing.model import PairedModel
+from seqmtl.variant_effects.alleles import Alleles
+from seqmtl.variant_effects.effects import EXON, AlleleScorer, Effects, Haplotypes, Profile, ranges
+from seqmtl.variant_effects.exon_effects import compare_exons, exons_of, probability
+from seqmtl.variant_effects.neighbourhoods import Neighbourhood, SitePosteriors
+
+_DECIMALS = 6  # of probabilities; farther away, an allele changes them by less
+
+
+class PairedEffectScorer(AlleleScorer):
+    """Scores alleles with the paired model of one organism.
+
+    The chain is run on both haplotypes. Compared are the sites from which an intron can reach the
+    windows that overlap the allele, as by :class:`~seqmtl.variant_effects.effects.EffectScorer`;
+    scores are the log-odds of the posterior. The exons are what lies between two introns that
+    follow each other, and the position of an exon is its first base in reading direction. Windows
+    that cross a contig end have no site.
+
+    The chain sees as much on either side of these sites as decides on them
+    (:func:`seqmtl.splicing.chain.context_of`), and of a contig always the same tiles, so that
+    results do not depend on what other alleles there are.
+
+    Parameters
+    ----------
+    model : PairedModel
+        Paired model.
+    organism : str
+        Organism of the model.
+    distance : int, optional
+        Consider only sites, and exons with bases, within this many bases of the changed bases.
+
+    Raises
+    ------
+    UnknownTaskError
+        If the model was not trained on the organism.
+    ValueError
+        If `distance` is negative.
+    """
+
+    kinds, sees_introns, n_records = (*ENDS, EXON), True, 64
+
+    def __init__(self, model: PairedModel, organism: str, *, distance: int | None = None) -> None:
+        self._finder = PairedFinder(model, organism)
+        windows = max(finder.length for finder in self._finder.finders)
+        context = context_of(self._finder.layer)
+        reach = context + windows if distance is None else min(context + windows, distance)
+        length, turns = 2 * reach + 1, (reach, reach)
+        super().__init__(organism, distance, flank=reach, length=length, turns=turns, reach=reach)
+        self._tile, self._margin = context // 2, context + 2 * windows
+
+    def _tiles(self, alleles: Alleles, zones: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the contig, the first and the last tile of each zone."""
+        starts = zones[:, 0] - alleles.begins
+        tiles = starts // self._tile, (starts + zones[:, 1]) // self._tile
+        return np.column_stack([alleles.begins, *tiles])
+
+    def _groups(self, alleles: Alleles, zones: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Yield ranges of alleles in the same tiles."""
+        return ranges(self._tiles(alleles, zones))
+
+    def _score(
+        self, genome: Genome, alleles: Alleles, haplotypes: Haplotypes, effects: list[Effects]
+    ) -> None:
+        """Score the alleles of a group of tiles, one by one."""
+        changing = np.flatnonzero(haplotypes.zones[:, 1:].any(axis=1)).tolist()
+        if not changing:
+            return
+        begin, *tiles = self._tiles(alleles, haplotypes.zones)[0].tolist()
+        contig = genome.codes[begin : int(alleles.ends[0])]
+        first, last = tiles[0] * self._tile, (tiles[1] + 1) * self._tile
+        near = Neighbourhood(self._finder, contig, first - self._margin, last + self._margin)
+        for i in changing:
+            self._score_one(
+                near, haplotypes.one(i), [of_signal.rows(i, i + 1) for of_signal in effects]
+            )
+
+    def _score_one(
+        self, near: Neighbourhood, haplotypes: Haplotypes, effects: list[Effects]
+    ) -> None:
+        """Score one allele."""
+        zone = int(haplotypes.starts[0]) - near.start
+        m, n = haplotypes.zones[0, 1:].tolist()
+        first = int(haplotypes.places[0, 1]) + self._flank
+        haplotype_sites = (
+            near.reference,
+            near.alternative(zone, zone + m, haplotypes.codes[first : first + n]),
+        )
+        for k, effects_of_signal in enumerate(effects[:2]):
+            strands_and_positions = self._compare(
+                haplotypes, self._profile(k, haplotype_sites, haplotypes, zone), effects_of_signal
+            )
+            assert effects_of_signal.introns is not None
+            for c, (strand, _, *windows) in enumerate(strands_and_positions[0].tolist()):
+                for h, window in enumerate(windows):
+                    if window >= 0:
+                        first = window - int(haplotypes.places[0, h]) - self._flank + zone
+                        *ends, p = self._intron(k, strand, first, haplotype_sites[h])
+                        if h:
+                            ends = [_on_reference(end, zone, m, n) for end in ends]
+                        effects_of_signal.introns[0, c, h] = (
+                            *(end + near.start for end in ends),
+                            p,
+                        )
+        self._compare_exons(haplotype_sites, zone, (m, n), near.start, effects[2])
+
+    def _profile(
+        self,
+        k: int,
+        haplotype_sites: tuple[SitePosteriors, SitePosteriors],
+        haplotypes: Haplotypes,
+        zone: int,
+    ) -> Profile:
+        """Return probabilities and log-odds by strand and first base of the site."""
+        size = haplotypes.codes.size
+        P, scores = np.zeros((2, size)), np.full((2, size), np.nan)
+        last = self._finder.site_lengths[k] - 1
+        for (sites, posteriors), offset, n in zip(
+            haplotype_sites,
+            haplotypes.places[0].tolist(),
+            haplotypes.zones[0, 1:].tolist(),
+            strict=True,
+        ):
+            strands = sites.is_reverse.astype(int)
+            at = sites.starts + last * strands - zone + self._flank
+            rows = (sites["signals"] == k) & (at >= 0) & (at < n + 2 * self._flank)
+            rows_and_columns = strands[rows], at[rows] + offset
+            P[rows_and_columns] = np.round(np.exp(posteriors.sites[rows]), _DECIMALS)
+            scores[rows_and_columns] = to_log_odds(posteriors.sites[rows])
+        return P, scores
+
+    def _intron(
+        self, k: int, strand: int, first: int, candidates: SitePosteriors
+    ) -> tuple[float, float, float]:
+        """Return start, end and probability of the most probable intron of a site; NaN if none.
+
+        `first` is the first base of the site in reading direction; start and end count alike.
+        """
+        sites, posteriors = candidates
+        start = first - (self._finder.site_lengths[k] - 1) * strand
+        is_here = (sites.starts == start) & (sites.is_reverse == strand)
+        is_here &= sites["signals"] == k
+        here = np.flatnonzero(is_here[posteriors.introns].any(axis=1))
+        if not here.size:
+            return np.nan, np.nan, np.nan
+        best = here[posteriors.intron_values[here].argmax()]
+        begin, end = sites["places"][posteriors.introns[best]].tolist()
+        return begin, end, float(np.exp(posteriors.intron_values[best]))
+
+    def _compare_exons(
+        self,
+        haplotype_sites: tuple[SitePosteriors, SitePosteriors],
+        zone: int,
+        sizes: tuple[int, int],
+        origin: int,
+        effects: Effects,
+    ) -> None:
+        """Write the effects on exons; positions count from `origin`."""
+        low, highs = zone - self._flank, [zone + size + self._flank for size in sizes]
+        before, after = (
+            exons_of(candidates, low, high)
+            for candidates, high in zip(haplotype_sites, highs, strict=True)
+        )
+        changes = compare_exons(before, after, zone, *sizes)
+        assert effects.introns is not None
+        for c, sign in enumerate((1, -1)):
+            best = max(changes, key=lambda change: sign * change.delta, default=None)
+            if best is None or sign * best.delta <= 0:
+                continue
+            (first, last, strand), *values, _ = best
+            effects.changes[0, c], effects.strands[0, c] = sign * best.delta, strand
+            effects.places[0, c] = origin + (last if strand else first)
+            effects.probabilities[0, c] = [probability(log_p) for log_p in values]
+            effects.scores[0, c] = to_log_odds(np.array(values))
+            for h, log_p in enumerate(values):
+                if log_p == log_p:
+                    effects.introns[0, c, h] = origin + first, origin + last + 1, np.exp(log_p)
+
+
+def _on_reference(position: float, zone: int, m: int, n: int) -> float:
+    """Return the position on the reference of one on an alternative with n bases instead of m."""
+    return position - n + m if position >= zone + n else min(position, zone + m)

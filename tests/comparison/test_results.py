@@ -1,0 +1,167 @@
+"""Documents, tables and figures of a comparison, against numbers worked out by hand."""
+
+import json
+
+import pytest
+
+from seqmtl.comparison.results import (
+    FinishedRuns,
+    Result,
+    check_document,
+    draw_comparison,
+    make_document,
+    read_results,
+    summarize,
+    to_markdown,
+)
+from seqmtl.evaluation.cells import Cell, best_of, mean_cell
+from seqmtl.exceptions import SeqmtlError
+
+
+def _result(split, method, a, b):
+    tasks = {
+        name: {
+            "auroc": x,
+            "auprc_windows": x / 2,
+            "auroc_interval": [x - 0.1, x],
+            "auprc_windows_interval": [0.0, x],
+        }
+        for name, x in (("a|b", a), ("fly", b))
+    }
+    return Result(split, method, tasks, {"fly": [{"C": 1.0}]}, True)
+
+
+RESULTS = [
+    _result(0, "union", 0.6, 0.9),
+    _result(0, "mtl", 0.7, 0.9),
+    _result(1, "union", 0.8, 0.9),
+    _result(1, "mtl", 0.7, 0.8),
+]
+
+
+@pytest.fixture
+def document():
+    return make_document(RESULTS, {"seed": 0}, {"fly": {}}, "digest")
+
+
+def test_the_document_has_one_value_per_split(document):
+    assert document["methods"]["union"]["tasks"]["a|b"] == {
+        "auroc": [0.6, 0.8],
+        "auroc_interval": [[0.5, 0.6], [pytest.approx(0.7), 0.8]],
+        "auprc_windows": [0.3, 0.4],
+        "auprc_windows_interval": [[0.0, 0.6], [0.0, 0.8]],
+    }
+    assert document["splits"] == [0, 1]
+    assert document["schema_version"] == 2
+    assert make_document(RESULTS[::-1], {"seed": 0}, {"fly": {}}, "digest") == document
+
+
+def test_results_come_back_from_their_document(document, write):
+    path = write(json.dumps(document))
+    found = read_results(path, "digest")
+    assert sorted(found, key=lambda r: (r.split, r.method == "mtl")) == RESULTS
+    for other, digest in ((path, "another"), (write("{", "x.json"), "digest"), ("none", "digest")):
+        assert read_results(other, digest) == []
+
+
+def test_means_and_spreads(document):
+    table = summarize(document, "auroc")
+    assert table["a|b"]["union"][:2] == pytest.approx((0.7, 0.02**0.5))
+    assert table["fly"]["union"][:2] == pytest.approx((0.9, 0.0), abs=1e-12)
+    assert table["mean"]["union"][:2] == pytest.approx((0.8, 0.005**0.5))
+    assert list(table) == ["a|b", "fly", "mean"]
+
+
+def test_markdown_has_no_winner_of_ties(document):
+    lines = [
+        [field.strip() for field in line.replace(r"\|", "/").split("|")]
+        for line in to_markdown(document).splitlines()
+    ]
+    assert lines[0][1:-1] == ["AUROC", "union", "mtl"]
+    assert lines[2][1:-1] == ["a/b", "0.7000 ± 0.1414", "0.7000 ± 0.0000"]  # a tie
+    assert lines[3][1:-1] == ["fly", "0.9000 ± 0.0000", "0.8500 ± 0.0707"]  # within 0.0707
+    assert lines[4][1] == "mean"
+
+
+def test_what_leads_by_more_than_the_intervals_is_best():
+    low, middle, high = (
+        Cell(mean, None, (mean - 0.02, mean + 0.02)) for mean in (0.70, 0.71, 0.80)
+    )
+    assert best_of({"a": low, "b": middle, "c": high}) == {"c"}
+    assert best_of({"a": low, "b": middle}) == set()
+    assert best_of({"a": low, "b": high, "c": Cell(0.79, None)}) == {"b", "c"}
+    assert best_of({"a": low, "b": Cell(float("nan"), None)}) == set()
+    assert best_of({"a": Cell(0.70001, None), "b": Cell(0.70002, None)}) == set()  # as displayed
+    assert best_of({"a": Cell(0.71, 0.005), "b": Cell(0.70, 0.004)}) == {"a"}
+    assert best_of({}) == set()
+
+
+def test_errors_of_a_mean_add_up_in_squares():
+    cells = [Cell(0.5, None, (0.47, 0.53)), Cell(0.7, None, (0.66, 0.72))]
+    mean = mean_cell(cells)
+    assert mean.mean == pytest.approx(0.6)
+    assert mean.interval == pytest.approx((0.6 - 0.05 / 2, 0.6 + 13**0.5 / 200))
+    assert mean_cell([*cells, Cell(0.6, None)]).interval is None
+
+
+def test_one_split_has_no_spread_and_what_is_drawn_is_told():
+    single = make_document(RESULTS[:2], {}, {}, "digest")
+    text = to_markdown(single)
+    assert "±" not in text
+    assert "0.6000 (0.5000-0.6000)" in text
+    assert "One split, with 95 % bootstrap intervals" in text
+    for drawn, told in (
+        (("train", "test"), "standard deviation over 2 splits;"),
+        (("train",), "over 2 splits, which differ in their training windows; the test windows are"),
+    ):
+        assert told in to_markdown(make_document(RESULTS, {}, {}, "digest", drawn))
+
+
+def test_results_of_another_version_are_refused_and_not_replaced(document, tmp_path):
+    path = tmp_path / "old.json"
+    for version in (1, 3):
+        other = {**document, "schema_version": version}
+        with pytest.raises(ValueError, match="schema_version must be 2"):
+            check_document(other)
+        path.write_text(json.dumps(other))
+        with pytest.raises(SeqmtlError, match=r"old\.json is of another seqmtl .*name another"):
+            read_results(str(path), "digest")
+    path.write_text('{"format": "seqmtl comparison, unfinished"}\n{"split": 0}\n')
+    with pytest.raises(SeqmtlError, match=r"old\.json belongs to other data or settings"):
+        FinishedRuns(str(path), "digest").load()
+
+
+def test_the_figure_shows_every_mean(document):
+    figure = draw_comparison(document)
+    for axes, metric in zip(figure.axes, ("auroc", "auprc_windows"), strict=True):
+        dots = {line.get_label(): list(line.get_xdata()) for line in axes.lines}
+        table = summarize(document, metric)
+        for method in ("union", "mtl"):
+            assert dots[method] == [cells[method].mean for cells in table.values()]
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["a|b", "fly", "mean"]
+    figure = draw_comparison(document | {"drawn": ["train"]})
+    figure.canvas.draw()
+    note, box = figure._supxlabel, figure._supxlabel.get_window_extent()
+    assert note.get_text().replace("\n", " ").endswith("the test windows are the same in all")
+    assert 0 < box.x0 < box.x1 < figure.bbox.x1  # not cut off
+
+
+def test_finished_runs_survive_a_torn_line_and_belong_to_a_comparison(tmp_path):
+    path = tmp_path / "p"
+    partial = FinishedRuns(str(path), "digest")
+    assert partial.load() == []
+    for result in RESULTS[:2]:
+        partial.append(result)
+    with path.open("a") as stream:
+        stream.write('{"split": 7, "met')
+    assert partial.load() == RESULTS[:2]
+    partial.append(RESULTS[2])
+    assert partial.load() == RESULTS[:3]
+    message = "belongs to other data or settings; resume with the original"
+    with pytest.raises(SeqmtlError, match=message):
+        FinishedRuns(str(path), "another").load()
+    path.write_text("no json\n")
+    with pytest.raises(SeqmtlError, match=r"is damaged \(.*\); remove it to start afresh"):
+        partial.load()
+    path.write_text('{"format')
+    assert partial.load() == []

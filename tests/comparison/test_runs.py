@@ -1,0 +1,175 @@
+"""Runs over processes: the same results however they are shared out, stopped and continued."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from seqmtl import TaskKernel, WeightedDegree, use_threads
+from seqmtl.comparison import Comparison, FinishedRuns, Protocol, run_comparison, runs
+from seqmtl.exceptions import TrainingInterrupted
+from seqmtl.linear_model.site import Site
+from seqmtl.sequences import Windows
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.fit import train
+from seqmtl.training.selection import Space
+from seqmtl.training.settings import Settings
+
+JOBS = [(split, method) for split in (0, 1) for method in ("individual", "mtl")]
+
+
+def _windows(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    letters = rng.integers(0, 4, (n, 16)).astype(np.uint8)
+    labels = np.where(rng.random(n) < 0.4, 1, -1)
+    hit = (labels > 0)[:, None] & (rng.random((n, 4)) < 0.6)
+    letters[:, 6:10] = np.where(hit, [0, 2, 1, 1], letters[:, 6:10])
+    return Windows(
+        letters.ravel(),
+        np.arange(n) * 16,
+        16,
+        labels=labels,
+        task_ids=np.arange(n) % 3,
+        task_names=("worm", "fly", "bee"),
+    )
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    windows = _windows()
+    return Comparison(
+        windows,
+        Protocol(30),
+        WeightedDegree(degree=3),
+        Settings(),
+        (0.1, 1.0),
+        kernel=TaskKernel.easy(windows.task_names),
+    )
+
+
+@pytest.fixture(scope="module")
+def expected(comparison):
+    return [comparison.run(*job) for job in JOBS]
+
+
+def test_a_run_is_training_and_testing_on_its_split(comparison, expected):
+    rows = comparison.draw(1)
+    windows, test = (comparison.windows[part] for part in rows)
+    examples = Examples.of(windows)
+    space = Space.of_cost(comparison.kernel, (0.1, 1.0))
+    model, _ = train(examples, space, features=comparison.features)
+    scores = model.decision_function(test)
+    found = expected[JOBS.index((1, "mtl"))]
+    for t, name in enumerate(comparison.windows.task_names):
+        own = test.task_ids == t
+        y = test.labels[own] > 0
+        assert found.tasks[name]["auroc"] == pytest.approx(roc_auc_score(y, scores[own]))
+        assert found.tasks[name]["auprc_windows"] == pytest.approx(
+            average_precision_score(y, scores[own])
+        )
+    assert found.chosen == model.training["selection"]["tasks"]
+    assert found.converged
+
+
+def test_results_do_not_depend_on_threads_or_on_stopping(
+    comparison, expected, tmp_path, monkeypatch
+):
+    partial = FinishedRuns(str(tmp_path / "p"), comparison.fingerprint())
+
+    def stop(result, seconds):
+        assert seconds > 0
+        raise KeyboardInterrupt
+
+    told = r"finished runs are in .*p: run the same"
+    with use_threads(2), pytest.raises(TrainingInterrupted, match=told) as no:
+        run_comparison(comparison, JOBS, partial, on_result=stop)
+    assert no.value.checkpoint == partial.path
+    fresh = FinishedRuns(str(tmp_path / "fresh"), comparison.fingerprint())
+
+    def stop_at_once(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "_timed", stop_at_once)
+        with pytest.raises(KeyboardInterrupt, match=r"^$") as plain:
+            run_comparison(comparison, JOBS, fresh)
+    assert not isinstance(plain.value, TrainingInterrupted)
+    assert len(partial.load()) == 1
+    seen = []
+    with use_threads(3):
+        found = run_comparison(
+            comparison,
+            JOBS,
+            partial,
+            finished=expected[1:2],
+            on_result=lambda *its: seen.append(its),
+        )
+    assert found == expected
+    assert [(result.split, result.method) for result, *_ in seen] == JOBS[2:]
+    assert run_comparison(comparison, JOBS[::-1], partial, finished=expected[:1]) == found[::-1]
+
+
+def test_an_error_of_a_run_is_raised(comparison, tmp_path):
+    partial = FinishedRuns(str(tmp_path / "p"), "digest")
+    with pytest.raises(ValueError, match="'mkl' needs a task kernel"):
+        run_comparison(comparison, [(0, "mkl")], partial)
+
+
+def test_the_fingerprint_tells_data_and_settings_apart(comparison):
+    names = comparison.windows.task_names
+    others = [
+        {"windows": _windows(seed=1)},
+        {"windows": _windows().with_tasks(np.array(["a", "b", "c"] * 100))},
+        {"protocol": Protocol(31)},
+        {"features": WeightedDegree(degree=2)},
+        {"settings": Settings(tol=1e-2)},
+        {"C": (1.0,)},
+        {"kernel": TaskKernel.union(names)},
+        {"kernels": TaskKernel.union(names)},
+        {"site": Site(3, 2, "AG")},
+    ]
+    digests = {replace(comparison, **changes).fingerprint() for changes in ({}, *others)}
+    assert len(digests) == 1 + len(others)
+    assert replace(comparison, windows=_windows()).fingerprint() == comparison.fingerprint()
+
+
+@pytest.mark.parametrize("kernel", [None, TaskKernel.from_newick("((bee,fly),worm);")])
+def test_an_unseen_organism_lends_no_label(comparison, kernel):
+    windows = _windows()
+    windows.splits = np.where(np.arange(len(windows)) % 10 < 5, 0, 1).astype(np.int16)
+    windows.split_names = ("train", "test")
+    found = []
+    for labels in (
+        windows.labels,
+        np.where(windows.task_ids == 0, -windows.labels, windows.labels),
+    ):
+        labels = np.where(windows.splits == 0, labels, windows.labels)
+        changed = replace(comparison, windows=windows, protocol=Protocol(), kernel=kernel)
+        changed.windows.labels = labels.astype(windows.labels.dtype)
+        found.append(changed.run(0, "unseen"))
+    assert found[0].tasks["worm"] == found[1].tasks["worm"]
+    assert found[0].tasks["worm"]["auroc"] > 0.6
+    assert found[0].tasks["fly"] != found[1].tasks["fly"]
+    assert list(found[0].chosen["worm"]) == ["fly", "bee"]
+
+
+def test_the_default_is_what_train_does_and_every_method_has_all_labels(comparison, monkeypatch):
+    kernels = TaskKernel.hierarchical("((worm,fly),bee);", comparison.windows.task_names)
+    whole = replace(comparison, kernels=kernels, C=(1.0,))
+    seen = []
+
+    def note(examples, *arguments, **options):
+        seen.append(len(examples.data))
+        return train(examples, *arguments, **options)
+
+    monkeypatch.setattr(runs, "train", note)
+    results = {method: whole.run(0, method) for method in runs.METHODS}
+    assert seen == [90] * 5 + [60] * 3
+    windows = whole.windows[whole.draw(0).train]
+    examples = Examples.of(windows)
+    space = Space.of_sharing(windows.task_names, comparison.kernel)
+    model, _ = train(examples, space, features=comparison.features)
+    assert results["default"].chosen == model.training["selection"]["tasks"]
+    assert results["mkl"].chosen == {name: {"C": 1.0} for name in windows.task_names}
+    assert {task["trust"] for task in results["individual"].chosen.values()} == {1.0}

@@ -1,0 +1,921 @@
+"""Annotations as programs of the field write them, on made-up genes: which sites are read.
+
+Where a dataset is written, every candidate is drawn as a decoy, so that none may be a site.
+"""
+
+import json
+import os
+import re
+from dataclasses import replace
+
+import pytest
+
+from seqmtl.datasets import read_config, write_dataset
+from seqmtl.datasets.build import _read_evidence
+from seqmtl.datasets.true_sites import SiteResolver
+from seqmtl.exceptions import InputFormatError
+from tests.datasets.made_genes import (
+    LENGTHS,
+    Gene,
+    bed12,
+    gff3,
+    gtf,
+    make_genes,
+    phases,
+    row,
+    sites,
+)
+
+WINDOW = 31
+CONTIGS, GENES = make_genes(3)
+UTR_CONTIGS, UTR_GENES = make_genes(4, utr_introns=True)
+SPLICE = ("donor", "acceptor")
+ENDS = ("tss", "polya")
+CODONS = ("start", "stop")
+ALL = (*SPLICE, *ENDS, *CODONS)
+
+
+def write_config(
+    folder, text, signal, *, name="a.gff3", key="annotation", contigs=CONTIGS, more=""
+):
+    """Write a genome, a file of its sites, and a configuration; return the latter."""
+    (folder / "g.fa").write_text("".join(f">{n}\n{s}\n" for n, s in contigs.items()))
+    (folder / name).write_text(text)
+    (folder / "c.toml").write_text(
+        f'signal = "{signal}"\nwindow = {WINDOW}\n[decoys]\nratio = 100000\nclearance = 1\n'
+        f'[split]\nvalid = 0\ntest = 0\n[organisms.o]\ngenome = "g.fa"\n{key} = "{name}"\n{more}'
+    )
+    return read_config(folder / "c.toml")
+
+
+def build(folder, *of_config, **options):
+    """Return true sites, all sites of which decoys keep away, and decoys of a dataset."""
+    config = write_config(folder, *of_config, **options)
+    write_dataset(config, folder / "out")
+    return read(folder / "out", config.signal)
+
+
+def read(folder, signal):
+    """Return true sites, all known sites, and decoys of the folder of a dataset."""
+    summary = json.loads((folder / "summary.json").read_text())
+    offset, length = summary["site"]["offset"], LENGTHS[signal]
+    windows = {1: set(), -1: set()}
+    for f in _lines(folder / "windows.tsv"):
+        start = int(f[1]) + offset if f[5] == "+" else int(f[2]) - offset - length
+        windows[int(f[7])].add((f[0], start, f[5]))
+    known = {(f[0], int(f[1]), f[5]) for f in _lines(folder / "sites.tsv")}
+    return windows[1], known, windows[-1]
+
+
+def _lines(path):
+    lines = path.read_text().splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
+def find(folder, *of_config, **options):
+    """Return true sites, and all sites of which decoys keep away, without the dataset."""
+    config = write_config(folder, *of_config, **options)
+    contigs, evidence = _read_evidence(config, "o", config.organisms["o"])
+    finder = SiteResolver("o", "a", contigs.genome, config.site, config.window)
+    found, table = (
+        finder.find(evidence.annotated, contigs, uncertain=evidence.uncertain),
+        contigs.genome,
+    )
+    result = []
+    for own in (found.sites, found.all_sites):
+        rows = table.contigs.contig_of(own.starts)
+        starts = (own.starts - table.starts[rows]).tolist()
+        names = [table.names[i] for i in rows.tolist()]
+        strands = ["+-"[i] for i in own.is_reverse.astype(int).tolist()]
+        result.append({*zip(names, starts, strands, strict=True)})
+    return result
+
+
+def check(folder, text, signal, *, expected=None, genes=GENES, **options):
+    """Check that a file has the expected sites, and that decoys keep away from all sites."""
+    true, known = find(folder, text, signal, **options)
+    every = sites(genes, signal)
+    assert true == (every if expected is None else expected)
+    assert every <= known
+
+
+def check_dataset(folder, text, signal, *, expected=None, genes=GENES, **options):
+    """Check the same of a dataset, and that none of all sites is a decoy of it."""
+    true, known, decoys = build(folder, text, signal, **options)
+    every = sites(genes, signal)
+    assert true == (every if expected is None else expected)
+    assert every <= known
+    assert decoys
+    assert not every & decoys
+
+
+def _utrs(gene, kinds, line):
+    """Return rows of UTRs; `kinds` are the types of those at the 5' and the 3' end."""
+    ends = gene.utrs if gene.strand == "+" else gene.utrs[::-1]
+    return "".join(line(kind, a, b) for kind, own in zip(kinds, ends, strict=True) for a, b in own)
+
+
+def _utrs_outside(gene, *, exon="exon", kinds=("five_prime_UTR", "three_prime_UTR"), with_cds=True):
+    """Exon rows have the coding part alone (transdecoder, Tiberius)."""
+
+    def line(kind, a, b):
+        return row(gene, kind, a, b, f"Parent={gene.name}.1")
+
+    start, end = gene.exons[0][0], gene.exons[-1][1]
+    text = row(gene, "mRNA", start, end, f"ID={gene.name}.1;Parent={gene.name}")
+    text += "".join(line(exon, a, b) for a, b in gene.cds if exon)
+    text += _utrs(gene, kinds, line)
+    return text + "".join(line("CDS", a, b) for a, b in gene.cds if with_cds)
+
+
+def _utrs_of_gtf(gene):
+    attributes = f'gene_id "{gene.name}"; transcript_id "{gene.name}.t1";'
+
+    def line(kind, a, b):
+        return row(gene, kind, a, b, attributes)
+
+    return "".join(line("exon", a, b) for a, b in gene.cds) + _utrs(gene, ("5UTR", "3UTR"), line)
+
+
+UTRS = {
+    "exons are the coding part": _utrs_outside,
+    "coding_exon": lambda gene: _utrs_outside(gene, exon="coding_exon", with_cds=False),
+    "other names": lambda gene: _utrs_outside(gene, kinds=("5'-UTR", "UTR_3")),
+    "no exons": lambda gene: _utrs_outside(gene, exon=""),
+    "GTF": _utrs_of_gtf,
+}
+
+
+@pytest.mark.parametrize("signal", [*SPLICE, *ENDS])
+@pytest.mark.parametrize("case", UTRS)
+def test_exons_are_the_union_of_all_rows_of_a_transcript(tmp_path, case, signal):
+    text = "".join(map(UTRS[case], UTR_GENES))
+    check(tmp_path, text, signal, genes=UTR_GENES, contigs=UTR_CONTIGS)
+
+
+@pytest.mark.parametrize("signal", [*SPLICE, *ENDS])
+def test_a_utr_that_touches_an_exon_continues_it(tmp_path, signal):
+    text = ""
+    for gene in GENES:
+        (start, end), n = (gene.exons[0][0], gene.exons[-1][1]), 10
+        first = max(start + n, gene.exons[0][0])
+        exons = [(first, gene.exons[0][1]), *gene.exons[1:]]
+        text += row(gene, "mRNA", start, end, f"ID={gene.name}")
+        text += row(gene, "UTR", start, first, f"Parent={gene.name}")
+        text += "".join(row(gene, "exon", a, b, f"Parent={gene.name}") for a, b in exons)
+    check(tmp_path, text, signal)
+
+
+@pytest.mark.parametrize("signal", ALL)
+def test_a_stop_codon_lies_beyond_the_coding_exons(tmp_path, signal):
+    """Exon and CDS rows lack the stop codon, which a row of its own and UTR rows follow."""
+    text = ""
+    for gene in GENES:
+        attributes = f'gene_id "{gene.name}"; transcript_id "{gene.name}.t1";'
+
+        def line(kind, a, b, gene=gene, attributes=attributes):
+            return row(gene, kind, a, b, attributes, phase="0")
+
+        is_plus = gene.strand == "+"
+        last = gene.cds[-1][1] - 3 if is_plus else gene.cds[-1][1]
+        first = gene.cds[0][0] if is_plus else gene.cds[0][0] + 3
+        coding = [(max(a, first), min(b, last)) for a, b in gene.cds]
+        text += "".join(line(kind, a, b) for kind in ("exon", "CDS") for a, b in coding)
+        text += line("stop_codon", *((last, last + 3) if is_plus else (first - 3, first)))
+        text += _utrs(gene, ("5UTR", "3UTR"), line)
+    check(tmp_path, text, signal)
+
+
+def test_a_codon_that_reaches_into_an_intron_does_not_move_its_site(tmp_path):
+    """Three bases from the first of a codon that an intron splits, as some programs write it."""
+    text = ""
+    for gene in GENES:
+        end = gene.exons[0][1]
+        text += gtf(gene)
+        attributes = f'gene_id "{gene.name}"; transcript_id "{gene.name}.t1";'
+        text += row(gene, "start_codon", end - 1, end + 2, attributes)
+    check(tmp_path, text, "donor")
+
+
+@pytest.mark.parametrize("codons", [False, True])
+@pytest.mark.parametrize("n_bases", [1, 2, 3])
+def test_a_stop_codon_may_lie_behind_an_intron_or_be_split_by_one(tmp_path, n_bases, codons):
+    """GTF whose coding sequence lacks the stop codon, with and without rows of codons.
+
+    Of a split codon, three bases in a row may read as one: TA and G, with which the intron begins.
+    """
+    contigs, genes = make_genes(6, stop_intron=n_bases)
+    text = "".join(gtf(gene, codons=codons) for gene in genes)
+    own = genes if n_bases == 3 else []
+    check(tmp_path, text, "stop", genes=own, contigs=contigs, name="a.gtf")
+
+
+def _far_genes():
+    """Pairs of genes on one strand of a contig that get one ID."""
+    first, *others = [gene for gene in GENES if gene.contig == "ctg1" and gene.strand == "+"]
+    return {gene.name for gene in (first, others[-1])}
+
+
+def _renamed(genes, names):
+    """Return name of the transcript by gene: those of a set get one."""
+    return {gene.name: "same.t1" if gene.name in names else f"{gene.name}.t1" for gene in genes}
+
+
+REPEATED = {
+    "two contigs": {"G0_1", "G1_2"},
+    "two strands": {
+        next(g.name for g in GENES if g.contig == "ctg1" and g.strand == s) for s in "+-"
+    },
+    "far apart": _far_genes(),
+}
+
+
+@pytest.mark.parametrize("signal", [*SPLICE, *ENDS, "start"])
+@pytest.mark.parametrize("case", REPEATED)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"bare": True}, {"codons": True, "with_rows": False}],
+    ids=["rows", "AUGUSTUS", "codons alone"],
+)
+def test_one_id_in_two_places_is_two_transcripts_of_gtf(tmp_path, case, options, signal, caplog):
+    names = _renamed(GENES, REPEATED[case])
+    text = "".join(gtf(gene, name=names[gene.name], **options) for gene in GENES)
+    check(tmp_path, text, signal, name="a.gtf")
+    assert "transcripts with one ID are told apart (1 IDs); such as same.t1 on ctg1" in caplog.text
+
+
+@pytest.mark.parametrize("signal", [*SPLICE, "tss"])
+@pytest.mark.parametrize("case", REPEATED)
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_one_id_in_two_places_is_two_transcripts_of_gff3(tmp_path, case, is_sorted, signal):
+    names = _renamed(GENES, REPEATED[case])
+    text = "".join(gff3(gene, name=names[gene.name]) for gene in GENES)
+    if is_sorted:
+        lines = text.splitlines(keepends=True)
+        text = "".join(sorted(lines, key=lambda one: "mRNA" not in one))
+    check(tmp_path, text, signal)
+
+
+@pytest.mark.parametrize("signal", [*SPLICE, *ENDS])
+@pytest.mark.parametrize("is_sorted", [False, True])
+@pytest.mark.parametrize("write", [gff3, gtf])
+def test_overlapping_copies_of_an_id_are_told_apart(tmp_path, write, is_sorted, signal):
+    """The first one is a single exon from end to end, as StringTie writes it."""
+    text = ""
+    for i, gene in enumerate(GENES):
+        if i % 3 == 0:
+            whole = (gene.exons[0][0], gene.exons[-1][1])
+            retained = replace(gene, exons=(whole,))
+            lines = write(retained).splitlines(keepends=True)
+            text += "".join(one for one in lines if "\tCDS\t" not in one)
+        text += write(gene)
+    if is_sorted:
+        lines = [line.split("\t") for line in text.splitlines()]
+        order = {"gene": 0, "mRNA": 1, "transcript": 1}
+        lines.sort(key=lambda f: (f[0], int(f[3]), order.get(f[2], 2), -int(f[4])))
+        text = "".join("\t".join(f) + "\n" for f in lines)
+    check(tmp_path, text, signal)
+
+
+@pytest.mark.parametrize("signal", ALL)
+@pytest.mark.parametrize("is_sorted", [False, True])
+@pytest.mark.parametrize("write", [gff3, gtf])
+def test_rows_written_twice_are_one_transcript(tmp_path, write, is_sorted, signal):
+    """Files of overlapping regions put together, and sorted."""
+    lines = "".join(map(write, GENES)).splitlines(keepends=True) * 2
+    if is_sorted:
+        lines.sort(key=lambda one: (one.split("\t")[0], int(one.split("\t")[3])))
+    check(tmp_path, "".join(lines), signal)
+
+
+@pytest.mark.parametrize("signal", SPLICE)
+def test_an_exon_over_an_intron_of_its_transcript_is_another_copy(tmp_path, signal):
+    """Without rows of transcripts."""
+    text = ""
+    for gene in GENES:
+        whole = replace(gene, exons=((gene.exons[0][0], gene.exons[-1][1]),))
+        text += gtf(whole, with_rows=False) + gtf(gene, with_rows=False)
+    check(tmp_path, text, signal, name="a.gtf")
+
+
+SELF = {
+    "no gene": lambda gene: gff3(gene, name=gene.name, with_gene=False),
+    "gene before": lambda gene: gff3(gene, name=gene.name),
+    "gene after": lambda gene: (
+        gff3(gene, name=gene.name, with_gene=False)
+        + row(gene, "gene", gene.exons[0][0], gene.exons[-1][1], f"ID={gene.name}")
+    ),
+    "two isoforms": lambda gene: (
+        gff3(gene, name=gene.name) + gff3(gene, name=f"{gene.name}.2", with_gene=False)
+    ),
+}
+
+
+@pytest.mark.parametrize("signal", [*SPLICE, "tss", "start"])
+@pytest.mark.parametrize("case", SELF)
+def test_a_parent_of_the_same_name_is_the_gene(tmp_path, case, signal):
+    text = "".join(SELF[case](gene) if i % 2 else gff3(gene) for i, gene in enumerate(GENES))
+    check(tmp_path, text, signal)
+
+
+def _in_parts(gene, of_gene):
+    """Some types of rows have the gene as their parent, the others its transcript."""
+    lines = gff3(gene).splitlines(keepends=True)
+    own, other = f"Parent={gene.name}.1", f"Parent={gene.name}"
+    return "".join(
+        one.replace(own, other) if one.split("\t")[2] in of_gene else one for one in lines
+    )
+
+
+def _embl(gene):
+    """The transcript has one exon from end to end, the gene the coding segments (EMBL, ENA)."""
+    whole = gff3(replace(gene, exons=(_span(gene),)), cds=False)
+    return whole + "".join(
+        row(gene, "CDS", a, b, f"ID=cds-{gene.name};Parent={gene.name}", phase=phase)
+        for (a, b), phase in zip(gene.cds, phases(gene), strict=True)
+    )
+
+
+def _jgi(gene):
+    """Rows of one transcript share a name alone."""
+    text = "".join(
+        row(gene, "exon", a, b, f'name "fgenesh1_pg.{gene.name}"; transcriptId 181')
+        for a, b in gene.exons
+    )
+    return text + "".join(
+        row(gene, "CDS", a, b, f'name "fgenesh1_pg.{gene.name}"; proteinId 7; exonNumber 1')
+        for a, b in gene.cds
+    )
+
+
+WRITTEN = {
+    "tabs among the attributes": lambda gene: gff3(gene, more="\t5_prime_partial true"),
+    "columns after the attributes": lambda gene: gff3(gene).replace("\n", "\t12\t0.5\n"),
+    "columns after those of GTF": lambda gene: gtf(gene).replace("\n", "\t12\t0.5\n"),
+    "names of attributes in lower case": lambda gene: (
+        gff3(gene).replace("ID=", "id=").replace("Parent=", "parent=")
+    ),
+    "Parent in upper case": lambda gene: gff3(gene).replace("Parent=", "PARENT="),
+    "blanks around the equals sign": lambda gene: gff3(gene).replace("=", " = "),
+    "blanks around types": lambda gene: gff3(gene).replace("CDS\t", "CDS \t"),
+    "an empty name among the parents": lambda gene: gff3(gene).replace(
+        f"={gene.name}.1\n", f'={gene.name}.1,""\n'
+    ),
+    "CDS of the gene": lambda gene: _in_parts(gene, {"CDS"}),
+    "exons of the gene": lambda gene: _in_parts(gene, {"exon"}),
+    "EMBL": _embl,
+    "JGI": _jgi,
+    "rtracklayer": lambda gene: re.sub(r"(ID|Parent)=([^;\n]+)", r'\1 "\2"', gff3(gene)),
+    "LiftOn": lambda gene: (
+        row(gene, "gene", *_span(gene), f"ID={gene.name};source=Liftoff")
+        + gff3(gene, with_gene=False)
+    ),
+    "CR as line ends": lambda gene: gff3(gene).replace("\n", "\r"),
+}
+
+
+@pytest.mark.parametrize("signal", ALL)
+@pytest.mark.parametrize("case", WRITTEN)
+def test_rows_are_read_as_programs_and_databases_write_them(tmp_path, case, signal):
+    check(tmp_path, "".join(map(WRITTEN[case], GENES)), signal)
+
+
+@pytest.mark.parametrize("signal", [*SPLICE, "start"])
+def test_types_of_exons_of_gene_finders_are_coding_segments(tmp_path, signal):
+    """SNAP's Einit, Exon, Eterm and Esngl, with the names of GTF."""
+    text = ""
+    for gene in GENES:
+        kinds = ["Exon"] * len(gene.cds)
+        kinds[:: len(kinds) - 1] = ["Einit", "Eterm"] if gene.strand == "+" else ["Eterm", "Einit"]
+        attributes = f'gene_id "{gene.name}"; transcript_id "{gene.name}.t1";'
+        for kind, (a, b) in zip(kinds, gene.cds, strict=True):
+            text += row(gene, kind, a, b, attributes)
+    check(tmp_path, text, signal)
+
+
+def _moved_starts(text, column, by):
+    rows = (line.split("\t") for line in text.splitlines())
+    moved = ([*f[:column], str(int(f[column]) + by), *f[column + 1 :]] for f in rows)
+    return "".join("\t".join(f) + "\n" for f in moved)
+
+
+OFF_BY_ONE = {
+    "GFF that counts from 0": _moved_starts("".join(map(gff3, GENES)), 3, -1),
+    "BED that counts from 1": "".join(
+        bed12(replace(g, exons=tuple((a + 1, b) for a, b in g.exons))) for g in GENES
+    ),
+}
+
+
+@pytest.mark.parametrize("signal", ALL)
+@pytest.mark.parametrize("case", OFF_BY_ONE)
+def test_coordinates_off_by_one_are_told(tmp_path, case, signal, caplog):
+    """On one strand, donors are where they should be, on the other acceptors."""
+    told = r"most introns must be GT-AG, GC-AG or AT-AC, got 0 of 38; check .* as 1 in GFF and as 0"
+    if signal in SPLICE:
+        with pytest.raises(InputFormatError, match=told):
+            build(tmp_path, OFF_BY_ONE[case], signal)
+    else:
+        build(tmp_path, OFF_BY_ONE[case], signal)
+        assert re.search(told, caplog.text)
+
+
+@pytest.mark.parametrize(("key", "seed"), [("annotation", 14), ("sites", 13)])
+def test_sites_of_one_strand_that_are_elsewhere_are_told(tmp_path, key, seed):
+    """Start codons of genes without introns, and sites of which only the plus strand is right.
+
+    By the seeds, a little more than half of all sites are right.
+    """
+    contigs, genes = make_genes(seed, n_genes=40)
+    if key == "annotation":
+        first = {"+": slice(1), "-": slice(-1, None)}
+        text = "".join(
+            gff3(replace(g, exons=(_span(g),), cds=g.cds[first[g.strand]])) for g in genes
+        )
+        text = _moved_starts(text, 3, -1)
+        signal, told = "start", "most start sites of the plus strand must be ATG, got"
+    else:
+        rows = [(g.contig, a, g.strand) for g in genes for a, _ in g.introns]
+        text = "".join(f"{contig}\t{a}\t{a + 2}\tx\t0\t{s}\n" for contig, a, s in rows)
+        signal, told = "donor", "most donor sites of the minus strand must be GT, got"
+    with pytest.raises(InputFormatError, match=told):
+        build(tmp_path, text, signal, name="s.bed", key=key, contigs=contigs)
+
+
+@pytest.mark.parametrize("signal", ["donor", "acceptor", "start"])
+def test_a_warning_tells_if_a_quarter_of_the_sites_lack_their_letters(tmp_path, signal, caplog):
+    """All genes on the plus strand, as of a file that had no strands."""
+    contigs, genes = make_genes(13, n_genes=40)
+    text = "".join(gff3(replace(g, strand="+")) for g in genes)
+    every = sites(genes, signal)
+    true, _ = find(tmp_path, text, signal, contigs=contigs)
+    assert len(true & every) < 0.75 * len(every)
+    assert re.search(rf"a: \d+ of {len(every)} {signal} sites are left out, as they", caplog.text)
+
+
+def test_introns_of_other_letters_are_taken_if_asked_for(tmp_path):
+    text = OFF_BY_ONE["BED that counts from 1"]
+    more = '[sites]\nconsensus = "all"\n'
+    true, _, _ = build(tmp_path, text, "donor", name="a.bed", more=more)
+    moved = [replace(g, exons=tuple((a + 1, b) for a, b in g.exons)) for g in GENES]
+    assert true == sites(moved, "donor") != sites(GENES, "donor")
+
+
+TRANS = "exception=trans-splicing"
+SPLICED = {
+    "CDS": lambda gene: (
+        row(gene, "gene", *_span(gene), f"ID=gene-{gene.name}") + _cds_of_gene(gene, f";{TRANS}")
+    ),
+    "gene": lambda gene: (
+        row(gene, "gene", *_span(gene), f"ID=gene-{gene.name};{TRANS};part=1")
+        + _cds_of_gene(gene, "")
+    ),
+    "parts": lambda gene: (
+        row(gene, "gene", *_span(gene), f"ID=gene-{gene.name};part=1/2") + _cds_of_gene(gene, "")
+    ),
+    "mRNA": lambda gene: gff3(gene, more=f";{TRANS}"),
+    "flag": lambda gene: gff3(gene, more=";trans_splicing=true"),
+    "GTF": lambda gene: gtf(gene, more=' exception "trans-splicing"; part "1/2";'),
+}
+
+
+def _span(gene):
+    return gene.exons[0][0], gene.exons[-1][1]
+
+
+def _cds_of_gene(gene, more):
+    return "".join(
+        row(gene, "CDS", a, b, f"ID=cds-{gene.name};Parent=gene-{gene.name}{more}", phase="0")
+        for a, b in gene.cds
+    )
+
+
+@pytest.mark.parametrize("signal", [*SPLICE, *CODONS])
+@pytest.mark.parametrize("case", SPLICED)
+def test_trans_spliced_transcripts_are_left_out(tmp_path, case, signal):
+    chosen = {"G0_2", "G1_3"}
+    write = gtf if case == "GTF" else gff3
+    text = "".join((SPLICED[case] if g.name in chosen else write)(g) for g in GENES)
+    expected = sites([gene for gene in GENES if gene.name not in chosen], signal)
+    check_dataset(tmp_path, text, signal, expected=expected)
+    left_out = json.loads((tmp_path / "out" / "summary.json").read_text())["left_out"]
+    reason = "transcript in parts" if case == "parts" else "transcript of several RNAs"
+    assert {own: n for own, n in left_out.items() if own.startswith(reason)} == {
+        next(own for own in left_out if own.startswith(reason)): 2
+    }
+
+
+def _without_strand(text):
+    fields = [line.split("\t") for line in text.splitlines()]
+    return "".join("\t".join([*f[:6], ".", *f[7:]]) + "\n" for f in fields)
+
+
+def _other_source(text):
+    return text.replace("\tt\t", "\tother\t")
+
+
+def _on_two_strands(gene):
+    """Return a transcript of one row with an exon on the other strand."""
+    other = replace(gene, strand="+-"["-+".index(gene.strand)])
+    end = gene.exons[-1][1]
+    return gff3(gene) + row(other, "exon", end + 20, end + 40, f"Parent={gene.name}.1")
+
+
+def _of_gene(gene):
+    """Return exons of a gene that has another transcript."""
+    a, b = gene.exons[0][0] - 20, gene.exons[0][0] - 10
+    text = row(gene, "gene", a, gene.exons[-1][1], f"ID={gene.name}")
+    text += row(gene, "mRNA", a, b, f"ID={gene.name}.m;Parent={gene.name}")
+    text += row(gene, "exon", a, b, f"Parent={gene.name}.m")
+    return text + "".join(row(gene, "exon", *own, f"Parent={gene.name}") for own in gene.exons)
+
+
+def _inside(gene):
+    """Return a spliced piece of a longer transcript."""
+    start, end = gene.exons[0][0] - 50, gene.exons[-1][1] + 20
+    text = row(gene, "primary_transcript", start, end, f"ID={gene.name}.p")
+    text += row(gene, "exon", start, end, f"Parent={gene.name}.p")
+    return text + gff3(gene, parent=f"{gene.name}.p", with_gene=False)
+
+
+def _orphans(gene):
+    return "".join(row(gene, "exon", a, b, f"ID=e{a}") for a, b in gene.exons)
+
+
+def _intron_rows(gene):
+    """Return a transcript whose introns in UTRs have rows, but whose UTRs have none (SGD)."""
+    start, end = gene.exons[0][0], gene.exons[-1][1]
+    text = row(gene, "mRNA", start, end, f"ID={gene.name}.1")
+    text += row(gene, "CDS", end - 12, end, f"ID=c{start};Parent={gene.name}.1", phase="0")
+    kind = "five_prime_UTR_intron"
+    return text + "".join(row(gene, kind, a, b, f"Parent={gene.name}.1") for a, b in gene.introns)
+
+
+LEFT_OUT = {
+    "no strand": (lambda gene: _without_strand(gff3(gene)), "transcript without a strand"),
+    "no strand in GTF": (lambda gene: _without_strand(gtf(gene)), "transcript without a strand"),
+    "two strands": (_on_two_strands, "transcript of one row with exons on two strands"),
+    "of a gene": (_of_gene, "exons that belong to a gene"),
+    "inside": (_inside, "part of a longer transcript"),
+    "no parent": (_orphans, "exon or CDS that belongs to no transcript"),
+    "other source": (lambda gene: _other_source(gff3(gene)), ""),
+    "rows of introns": (_intron_rows, ""),
+}
+
+
+@pytest.mark.parametrize("signal", SPLICE)
+@pytest.mark.parametrize("case", LEFT_OUT)
+def test_what_is_left_out_is_never_a_decoy(tmp_path, case, signal):
+    write, reason = LEFT_OUT[case]
+    chosen = {gene.name for gene in GENES[::3]}
+    text = "".join(write(gene) if gene.name in chosen else gff3(gene) for gene in GENES)
+    expected = sites([gene for gene in GENES if gene.name not in chosen], signal)
+    more = 'sources = ["t"]' if case == "other source" else ""
+    check_dataset(tmp_path, text, signal, expected=expected, more=more)
+    left_out = (tmp_path / "out" / "left_out.tsv").read_text()
+    assert reason in left_out
+
+
+@pytest.mark.parametrize("signal", [*ENDS, *CODONS])
+@pytest.mark.parametrize("case", ["no strand", "no strand in GTF", "other source"])
+def test_ends_of_transcripts_left_out_are_no_decoys_either(tmp_path, case, signal):
+    write, _ = LEFT_OUT[case]
+    chosen = {gene.name for gene in GENES[::3]}
+    text = "".join(write(gene) if gene.name in chosen else gff3(gene) for gene in GENES)
+    expected = sites([gene for gene in GENES if gene.name not in chosen], signal)
+    more = 'sources = ["t"]' if case == "other source" else ""
+    check(tmp_path, text, signal, expected=expected, more=more)
+
+
+def test_the_stop_codon_behind_the_rows_of_what_is_left_out_is_no_decoy(tmp_path):
+    """CDS rows of GTF alone, without a strand: the stop codon is behind the last one."""
+    text, lost = "", []
+    for i, gene in enumerate(GENES):
+        if i % 3:
+            text += gff3(gene)
+            continue
+        lines = gtf(gene, with_rows=False).splitlines(keepends=True)
+        text += _without_strand("".join(one for one in lines if "\tCDS\t" in one))
+        lost.append(gene)
+    expected = sites([gene for gene in GENES if gene not in lost], "stop")
+    check(tmp_path, text, "stop", expected=expected)
+
+
+@pytest.mark.parametrize("signal", [*SPLICE, *ENDS])
+def test_bed12_without_a_strand_is_left_out_and_no_decoy(tmp_path, signal):
+    text = "".join(bed12(gene, strand="." if i % 3 == 0 else None) for i, gene in enumerate(GENES))
+    expected = sites([gene for i, gene in enumerate(GENES) if i % 3], signal)
+    check(tmp_path, text, signal, expected=expected, name="a.bed")
+
+
+@pytest.mark.parametrize("signal", ALL)
+def test_sites_beyond_the_end_of_a_circular_contig_are_no_decoys(tmp_path, signal):
+    """GFF3 of NCBI counts on from the origin for genes over it, in organelles and bacteria."""
+    length = len(CONTIGS["ctg1"])
+    over = GENES[3]
+    origin = (over.exons[0][0] + over.exons[-1][1]) // 2
+    contigs = CONTIGS | {"ctg1": CONTIGS["ctg1"][origin:] + CONTIGS["ctg1"][:origin]}
+
+    def turned(gene):
+        by = 0 if gene.contig == "ctg2" else length if gene.exons[0][0] < origin else 0
+        by -= origin * (gene.contig == "ctg1")
+        exons, cds = (tuple((a + by, b + by) for a, b in own) for own in (gene.exons, gene.cds))
+        return replace(gene, exons=exons, cds=cds)
+
+    genes = [*map(turned, GENES)]
+    every = {(n, start % len(contigs[n]), strand) for n, start, strand in sites(genes, signal)}
+    inside = {own for own in sites(genes, signal) if own[1] < len(contigs[own[0]])}
+    true, known = find(tmp_path, "".join(map(gff3, genes)), signal, contigs=contigs)
+    assert true <= inside
+    assert len(inside - true) <= 2  # of which the window is over an end
+    assert every <= known
+
+
+@pytest.mark.parametrize("signal", ENDS)
+@pytest.mark.parametrize("kind", ["tRNA", "snoRNA_gene", "Mt_rRNA", "lnc_RNA", "pre_miRNA_x"])
+def test_a_warning_tells_if_ends_are_those_of_small_rnas(tmp_path, kind, signal, caplog):
+    """As of yeast (SGD), where coding genes have no untranslated regions."""
+    text = ""
+    for i, gene in enumerate(GENES):
+        if i % 2:
+            text += gff3(replace(gene, exons=gene.cds))
+        else:
+            text += gff3(gene, cds=False).replace("\tmRNA\t", f"\t{kind}\t")
+    true, _, _ = build(tmp_path, text, signal)
+    assert true == sites(GENES[::2], signal)
+    told = (
+        f"8 of 8 {signal} sites are ends of small RNAs, which are cut out of longer ones ({kind} "
+    )
+    assert (told in caplog.text) == (kind in ("tRNA", "snoRNA_gene", "Mt_rRNA"))
+
+
+def test_a_warning_tells_if_more_than_one_percent_are_lost(tmp_path, caplog):
+    text = _without_strand(gff3(GENES[0])) + "".join(map(gff3, GENES[1:]))
+    build(tmp_path, text, "donor")
+    told = f"1 of {len(GENES)} transcripts are left out: transcript without a strand (1); such as"
+    assert told in caplog.text
+
+
+def test_evaluation_counts_no_site_that_is_left_out(tmp_path, seqmtl):
+    """All candidates are drawn, so windows.tsv has as many rows as evaluation has candidates."""
+    contigs, genes = make_genes(5, n_genes=40)
+    text = "".join(
+        _without_strand(gff3(gene)) if i % 3 == 0 else gff3(gene) for i, gene in enumerate(genes)
+    )
+    _, known, decoys = build(tmp_path, text, "donor", contigs=contigs)
+    assert sites(genes, "donor") <= known
+    model, data = tmp_path / "m.seqmtl", tmp_path / "out"
+    seqmtl(f"train {data} -o {model} --features wd:2 -C 1 -q")
+    seqmtl(f"evaluate {model} {data} --split all --json {tmp_path}/e.json -q")
+    found = json.loads((tmp_path / "e.json").read_text())["tasks"]["o"]
+    n_true = len(sites([gene for i, gene in enumerate(genes) if i % 3], "donor"))
+    assert (found["n"] - found["n_positive"], found["n_positive"]) == (len(decoys), n_true)
+
+
+def _incomplete(gene, case, signal):
+    """Return rows of a gene of which one end is incomplete, as the case has it."""
+    is_left = (signal in ("tss", "start")) == (gene.strand == "+")
+    is_cds = signal in CODONS
+    start, end = gene.cds[0] if is_cds else _span(gene)
+    start, end = (gene.cds[0][0], gene.cds[-1][1]) if is_cds else (start, end)
+    tag = ("cds" if is_cds else "mRNA") + ("_start_NF" if signal in ("tss", "start") else "_end_NF")
+    if case == "GENCODE GTF":
+        return gtf(gene, more=f' tag "basic"; tag "{tag}";', codons=True)
+    if case == "GENCODE GFF3":
+        return gff3(gene, more=f";tag=basic,{tag};level=2")
+    bounds = f"start_range=.,{start + 1}" if is_left else f"end_range={end},."
+    partial = {
+        "NCBI": f";partial=true;{bounds}",
+        "both ends": ";partial=true",
+        "Prodigal": f";partial={'10' if is_left else '01'}",
+    }[case]
+    kind = "CDS" if is_cds else "mRNA"
+    lines = gff3(gene).splitlines()
+    at_end = [i for i, one in enumerate(lines) if f"\t{kind}\t" in one][-(not is_left)]
+    chosen = {at_end} if case == "NCBI" else {i for i, x in enumerate(lines) if f"\t{kind}\t" in x}
+    return "".join(one + partial * (i in chosen) + "\n" for i, one in enumerate(lines))
+
+
+@pytest.mark.parametrize("signal", [*ENDS, *CODONS])
+@pytest.mark.parametrize("case", ["GENCODE GTF", "GENCODE GFF3", "NCBI", "both ends", "Prodigal"])
+def test_incomplete_ends_are_no_sites_and_no_decoys(tmp_path, case, signal):
+    chosen = {gene.name for gene in GENES[::3]}
+    write = gtf if case == "GENCODE GTF" else gff3
+    text = "".join(
+        _incomplete(gene, case, signal) if gene.name in chosen else write(gene) for gene in GENES
+    )
+    expected = sites([gene for gene in GENES if gene.name not in chosen], signal)
+    check(tmp_path, text, signal, expected=expected)
+    other = {"tss": "polya", "polya": "tss", "start": "stop", "stop": "start"}[signal]
+    if case != "both ends":  # the other end of the same transcripts is whole
+        check(tmp_path, text, other)
+    check(tmp_path, text, "donor")
+
+
+MIXED = {
+    "GFF3 first": lambda i: gff3 if i < len(GENES) // 2 else gtf,
+    "GTF first": lambda i: gtf if i < len(GENES) // 2 else gff3,
+    "in turn": lambda i: (gff3, gtf)[i % 2],
+}
+
+
+@pytest.mark.parametrize("signal", ALL)
+@pytest.mark.parametrize("case", MIXED)
+def test_gff3_and_gtf_in_one_file_are_told_by_row(tmp_path, case, signal):
+    check(tmp_path, "".join(MIXED[case](i)(gene) for i, gene in enumerate(GENES)), signal)
+
+
+CODING, NON_CODING = GENES[1::2], GENES[::2]
+
+
+def _bed_of_all(more_of=lambda gene: "", **options):
+    """Every second gene is non-coding; its thick part is the whole row."""
+    text = ""
+    for i, gene in enumerate(GENES):
+        gene = gene if i % 2 else replace(gene, cds=())
+        text += bed12(gene, thick=None if gene.cds else _span(gene), more=more_of(gene), **options)
+    return text
+
+
+def _gffread_column(gene, of_others=None):
+    if not gene.cds:
+        return of_others or f"\tgeneID={gene.name}"
+    return f"\tCDS={gene.cds[0][0]}:{gene.cds[-1][1]};CDSphase=0;geneID={gene.name}"
+
+
+def _big_gene_pred(gene):
+    state = "cmpl" if gene.cds else "none"
+    return f"\t{gene.name}\t{state}\t{state}\t0,\tx\t{gene.name}\t.\t."
+
+
+BED = {
+    "BED12": {},
+    "dots": {"score": ".", "name": "."},
+    "gffread": {"more_of": _gffread_column},
+    "gffread with gene names": {"more_of": lambda gene: _gffread_column(gene, ";gene_name=x")},
+    "bigGenePred": {"more_of": _big_gene_pred},
+}
+
+
+@pytest.mark.parametrize("signal", ALL)
+@pytest.mark.parametrize("case", BED)
+def test_a_thick_part_that_is_the_whole_row_is_coding_only_if_it_reads_so(tmp_path, case, signal):
+    expected = sites(CODING, signal) if signal in CODONS else None
+    text, genes = _bed_of_all(**BED[case]), CODING if expected else GENES
+    check(tmp_path, text, signal, expected=expected, genes=genes, name="a.bed")
+
+
+@pytest.mark.parametrize("signal", [*ENDS, *CODONS])
+def test_a_whole_row_that_is_a_reading_frame_is_coding(tmp_path, signal):
+    """Its ends are those of the coding sequence, not of transcription."""
+    text = "".join(map(bed12, CODING))
+    for gene in NON_CODING:
+        text += bed12(replace(gene, exons=gene.cds), thick=(gene.cds[0][0], gene.cds[-1][1]))
+    expected = sites(CODING, signal) if signal in ENDS else sites(GENES, signal)
+    check(tmp_path, text, signal, expected=expected, genes=[], name="a.bed")
+
+
+def test_dots_for_the_thick_part_are_no_coding_sequence(tmp_path):
+    text = "".join(bed12(gene, thick=(".", ".")) for gene in GENES)
+    check(tmp_path, text, "tss", name="a.bed")
+    with pytest.raises(InputFormatError, match="must have coding sequences for start sites"):
+        build(tmp_path, text, "start", name="a.bed")
+
+
+def _hints(attributes="mult=5;pri=4;src=E", score="."):
+    return "".join(
+        f"{g.contig}\tb2h\tintron\t{a + 1}\t{b}\t{score}\t{g.strand}\t.\t{attributes}\n"
+        for g in GENES
+        for a, b in g.introns
+    )
+
+
+def _leafcutter(n_samples):
+    """Return a row for each sample and intron, with reads of 5 and more as scores."""
+    return "".join(
+        f"{g.contig}\t{a}\t{b}\t.\t{5 + (7 * a + 13 * k) % 90}\t{g.strand}\n"
+        for k in range(n_samples)
+        for g in GENES
+        for a, b in g.introns
+    )
+
+
+def _minimap2(n_reads, scores=(6,)):
+    return "".join(
+        f"{g.contig}\t{a}\t{b}\tread{k}\t{scores[a % len(scores)]}\t{g.strand}\n"
+        for k in range(n_reads)
+        for g in GENES
+        for a, b in g.introns
+    )
+
+
+JUNCTIONS = {
+    "BRAKER": (_hints(), 5),
+    "GeneMark": (_hints(".", score="5"), 5),
+    "AUGUSTUS without mult": (_hints("src=P;pri=4"), 1),
+    "ProtHint": (_hints("al_score=0.24; splice_sites=gt_ag;", score="5"), 5),
+    "ProtHint and GeneMark": (_hints("tmp", score="5"), 5),
+    "hints of two programs": (_hints("mult=2;src=E") + _hints("src=P"), 3),
+    "hints of exons, too": ("ctg1\tb2h\tep\t5\t9\t.\t+\t.\tmult=9;src=E\n" + _hints(), 5),
+    "leafcutter": (_leafcutter(3), 15),
+    "leafcutter, one sample": (_leafcutter(1), 5),
+    "minimap2": (_minimap2(4), 4),
+    "minimap2, letters of several kinds": (_minimap2(4, (6, 5, 3)), 4),
+}
+
+
+@pytest.mark.parametrize("signal", SPLICE)
+@pytest.mark.parametrize("case", JUNCTIONS)
+def test_reads_of_junctions_are_counted_as_programs_write_them(tmp_path, case, signal):
+    text, n_reads = JUNCTIONS[case]
+    options = {"name": "j.gff", "key": "junctions"}
+    more = "[junctions]\nmin_share = 0\nmin_reads = {}\n"
+    check(tmp_path, text, signal, more=more.format(n_reads), **options)
+
+
+@pytest.mark.parametrize("signal", SPLICE)
+def test_junctions_without_a_known_strand_are_no_decoys(tmp_path, signal):
+    """The letters of some introns are no intron's, and the file has no strand."""
+    contigs = dict(CONTIGS)
+    odd, signals = GENES[::4], {"donor": 0, "acceptor": 1}
+    for gene in odd:
+        for a, b in gene.introns:  # GT-TT instead of GT-AG, or TT-AG
+            at_start = (signals[signal] == 1) == (gene.strand == "+")
+            place = a if at_start else b - 2
+            text = contigs[gene.contig]
+            contigs[gene.contig] = text[:place] + "TT" + text[place + 2 :]
+    text = "".join(
+        f"{g.contig}\t{a + 1}\t{b}\t0\t0\t0\t9\t0\t30\n" for g in GENES for a, b in g.introns
+    )
+    expected = sites([gene for gene in GENES if gene not in odd], signal)
+    options = {"name": "SJ.out.tab", "key": "junctions", "contigs": contigs}
+    check(tmp_path, text, signal, expected=expected, **options)
+
+
+def test_fractions_are_no_numbers_of_reads(tmp_path):
+    for text in (
+        _leafcutter(1).replace("\t.\t", "\t.\t0."),
+        "".join(bed12(g, score="0.53") for g in GENES if len(g.exons) == 2),
+    ):
+        with pytest.raises(InputFormatError, match=r":1: scores of junctions must be numbers of r"):
+            build(tmp_path, text, "donor", name="j.bed", key="junctions")
+
+
+def test_a_site_of_bed_with_a_score_of_0_is_no_true_site(tmp_path):
+    true = sites(GENES, "donor")
+    other = [(n, i, "+") for n, s in CONTIGS.items() for i in range(40, len(s) - 40, 97)]
+    other = [own for own in other if CONTIGS[own[0]][own[1] : own[1] + 2] == "GT"]
+    rows = [(*own, 1000) for own in true] + [(*own, 0) for own in other if own not in true]
+    text = "".join(f"{n}\t{i}\t{i + 2}\tx\t{score}\t{strand}\n" for n, i, strand, score in rows)
+    assert len(rows) > len(true)
+    check_dataset(tmp_path, text, "donor", name="s.bed", key="sites")
+
+
+#: Datasets of the cases, and how many sites of a signal their files lack: those without a coding
+#: sequence, and an intron that is in no sample.
+OF_FIELD = {
+    "augustus_ids_restart_per_contig/donor": 0,
+    "bed6_sites_score_zero/donor": 0,
+    "braker45_intron_hints/junctions": 0,
+    "galba51_same_id_two_contigs/donor": 0,
+    "gffcompare16_trans_splicing_one_strand/donor": 0,
+    "gffread35_three_prime_utr_after_exon/polya": 0,
+    "gffread35_three_prime_utr_after_exon/tss": 0,
+    "gxf2bed12_noncoding_thick_whole/start": 10,
+    "gxf2bed12_noncoding_thick_whole/stop": 10,
+    "gxf2bed12_noncoding_thick_whole/tss": 0,
+    "leafcutter180_bed6_with_counts/donor": 1,
+    "mixed_gff3_and_gtf/donor": 0,
+    "nfcore117_id_is_own_parent/donor": 0,
+    "stringtie80_same_id_overlapping/donor": 0,
+    "tiberius103_utr_outside_exon/acceptor": 0,
+    "tiberius103_utr_outside_exon/donor": 0,
+    "tiberius103_utr_outside_exon/polya": 0,
+    "tiberius103_utr_outside_exon/tss": 0,
+}
+
+
+@pytest.mark.parametrize("case", OF_FIELD)
+def test_cases_of_the_field_against_their_genes(shared_data, tmp_path, case):
+    folder = shared_data / "field_cases"
+    if not folder.is_dir():
+        pytest.skip(f"no cases in {folder}")
+    config = read_config(folder / f"{case}.toml")
+    signal, (organism,) = config.signal, config.organisms.values()
+    genes = json.loads((folder / "_genome" / "truth.json").read_text())
+    every = set()
+    for gene in genes[os.path.basename(organism.genome)]:
+        exons, cds = (tuple(map(tuple, gene[key])) for key in ("exons", "cds"))
+        every |= sites([Gene("", gene["contig"], gene["strand"], exons, cds)], signal)
+    summary = write_dataset(config, tmp_path / "out")
+    true, known, decoys = read(tmp_path / "out", signal)
+    assert true <= every
+    assert len(every - known) == OF_FIELD[case]
+    assert not every & known & decoys
+    n_crossing = summary["left_out"].get("window across a border between splits", 0)
+    assert len(true) == len(every & known) - n_crossing
+
+
+def test_hints_of_introns_are_named_if_given_as_annotation(tmp_path):
+    with pytest.raises(InputFormatError, match=r":1: .* hints of introns .*; name it junctions"):
+        find(tmp_path, _hints(), "donor")

@@ -1,0 +1,263 @@
+"""Datasets from splice junctions: strands, evidence, decoys; against annotation and brute force."""
+
+import csv
+import logging
+
+import numpy as np
+import pytest
+
+from seqmtl.datasets import read_config, write_dataset
+from seqmtl.datasets.introns import _max_overlapping
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from tests.datasets.test_build import (
+    annotated,
+    config_text,
+    make_genome,
+    read_rows,
+    site_of,
+    write_inputs,
+)
+from tests.oracles.annotation import reverse_complement
+
+REACH = 250
+
+
+def introns_of(genes):
+    return [(contig, exons[0][1], exons[1][0], strand) for contig, strand, exons in genes]
+
+
+def star(introns, reads=10):
+    """Return SJ.out.tab; an intron may have its own number of reads as a fifth value."""
+    lines = []
+    for contig, start, end, strand, *own in introns:
+        n = own[0] if own else reads
+        lines.append(f"{contig}\t{start + 1}\t{end}\t{'.+-'.index(strand)}\t0\t0\t{n}\t0\t20\n")
+    return "".join(lines)
+
+
+def build(folder, text, junctions, more="", signal=None):
+    (folder / "x.sj").write_text(junctions)
+    text = text.replace('annotation = "x.gff3"', 'junctions = "x.sj"') + more
+    (folder / "config.toml").write_text(text)
+    return write_dataset(read_config(folder / "config.toml", signal=signal), folder / "out")
+
+
+def sites(folder, label="1"):
+    return {site_of(row) for row in read_rows(folder) if row["label"] == label}
+
+
+def left_out(folder):
+    with open(folder / "out" / "left_out.tsv") as stream:
+        return list(csv.DictReader(stream, delimiter="\t"))
+
+
+@pytest.fixture
+def genome(tmp_path):
+    contigs, genes = make_genome(1)
+    write_inputs(tmp_path, contigs, genes)
+    return tmp_path, contigs, genes
+
+
+@pytest.mark.parametrize("signal", ["donor", "acceptor"])
+@pytest.mark.parametrize("strands", ["given", "undefined", "wrong"])
+def test_sites_are_those_of_the_annotation_whatever_the_strands(genome, signal, strands):
+    folder, _, genes = genome
+    (folder / "config.toml").write_text(config_text())
+    write_dataset(read_config(folder / "config.toml", signal=signal), folder / "out")
+    expected, n_left_out = sites(folder), len(left_out(folder))
+    assert expected <= annotated(genes, signal)
+    turned = {"given": "+-", "undefined": "..", "wrong": "-+"}[strands]
+    introns = [(c, s, e, turned["+-".index(strand)]) for c, s, e, strand in introns_of(genes)]
+    build(folder, config_text(), star(introns), signal=signal)
+    assert len(expected) > 20
+    assert sites(folder) == expected
+    assert len(left_out(folder)) == n_left_out
+
+
+def test_decoys_lie_around_introns_and_never_at_weak_sites(genome):
+    folder, contigs, genes = genome
+    introns = introns_of(genes)
+    weak = [(contig, start + 7, end, strand, 1) for contig, start, end, strand in introns]
+    near = '\n[junctions]\ndecoys = "introns"\n'
+    build(folder, config_text(tables="[decoys]\nclearance = 1"), star(introns + weak), near)
+    decoys = sites(folder, "-1")
+    assert len(decoys) > 100
+    for contig, start, strand in decoys:
+        assert any(contig == c and s - REACH <= start < e + REACH for c, s, e, _ in introns)
+        site = contigs[contig][start : start + 2]
+        assert (site if strand == "+" else reverse_complement(site)) == "GT"
+        assert (contig, start, strand) not in annotated(genes)
+        for c, s, e, side, _ in weak:
+            assert (contig, start, strand) != (c, s if side == "+" else e - 2, side)
+    n_reverse = sum(strand == "-" for _, _, strand in decoys)
+    assert 20 < n_reverse < len(decoys) - 20
+    counts = {row["reason"]: int(row["count"]) for row in left_out(folder)}
+    assert counts["candidate away from the introns that reads show"] > 0
+
+
+@pytest.mark.parametrize("decoys", ["genome", "introns"])
+def test_weights_still_add_up_to_all_candidates(genome, decoys):
+    folder, _, genes = genome
+    more = f'\n[junctions]\ndecoys = "{decoys}"\n'
+    summary = build(folder, config_text(), star(introns_of(genes)), more)
+    weights = [float(row["weight"]) for row in read_rows(folder) if row["label"] == "-1"]
+    total = summary["organisms"]["x"]["candidates"]
+    assert sum(weights) == pytest.approx(total, rel=1e-4)
+
+
+def test_few_reads_and_small_shares_are_left_out(genome):
+    folder, _, genes = genome
+    introns = introns_of(genes)
+    few, minor, good = introns[0], introns[1], introns[2:]
+    rival = (minor[0], minor[1] - 200, minor[2] + 200, minor[3], 1000)
+    build(folder, config_text(), star([(*few, 2), (*minor, 49), rival, *good]))
+    reasons = {
+        (row["contig"], row["reason"]) for row in left_out(folder) if "junction" in row["reason"]
+    }
+    assert reasons == {
+        (few[0], "junction with fewer reads than min_reads"),
+        (minor[0], "junction with less than min_share of the reads of one that overlaps it"),
+    }
+    more = "\n[junctions]\nmin_reads = 2\nmin_share = 0.04\n"
+    build(folder, config_text(), star([(*few, 2), (*minor, 49), rival, *good]), more)
+    assert not [row for row in left_out(folder) if "junction" in row["reason"]]
+
+
+def test_conflicts_between_strands(genome, caplog):
+    folder, _, genes = genome
+    introns = introns_of(genes)
+    turned = [(c, s, e, "-+"["+-".index(x)], 4) for c, s, e, x in introns]
+    odd = [("chr1", 3000, 3100, "+", 9), ("chr1", 3000, 3100, "-", 5)]  # no letters of an intron
+    tie = [("chr1", 3200, 3300, "+", 9), ("chr1", 3200, 3300, "-", 9)]
+    unknown = [("chr1", 3400, 3500, ".", 9)]
+    with caplog.at_level(logging.INFO, logger="seqmtl"):
+        build(folder, config_text(), star(introns + turned + odd + tie + unknown))
+    assert "letters of introns gave the strand of 0 junctions, and turned that of 30" in caplog.text
+    assert "2 junctions are on both strands; the one with more reads counts" in caplog.text
+    rows = left_out(folder)
+    assert [row["start"] for row in rows if "on both strands" in row["reason"]] == ["3200"]
+    assert [row["start"] for row in rows if "without a strand" in row["reason"]] == ["3400"]
+    assert [row["strand"] for row in rows if row["start"] == "3000"] == ["+"]
+    expected = sites(folder)
+    build(folder, config_text(), star(introns))
+    assert expected == sites(folder)
+
+
+def test_the_strongest_overlap_is_found_by_brute_force():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        starts = rng.integers(1, 60, size=20)
+        ends = starts + rng.integers(1, 30, size=20)
+        reads = rng.integers(0, 9, size=20)
+        expected = [
+            max(n for s, e, n in zip(starts, ends, reads, strict=True) if s < end and start < e)
+            for start, end in zip(starts, ends, strict=True)
+        ]
+        assert _max_overlapping(starts, ends, reads).tolist() == expected
+
+
+def test_some_contigs_may_be_missing(genome):
+    folder, _, genes = genome
+    introns = introns_of(genes)
+    more = [("scaffold9", 100, 200, ".", 9)]
+    with pytest.raises(InputFormatError, match="allow_missing_contigs = true leaves them out"):
+        build(folder, config_text(), star(introns + more))
+    build(folder, config_text(), star(introns + more), "allow_missing_contigs = true\n")
+    rows = [row for row in left_out(folder) if row["contig"] == "scaffold9"]
+    assert [row["reason"] for row in rows] == ["contig that the FASTA lacks"]
+
+
+def test_decoys_come_from_the_whole_genome_by_default(genome):
+    folder, _, genes = genome
+    introns = introns_of(genes)[::3]
+    build(folder, config_text(tables="[decoys]\nratio = 20"), star(introns))
+    away = [
+        (contig, start)
+        for contig, start, _ in sites(folder, "-1")
+        if all(contig != c or not s - REACH <= start < e + REACH for c, s, e, _ in introns)
+    ]
+    assert len(away) > 20
+
+
+@pytest.mark.parametrize("signal", ["donor", "acceptor"])
+def test_junctions_that_all_lack_a_strand_are_counted_and_refused(genome, signal):
+    folder, contigs, _ = genome
+    name, bases = next(iter(contigs.items()))
+    ends = [bases[s : s + 2] + bases[s + 98 : s + 100] for s in range(1000, len(bases) - 100)]
+    motifs = {"GTAG", "GCAG", "ATAC"} | {reverse_complement(m) for m in ("GTAG", "GCAG", "ATAC")}
+    starts = [1000 + i for i, letters in enumerate(ends) if letters.upper() not in motifs][:30]
+    introns = [(name, start, start + 100, ".") for start in starts]
+    text = config_text() + '\n[sites]\nconsensus = "all"\n'
+    with pytest.raises(SeqmtlError, match=f"none of the 30 {signal} sites .* without a strand"):
+        build(folder, text, star(introns), signal=signal)
+
+
+def test_other_evidence_of_the_same_introns_gives_the_same_sites(genome):
+    folder, _, genes = genome
+    introns = introns_of(genes)
+    regtools, aligned, bed6 = [], [], []
+    for contig, start, end, strand in introns:
+        a, b = start - 20, end + 30
+        head = f"{contig}\t{a}\t{b}\tx\t{{}}\t{strand}\t{a}\t{b}\t0\t2\t20,30\t0,{end - a}\n"
+        regtools.append(head.format(3))
+        aligned += [head.format(1000)] * 3
+        bed6 += [f"{contig}\t{start}\t{end}\tx\t0\t{strand}\n"] * 3
+    whole = "chr1\t10\t20\tx\t1000\t+\t10\t20\t0\t1\t10\t0\n"
+    longer = [(c, s, e + 9, x, 1) if x == "+" else (c, s - 9, e, x, 1) for c, s, e, x in introns]
+    # reads of both strands count together where letters tell the strand
+    halves = [(c, s, e, x, 2) for c, s, e, _ in introns for x in "+-"]
+    build(folder, config_text(), star(introns))
+    expected = sites(folder)
+    for text, more in (
+        ("".join(regtools), ""),
+        (whole + "".join(aligned), ""),
+        ("".join(bed6), ""),
+        (star(longer + introns), ""),
+        (star(halves), "\n[junctions]\nmin_reads = 4\n"),
+    ):
+        build(folder, config_text(), text, more)
+        assert sites(folder) == expected
+
+
+def test_errors(genome):
+    folder, contigs, genes = genome
+    introns, length = introns_of(genes), len(contigs["chr1"])
+    junctions = star(introns)
+    for text, more, error, message in (
+        (
+            star([(f"{c}.1", *rest) for c, *rest in introns]),
+            "",
+            InputFormatError,
+            r"x.sj:1: .*chr1.1.*contig_names",
+        ),
+        (
+            star([(c, s + 3, e + 3, x) for c, s, e, x in introns]),
+            "",
+            InputFormatError,
+            r"most junctions must be GT-AG, GC-AG or AT-AC .* on one strand, got \d of 30; check",
+        ),
+        (star(introns, reads=2), "", SeqmtlError, "none of the 30 donor .* fewer reads than min_r"),
+        (
+            star([(c, s + length, e + length, x) for c, s, e, x in introns]),
+            "",
+            SeqmtlError,
+            "can be used: site beyond the end of its contig",
+        ),
+        (junctions, 'sources = ["a"]\n', InputFormatError, "x.sources must be left out with junct"),
+        (
+            junctions,
+            "\n[junctions]\nmin_share = 2\n",
+            InputFormatError,
+            "junctions.min_share must be a number",
+        ),
+        (
+            junctions,
+            "\n[junctions]\nmin_reads = 0\n",
+            InputFormatError,
+            "junctions.min_reads must be an integer",
+        ),
+    ):
+        with pytest.raises(error, match=message):
+            build(folder, config_text(), text, more)
+    with pytest.raises(InputFormatError, match=r"organisms.x.junctions must be left out for tss"):
+        build(folder, config_text(), junctions, signal="tss")

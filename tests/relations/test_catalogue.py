@@ -1,0 +1,153 @@
+"""The trees that ship with the package are consistent, with the times of their page."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seqmtl._names import abbreviate, match_names, simplify
+from seqmtl.files import catalogue
+from seqmtl.relations.trees import read_tree
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "taxonomies"
+README = (FOLDER / "README.md").read_text(encoding="utf-8")
+TREES = sorted(path.stem for path in FOLDER.glob("*.nwk"))
+ORGANISMS = [
+    line.split("\t")
+    for line in (FOLDER / "organisms.tsv").read_text(encoding="utf-8").splitlines()[1:]
+]
+SETS = {
+    "six_eukaryotes": "a_thaliana c_elegans d_melanogaster h_sapiens p_falciparum s_cerevisiae",
+    "epdnew_complete": "a_mellifera c_elegans c_familiaris g_gallus p_falciparum s_cerevisiae "
+    "s_pombe",
+    "epdnew_tata": "d_melanogaster d_rerio h_sapiens m_mulatta m_musculus r_norvegicus z_mays",
+    "widmer2010_splice": "A.nidulans P.trichocarpa A.thaliana O.sativa C.savignyi D.rerio "
+    "O.latipes G.aculeatus T.nigroviridis B.taurus H.sapiens M.musculus C.elegans A.gambiae "
+    "D.melanogaster",
+    "widmer2012_splice": "d_melanogaster m_musculus h_sapiens b_taurus",
+    "widmer2015_tss": "E.caballus C.briggsae M.musculus C.elegans D.rerio D.simulans V.vinifera "
+    "A.thaliana H.sapiens",
+    "schweikert2008_splice": "c_elegans c_remanei p_pacificus d_melanogaster a_thaliana",
+}
+
+
+def ages(tree):
+    """Return the age of every named inner node: height above the leaves."""
+    depth = np.zeros(len(tree))
+    for i in range(1, len(tree)):
+        depth[i] = depth[tree.parents[i]] + tree.lengths[i]
+    inner = set(range(len(tree))) - set(tree.leaves.tolist())
+    return {tree.labels[i]: depth.max() - depth[i] for i in inner}
+
+
+def test_the_catalogue_lists_the_folder():
+    assert list(catalogue.names()) == TREES
+    assert set(SETS) < set(TREES)
+    assert catalogue.find("metazoa") == (FOLDER / "metazoa.nwk").read_text(encoding="utf-8")
+    assert catalogue.find("metazoan") is None
+    assert catalogue.find("../taxonomies/metazoa") is None
+    assert catalogue.table("nothing.tsv") is None
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_every_tree_is_dated_named_and_the_great_one_pruned(name):
+    tree = read_tree(name)
+    inner = [tree.labels[i] for i in range(len(tree)) if i not in set(tree.leaves.tolist())]
+    assert len(set(tree.leaf_names)) == len(tree.leaf_names) > 3
+    assert {leaf.replace("_", " ") for leaf in tree.leaf_names} <= {row[1] for row in ORGANISMS}
+    assert all(re.fullmatch(r"[A-Z][a-z]+_[a-z]+", leaf) for leaf in tree.leaf_names)
+    assert all(inner)
+    assert len(set(inner)) == len(inner)
+    assert (tree.lengths[1:] > 0).all()
+    heights = np.diagonal(tree.shared())
+    assert np.ptp(heights) < 1.0  # million years
+    pruned = read_tree("eukaryotes").prune(tree.leaf_names)
+    order = match_names(tree.leaf_names, pruned.leaf_names, "eukaryotes")
+    np.testing.assert_allclose(tree.distances(), pruned.distances()[np.ix_(order, order)])
+    assert ages(tree) == pytest.approx(ages(pruned))
+
+
+def test_the_readme_has_every_time():
+    table = dict(re.findall(r"^\| ([A-Z]\w+) \| ([\d.]+) \|", README, flags=re.MULTILINE))
+    assert {name: float(age) for name, age in table.items()} == pytest.approx(
+        ages(read_tree("eukaryotes"))
+    )
+
+
+def test_sets_of_papers_and_data_are_found_by_short_names():
+    for name, wanted in SETS.items():
+        leaves = read_tree(name).leaf_names
+        assert sorted(match_names(wanted.split(), leaves, name)) == list(range(len(leaves)))
+
+
+def test_organisms_are_named_once():
+    taxids, names, _ = zip(*ORGANISMS, strict=True)
+    assert len(set(taxids)) == len(ORGANISMS)
+    assert all(taxid.isdecimal() for taxid in taxids)
+    assert sorted(names) == sorted(
+        leaf.replace("_", " ") for leaf in read_tree("eukaryotes").leaf_names
+    )
+    assert len({abbreviate(simplify(name)) for name in names}) == len(names)
+    owner = {}
+    for taxid, name, others in ORGANISMS:
+        for text in (taxid, name, *filter(None, others.split("|"))):
+            assert owner.setdefault(simplify(text), name) == name
+
+
+def test_other_organisms_are_none_of_the_trees():
+    """No initial stands for two organisms of the tables."""
+    others = [
+        line.split("\t")
+        for line in (FOLDER / "other_organisms.tsv").read_text("utf-8").splitlines()[1:]
+    ]
+    taxids, names = zip(*(row[:2] for row in ORGANISMS), *others, strict=True)
+    for texts in (taxids, names, [abbreviate(simplify(name)) for name in names]):
+        assert len(set(texts)) == len(texts)
+    assert all(taxid.isdecimal() for taxid in taxids)
+
+
+def test_taxids_are_those_of_ncbi(shared_data):
+    known = {}
+    dump = shared_data / "phylo" / "taxonomy" / "names.dmp"
+    for line in dump.read_text(encoding="utf-8").splitlines():
+        taxid, name, *_ = line.split("\t|\t")
+        known.setdefault(taxid, set()).add(name)
+    common = [(taxid, name) for taxid, name, _ in ORGANISMS if taxid in known]
+    assert len(common) > 45
+    for taxid, name in common:
+        assert name in known[taxid]
+    by_name = {name: taxid for taxid, names in known.items() for name in names}
+    for taxid, name, _ in ORGANISMS:
+        assert by_name.get(name, taxid) == taxid
+
+
+def test_the_order_of_branching_follows_ncbi(shared_data):
+    """No clade of ours overlaps one of the taxonomy without being inside or around it."""
+    rows = (shared_data / "phylo/taxonomy/lineages.tsv").read_text(encoding="utf-8").splitlines()
+    name_of = {taxid: name.replace(" ", "_") for taxid, name, _ in ORGANISMS}
+    lineage = {
+        name_of[taxid]: path.split(";")
+        for _, taxid, path in (row.split("\t") for row in rows[1:])
+        if taxid in name_of
+    }
+    tree = read_tree("eukaryotes").prune(lineage)
+    ours = {
+        frozenset(np.array(tree.leaf_names)[row].tolist()) for row in tree.membership() if row.any()
+    }
+    clades = {}
+    for name, path in lineage.items():
+        for taxon in path:
+            clades.setdefault(taxon, set()).add(name)
+    for taxon, members in clades.items():
+        for clade in ours:
+            assert members <= clade or clade <= members or not members & clade, taxon
+
+
+def test_an_installed_package_has_its_own_folder(tmp_path, monkeypatch):
+    (tmp_path / "taxonomies").mkdir()
+    (tmp_path / "taxonomies" / "two.nwk").write_text("(a:1,b:1)root;")
+    monkeypatch.setattr(catalogue, "files", lambda package: tmp_path)
+    assert catalogue.names() == ("two",)
+    assert read_tree("two").leaf_names == ("a", "b")

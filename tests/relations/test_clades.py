@@ -1,0 +1,137 @@
+"""The shipped table of clades and common names, and the place of a taxon in a tree."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seqmtl.exceptions import UnknownTaskError
+from seqmtl.relations.clades import Clades, shipped_clades
+from seqmtl.relations.trees import read_tree
+
+FOLDER = Path(__file__).resolve().parents[2] / "taxonomies"
+TABLE = """depth\ttaxid\tname\tother names
+0\t1\tVita\tlife
+1\t2\tAnimalia\tbeasts & monsters
+2\t3\tInsecta\tinsects
+3\t4\tMusca\thouse flies
+3\t5\tAedes\tgnats
+4\t50\tAedes parvus\ttiny gnat
+2\t6\tMollusca\tsoft beasts
+2\t7\tVermes\tgnats
+1\t8\tPlantae
+2\t9\tHerba
+"""
+COMMON = "name\ttaxon\ninsects\tInsecta\nflies\tMusca\nmice\tVermes\n"
+TREE = "(((Musca_a:10,Musca_b:10)flies:40,Vermis_a:50)beasts:50,(Herba_a:80,Herba_b:80)herbs:20);"
+
+
+@pytest.fixture(scope="module")
+def clades():
+    return Clades(TABLE, COMMON)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("insecta", "Insecta"),
+        ("3", "Insecta"),
+        ("INSECT", "Insecta"),
+        ("life", "Vita"),
+        ("fly", "Musca"),
+        ("mouse", "Vermes"),
+        ("house_fly", "Musca"),
+        ("Aedes parvus", "Aedes parvus"),
+        ("monster", "Animalia"),
+        ("soft beast", "Mollusca"),
+        ("Aedes magnus", None),
+        ("99", None),
+    ],
+)
+def test_names_are_found_in_any_case_and_number(clades, name, expected):
+    found = clades.find(name)
+    assert expected == (None if found is None else clades.names[found])
+
+
+def test_a_taxon_has_those_around_it_and_in_it(clades):
+    assert [clades.names[i] for i in clades.lineage(clades.find("Aedes"))] == [
+        "Aedes",
+        "Insecta",
+        "Animalia",
+        "Vita",
+    ]
+    assert clades.names[clades.find("Animalia") : clades.ends[clades.find("Animalia")]] == [
+        "Animalia",
+        "Insecta",
+        "Musca",
+        "Aedes",
+        "Aedes parvus",
+        "Mollusca",
+        "Vermes",
+    ]
+
+
+def test_a_common_name_of_two_taxa_is_refused(clades):
+    with pytest.raises(UnknownTaskError, match="'gnats' could be Aedes or Vermes; write one of"):
+        clades.find("gnats")
+
+
+def test_suggestions_name_the_group(clades):
+    assert clades.near("Insekta") == ["'Insecta' (insects)"]
+    assert clades.near("Aedis magnus") == ["'Aedes' (gnats)"]
+    assert clades.near("Quarx") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "distances"),
+    [
+        ("Musca", "Musca", [[0, 20, 100, 200, 200], [20, 0, 100, 200, 200]]),  # its leaves
+        ("Plantae", "Plantae", [[200, 200, 200, 0, 160], [200, 200, 200, 160, 0]]),
+        ("Aedes magnus", "one of Insecta", [[60, 60, 100, 200, 200]]),  # beside the only insects
+        ("Mollusca", "one of Animalia", [[100, 100, 100, 200, 200]]),  # where animals divide
+    ],
+)
+def test_a_taxon_without_leaves_is_beside_its_relatives(clades, name, what, distances):
+    tree = read_tree(TREE.replace("Vermis", "Vermes"))
+    placed = clades.locate(tree, name)
+    assert placed.name == what
+    order = [placed.tree.leaf_names.index(leaf) for leaf in tree.leaf_names]
+    np.testing.assert_allclose(placed.tree.distances()[np.ix_(placed.leaves, order)], distances)
+
+
+def test_a_taxon_outside_the_tree_has_no_place(clades):
+    tree = read_tree("(Musca_a:10,Vermes_a:10);")
+    assert clades.locate(tree, "Herba") is None
+    assert clades.locate(read_tree("(x:1,y:1);"), "Herba") is None
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_every_taxon_of_the_shipped_table_has_a_place(part):
+    clades, tree = shipped_clades(), read_tree("eukaryotes")
+    for taxon in range(part, len(clades.names), 4):
+        name = clades.names[taxon]
+        assert taxon <= clades.find(name) < clades.ends[taxon]  # Sorghum is S. bicolor
+        placed = clades.locate(tree, clades.names[taxon])
+        assert placed.leaves
+        if placed.tree is not tree:  # as deep as the other leaves
+            assert np.ptp(np.diagonal(placed.tree.shared())) < 1.0
+            assert np.nanmin(placed.tree.lengths[1:]) > 0
+
+
+def test_common_names_are_of_taxa_of_the_table():
+    clades = shipped_clades()
+    for line in (FOLDER / "common_names.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+        name, taxon = line.split("\t")
+        assert clades.names[clades.find(name)] == taxon
+
+
+def test_the_tables_are_small():
+    assert sum((FOLDER / name).stat().st_size for name in ("clades.tsv", "common_names.tsv")) < 2e5
+
+
+def test_clades_of_the_shipped_tree_have_the_members_of_the_table():
+    clades, tree = shipped_clades(), read_tree("eukaryotes")
+    for label, members in zip(tree.labels, tree.membership(), strict=True):
+        taxon = clades.find(label)
+        if taxon is not None and label != "Saccharomycetes":  # NCBI took Candida out in 2024
+            assert clades.locate(tree, label).leaves == np.flatnonzero(members).tolist()

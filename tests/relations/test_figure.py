@@ -1,0 +1,264 @@
+"""The picture of a task kernel: where things lie, and that no text is cut or on another."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.colors import to_rgba
+
+from seqmtl import TaskKernel
+from seqmtl._style import render
+from seqmtl.exceptions import UnknownTaskError
+from seqmtl.relations import Tree, read_tree
+from seqmtl.relations.figure import draw_kernel
+from seqmtl.relations.layout import collapse, lay_out
+
+TREE = "((ape:1,man:2)primates:3,(fly:4,bee:5,ant:6)insects,yeast:0.5)root;"
+CLADES = "(((a:1,b:1)ab:1,(c:1,d:1):1)abcd:1,((e:1,f:1):1,g:2):1);"
+LONG = "Strongylocentrotus_purpuratus_with_a_name_of_more_than_fifty_letters"
+
+
+def _texts(figure):
+    figure.canvas.draw()
+    found = [
+        text
+        for text in figure.findobj(lambda artist: hasattr(artist, "get_text"))
+        if text.get_visible() and text.get_text().strip()
+    ]
+    # ticks outside the axes are drawn by nobody
+    drawn = {
+        id(text)
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in axis._update_ticks()
+        for text in (tick.label1, tick.label2)
+    }
+    is_tick = {
+        id(text)
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in (*axis.majorTicks, *axis.minorTicks)
+        for text in (tick.label1, tick.label2)
+    }
+    return [text for text in found if id(text) in drawn or id(text) not in is_tick]
+
+
+def _check_texts(figure):
+    """All texts inside the figure; those that are level do not overlap."""
+    page = figure.bbox
+    boxes, names = [], []
+    for text in _texts(figure):
+        box = text.get_window_extent()
+        assert page.x0 <= box.x0 and box.x1 <= page.x1, text  # noqa: PT018
+        assert page.y0 <= box.y0 and box.y1 <= page.y1, text  # noqa: PT018
+        if text.get_rotation() % 90 == 0:
+            boxes.append(box.extents)
+            names.append(text.get_text())
+    x0, y0, x1, y1 = np.array(boxes).T
+    width = np.minimum.outer(x1, x1) - np.maximum.outer(x0, x0)
+    height = np.minimum.outer(y1, y1) - np.maximum.outer(y0, y0)
+    for i, j in np.argwhere(np.minimum(width, height) > 1.0):
+        assert i == j, (names[i], names[j])
+    return names
+
+
+class TestLayout:
+    def test_by_hand(self):
+        layout = lay_out(read_tree(TREE))
+        assert layout.leaves == ["ape", "man", "fly", "bee", "ant", "yeast"]
+        assert layout.tips == [4, 5, 5, 6, 7, 0.5]  # the branch of the insects counts 1
+        assert layout.has_lengths
+        assert sorted(layout.joints) == [(0, 0.5, 5), (1, 2, 4), (3, 0, 1)]
+        assert sorted(layout.branches) == [
+            (0, 0.5, 5),
+            (0, 1, 3),
+            (0, 3, 0.5),
+            (1, 5, 2),
+            (1, 6, 3),
+            (1, 7, 4),
+            (3, 4, 0),
+            (3, 5, 1),
+        ]
+        assert sorted(layout.labels) == [
+            (0, 1.5, "root"),
+            (1, 2.5, "insects"),
+            (3, 0.5, "primates"),
+        ]
+
+    def test_without_lengths_leaves_are_level(self):
+        layout = lay_out(read_tree("((a,b)x,c);"))
+        assert not layout.has_lengths
+        assert layout.tips == [2, 2, 2]
+        assert sorted(layout.joints) == [(0, 0.5, 2), (1, 0, 1)]
+        assert lay_out(read_tree("((a,b)x,c);").prune(["a"])).leaves == ["a"]
+
+    def test_leaves_below_a_node_are_a_run_whatever_the_numbers(self):
+        layout = lay_out(Tree([-1, 0, 0, 1, 2, 1, 2], [np.nan] * 7, ["", "x", "y", *"abcd"]))
+        assert layout.leaves == ["a", "c", "b", "d"]
+        assert sorted(layout.labels) == [(1, 0.5, "x"), (1, 2.5, "y")]
+
+    @given(st.lists(st.integers(0, 10**6), min_size=2, max_size=30), st.booleans())
+    @settings(max_examples=50)
+    def test_the_place_of_a_label_is_free(self, draws, with_lengths):
+        n = len(draws) + 1
+        parents = [-1, *(value % (i + 1) for i, value in enumerate(draws))]
+        lengths = [float(i % 4) for i in range(n)] if with_lengths else [np.nan] * n
+        labels = [f"n{i}" for i in range(n)]
+        layout = lay_out(Tree(parents, lengths, labels))
+        assert sorted(layout.leaves) == sorted(set(labels) - {f"n{p}" for p in parents})
+        with_one_child = [i for i in range(n) if parents.count(i) == 1]
+        for x, y, label in layout.labels:
+            if int(label[1:]) in with_one_child:
+                continue
+            assert y % 1 == 0.5
+            assert sum(y == other[1] for other in layout.labels) == 1 or with_one_child
+            assert not [j for j in layout.joints if j[0] > x and j[1] < y < j[2]]
+
+
+class TestPicture:
+    @pytest.mark.parametrize("name", ["six_eukaryotes", "eukaryotes"])
+    def test_shipped_trees(self, name):
+        tree = read_tree(name)
+        shown = set(_check_texts(draw_kernel(TaskKernel.from_newick(name), tree)))
+        assert set(tree.leaf_names) <= shown
+        if len(tree.leaf_names) < 60:
+            assert {label for label in tree.labels if label} <= shown
+
+    def test_rows_are_in_the_order_of_the_tree(self):
+        names = ["yeast", "bee", "man", "ape", "ant"]
+        kernel = TaskKernel.from_newick(TREE, names)
+        figure = draw_kernel(kernel, read_tree(TREE))
+        tree_axes, axes = figure.axes[:2]
+        expected = ["ape", "man", "bee", "ant", "yeast"]
+        assert [label.get_text() for label in axes.get_yticklabels()] == expected
+        assert [label.get_text() for label in axes.get_xticklabels()] == expected
+        drawn = axes.images[0].get_array()
+        assert np.array_equal(drawn, kernel.restrict(expected).matrix)
+        assert tree_axes.get_ylim() == axes.get_ylim() == (4.5, -0.5)
+        assert tree_axes.get_xlim()[0] == 0 < 7 < tree_axes.get_xlim()[1]  # the farthest leaf
+        assert tree_axes.get_xticks().size > 1
+        a, b = tree_axes.get_position(), axes.get_position()
+        assert (a.y0, a.y1) == pytest.approx((b.y0, b.y1))
+        assert a.x1 < b.x0
+        numbers = [text.get_text() for text in axes.texts]
+        assert numbers == [f"{value:.2f}" for value in drawn.ravel()]
+        _check_texts(figure)
+
+    def test_numbers_up_to_fifteen_tasks(self):
+        for T, n in ((15, 225), (16, 0)):
+            figure = draw_kernel(TaskKernel.union([f"t{i}" for i in range(T)]))
+            assert len(figure.axes[1].texts) == n
+            _check_texts(figure)
+
+    def test_without_a_tree_tasks_are_joined_by_their_similarity(self):
+        K = np.full((4, 4), 0.1)
+        K[0, 2] = K[2, 0] = 0.9
+        np.fill_diagonal(K, 1)
+        figure = draw_kernel(TaskKernel("abcd", K * 4))
+        order = [label.get_text() for label in figure.axes[1].get_yticklabels()]
+        assert abs(order.index("a") - order.index("c")) == 1
+        shown = [text.replace("\n", " ") for text in _check_texts(figure)]
+        assert "Tree: 1 - similarity by average linkage" in shown
+
+    @pytest.mark.parametrize("names", [["a"], ["a", "b", LONG]])
+    def test_trivial_kernels(self, names):
+        for make in (TaskKernel.individual, TaskKernel.union):
+            figure = draw_kernel(make(names))
+            assert set(names) <= set(_check_texts(figure))
+            assert len(figure.axes) == (2 if len(names) == 1 else 3)
+
+    def test_long_names_and_signs_are_whole(self):
+        names = [LONG, "a$b$", "c_d", "<e&f>"]
+        newick = (
+            f"(('{names[0]}':1,'{names[1]}':1)'{LONG}_clade':9,({names[2]}:1,'{names[3]}':1):1);"
+        )
+        kernel = TaskKernel.hierarchical(newick)
+        figure = draw_kernel(kernel, read_tree(newick))
+        shown = _check_texts(figure)
+        assert {LONG, r"a\$b\$", "c_d", f"{LONG}_clade"} <= set(shown)
+        titles = [text.replace("\n", "") for text in shown]
+        assert f"{LONG}_clade" in titles
+        assert render(figure, "svg").startswith(b"<?xml")
+
+    def test_several_kernels_are_small_below_their_mean(self):
+        kernel = TaskKernel.smooth(np.array([[0, 1, 4], [1, 0, 5], [4, 5, 0]]), names="abc")
+        figure = draw_kernel(kernel)
+        shown = _check_texts(figure)
+        assert {"3 kernels", *kernel.labels} <= set(shown)
+        assert any(text.startswith("Similarity of 3 tasks: mean of 3 kernels") for text in shown)
+        images = [axes.images[0] for axes in figure.axes if axes.images]
+        rows = [label.get_text() for label in figure.axes[1].get_yticklabels()]
+        ordered = kernel.restrict(rows)
+        assert np.array_equal(images[0].get_array(), ordered.matrix)
+        for image, K in zip(images[1:], ordered.matrices, strict=True):
+            assert np.array_equal(image.get_array(), K)
+            assert image.get_clim() == (0, 1)
+
+    def test_twelve_kernels_at_most(self):
+        names = [f"Genus_species{i}" for i in range(14)]
+        newick = names[0]
+        for name in names[1:]:
+            newick = f"({newick},{name})"
+        kernel = TaskKernel.hierarchical(f"{newick};")
+        figure = draw_kernel(kernel, read_tree(f"{newick};"))
+        assert figure.axes[0].get_xticks().size == 0  # no branch has a length
+        shown = _check_texts(figure)
+        assert "The first 12 of 13 kernels" in shown
+        wrapped = {text.replace("\n", "") for text in shown}
+        assert set(kernel.labels[:12]) <= wrapped
+        assert kernel.labels[12] not in wrapped
+
+    def test_many_tasks_and_what_they_are_compared_with_are_clades(self):
+        names = [f"t{i}" for i in range(201)]
+        clades = (",".join(names[i : i + 3]) for i in range(0, 201, 3))
+        kernel = TaskKernel.union(names)
+        others = TaskKernel.join([kernel, kernel], "both", ["one", "two"])
+        figure = draw_kernel(
+            kernel, read_tree(f"({','.join(f'({own})' for own in clades)});"), others
+        )
+        shapes = [axes.images[0].get_array().shape for axes in figure.axes if axes.images]
+        assert shapes == [(99, 99)] * 3  # of 67 clades 16 are opened, up to 100 rows
+
+    def test_negative_similarity_is_red(self):
+        figure = draw_kernel(TaskKernel(["a", "b"], [[1, -0.5], [-0.5, 1]]))
+        image = figure.axes[1].images[0]
+        red, _, blue, _ = image.to_rgba(-0.5)
+        assert red > blue
+        assert image.get_clim() == (-1, 1)
+        assert image.to_rgba(0.0) == pytest.approx(to_rgba("#f7f7f7"), abs=0.02)
+
+    def test_a_tree_that_lacks_a_task(self):
+        with pytest.raises(UnknownTaskError, match="task 'wolf' is not in the tree"):
+            draw_kernel(TaskKernel.union(["ape", "wolf"]), read_tree(TREE))
+
+
+@pytest.mark.parametrize(
+    ("most", "members", "names"),
+    [
+        (1, ["abcdefg"], ["(a..g) (7)"]),
+        (2, ["abcd", "efg"], ["abcd (4)", "(e..g) (3)"]),
+        (3, ["ab", "cd", "efg"], ["ab (2)", "(c..d) (2)", "(e..g) (3)"]),
+        (5, ["a", "b", "cd", "ef", "g"], ["a", "b", "(c..d) (2)", "(e..f) (2)", "g"]),
+        (9, list("abcdefg"), list("abcdefg")),
+    ],
+)
+def test_clades_are_those_with_the_most_members_opened(most, members, names):
+    rng = np.random.default_rng(0)
+    A = rng.random((7, 7))
+    kernel = TaskKernel("gfedcba", A @ A.T)
+    found, tree = collapse(kernel, read_tree(CLADES), most)
+    assert sorted(found.names) == sorted(names)
+    assert sorted(tree.leaf_names) == sorted(names)
+    place = {name: i for i, name in enumerate("gfedcba")}
+    for s, one in zip(names, members, strict=True):
+        for t, other in zip(names, members, strict=True):
+            mean = np.mean([kernel.matrix[place[x], place[y]] for x in one for y in other])
+            i, j = found.names.index(s), found.names.index(t)
+            assert found.matrix[i, j] == pytest.approx(mean)
+
+
+def test_a_star_that_cannot_be_opened_is_one_clade():
+    names = [f"t{i}" for i in range(9)]
+    kernel = TaskKernel.union(names)
+    found, tree = collapse(kernel, read_tree("(" + ",".join(names) + ");"), 5)
+    assert found.names == tree.leaf_names == ("(t0..t8) (9)",)

@@ -1,0 +1,80 @@
+"""Weighted groups as text."""
+
+import pytest
+
+from seqmtl import TaskKernel
+from seqmtl.relations.tree_text import draw_tree_text
+
+TREE = "(((ape,man)apes,cow)mammals,(fly,bee)insects,yeast)all;"
+
+
+def _shown(kernel, theta):
+    members = [
+        [name for name, value in zip(kernel.names, K.diagonal(), strict=True) if value]
+        for K in kernel.matrices
+    ]
+    return draw_tree_text(kernel.labels, members, theta)
+
+
+def test_nested_groups_are_indented_with_their_own_members():
+    text = _shown(TaskKernel.hierarchical(TREE), [0.5, 0.25, 0.0, 1e-9])
+    assert text == (
+        "all        0.500  ####################\n"
+        "  yeast\n"
+        "  mammals  0.250  ##########\n"
+        "    cow\n"
+        "    apes   0.000\n"
+        "      ape, man\n"
+        "  insects  0.000  #\n"
+        "    fly, bee\n"
+    )
+
+
+def test_order_of_the_groups_does_not_have_to_be_that_of_the_tree():
+    text = draw_tree_text(["low", "high", "apart"], ["ab", "abc", "xy"], [1, 2, 0])
+    assert [line.split()[0] for line in text.splitlines()] == [
+        "high",
+        "c",
+        "low",
+        "a,",
+        "apart",
+        "x,",
+    ]
+    assert "\n  low" in text
+    assert "\napart" in text
+
+
+@pytest.mark.parametrize(
+    "members", [["abc", "abc", "abc"], ["ab", "bc", "abc"]], ids=["equal", "overlap"]
+)
+def test_other_groups_are_a_plain_list(members):
+    text = draw_tree_text(["s=1", "s=20", "s"], members, [0.1, 0.2, 0.0])
+    assert text == "s=1   0.100  ##########\ns=20  0.200  ####################\ns     0.000\n"
+
+
+def test_many_members_are_wrapped_and_names_stay_whole():
+    names = [f"Genus_species-{i}" for i in range(30)]
+    lines = draw_tree_text(["all"], [names], [1.0]).splitlines()
+    assert max(map(len, lines)) <= 79
+    assert ", ".join(line.strip().rstrip(",") for line in lines[1:]).split(", ") == names
+    assert all(line.startswith("  Genus") for line in lines[1:])
+
+
+def test_no_kernels_and_no_weights():
+    assert draw_tree_text([], [], []) == ""
+    assert draw_tree_text(["a"], ["x"], [0.0]) == "a  0.000\n  x\n"
+
+
+def test_deep_nesting():
+    groups = [[f"t{i}" for i in range(m, 300)] for m in range(299)]
+    lines = draw_tree_text([f"g{m}" for m in range(299)], groups, [1.0] * 299).splitlines()
+    assert lines[-2].startswith("  " * 298 + "g298")
+    assert lines[-1] == "  " * 299 + "t298, t299"
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="must have the same length, got 2, 1 and 1"):
+        draw_tree_text(["a", "b"], ["x"], [1.0])
+    for bad in (-0.5, float("nan")):
+        with pytest.raises(ValueError, match="weights must not be negative, got"):
+            draw_tree_text(["a"], ["x"], [bad])

@@ -1,0 +1,494 @@
+"""Trees: reading, cutting and measuring, against walks along the parents and Bio.Phylo."""
+
+import gzip
+import io
+import logging
+import math
+import pickle
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
+from seqmtl.files import catalogue
+from seqmtl.relations import Tree, read_tree
+
+TREE = "((ape:1,man:2)primates:3,(fly:4,bee:5,ant:6)insects,yeast:0.5)root;"
+
+
+def _path(tree, i):
+    """Edges from the root down to node i, as {node below: length}."""
+    edges = {}
+    while tree.parents[i] >= 0:
+        edges[i] = 1.0 if math.isnan(tree.lengths[i]) else float(tree.lengths[i])
+        i = int(tree.parents[i])
+    edges[i] = 0.0 if math.isnan(tree.lengths[i]) else float(tree.lengths[i])
+    return edges
+
+
+def _walked(tree):
+    """Shared root paths and distances of the leaves, edge by edge."""
+    paths = [_path(tree, i) for i in tree.leaves]
+    shared = [[sum(p[e] for e in p if e in q) for q in paths] for p in paths]
+    distances = [
+        [sum(p[e] for e in p if e not in q) + sum(q[e] for e in q if e not in p) for q in paths]
+        for p in paths
+    ]
+    return np.array(shared), np.array(distances)
+
+
+@st.composite
+def random_trees(draw, min_nodes=1):
+    n = draw(st.integers(min_nodes, 25))
+    parents = [-1, *(draw(st.integers(0, i - 1)) for i in range(1, n))]
+    length = st.one_of(st.just(math.nan), st.just(0.0), st.floats(0.001, 100))
+    lengths = [draw(length) for _ in range(n)]
+    return Tree(parents, lengths, [f"n{i}" for i in range(n)])
+
+
+class TestMeasures:
+    def test_by_hand(self):
+        tree = read_tree(TREE)
+        assert tree.leaf_names == ("ape", "man", "fly", "bee", "ant", "yeast")
+        shared = np.zeros((6, 6))
+        shared[:2, :2], shared[2:5, 2:5] = 3, 1
+        np.fill_diagonal(shared, [4, 5, 5, 6, 7, 0.5])
+        assert_array_equal(tree.shared(), shared)
+        assert tree.distances()[0].tolist() == [0, 3, 9, 10, 11, 4.5]
+
+    @settings(max_examples=100)
+    @given(random_trees())
+    def test_as_walked(self, tree):
+        shared, distances = _walked(tree)
+        assert_allclose(tree.shared(), shared, rtol=1e-12, atol=1e-9)
+        assert_allclose(tree.distances(), distances, rtol=1e-12, atol=1e-9)
+        assert_array_equal(tree.distances(), tree.distances().T)
+        assert (tree.distances() >= 0).all()
+
+    @settings(max_examples=50)
+    @given(random_trees())
+    def test_membership(self, tree):
+        below = tree.membership()
+        for j, leaf in enumerate(tree.leaves):
+            assert set(np.flatnonzero(below[:, j])) == set(_path(tree, leaf))
+
+    def test_what_cannot_fit_is_refused(self, monkeypatch):
+        monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 100)
+        for measure in (Tree.shared, Tree.distances):
+            with pytest.raises(MemoryLimitError, match=r"6 leaves would take .* prune the tree"):
+                measure(read_tree(TREE))
+        monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 10)
+        with pytest.raises(MemoryLimitError, match="the clades of Tree of 6 leaves"):
+            read_tree(TREE).membership()
+
+
+class TestPrune:
+    @settings(max_examples=100)
+    @given(st.data())
+    def test_distances_stay(self, data):
+        tree = data.draw(random_trees())
+        names = data.draw(st.lists(st.sampled_from(tree.leaf_names), min_size=1, unique=True))
+        pruned = tree.prune(names)
+        assert sorted(pruned.leaf_names) == sorted(names)
+        assert [n for n in tree.leaf_names if n in names] == list(pruned.leaf_names)
+        kept = [tree.leaf_names.index(name) for name in pruned.leaf_names]
+        cut = np.ix_(kept, kept)
+        assert_allclose(pruned.distances(), tree.distances()[cut], atol=1e-9)
+        assert_allclose(pruned.shared(), tree.shared()[cut], atol=1e-9)
+        n_children = np.bincount(pruned.parents[1:], minlength=len(pruned))
+        assert 1 not in n_children
+
+    def test_names_and_labels(self):
+        pruned = read_tree(TREE).prune(["Ant", "MAN", "bee"])
+        assert pruned.leaf_names == ("MAN", "bee", "Ant")
+        assert pruned.labels == ("root", "MAN", "insects", "bee", "Ant")
+        assert pruned.to_newick() == "(MAN:5.0,(bee:5.0,Ant:6.0)insects)root;"
+
+    def test_what_lies_above_the_last_common_ancestor_is_kept(self):
+        pruned = read_tree(TREE).prune(["man", "ape"])
+        assert pruned.lengths[0] == 3
+        assert pruned.to_newick() == "((ape:1.0,man:2.0)primates:3.0);"
+        assert_array_equal(read_tree(pruned.to_newick()).shared(), [[4, 3], [3, 5]])
+
+    def test_a_single_leaf(self):
+        pruned = read_tree(TREE).prune(["bee"])
+        assert (len(pruned), pruned.leaf_names) == (1, ("bee",))
+        assert (pruned.shared().tolist(), pruned.distances().tolist()) == ([[6]], [[0]])
+        assert read_tree(pruned.to_newick()).shared().tolist() == [[6]]
+
+    def test_a_missing_leaf(self):
+        with pytest.raises(UnknownTaskError, match="'wasp' is not in the tree text; did you mean"):
+            read_tree(TREE).prune(["ape", "wasp"])
+        with pytest.raises(ValueError, match="must be at least one leaf"):
+            read_tree(TREE).prune([])
+
+
+#: Nodes with two names in a row.
+TWO_NAMES = [
+    "((a:1,b:1)100'X':0.5,c:1);",
+    "((a:1,b:1)X'100':0.5,c:1);",
+    "('a'b:1,c:1);",
+    "(('a':1,b:1)'X''0'1'2':1,c:1);",
+    "('a'0:1,'b'1:1,c'0':1);",
+]
+
+
+class TestNewick:
+    @settings(max_examples=100)
+    @given(st.data())
+    def test_round_trip(self, data):
+        tree = data.draw(random_trees(min_nodes=2))
+        odd = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=6)
+        labels = data.draw(st.lists(odd, min_size=len(tree), max_size=len(tree), unique=True))
+        lengths = np.array(tree.lengths)
+        lengths[0] = math.nan
+        ordered = Tree(tree.parents.tolist(), lengths, labels)
+        again = read_tree(ordered.to_newick() + "\n")
+        assert again.labels == ordered.labels
+        assert_array_equal(again.parents, ordered.parents)
+        assert_array_equal(again.lengths, ordered.lengths)
+
+    @pytest.mark.parametrize(
+        ("text", "labels"),
+        [
+            (
+                "('Homo sapiens','it''s; (a:1,b)[x]',c_d);",
+                ["", "Homo sapiens", "it's; (a:1,b)[x]", "c_d"],
+            ),
+            ("(a,(b,c)0.95,(d,e)100/97.5)'33208';", ["33208", "a", "", "b", "c", "", "d", "e"]),
+            (
+                "((a,b)'x y'95:1,(c,d)'z' 0.9/87[90],e)'5'1;",
+                ["5", "x y", "a", "b", "z", "c", "d", "e"],
+            ),
+            ("solo;", ["solo"]),
+            ("'an organism';", ["an organism"]),
+            ("(a[it's],[&&NHX:S=x]b:1e-3[90])[%]r\n;", ["r", "a", "b"]),
+            (" ( 9606 : 0.1 ,\n 10090 : +2E-1 )\nroot ", ["root", "9606", "10090"]),
+            ("(back\\slash,'a\\',\"c\");", ["", "back\\slash", "a\\", '"c"']),
+            ("((a)b)c;", ["c", "b", "a"]),
+            (
+                "((a,b)nan,(c,d)¹,(e,f)1e5)inf;",
+                ["inf", "nan", "a", "b", "¹", "c", "d", "", "e", "f"],
+            ),
+            ("((a,b)x,(c,d)x);", ["", "x", "a", "b", "x", "c", "d"]),
+            ("(((a,b)NA,c)NA,d);", ["", "NA", "NA", "a", "b", "c", "d"]),
+            ("(((a,b)'100',c)'100',d);", ["", "100", "100", "a", "b", "c", "d"]),
+            ("((a,b)c,(d,e)b)c;", ["c", "c", "a", "b", "b", "d", "e"]),
+            (
+                "((Burton's_fish:1,mbuna:1):2,(David's_l'ape,'Thomas'' langur')O'Brien's95:1);",
+                [
+                    "",
+                    "",
+                    "Burton's_fish",
+                    "mbuna",
+                    "O'Brien's95",
+                    "David's_l'ape",
+                    "Thomas' langur",
+                ],
+            ),
+            ("(a[it's] , David's_ape [x]\n, b)Grevy's;", ["Grevy's", "a", "David's_ape", "b"]),
+            ("((a:1,b:1)'X'0:0.5,c:1);", ["", "X", "a", "b", "c"]),
+            (
+                "(('p q':1,b:1)'X'100:0.5,(c:1,'d''e':1)'Y'7:1)'Z'3;",
+                ["Z", "X", "p q", "b", "Y", "c", "d'e"],
+            ),
+            ("(('first':1,'second':1)'third'1:0.5,c:1);", ["", "third", "first", "second", "c"]),
+        ],
+    )
+    def test_labels(self, text, labels):
+        assert list(read_tree(text).labels) == labels
+
+    def test_repeated_labels_of_inner_nodes_give_no_shape(self):
+        tree = read_tree("(((a,b)x,c)x,(d,(e,f)a)x)x;")
+        assert tree.parents.tolist() == [-1, 0, 1, 2, 2, 1, 0, 6, 6, 8, 8]
+        names = [tree.node_name(i) for i in range(len(tree))]
+        assert names[:3] == ["x", "x (a..c)", "x (a..b)"]
+        assert names[6:9] == ["x (d..f)", "d", "a (e..f)"]
+        assert [names[i] for i in tree.leaves] == list("abcdef")
+        assert len({*names}) == len(names)
+
+    def test_a_tree_of_bio_phylo(self):
+        from Bio import Phylo
+
+        text = "((ape:1,man:2)primates:3,(fly,bee:6)insects);"
+        tree, same = read_tree(Phylo.read(io.StringIO(text), "newick")), read_tree(text)
+        assert tree.labels == same.labels
+        assert_array_equal(tree.parents, same.parents)
+        assert_array_equal(tree.lengths, same.lengths)
+        with pytest.raises(InputFormatError, match=r"Bio\.Phylo tree: .* leaf 'a' twice"):
+            read_tree(Phylo.read(io.StringIO("(a,a);"), "newick"))
+        with pytest.raises(TypeError, match=r"a Tree or one of .*, got int"):
+            read_tree(5)
+
+    @settings(max_examples=300)
+    @given(st.text("(),:;'[] ab19.e/\t", max_size=14), st.sampled_from([")", "a,b);", ")'c'9;"]))
+    def test_any_text_is_read_or_refused(self, text, end):
+        try:
+            tree = read_tree("(" + text + end)
+        except InputFormatError:
+            return
+        again = read_tree(tree.to_newick())
+        assert again.labels == tree.labels
+        assert_array_equal(again.parents, tree.parents)
+
+    def test_a_name_of_a_million_letters_takes_no_hours(self):
+        assert read_tree(f"(({'a' * 10**6}:1,b:1):1,c:2);").leaf_names == ("a" * 10**6, "b", "c")
+
+    def test_lengths(self):
+        tree = read_tree("(a:1.5e-2,b:.5,c:2,d:0):7;")
+        assert_array_equal(tree.lengths, [math.nan, 0.015, 0.5, 2, 0])
+
+    def test_absent_lengths_are_told_where_others_are_there(self, caplog):
+        with caplog.at_level(logging.WARNING):
+            read_tree("((a,b),c);")
+            assert not caplog.records
+            read_tree("((a:1,b),c);")
+        assert "text: branches without a length, counted as 1: 3" in caplog.text
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("((a,b);", "not a Newick tree: 2 opening and 1 closing brackets"),
+            ("(a,b)),(c;", "not a Newick tree"),
+            ("(a,b)(c,d);", "put names with blanks or brackets between single quotes"),
+            ("x(a,b);", "between single quotes"),
+            ("(Homo sapiens,b);", "'Homo sapiens'; put names with blanks"),
+            ("(a,'b);", "' without its partner"),
+            ("(a,b[x);", r"\[ without its partner"),
+            ("(a,b\0);", "zero bytes"),
+            ("(a,a);", "leaf 'a' twice"),
+            ("(a,'a');", "leaf 'a' twice"),
+            ("(a,);", "leaf without a name"),
+            ("(a,());", "leaf without a name"),
+            ("((a,x#H1),(b,(c)x#H1));", "'x#H1' both as a leaf and as an inner node"),
+            ("('apapane:1,('akepa:1,b));", r"and the quotes of 'apapane:1,\('"),
+            ("('apapane:1,b);", "names that begin or end with an apostrophe between single"),
+            ("(Burton's mouthbreeder,b);", '"Burton\'s mouthbreeder"; put names with blanks'),
+            ("(a:Burton's,b);", 'must be numbers, got "Burton\'s"'),
+            ("(a,b\1);", "control characters"),
+            ("(a:-1,b);", "must be numbers from 0, got -1 above 'a'"),
+            ("((a,b):-2,c);", "must be numbers from 0, got -2 above 'an inner node'"),
+            ("(a:1e999,b);", "must be numbers from 0, got inf"),
+            ("(a:nan,b);", "must be numbers, got 'nan'"),
+            ("(a:,b);", "must be numbers, got ''"),
+            ("(a:1:2,b);", "must be numbers, got '1:'"),
+            ("(a,b);\n(c,d);", "must hold one Newick tree, got 2"),
+            ("(a,b);(c,d);", "must hold one Newick tree, got 2"),
+            (";", "must hold one Newick tree, got 0"),
+            ("(a:1,(c;c:1,d:1)e:1);", "goes on after a semicolon; put names with semicolons betw"),
+            ('("a b":1,"c;d":2);', "goes on after a semicolon"),
+            ('("a b":1,c:2);', "between single quotes"),
+            ("(a:2.,b);", "must be numbers, got '2.'"),
+            ("('a b'95,c);", "not a Newick tree: \"'a b'95\""),
+            ("((a,b)95'a b',c);", "not a Newick tree: \"95'a b'\""),
+            ("((a,b)'a b''c'x,c);", "not a Newick tree"),
+            ("('a' 'b',c);", "not a Newick tree: 'a b'; put names"),
+            *((text, "is not a Newick tree") for text in TWO_NAMES),
+        ],
+    )
+    def test_bad_trees_are_refused(self, write, text, message):
+        with pytest.raises(InputFormatError, match=message):
+            read_tree(text)
+        path = write(text, "bad.nwk")
+        with pytest.raises(InputFormatError, match=f"^bad.nwk: .*{message}"):
+            read_tree(path)
+
+
+NEXUS = """#NEXUS
+[! written by hand; with a semicolon]
+Begin taxa; Dimensions ntax=3; Taxlabels 'Homo sapiens' Mus fly; End;
+BEGIN TREES;
+    Translate 1 'Homo sapiens', 2 Mus_musculus,
+              3 'fly;''s';
+    [a comment] Tree * 'my = tree' = [&R] [&W 1/2] ((1:0.5,2[&x=1]:1)99:2,3);
+ENDBLOCK;
+Begin notes; tree x = (a,b); end;
+"""
+
+
+class TestNexus:
+    def test_translated(self, write):
+        tree = read_tree(write(NEXUS))
+        assert tree.labels == ("", "", "Homo sapiens", "Mus_musculus", "fly;'s")
+        assert_array_equal(tree.lengths, [math.nan, 2, 0.5, 1, math.nan])
+
+    def test_apostrophes(self, write):
+        text = (
+            "#NEXUS\nBegin taxa; Taxlabels Burton's_fish David's_ape Grevy's; End;\n"
+            "Begin trees; Translate 1 Burton's_fish, Dave's 'David''s ape', Grevy's Grevy's_x;\n"
+            "tree Widmer's = [it's] ((1:1,Dave's:1)O'Brien:1,Grevy's:2);\nEnd;\n"
+        )
+        labels = ("", "O'Brien", "Burton's_fish", "David's ape", "Grevy's_x")
+        assert read_tree(write(text)).labels == labels
+
+    def test_as_bio_phylo_reads(self, write):
+        from Bio import Phylo
+
+        text = "#NEXUS\nBegin trees;\n tree one = [&R] ((a:1,b:2):0.5,(c:1.5,d:2):0.25);\nEnd;\n"
+        oracle, tree = Phylo.read(io.StringIO(text), "nexus"), read_tree(text)
+        assert list(tree.leaf_names) == [leaf.name for leaf in oracle.get_terminals()]
+        for s, a in enumerate(tree.leaf_names):
+            for t, b in enumerate(tree.leaf_names):
+                assert tree.distances()[s, t] == pytest.approx(oracle.distance(a, b))
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("#NEXUS\nbegin data; matrix; end;", "one tree in its trees block, got 0"),
+            ("#NEXUS\nbegin trees; tree a=(a,b); tree b=(a,b); end;", "block, got 2"),
+            (
+                "#NEXUS\nbegin trees; translate 1 Homo sapiens; tree a=(1,b); end;",
+                "translate must give pairs of key and name, got '1 Homo sapiens'",
+            ),
+            ("#NEXUS\nbegin trees; tree a=((a,b); end;", "opening and 1 closing"),
+            ("#NEXUS\nbegin trees; translate 1 a, 2 a; tree a=(1,2); end;", "leaf 'a' twice"),
+        ],
+    )
+    def test_bad_files(self, text, message):
+        with pytest.raises(InputFormatError, match=message):
+            read_tree(text)
+
+
+class TestSources:
+    def test_plain_and_gzip_files(self, write):
+        plain = write(TREE, "tree (1).nwk")
+        packed = write(gzip.compress(b"\xef\xbb\xbf" + TREE.encode()), "tree.nwk.gz")
+        for source in (plain, str(plain), packed):
+            tree = read_tree(source)
+            assert tree.labels == read_tree(TREE).labels
+            assert tree.source == source.name if source is packed else "tree (1).nwk"
+        assert read_tree(tree) is tree
+
+    def test_shipped(self, monkeypatch):
+        monkeypatch.setattr(catalogue, "names", lambda: ("metazoa", "plants"))
+        monkeypatch.setattr(catalogue, "find", {"metazoa": TREE}.get)
+        assert read_tree("metazoa").leaf_names == read_tree(TREE).leaf_names
+        assert read_tree("metazoa").source == "metazoa"
+        message = r"metazo: cannot be .*; did you mean metazoa\? Shipped are metazoa, plants$"
+        with pytest.raises(InputFormatError, match=message):
+            read_tree("metazo")
+        with pytest.raises(InputFormatError, match=r"; shipped are metazoa, plants$"):
+            read_tree("animals")
+
+    def test_every_shipped_tree_is_read(self):
+        assert "six_eukaryotes" in catalogue.names()
+        for name in catalogue.names():
+            assert len(read_tree(name).leaf_names) > 2
+        assert catalogue.find("nothing") is None
+        assert catalogue.table("nothing.tsv") is None
+
+    def test_what_cannot_be_read(self, write, tmp_path, monkeypatch):
+        cut = write(gzip.compress(TREE.encode())[:-12], "cut.gz")
+        binary = write(b"\xff\xfe\x80", "binary")
+        for path in (cut, binary, tmp_path):
+            with pytest.raises(InputFormatError, match=f"{path.name}: cannot be read as a tree"):
+                read_tree(path)
+        monkeypatch.setattr(catalogue, "names", lambda: ())
+        with pytest.raises(InputFormatError, match=r"absent.nwk: cannot be read as a tree"):
+            read_tree("absent.nwk")
+
+
+class TestNodes:
+    def test_any_order_of_nodes(self):
+        tree = Tree([2, 2, 2, 1, 1], [1, 2, 3, 4, 5], ["a", "x", "root", "b", "c"])
+        assert tree.labels == ("root", "a", "x", "b", "c")
+        assert_array_equal(tree.parents, [-1, 0, 0, 2, 2])
+        assert_array_equal(tree.lengths, [3, 1, 2, 4, 5])
+
+    @pytest.mark.parametrize(
+        ("parents", "lengths", "message"),
+        [
+            ([-1, 2, 1, 0], [0] * 4, "table.tsv: must be a tree, got a cycle of parents b > c > b"),
+            ([1, 2, 0, 0], [0] * 4, "got a cycle of parents a > b > c > a"),
+            ([-1, -1, 0, 0], [0] * 4, "must have one root, got 2: 'a', 'b'"),
+            ([-1, 9, 0, 0], [0] * 4, "must be numbers of nodes, got 9 for 'b'"),
+            ([], [], "must have one root, got 0"),
+            ([-1, 0], [0.0], "must have one parent, length and label per node"),
+            ([-1, 0, 0], [0, math.inf, 0], "must be numbers from 0, got inf above 'b'"),
+        ],
+    )
+    def test_nodes_that_are_no_tree(self, parents, lengths, message):
+        with pytest.raises(InputFormatError, match=message):
+            Tree(parents, lengths, list("abcd")[: len(parents)], "table.tsv")
+
+    @settings(max_examples=50)
+    @given(random_trees(), st.lists(st.sampled_from(["", "x", "y"]), min_size=25, max_size=25))
+    def test_every_node_has_a_name_of_its_own(self, tree, labels):
+        is_leaf = np.isin(np.arange(len(tree)), tree.leaves)
+        labels = np.where(is_leaf, tree.labels, labels[: len(tree)])
+        try:
+            tree = Tree(tree.parents, tree.lengths, labels)
+        except InputFormatError:
+            return
+        assert len({tree.node_name(i) for i in range(len(tree))}) == len(tree)
+
+    def test_names_of_nodes(self):
+        tree = read_tree("(((a,b),c)x,(d,e)x);")
+        assert [tree.node_name(i) for i in (0, 1, 2, 3, 6)] == [
+            "(a..e)",
+            "x",
+            "(a..b)",
+            "a",
+            "x (d..e)",
+        ]
+
+    def test_trees_are_immutable_and_travel(self):
+        tree = read_tree(TREE)
+        with pytest.raises(ValueError, match="read-only"):
+            tree.lengths[0] = 1
+        again = pickle.loads(pickle.dumps(tree))
+        assert again.to_newick() == tree.to_newick()
+        assert repr(tree) == "Tree of 6 leaves and 3 inner nodes from text"
+
+
+def test_deep_and_wide_trees_are_quick():
+    began = time.process_time()
+    n = 3000
+    deep = "(" * (n - 1) + "t0:1" + "".join(f",t{i}:1):1" for i in range(1, n)) + ";"
+    tree = read_tree(deep)
+    distances = tree.distances()
+    # leaf i > 0 hangs i edges from the first one's parent chain
+    assert distances[0, 1] == 2
+    assert distances[0, n - 1] == n
+    assert distances[5, 10] == 7
+    assert len(tree.prune([f"t{i}" for i in range(0, n, 3)]).leaves) == n // 3
+    assert read_tree(tree.to_newick()).labels == tree.labels
+    wide = read_tree(f"({','.join(f't{i}' for i in range(5000))});").distances()
+    assert (wide[~np.eye(5000, dtype=bool)] == 2).all()
+    assert time.process_time() - began < 20
+
+
+REAL = {
+    "drosophila_dm3.nw": 20,
+    "ensembl_benchmark.branch_len.nw": 227,
+    "ensembl_plants.branch_len.nw": 214,
+    "ensembl_plants.topology.nw": 415,
+    "ensembl_vertebrates.branch_len.nw": 262,
+    "metazoa57.nw": 57,
+    "nemabase_18s.nwk.gz": 5232,
+    "phast_cftr25_hybrid.nh": 25,
+    "ucsc_46way.nh": 46,
+}
+
+
+@pytest.mark.parametrize(("name", "n_leaves"), REAL.items())
+def test_real_trees(shared_data, name, n_leaves):
+    path = shared_data / "phylo" / "trees" / name
+    if not path.exists():
+        pytest.skip(f"no {name}")
+    tree = read_tree(path)
+    assert len(tree.leaves) == n_leaves
+    again = read_tree(tree.to_newick())
+    assert again.labels == tree.labels
+    assert_array_equal(again.lengths, tree.lengths)
+    some = tree.leaf_names[:: max(1, n_leaves // 10)]
+    pruned = tree.prune(some)
+    _, walked = _walked(pruned)
+    assert_allclose(pruned.distances(), walked, rtol=1e-9, atol=1e-12)
+    if n_leaves < 500:
+        kept = [tree.leaf_names.index(leaf) for leaf in pruned.leaf_names]
+        assert_allclose(pruned.distances(), tree.distances()[np.ix_(kept, kept)], atol=1e-9)

@@ -1,0 +1,251 @@
+"""JSON files that only look like ours do not stop the report: shown, or listed as left out."""
+
+import json
+
+import pytest
+
+from seqmtl.reporting.folder import read_folder
+from seqmtl.reporting.page import write_folder_report
+from tests.mutations import documents
+
+_SITES = {"sites": 2, "decoys": 3}
+_SUMMARY = {
+    "schema_version": 2,
+    "kind": "seqmtl dataset",
+    "seqmtl_version": "0.1.0",
+    "command": "x",
+    "signal": "donor",
+    "window": 41,
+    "shift": 0,
+    "site": {"offset": 19, "length": 2, "letters": "GT", "signal": "donor"},
+    "genomes": {"ape": {"path": "a.fa", "bytes": 6, "n_contigs": 2, "n_bases": 60, "crc32": 4}},
+    "organisms": {"ape": {**_SITES, "splits": {"train": _SITES}, "left_out": {"why": 1}}},
+    "leakage": {"identical windows": 0, "overlaps": {"train, test": 0}},
+    "left_out": {"why": 1},
+    "config": {"seed": 0},
+}
+_METRICS = {
+    "auroc": [0.5, 0.6],
+    "auprc_windows": [0.1, 0.2],
+    "auroc_interval": [[0.4, 0.6], [0.5, 0.7]],
+    "auprc_windows_interval": [[0.0, 0.2], [0.1, 0.3]],
+}
+_COMPARISON = {
+    "schema_version": 2,
+    "version": "0.1.0",
+    "settings": {"seed": 0},
+    "fingerprint": "f",
+    "drawn": ["train", "test"],
+    "splits": [0, 1],
+    "sizes": {"ape": {"train": {"n": 90, "n_positive": 9}}},
+    "methods": {
+        name: {"tasks": {"ape": _METRICS}, "chosen": [{}, {}], "converged": [True, True]}
+        for name in ("mtl", "union")
+    },
+}
+_SCAN = {
+    "command": "scan",
+    "seqmtl_version": "0.1.0",
+    "model": "m.seqmtl",
+    "genome": "g.fa",
+    "scans": [
+        {
+            "organism": "ape",
+            "files": ["a.bed"],
+            "n_bases": 10,
+            "n_scored": 5,
+            "n_reported": 1,
+            "megabases_per_second": 2.5,
+        }
+    ],
+}
+_TASK = {
+    "n_positive": 7,
+    "expected": 6.5,
+    "error_likely": 0.1,
+    "auroc": 0.9,
+    "auroc_interval": None,
+    "auprc_genome": 0.3,
+    "auprc_genome_interval": [0.2, 0.4],
+    "genome": {
+        "prevalence": 0.01,
+        "auprc": 0.3,
+        "precision_at_recall": {"0.5": 0.9, "0.8": 0.8, "0.95": None},
+    },
+    "reliability": [
+        {
+            "probability": "0.1-0.25",
+            "n": 9.0,
+            "expected": 1.5,
+            "true": 2.0,
+            "true_interval": [0.5, 4.0],
+            "holds": "yes",
+        }
+    ],
+}
+_METRICS_OF_TASKS = {
+    "tasks": {"ape": _TASK},
+    "mean": {"auroc": 0.9, "auprc_genome": 0.3},
+    "bootstrap": {"n_resamples": 200, "confidence": 0.95, "seed": 0},
+}
+_EVALUATION = {
+    "schema_version": 2,
+    "model": "x/m.seqmtl",
+    "signal": "donor",
+    "split": "test",
+    "plot": "curves.png",
+    **_METRICS_OF_TASKS,
+}
+_BETTER = {
+    "tasks": {
+        "ape": {
+            **_TASK,
+            "auprc_genome": 0.8,
+            "auprc_genome_interval": None,
+            "expected": 1234.5,
+            "genome": {**_TASK["genome"], "auprc": 0.8},
+        }
+    },
+    "mean": {"auroc": 0.9, "auprc_genome": 0.8},
+    "bootstrap": _METRICS_OF_TASKS["bootstrap"],
+}
+_PAIRED = {
+    "schema_version": 2,
+    "model": "p.seqmtl",
+    "split": "test",
+    "signals": {
+        signal: {"alone": _METRICS_OF_TASKS, "paired": _BETTER} for signal in ("donor", "acceptor")
+    },
+}
+_DEEP = "[" * 400 + "]" * 400
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (folder / "summary.json").write_text(json.dumps(_SUMMARY))
+    return folder
+
+
+def _page(folder):
+    out = folder.parent / "report.html"
+    found = write_folder_report(folder, out)
+    return found, out.read_text()
+
+
+def test_the_documents_of_these_tests_are_shown(folder):
+    documents_of = {"comparison": _COMPARISON, "scan": _SCAN, "metrics": _EVALUATION}
+    for name, document in documents_of.items():
+        (folder / f"{name}.json").write_text(json.dumps(document))
+    found, page = _page(folder)
+    assert found.left_out == []
+    assert found.comparisons == {"comparison.json": _COMPARISON}
+    assert found.scans == {"scan.json": _SCAN}
+    assert found.signals["donor"].metrics == {"m": _EVALUATION}
+    assert "Windows of 41 bases around donor sites" in page
+    assert "From comparison.json" in page
+    assert "m.seqmtl" in page
+    assert "the model m.seqmtl of 1 organism reaches a mean AUPRC (genome) of 0.300" in page
+
+
+def test_an_evaluation_in_pairs_is_shown(folder):
+    (folder / "pairs.json").write_text(json.dumps(_PAIRED))
+    found, page = _page(folder)
+    assert list(found.pairs) == ["pairs.json"]
+    assert found.left_out == []
+    assert "from pairs.json" in page
+    for sites in ("Splice donors", "Splice acceptors"):
+        told = f"{sites} whose partners are seen, too (p.seqmtl), reach a mean AUPRC (genome) of "
+        assert f"{told}0.800; by the site alone, 0.300 (0.200 to 0.400)." in page
+    row = '<th scope="row">ape</th><td>{}</td><td>0.01</td><td>{}</td><td>0.900</td><td>0.800</td>'
+    for cells, end in ((("alone", "0.300"), "7</td><td>6.5"), (("paired", "0.800"), "1,234.5")):
+        start = page.index(row.format(*cells))
+        assert end in page[start:].split("</tr>")[0]
+    texts = ("AUPRC (genome) with their intervals", "less than an interval", "200 bootstrap")
+    assert all(text in page for text in texts)
+    alone = json.dumps(_PAIRED).replace('"n_resamples": 200', '"n_resamples": 0')
+    (folder / "pairs.json").write_text(alone)
+    assert not any(text in _page(folder)[1] for text in texts)
+    assert page.count("<h3>splice acceptors</h3>") == 1
+    for interval in ([0.1], [0.1, 0.2, 0.3], ["a", "b"]):
+        changed = json.loads(json.dumps(_PAIRED))
+        changed["signals"]["donor"]["alone"]["tasks"]["ape"]["auprc_genome_interval"] = interval
+        (folder / "pairs.json").write_text(json.dumps(changed))
+        (line,) = read_folder(folder).left_out
+        assert "pairs.json: signals.donor.alone.tasks.ape.auprc_genome_interval" in line
+
+
+@pytest.mark.parametrize("name", ["comparison.json", "sub/summary.json", "x\x1b.json"])
+def test_foreign_files(folder, name):
+    (folder / "sub").mkdir()
+    for content in (
+        b"",
+        b"null",
+        b"3",
+        b'"text"',
+        b"[]",
+        b"[1, [2]]",
+        b"{}",
+        b"\x00\xff\xfe",
+        b"NaN",
+        b"{",
+        _DEEP.encode(),
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b"9" * 5000,
+        b'{"n": 1e999}',
+        b'{"kind": "seqmtl dataset"}',
+        b'{"kind": ["seqmtl dataset"]}',
+        b"[" + b"0," * 10**6 + b"0]",
+        b'{"command": "scan", "seqmtl_version": 1}',
+        b'{"command": {"scan": 1}}',
+        b'{"methods": {}, "sizes": {}, "settings": {}}',
+        b'{"signal": "donor", "models": []}',
+        b'{"methods": [], "splits": 3, "sizes": 1}',
+        b'{"signal": "x", "split": 3, "tasks": {}}',
+    ):
+        (folder / name).write_bytes(content)
+        found = read_folder(folder)
+        assert list(found.signals) == ["donor"]
+        assert found.comparisons == found.scans == {}
+        assert all(name in line and "\n" not in line for line in found.left_out)
+    (folder / name).write_bytes(b"{")
+    assert "Not shown" in _page(folder)[1]
+
+
+def test_damaged_comparisons_scans_and_evaluations(folder):
+    n_left_out = 0
+    for original in (_COMPARISON, _SCAN, _PAIRED, _EVALUATION):
+        for i, (name, changed) in enumerate(documents(original, seed=0, n=250)):
+            (folder / "found.json").write_text(json.dumps(changed))
+            found = read_folder(folder)
+            n_left_out += len(found.left_out)
+            if not found.left_out and i % 10 == 0:
+                _page(folder)
+            assert "\n" not in "".join(found.left_out), name
+    assert n_left_out > 200
+
+
+def test_damaged_summaries(folder):
+    n_left_out = 0
+    for name, changed in documents(_SUMMARY, seed=1, n=400):
+        (folder / "summary.json").write_text(json.dumps(changed))
+        (folder / "other").mkdir(exist_ok=True)
+        (folder / "other" / "summary.json").write_text(json.dumps({**_SUMMARY, "signal": "tss"}))
+        found, _ = _page(folder)
+        assert "tss" in found.signals, name
+        n_left_out += len(found.left_out)
+    assert n_left_out > 200
+
+
+def test_the_message_names_file_and_key(folder):
+    scan = {**_SCAN, "scans": [{**_SCAN["scans"][0], "n_bases": "many"}]}
+    (folder / "scan.json").write_text(json.dumps(scan))
+    (line,) = read_folder(folder).left_out
+    path = str(folder / "scan.json")
+    rule = "must be an integer from 0 to 9007199254740992, got 'many'"
+    assert line == f"{path}: scans[0].n_bases {rule}"
+    (folder / "scan.json").write_text(json.dumps(_METRICS_OF_TASKS))
+    (line,) = read_folder(folder).left_out
+    assert line == f"{path}: an evaluation of windows, the page is about the regions of data sets"

@@ -1,0 +1,325 @@
+"""The page of a folder of results: what it finds, what it says, and how a browser shows it."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import pytest
+from PIL import Image
+
+from seqmtl import TaskKernel
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.reporting.folder import read_folder
+from seqmtl.reporting.sections import selected
+from seqmtl.reporting.summary_text import summarise
+from seqmtl.scanning.candidate_scores import score_candidates
+from tests.commands import run
+
+VOID = {"meta", "img", "br"}
+
+
+class Page(HTMLParser):
+    """Collects tags, images and attributes, and insists that tags balance."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.images, self.attributes = [], [], [], []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag == "img":
+            self.images.append(dict(attrs))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert tag in VOID or self.open.pop() == tag
+
+
+def _comparison(n, score):
+    """Return the document of a comparison of one method on one organism."""
+    metrics = {"auroc": [score], "auprc_windows": [score]}
+    metrics |= {f"{metric}_interval": [[score, score]] for metric in ("auroc", "auprc_windows")}
+    return {
+        "schema_version": 2,
+        "drawn": [],
+        "splits": [0],
+        "settings": {},
+        "fingerprint": "",
+        "sizes": {"bee": {"train": {"n": n}}},
+        "methods": {"union": {"tasks": {"bee": metrics}, "chosen": [{}], "converged": [True]}},
+    }
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Simulated genomes, a dataset, three models, two evaluations and comparisons in a folder."""
+    folder = tmp_path_factory.mktemp("report")
+    tree = "((a<b:0.1,bee:0.1):0.2,cat:0.4);"
+    options = f"--tree '{tree}' --chromosome-length 80000 --no-windows"
+    run(f"simulate {options} -o {folder}/sim")
+    out, data = folder / "out", folder / "out" / "acceptor" / "dataset"
+    data.parent.mkdir(parents=True)
+    run(f"dataset {folder}/sim/dataset.toml --signal acceptor -o {data}")
+    quick = "--features wd:3 --tol 0.05"
+    run(f"train {data} {quick} -o {out}/acceptor/raw.seqmtl")
+    alone, joint = out / "acceptor" / "alone.seqmtl", out / "joint.seqmtl"
+    run(f"train {data} {quick} --similarity individual -C 1 --selection none -o {alone}")
+    run(f"calibrate {out}/acceptor/raw.seqmtl {data} -o {joint} --folds 2")
+    plot = f"--plot {out}/curves.png"
+    run(f"evaluate {joint} {data} --bootstrap 20 --json {out}/joint.json {plot}")
+    run(f"evaluate {alone} {data} --bootstrap 0 --json {out}/acceptor/alone.json")
+    run(f"evaluate {joint} {data} --bootstrap 0 --split valid --json {out}/v.json")
+    for n, score in ((90, 0.5), (300, 0.7)):
+        (out / f"comparison{n}.json").write_text(json.dumps(_comparison(n, score)))
+    (out / "notes.json").write_text("{broken")
+    (out / "cut.seqmtl").write_bytes(joint.read_bytes()[:1000])
+    return out
+
+
+@pytest.fixture(scope="module")
+def evaluated(results):
+    """Return the metrics of both models."""
+    files = {"joint": results / "joint.json", "acceptor/alone": results / "acceptor/alone.json"}
+    return {name: json.loads(path.read_text()) for name, path in files.items()}
+
+
+@pytest.fixture(scope="module")
+def page(results):
+    path = results.parent / "report.html"
+    run(f"report {results} -o {path} --title 'Genes & more'")
+    return path
+
+
+def test_what_commands_wrote_is_found(results, evaluated):
+    contents = read_folder(results)
+    signal = contents.signals["acceptor"]
+    assert set(signal.models) == {"joint", "acceptor/raw", "acceptor/alone"}
+    assert signal.main == "joint"
+    assert signal.rivals() == evaluated
+    assert list(signal.rivals()) == ["joint", "acceptor/alone"]
+    assert signal.curves == {"joint": str(results / "curves.png")}
+    assert set(contents.comparisons) == {"comparison90.json", "comparison300.json"}
+    told = "\n".join(contents.left_out)
+    for name in ("notes.json", "cut.seqmtl", "v.json: evaluated on the split 'valid'"):
+        assert name in told
+
+
+def test_probabilities_are_at_the_share_of_the_regions_that_are_not_for_tests(results):
+    dataset = results / "acceptor" / "dataset"
+    model = read_folder(results).signals["acceptor"].models["joint"]
+    for name in json.loads((dataset / "summary.json").read_text())["organisms"]:
+        parts = [
+            score_candidates(model, dataset, split=s, organism=name) for s in ("train", "valid")
+        ]
+        n_sites, n = (
+            sum(part.counts[keep(part)].sum() for part in parts)
+            for keep in (lambda part: part.labels > 0, lambda part: slice(None))
+        )
+        found = model.training["calibration"][name]["prevalence"]
+        # windows across a cut between folds are in none: here 35 of 35,790, one of them a site
+        assert found == pytest.approx(n_sites / n, rel=1 / n_sites)
+
+
+def test_the_page_has_its_sections_and_needs_no_network(page):
+    text = page.read_text()
+    headings = re.findall(r"<h2>(.*?)</h2>", text)
+    assert headings == [
+        "Data",
+        "Similarity",
+        "What was chosen",
+        "Accuracy",
+        "Calibration",
+        "Training",
+        "What was learnt",
+        "Models",
+        "Comparison of methods",
+        "This page",
+    ]
+    assert re.search(r"wd:3: [\d,]+ weights", text)
+    assert "Genes &amp; more" in text
+    assert "a&lt;b" in text
+    assert "a<b" not in text
+    assert not re.search(r'(src|href)="(?!data:|#)', text)
+    assert "notes.json" in text
+
+
+def test_the_page_is_whole_and_can_be_navigated(page):
+    text = page.read_text()
+    assert text.startswith("<!DOCTYPE html>")
+    assert text.endswith("</html>\n")
+    parsed = Page(text)
+    links = [value for key, value in parsed.attributes if key == "href"]
+    assert links == [f"#{value}" for key, value in parsed.attributes if key == "id"]
+    assert not {"script", "link"} & set(parsed.tags)
+    for image in parsed.images:
+        assert image["alt"]
+        kind, content = image["src"].split(";base64,")
+        if kind == "data:image/svg+xml":
+            drawing = ElementTree.fromstring(base64.b64decode(content))
+            assert sum(node.tag.endswith("path") for node in drawing.iter()) > 10
+        else:
+            assert base64.b64decode(content).startswith(b"\x89PNG")
+    titles = [image["alt"] for image in parsed.images]
+    for title in (
+        "AUROC and AUPRC by organism",
+        "Distance from the optimum",
+        "ROC and precision-recall",
+        "Share of true sites",
+        "AUROC and AUPRC by the number",
+    ):
+        assert sum(alternative.startswith(title) for alternative in titles) == 1
+
+
+def test_the_numbers_are_those_of_evaluate(evaluated, page):
+    text = page.read_text()
+    joint, alone = evaluated.values()
+    main, other = (f"{found['mean']['auprc_genome']:.3f}" for found in (joint, alone))
+    assert f"the model joint.seqmtl of 3 organisms reaches a mean AUPRC (genome) of {main}" in text
+    assert re.search(f"; acceptor/alone, {other}, is (ahead|a tie|behind)\\.", text)
+    for task in joint["tasks"].values():
+        low, high = task["auprc_genome_interval"]
+        assert f"{task['auprc_genome']:.4f} ({low:.4f}-{high:.4f})" in text
+        assert f"<td>{task['genome']['precision_at_recall']['0.8']:.3f}</td>" in text
+        for row in task["reliability"]:
+            low, high = row["true_interval"]
+            assert f"<td>{low:,.1f}-{high:,.1f}</td><td>{row['holds']}</td>" in text
+
+
+def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(results, tmp_path):
+    for name, options in {
+        "a_individual": "--similarity individual",
+        "b_union": "--similarity union",
+        "c_tree": f"--tree {results.parent}/sim/tree.nwk",
+    }.items():
+        quick = f"--features wd:1 --tol 0.5 --selection none -o {tmp_path}/{name}.seqmtl"
+        run(f"train {results}/acceptor/dataset {quick} {options}")
+    assert read_folder(tmp_path).signals["acceptor"].main == "c_tree"
+    # the default: what is shared was chosen on held-out labels
+    shutil.copy(results / "acceptor" / "raw.seqmtl", tmp_path / "d_default.seqmtl")
+    signal = read_folder(tmp_path).signals["acceptor"]
+    assert signal.main == "d_default"
+    signal.dataset = {"organisms": {"another": {}}}
+    signal.models["e_other"] = SimpleNamespace(
+        tasks=("another",), kernel=TaskKernel.union(["another"]), training={}, curves={}
+    )
+    assert signal.main == "e_other"
+    signal.dataset = {}
+    # whatever was evaluated, and whatever the test labels say
+    signal.metrics = {"a_individual": {}, "b_union": {}}
+    assert signal.main == "d_default"
+    signal.metrics = {
+        name: {"mean": {"auprc_genome": float(name == "a_individual")}, "tasks": {}}
+        for name in signal.models
+    }
+    assert signal.main == "d_default"
+
+
+def test_an_organism_that_was_added_has_a_trust_and_no_cost(results):
+    signal = read_folder(results).signals["acceptor"]
+    assert "seqmtl adapt" not in selected(signal)
+    signal.models["joint"].training["adapted"] = {"ant": {"trust": {"0": 0.5, "0.5": 0.5}}}
+    assert '<th scope="row">ant</th><td>0.25</td><td></td>' in selected(signal)
+    assert "without C: added by seqmtl adapt" in selected(signal)
+
+
+def _metrics(value, half, n_tasks=4):
+    """Return metrics of tasks with the same value and interval."""
+    task = {"auprc_genome": value, "auprc_genome_interval": [value - half, value + half]}
+    return {"tasks": {f"t{i}": {**task, "auroc": value} for i in range(n_tasks)}}
+
+
+def test_the_summary_crowns_no_winner_of_ties(results):
+    contents = read_folder(results)
+    signal = contents.signals["acceptor"]
+    for other, told in ((0.70, "behind"), (0.78, "a tie"), (0.82, "a tie"), (0.9, "ahead")):
+        signal.metrics = {"joint": _metrics(0.8, 0.06), "acceptor/alone": _metrics(other, 0.04)}
+        text = summarise(contents)
+        # errors of four organisms: half of one's
+        assert text == (
+            "Splice acceptors by themselves: the model joint.seqmtl of 3 organisms reaches a mean "
+            "AUPRC (genome) of 0.800 (0.770 to 0.830) over every candidate in the test regions; "
+            f"acceptor/alone, {other:.3f}, is {told}."
+        )
+
+
+def test_copies_are_no_rivals(results):
+    signal = read_folder(results).signals["acceptor"]
+    one, other = _metrics(0.8, 0.1), _metrics(0.7, 0.1)
+    # joint is raw, calibrated; of others the numbers must tell
+    signal.metrics = {"acceptor/raw": one, "joint": one, "acceptor/alone": one}
+    assert list(signal.rivals()) == ["joint", "acceptor/alone"]
+    assert signal.copies() == {"acceptor/raw": "joint"}
+    signal.metrics = {"gone": one, "lost": dict(one), "joint": other}
+    assert signal.copies() == {"lost": "gone"}
+
+
+def test_a_browser_shows_text_and_pictures(page, tmp_path):
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("no Chromium here")
+    quiet = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+    quiet += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    shot = tmp_path / "page.png"
+    command = [browser, *quiet, f"--user-data-dir={tmp_path / 'profile'}"]
+    url = page.as_uri()
+    subprocess.run(
+        [*command, "--window-size=1280,4000", f"--screenshot={shot}", url],
+        check=True,
+        capture_output=True,
+    )
+    with Image.open(shot) as image:
+        assert image.size == (1280, 4000)
+        assert len(image.convert("RGB").getcolors(1 << 24)) > 500  # heat maps, logos, curves
+    done = subprocess.run([*command, "--dump-dom", url], check=True, capture_output=True, text=True)
+    assert "What was learnt" in done.stdout
+    assert done.stdout.count("<img") == page.read_text().count("<img") > 6
+
+
+def test_copies_of_a_summary_and_further_data_sets(results, tmp_path):
+    summary = results / "acceptor" / "dataset" / "summary.json"
+    shutil.copy(summary, tmp_path / "one.json")  # dataset --json writes it wherever the user likes
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        shutil.copy(summary, tmp_path / name)
+    contents = read_folder(tmp_path)
+    assert contents.signals["acceptor"].dataset == json.loads(summary.read_text())
+    (line,) = contents.left_out
+    assert line.startswith(f"{tmp_path}/two/summary.json: a second data set of acceptor")
+
+
+def test_thresholds_of_rare_sites_are_no_zeros(tmp_path, results, seqmtl):
+    data = results / "acceptor" / "dataset"
+    rare = tmp_path / "rare.seqmtl"
+    options = f"-o {rare} --prevalence 1e-6 --folds 1"
+    table = seqmtl(f"calibrate {results}/joint.seqmtl {data} {options}").out
+    seqmtl(f"report {tmp_path} -o {tmp_path}/r.html")
+    page = (tmp_path / "r.html").read_text()
+    shown = re.findall(r"probability +(\S+)", seqmtl(f"info {rare}").out)
+    shown += [line.split("\t")[-1] for line in table.split("\n\n")[0].splitlines()[1:]]
+    rows = re.findall(r"<tr>.*?<td>(?:sigmoid|isotonic)</td>.*?</tr>", page)
+    shown += [re.findall(r"<td>(.*?)</td>", row)[3] for row in rows]
+    assert len(shown) == 3 * 12  # three places, three organisms, four recalls
+    assert min(map(float, shown)) > 0
+
+
+def test_bad_folders(tmp_path, results, write, seqmtl):
+    with pytest.raises(SeqmtlError, match="no such folder"):
+        read_folder(tmp_path / "absent")
+    out = tmp_path / "r.html"
+    assert "neither a data set nor a model" in seqmtl(f"report {tmp_path} -o {out}", 1).err
+    tree = write("(bee:1,cat:1);", "t.nwk")
+    assert "a<b" in seqmtl(f"report {results} --tree {tree} -o {out}", 1).err
+    empty = write("", "empty.gff3")
+    told = seqmtl(f"report {results} --annotation bee={empty} -o {out}", 1).err
+    assert f"{empty}: an annotation must have" in told
+    assert not out.exists()

@@ -1,0 +1,376 @@
+"""Every format of a scan, read by other programs, against scores of windows cut by hand."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import shutil
+import subprocess
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+import seqmtl
+from seqmtl.scanning import SiteFinder
+from seqmtl.scanning.formats import hint_fields, in_gff, splice_scores
+from seqmtl.scanning.lines import format_lines
+from seqmtl.sequences import Windows, encode
+from tests.scanning.cases import LENGTH, SUFFIXES, TURNED, make_model, run_scan, text_rows
+
+SIGNALS = {"donor": "GT", "acceptor": "AG", "tss": ""}
+PRIOR = 0.1  # of the models of the tests
+
+
+def need(tool):
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+
+
+def call(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def contigs():
+    """Contigs with runs of N at the ends and inside, lower case, and one without a window."""
+    rng = np.random.default_rng(5)
+
+    def draw(n):
+        return "".join(rng.choice(list("ACGT"), n, p=[0.3, 0.2, 0.2, 0.3]))
+
+    return {
+        "chr10": "NNNNN" + draw(3_000) + "N" * 300 + draw(2_000).lower() + draw(1_000) + "NN",
+        "chr2": draw(LENGTH),
+        "tiny": draw(LENGTH - 1),
+        "a|b;c=d": draw(800) + "RYK" + draw(300),
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, contigs):
+    folder = tmp_path_factory.mktemp("formats")
+    text = "".join(f">{name} words\n{letters}\n" for name, letters in contigs.items())
+    (folder / "genome.fa").write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def models(folder):
+    return {
+        signal: make_model(folder / f"{signal}.seqmtl", letters=letters, signal=signal, seed=seed)
+        for seed, (signal, letters) in enumerate(SIGNALS.items())
+    }
+
+
+@pytest.fixture(scope="module")
+def expected(models, contigs):
+    """Return a function: {(contig, start, strand): score} of a signal, all positions or sites."""
+
+    def sites(signal="donor", letters=None):
+        model = models[signal]
+        found = candidates(model.site, contigs, SIGNALS[signal] if letters is None else letters)
+        codes = encode("".join(found.values()))
+        windows = Windows(codes, LENGTH * np.arange(len(found)), LENGTH)
+        return dict(zip(found, model.decision_function(windows, "man").tolist(), strict=True))
+
+    return sites
+
+
+def candidates(site, contigs, letters):
+    """Windows of all sites (contig, start, strand) with these letters, in order."""
+    found = []
+    for number, (contig, text) in enumerate(contigs.items()):
+        for first in range(len(text) - LENGTH + 1):
+            window = text[first : first + LENGTH].upper()
+            behind = LENGTH - site.offset - site.length
+            turned = window[::-1].translate(TURNED)
+            for strand, start, own in (("+", site.offset, window), ("-", behind, turned)):
+                if own[site.offset : site.offset + site.length] == letters or not letters:
+                    found.append((number, first + start, strand, contig, own))
+    return {(contig, start, strand): own for _, start, strand, contig, own in sorted(found)}
+
+
+@pytest.fixture
+def scan(folder, models, tmp_path):
+    """Return a function that scans and returns the path of the output."""
+
+    def scan_to(name, *options, signal="donor", genome=None, code=0):
+        model, out = folder / f"{signal}.seqmtl", tmp_path / name
+        fasta = folder / "genome.fa" if genome is None else genome
+        return run_scan(folder, out, "-q", *options, model=model, genome=fasta, code=code)
+
+    return scan_to
+
+
+def probabilities(model, sites):
+    return model.probability(np.array([*sites.values()]), ["man"] * len(sites))
+
+
+@pytest.mark.parametrize("letters", ["GT", ""])
+def test_bed_has_the_sites_with_the_letters_of_the_training_alone(scan, models, expected, letters):
+    rows = text_rows(scan("x.bed", *([] if letters else ["--consensus", "any"])))
+    sites = expected("donor", letters)
+    assert [(r[0], int(r[1]), r[5]) for r in rows] == [*sites]
+    assert all(int(r[2]) == int(r[1]) + 2 for r in rows)
+    assert len({r[3] for r in rows}) == (1 if letters else 23)
+    np.testing.assert_allclose([float(r[6]) for r in rows], [*sites.values()], atol=1e-4)
+    p = probabilities(models["donor"], sites)
+    np.testing.assert_allclose([float(r[7]) for r in rows], p, atol=1e-4)
+
+
+@pytest.mark.parametrize("letters", ["GT", ""])
+def test_bigwig_holds_a_strand_a_file(scan, contigs, expected, tmp_path, letters):
+    pybigwig = pytest.importorskip("pyBigWig")
+    options = [] if letters else ["--consensus", "any"]
+    scan("x.bw", "--value", "score", *options)
+    assert {p.name for p in tmp_path.iterdir()} == {"x.plus.bw", "x.minus.bw"}
+    for strand, name in (("+", "x.plus.bw"), ("-", "x.minus.bw")):
+        single = scan("one.bigWig", "--value", "score", "--strand", strand, *options)
+        assert single.read_bytes() == (tmp_path / name).read_bytes()
+        with pybigwig.open(str(single)) as file:
+            assert file.chroms() == {contig: len(text) for contig, text in contigs.items()}
+            for contig, text in contigs.items():
+                wanted = np.full(len(text), np.nan)
+                for (where, start, side), score in expected("donor", letters).items():
+                    if (where, side) == (contig, strand):
+                        wanted[start] = score
+                found = file.values(contig, 0, len(text), numpy=True)
+                np.testing.assert_allclose(found, wanted, atol=7.5e-5)
+
+
+def test_probabilities_as_values(scan, models, expected):
+    pybigwig = pytest.importorskip("pyBigWig")
+    options = ["--consensus", "any", "--value", "probability", "--strand", "+"]
+    wiggle, graph = scan("x.bw", *options), scan("x.bedgraph", *options)
+    sites = expected("donor", "")
+    p = zip(sites, probabilities(models["donor"], sites), strict=True)
+    wanted = {(contig, start): one for (contig, start, strand), one in p if strand == "+"}
+    with pybigwig.open(str(wiggle)) as file:
+        found = {(c, a): v for c in file.chroms() for a, _, v in file.intervals(c) or ()}
+    assert found.keys() == wanted.keys()
+    assert max(abs(found[key] - wanted[key]) for key in wanted) <= 1e-4
+    for contig, start, end, value in text_rows(graph):
+        for place in range(int(start), int(end)):
+            assert float(value) == pytest.approx(found[contig, place], abs=1.1e-6)
+
+
+def test_gff3_is_read_by_gffutils(scan, models, expected):
+    gffutils = pytest.importorskip("gffutils")
+    path = scan("x.gff3")
+    text = path.read_text()
+    assert text.startswith("##gff-version 3\n##sequence-region chr10 1 ")
+    assert "##sequence-region a|b;c=d 1 1103\n" in text
+    database = gffutils.create_db(str(path), ":memory:", merge_strategy="error")
+    features = {feature.id: feature for feature in database.all_features()}
+    sites = expected()
+    assert len(features) == len(sites)
+    p = probabilities(models["donor"], sites)
+    for ((contig, start, strand), score), probability in zip(sites.items(), p, strict=True):
+        name, place = contig.replace(";", "%3B").replace("=", "%3D"), f"{start + 1}:{strand}"
+        row = features.get(f"{contig}:{place}") or features[f"{name}:{place}"]
+        assert (row.start, row.end, row.strand) == (start + 1, start + 2, strand)
+        assert (row.source, row.featuretype) == ("seqmtl", "five_prime_cis_splice_site")
+        assert float(row.attributes["score"][0]) == pytest.approx(score, abs=1e-4)
+        assert float(row.score) == pytest.approx(probability, abs=1e-4)
+        assert row.attributes["letters"] == ["GT"]
+
+
+@pytest.mark.parametrize("signal", ["donor", "acceptor"])
+def test_splice_scores_are_at_the_junctions(scan, models, contigs, expected, signal):
+    out = scan("x.spsc", signal=signal)
+    assert all("\t" not in line for line in out.read_text().splitlines() if line[0] == "#")
+    sites, order = expected(signal), list(contigs)
+    wanted = {}
+    for (contig, start, strand), p in zip(sites, probabilities(models[signal], sites), strict=True):
+        # a donor's junction is where the intron begins, an acceptor's where it ends
+        begins_here = (strand == "+") == (signal == "donor")
+        place = start if begins_here else start + 2
+        wanted[order.index(contig), place, strand] = 2 * math.log2(p / PRIOR)
+    rows = text_rows(out)
+    found = {(order.index(r[0]), int(r[1]), r[2]): int(r[4]) for r in rows}
+    assert {r[3] for r in rows} == {signal[0].upper()}
+    assert [*found] == [key for key in sorted(wanted) if key in found]
+    for key, exact in wanted.items():
+        assert -6 <= found.get(key, -6) <= 13
+        assert found.get(key, -6) == pytest.approx(min(max(exact, -6), 13), abs=0.51)
+
+
+@pytest.mark.parametrize("signal", ["donor", "acceptor"])
+def test_hints_are_at_the_outermost_bases_of_introns(scan, models, expected, signal):
+    rows, sites = text_rows(scan("x.hints", signal=signal)), expected(signal)
+    wanted = {}
+    for (contig, start, strand), p in zip(sites, probabilities(models[signal], sites), strict=True):
+        if p > PRIOR:
+            # 1-based: the first base of the intron, or its last one, in reading direction
+            first = (strand == "+") == (signal == "donor")
+            wanted[contig, start + 1 if first else start + 2, strand] = p
+    found = {(row[0], int(row[3]), row[6]): float(row[5]) for row in rows}
+    assert len(found) == len(rows) > 50
+    assert found.keys() == wanted.keys()
+    assert all(abs(found[key] - wanted[key]) < 1e-5 for key in found)
+    constant = ("seqmtl", {"donor": "dss", "acceptor": "ass"}[signal], ".", "src=S;pri=1")
+    assert {(row[1], row[2], row[7], row[8]) for row in rows} == {constant}
+    assert all(row[3] == row[4] for row in rows)
+
+
+def test_hints_of_other_signals_are_intervals():
+    fields = hint_fields(b"c", "start", np.array([9]), 3, np.array([True]), np.array([0.25]))
+    (text,) = format_lines(fields)
+    assert text == b"c\tseqmtl\tstart\t10\t12\t0.250000\t-\t.\tsrc=S;pri=1\n"
+
+
+def test_splice_scores_by_hand():
+    scores = splice_scores(np.array([0.2, 0.5, 0.8, 1.0, 0.0, 1 / 17]), 0.2)
+    assert scores.tolist() == [0, 3, 4, 5, -7, -4]
+    assert splice_scores(np.array([0.01, 0.7]), 0.01).tolist() == [0, 12]
+    assert splice_scores(np.array([0.01, 1.0]), 0.0025).tolist() == [4, 13]
+
+
+def test_splice_scores_need_a_splice_model(scan, capsys):
+    for name in ("x.spsc", "x.hints"):
+        scan(name, signal="tss", code=int(name == "x.spsc"))
+    assert "need a model of one of donor, acceptor, but" in capsys.readouterr().err
+    rows = text_rows(scan("x.bed", signal="tss"))
+    assert len({r[3] for r in rows}) == 23  # no letters in common: every position, N too
+
+
+@pytest.mark.parametrize("suffix", ["bed", "gff3", "bedgraph"])
+def test_tabix_and_bedtools_read_them(scan, contigs, expected, tmp_path, suffix):
+    pytest.importorskip("pysam")
+    need("tabix")
+    need("bedtools")
+    path = scan(f"x.{suffix}.gz")
+    assert (tmp_path / f"x.{suffix}.gz.tbi").exists()
+    begin, end = 3_500, 5_000
+    shift = suffix == "gff3"
+    lines = call("tabix", str(path), f"chr10:{begin + 1}-{end}").splitlines()
+    starts = {int(line.split("\t")[3 if shift else 1]) - shift for line in lines}
+    length = 1 if suffix == "bedgraph" else 2
+    assert starts == {s for c, s, _ in expected() if c == "chr10" and begin - length < s < end}
+    text = "".join(f"{name}\t{len(letters)}\n" for name, letters in contigs.items())
+    (tmp_path / "sizes").write_text(text)
+    ordered = call("bedtools", "sort", "-faidx", str(tmp_path / "sizes"), "-i", str(path))
+    plain = [line for line in gzip.open(path, "rt").read().splitlines() if line[0] != "#"]
+    assert ordered.splitlines() == plain
+
+
+@pytest.mark.parametrize("suffix", ["bed", "gff3"])
+def test_bedtools_cuts_the_letters(folder, scan, tmp_path, expected, suffix):
+    need("bedtools")
+    copy = shutil.copy(folder / "genome.fa", tmp_path)
+    sites = scan(f"x.{suffix}")
+    out = call("bedtools", "getfasta", "-s", "-tab", "-fi", str(copy), "-bed", str(sites))
+    assert [line.split("\t")[1].upper() for line in out.splitlines()] == ["GT"] * len(expected())
+
+
+NAMES = ["HG#1#chr1", "lcl|a/b", "a=b,c;d&e", "50%", "(x)[y]{z}", "it's", "a>b", "chr1:1-10"]
+
+
+@pytest.mark.parametrize("program", ["bedtools", "gffread"])
+def test_programs_find_contigs_of_a_gff3_in_the_genome(scan, tmp_path, program):
+    """A pangenome names contigs HG#1#chr1, and programs compare names without decoding them."""
+    need(program)
+    genome, letters = tmp_path / "names.fa", "ACGGTTCAGC" * 10
+    genome.write_text("".join(f">{name}\n{letters}\n" for name in NAMES))
+    path = scan("names.gff3", "--strand", "+", genome=genome)
+    rows = [line.split("\t") for line in path.read_text().splitlines() if line[0] != "#"]
+    assert list(dict.fromkeys(row[0] for row in rows)) == NAMES
+    if program == "bedtools":
+        out = call(program, "getfasta", "-fi", str(genome), "-bed", str(path))
+        found = [line[1:].rpartition(":")[0] for line in out.splitlines() if line[0] == ">"]
+        assert found == [row[0] for row in rows]
+        return
+    exons = [
+        f"{name}\tx\texon\t1\t100\t.\t+\t.\tParent=t{i}\n"
+        for i, name in enumerate(dict.fromkeys(row[0] for row in rows))
+    ]
+    (tmp_path / "exons.gff3").write_text("".join(["##gff-version 3\n", *exons]))
+    command = [program, "-g", str(genome), "-w", str(tmp_path / "out.fa")]
+    call(*command, str(tmp_path / "exons.gff3"))
+    records = (tmp_path / "out.fa").read_text().split(">")[1:]
+    assert ["".join(record.split("\n")[1:]) for record in records] == [letters] * len(NAMES)
+
+
+@pytest.mark.parametrize("name", ["%41", "a%2f", "#a", ">a", "a\x01b"])
+def test_names_that_gff3_would_read_as_others_are_escaped(name):
+    assert in_gff(name)[0] not in "#>"
+    assert in_gff(name) != name
+    assert unquote(in_gff(name)) == name
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("block", [250, 1_750])
+def test_any_blocks_and_threads_give_the_same(scan, contigs, tmp_path, monkeypatch, suffix, block):
+    strand = ["--strand", "both" if suffix != "bw" else "-"]
+    wanted = scan(f"x.{suffix}", *strand, "--threads", "1").read_bytes()
+    monkeypatch.setattr(SiteFinder, "block", block)
+    monkeypatch.setattr("seqmtl.verbs._scan.PIECE", 999)
+    out = scan(f"x.{suffix}", *strand, "--threads", "3")
+    if suffix != "bw":
+        assert out.read_bytes() == wanted
+        return
+    pybigwig = pytest.importorskip("pyBigWig")
+    (tmp_path / "whole.bw").write_bytes(wanted)  # sections are cut elsewhere, values are not
+    with pybigwig.open(str(out)) as a, pybigwig.open(str(tmp_path / "whole.bw")) as b:
+        for contig in contigs:
+            assert a.intervals(contig) == b.intervals(contig)
+            assert a.stats(contig) == b.stats(contig)
+
+
+def test_python_does_what_the_command_does(folder, scan, tmp_path):
+    expected, out = scan("x.bed"), tmp_path / "python.bed"
+    files = folder / "donor.seqmtl", folder / "genome.fa"
+    (entry,) = seqmtl.scan(*files, output=out, organism="man")
+    assert out.read_bytes() == expected.read_bytes()
+    assert (entry["files"], entry["n_reported"]) == ([str(out)], len(text_rows(out)))
+    with pytest.raises(ValueError, match="strand must be one of both, "):
+        seqmtl.scan(*files, output=out, strand="plus")
+
+
+def test_summary_as_json(scan, contigs, expected, tmp_path):
+    scan("x.bed", "--threshold", "0.1", "--json", str(tmp_path / "s.json"))
+    summary = json.loads((tmp_path / "s.json").read_text())
+    assert summary["schema_version"] == 1
+    assert summary["options"]["threshold"] == 0.1
+    assert summary["peak_memory_mib"] > 10
+    (one,) = summary["scans"]
+    assert one["organism"] == "man"
+    assert one["short_contigs"] == ["tiny"]
+    assert (one["n_contigs"], one["n_bases"]) == (4, sum(map(len, contigs.values())))
+    scores = np.array([*expected().values()])
+    assert one["n_candidates"] == scores.size
+    assert one["n_reported"] == int((scores >= 0.1).sum())
+    assert one["removed"] == {"threshold": int((scores < 0.1).sum())}
+    windows = candidates_of_any(contigs)
+    assert one["n_mixed"] == 2 * sum(not set(window) <= set("ACGT") for window in windows)
+
+
+def candidates_of_any(contigs):
+    """All windows of the plus strand."""
+    for text in contigs.values():
+        yield from (text.upper()[i : i + LENGTH] for i in range(len(text) - LENGTH + 1))
+
+
+@pytest.mark.parametrize("letters", ["N" * 300, "*", "n" * LENGTH, "ACGT"])
+@pytest.mark.parametrize("suffix", [*SUFFIXES, "bed.gz", "gff3.gz"])
+def test_a_genome_without_a_candidate_has_valid_empty_files(
+    scan, tmp_path, capsys, letters, suffix
+):
+    """A chromosome of gaps, as in assemblies in pieces: a warning, and files that can be read."""
+    genome = tmp_path / "gaps.fa"
+    genome.write_text(f">gap\n{letters}\n")
+    path = scan(f"x.{suffix}", "--strand", "+", genome=genome)
+    told = capsys.readouterr().err
+    assert ("only 0 % of the letters are A, C, G or T" in told) == (letters != "ACGT")
+    assert ("1 of 1 contigs are shorter than a window" in told) == (len(letters) < LENGTH)
+    if suffix == "bw":
+        with pytest.importorskip("pyBigWig").open(str(path)) as file:
+            assert file.chroms() == {"gap": len(letters)}
+            assert file.intervals("gap") is None
+        return
+    data = path.read_bytes()
+    lines = (gzip.decompress(data) if suffix.endswith("gz") else data).decode().splitlines()
+    assert all(line.startswith("#") for line in lines)
+    assert len(lines) > 1

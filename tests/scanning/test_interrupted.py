@@ -1,0 +1,178 @@
+"""A scan that ends early, at whatever moment, leaves no file under the name of an output."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from seqmtl.scanning import SiteFinder, writers
+from tests.scanning.cases import SUFFIXES, make_genome, make_model, run_scan
+
+#: Runs the command with small blocks, and kills itself before one of them is written.
+KILLED = """
+import os, signal, sys
+from seqmtl.scanning import SiteFinder, filters
+SiteFinder.block, n_blocks = 750, int(sys.argv[1])
+def killed(summary, counts, add=filters.BlockCounts.add):
+    global n_blocks
+    n_blocks -= 1
+    if n_blocks == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    add(summary, counts)
+filters.ScanSummary.add = killed
+from seqmtl.cli.main import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("interrupted")
+    make_model(folder / "model.seqmtl")
+    make_genome(folder / "genome.fa", {"c1": 2_600, "tiny": 10, "c2": 1_600, "c3": 30})
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(SiteFinder, "block", 750)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES, "bed.gz"])
+@pytest.mark.parametrize("n_blocks", [0, 1, 4, 6])
+def test_an_interrupted_scan_leaves_what_was_there(
+    folder, tmp_path, monkeypatch, suffix, n_blocks, capsys
+):
+    for name in ("x.plus.bw", "x.minus.bw") if suffix == "bw" else (f"x.{suffix}",):
+        (tmp_path / name).write_text("of an earlier scan")
+    before, made = contents(tmp_path), []
+
+    def interrupted(block, **options):
+        if len(made) == n_blocks:
+            raise KeyboardInterrupt
+        made.append(block)
+        return scan_block(block, **options)
+
+    scan_block = writers._scan_block
+    with monkeypatch.context() as patch:
+        patch.setattr(writers, "_scan_block", interrupted)
+        run_scan(folder, tmp_path / f"x.{suffix}", "--threads", "1", code=130)
+    assert "interrupted" in capsys.readouterr().err
+    assert contents(tmp_path) == before
+    run_scan(folder, tmp_path / f"x.{suffix}", "-q")
+    after = {name for name in contents(tmp_path) if not name.endswith(".tbi")}
+    assert after == set(before)
+    assert b"of an earlier scan" not in contents(tmp_path).values()
+
+
+@pytest.mark.parametrize("suffix", ["bw", "bed.gz", "spsc"])
+@pytest.mark.parametrize("n_blocks", [1, 5])
+def test_a_killed_scan_leaves_no_output_and_is_run_again(folder, tmp_path, suffix, n_blocks):
+    files = [str(folder / "model.seqmtl"), str(folder / "genome.fa")]
+    options = ["--organism", "man", "-q", "-o", str(tmp_path / f"x.{suffix}")]
+    command = [sys.executable, "-c", KILLED, str(n_blocks), "scan", *files, *options]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    left = contents(tmp_path)
+    assert all(name.startswith(".x.") and ".unfinished-" in name for name in left)
+    run_scan(folder, tmp_path / f"x.{suffix}", "-q")
+    (tmp_path / "whole").mkdir()
+    run_scan(folder, tmp_path / "whole" / f"x.{suffix}", "-q")
+    for path in (tmp_path / "whole").iterdir():
+        assert path.suffix == ".tbi" or path.read_bytes() == (tmp_path / path.name).read_bytes()
+
+
+def test_a_failure_between_the_files_of_both_strands_leaves_whole_files(
+    folder, tmp_path, monkeypatch
+):
+    from seqmtl.files import atomic
+
+    publish, published = atomic._publish, []
+
+    def interrupted(*file):
+        if published:
+            raise KeyboardInterrupt
+        published.append(file)
+        publish(*file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic, "_publish", interrupted)
+        run_scan(folder, tmp_path / "x.bw", "-q", code=130)
+    (name,) = contents(tmp_path)
+    whole = contents(tmp_path)[name]
+    run_scan(folder, tmp_path / "x.bw", "-q")
+    assert contents(tmp_path)[name] == whole
+    assert len(contents(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("suffix", ["gff3", "bw"])
+def test_a_full_disk_leaves_nothing(folder, tmp_path, file_size, capsys, suffix):
+    options = ("--consensus", "any")
+    file_size(5_000)
+    run_scan(folder, tmp_path / f"x.{suffix}", *options, code=1)
+    told = capsys.readouterr().err
+    assert f"cannot write {tmp_path}/x." in told
+    assert "File too large; free some space" in told
+    assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize("suffix", ["bed.gz", "gff3.gz"])
+def test_an_index_for_which_the_disk_is_full_is_an_error(
+    folder, tmp_path, monkeypatch, file_size, capsys, suffix
+):
+    """The sites fit on the disk, their index does not: no half index, and none of another file."""
+    pysam = pytest.importorskip("pysam")
+    index = tmp_path / f"x.{suffix}.tbi"
+    index.write_text("of an earlier scan")
+    make_index = pysam.tabix_index
+
+    def full(*args, **options):
+        file_size(20)
+        make_index(*args, **options)
+
+    monkeypatch.setattr(pysam, "tabix_index", full)
+    run_scan(folder, tmp_path / f"x.{suffix}", "-q", code=1)
+    assert f"cannot write {index}: File too large; free some space" in capsys.readouterr().err
+    (name,) = contents(tmp_path)
+    assert name == f"x.{suffix}"
+
+
+def test_a_device_that_is_full(folder, capsys):
+    run_scan(folder, "/dev/full", code=1)
+    assert "cannot write /dev/full: No space left on device" in capsys.readouterr().err
+
+
+def test_a_broken_genome_leaves_nothing(folder, tmp_path, capsys):
+    (tmp_path / "genome.fa").write_text((folder / "genome.fa").read_text() + ">c1\nACGT\n")
+    run_scan(folder, tmp_path / "x.bed", genome=tmp_path / "genome.fa", code=1)
+    assert "must be unique in the file, but it is repeated" in capsys.readouterr().err
+    assert contents(tmp_path).keys() == {"genome.fa"}
+
+
+def test_an_index_of_an_earlier_output_goes_with_it(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(writers, "index_packed", lambda *_: None)
+    (tmp_path / "x.bed.gz.tbi").write_text("old")
+    run_scan(folder, tmp_path / "x.bed.gz", "-q")
+    assert contents(tmp_path).keys() == {"x.bed.gz"}
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES])
+@pytest.mark.parametrize("factor", [1e12, 3e37])
+def test_scores_that_have_no_digits_are_refused_before_the_scan(
+    folder, tmp_path, capsys, suffix, factor
+):
+    """Of a model that did not train well, raw scores were written with digits of other numbers."""
+    model = make_model(tmp_path / "huge")
+    model.W = model.W * np.float32(factor)
+    model.save(tmp_path / "huge")
+    run_scan(folder, tmp_path / f"x.{suffix}", model=tmp_path / "huge", code=1)
+    told = capsys.readouterr().err
+    assert "scores must be of a size below 9.0072e+10, but those of this model may be" in told
+    assert contents(tmp_path).keys() == {"huge"}

@@ -1,0 +1,592 @@
+"""Simulated genomes, read back from their files by code of this file only."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import itertools
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from Bio import Phylo
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.simulation import default_tree, simulate, write_simulation
+from seqmtl.simulation.trees import drift_traits, read_organisms
+from tests.crashes import die_at_renames
+
+TREE = "((a:0.05,b:0.05):0.4,c:0.9);"
+SMALL = {"tree": TREE, "chromosome_length": 60_000, "n_windows": 150, "seed": 3}
+SIGNALS = ("acceptor", "donor", "tss")
+
+
+def reverse_complement(text: str) -> str:
+    return text[::-1].translate(str.maketrans("ACGTNacgtn", "TGCANtgcan"))
+
+
+def read_fasta(path: Path) -> dict[str, str]:
+    records: dict[str, str] = {}
+    for line in path.read_text().splitlines():
+        if line.startswith(">"):
+            name = line[1:]
+            records[name] = ""
+        else:
+            records[name] += line
+    return records
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    return [line.split("\t") for line in path.read_text().splitlines() if not line.startswith("#")]
+
+
+def read_windows(folder: Path) -> list[dict[str, str]]:
+    with gzip.open(folder / "windows.tsv.gz", "rt") as handle:
+        header = handle.readline().rstrip("\n").split("\t")
+        return [dict(zip(header, line.rstrip("\n").split("\t"), strict=True)) for line in handle]
+
+
+def digest(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module", params=SIGNALS)
+def written(request, tmp_path_factory):
+    """Return a folder with a small simulation of one signal, and the signal."""
+    folder = tmp_path_factory.mktemp("simulated") / request.param
+    write_simulation(simulate(**SMALL, signal=request.param, window=101), folder)
+    return folder, request.param
+
+
+# Files
+
+
+def test_all_files_are_there(written):
+    folder, _ = written
+    expected = {"windows.tsv.gz", "dataset.toml", "tree.nwk", "summary.json"}
+    for organism in "abc":
+        expected |= {f"genomes/{organism}.fa", f"sites/{organism}.bed"}
+        expected |= {f"annotation/{organism}.gff3"}
+    assert set(digest(folder)) == expected
+    leaves = Phylo.read(folder / "tree.nwk", "newick").get_terminals()
+    assert [leaf.name for leaf in leaves] == ["a", "b", "c"]
+
+
+def sites_of_annotation(path: Path, signal: str) -> dict[str, tuple[str, int, int, str]]:
+    """Derive all sites from a GFF3 file: name -> contig, start, end, strand."""
+    exons: dict[str, list[list[str]]] = {}
+    for row in read_rows(path):
+        if row[2] == "exon":
+            attributes = dict(pair.split("=") for pair in row[8].split(";"))
+            exons.setdefault(attributes["Parent"].removesuffix(".m"), []).append(row)
+    sites = {}
+    for gene, rows in exons.items():
+        contig, strand = rows[0][0], rows[0][6]
+        spans = sorted((int(row[3]) - 1, int(row[4])) for row in rows)
+        introns = [(left[1], right[0]) for left, right in itertools.pairwise(spans)]
+        if signal == "tss":
+            base = spans[0][0] if strand == "+" else spans[-1][1] - 1
+            sites[f"{gene}.tss"] = (contig, base, base + 1, strand)
+            continue
+        for number, (start, end) in enumerate(introns if strand == "+" else introns[::-1], 1):
+            first = start if (signal == "donor") == (strand == "+") else end - 2
+            sites[f"{gene}.{number}"] = (contig, first, first + 2, strand)
+    return sites
+
+
+def test_fasta_has_sixty_columns_masked_repeats_and_unknown_bases(written):
+    folder, _ = written
+    for path in (folder / "genomes").iterdir():
+        assert max(map(len, path.read_text().splitlines())) == 60
+        contigs = read_fasta(path)
+        assert {name: len(bases) for name, bases in contigs.items()} == {
+            f"chr{number}": 60_000 for number in (1, 2, 3)
+        }
+        counts = Counter("".join(contigs.values()))
+        assert set(counts) == set("ACGTNacgt")
+        assert 0 < counts["N"] < 0.02 * 180_000
+        assert 0.001 < sum(counts[letter] for letter in "acgt") / 180_000 < 0.2
+
+
+def test_windows_are_cut_around_the_sites_of_the_bed(written):
+    folder, signal = written
+    length = 1 if signal == "tss" else 2
+    letters = {"acceptor": {"AG"}, "donor": {"GT"}, "tss": set("ACGT")}[signal]
+    rows, contigs = read_windows(folder), {"train": {"chr1", "chr2"}, "test": {"chr3"}}
+    for organism in "abc":
+        genome = read_fasta(folder / "genomes" / f"{organism}.fa")
+        known = sites_of_annotation(folder / "annotation" / f"{organism}.gff3", signal)
+        bed = read_rows(folder / "sites" / f"{organism}.bed")
+        own = [row for row in rows if row["organism"] == organism]
+        assert len({tuple(line) for line in bed}) == len(bed)
+        taken = {}
+        for (contig, first, end, name, score, strand), row in zip(bed, own, strict=True):
+            start, is_true = int(first), row["label"] == "1"
+            assert (row["contig"], row["position"], row["strand"]) == (contig, first, strand)
+            assert (int(end) - start, score) == (length, "1000" if is_true else "0")
+            assert (name == "decoy") == (not is_true)
+            assert contig in contigs[row["split"]]
+            centre = start + length / 2
+            if strand == "+":
+                left = int(np.floor(centre)) - 50
+                window = genome[contig][left : left + 101]
+            else:
+                right = int(np.ceil(centre)) + 50
+                window = reverse_complement(genome[contig][right - 101 : right])
+            assert row["sequence"] == window
+            assert len(window) == 101
+            assert (window[50] if signal == "tss" else window[49:51]).upper() in letters
+            place = contig, start, int(end), strand
+            if is_true:
+                assert taken.setdefault(name, place) is place
+            else:
+                assert place not in known.values()
+                distances = [abs(p[1] - start) for p in known.values() if p[0] == contig]
+                assert signal != "tss" or min(distances) > 50
+        assert taken == {name: known[name] for name in taken}
+        on_last = {name for name, place in known.items() if place[0] == "chr3"}
+        assert on_last == {name for name, place in taken.items() if place[0] == "chr3"}
+
+
+def test_introns_have_their_dinucleotides(written):
+    folder, _ = written
+    for organism in "abc":
+        contigs = read_fasta(folder / "genomes" / f"{organism}.fa")
+        for signal, letters in (("donor", "GT"), ("acceptor", "AG")):
+            sites = sites_of_annotation(folder / "annotation" / f"{organism}.gff3", signal)
+            for contig, start, end, strand in sites.values():
+                found = contigs[contig][start:end].upper()
+                assert (found if strand == "+" else reverse_complement(found)) == letters
+
+
+def test_gff_is_valid(written):
+    folder, _ = written
+    for path in (folder / "annotation").iterdir():
+        assert path.read_text().startswith("##gff-version 3\n##sequence-region chr1 1 60000\n")
+        spans: dict[str, tuple[str, int, int, str]] = {}
+        parents: dict[str, str] = {}
+        for contig, source, kind, start, end, score, strand, phase, text in read_rows(path):
+            assert (source, score) == ("seqmtl", ".")
+            assert (kind, phase) in {("CDS", n) for n in "012"} | {
+                (kind, ".") for kind in ("gene", "mRNA", "exon")
+            }
+            assert 1 <= int(start) <= int(end) <= 60_000
+            attributes = dict(pair.split("=") for pair in text.split(";"))
+            assert (attributes["ID"] in spans) <= (kind == "CDS")  # one of several exons
+            spans[attributes["ID"]] = (contig, int(start), int(end), strand)
+            if "Parent" in attributes:
+                parents[attributes["ID"]] = attributes["Parent"]
+        assert {strand for *_, strand in spans.values()} == {"+", "-"}
+        for child, parent in parents.items():
+            outer, inner = spans[parent], spans[child]
+            assert (outer[0], outer[3]) == (inner[0], inner[3])
+            assert outer[1] <= inner[1] <= inner[2] <= outer[2]
+
+
+def test_genes_are_open_reading_frames_that_go_on_over_introns(written):
+    folder, _ = written
+    for organism in "abc":
+        contigs = read_fasta(folder / "genomes" / f"{organism}.fa")
+        genes: dict[str, list[list[str]]] = {}
+        for row in read_rows(folder / "annotation" / f"{organism}.gff3"):
+            if row[2] in {"exon", "CDS"}:
+                genes.setdefault(row[8].partition("Parent=")[2], []).append(row)
+        phases = Counter()
+        for rows in genes.values():
+            spans = {"exon": [], "CDS": []}
+            text, sign = "", rows[0][6]
+            for contig, _, kind, start, end, _, _, phase, _ in rows:  # as it is transcribed
+                spans[kind].append((int(start) - 1, int(end)))
+                if kind == "CDS":
+                    assert int(phase) == -len(text) % 3
+                    phases[phase] += 1
+                    part = contigs[contig][int(start) - 1 : int(end)].upper()
+                    text += part if sign == "+" else reverse_complement(part)
+            codons = [text[i : i + 3] for i in range(0, len(text), 3)]
+            assert codons[0] == "ATG"
+            assert {"TAA", "TAG", "TGA"}.isdisjoint(codons[:-1])
+            assert codons[-1] in {"TAA", "TAG", "TGA"}
+            inner = [edge for span in sorted(spans["exon"]) for edge in span]
+            coding = [edge for span in sorted(spans["CDS"]) for edge in span]
+            assert inner[1:-1] == coding[1:-1]
+            assert inner[0] + 20 <= coding[0] < coding[-1] <= inner[-1] - 20
+        assert min(phases[n] for n in "012") > 0.2 * phases.total()
+
+
+def test_summary_counts(written):
+    folder, signal = written
+    summary = json.loads((folder / "summary.json").read_text())
+    counts = Counter((r["organism"], r["split"], r["label"]) for r in read_windows(folder))
+    assert summary["parameters"]["seed"] == 3
+    assert summary["parameters"]["signal"] == signal
+    for organism in "abc":
+        of_organism = summary["organisms"][organism]
+        for split, numbers in of_organism["windows"].items():
+            assert numbers["true"] == counts[organism, split, "1"]
+            assert numbers["decoy"] == counts[organism, split, "-1"]
+        assert of_organism["windows"]["train"] == {"true": 30, "decoy": 120}
+        test = of_organism["windows"]["test"]
+        assert test["decoy"] == 4 * test["true"]
+        bases = "".join(read_fasta(folder / "genomes" / f"{organism}.fa").values()).upper()
+        known = len(bases) - bases.count("N")
+        assert of_organism["gc"] == round((bases.count("G") + bases.count("C")) / known, 4)
+        assert of_organism["masked_bases"] > 0
+
+
+# Determinism
+
+
+def test_a_seed_gives_the_same_bytes_whatever_the_hash_seed(tmp_path):
+    write_simulation(simulate(**SMALL), tmp_path / "here")
+    program = (
+        "import sys; from seqmtl.simulation import simulate, write_simulation;"
+        f"write_simulation(simulate(**{SMALL!r}), sys.argv[1])"
+    )
+    command = [sys.executable, "-c", program, tmp_path / "there"]
+    environment = {**os.environ, "PYTHONHASHSEED": "1"}
+    subprocess.run(command, env=environment, cwd=Path(__file__).parents[2], check=True)
+    assert digest(tmp_path / "there") == digest(tmp_path / "here")
+    first, second = simulate(**SMALL), simulate(**{**SMALL, "seed": 4})
+    for one, other in zip(first.genomes, second.genomes, strict=True):
+        assert np.mean(one.letters == other.letters) < 0.5
+    made = [simulate(**SMALL, n_genes=30, signal=signal) for signal in SIGNALS[:2]]
+    assert made[0].genomes[1].letters.tobytes() == made[1].genomes[1].letters.tobytes()
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+def test_fewer_windows_are_a_subset(signal):
+    few, many = (
+        simulate(
+            TREE,
+            seed=2,
+            n_genes=90,
+            chromosome_length=90_000,
+            n_windows={"a": number, "b": 0, "c": 50},
+            signal=signal,
+        )
+        for number in (40, 120)
+    )
+    train = [
+        {(s, d, y) for s, d, y, held in zip(*columns, strict=True) if not held}
+        for columns in (
+            (g.sites.starts, g.sites.is_reverse, g.sites["labels"], g.is_test())
+            for g in (few.genomes[0], many.genomes[0])
+        )
+    ]
+    assert [len(rows) for rows in train] == [40, 120]
+    assert train[0] < train[1]
+    assert np.all(few.genomes[1].is_test())
+    assert np.sum(~few.genomes[2].is_test()) == 50
+
+
+# Biology
+
+
+def motif_profile(simulation, index: int) -> np.ndarray:
+    """Base frequencies around the true training sites of an organism."""
+    genome = simulation.genomes[index]
+    windows = simulation.windows(genome)[genome.sites["labels"] > 0, 40:115] & 0xDF
+    return np.stack([np.mean(windows == ord(letter), axis=0) for letter in "ACGT"])
+
+
+def test_close_leaves_have_more_similar_motifs():
+    for seed in range(2):
+        made = simulate(
+            TREE, seed=seed, n_windows=1500, chromosome_length=150_000, window=150, drift=1.0
+        )
+        a, b, c = (motif_profile(made, index) for index in range(3))
+        assert np.abs(a - b).sum() < 0.7 * min(np.abs(a - c).sum(), np.abs(b - c).sum())
+
+
+def test_traits_are_stationary_and_correlate_by_path_length():
+    tree = Phylo.read(io.StringIO(default_tree()), "newick")
+    leaves = tree.get_terminals()
+    assert [leaf.name for leaf in leaves] == list(read_organisms(None).leaf_names)
+    path = np.array([[tree.distance(one, other) for other in leaves] for one in leaves])
+    for drift in (0.8, 0.0):
+        traits = drift_traits(read_organisms(tree), 100_000, drift, np.random.default_rng(1))
+        np.testing.assert_allclose(np.cov(traits), np.exp(-drift * path), atol=0.03)
+    np.fill_diagonal(path, np.inf)  # two close pairs and an outgroup
+    assert [int(row.argmin()) for row in path[:4]] == [1, 0, 3, 2]
+    assert path[5].min() > path[4].min() > 3 * path[:4].min(axis=1).max()
+
+
+def test_composition_is_not_uniform():
+    made = simulate(TREE, seed=5, n_windows=100)
+    means = []
+    for genome in made.genomes:
+        text = genome.letters.tobytes().decode().upper()
+        ones = Counter(text)
+        excess = {
+            first + second: count * len(text) / (ones[first] * ones[second])
+            for (first, second), count in Counter(itertools.pairwise(text)).items()
+        }
+        assert excess["CG"] < 0.85
+        assert min(excess["AA"], excess["TT"]) > 1.05
+        is_gc = np.isin(genome.letters & 0xDF, [ord("C"), ord("G")])
+        blocks = is_gc[: is_gc.size // 2000 * 2000].reshape(-1, 2000).mean(axis=1)
+        assert blocks.std() > 2 * np.sqrt(0.25 / 2000)
+        means.append(is_gc.mean())
+    assert 0.25 < min(means) < max(means) < 0.6
+
+
+def test_organisms_share_no_long_stretch():
+    made = simulate(TREE, seed=6, n_windows=100, chromosome_length=50_000, drift=0.0)
+    found = [re.findall(b"[ACGT]{32,}", genome.letters.tobytes()) for genome in made.genomes]
+    words = [  # outside repeats, whose units may be alike by chance
+        {text[i : i + 32] for text in texts for i in range(len(text) - 31)} for texts in found
+    ]
+    for one, other in itertools.combinations(words, 2):
+        assert len(one) > 100_000
+        assert not one & other
+
+
+def codon_usage(genome) -> np.ndarray:
+    """Frequencies of the codons of an organism, without the ends of exons, where motifs are."""
+    counts = Counter()
+    for number, genes in enumerate(genome.genes):
+        text = genome.letters[genome.offsets[number] : genome.offsets[number + 1]]
+        text = text.tobytes().decode().upper()
+        for own, sign in enumerate(genes.strand):
+            before = 0
+            for exon in range(genes.first_exon[own], genes.first_exon[own + 1]):
+                start, end = int(genes.coding_start[exon]), int(genes.coding_end[exon])
+                part = text[start:end] if sign > 0 else reverse_complement(text[start:end])
+                first = 18 - (before + 18) % 3
+                counts.update(part[i : i + 3] for i in range(first, len(part) - 18, 3))
+                before += end - start
+    return np.array([counts[a + b + c] for a, b, c in itertools.product("ACGT", repeat=3)])
+
+
+def introns_of(genes) -> np.ndarray:
+    """Lengths of the introns of a chromosome."""
+    found = []
+    for first, last in itertools.pairwise(genes.first_exon.tolist()):
+        edges = sorted(
+            [*genes.exon_start[first:last].tolist(), *genes.exon_end[first:last].tolist()]
+        )
+        found.append(np.diff(edges)[1::2])
+    return np.concatenate(found)
+
+
+def test_close_leaves_have_more_similar_codons_and_introns():
+    tree = "((a:0.02,b:0.02):2,c:2);"
+    made = simulate(tree, seed=1, n_windows=500, chromosome_length=300_000, drift=1.0)
+    stops = [16 * 3, 16 * 3 + 2, 16 * 3 + 8]
+    counts = [codon_usage(genome) for genome in made.genomes]
+    for own in counts:
+        assert own[stops].sum() == 0
+        known = own[own > 0] / own.sum()
+        assert -(known * np.log2(known)).sum() < 5.6  # bits; alike would be 5.93
+    a, b, c = (np.delete(np.log((own + 1) / own.sum()), stops) for own in counts)
+    assert np.corrcoef(a, b)[0, 1] > 0.9 > 0.6 > np.corrcoef(a, c)[0, 1]
+    medians = []
+    for genome in made.genomes:
+        ends = [introns_of(genes) for genes in genome.genes]
+        medians.append(float(np.median(np.concatenate(ends))))
+    assert abs(medians[0] - medians[1]) < 5 < abs(medians[0] - medians[2])
+
+
+def test_a_true_acceptor_has_a_pyrimidine_tract():
+    made = simulate(TREE, seed=7)
+    for genome in made.genomes:
+        windows = made.windows(genome)[:, 83:95] & 0xDF
+        is_y = np.isin(windows, [ord("C"), ord("T")]).mean(axis=1)
+        is_true = genome.sites["labels"] > 0
+        assert is_y[is_true].mean() > is_y[~is_true].mean() + 0.05
+
+
+# Properties
+
+
+@settings(max_examples=15)
+@given(
+    seed=st.integers(0, 10**6),
+    window=st.integers(2, 180),
+    length=st.integers(30_000, 50_000),
+    signal=st.sampled_from(SIGNALS),
+    n_windows=st.integers(0, 40),
+)
+def test_windows_lie_inside_and_are_centred(seed, window, length, signal, n_windows):
+    made = simulate(
+        "(x,y:0.3);",
+        seed=seed,
+        window=window,
+        chromosome_length=length,
+        signal=signal,
+        n_windows=n_windows,
+        n_chromosomes=2,
+    )
+    letters = {"acceptor": b"AG", "donor": b"GT", "tss": None}[signal]
+    for genome in made.genomes:
+        assert np.sum(~genome.is_test()) == n_windows
+        windows = made.windows(genome)
+        assert windows.shape == (len(genome.sites), window)
+        if letters:
+            middle = windows[:, window // 2 - 1 : window // 2 + 1] & 0xDF
+            assert np.all(middle == np.frombuffer(letters, dtype=np.uint8))
+        first = np.minimum(genome.sites.starts - window // 2, genome.sites.starts)
+        last = genome.sites.starts + window // 2 + 1
+        chromosome = genome.contig_index()
+        assert np.all(first >= genome.offsets[chromosome])
+        assert np.all(last <= genome.offsets[chromosome + 1])
+
+
+# Trees
+
+
+def test_trees_of_organisms(tmp_path, caplog):
+    path = tmp_path / "tree.nwk"
+    path.write_text(TREE)
+    newicks = {
+        simulate(source, n_windows=20, chromosome_length=30_000).newick
+        for source in (TREE, path, Phylo.read(path, "newick"))
+    }
+    assert newicks == {"((a:0.05,b:0.05):0.4,c:0.9):0.0;\n"}
+    made = simulate("solo;", n_windows=20, chromosome_length=30_000)
+    assert [genome.organism for genome in made.genomes] == ["solo"]
+    with caplog.at_level(logging.WARNING, logger="seqmtl"):
+        tree = read_organisms("((a,b):0.5,c:2);")
+        assert "text: branches without a length, counted as 1: 2" in caplog.text
+        assert tree.lengths[tree.leaves].tolist() == [1.0, 1.0, 2.0]
+        assert read_organisms("((a,b),c);").lengths.tolist() == [0, 1, 1, 1, 1]
+    assert "text: no branch has a length; each counts as 1" in caplog.text
+
+
+def test_leaves_that_cannot_be_shown_are_refused():
+    message = "every leaf of the tree must have a printable name, got 'a.x07'"
+    with pytest.raises(InputFormatError, match=message):
+        simulate("('a\x07':1,c:1);")
+
+
+def test_a_bad_tree_file_is_named(tmp_path):
+    path = tmp_path / "bad.nwk"
+    for text, message in (("(a,b", "is not a Newick tree"), ("", "must hold one .* tree, got 0")):
+        path.write_text(text)
+        with pytest.raises(InputFormatError, match=rf"bad\.nwk: {message}"):
+            simulate(path)
+    with pytest.raises(InputFormatError, match=r"none\.nwk: cannot be read as a tree"):
+        simulate(tmp_path / "none.nwk")
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
+        ({"seed": 1.5}, "seed must be an integer of at least 0, got 1.5"),
+        ({"n_chromosomes": 1}, "n_chromosomes must be an integer of at least 2"),
+        ({"chromosome_length": 0}, "chromosome_length must be an integer of at least 1"),
+        ({"n_genes": 0}, "n_genes must be an integer of at least 1"),
+        ({"n_windows": -1}, "n_windows must be an integer of at least 0"),
+        ({"n_windows": {"b": "x"}}, "n_windows of b must be an integer of at least 0"),
+        ({"n_windows": {"z": 5}}, "n_windows must name leaves of the tree, got 'z'"),
+        ({"window": 1}, "window must be an integer of at least 2"),
+        ({"signal": "polyA"}, "signal must be one of acceptor, donor, tss, got 'polyA'"),
+        ({"decoys_per_site": 0}, "decoys_per_site must be an integer of at least 1"),
+        ({"drift": -0.1}, "drift must be a finite number of at least 0"),
+        ({"drift": float("nan")}, "drift must be a finite number of at least 0"),
+        ({"chromosome_length": 5000}, "chromosome_length must be at least .* got 5000"),
+        ({"n_genes": 3}, "n_windows of a must need at most .* true sites, got 200"),
+        ({"decoys_per_site": 500}, "number of decoys must be at most .* in one organism"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        simulate(TREE, **{"chromosome_length": 100_000, **parameters})
+
+
+# Writing
+
+
+def test_file_names_are_safe(tmp_path):
+    tree = "('Homo sapiens/x':1,'../up':1,'-o':1,O:1);"
+    write_simulation(simulate(tree, n_windows=20, chromosome_length=30_000), tmp_path / "out")
+    names = sorted(path.name for path in (tmp_path / "out" / "genomes").iterdir())
+    assert names == ["Homo_sapiens_x.fa", "O_2.fa", "_up.fa", "o.fa"]
+    rows = read_windows(tmp_path / "out")
+    assert {row["organism"] for row in rows} == {"Homo sapiens/x", "../up", "-o", "O"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_windows_can_be_left_out_and_files_are_replaced(tmp_path):
+    small = {"n_windows": np.int64(20), "chromosome_length": np.int32(30_000)}
+    write_simulation(simulate("(a:1,b:1);", **small), tmp_path, windows=False)
+    assert not (tmp_path / "windows.tsv.gz").exists()
+    before = digest(tmp_path)
+    write_simulation(simulate("(a:1,b:1);", **small, seed=9), tmp_path)
+    after = digest(tmp_path)
+    assert set(after) - set(before) == {"windows.tsv.gz"}
+    assert before["genomes/a.fa"] != after["genomes/a.fa"]
+    with pytest.raises(ValueError, match=r"no files of another simulation, got .*windows\.tsv"):
+        write_simulation(simulate("(a:1,b:1);", **small), tmp_path, windows=False)
+    with pytest.raises(ValueError, match=r"no files of another simulation, got .*b\.gff3"):
+        write_simulation(simulate("(a:1,c:1);", **small), tmp_path)
+    assert digest(tmp_path) == after
+
+
+@pytest.mark.parametrize("name", ["tree.nwk", "summary.json", "genomes/a.fa", "dataset.toml"])
+def test_files_of_a_user_are_not_replaced(tmp_path, seqmtl, monkeypatch, name):
+    """``seqmtl simulate -o .`` in a folder of one's own work."""
+    path = tmp_path / "mine" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("of the user")
+    monkeypatch.setattr("seqmtl.simulation.simulate", lambda *_, **__: pytest.fail("work was done"))
+    options = "--tree '(a:1,b:1);' --chromosome-length 30000 --windows 20"
+    for command in (f"simulate -o {tmp_path}/mine {options}", f"demo -o {tmp_path}/mine"):
+        shown = seqmtl(command, 1).err.replace("\n", " ")
+        assert f"must hold no other files of these names, got {path}; remove it or" in shown
+    assert digest(tmp_path) == {f"mine/{name}": hashlib.sha256(b"of the user").hexdigest()}
+
+
+def test_a_demonstration_replaces_only_its_own_files(tmp_path, seqmtl):
+    (tmp_path / "donor.seqmtl").write_text("of the user")
+    shown = seqmtl(f"demo -o {tmp_path}", 1).err
+    assert "must be empty or of an earlier demonstration, but it has donor.seqmtl" in shown
+    assert [path.name for path in tmp_path.iterdir()] == ["donor.seqmtl"]
+
+
+def test_a_folder_is_not_a_file(tmp_path, seqmtl):
+    (tmp_path / "x").write_text("of the user")
+    assert f"cannot write {tmp_path}/x: it is a file" in seqmtl(f"simulate -o {tmp_path}/x", 1).err
+
+
+def test_a_simulation_that_was_killed_is_repeated(tmp_path):
+    """Killed while files get their names: what is there is known for its own."""
+    command = "simulate -o OUT --tree '(a:1,b:1);' --chromosome-length 30000 --windows 20"
+    whole, died = die_at_renames(tmp_path / "runs", command)
+    assert len(died) > 10
+    for folder in died:
+        assert digest(folder) == digest(whole)
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
+    made = simulate("(a:1,b:1);", n_windows=20, chromosome_length=30_000)
+
+    def fail(*_arguments):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("seqmtl.simulation.writing._summary", fail)
+    with pytest.raises(OSError, match="No space left"):
+        write_simulation(made, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "out").mkdir()
+    with pytest.raises(OSError, match="No space left"):
+        write_simulation(made, tmp_path / "out")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "out"]
