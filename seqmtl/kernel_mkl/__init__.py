@@ -8,13 +8,11 @@ worst task. The estimators are thin.
 from seqmtl import _scikit_learn  # noqa: F401 - before the others
 from seqmtl.kernel_mkl.coupled import KernelMKLClassifier, MultiTaskKernelSVC
 from seqmtl.kernel_mkl.minimax_classifier import MinimaxClassifier
+from seqmtl.kernel_mkl.pareto import ParetoMKLClassifier, ParetoPath, pareto_path
 from seqmtl.kernel_mkl.task_mkl import (
     IndividualMKLClassifier,
-    ParetoMKLClassifier,
-    ParetoPath,
     PartiallySharedMKLClassifier,
     SparseMKLClassifier,
-    pareto_path,
 )
 
 __all__ = [

@@ -14,12 +14,13 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
-from seqmtl._checks import check_number
+from seqmtl._checks import check_integer, check_number
 from seqmtl._surroundings import usual_floats
 from seqmtl.estimators import _examples
 from seqmtl.estimators._examples import as_texts, classification_examples, signed_class_weight
-from seqmtl.kernel_mkl.descent import KernelSolution
+from seqmtl.kernel_mkl.descent import KernelSolution, descend
 from seqmtl.kernel_mkl.problem import KernelProblem
+from seqmtl.kernel_mkl.rules import WeightRule
 from seqmtl.kernel_mkl.svm import KernelSVM
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
@@ -39,12 +40,13 @@ def _is_of_two_classes(classifier: Any) -> bool:
 class KernelClassifier(ClassifierMixin, BaseEstimator):
     """Base class of the kernel classifiers; examples are numbers, windows or texts.
 
-    A subclass implements `_problem` and `_solve`, and extends `_set_fitted_attributes`.
+    A subclass implements `_rule` and `_problem`, and extends `_set_fitted_attributes`.
     """
 
     C: float
     class_weight: Any
     tol: float
+    max_iter: int
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -82,25 +84,26 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             If a task lacks a class, lengths differ, or numbers are NaN or infinite.
         """
-        self._check_parameters()
+        rule = checked_rule(self)
         problem = self._problem(read_examples(self, X, y, tasks, sample_weight))
-        solution = self._solve(problem.svms)
+        solution = self._solve(problem.svms, rule)
         self._set_fitted_attributes(problem, solution)
         warn_if_unconverged(self, solution)
         return self
 
-    def _check_parameters(self) -> None:
-        """Check the parameters before anything is computed."""
-        check_number("C", self.C)
-        check_number("tol", self.tol)
+    def _rule(self) -> WeightRule:
+        """Return the rule by which kernels are weighted; it checks its parameters."""
+        raise NotImplementedError
 
     def _problem(self, examples: Examples) -> KernelProblem:
         """Resolve the kernels, and compute their matrices; y holds classes."""
         raise NotImplementedError
 
-    def _solve(self, svms: list[KernelSVM], state: Array | None = None) -> KernelSolution:
+    def _solve(
+        self, svms: list[KernelSVM], rule: WeightRule, state: Array | None = None
+    ) -> KernelSolution:
         """Train the SVMs, and weight their kernels."""
-        raise NotImplementedError
+        return descend(svms, rule, tol=self.tol, max_iter=self.max_iter, state=state)
 
     def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
         """Set the fitted attributes that all kernel classifiers have."""
@@ -156,6 +159,15 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
     ) -> float:
         """Return the accuracy; the parameters are those of :meth:`fit`."""
         return float(accuracy_score(y, self.predict(X, tasks), sample_weight=sample_weight))
+
+
+def checked_rule(estimator: KernelClassifier) -> WeightRule:
+    """Check the parameters before anything is computed, and return the rule."""
+    check_number("C", estimator.C)
+    check_number("tol", estimator.tol)
+    if hasattr(estimator, "max_iter"):
+        check_integer("max_iter", estimator.max_iter, 1)
+    return estimator._rule()
 
 
 def read_examples(

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from seqmtl._checks import check_integer
 from seqmtl.estimators._examples import with_signs
 from seqmtl.kernel_mkl.classifier import KernelClassifier, example_costs
 from seqmtl.kernel_mkl.descent import KernelSolution, descend
 from seqmtl.kernel_mkl.problem import KernelProblem
-from seqmtl.kernel_mkl.rules import Shared
+from seqmtl.kernel_mkl.rules import Shared, WeightRule
 from seqmtl.kernel_mkl.svm import KernelSVM, violation
 from seqmtl.kernels import RBF, BaseKernel, KernelRows, Linear, Polynomial
 from seqmtl.relations.graphs import components
@@ -139,7 +138,12 @@ class MultiTaskKernelSVC(KernelClassifier):
             examples, cost, kernel, connected_tasks(K), K[None], given_rows=given_rows
         )
 
-    def _solve(self, svms: list[KernelSVM], state: Array | None = None) -> KernelSolution:
+    def _rule(self) -> WeightRule:
+        return Shared(np.inf)  # all kernels have the weight 1
+
+    def _solve(
+        self, svms: list[KernelSVM], rule: WeightRule, state: Array | None = None
+    ) -> KernelSolution:
         results = [svm.solve(np.ones(1), self.tol) for svm in svms]
         total = sum(result.primal for result in results)
         gap = (total - sum(r.dual for r in results)) / sum(r.alpha.sum() for r in results)
@@ -234,15 +238,14 @@ class KernelMKLClassifier(KernelClassifier):
     tol: float = 1e-3
     max_iter: int = 1000
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_integer("max_iter", self.max_iter, 1)
-        Shared(self.norm)  # checks the norm
+    def _rule(self) -> WeightRule:
+        return Shared(self.norm)
 
-    def _solve(self, svms: list[KernelSVM], state: Array | None = None) -> KernelSolution:
+    def _solve(
+        self, svms: list[KernelSVM], rule: WeightRule, state: Array | None = None
+    ) -> KernelSolution:
         is_small = svms[0].y.size <= _SMALL
         tol = min(self.tol, _ROUNDING) if is_small else self.tol
-        rule = Shared(self.norm)
         solution = descend(svms, rule, tol=tol, max_iter=self.max_iter, state=state)
         return solution._replace(converged=solution.gap <= self.tol)
 

@@ -109,9 +109,8 @@ def descend(
         solution = KernelSolution(state, theta, trained, rule.objective(g), gap)
         return solution, rule.step(state, weights, q)
 
-    if state is None:
-        state = rule.start(len(svms), svms[0].n_kernels)
-    now, plain = evaluate(state)
+    start = rule.start(len(svms), svms[0].n_kernels)
+    now, plain = evaluate(start if state is None else state)
     history: list[dict[str, float]] = []
     reach, change, n_unsolved = 1.0, np.inf, 0
     while True:

@@ -44,6 +44,7 @@ Array = NDArray[np.float64]
 # raises the maximum of T objectives by the share log(T) / 1e7 at most.
 _FIRST_POWER, _RISE, _LARGEST_POWER = 8.0, 4.0, 1e7
 _MAX_SLOPE = 1e-9  # derivatives of the logarithm of the objective at which it ends
+_MAX_LOG = 690.0  # logarithm of n^(1/p), above which objectives may overflow
 
 
 class WeightRule(ABC):
@@ -51,7 +52,13 @@ class WeightRule(ABC):
 
     @abstractmethod
     def start(self, n_tasks: int, n_kernels: int) -> Array:
-        """Return a state with equal weights."""
+        """Return a state with equal weights.
+
+        Raises
+        ------
+        ValueError
+            If p is so small that the objective overflows.
+        """
 
     def theta(self, state: Array) -> Array:
         """Return the weights of every task, shape (T, M), or (1, M) if they are the same."""
@@ -137,6 +144,7 @@ class Shared(Separate):
 
     def start(self, n_tasks: int, n_kernels: int) -> Array:
         """Return M^(-1/q) for all, shape (1, M)."""
+        _check_power(self.p, n_tasks, "tasks")
         return super().start(1, n_kernels)
 
     def objective(self, g: Array) -> float:
@@ -239,6 +247,7 @@ class MixedNorm(WeightRule):
 
     def start(self, n_tasks: int, n_kernels: int) -> Array:
         """Return equal weights of mixed norm 1, shape (T, M)."""
+        _check_power(self.p, n_kernels, "kernels", power=2.0)
         return self._weights(np.ones((n_tasks, n_kernels)))
 
     def step(self, state: Array, weights: Array, q: Array) -> Array:
@@ -339,3 +348,10 @@ def _to_norm(rows: Array, p: float) -> Array:
 
 def _relative(primal: float, bound: float) -> float:
     return (primal - bound) / max(abs(primal), 1e-300)
+
+
+def _check_power(p: float, n: int, what: str, power: float = 1.0) -> None:
+    """Raise ValueError if p is so small that n^(power/p) overflows."""
+    least = power * np.log(n) / _MAX_LOG
+    if p < least:
+        raise ValueError(f"p must be at least {least:.2g} for {n} {what}, got {p!r}")
