@@ -29,7 +29,8 @@ from seqmtl.training.task_kernels import (
 Array = NDArray[np.float64]
 
 _PRECOMPUTED = "precomputed"
-_LARGE = 10.0  # multiple of the tolerance; larger violations and gaps mean the solver gave up
+# Larger violations and gaps, in tolerances, mean that the solver stopped early; a plain choice.
+_MAX_VIOLATION = 10.0
 
 
 @dataclass(eq=False, repr=False)
@@ -152,7 +153,7 @@ class MultiTaskKernelSVC(KernelClassifier):
             for svm, result in zip(svms, results, strict=True)
         )
         theta = np.ones((len(svms), 1))
-        converged = bool(min(worst, gap) <= _LARGE * self.tol)
+        converged = bool(min(worst, gap) <= _MAX_VIOLATION * self.tol)
         return KernelSolution(theta, theta, results, total, float(gap), converged)
 
     def _set_fitted_attributes(self, problem: KernelProblem, solution: KernelSolution) -> None:
@@ -167,8 +168,8 @@ def connected_tasks(K: Array) -> list[NDArray[np.int64]]:
     return [np.flatnonzero(group == number) for number in range(group.max() + 1)]
 
 
-_SMALL = 500  # examples up to which training to rounding takes a tenth of a second
-_ROUNDING = 1e-12  # relative gap below which there is nothing to gain
+_MAX_SMALL = 500  # examples up to which training to rounding takes a tenth of a second
+_ROUNDING = 1e-12  # relative gap that such training aims at
 
 
 @dataclass(eq=False, repr=False)
@@ -244,7 +245,7 @@ class KernelMKLClassifier(KernelClassifier):
     def _solve(
         self, svms: list[KernelSVM], rule: WeightRule, state: Array | None = None
     ) -> KernelSolution:
-        is_small = svms[0].y.size <= _SMALL
+        is_small = svms[0].y.size <= _MAX_SMALL
         tol = min(self.tol, _ROUNDING) if is_small else self.tol
         solution = descend(svms, rule, tol=tol, max_iter=self.max_iter, state=state)
         return solution._replace(converged=solution.gap <= self.tol)

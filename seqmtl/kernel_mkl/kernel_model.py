@@ -31,7 +31,7 @@ from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
 
-_CHUNK = 1 << 22  # kernel values at a time
+_BLOCK = 1 << 22  # kernel values at a time, 32 MB: a plain choice
 
 
 @dataclass(repr=False)
@@ -211,7 +211,7 @@ class KernelModel(Model):
             if not used.size:
                 continue
             support, weights = self.examples[used], weights[used]
-            step = max(1, _CHUNK // used.size)
+            step = max(1, _BLOCK // used.size)
             for first in range(0, len(X), step):
                 part = slice(first, first + step)
                 scores[part] += kernel(X[part], support) @ weights

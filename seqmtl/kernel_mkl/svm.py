@@ -30,14 +30,15 @@ Array = NDArray[np.float64]
 #: Trains on the examples of the first indices, and scores those of the second.
 Scorer = Callable[[NDArray[np.int64], NDArray[np.int64]], Array]
 
+# Steps of libsvm: a plain choice of a minimum, and so many more per pair of examples that interior
+# points, which take over, would be as fast; a limit for many examples, where they cannot.
+_MIN_STEPS, _STEPS_PER_PAIR = 100_000, 1
+_MAX_STEPS, _STEPS_PER_EXAMPLE = 1_000_000, 2000
+# Plain choices.
 _AT_BOUND = 1e-9  # distance from a bound, relative to C or the largest alpha, that counts as 0
-_MIN_STEPS = 100_000  # libsvm steps that are always allowed
-_STEPS_PER_PAIR = 1  # additional steps per pair of examples; with more, interior points are faster
-_MAX_STEPS = 1_000_000
-_STEPS_PER_EXAMPLE = 2000  # limits the steps for many examples, with _MAX_STEPS
 _RIDGE = 1e-13  # added to the diagonal of a possibly singular matrix, relative to its mean
 _MAX_FREE = 2000  # largest number of variables for which linear equations are solved
-_NEARLY = 10.0  # gap, in tolerances, that is acceptable if the conditions hold to the tolerance
+_GAP_LIMIT = 10.0  # gap, in tolerances, that is acceptable if the conditions hold to the tolerance
 
 
 class SVMSolution(NamedTuple):
@@ -63,6 +64,25 @@ class SVMSolution(NamedTuple):
     primal: float
     dual: float
     q: Array
+
+    @classmethod
+    def of(
+        cls,
+        alpha: Array,
+        f: Array,
+        y: Array,
+        C: Array,
+        theta: Array,
+        q: Array,
+        *,
+        has_intercept: bool,
+    ) -> SVMSolution:
+        """Add the intercept and the objectives; f has no intercept yet."""
+        bias = best_intercept(f, y, C) if has_intercept else 0.0
+        losses = C * np.maximum(0.0, 1.0 - y * (f + bias))
+        half_q = 0.5 * float(theta @ q)
+        primal, dual = half_q + float(losses.sum()), float(alpha.sum()) - half_q
+        return cls(alpha, f + bias, bias, primal, dual, q)
 
     @property
     def gap(self) -> float:
@@ -130,11 +150,7 @@ class KernelSVM:
         energies = dual_coef.T @ scores
         q = np.maximum(np.einsum("gst,kst->gk", energies, self.task_kernels).ravel(), 0.0)
         f = np.einsum("git,git->i", scores, self.weighted_task_kernels(theta)[:, tasks])
-        bias = best_intercept(f, y, C) if self.has_intercept else 0.0
-        losses = C * np.maximum(0.0, 1.0 - y * (f + bias))
-        half_q = 0.5 * float(theta @ q)
-        primal, dual = half_q + float(losses.sum()), float(alpha.sum()) - half_q
-        return SVMSolution(alpha, f + bias, bias, primal, dual, q)
+        return SVMSolution.of(alpha, f, y, C, theta, q, has_intercept=self.has_intercept)
 
     def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[Array, Scorer]:
         """Return the diagonal of the kernel, and a function (train, test) -> scores of test."""
@@ -187,7 +203,7 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
     matrix -= means[:, None] - means.mean()
     largest = float(costs.max())
     weight = None if costs.min() == largest else costs / largest
-    svc = SVC(kernel="precomputed", C=largest, tol=tol, cache_size=1000.0, max_iter=_most_steps(n))
+    svc = SVC(kernel="precomputed", C=largest, tol=tol, cache_size=1000.0, max_iter=_max_steps(n))
     with (
         warnings.catch_warnings(),
         config_context(assume_finite=True, skip_parameter_validation=True),
@@ -196,17 +212,18 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
         svc.fit(matrix, labels, sample_weight=weight)
     alpha = np.zeros(labels.size)
     alpha[svc.support_] = np.abs(svc.dual_coef_[0])
-    alpha = _sharpen(H, y, C, np.minimum(alpha[:n], C), has_intercept)
-    gap, wanted = duality_gap(H @ (alpha * y), y, C, alpha, has_intercept), tol * float(alpha.sum())
-    if gap <= _NEARLY * wanted or n > _MAX_FREE:
+    alpha = _polish(H, y, C, np.minimum(alpha[:n], C), has_intercept)
+    gap = duality_gap(H @ (alpha * y), y, C, alpha, has_intercept)
+    max_gap = tol * float(alpha.sum())
+    if gap <= _GAP_LIMIT * max_gap or n > _MAX_FREE:
         return alpha
     signed = y[:, None] * (matrix if has_intercept else H) * y
-    inside = minimise_in_box(signed, C, alpha, wanted, y if has_intercept else None)
-    is_better = duality_gap(H @ (inside * y), y, C, inside, has_intercept) < gap
-    return inside if is_better else alpha
+    interior = minimise_in_box(signed, C, alpha, max_gap, y if has_intercept else None)
+    is_better = duality_gap(H @ (interior * y), y, C, interior, has_intercept) < gap
+    return interior if is_better else alpha
 
 
-def _most_steps(n: int) -> int:
+def _max_steps(n: int) -> int:
     """Return the number of libsvm steps that are worth their time for n examples."""
     return min(_MIN_STEPS + _STEPS_PER_PAIR * n * n, _MAX_STEPS + _STEPS_PER_EXAMPLE * n)
 
@@ -226,7 +243,7 @@ def _anchor(H: Array, y: Array, C: Array) -> tuple[Array, Array, Array]:
     return matrix, np.append(y, [1.0, -1.0]), np.append(C, [2.0 * total, 2.0 * total])
 
 
-def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) -> Array:
+def _polish(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) -> Array:
     """Return the optimum with the same variables at their bounds, or alpha if there is none.
 
     The others satisfy y_i (f(x_i) + b) = 1, linear equations in their change and the intercept.
@@ -239,15 +256,15 @@ def _sharpen(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) ->
     change = _solve_free(H, free, y - f, has_intercept)
     if change is None:
         return alpha
-    sharp = alpha.copy()
-    sharp[free] += y[free] * change
-    if (sharp[free] < 0.0).any() or (sharp[free] > C[free]).any():
+    polished = alpha.copy()
+    polished[free] += y[free] * change
+    if (polished[free] < 0.0).any() or (polished[free] > C[free]).any():
         return alpha
     gap, before = (
         duality_gap(scores, y, C, values, has_intercept)
-        for scores, values in ((H @ (sharp * y), sharp), (f, alpha))
+        for scores, values in ((H @ (polished * y), polished), (f, alpha))
     )
-    return sharp if gap < before else alpha
+    return polished if gap < before else alpha
 
 
 def _solve_free(

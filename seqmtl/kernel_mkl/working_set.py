@@ -1,10 +1,18 @@
 """An SVM whose kernel matrix does not fit into memory: only that of its support vectors is stored.
 
-The SVM is trained on a working set. All examples are then scored, with kernel values that are
-computed in blocks and forgotten. Those that violate their margin furthest join the working set, and
-those with alpha = 0 leave it, until none violates it. As alpha is 0 outside, the solution is that
-of all examples (chunking; Osuna, Freund, Girosi 1997). The memory is that of the square of the
+    repeat
+        train the SVM on a working set, on its kernel matrices
+        score all examples, with kernel values that are computed in blocks and not stored
+        stop if none outside violates its margin by more than tol
+        working set <- the support vectors, and the examples that violate their margin furthest
+
+As alpha is 0 outside, the solution is that of all examples. The memory is that of the square of the
 number of support vectors.
+
+The loop is not that of :mod:`seqmtl.core.dcd`, whose working set saves time only: every example is
+in memory there, as in libsvm, which trains the chunks.
+
+Source: chunking, Osuna, Freund, Girosi (1997).
 """
 
 from __future__ import annotations
@@ -19,14 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl.kernel_mkl.svm import Array, KernelSVM, Scorer, SVMSolution, best_intercept
+from seqmtl.kernel_mkl.svm import Array, KernelSVM, Scorer, SVMSolution
 from seqmtl.kernels import BaseKernel
 
 logger = logging.getLogger(__name__)
 
-_FIRST = 2000  # examples of the first working set, and the fewest that may join it
-_MAX_ROUNDS = 100
+# Plain choices: matrices of so many examples take 32 MB a kernel, and so do the kernel values.
+_MIN_CHUNK = 2000  # examples of the first working set, and the fewest that may join it
 _BLOCK = 1 << 22  # kernel values at a time
+_MAX_ROUNDS = 100
 
 
 def require_matrices(n_kernels: int, *sizes: int) -> None:
@@ -84,20 +93,20 @@ class ChunkedKernelSVM:
             alpha = np.zeros(n)
             alpha[work] = svm.alpha
             f = self._scores(theta, self, np.arange(n), alpha)
-            short = 1.0 - self.y * (f + svm.bias)
-            short[work] = 0.0
-            late = np.flatnonzero(short > tol)
-            if not late.size:
+            violations = 1.0 - self.y * (f + svm.bias)
+            violations[work] = 0.0  # solved to the tolerance already
+            violators = np.flatnonzero(violations > tol)
+            if not violators.size:
                 break
             support = work[svm.alpha > 0.0]
-            worst = late[np.argsort(-short[late])[: max(support.size, _FIRST)]]
+            # at most as many as there are support vectors, so that the matrices at most double
+            order = np.argsort(-violations[violators])
+            worst = violators[order[: max(support.size, _MIN_CHUNK)]]
             work = np.union1d(support, worst)
-            logger.info("%d support vectors, %d margins violated", support.size, late.size)
-        bias = best_intercept(f, self.y, self.C) if self.has_intercept else 0.0
-        losses = self.C * np.maximum(0.0, 1.0 - self.y * (f + bias))
-        half_q = 0.5 * float(theta @ svm.q)
-        primal, dual = half_q + float(losses.sum()), float(alpha.sum()) - half_q
-        return SVMSolution(alpha, f + bias, bias, primal, dual, svm.q)
+            logger.info("%d support vectors, %d margins violated", support.size, violators.size)
+        return SVMSolution.of(
+            alpha, f, self.y, self.C, theta, svm.q, has_intercept=self.has_intercept
+        )
 
     def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[Array, Scorer]:
         """Return the diagonal of the kernel, and a function (train, test) -> scores of test."""
@@ -132,7 +141,7 @@ class ChunkedKernelSVM:
             for t in np.unique(self.tasks)
             for sign in (-1.0, 1.0)
         ]
-        share = min(1.0, _FIRST / self.y.size)
+        share = min(1.0, _MIN_CHUNK / self.y.size)
         return np.sort(np.concatenate([rows[: int(np.ceil(share * rows.size))] for rows in groups]))
 
     def _scores(

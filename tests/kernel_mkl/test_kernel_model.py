@@ -163,7 +163,7 @@ def test_scores_are_computed_part_by_part(monkeypatch):
     X, y, names = numbers()
     model = ParetoMKLClassifier(NUMBERS).fit(X, y, names)
     whole = model.decision_function(X, names)
-    monkeypatch.setattr("seqmtl.kernel_mkl.kernel_model._CHUNK", 7)
+    monkeypatch.setattr("seqmtl.kernel_mkl.kernel_model._BLOCK", 7)
     assert_allclose(model.decision_function(X, names), whole, rtol=1e-12)
     assert model.model_.decision_function(X[:0], "a").shape == (0,)
 

@@ -405,10 +405,10 @@ def test_the_best_intercept_by_brute_force(seed):
     assert_allclose(b, 0.5 * (best.min() + best.max()))
 
 
-def test_a_step_to_sharpen_that_leaves_the_box_is_not_taken():
+def test_a_polishing_step_that_leaves_the_box_is_not_taken():
     H, y, C = np.eye(4), np.array([1.0, 1.0, -1.0, -1.0]), np.full(4, 0.9)
     alpha = np.array([0.5, 0.2, 0.3, 0.4])  # the optimum without bounds is 1 everywhere
-    assert_array_equal(svm_module._sharpen(H, y, C, alpha, True), alpha)
+    assert_array_equal(svm_module._polish(H, y, C, alpha, True), alpha)
 
 
 # -- boxes and balls -----------------------------------------------------------------------------

@@ -20,7 +20,7 @@ PRODUCTS = np.array([np.ones((2, 2)), np.eye(2)])
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(working_set, "_FIRST", 12)
+    monkeypatch.setattr(working_set, "_MIN_CHUNK", 12)
     monkeypatch.setattr(working_set, "_BLOCK", 100)
 
 
