@@ -69,10 +69,10 @@ class TaskScorer:
         ValueError
             If no task has both classes.
         """
-        carries = isinstance(X, (Windows, TaskArray))
-        carried = X.tasks if carries else np.zeros(np.asarray(y).size, dtype=np.int64)
         scores = estimator.decision_function(X, **({} if tasks is None else {"tasks": tasks}))
-        names = np.asarray(carried if tasks is None else tasks)
+        if tasks is None:
+            tasks = X.tasks if isinstance(X, (Windows, TaskArray)) else ["task"] * len(scores)
+        names = np.asarray(tasks)
         positive = np.asarray(y) == estimator.classes_[-1]
         areas = []
         for name in np.unique(names):

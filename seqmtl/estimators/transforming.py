@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from seqmtl.sequences import TaskArray
 
 
-def _names_features(of: Any) -> bool:
-    return hasattr(of.transformer_, "get_feature_names_out")
+def _has_feature_names(transformer: Any) -> bool:
+    return hasattr(transformer.transformer_, "get_feature_names_out")
 
 
 class TaskTransformer(TransformerMixin, BaseEstimator):
@@ -52,8 +52,8 @@ class TaskTransformer(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        of = get_tags(self._unfitted())
-        tags.input_tags, tags.target_tags = of.input_tags, of.target_tags
+        inner = get_tags(self._unfitted())
+        tags.input_tags, tags.target_tags = inner.input_tags, inner.target_tags
         return tags
 
     def fit(self, X: Any, y: Any = None, **parameters: Any) -> Self:
@@ -86,7 +86,7 @@ class TaskTransformer(TransformerMixin, BaseEstimator):
             return TaskArray(self.transformer_.transform(X.X), X.tasks)
         return self.transformer_.transform(X)
 
-    @available_if(_names_features)
+    @available_if(_has_feature_names)
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names that the transformer gives."""
         return self.transformer_.get_feature_names_out(input_features)

@@ -199,13 +199,15 @@ class KernelModel(Model):
             )
         return self.tasks[0]
 
-    def _scores_of(self, X: Any, wanted: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Score all examples for the tasks with the given indices, shape (n, len(wanted))."""
-        scores = np.tile(self.bias[wanted], (len(X), 1))
+    def _scores_of(self, X: Any, task_rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Score all examples for the tasks with the given indices, shape (n, n_indices)."""
+        scores = np.tile(self.bias[task_rows], (len(X), 1))
         for kernel, A in zip(self.kernels, self.coupling, strict=True):
-            weights = np.zeros((len(self.examples), wanted.size))
+            weights = np.zeros((len(self.examples), task_rows.size))
             np.add.at(
-                weights, self.example_ids, A[wanted][:, self.task_ids].T * self.dual_coef[:, None]
+                weights,
+                self.example_ids,
+                A[task_rows][:, self.task_ids].T * self.dual_coef[:, None],
             )
             used = np.flatnonzero(weights.any(axis=1))
             if not used.size:

@@ -198,6 +198,7 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
 
     n = y.size
     matrix, labels, costs = (H, y, C) if has_intercept else _anchor(H, y, C)
+    # 1. libsvm, on the centred matrix; it always has an intercept, which `_anchor` keeps at 0
     means = matrix.mean(axis=0)
     matrix = matrix - means
     matrix -= means[:, None] - means.mean()
@@ -212,11 +213,13 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
         svc.fit(matrix, labels, sample_weight=weight)
     alpha = np.zeros(labels.size)
     alpha[svc.support_] = np.abs(svc.dual_coef_[0])
+    # 2. a Newton step on the examples on the margin, in double precision
     alpha = _polish(H, y, C, np.minimum(alpha[:n], C), has_intercept)
     gap = duality_gap(H @ (alpha * y), y, C, alpha, has_intercept)
     max_gap = tol * float(alpha.sum())
     if gap <= _GAP_LIMIT * max_gap or n > _MAX_FREE:
         return alpha
+    # 3. interior points, where libsvm ran out of steps
     signed = y[:, None] * (matrix if has_intercept else H) * y
     interior = minimise_in_box(signed, C, alpha, max_gap, y if has_intercept else None)
     is_better = duality_gap(H @ (interior * y), y, C, interior, has_intercept) < gap

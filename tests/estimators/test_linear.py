@@ -239,7 +239,7 @@ def test_routed_tasks_reach_searches_and_pipelines():
         search = GridSearchCV(svc, {"C": [0.01, 1.0]}, cv=KFold(3)).fit(X, y, tasks=tasks)
         svc = MultiTaskSVC().set_fit_request(tasks=True).set_predict_request(tasks=True)
         pipe = make_pipeline(StandardScaler(), svc).fit(X, y, tasks=tasks)
-        found = pipe.predict(X, tasks=tasks)
+        predictions = pipe.predict(X, tasks=tasks)
     for C, score in zip([0.01, 1.0], search.cv_results_["mean_test_score"], strict=True):
         parts = [
             MultiTaskSVC(C=C).fit(X[a], y[a], tasks=tasks[a]).score(X[b], y[b], tasks=tasks[b])
@@ -247,7 +247,7 @@ def test_routed_tasks_reach_searches_and_pipelines():
         ]
         assert score == pytest.approx(np.mean(parts), abs=1e-12)
     Z = StandardScaler().fit_transform(X)
-    assert_array_equal(found, MultiTaskSVC().fit(Z, y, tasks=tasks).predict(Z, tasks=tasks))
+    assert_array_equal(predictions, MultiTaskSVC().fit(Z, y, tasks=tasks).predict(Z, tasks=tasks))
     search = GridSearchCV(MultiTaskSVC(), {"C": [1.0]}, cv=2, error_score="raise")
     with pytest.raises(ValueError, match="tasks must be given"):
         search.fit(X, y, tasks=tasks)
@@ -257,12 +257,12 @@ def test_routed_tasks_reach_searches_and_pipelines():
 def test_windows_are_cut_by_cross_validation(kind):
     windows = strings(n=120)
     method = SCORES[kind]
-    found = cross_val_predict(kind(FEATURES), windows, windows.labels, cv=KFold(3), method=method)
+    result = cross_val_predict(kind(FEATURES), windows, windows.labels, cv=KFold(3), method=method)
     expected = np.zeros(len(windows))
     for train, test in KFold(3).split(expected):
         model = kind(FEATURES).fit(windows[train], windows[train].labels)
         expected[test] = scores(model, windows[test])
-    assert_array_equal(found, expected)
+    assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize("kind", [MultiTaskSVC, MultiTaskMKLClassifier])

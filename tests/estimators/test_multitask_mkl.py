@@ -61,8 +61,8 @@ class TestAgainstFixedKernels:
         assert_allclose(mkl.task_kernel_.matrix, K, rtol=1e-9)
         fixed = TaskKernel(given.names, K)
         svc = MultiTaskSVC(task_kernel=fixed, loss=loss, C=0.5, **TIGHT).fit(X, y, tasks)
-        found = mkl.model_.training
-        assert found["primal"] == pytest.approx(svc.model_.training["primal"], rel=3e-8)
+        training = mkl.model_.training
+        assert training["primal"] == pytest.approx(svc.model_.training["primal"], rel=3e-8)
         assert_allclose(mkl.decision_function(X, tasks), svc.decision_function(X, tasks), atol=2e-3)
 
     def test_learning_the_weights_never_costs(self):
@@ -275,5 +275,5 @@ class TestOtherLosses:
         if np.isfinite(norm):
             assert (model.theta_**norm).sum() == pytest.approx(1.0)
         model.model_.save(tmp_path / "m")
-        found = MultiTaskModel.load(tmp_path / "m").decision_function(windows)
-        assert_allclose(found, model.model_.decision_function(windows), atol=1e-12)
+        scores = MultiTaskModel.load(tmp_path / "m").decision_function(windows)
+        assert_allclose(scores, model.model_.decision_function(windows), atol=1e-12)

@@ -78,28 +78,28 @@ def test_a_tiny_cost_scores_by_mean_similarity():
 def test_the_threshold_is_a_quantile_of_each_task(contamination):
     X, tasks = _numbers(n=600)
     detector = MultiTaskOneClassSVM(C=0.001, contamination=contamination).fit(X, tasks=tasks)
-    scores, found = detector.score_samples(X, tasks), detector.predict(X, tasks)
+    scores, predictions = detector.score_samples(X, tasks), detector.predict(X, tasks)
     for t, name in enumerate(detector.tasks_):
         of_task = tasks == name
-        assert np.mean(found[of_task] == -1) == pytest.approx(contamination, abs=0.01)
+        assert np.mean(predictions[of_task] == -1) == pytest.approx(contamination, abs=0.01)
         offset = np.quantile(scores[of_task], contamination)
         assert detector.offset_[t] == pytest.approx(offset, rel=1e-12)
         assert_allclose(
             detector.decision_function(X[of_task], name), scores[of_task] - offset, atol=1e-12
         )
-    assert_array_equal(found, np.where(detector.decision_function(X, tasks) >= 0, 1, -1))
-    assert_array_equal(detector.fit_predict(X, tasks=tasks), found)
+    assert_array_equal(predictions, np.where(detector.decision_function(X, tasks) >= 0, 1, -1))
+    assert_array_equal(detector.fit_predict(X, tasks=tasks), predictions)
 
 
 @pytest.mark.parametrize("C", [0.001, 1.0])
 def test_novel_strings_are_found(C):
-    known, fresh, novel = _strings(), _strings(seed=1), _strings(seed=2, motif=False)
-    detector = MultiTaskOneClassSVM(FEATURES, C=C).fit(known)
+    training, fresh, novel = _strings(), _strings(seed=1), _strings(seed=2, motif=False)
+    detector = MultiTaskOneClassSVM(FEATURES, C=C).fit(training)
     assert detector.tasks_ == ("fly", "plant", "worm")
     scores = [detector.decision_function(windows) for windows in (fresh, novel)]
     assert roc_auc_score(np.repeat([1, 0], 240), np.concatenate(scores)) > 0.99
     assert (detector.predict(novel) == -1).mean() > 0.95
-    assert (detector.predict(known) == -1).mean() == pytest.approx(0.1, abs=0.02)
+    assert (detector.predict(training) == -1).mean() == pytest.approx(0.1, abs=0.02)
 
 
 def test_thresholds_of_relatives_are_mixed():
@@ -124,7 +124,7 @@ def test_it_works_in_a_pipeline_and_the_file_keeps_the_thresholds(tmp_path, caps
     model = MultiTaskModel.load(path)
     assert model.kind == "novelty"
     assert_array_equal(model.offsets(detector.tasks_), detector.offset_)
-    found = model.decision_function(windows) - model.offsets(windows.tasks)
-    assert_array_equal(found, detector.decision_function(windows))
+    scores = model.decision_function(windows) - model.offsets(windows.tasks)
+    assert_array_equal(scores, detector.decision_function(windows))
     assert main(["info", "--json", str(path)]) == 0
     assert '"offset"' in capsys.readouterr().out

@@ -132,8 +132,8 @@ def test_probabilities_sum_to_one_and_rise_with_the_score():
     assert_allclose(probability.sum(axis=1), 1.0)
     assert (probability >= 0).all()
     for name in NAMES:
-        own = windows.tasks == name
-        assert (np.diff(probability[own, 1][np.argsort(scores[own])]) >= 0).all()
+        is_task = windows.tasks == name
+        assert (np.diff(probability[is_task, 1][np.argsort(scores[is_task])]) >= 0).all()
 
 
 def test_probabilities_hold_on_what_was_not_trained_on():

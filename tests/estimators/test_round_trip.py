@@ -14,12 +14,12 @@ from seqmtl.exceptions import InputFormatError
 def folder(tmp_path_factory):
     from seqmtl.cli.main import main
 
-    place = tmp_path_factory.mktemp("round")
+    folder = tmp_path_factory.mktemp("round")
     simulate = "simulate --tree (bee:0.1,cat:0.4); --chromosome-length 60000 --no-windows -q -o"
-    assert main([*simulate.split(), str(place / "sim")]) == 0
-    dataset = ["dataset", str(place / "sim" / "dataset.toml"), "-q", "-o"]
-    assert main([*dataset, str(place / "acceptors")]) == 0
-    return place / "acceptors"
+    assert main([*simulate.split(), str(folder / "sim")]) == 0
+    dataset = ["dataset", str(folder / "sim" / "dataset.toml"), "-q", "-o"]
+    assert main([*dataset, str(folder / "acceptors")]) == 0
+    return folder / "acceptors"
 
 
 def test_a_dataset_is_read_as_windows(folder):
@@ -37,9 +37,9 @@ def test_an_estimator_of_a_dataset_is_used_by_the_commands(folder, tmp_path, seq
     path = tmp_path / "svc.seqmtl"
     svc.model_.save(path)
     seqmtl(f"evaluate {path} {folder} --bootstrap 0 --json {tmp_path}/m.json")
-    found = json.loads((tmp_path / "m.json").read_text())
-    assert found["mean"]["auroc"] > 0.8
-    assert found["signal"] == "acceptor"
+    result = json.loads((tmp_path / "m.json").read_text())
+    assert result["mean"]["auroc"] > 0.8
+    assert result["signal"] == "acceptor"
     test = read_windows(folder, split="test")
     model = load_model(path)
     np.testing.assert_allclose(model.decision_function(test), svc.decision_function(test))

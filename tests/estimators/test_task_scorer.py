@@ -37,8 +37,10 @@ def test_tasks_of_one_class_are_not_scored(data):
     X, y, tasks = data
     model = MultiTaskKernelSVC().fit(X, y, tasks)
     rows = (tasks == "a") | (y == "yes")
-    own = roc_auc_score(y[tasks == "a"] == "yes", model.decision_function(X[tasks == "a"], "a"))
-    assert TaskScorer()(model, X[rows], y[rows], tasks[rows]) == pytest.approx(own)
+    expected = roc_auc_score(
+        y[tasks == "a"] == "yes", model.decision_function(X[tasks == "a"], "a")
+    )
+    assert TaskScorer()(model, X[rows], y[rows], tasks[rows]) == pytest.approx(expected)
     with pytest.raises(ValueError, match="both classes in some task"):
         TaskScorer()(model, X[y == "yes"], y[y == "yes"], tasks[y == "yes"])
 

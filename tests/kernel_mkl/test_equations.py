@@ -53,16 +53,16 @@ def test_the_norm_is_that_of_any_generalised_inverse(data, kind):
     }[kind]
     ids = np.array(["abc".index(name) for name in data.names])
     k = rbf(data.X, data.X)
-    amounts = np.random.default_rng(1).standard_normal(ids.size)
-    expected = amounts @ (K[np.ix_(ids, ids)] * k) @ amounts
-    own = np.array([amounts * K[t, ids] for t in range(3)])
-    products = own @ k @ own.T  # <f_s, f_t>
+    dual_coef = np.random.default_rng(1).standard_normal(ids.size)
+    expected = dual_coef @ (K[np.ix_(ids, ids)] * k) @ dual_coef
+    coefficients = np.array([dual_coef * K[t, ids] for t in range(3)])
+    products = coefficients @ k @ coefficients.T  # <f_s, f_t>
     inverse = np.linalg.pinv(K, hermitian=True)
     assert_allclose(K @ inverse @ K, K, atol=1e-10)
     assert (inverse * products).sum() == pytest.approx(expected)
     if kind == "pseudo-inverse":
-        apart = np.add.outer(np.diagonal(products), np.diagonal(products)) - 2 * products
-        assert 0.5 * (EDGES * apart).sum() == pytest.approx(expected)
+        distances = np.add.outer(np.diagonal(products), np.diagonal(products)) - 2 * products
+        assert 0.5 * (EDGES * distances).sum() == pytest.approx(expected)
 
 
 # -- Li, Georgiopoulos, Anagnostopoulos (2014) -----------------------------------------------------
@@ -91,8 +91,8 @@ def test_weights_of_tasks_below_one_are_a_minimum(p):
         share = np.exp(logits - logits.max())
         return (g / (share / share.sum()) ** (1 / r)).sum()
 
-    found = minimize(value, np.zeros(3), method="BFGS", options={"gtol": 1e-9})
-    assert found.fun == pytest.approx(norm_of(g, p), rel=1e-6)
+    result = minimize(value, np.zeros(3), method="BFGS", options={"gtol": 1e-9})
+    assert result.fun == pytest.approx(norm_of(g, p), rel=1e-6)
 
 
 @pytest.mark.parametrize("p", [0.3, 1.0])
@@ -108,9 +108,9 @@ def test_weights_of_kernels_minimise_the_weighted_sum(p, norm):
     problem = cp.Problem(cp.Minimize(total), [cp.pnorm(theta, norm) <= 1])
     problem.solve(solver=cp.CLARABEL)
     rule = Shared(norm, p)
-    found = rule.step(old[None], rule.task_weights(old[None], g, q), q)[0]
-    assert (parts / found).sum() == pytest.approx(problem.value, rel=1e-5)
-    assert_allclose(found, theta.value, atol=1e-3)
+    step = rule.step(old[None], rule.task_weights(old[None], g, q), q)[0]
+    assert (parts / step).sum() == pytest.approx(problem.value, rel=1e-5)
+    assert_allclose(step, theta.value, atol=1e-3)
 
 
 def test_the_objective_of_a_task_falls_with_theta_by_half_its_energy():

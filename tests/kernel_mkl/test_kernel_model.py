@@ -45,13 +45,13 @@ def windows():
     return Windows.from_strings(letters, labels=np.where(y, 1, -1), tasks=names), y, names
 
 
-def kept(model, tmp_path):
+def reloaded(model, tmp_path):
     model.model_.save(tmp_path / "model")
     return KernelModel.load(tmp_path / "model")
 
 
 def assert_same(model, X, tasks, tmp_path):
-    again = kept(model, tmp_path)
+    again = reloaded(model, tmp_path)
     assert_array_equal(again.decision_function(X, tasks), model.decision_function(X, tasks))
     assert_array_equal(again.predict(X, tasks), model.predict(X, tasks))
     if len(again.classes) == 2:
@@ -115,7 +115,7 @@ def test_several_classes_come_back(tmp_path):
     X, y = rng.standard_normal((45, 2)), np.tile(["x", "y", "z"], 15)
     model = ParetoMKLClassifier(["rbf"]).fit(X, y)
     assert_same(model, X, None, tmp_path)
-    again = kept(model, tmp_path)
+    again = reloaded(model, tmp_path)
     assert again.decision_function(X).shape == (45, 3)
     with pytest.raises(ValueError, match="tasks must be None to choose between 3 classes"):
         again.predict(X, "x vs y")
@@ -146,17 +146,17 @@ def test_a_model_describes_itself():
 def test_predictions_are_columns():
     X, y, names = numbers()
     model = MultiTaskKernelSVC().fit(X, np.where(y > 0, "yes", "no"), names)
-    found = model.model_.predictions(X, names)
-    assert list(found) == ["task", "score", "class", "probability"]
-    assert_array_equal(found["score"], model.decision_function(X, names))
-    assert_array_equal(found["class"], model.predict(X, names))
-    assert_array_equal(found["probability"], model.predict_proba(X, names)[:, 1])
-    assert found["task"].tolist() == names.tolist()
+    predictions = model.model_.predictions(X, names)
+    assert list(predictions) == ["task", "score", "class", "probability"]
+    assert_array_equal(predictions["score"], model.decision_function(X, names))
+    assert_array_equal(predictions["class"], model.predict(X, names))
+    assert_array_equal(predictions["probability"], model.predict_proba(X, names)[:, 1])
+    assert predictions["task"].tolist() == names.tolist()
     model = ParetoMKLClassifier(["rbf"]).fit(X, np.arange(len(X)) % 3)
-    found = model.model_.predictions(X)
-    assert list(found) == ["votes_0", "votes_1", "votes_2", "class"]
-    assert_array_equal(found["votes_1"], model.decision_function(X)[:, 1])
-    assert_array_equal(found["class"], model.predict(X))
+    predictions = model.model_.predictions(X)
+    assert list(predictions) == ["votes_0", "votes_1", "votes_2", "class"]
+    assert_array_equal(predictions["votes_1"], model.decision_function(X)[:, 1])
+    assert_array_equal(predictions["class"], model.predict(X))
 
 
 def test_scores_are_computed_part_by_part(monkeypatch):

@@ -37,12 +37,12 @@ def test_held_out_scores_have_not_seen_their_labels():
     trained = svc.decision_function(H)
     assert roc_auc_score(y, trained) > 0.99  # by heart
     C = np.full(120, 10.0)
-    found = held_out(H, y, C, trained, 1e-3)
-    assert roc_auc_score(y, found) == pytest.approx(0.5, abs=0.12)
+    scores = held_out(H, y, C, trained, 1e-3)
+    assert roc_auc_score(y, scores) == pytest.approx(0.5, abs=0.12)
     # a copy with the same label goes with its example: its label is not seen either
     twice = np.tile(np.arange(120), 2)
     doubled = held_out(H[np.ix_(twice, twice)], y[twice], C[twice] / 2, trained[twice], 1e-3)
-    assert_allclose(doubled, found[twice], atol=0.02)
+    assert_allclose(doubled, scores[twice], atol=0.02)
 
 
 def test_held_out_scores_are_those_of_other_examples():
@@ -50,11 +50,11 @@ def test_held_out_scores_are_those_of_other_examples():
     y, H = y * 2.0 - 1, X @ X.T
     C = np.full(60, 0.5)
     trained = SVC(C=0.5, kernel="precomputed").fit(H, y).decision_function(H)
-    found = held_out(H, y, C, trained, 1e-8)
+    scores = held_out(H, y, C, trained, 1e-8)
     for i in range(60):  # the cost of an example has no part in its own score
         changed = C.copy()
         changed[i] = 5.0
-        assert held_out(H, y, changed, trained, 1e-8)[i] == pytest.approx(found[i])
+        assert held_out(H, y, changed, trained, 1e-8)[i] == pytest.approx(scores[i])
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,14 @@ def test_probabilities_hold_on_new_examples(estimator):
     X, y, tasks, _ = _draw(240, 1)
     estimator.fit(X, y, tasks)
     X, y, tasks, p = _draw(4000, 2)
-    found = estimator.predict_proba(X, tasks)
-    assert_allclose(found.sum(axis=1), 1)
-    assert np.abs(found[:, 1] - p).mean() < 0.12
+    proba = estimator.predict_proba(X, tasks)
+    assert_allclose(proba.sum(axis=1), 1)
+    assert np.abs(proba[:, 1] - p).mean() < 0.12
     for task in ("even", "odd"):
-        own = tasks == task
+        is_task = tasks == task
         for low in (0.0, 0.25, 0.5, 0.75):  # what is given is what happens
-            rows = own & (found[:, 1] >= low) & (found[:, 1] < low + 0.25)
-            assert found[rows, 1].mean() == pytest.approx(y[rows].mean(), abs=0.15)
+            rows = is_task & (proba[:, 1] >= low) & (proba[:, 1] < low + 0.25)
+            assert proba[rows, 1].mean() == pytest.approx(y[rows].mean(), abs=0.15)
 
 
 def test_several_classes_have_votes_alone():

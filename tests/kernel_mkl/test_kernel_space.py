@@ -109,13 +109,13 @@ def test_descent_ends_at_the_saddle_point_of_the_paper(p):
     """Li 2014, Algorithm 1: Tseng's method from any start ends at eq. 9, and so does descent."""
     data = given()
     expected, _ = oracle.pareto(data, p, 2)
-    found = descend(problems(data), Shared(2, p), tol=1e-6)
-    assert found.converged
-    assert_allclose(found.objective, expected, rtol=1e-5)
+    solution = descend(problems(data), Shared(2, p), tol=1e-6)
+    assert solution.converged
+    assert_allclose(solution.objective, expected, rtol=1e-5)
     for start in ([1.0, 0.0, 0.0], [0.0, 1e-9, 1.0], [1e-5, 1e-5, 1e-5]):
         objective, theta = tseng.minimise(list(data.tasks), data.C, p, 2, np.array(start))
         assert_allclose(objective, expected, rtol=1e-5)
-        assert_allclose(theta, found.theta[0], atol=1e-2)
+        assert_allclose(theta, solution.theta[0], atol=1e-2)
 
 
 @pytest.mark.parametrize("norm", [1.0, 1.1, 2.0, np.inf])
@@ -139,7 +139,7 @@ def test_a_step_ends_at_the_saddle_point_of_fixed_functions(p, norm):
     assert norm_of(weights, conjugate(p)) <= 1 + 1e-12
 
 
-# -- other ways to weigh kernels -------------------------------------------------------------
+# -- other rules of kernel weights -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("norm", [1, 1.1, 2, np.inf])
@@ -148,8 +148,8 @@ def test_individual_tasks_are_that_many_problems(norm):
     data = given(1)
     model = fit(IndividualMKLClassifier, data, norm=norm)
     for t, name in enumerate("abc"):
-        own = data.names == name
-        alone = oracle.Data(data.X[own], data.y[own], data.names[own], data.C)
+        is_task = data.names == name
+        alone = oracle.Data(data.X[is_task], data.y[is_task], data.names[is_task], data.C)
         optimum, theta = oracle.pareto(alone, 1, norm)
         assert_allclose(model.objectives_[t], optimum, rtol=1e-5)
         assert_allclose(model.theta_[t], theta, atol=2e-2)
@@ -158,12 +158,12 @@ def test_individual_tasks_are_that_many_problems(norm):
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("share", [0, 0.3, 1])
 def test_kernels_in_common_and_of_ones_own(share, seed):
-    """Li 2014, 5.4, Tang's method: a common kernel and one of the task's own, by CVXPY."""
+    """Li 2014, 5.4, Tang's method: a common kernel and one per task, by CVXPY."""
     data = given(seed)
     optimum, zeta, theta = oracle.partial(data, share)
     model = fit(PartiallySharedMKLClassifier, data, share=share)
     assert_allclose(model.objective_, optimum, rtol=1e-5)
-    if seed == 0:  # elsewhere a task's own kernel may stand in for the common one
+    if seed == 0:  # elsewhere the kernel of a task may stand in for the common one
         assert_allclose(model.theta_, theta, atol=2e-2)
     assert_allclose(model.common_.sum(), share, atol=1e-9)
     assert zeta.sum() <= share + 1e-6
@@ -200,19 +200,19 @@ def test_a_norm_below_one_falls_to_a_stationary_point(q):
     assert_allclose(l_p_norm(sizes, p, q) + losses, model.objective_, rtol=1e-5)
     # the norm, made linear in the sizes where it is concave, has no better point for cvxpy
     norms = (sizes**q).sum(axis=0) ** (1 / q)
-    kept = norms > 1e-9
-    slope = np.where(kept, np.maximum(norms, 1e-9) ** (p - 1), 0) * (norms[kept] ** p).sum() ** (
-        1 / p - 1
-    )
-    machines = [oracle.Machine(H[kept], y, data.C) for H, y in tasks]
-    size = cp.Variable((3, int(kept.sum())), nonneg=True)
+    is_used = norms > 1e-9
+    slope = np.where(is_used, np.maximum(norms, 1e-9) ** (p - 1), 0) * (
+        norms[is_used] ** p
+    ).sum() ** (1 / p - 1)
+    machines = [oracle.Machine(H[is_used], y, data.C) for H, y in tasks]
+    size = cp.Variable((3, int(is_used.sum())), nonneg=True)
     rules = [rule for machine in machines for rule in machine.constraints]
     rules += [
         cp.norm(w, 2) <= size[t, m]
         for t, machine in enumerate(machines)
         for m, w in enumerate(machine.w)
     ]
-    total = sum(slope[kept][m] * cp.pnorm(size[:, m], q) for m in range(int(kept.sum())))
+    total = sum(slope[is_used][m] * cp.pnorm(size[:, m], q) for m in range(int(is_used.sum())))
     best = oracle.minimise(
         0.5 * cp.square(total) + sum(machine.losses for machine in machines), rules
     )
@@ -420,8 +420,8 @@ def boxed(kind, rng):
     H = {
         "good": X @ X.T + np.eye(40),
         "singular": X @ X.T,
-        "far": (X + 100) @ (X + 100).T,
-        "far squared": ((X + 100) @ (X + 100).T + 1) ** 2,
+        "shifted": (X + 100) @ (X + 100).T,
+        "shifted squared": ((X + 100) @ (X + 100).T + 1) ** 2,
         "zero": np.zeros((40, 40)),
         "constant": np.ones((40, 40)),
         "narrow": np.exp(-50 * ((X[:, None] - X) ** 2).sum(2)),
@@ -431,7 +431,7 @@ def boxed(kind, rng):
 
 
 @pytest.mark.parametrize(
-    "kind", ["good", "singular", "far", "far squared", "zero", "constant", "narrow", "wide"]
+    "kind", ["good", "singular", "shifted", "shifted squared", "zero", "constant", "narrow", "wide"]
 )
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e3, "mixed"])
 def test_a_box_is_solved_whatever_the_matrix(kind, C):
@@ -444,10 +444,10 @@ def test_a_box_is_solved_whatever_the_matrix(kind, C):
     margins = H @ alpha
     gap = alpha @ (margins - 1) + C @ np.maximum(0, 1 - margins)
     # rounding: 1e8 in the matrix, a thousand times 40 of them
-    assert gap <= C.sum() * (1e-4 if kind == "far squared" and C[0] > 100 else 1e-6)
+    assert gap <= C.sum() * (1e-4 if kind == "shifted squared" and C[0] > 100 else 1e-6)
 
 
-@pytest.mark.parametrize("kind", ["good", "singular", "far"])
+@pytest.mark.parametrize("kind", ["good", "singular", "shifted"])
 @pytest.mark.parametrize("C", [1e-3, 0.5, "mixed"])
 def test_a_box_with_an_intercept_by_cvxpy(kind, C):
     """Li 2014, eq. 12: the dual SVM with its equality, which replaces steps in alpha, by CVXPY."""
@@ -486,11 +486,11 @@ def test_a_step_in_a_ball_is_what_it_is_defined_as(r, length):
         slope = rng.standard_normal(4) if sign == 0 else sign * rng.random(4)
         x = cp.Variable(4, nonneg=True)
         if r in (1.0, np.inf):
-            far = 0.5 * cp.sum_squares(x - v)
+            distance = 0.5 * cp.sum_squares(x - v)
         else:
-            far = cp.sum(cp.power(x, r)) / r - (v ** (r - 1)) @ x
+            distance = cp.sum(cp.power(x, r)) / r - (v ** (r - 1)) @ x
         inside = [cp.max(x) <= 1 if np.isinf(r) else cp.pnorm(x, r) <= 1]
-        oracle.minimise(length * (slope @ x) + far, inside)
+        oracle.minimise(length * (slope @ x) + distance, inside)
 
         def value(z, v=v, slope=slope):
             return length * (slope @ z) + divergence(z, v, r)

@@ -49,9 +49,9 @@ def _optimum(X, y, tasks, regularizer, C, norm, share=0.5):
     W = cp.Variable((A.shape[1], 3))
     losses = []
     for t in range(3):
-        own = tasks == NAMES[t]
-        hinge = cp.pos(1 - cp.multiply(signs[own], A[own] @ W[:, t]))
-        losses.append(cp.sum(hinge) / own.sum())
+        is_task = tasks == NAMES[t]
+        hinge = cp.pos(1 - cp.multiply(signs[is_task], A[is_task] @ W[:, t]))
+        losses.append(cp.sum(hinge) / is_task.sum())
     if regularizer == "trace":
         R = 0.5 * cp.square(cp.normNuc(W))
     else:
@@ -151,8 +151,8 @@ class TestOptimum:
         K = fitted.task_kernel_.matrix
         V = np.zeros((6, 3))
         for t, name in enumerate(NAMES):
-            own = tasks == name
-            V[:, t] = _with_constant(X)[own].T @ (fitted.dual_coef_ * (2 * y - 1))[own]
+            is_task = tasks == name
+            V[:, t] = _with_constant(X)[is_task].T @ (fitted.dual_coef_ * (2 * y - 1))[is_task]
         assert_allclose(V @ K, _weights(fitted), atol=1e-3)
         if regularizer == "trace":
             assert np.trace(K) == pytest.approx(1.0)
@@ -205,8 +205,8 @@ class TestSteps:
         assert (alpha >= 0).all()
         assert (alpha <= c * tau[ids]).all()
         g = r - alpha
-        most = _norm(np.bincount(ids, c * np.maximum(g, 0), minlength=4), p)
-        assert most - g @ alpha <= 1e-9 * np.linalg.norm(r) ** 2
+        largest = _norm(np.bincount(ids, c * np.maximum(g, 0), minlength=4), p)
+        assert largest - g @ alpha <= 1e-9 * np.linalg.norm(r) ** 2
 
     @pytest.mark.parametrize(
         "regularizer", [TraceRegularizer(), KernelRegularizer(0.5 + 0.5 * np.eye(3))]

@@ -77,8 +77,8 @@ def test_individual_tasks_are_machines_of_their_own(data, new, K):
     model = fit(data, K)
     X, tasks = new
     for name in "abc":
-        own = data.names == name
-        alone = svc().fit(data.X[own], data.y[own])
+        is_task = data.names == name
+        alone = svc().fit(data.X[is_task], data.y[is_task])
         assert_allclose(
             model.decision_function(X[tasks == name], name),
             alone.decision_function(X[tasks == name]),
@@ -121,13 +121,14 @@ def test_groups_that_nothing_connects_have_their_own_intercepts(data, new):
     assert model.intercept_[0] == model.intercept_[2] != model.intercept_[1]
     s, t = ids(data.names), ids(new[1])
     for group in ([0, 2], [1]):
-        own, asked = np.isin(s, group), np.isin(t, group)
+        trained, scored = np.isin(s, group), np.isin(t, group)
         product = svc(kernel="precomputed").fit(
-            K[np.ix_(s[own], s[own])] * rbf(data.X[own], data.X[own]), data.y[own]
+            K[np.ix_(s[trained], s[trained])] * rbf(data.X[trained], data.X[trained]),
+            data.y[trained],
         )
-        H = K[np.ix_(t[asked], s[own])] * rbf(new[0][asked], data.X[own])
-        found = model.decision_function(new[0][asked], new[1][asked])
-        assert_allclose(found, product.decision_function(H), atol=1e-5)
+        H = K[np.ix_(t[scored], s[trained])] * rbf(new[0][scored], data.X[trained])
+        scores = model.decision_function(new[0][scored], new[1][scored])
+        assert_allclose(scores, product.decision_function(H), atol=1e-5)
     assert [group.tolist() for group in connected_tasks(K)] == [[0, 2], [1]]
     chain = np.array([[1.0, -0.5, 0.0], [-0.5, 1.0, 0.1], [0.0, 0.1, 1.0]])
     assert len(connected_tasks(chain)) == 1
@@ -190,7 +191,7 @@ def test_weights_of_examples_are_repetitions(data, new):
     weighted = clone(model).fit(data.X, data.y, data.names, sample_weight=times)
     repeated = clone(model)
     repeated.fit(*(np.repeat(part, times, axis=0) for part in (data.X, data.y, data.names)))
-    scores = [found.decision_function(*new) for found in (weighted, repeated)]
+    scores = [model.decision_function(*new) for model in (weighted, repeated)]
     assert_allclose(*scores, atol=1e-5)
 
 
@@ -248,10 +249,10 @@ def test_texts_and_windows_give_the_same(kernel):
         again = clone(model).fit(X, y, tasks).decision_function(X[::2], "fly")
         assert_allclose(again, scores)
     windows = Windows.from_strings(texts, labels=np.where(y, 1, -1), tasks=tasks)
-    found = clone(model).fit(windows)
-    assert_allclose(found.decision_function(windows)[::2], scores)
+    refitted = clone(model).fit(windows)
+    assert_allclose(refitted.decision_function(windows)[::2], scores)
     assert_allclose(
-        found.decision_function(windows, "worm"),
+        refitted.decision_function(windows, "worm"),
         clone(model).fit(texts, y, tasks).decision_function(texts, "worm"),
     )
 
@@ -297,8 +298,8 @@ def test_the_violation_is_what_libsvm_stops_at(data, tol):
     alpha = np.zeros(y.size)
     alpha[machine.support_] = np.abs(machine.dual_coef_[0])
     f = machine.decision_function(data.X) - machine.intercept_[0]
-    found = violation(f, y, costs, alpha)
-    assert 0 < found <= 1.01 * tol
+    value = violation(f, y, costs, alpha)
+    assert 0 < value <= 1.01 * tol
     pairs = [
         (y[i] - f[i]) - (y[j] - f[j])
         for i in range(y.size)
@@ -306,7 +307,7 @@ def test_the_violation_is_what_libsvm_stops_at(data, tol):
         if (alpha[i] < 50 if y[i] > 0 else alpha[i] > 0)
         and (alpha[j] > 0 if y[j] > 0 else alpha[j] < 50)
     ]
-    assert found == pytest.approx(max(pairs))
+    assert value == pytest.approx(max(pairs))
 
 
 def test_large_costs_converge_without_a_warning(monkeypatch):

@@ -52,9 +52,9 @@ def test_the_path_is_in_order_and_whole(path):
 
 def test_every_solution_is_the_best_of_all_by_its_own_measure(path):
     """Li 2014, eq. 4, 5, Proposition 1: by the norm of each solution no other one is better."""
-    for p, own in zip(path.p, path.objectives, strict=True):
-        values = [_norm(g, p) for g in path.objectives]
-        assert _norm(own, p) <= min(values) * (1 + 2e-6)
+    for p, g in zip(path.p, path.objectives, strict=True):
+        values = [_norm(other, p) for other in path.objectives]
+        assert _norm(g, p) <= min(values) * (1 + 2e-6)
 
 
 def _norm(g, p):
@@ -101,23 +101,25 @@ def test_a_model_of_the_path_predicts_like_any_other(data, path):
     X = rng.standard_normal((5, 2))
     model = path.estimators[0]
     K = oracle.kernels(X, data.X[data.names == "b"])
-    own = data.y[data.names == "b"]
+    labels = data.y[data.names == "b"]
     sizes = [int((data.names == name).sum()) for name in "abc"]
     alpha = np.split(model.dual_coef_, np.cumsum(sizes)[:-1])[1]
-    expected = np.tensordot(model.theta_, K, 1) @ (alpha * own) + model.intercept_[1]
+    expected = np.tensordot(model.theta_, K, 1) @ (alpha * labels) + model.intercept_[1]
     assert_allclose(model.decision_function(X, "b"), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("p", [0.3, 1.0, 3.0])
 def test_one_task_is_one_problem_whatever_the_trade_off(data, p):
-    own = data.names == "c"
-    model = ParetoMKLClassifier(KERNELS, p=p, **TIGHT).fit(data.X[own], data.y[own])
-    alone = IndividualMKLClassifier(KERNELS, **TIGHT).fit(data.X[own], data.y[own])
+    is_task = data.names == "c"
+    model = ParetoMKLClassifier(KERNELS, p=p, **TIGHT).fit(data.X[is_task], data.y[is_task])
+    alone = IndividualMKLClassifier(KERNELS, **TIGHT).fit(data.X[is_task], data.y[is_task])
     assert_allclose(model.objective_, alone.objective_, rtol=3e-6)
     assert_allclose(model.weights_, [1.0])
     assert model.tasks_ == ("task",)
     assert_allclose(
-        model.decision_function(data.X[own]), alone.decision_function(data.X[own]), atol=0.05
+        model.decision_function(data.X[is_task]),
+        alone.decision_function(data.X[is_task]),
+        atol=0.05,
     )
 
 
@@ -129,10 +131,10 @@ def test_a_path_needs_trade_offs(data):
 
 
 def test_a_path_goes_without_one_and_without_tasks(data):
-    own = data.names == "a"
-    path = pareto_path(data.X[own], data.y[own], p=(3, 2), kernels=["rbf"])
+    is_task = data.names == "a"
+    path = pareto_path(data.X[is_task], data.y[is_task], p=(3, 2), kernels=["rbf"])
     assert_array_equal(path.p, [2, 3])
-    assert_array_equal(pareto_path(data.X[own], data.y[own], p=2, kernels=["rbf"]).p, [2])
+    assert_array_equal(pareto_path(data.X[is_task], data.y[is_task], p=2, kernels=["rbf"]).p, [2])
     assert path.tasks == ("task",)
 
 
@@ -190,12 +192,12 @@ def test_classes_are_weighed_by_examples_too():
 def test_the_path_is_drawn(path, tmp_path):
     import matplotlib.pyplot as plt
 
-    mine = plt.figure()
+    other = plt.figure()
     before = plt.get_fignums()
     path.plot(tmp_path / "front.png")
     assert (tmp_path / "front.png").read_bytes().startswith(b"\x89PNG")
     assert plt.get_fignums() == before
-    plt.close(mine)
+    plt.close(other)
 
 
 def figure_of(P, T, M, seed=0):
@@ -232,5 +234,5 @@ def test_a_path_does_not_depend_on_how_numpy_reports_underflow():
     arguments = {"tasks": list("ab") * 20, "p": [0.5, 2.0], "kernels": ["rbf:10"]}
     expected = pareto_path(X, [0, 1, 1, 0] * 10, **arguments)
     with np.errstate(all="raise"):
-        found = pareto_path(X, [0, 1, 1, 0] * 10, **arguments)
-    assert_array_equal(found.objectives, expected.objectives)
+        path = pareto_path(X, [0, 1, 1, 0] * 10, **arguments)
+    assert_array_equal(path.objectives, expected.objectives)

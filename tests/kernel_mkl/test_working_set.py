@@ -37,19 +37,19 @@ def data(n=160):
 def test_it_is_the_svm_on_the_whole_matrix(has_intercept):
     X, y, tasks = data()
     C = np.where(np.arange(y.size) % 3, 1.0, 0.4)
-    theta, own = np.array([0.2, 0.5, 0.7, 0.1]), (y, C, tasks, PRODUCTS, has_intercept)
-    large = ChunkedKernelSVM(KERNELS, X, *own, constant=0.5)
-    whole = KernelSVM(np.array([kernel(X) + 0.5 for kernel in KERNELS]), *own)
-    found, expected = (machine.solve(theta, 1e-8) for machine in (large, whole))
+    theta, terms = np.array([0.2, 0.5, 0.7, 0.1]), (y, C, tasks, PRODUCTS, has_intercept)
+    large = ChunkedKernelSVM(KERNELS, X, *terms, constant=0.5)
+    whole = KernelSVM(np.array([kernel(X) + 0.5 for kernel in KERNELS]), *terms)
+    result, expected = (svm.solve(theta, 1e-8) for svm in (large, whole))
     assert large.n_kernels == whole.n_kernels == 4
-    assert 0 <= found.gap < 1e-6
-    assert found.primal == pytest.approx(expected.primal, rel=1e-7)
-    assert_allclose(found.q, expected.q, rtol=1e-5)
-    assert_allclose(found.f, expected.f, atol=1e-4)
+    assert 0 <= result.gap < 1e-6
+    assert result.primal == pytest.approx(expected.primal, rel=1e-7)
+    assert_allclose(result.q, expected.q, rtol=1e-5)
+    assert_allclose(result.f, expected.f, atol=1e-4)
     rows = np.arange(y.size)
-    apart = [machine.cross_validation_scorer(theta, 1e-8) for machine in (large, whole)]
-    assert_allclose(apart[0][0], apart[1][0])
-    assert_allclose(*(scores(rows[40:], rows[:40]) for _, scores in apart), atol=1e-3)
+    scorers = [svm.cross_validation_scorer(theta, 1e-8) for svm in (large, whole)]
+    assert_allclose(scorers[0][0], scorers[1][0])
+    assert_allclose(*(scores(rows[40:], rows[:40]) for _, scores in scorers), atol=1e-3)
 
 
 def test_estimators_choose_by_the_memory(monkeypatch, caplog):
