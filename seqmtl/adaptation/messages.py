@@ -21,10 +21,10 @@ _CLOSE = 0.9  # and from which they are close
 
 
 def log_relatives(name: str, relatives: RelativeWeights, left_out: dict[str, Any]) -> None:
-    """Log, in a line, how near the relatives are of an organism without labels.
+    """Log the distance of an organism without labels to its relatives, and the expected accuracy.
 
-    `left_out` has the accuracy of organisms left out of the training, and the length of the path to
-    the nearest that was not, in the largest shipped tree.
+    `left_out` has the accuracy of held-out organisms, and the length of the path from each to its
+    nearest relative in the training, in the largest shipped tree.
     """
     is_first_time((_SCORED, name))  # so that it is not logged twice
     if not is_first_time((name, relatives.source)):
@@ -38,11 +38,12 @@ def log_relatives(name: str, relatives: RelativeWeights, left_out: dict[str, Any
     label = name if simplify(name) == simplify(taxon) else f"{name}, scored as {taxon}"
     is_far = relatives.r2 < _FAR
     distance = "far" if is_far else "close" if relatives.r2 >= _CLOSE else "distant"
-    where = relatives.apart if tree == LARGEST_TREE else f"{relatives.apart} in the tree {tree}"
+    divergence = f"diverged {relatives.apart} ago" if relatives.is_dated else relatives.apart
+    where = divergence if tree == LARGEST_TREE else f"{divergence} in the tree {tree}"
     hope = _expected(relatives, left_out) or "expect more errors" * is_far
     logger.log(
         logging.WARNING if is_far else logging.INFO,
-        "%s: nearest relative %s, %s (%s)%s%s",
+        "%s: nearest trained relative %s, %s (%s)%s%s",
         label,
         relatives.nearest,
         distance,
@@ -53,10 +54,10 @@ def log_relatives(name: str, relatives: RelativeWeights, left_out: dict[str, Any
 
 
 def tell_relatives(tasks: Sequence[str], weights: Mapping[str, NDArray[np.float64]]) -> None:
-    """Log, in a line for each organism without training data, that its relatives score it.
+    """Log, for each organism without training data, that it is scored from its relatives.
 
-    `weights` has the weights of the tasks in its scores, shape (T,). Nothing is said of an
-    organism whose relatives were logged.
+    `weights` has the weights of the tasks in its scores, shape (T,). An organism whose relatives
+    were logged is not logged again.
     """
     for name, a in weights.items():
         if is_first_time((_SCORED, name)):
@@ -68,9 +69,9 @@ def tell_relatives(tasks: Sequence[str], weights: Mapping[str, NDArray[np.float6
 
 
 def _expected(relatives: RelativeWeights, left_out: dict[str, Any]) -> str:
-    """Describe the precision of the nearest organisms, left out; "" if they were too near others.
+    """Describe the accuracy measured on the nearest organisms when held out, or "".
 
-    What was measured with a relative at hand says nothing of an organism without one so near.
+    A measurement made with a nearer relative than the organism has says nothing of it.
     """
     measured = {
         name: left_out[name]
@@ -83,6 +84,6 @@ def _expected(relatives: RelativeWeights, left_out: dict[str, Any]) -> str:
     precision = " to ".join(dict.fromkeys(f"{value:.2f}" for value in ends))
     apart = years(*(entry["distance"] for entry in measured.values()))
     return (
-        f"{', '.join(measured)}, left out of the training, {apart} from the nearest other, had "
-        f"a mean precision of {precision} on windows, less over a genome"
+        f"expected AUPRC about {precision} on windows, lower over a genome "
+        f"({', '.join(measured)} held out, {apart} from the nearest relative)"
     )

@@ -82,7 +82,7 @@ class RelativeWeights(NamedTuple):
 
     @property
     def apart(self) -> str:
-        """How far the nearest task is: the time since they diverged, or the length of the path."""
+        """Distance of the nearest task: time since they diverged, or length of the path."""
         return years(self.distance) if self.is_dated else f"a path of {self.distance:.3g}"
 
     @property

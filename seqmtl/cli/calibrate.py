@@ -13,19 +13,19 @@ _TEXT = """\
 
 For the `seqmtl dataset` folder that the model was trained on, every candidate of the validation and
 training regions is scored (such as every GT, on both strands), so probabilities hold genome-wide.
-Those of training regions are scored by models with the same hyperparameters that were trained
+Candidates of training regions are scored by models with the same hyperparameters, each trained
 without their region (--folds). For another dataset only the validation regions are scored, and the
-prevalence is that of its whole genomes. Windows of a table must be held out from training; give
-their --prevalence, the share of true sites among the candidates to be scored. Probabilities rest on
-at least ten true sites, so with few sites no high ones are assigned; they rise with the score
-everywhere. If the consensus has several words, such as GT and GC, a constant is added to the scores
-of each, so that each has its own prior.
+prevalence is that of its genomes. Windows of a table must be held out from training; give their
+--prevalence, the share of true sites among the candidates to be scored. Every probability is based
+on at least ten true sites, so there are no high ones if sites are few. Probabilities increase with
+the score. If there are several consensus sequences, such as GT and GC, a constant is added to the
+scores of each, so that each has its own prior.
 
-columns: precision is that of all candidates with at least this score, probability that of
-candidates with just this score, which is lower. expected is the sum of all probabilities, beside
-the true number, positive; error_0.1 and error are the mean absolute difference between probability
-and share of true sites, over bins: of the candidates above .1, and of all, nearly all of which have
-probabilities near 0. Probabilities are cross-fitted. The second table is as in seqmtl evaluate."""
+columns: precision is that of all candidates with at least this score; probability is that of
+candidates with exactly this score, which is lower. expected is the sum of all probabilities,
+positive the annotated number. error is the expected calibration error: the mean absolute difference
+between probability and share of true sites over bins; error_0.1 is the same for probabilities above
+0.1 (most are near 0). Probabilities are cross-fitted. The second table is as in seqmtl evaluate."""
 
 
 def _show(_: Calibrate, summary: dict[str, Any]) -> str:

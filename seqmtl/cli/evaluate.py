@@ -14,22 +14,22 @@ _TEXT = """\
   seqmtl evaluate splice.seqmtl donors acceptors     # a model of seqmtl pair
 
 For a `seqmtl dataset` folder, every candidate in the test regions is scored (such as every GT, on
-both strands), so AUPRC and precision hold genome-wide: the column is auprc_genome. Of a table, only
-the rows are scored: auprc_windows, which is higher if decoys are fewer than in the genome.
+both strands), so AUPRC and precision hold genome-wide: the column is auprc_genome. For a table,
+only its rows are scored: auprc_windows, which is higher if the table has fewer decoys than the
+genome.
 
-columns: precision_50, _80 and _95 are the precision at 50, 80 and 95 % recall. expected, of a
-calibrated model and a dataset, is the number of true sites by the model, the sum of all
-probabilities (positive: the true number). error_0.1 is the mean absolute difference of probability
-and share of true sites, over bins, among the candidates above .1.
+columns: precision_50, _80 and _95 are the precision at 50, 80 and 95 % recall. For a calibrated
+model and a dataset, expected is the sum of all probabilities, the number of true sites by the
+model; positive is the annotated number. error_0.1 is the calibration error, the mean absolute
+difference between probability and share of true sites over bins, for probabilities above 0.1.
 
-The second table compares both numbers for all candidates, those above .1, and bins of the
-probability. true_95 is where the true number would be by chance if the model is right (blocks of
-the genome, and a Poisson variable). holds: yes, if both are within a factor of 1.25; by chance, if
-not, but independent sites would differ as much; no, if the probabilities do not hold, of which a
-warning tells too.
+The second table compares both numbers for all candidates, those above 0.1, and bins of the
+probability. true_95: 95 % interval of the true number if the model is right (from blocks of the
+genome, and of a Poisson variable). holds: yes, if both are within a factor of 1.25; by chance, if
+they are not, but the difference is within sampling error; else no, and a warning.
 
-A model of seqmtl pair takes two datasets, and compares the sites alone with those that see their
-partners, on the regions that are in the same split of both."""
+A model of seqmtl pair takes two datasets. Sites are scored alone and with their partners, in the
+regions that are in the same split of both."""
 
 
 def _show(_: Evaluate, metrics: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""``seqmtl pair``: pair a model of donors with one of acceptors, so that sites see each other."""
+"""``seqmtl pair``: combine donor and acceptor models, so that sites are scored in pairs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _TEXT = """\
   seqmtl evaluate splice.seqmtl donors acceptors
   seqmtl pair donor.seqmtl acc.seqmtl donors acceptors --edge start.seqmtl -o genes.seqmtl
 
-An acceptor without a donor at the distance of an intron is no acceptor, and most introns are
-between stretches of coding sequence that are in frame. The new model holds both models and a layer
-above them: every parse of a contig into coding sequence and introns is weighed by the log-odds of
-its sites, by the lengths of its introns, and by its codons, from a start codon to a stop codon; the
-probability of a site is the share of the parses with it. Lengths and coding content are learnt from
-the training regions; eight numbers per organism are fitted on the validation regions, which neither
-model has seen. Models of starts and stops (trained and calibrated like the others, on datasets of
-annotations with CDS) tell which codons, and find more; those of tss and polya tell where
-transcripts begin and end. scan then reports these signals, too.
+An acceptor needs a donor at the distance of an intron, and most introns are between stretches of
+coding sequence in the same frame. The new model has both models, and a layer above them that gives
+every parse of a contig into coding sequence and introns a weight: by the log-odds of its sites, the
+lengths of its introns, and its codons, from a start codon to a stop codon. The probability of a
+site is the share of the parses with it. Intron lengths and coding content are learned from the
+training regions. Eight numbers per organism are fitted on the validation regions, which neither
+model has seen. With models of start and stop codons (--edge; trained and calibrated like the
+others, on datasets of annotations with CDS) more sites are found; models of tss and polya give the
+ends of transcripts. scan then reports these signals, too.
 
 Only regions in the same split of both datasets are used. They have the same splits if they come
 from one configuration with annotations; or name the contigs under [organisms.NAME.split].
@@ -54,7 +54,7 @@ def _show(_: Pair, model: PairedModel) -> str:
 
 COMMAND = Command(
     Pair,
-    "pair a model of donors with one of acceptors: sites that see their partners",
+    "combine donor and acceptor models, so that each site is scored with its partner",
     _TEXT,
     _show,
 )

@@ -16,7 +16,7 @@ _TEXT = """\
   cat donor.spsc acceptor.spsc > both.tsv; minimap2 -cx splice:hq --spsc=both.tsv worm.fa rna.fa
 
 sites: if all training windows have the same letters at the site (GT of donors, AG of acceptors),
-only sites with these letters are reported, because the model has seen no others and its scores are
+only sites with these letters are reported: the model was trained on no others, so its scores are
 meaningless elsewhere. --consensus any reports every position. Output is sorted by contig (in FASTA
 order), start and strand.
 
@@ -25,11 +25,11 @@ the site itself: the AG of an acceptor, or the base at offset window // 2 if the
 share no two letters. bedGraph and bigWig put the value at the first base of that interval; bedGraph
 takes the larger value of both strands. Files ending in .gz are bgzipped and indexed (.tbi).
 
-A model of seqmtl pair reports donors and acceptors, with probabilities given their partners: as
-OUT.donor.bed and OUT.acceptor.bed (and OUT.start.bed and so on, of pair --edge), or in one file for
-spsc; the score is the log-odds of the probability. --format introns writes the introns of at least
---min-probability (default: .1), with the probabilities of the intron, its donor and its acceptor.
-Filters choose what is written: the model sees all candidates. An intron is in a region if it starts
-there, and soft-masked if one of its sites is."""
+A model of seqmtl pair reports donors and acceptors, with probabilities given their partners, in
+OUT.donor.bed and OUT.acceptor.bed (and OUT.start.bed and so on, with pair --edge), or in one file
+for spsc; the score is the log-odds of the probability. --format introns writes introns of at least
+--min-probability (default: 0.1), with the probabilities of the intron, its donor and its acceptor.
+Filters affect only what is written: the model uses all candidates. An intron is in a region if it
+starts there, and soft-masked if one of its sites is."""
 
 COMMAND = Command(Scan, "score every candidate site of a genome, both strands", _TEXT)

@@ -396,7 +396,8 @@ def _log(dataset: OrganismDataset) -> None:
     )
     if decoys.n_moved:
         logger.warning(
-            "%s: %d decoys are from other strata than planned, which have too few candidates",
+            "%s: %d decoys had to be drawn from other strata than planned, which have too few "
+            "candidates",
             dataset.organism,
             decoys.n_moved,
         )

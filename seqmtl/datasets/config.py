@@ -260,7 +260,7 @@ def _load(kind: type[_Kind], table: Any, name: str, folder: str) -> _Kind:
             close = get_close_matches(key, keys, n=1)
             remedy = f"did you mean {close[0]!r}?" if close else "leave it out"
             names = ", ".join(sorted(keys))
-            raise ValueError(f"{prefix}{key} is no key of this table ({names}); {remedy}")
+            raise ValueError(f"{prefix}{key} is not a key of this table ({names}); {remedy}")
     values = {}
     for key, description in keys.items():
         if key in table:

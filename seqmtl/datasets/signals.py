@@ -18,7 +18,7 @@ NO_END = "end of a transcript that is incomplete there, as the annotation says"
 NO_CODON = "end of a coding sequence that is incomplete there, as the annotation says"
 LEFT_OUT = "site of a transcript that is left out"
 SPANNING = "codon that spans an intron"
-ODD_LENGTH = "coding sequence whose length is no multiple of three"
+ODD_LENGTH = "coding sequence whose length is not a multiple of three"
 
 
 class AnnotatedSite(NamedTuple):

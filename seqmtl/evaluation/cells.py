@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 MEAN = "mean"
 _NOTE = 88  # letters of a line below a picture
-#: What is bold in a table.
-BOLD = "bold leads its row; what differs by less than an interval ties, and without bold all do"
+#: Explains bold print in a table.
+BOLD = "bold: best in its row, and ties within the interval; no bold if all tie"
 
 
 class Cell(NamedTuple):

@@ -43,7 +43,7 @@ def model_path(path: str | os.PathLike[str]) -> str:
     name, names = path.removeprefix(STARTER), _stems("starter", ".seqmtl")
     if name not in names:
         shipped = ", ".join(f"{STARTER}{model}" for model in names)
-        raise ModelFileError(f"is no shipped model; they are {shipped or 'missing'}", path=path)
+        raise ModelFileError(f"is not a shipped model ({shipped or 'there are none'})", path=path)
     return str(_folder("starter") / f"{name}.seqmtl")
 
 

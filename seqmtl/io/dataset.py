@@ -124,7 +124,8 @@ def read_summary(path: PathLike) -> dict[str, Any]:
     try:
         _SUMMARY("", summary)
         if summary["organisms"].keys() != summary["genomes"].keys():
-            refuse("organisms", f"those of the genomes, {', '.join(summary['genomes'])}", "others")
+            genomes, organisms = (", ".join(summary[key]) for key in ("genomes", "organisms"))
+            refuse("organisms", f"the same as genomes, {genomes}", organisms)
     except ValueError as error:
         raise InputFormatError(f"{error}; {REMEDY}", source) from error
     return summary

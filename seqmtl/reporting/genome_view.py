@@ -156,8 +156,8 @@ def draw_stretch(stretch: Stretch) -> Figure:
     """Draw a stretch.
 
     From top to bottom: sites and introns of the plus strand, annotated genes, introns and sites of
-    the minus strand. A bar is as high as a site is probable; a roof is an intron, the darker the
-    more probable, full if it is annotated or nothing is, else broken.
+    the minus strand. Bars are sites, their height is the probability. Peaks are introns: darker if
+    more probable, solid if annotated or if there is no annotation, else dashed.
     """
     lanes = _lanes(stretch)
     introns = _LANE * max(len(lanes), 1) / 2 + 0.1

@@ -39,9 +39,9 @@ _PAGE = Path(__file__).with_name("page.html")
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "biopython")
 _MOST_STRETCHES = 3
 _BROWSER = (
-    "Plus strand above, minus strand below. A bar is a donor or an acceptor, as high as it is "
-    "probable; a roof is an intron, with its probability where there is room. Of all stretches as "
-    "long, this one has the most introns"
+    "Plus strand above, minus strand below. Bars: donors and acceptors, height = probability. "
+    "Peaks: introns, with their probability where it fits. Shown is the window with the most "
+    "predicted introns"
 )
 
 

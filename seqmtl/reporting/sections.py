@@ -156,7 +156,7 @@ def results(over: str, methods: Mapping[str, Mapping[str, Any]], best: str) -> M
     dots = "AUROC and AUPRC (genome). The scales do not begin at 0."
     has_intervals = first["bootstrap"]["n_resamples"] > 0
     if len(methods) > 1:
-        caption = f"Over {over}; {BOLD if has_intervals else 'bold leads its row'}."
+        caption = f"Over {over}; {BOLD if has_intervals else 'bold: best in its row'}."
     if has_intervals:
         dots = dots.replace(".", " with their intervals.", 1)
         caption += (
@@ -283,8 +283,7 @@ def training(signal: Signal) -> Markup:
     return picture(
         lambda: draw_convergence(runs, min(tolerances) if len(tolerances) == 1 else None),
         "Distance from the optimum by work",
-        "A bound on how far training is from its optimum (the relative duality gap). Work counts "
-        "the steps on examples that were not shrunk away.",
+        "A bound on how far training is from its optimum: the relative duality gap.",
     )
 
 

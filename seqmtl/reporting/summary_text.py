@@ -72,9 +72,8 @@ def _with_partners(model: str, signal: str, methods: Mapping[str, Any]) -> str:
         return ""
     what = _capital(SIGNAL_NAMES.get(signal, signal))
     return (
-        f"{what} whose partners are seen, too ({os.path.basename(model)}), reach a mean AUPRC "
-        f"(genome) of {_with_interval(paired)}; by the site alone, {_with_interval(alone)}"
-        f"{', a tie' if tie(alone, paired) else ''}."
+        f"{what} ({os.path.basename(model)}): mean AUPRC (genome) {_with_interval(paired)} paired, "
+        f"{_with_interval(alone)} unpaired{', a tie' if tie(alone, paired) else ''}."
     )
 
 
@@ -83,7 +82,9 @@ def _without_labels(name: str, facts: Mapping[str, Any]) -> str:
     last, n_doubts = facts["rounds"][-1], len(facts.get("doubts", []))
     expected, sure = (sum(last[key]) for key in ("expected", "sure"))
     note = (
-        f" There {'is a doubt' if n_doubts == 1 else 'are doubts'}: see below." if n_doubts else ""
+        f" There {'is a warning' if n_doubts == 1 else 'are warnings'}: see below."
+        if n_doubts
+        else ""
     )
     return (
         f"{name}, without labels: {expected:,.0f} donors and acceptors are expected in "
@@ -151,7 +152,7 @@ def _step_of(contents: FolderContents, signal: Signal) -> Step | None:
         what = f"turn the scores of {signal.main}.seqmtl into probabilities"
         return what, ["calibrate", *data, "-o", model]
     if signal.main not in signal.metrics and not contents.pairs:
-        what = f"measure how good {signal.main}.seqmtl is on the test regions"
+        what = f"measure the accuracy of {signal.main}.seqmtl on the test regions"
         return what, ["evaluate", *data, "--json", f"{model.removesuffix('.seqmtl')}.json"]
     return None
 
@@ -163,7 +164,7 @@ def _pairing(contents: FolderContents) -> Iterator[Step]:
     folders = [signal.folder for signal in both]
     if len(both) == 2 and not contents.paired:
         models = [contents.path_of(signal.main) for signal in both]
-        what = "let donors and acceptors see each other, which gains most"
+        what = "combine the donor and acceptor models, which gains most"
         yield what, ["pair", *models, *folders, "-o", contents.path_of("pair")]
     elif len(both) == 2 and not contents.pairs:
         model = contents.path_of(next(iter(contents.paired)))

@@ -1,7 +1,7 @@
 """Checks of the introns called in a genome without labels, and their expected precision.
 
-The figures are those of genomes whose organism was left out of the models: docs/benchmarks.md, *A
-genome without labels*. Outside the range of those genomes, nothing was measured.
+The limits are those of genomes whose organism was held out: docs/benchmarks.md, *A genome without
+labels*. Outside their range, nothing was measured.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from seqmtl.splicing.rounds import Round
 #: Lowest and highest precision of the calls of probability 0.9 or more.
 PRECISION = {
     "rounds": (0.81, 0.99),  # after rounds
-    "placed": (0.84, 1.0),  # with the weights of the relatives, and calls enough for rounds
+    "placed": (0.84, 1.0),  # with the weights of the relatives, and enough calls for rounds
     "few": (0.25, 1.0),  # with fewer calls
 }
 _GC = (0.19, 0.51)  # share of G and C in the genomes of the table
-_MOVED = 0.8  # change of the site models' weights: .3 to .6 in the table
+_MOVED = 0.8  # change of the site models' weights: 0.3 to 0.6 in the table
 _BACKWARDS = 0.1  # introns found backwards, for each forwards
 _KEPT = 0.8  # share of the calls of one round that the next confirms
 _RARE = 0.05  # share of the relatives' introns that are as short, or as long, as the median called
@@ -33,7 +33,7 @@ _MOST = 2_000_000  # bases to check the genetic code in
 def warnings_for(
     sample: GenomeSample, last: Round, prior: NDArray[np.float64], has_calls: bool
 ) -> list[str]:
-    """Return sentences on what is unlike the genomes on which the models were tested.
+    """Return a sentence for each property unlike those of the genomes tested.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def warnings_for(
     prior : ndarray of float64
         Density of the relatives' intron lengths 1, 2, ...
     has_calls : bool
-        Whether there are calls enough to judge by.
+        Whether there are enough calls to judge by.
     """
     warnings: list[str] = []
 
@@ -60,8 +60,8 @@ def warnings_for(
     stops = stops_that_code(_stretches(sample))
     warn(
         bool(stops),
-        f"genes seem to read through {' and '.join(stops)}, as in another genetic code, but coding "
-        "content is that of the standard one",
+        f"genes seem to read through {' and '.join(stops)}: the genetic code may not be the "
+        "standard one, which the model of coding sequence assumes",
     )
     if not has_calls:
         return warnings
@@ -74,18 +74,18 @@ def warnings_for(
     )
     warn(
         moved > _MOVED,
-        f"its sites have other letters: the site models changed by {moved:.0%} of the relatives' "
-        f"weights, at most {_MOVED:.0%} in the genomes tested",
+        "its splice-site motifs differ strongly from those of the relatives: the weights of the "
+        f"site models changed by {moved:.0%}, at most {_MOVED:.0%} in the genomes tested",
     )
     warn(
         backwards > _BACKWARDS,
-        f"about {backwards:.0%} of the introns may be there by chance: so many are found in the "
-        "genome read backwards, where there are none, for each found forwards",
+        f"the estimated false discovery rate is {backwards:.0%}: introns called in the reversed "
+        "genome, which has none, for each intron called",
     )
     warn(
         retained < _KEPT,
-        f"the last round kept {retained:.0%} of the calls before, {_KEPT:.0%} or more in the "
-        "genomes tested",
+        f"the last round confirmed {retained:.0%} of the calls of the one before, {_KEPT:.0%} or "
+        "more in the genomes tested",
     )
     return warnings
 

@@ -424,7 +424,7 @@ class SelfTraining:
             last = self._summarize_round(before, float(np.mean(moved)))
             if (reason := self._worse(last)) and not self._is_alone:
                 self.state, self._candidates, self.posteriors = *old, before
-                logger.info("%s: another round %s, and is left out", self.name, reason)
+                logger.info("%s: stopped, and the last round dropped: it %s", self.name, reason)
                 return
             self.rounds.append(last)
             self._store(adapted)
@@ -436,7 +436,7 @@ class SelfTraining:
         if new.net < last:
             return (
                 f"finds {new.net:,.0f} donors and acceptors more than in the genome read "
-                f"backwards, the one before {last:,.0f}"
+                f"backwards, the round before {last:,.0f}"
             )
         if new.backwards > _MOST_BACKWARDS:
             return (

@@ -200,9 +200,9 @@ class Relatives(Request):
     """The options that score an organism without training data."""
 
     like: str | None = option(
-        "score an organism that the model lacks from its relatives, in the place of this "
-        "organism, genus, clade, common name or taxid of the model or of --tree; auto: all count "
-        "the same, or, of a model of seqmtl pair, by what each finds in the genome",
+        "relative of an organism that the model lacks: a species, genus, clade, common name or "
+        "NCBI taxid; auto: no relative known, so all organisms of the model count the same, or, "
+        "for a model of seqmtl pair, by what each finds in the genome",
         metavar="NAME",
     )
     tree: str | None = option(

@@ -161,13 +161,13 @@ def contents_of(
 
 
 def log_warnings(name: str, facts: Mapping[str, Any]) -> None:
-    """Log how many calls in a genome without labels may be right, and warn of what is odd."""
+    """Log the expected precision of calls in a genome without labels, and warnings on them."""
     from seqmtl.splicing.model import expectation
 
     for line in expectation(facts):
         logger.info("%s: %s", name, line)
     for doubt in facts["doubts"]:
-        logger.warning("%s: %s; look at calls before you trust them", name, doubt)
+        logger.warning("%s: %s; check some calls in a genome browser before use", name, doubt)
 
 
 def warn_if_trained_on(

@@ -40,13 +40,14 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         "model file of seqmtl train or pair, starter:donor or starter:acceptor"
     )
     data: str | None = _options.window_data(
-        "labelled windows of the organism, cut as the model's", is_required=False
+        "labelled windows of the organism, around the same site as in training",
+        is_required=False,
     )
     organism: str = required("the new organism", metavar="NAME")
     like: str | None = option(
-        "organism, genus, clade, common name or taxid of the model or of the tree, in whose place "
-        "it is (default: its own name); auto: all organisms of the model count the same, or, of a "
-        "model of seqmtl pair, by what each finds in the genome",
+        "relative of the organism: a species, genus, clade, common name or NCBI taxid (default: "
+        "its own name); auto: no relative known, so all organisms of the model count the same, "
+        "or, for a model of seqmtl pair, by what each finds in the genome",
         metavar="NAME",
     )
     tree: str | None = option(

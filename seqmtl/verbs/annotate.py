@@ -35,8 +35,8 @@ class Annotate(_options.Threads):
 
     genome: str = required("genome: plain, gzip or bgzip", metavar="FASTA", is_positional=True)
     like: str = required(
-        "a relative: organism, genus, clade, common name or taxid of the model or of --tree; auto: "
-        "each organism of the model counts by what it finds in the genome",
+        "relative of the organism: a species, genus, clade, common name or NCBI taxid; auto: no "
+        "relative known, so each organism of the model counts by what it finds in the genome",
         metavar="NAME",
     )
     output: str = required("-o", "folder to write", metavar="FOLDER", role="how")

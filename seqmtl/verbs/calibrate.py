@@ -34,8 +34,8 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         default="valid",
     )
     folds: int = option(
-        "models trained without a part of the training regions of a dataset, to calibrate on "
-        "these, too; 1 for the validation regions only, as when the model is from other data",
+        "cross-fitting folds over the training regions of a dataset; 1: validation regions only, "
+        "as for a model that was trained on other data",
         default=4,
     )
     method: str = option(

@@ -21,7 +21,7 @@ logger = logging.getLogger("seqmtl")
 
 @dataclass(frozen=True, kw_only=True)
 class Pair(_options.Threads):
-    """Pair a model of donors with one of acceptors: sites that see their partners."""
+    """Combine donor and acceptor models, so that each site is scored with its partner."""
 
     donor: str = required("model file of donors", metavar="DONOR", is_positional=True)
     acceptor: str = required("model file of acceptors", metavar="ACCEPTOR", is_positional=True)

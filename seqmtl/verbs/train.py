@@ -83,7 +83,7 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
     max_epochs: int = _of_model("maximum number of epochs", default=1000)
     seed: int = _options.seed("seed of the example order")
     memory: int | None = option(
-        "windows on disk, in MODEL.windows, and at most this memory, such as 4G",
+        "keep windows on disk, in MODEL.windows, and use at most this much memory, such as 4G",
         metavar="SIZE",
         kind=_kinds.memory,
         role="how",

@@ -41,20 +41,26 @@ def scan(genome, tmp_path, seqmtl):
 def test_a_starter_model_scans_for_an_organism_it_lacks(scan):
     sites, messages = scan("--like 'Apis mellifera'")
     assert len(sites) > 400
-    assert "nearest relative d_melanogaster, distant (345 million years); d_melanog" in messages
+    assert (
+        "nearest trained relative d_melanogaster, distant (diverged 345 million years ago); exp"
+        in messages
+    )
     assert "tree eukaryotes" not in messages  # which is no news
     near = [line for line in scan("--like 'D. simulans'")[1].splitlines() if "nearest" in line]
     assert near == [
-        "seqmtl: note: D. simulans, scored as Drosophila_simulans: nearest relative "
-        "d_melanogaster, close (5 million years); d_melanogaster, left out of the training, 615 "
-        "million years from the nearest other, had a mean precision of 0.98 on windows, less over "
-        "a genome"
+        "seqmtl: note: D. simulans, scored as Drosophila_simulans: nearest trained relative "
+        "d_melanogaster, close (diverged 5 million years ago); expected AUPRC about 0.98 on "
+        "windows, lower over a genome (d_melanogaster held out, 615 million years from the nearest "
+        "relative)"
     ]
     # mammals were measured with other mammals at hand
-    assert "f_catus, distant (319 million years)\n" in scan("--like chicken")[1]
+    assert "f_catus, distant (diverged 319 million years ago)\n" in scan("--like chicken")[1]
     far = scan("--like 'Schizosaccharomyces pombe'")[1]
-    assert "seqmtl: warning: Schizosaccharomyces pombe: nearest relative s_cerevisiae, far " in far
-    assert "s_cerevisiae, left out of the training, 1,300 million years from the nea" in far
+    assert (
+        "seqmtl: warning: Schizosaccharomyces pombe: nearest trained relative s_cerevisiae, far "
+        in far
+    )
+    assert "(s_cerevisiae held out, 1,300 million years from the nearest relative)" in far
     assert (
         "; expect more errors; a few labels help (seqmtl adapt)" in scan("--like 'sea urchin'")[1]
     )
@@ -100,9 +106,7 @@ def test_bad_input(scan, options, message):
 
 
 def test_the_names_of_shipped_models_are_known_and_no_output(scan, tmp_path, monkeypatch, seqmtl):
-    message = (
-        "starter:tss.*no shipped model; they are starter:acceptor, starter:donor, starter:splice"
-    )
+    message = "starter:tss.*not a shipped model .starter:acceptor, starter:donor, starter:splice"
     assert re.search(message, scan("", "starter:tss", code=1)[1])
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "few.tsv", windows_of("man", 60, 5))
@@ -145,7 +149,7 @@ def test_windows_of_any_name_are_predicted_and_evaluated_as_the_organism(path, t
     np.testing.assert_allclose([float(row[2]) for row in rows], expected, rtol=1e-4)
     assert {row[1] for row in rows} == {"chimp"}
     # without a table of figures only the distance is said
-    assert "nearest relative H. sapiens, close (6 million years" in shown.err
+    assert "nearest trained relative H. sapiens, close (diverged 6 million years" in shown.err
     assert "precision" not in shown.err
     seqmtl(f"evaluate {options} --json {tmp_path}/figures.json")
     figures = json.loads((tmp_path / "figures.json").read_text())
@@ -156,7 +160,7 @@ def test_figures_are_for_distances_of_the_shipped_tree(tmp_path, seqmtl):
     command = f"adapt starter:donor --organism bee --like 'Apis mellifera' -o {tmp_path}/bee"
     assert "precision" in seqmtl(command).err
     shown = seqmtl(f"{command} --tree insects").err
-    assert "nearest relative d_melanogaster" in shown
+    assert "nearest trained relative d_melanogaster" in shown
     assert "precision" not in shown
 
 
@@ -219,8 +223,14 @@ def test_a_taxonomy_dump_places_organisms_in_every_command(dump, genome, vcf, wr
             line = "cypress: no training data, scored from its relatives, of which "
             assert shown.err.count(line) == (model is new)
             if options is place:
-                assert "cypress, scored as Cupressus sempervirens: nearest relative" in shown.err
-                assert "nearest relative a_thaliana, far (a path of 2 in the tree " in shown.err
+                assert (
+                    "cypress, scored as Cupressus sempervirens: nearest trained relative"
+                    in shown.err
+                )
+                assert (
+                    "nearest trained relative a_thaliana, far (a path of 2 in the tree "
+                    in shown.err
+                )
                 assert "AUPRC" not in shown.err  # figures are for distances of the shipped tree
         assert found[0] == found[1] != [], command
         shown = seqmtl(f"{command.format(new)} --organism yeti", 2).err
@@ -240,7 +250,8 @@ def test_variants_are_scored_for_an_organism_it_lacks(genome, vcf, tmp_path, seq
     path, at = vcf
     options = f"--vcf {path} --fasta {genome} -o {tmp_path}/out.vcf --like 'Apis mellifera'"
     assert (
-        "Apis mellifera: nearest relative d_mel" in seqmtl(f"variants starter:donor {options}").err
+        "Apis mellifera: nearest trained relative d_mel"
+        in seqmtl(f"variants starter:donor {options}").err
     )
     assert (tmp_path / "out.vcf").read_text().splitlines()[-1].startswith(f"c\t{at}\t")
 

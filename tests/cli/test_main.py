@@ -284,8 +284,8 @@ def test_demo_runs_commands_that_can_be_copied(tmp_path, seqmtl):
     for signal, own in signals.items():
         (line,) = (line for line in lines if line.startswith(f"Splice {signal}s "))
         alone, paired = (own[way]["mean"]["auprc_genome"] for way in ("alone", "paired"))
-        assert f"of {paired:.3f} (" in line
-        assert f"; by the site alone, {alone:.3f} (" in line
+        assert f"(genome) {paired:.3f} (" in line
+        assert f" paired, {alone:.3f} (" in line
         assert paired > alone
     assert lines[-2].startswith(f"{folder}/brunia_parva/report.html: ")
     assert lines[-1].startswith(f"{folder}/report.html: ")

@@ -30,9 +30,11 @@ def dataset(folder):
 WORDS = "[sites]\nconsensus = "
 #: Changes of a configuration that are refused, by the message.
 BAD_CONFIGS = {
-    "windw is no key of this table .* did you mean 'window'": config_text("windw = 9"),
-    "decoys.ration is no .* did you mean 'ratio'": config_text(tables="[decoys]\nration = 2"),
-    "organisms.x.gff is no key": config_text() + 'gff = "x.gff3"',
+    "windw is not a key of this table .* did you mean 'window'": config_text("windw = 9"),
+    "decoys.ration is not a key .* did you mean 'ratio'": config_text(
+        tables="[decoys]\nration = 2"
+    ),
+    "organisms.x.gff is not a key": config_text() + 'gff = "x.gff3"',
     "signal must be one of .* mean 'donor'": config_text().replace("donor", "doner"),
     "signal must be given, got None": config_text().replace('signal = "donor"', ""),
     "signal must be one of .*, got {'a': 1}": config_text().replace('"donor"', "{ a = 1 }"),
@@ -51,14 +53,14 @@ BAD_CONFIGS = {
     "organisms must be given": 'signal = "donor"',
     r"at least one entry, got {}; add \[organisms.NAME\]": 'signal = "donor"\n[organisms]',
     "organisms.x.genome must be a file; .*, got .*z.fa": config_text().replace("x.fa", "z.fa"),
-    "x.genom is no key .* mean .genome.": config_text().replace("genome =", "genom ="),
-    "anotation is no key .* mean": config_text().replace("annotation =", "anotation ="),
+    "x.genom is not a key .* mean .genome.": config_text().replace("genome =", "genom ="),
+    "anotation is not a key .* mean": config_text().replace("annotation =", "anotation ="),
     "x.annotation .*, got 'none of them'; give one": config_text().replace("annotation", "#"),
     "x.annotation .*, got 'annotation and s": config_text() + 'sites = "x.gff3"',
-    "x.split.train is no key": config_text() + "split = { train = ['chr1'] }",
-    "spilt is no key .* did you mean 'split'": config_text() + "spilt = { test = ['chr1'] }",
-    "signals is no key .* you mean 'signal'": config_text().replace("signal", "signals"),
-    "organism is no key .* mean 'organisms'": config_text().replace("organisms", "organism"),
+    "x.split.train is not a key": config_text() + "split = { train = ['chr1'] }",
+    "spilt is not a key .* did you mean 'split'": config_text() + "spilt = { test = ['chr1'] }",
+    "signals is not a key .* you mean 'signal'": config_text().replace("signal", "signals"),
+    "organism is not a key .* mean 'organisms'": config_text().replace("organisms", "organism"),
     "letters, at most 255 bytes, got 'xxx": config_text().replace("s.x", f"s.{'x' * 256}"),
     "must be true or false, got 1": config_text() + "allow_missing_contigs = 1",
     "organisms must be named by .*; choose another name": config_text().replace("s.x", 's." "'),

@@ -498,7 +498,7 @@ def test_an_annotation_without_introns_says_what_it_has(write):
         (row() + row(kind="CDS", phase="0"), "tss", "ends where its coding sequence does"),
         (row() + row(kind="CDS", phase="0"), "polya", "ends where its coding sequence does"),
         (row() + row(150, 182, kind="CDS", phase="1"), "start", "its first phase is not 0"),
-        (row() + row(150, 181, kind="CDS", phase="0"), "stop", "no multiple of three"),
+        (row() + row(150, 181, kind="CDS", phase="0"), "stop", "not a multiple of three"),
         (
             row(1, 300) + row(100, 101, kind="CDS", phase="0") + row(200, 209, kind="CDS"),
             "start",

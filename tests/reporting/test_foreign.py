@@ -156,13 +156,13 @@ def test_an_evaluation_in_pairs_is_shown(folder):
     assert found.left_out == []
     assert "from pairs.json" in page
     for sites in ("Splice donors", "Splice acceptors"):
-        told = f"{sites} whose partners are seen, too (p.seqmtl), reach a mean AUPRC (genome) of "
-        assert f"{told}0.800; by the site alone, 0.300 (0.200 to 0.400)." in page
+        sentence = f"{sites} (p.seqmtl): mean AUPRC (genome) 0.800 paired, "
+        assert f"{sentence}0.300 (0.200 to 0.400) unpaired." in page
     row = '<th scope="row">ape</th><td>{}</td><td>0.01</td><td>{}</td><td>0.900</td><td>0.800</td>'
     for cells, end in ((("alone", "0.300"), "7</td><td>6.5"), (("paired", "0.800"), "1,234.5")):
         start = page.index(row.format(*cells))
         assert end in page[start:].split("</tr>")[0]
-    texts = ("AUPRC (genome) with their intervals", "less than an interval", "200 bootstrap")
+    texts = ("AUPRC (genome) with their intervals", "ties within the interval", "200 bootstrap")
     assert all(text in page for text in texts)
     alone = json.dumps(_PAIRED).replace('"n_resamples": 200', '"n_resamples": 0')
     (folder / "pairs.json").write_text(alone)

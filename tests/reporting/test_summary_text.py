@@ -67,8 +67,8 @@ def test_what_was_found_without_labels_is_told_with_doubts(model):
         "a probability of 0.9 or more."
     )
     contents = FolderContents("r", paired={"pair": model})
-    assert summarise(contents) == f"{told} There is a doubt: see below."
+    assert summarise(contents) == f"{told} There is a warning: see below."
     facts["doubts"].append("long introns")
-    assert summarise(contents) == f"{told} There are doubts: see below."
+    assert summarise(contents) == f"{told} There are warnings: see below."
     facts["doubts"].clear()
     assert summarise(contents) == told

@@ -56,7 +56,7 @@ def test_rounds_neither_begin_nor_go_on_where_too_much_is_found_backwards(new, m
     monkeypatch.setattr(own, "_backwards", lambda: 1e6)
     with caplog.at_level("INFO"):
         own.train(told.append, 2)
-    assert "donors and acceptors more than in the genome read backwards, the one" in caplog.text
+    assert "donors and acceptors more than in the genome read backwards, the round" in caplog.text
     assert told == []
     assert own.rounds == [first]
 

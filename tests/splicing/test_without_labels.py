@@ -189,7 +189,7 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     page = (out / "report.html").read_text()
     assert "<h1>Introns of c</h1>" in page
     assert "after each round of learning from what was found" in page
-    assert "of calls of probability 0.9 or more, 81% to 99% were right in organisms left" in page
+    assert "in held-out organisms, 81% to 99% of the sites and introns called at" in page
     assert summary["right"] == [0.81, 0.99]
     assert summary["introns_from"]["0.5"] >= summary["introns_from"]["0.9"] > 100
     for doubt in summary["doubts"]:
