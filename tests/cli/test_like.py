@@ -150,7 +150,7 @@ def test_windows_of_any_name_are_predicted_and_evaluated_as_the_organism(path, t
     assert {row[1] for row in rows} == {"chimp"}
     # without a table of figures only the distance is said
     assert "nearest trained relative H. sapiens, close (diverged 6 million years" in shown.err
-    assert "precision" not in shown.err
+    assert "expected AUPRC" not in shown.err
     seqmtl(f"evaluate {options} --json {tmp_path}/figures.json")
     figures = json.loads((tmp_path / "figures.json").read_text())
     assert figures["tasks"]["chimp"]["auroc"] > 0.8  # its motif is man's
@@ -158,10 +158,10 @@ def test_windows_of_any_name_are_predicted_and_evaluated_as_the_organism(path, t
 
 def test_figures_are_for_distances_of_the_shipped_tree(tmp_path, seqmtl):
     command = f"adapt starter:donor --organism bee --like 'Apis mellifera' -o {tmp_path}/bee"
-    assert "precision" in seqmtl(command).err
+    assert "expected AUPRC" in seqmtl(command).err
     shown = seqmtl(f"{command} --tree insects").err
     assert "nearest trained relative d_melanogaster" in shown
-    assert "precision" not in shown
+    assert "expected AUPRC" not in shown
 
 
 @pytest.fixture(scope="module")
