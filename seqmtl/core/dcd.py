@@ -19,7 +19,7 @@ Around it, shrinking as in LIBLINEAR, with the duality gap as the stopping rule:
 
     repeat
         take a step on every active example, in random order                (an epoch)
-        once the epochs have cost as much as scoring all examples, or more: (a check)
+        once the epochs have cost three times as much as scoring all examples:  (a check)
             score all examples, which gives the gap; stop if it is at most tol
             active examples <- all but those at a bound that they would not leave by a step,
                                even if the gradient changed by a margin
@@ -47,9 +47,9 @@ from seqmtl.core.weights import GroupedWeights
 #: it; in regression, within this share of the mean residual. A plain choice, and safe: an example
 #: that is shrunk wrongly becomes active again at the next check.
 SHRINK_MARGIN = 0.1
-#: Visits between two checks, as a share of the examples, unless a check costs more. With 0.1, which
-#: a check of many windows costs, six organisms of 10,000 windows each take 1.4 times as long.
-_CHECK_EVERY = 0.3
+#: Cost of the epochs between two checks, in checks. With 1, six organisms of 10,000 windows each
+#: take 1.4 times as long, three organisms with wd:8 1.1 to 1.2 times, one organism as long.
+_EPOCHS_PER_CHECK = 3.0
 #: The first epochs visit a random part of the examples, 1 / 16, but at least 2,048: plain choices.
 #: Coming from alpha = 0, they mostly find out which examples matter.
 _FIRST_SHARE, _FIRST_EXAMPLES = 16, 2048
@@ -288,7 +288,7 @@ class Descent:
     def run_epochs(self, max_epochs: int, on_epoch: OnEpoch | None = None) -> None:
         """Take epochs until a check is due, or no example is active."""
         n, visits = self.alpha.size, 0.0
-        until_check = max(_CHECK_EVERY, self.problem.rows.scoring_cost)
+        until_check = _EPOCHS_PER_CHECK * self.problem.rows.scoring_cost
         while visits < until_check and self.n_epochs < max_epochs:
             stop_if_over()
             self._epoch()
