@@ -1,4 +1,4 @@
-"""Build a task kernel of a given kind (:mod:`seqmtl.relations.kinds`) from any suitable source."""
+"""Build a task kernel of a kind (:mod:`seqmtl.relations.kinds`) from any suitable source."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DEFAULT = {
     "table": "table",
 }
 
-_FEWER = "use fewer tasks"
+_REMEDY = "use fewer tasks"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +89,10 @@ class KernelRequest:
     numbers: tuple[float, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
-        given, kind = self.given, self.kind
+        sources, kind = self.sources, self.kind
         n_graphs = len(self.graph)
-        if kind is None and given:
-            kind = "multigraph" if n_graphs > 1 and given[0] == "graph" else _DEFAULT[given[0]]
+        if kind is None and sources:
+            kind = "multigraph" if n_graphs > 1 and sources[0] == "graph" else _DEFAULT[sources[0]]
         if kind != "table":
             try:
                 kind, numbers = parse_kind(kind)
@@ -101,12 +101,12 @@ class KernelRequest:
             object.__setattr__(self, "numbers", numbers)
         object.__setattr__(self, "kind", kind)
         possible, is_plain = ALL[kind].sources, ALL[kind].takes == "names"
-        if len(given) > 1 or not {*given} <= {*possible} or not (given or is_plain):
-            usable = [source for source in given if source in possible]
+        if len(sources) > 1 or not {*sources} <= {*possible} or not (sources or is_plain):
+            usable = [source for source in sources if source in possible]
             raise ValueError(
                 f"{kind} must have {'at most ' * is_plain}one source of {', '.join(possible)}, "
-                f"got {' and '.join(given) or 'none'}; give {(*usable, possible[0])[0]}"
-                f"{' alone' * (len(given) > 1)}"
+                f"got {' and '.join(sources) or 'none'}; give {(*usable, possible[0])[0]}"
+                f"{' alone' * (len(sources) > 1)}"
             )
         if kind in ("graph", "graphical") and n_graphs > 1:
             raise ValueError(
@@ -118,19 +118,19 @@ class KernelRequest:
             )
 
     @property
-    def given(self) -> tuple[str, ...]:
+    def sources(self) -> tuple[str, ...]:
         """Names of the given sources."""
         return tuple(source for source in _DEFAULT if getattr(self, source) not in (None, (), []))
 
     @property
     def has_tree(self) -> bool:
         """Return whether there is a tree, or a source that converts to one."""
-        return not {"tree", "taxonomy", "alignment", "distances"}.isdisjoint(self.given)
+        return not {"tree", "taxonomy", "alignment", "distances"}.isdisjoint(self.sources)
 
     @property
     def needs_organisms(self) -> bool:
         """Return whether the organisms must be named, because no source lists them."""
-        return self.given in ((), ("taxonomy",))
+        return self.sources in ((), ("taxonomy",))
 
     def build(self, organisms: Iterable[str] | None = None) -> TaskKernel:
         """Read the source and return the task kernel.
@@ -149,46 +149,48 @@ class KernelRequest:
         ValueError
             If the organisms are not given, but needed.
         """
-        wanted, entry = None if organisms is None else tuple(organisms), ALL[str(self.kind)]
+        requested, entry = None if organisms is None else tuple(organisms), ALL[str(self.kind)]
         if self.table is not None:
             kernel = TaskKernel.from_tsv(self.table)
-            return kernel if wanted is None else kernel.restrict(wanted)
-        first: Any
-        of: dict[str, Any] = {"names": wanted}
+            return kernel if requested is None else kernel.restrict(requested)
+        source: Any
+        arguments: dict[str, Any] = {"names": requested}
         if entry.takes == "names":
-            first, of = self._names(wanted), {}
+            source, arguments = self._names(requested), {}
         elif entry.takes == "distances":
-            first, of = self._read_distances(wanted), {"scales": self.scales}
+            source, arguments = self._read_distances(requested), {"scales": self.scales}
         elif self.groups is not None:
-            first = read_groups(self.groups)
+            source = read_groups(self.groups)
         elif entry.takes == "tree":
-            first = self.read_tree(wanted)
+            source = self.read_tree(requested)
         else:
-            first, of = self._read_graphs(wanted) if self.graph else self._clades(wanted)
-        return self._made(entry, first, of)
+            source, arguments = (
+                self._read_graphs(requested) if self.graph else self._clades(requested)
+            )
+        return self._kernel_of(entry, source, arguments)
 
-    def _made(self, entry: Kind, first: Any, of: dict[str, Any]) -> TaskKernel:
+    def _kernel_of(self, entry: Kind, source: Any, arguments: dict[str, Any]) -> TaskKernel:
         """Return the kernel, or one with several matrices, those of every number."""
         make, parameter = getattr(TaskKernel, entry.make), entry.parameter
         try:
             if parameter is None:
-                return make(first, **of)
+                return make(source, **arguments)
             numbers = self.numbers or (parameter.default,)
-            made = [make(first, **of, **{parameter.name: number}) for number in numbers]
+            kernels = [make(source, **arguments, **{parameter.name: number}) for number in numbers]
         except np.linalg.LinAlgError as error:
             raise InputFormatError(
                 "edge weights must be of similar size, got some that differ by many orders of "
                 "magnitude; scale them",
                 path=", ".join(map(str, self.graph)),
             ) from error
-        if len(made) == 1:
-            return made[0]
+        if len(kernels) == 1:
+            return kernels[0]
         labels = [
             f"{f'{label}, ' * (kernel.n_kernels > 1)}{parameter.name}={number:g}"
-            for kernel, number in zip(made, numbers, strict=True)
+            for kernel, number in zip(kernels, numbers, strict=True)
             for label in kernel.labels
         ]
-        return TaskKernel.join(made, str(self.kind), labels)
+        return TaskKernel.join(kernels, str(self.kind), labels)
 
     def read_tree(self, organisms: Iterable[str] | None = None) -> Tree:
         """Return the tree of some organisms, by default all of the source.
@@ -203,7 +205,7 @@ class KernelRequest:
             If there is a taxonomy but no organisms.
         """
         if self.tree is not None:
-            return self._whole_tree if organisms is None else self._whole_tree.prune(organisms)
+            return self._full_tree if organisms is None else self._full_tree.prune(organisms)
         if self.taxonomy is not None:
             if organisms is None:
                 raise ValueError("organisms must be given with a taxonomy, got none; name them")
@@ -214,7 +216,7 @@ class KernelRequest:
         """Return the distances of some organisms, or of all; for a tree, path lengths."""
         if self.tree is not None or self.taxonomy is not None:
             return Distances.from_tree(self.read_tree(organisms), organisms)
-        distances = self._whole_distances
+        distances = self._full_distances
         return distances if organisms is None else distances.restrict(organisms)
 
     def _read_graphs(
@@ -229,8 +231,8 @@ class KernelRequest:
         for adjacency, (nodes, weights) in zip(A, graphs, strict=True):
             index = NameIndex(nodes)
             tasks = [t for t, name in enumerate(names) if index.find(name)]
-            here = match_names([names[t] for t in tasks], nodes, "a graph")
-            adjacency[np.ix_(tasks, tasks)] = weights[np.ix_(here, here)]
+            rows = match_names([names[t] for t in tasks], nodes, "a graph")
+            adjacency[np.ix_(tasks, tasks)] = weights[np.ix_(rows, rows)]
             missing -= {names[t] for t in tasks}
         match_names([name for name in names if name in missing], all_nodes, "the graphs")
         if self.kind != "multigraph":
@@ -238,36 +240,36 @@ class KernelRequest:
         files = [os.path.basename(path) for path in self.graph]
         return A, {"names": names, "labels": files if len({*files}) == len(files) else None}
 
-    def _names(self, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+    def _names(self, requested: tuple[str, ...] | None) -> tuple[str, ...]:
         """Return the given organisms, by default all of the source."""
         available: Sequence[str] = ()
         if self.has_tree:
-            available = self.read_tree(wanted).leaf_names
+            available = self.read_tree(requested).leaf_names
         elif self.graph:
             available = _distinct([read_graph(path) for path in self.graph])
         elif self.groups is not None:
             available = all_members(read_groups(self.groups))
-        elif wanted is None:
+        elif requested is None:
             raise ValueError("organisms must be given if no source lists them, got none")
-        if wanted is not None and available:
-            match_names(wanted, available, "the source")
-        return tuple(available) if wanted is None else wanted
+        if requested is not None and available:
+            match_names(requested, available, "the source")
+        return tuple(available) if requested is None else requested
 
     @functools.cached_property
-    def _whole_tree(self) -> Tree:
+    def _full_tree(self) -> Tree:
         assert self.tree is not None
         return read_tree(self.tree)
 
     @functools.cached_property
-    def _whole_distances(self) -> Distances:
+    def _full_distances(self) -> Distances:
         if self.alignment is not None:
             return read_alignment_distances(self.alignment)
         assert self.distances is not None
         return read_distances(self.distances)
 
-    def _clades(self, wanted: tuple[str, ...] | None) -> tuple[Any, dict[str, Any]]:
+    def _clades(self, requested: tuple[str, ...] | None) -> tuple[Any, dict[str, Any]]:
         """Return the clades of a tree, as groups or graphs, and the names of their organisms."""
-        tree, names, order = prune_to(self.read_tree(wanted), wanted)
+        tree, names, order = prune_to(self.read_tree(requested), requested)
         T = len(names)
         if T < 2:
             message = f"{self.kind} must have at least two organisms, got {T}"
@@ -279,7 +281,7 @@ class KernelRequest:
         if self.kind != "multigraph":
             joined = below[tree.parents[tree.leaves[order]]]
             return (joined | joined.T).astype(np.float64), {"names": names}
-        require_memory(16.0 * clades.size * T * T, f"{clades.size} graphs of {T} tasks", _FEWER)
+        require_memory(16.0 * clades.size * T * T, f"{clades.size} graphs of {T} tasks", _REMEDY)
         graphs = [np.outer(below[i], below[i]).astype(np.float64) for i in clades]
         return graphs, {"names": names, "labels": [tree.node_name(i) for i in clades]}
 

@@ -1,8 +1,8 @@
 """Clades, genera and common names of the shipped table, and their leaves in a tree.
 
-The table is that of the NCBI taxonomy, down to families, genera and species with genomes. It has no
-times: a taxon without a leaf in the tree becomes a new leaf beside the leaves of the smallest clade
-of the table that has any.
+The table is from the NCBI taxonomy, down to families, genera and species with genomes. It has no
+divergence times: a taxon without a leaf in the tree becomes a new leaf beside the leaves of the
+smallest clade of the table that has any.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ENDINGS = {  # of plurals, and of singulars that end like them, with the singul
     "lves": "lf",
     "s": "",
 }
-_TYPO = 0.8  # least similarity of a name and a suggestion
+_MIN_SPELLING = 0.8  # similarity of a name and a suggestion
 
 
 class TaxonLeaves(NamedTuple):
@@ -133,11 +133,11 @@ class Clades:
         return path
 
     def near(self, name: str) -> list[str]:
-        """Return names that are spelt alike, at most three, with the group that each belongs to."""
+        """Return at most three names of similar spelling, each with its group."""
         key = simplify(name)
         taxon_of = {**self._scientific, **{key: taxa[0] for key, taxa in self._common.items()}}
-        alike = get_close_matches(key, taxon_of, cutoff=_TYPO)
-        alike = alike or get_close_matches(key.partition(" ")[0], taxon_of, cutoff=_TYPO)
+        alike = get_close_matches(key, taxon_of, cutoff=_MIN_SPELLING)
+        alike = alike or get_close_matches(key.partition(" ")[0], taxon_of, cutoff=_MIN_SPELLING)
         return list(dict.fromkeys(self._described(taxon_of[key]) for key in alike))
 
     def locate(self, tree: Tree, name: str) -> TaxonLeaves | None:
@@ -152,7 +152,7 @@ class Clades:
         Parameters
         ----------
         tree : Tree
-            Leaves that the table lacks are passed over.
+            Leaves that the table lacks are ignored.
         name : str
             Name of the taxon, and of a new leaf.
 

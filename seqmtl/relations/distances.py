@@ -72,9 +72,9 @@ class Distances:
         UnknownTaskError
             If a name is not a leaf; the message lists near matches.
         """
-        tree, wanted, order = prune_to(tree, names)
+        tree, requested, order = prune_to(tree, names)
         D = tree.distances()[np.ix_(order, order)]
-        return cls(wanted, D, f"tree({tree.source})")
+        return cls(requested, D, f"tree({tree.source})")
 
     def restrict(self, names: Iterable[str]) -> Distances:
         """Return the distances of some organisms, in the given order and spelling.
@@ -84,9 +84,9 @@ class Distances:
         UnknownTaskError
             If a name is unknown; the message lists near matches.
         """
-        wanted = tuple(map(str, names))
-        order = match_names(wanted, self.names, f"the distances from {self.source}")
-        return Distances(wanted, self.matrix[np.ix_(order, order)], self.source)
+        requested = tuple(map(str, names))
+        order = match_names(requested, self.names, f"the distances from {self.source}")
+        return Distances(requested, self.matrix[np.ix_(order, order)], self.source)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -165,29 +165,29 @@ def read_alignment_distances(path: str | os.PathLike[str]) -> Distances:
     path = os.fspath(path)
     names, rows = _read_rows(path)
     letters = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), -1)
-    shared, same = _count_columns(letters)
-    if not shared.all():
-        s, t = np.argwhere(shared == 0)[0]
+    n_shared, n_equal = _count_columns(letters)
+    if not n_shared.all():
+        s, t = np.argwhere(n_shared == 0)[0]
         raise InputFormatError(
             "organisms must share a column in which both have a base, got none for "
             f"{names[s]!r} and {names[t]!r}; realign them or leave one out",
             path=path,
         )
     # in integers, so that the distance of equal sequences is exactly 0
-    return Distances(tuple(names), (shared - same) / shared, os.path.basename(path))
+    return Distances(tuple(names), (n_shared - n_equal) / n_shared, os.path.basename(path))
 
 
 def _count_columns(letters: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the columns with two bases, and those with two equal bases, shape (T, T) each."""
     # float32 represents integers up to 2**24 exactly, and its matrix product is twice as fast
     dtype = np.dtype("f4" if letters.shape[1] < 1 << 24 else "f8")
-    same = np.zeros((len(letters), len(letters)))
+    n_equal = np.zeros((len(letters), len(letters)))
     any_base = np.zeros(letters.shape, dtype=dtype)
     for base in _BASES:
-        has = np.asarray(np.isin(letters, np.frombuffer(base, dtype=np.uint8)), dtype=dtype)
-        same += has @ has.T
-        any_base += has
-    return (any_base @ any_base.T).astype(np.int64), same.astype(np.int64)
+        is_base = np.asarray(np.isin(letters, np.frombuffer(base, dtype=np.uint8)), dtype=dtype)
+        n_equal += is_base @ is_base.T
+        any_base += is_base
+    return (any_base @ any_base.T).astype(np.int64), n_equal.astype(np.int64)
 
 
 def _read_rows(path: str) -> tuple[list[str], list[bytes]]:

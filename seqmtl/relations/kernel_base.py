@@ -21,7 +21,7 @@ from seqmtl.relations import checks, relation_tables
 
 _PSD_TOLERANCE = 1e-8
 _SINGLE = ("K",)
-_SHOWN = 12
+_MAX_NAMES = 12
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -71,8 +71,8 @@ class NamedKernels:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NamedKernels):
             return NotImplemented
-        mine, its = (self.names, self.labels), (other.names, other.labels)
-        return mine == its and np.array_equal(self.matrices, other.matrices)
+        is_alike = self.names == other.names and self.labels == other.labels
+        return is_alike and np.array_equal(self.matrices, other.matrices)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -130,19 +130,19 @@ class NamedKernels:
         UnknownTaskError
             If a name is not a task of this kernel; the message lists near matches.
         """
-        wanted = tuple(map(str, names))
-        order = match_names(wanted, self.names, f"the task kernel from {self.source}")
+        requested = tuple(map(str, names))
+        order = match_names(requested, self.names, f"the task kernel from {self.source}")
         cut = self.matrices[:, order][:, :, order]
-        left = [m for m in range(len(cut)) if cut[m].any()]
-        labels = [self.labels[m] for m in left]
-        nodes = self.nodes and self.nodes.take(order, left)
-        return type(self)(wanted, cut[left], self.source, labels=labels, nodes=nodes)
+        nonzero = [m for m in range(len(cut)) if cut[m].any()]
+        labels = [self.labels[m] for m in nonzero]
+        nodes = self.nodes and self.nodes.take(order, nonzero)
+        return type(self)(requested, cut[nonzero], self.source, labels=labels, nodes=nodes)
 
     def scaled(self) -> Self:
         """Return the mean of the K_m, scaled to a unit diagonal."""
         scale = np.sqrt(np.diagonal(self.matrix))
-        shares = np.full(self.n_kernels, 1.0 / self.n_kernels)
-        nodes = self.nodes and self.nodes.combine(shares).scaled(1.0 / scale)
+        weights = np.full(self.n_kernels, 1.0 / self.n_kernels)
+        nodes = self.nodes and self.nodes.combine(weights).scaled(1.0 / scale)
         return type(self)(
             self.names, self.matrix / np.outer(scale, scale), self.source, nodes=nodes
         )
@@ -198,13 +198,13 @@ class NamedKernels:
         several = f", mean of {self.n_kernels} kernels," if self.n_kernels > 1 else ""
         what = f"{len(self)} task{'s' * (len(self) > 1)}"
         lines = [f"TaskKernel of {what}{several} from {self.source}"]
-        if len(self) <= _SHOWN:
+        if len(self) <= _MAX_NAMES:
             width = max(len(name) for name in self.names)
             for name, row in zip(self.names, self.matrix, strict=True):
                 lines.append(f"  {name:<{width}}  " + " ".join(f"{value:6.3f}" for value in row))
         if self.n_kernels > 1:
-            more = ", ..." if self.n_kernels > _SHOWN else ""
-            lines.append(f"  kernels: {', '.join(self.labels[:_SHOWN])}{more}")
+            more = ", ..." if self.n_kernels > _MAX_NAMES else ""
+            lines.append(f"  kernels: {', '.join(self.labels[:_MAX_NAMES])}{more}")
         return "\n".join(lines)
 
 

@@ -191,8 +191,8 @@ def read_tables(
         )
     tables = [_read_table(block, path) for block in (blocks[1:] if labels else blocks)]
     names = tables[0][0]
-    for label, (others, _) in zip(labels, tables, strict=False):
-        if others != names:
+    for label, (other_names, _) in zip(labels, tables, strict=False):
+        if other_names != names:
             FilePosition(path).refuse(
                 f"all tables must have the same tasks in the same order, but those of {label!r} "
                 f"differ from those of {labels[0]!r}"
@@ -231,29 +231,30 @@ def read_distances(path: str | os.PathLike[str]) -> Distances:
         If the table has neither form, or values are not distances, are contradictory or are
         missing; the message gives file and line.
     """
-    whole = FilePosition(os.fspath(path))
+    file = FilePosition(os.fspath(path))
     rows = read_rows(path, "a table of distances")
     is_list = _is_list(rows)
     rows = drop_header(rows) if is_list else rows
     if not rows:
-        whole.refuse("is not a table of distances: it has no rows")
+        file.refuse("is not a table of distances: it has no rows")
 
     def number(position: FilePosition, text: str) -> float:
         return position.amount(text, "distance")
 
-    names, matrix = _pairs(rows, whole) if is_list else parse_square(rows, "distances", number)
+    names, matrix = _pairs(rows, file) if is_list else parse_square(rows, "distances", number)
     try:
-        return Distances(tuple(names), matrix, os.path.basename(whole.path))
+        return Distances(tuple(names), matrix, os.path.basename(file.path))
     except ValueError as error:
-        raise InputFormatError(str(error), path=whole.path) from error
+        raise InputFormatError(str(error), path=file.path) from error
 
 
 def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     """Read which organisms belong to which groups.
 
     Every line is ``organism<TAB>group`` or ``organism<TAB>group<TAB>weight``. An organism may be
-    in several groups. A group may be in others, as the terms of an ontology are: its organisms are
-    then in these, too, at the product of the weights, the largest over all ways. A first line
+    in several groups. A group may be in others, like the terms of an ontology: its organisms are
+    then members of these, too, with the product of the weights, the largest over all paths. A first
+    line
     ``organism<TAB>group`` is a header.
 
     Parameters
@@ -291,7 +292,7 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     if not groups:
         FilePosition(os.fspath(path)).refuse("is not a table of groups: it has no rows")
     try:
-        return _opened(groups)
+        return _expanded(groups)
     except CycleError as error:
         around = " in ".join(error.args[1][::-1])
         FilePosition(os.fspath(path)).refuse(
@@ -299,8 +300,8 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
         )
 
 
-def _opened(groups: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Return the groups with the members of the groups in them instead of these.
+def _expanded(groups: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """Return the groups with every inner group replaced by its members.
 
     Raises
     ------
@@ -310,13 +311,13 @@ def _opened(groups: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
     inner = {
         label: [name for name in members if name in groups] for label, members in groups.items()
     }
-    opened: dict[str, dict[str, float]] = {}
+    expanded: dict[str, dict[str, float]] = {}
     for label in TopologicalSorter(inner).static_order():
-        members = opened[label] = {}
+        members = expanded[label] = {}
         for name, weight in groups[label].items():
-            for member, share in opened.get(name, {name: 1.0}).items():
-                members[member] = max(members.get(member, 0.0), weight * share)
-    return {label: opened[label] for label in groups}
+            for member, inner_weight in expanded.get(name, {name: 1.0}).items():
+                members[member] = max(members.get(member, 0.0), weight * inner_weight)
+    return {label: expanded[label] for label in groups}
 
 
 def all_members(groups: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
@@ -364,7 +365,7 @@ def _is_list(rows: Sequence[Row]) -> bool:
     return len(header) == 3 and not square
 
 
-def _pairs(rows: Sequence[Row], whole: FilePosition) -> tuple[list[str], NDArray[np.float64]]:
+def _pairs(rows: Sequence[Row], file: FilePosition) -> tuple[list[str], NDArray[np.float64]]:
     pairs = []
     for position, fields in rows:
         if len(fields) != 3 or not fields[0] or not fields[1]:
@@ -378,7 +379,7 @@ def _pairs(rows: Sequence[Row], whole: FilePosition) -> tuple[list[str], NDArray
     np.fill_diagonal(matrix, np.where(np.isnan(diagonal), 0.0, diagonal))
     if np.isnan(matrix).any():
         s, t = np.argwhere(np.isnan(matrix))[0]
-        whole.refuse(
+        file.refuse(
             f"every pair must have a distance, got none for ({names[s]}, {names[t]}) and "
             f"{np.isnan(matrix).sum() // 2 - 1} others; add the lines"
         )

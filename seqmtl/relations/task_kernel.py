@@ -132,7 +132,7 @@ class TaskKernel(NamedKernels):
             If A is not an adjacency matrix, `a` is negative, or it is 0 and a task has no edge.
         """
         names = tuple(names)
-        return cls(names, _graph(adjacency, names, a), _named("graph", a))
+        return cls(names, _graph(adjacency, names, a), _source_text("graph", a))
 
     @classmethod
     def graphical(cls, adjacency: Any, a: ArrayLike, names: Iterable[str]) -> Self:
@@ -205,7 +205,7 @@ class TaskKernel(NamedKernels):
             names = checks.check_names(all_members(groups) if names is None else names)
             R = membership(groups, names)
         else:
-            names = _given(names)
+            names = _required_names(names)
             R = np.array(groups, dtype=np.float64)
         if R.ndim != 2 or R.shape[1] != len(names) or not np.isfinite(R).all():
             raise ValueError(
@@ -260,17 +260,17 @@ class TaskKernel(NamedKernels):
         """
         rho, rho0 = checks.positive(rho, "rho"), checks.positive(rho0, "rho0")
         if isinstance(tree, Mapping):
-            wanted = checks.check_names(all_members(tree) if names is None else names)
-            R, source = membership(tree, wanted), f"{len(tree)} groups"
+            tasks = checks.check_names(all_members(tree) if names is None else names)
+            R, source = membership(tree, tasks), f"{len(tree)} groups"
             distinct = np.unique(R, axis=0, return_index=True)[1]
             distinct = np.sort(distinct[R[distinct].any(axis=1)])
             R, labels = R[distinct], [[*tree][c] for c in distinct]
         else:
-            tree, wanted, order = prune_to(tree, names)
+            tree, tasks, order = prune_to(tree, names)
             inner = np.setdiff1d(np.arange(len(tree)), tree.leaves)
             R, source = tree.membership()[np.ix_(inner, order)].astype(np.float64), tree.source
             labels = [tree.node_name(i) for i in inner]
-        M, T = len(R), len(wanted)
+        M, T = len(R), len(tasks)
         if T < 2:
             raise ValueError(
                 f"names must be at least two tasks, got {T} of {source}; a single task has no "
@@ -278,7 +278,7 @@ class TaskKernel(NamedKernels):
             )
         require_memory(16.0 * M * T * T, f"{M} kernels of {T} tasks", "use fewer tasks")
         nodes = task_kernels.hierarchical(R, rho, rho0)
-        return cls._of_nodes(wanted, nodes, f"hierarchical({source})", labels)
+        return cls._of_nodes(tasks, nodes, f"hierarchical({source})", labels)
 
     @classmethod
     def smooth(
@@ -309,7 +309,7 @@ class TaskKernel(NamedKernels):
             If a scale is not positive, or the median distance cannot set the scales.
         """
         if not isinstance(distances, Distances):
-            distances = Distances(_given(names), np.asarray(distances))
+            distances = Distances(_required_names(names), np.asarray(distances))
         elif names is not None:
             distances = distances.restrict(names)
         D = distances.matrix
@@ -355,7 +355,7 @@ class TaskKernel(NamedKernels):
         K = [_graph(A, names, a) for A in adjacencies]
         labels = [f"graph {m + 1}" for m in range(len(K))] if labels is None else labels
         stack = np.array(K).reshape(-1, len(names), len(names))
-        return cls(names, stack, _named("graphs", a), labels=labels)
+        return cls(names, stack, _source_text("graphs", a), labels=labels)
 
     @classmethod
     def from_newick(
@@ -386,10 +386,10 @@ class TaskKernel(NamedKernels):
             If a name is not a leaf; the message lists near matches.
         """
         check_number("base", base, min_val=0, max_val=1)
-        tree, wanted, order = prune_to(tree, names)
+        tree, tasks, order = prune_to(tree, names)
         shared = tree.shared()[np.ix_(order, order)]
         if not (np.diagonal(shared) > 0).all():
-            name = wanted[int(np.argmin(np.diagonal(shared)))]
+            name = tasks[int(np.argmin(np.diagonal(shared)))]
             raise InputFormatError(
                 f"the leaf {name!r} has no distance from the root; give its branches a length",
                 path=tree.source,
@@ -397,18 +397,18 @@ class TaskKernel(NamedKernels):
         K = task_kernels.shared_path(shared, base)
         below = tree.membership()[:, order].T / np.sqrt(np.diagonal(shared))[:, None]
         nodes = TreeFactors.of(
-            (np.ones((len(wanted), 1)), base), (below, (1.0 - base) * tree.filled_lengths())
+            (np.ones((len(tasks), 1)), base), (below, (1.0 - base) * tree.filled_lengths())
         )
-        return cls(wanted, K, f"tree({tree.source})", nodes=nodes)
+        return cls(tasks, K, f"tree({tree.source})", nodes=nodes)
 
 
-def _given(names: Iterable[str] | None) -> tuple[str, ...]:
+def _required_names(names: Iterable[str] | None) -> tuple[str, ...]:
     if names is None:
         raise ValueError("names must be given with an array, got None")
     return checks.check_names(names)
 
 
-def _named(source: str, a: float) -> str:
+def _source_text(source: str, a: float) -> str:
     return source if a == 1.0 else f"{source}(a={a:g})"
 
 

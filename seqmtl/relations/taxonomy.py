@@ -28,7 +28,7 @@ Row = TypeVar("Row")
 DUMP = ("nodes.dmp", "names.dmp", "merged.dmp")
 _SEPARATOR = "\t|\t"
 _EXAMPLES = 5
-_LONGEST = 18  # digits of a taxid
+_MAX_DIGITS = 18  # digits of a taxid
 
 
 def read_ncbi_taxonomy(directory: str | os.PathLike[str], organisms: Iterable[str | int]) -> Tree:
@@ -59,11 +59,11 @@ def read_ncbi_taxonomy(directory: str | os.PathLike[str], organisms: Iterable[st
         If an organism is unknown (the message lists near matches), ambiguous (it lists the
         taxids) or repeated.
     """
-    wanted = [str(o) if isinstance(o, str) else int(o) for o in organisms]
-    if not wanted:
+    requested = [str(o) if isinstance(o, str) else int(o) for o in organisms]
+    if not requested:
         raise ValueError("organisms must be at least one name or taxid, got none")
     dump = _Dump(Path(directory))
-    organism_of = dump.resolve(wanted)
+    organism_of = dump.resolve(requested)
     above = _clades([dump.lineage(taxid) for taxid in organism_of])
     unnamed = {
         taxid for taxid in {*above, *organism_of} if not isinstance(organism_of.get(taxid), str)
@@ -94,11 +94,12 @@ class _Dump:
             raise self._error("must have at least one node, got none")
         order = np.argsort(ids, kind="stable")
         self._ids, self._parents = np.asarray(ids)[order], np.asarray(parents)[order]
-        doubled = np.flatnonzero(self._ids[1:] == self._ids[:-1])
-        if doubled.size:
+        duplicates = np.flatnonzero(self._ids[1:] == self._ids[:-1])
+        if duplicates.size:
             raise self._error(
-                f"taxids must be unique, got {self._ids[doubled[0]]} twice; download a fresh dump",
-                int(order[doubled[0] + 1]) + 1,
+                f"taxids must be unique, got {self._ids[duplicates[0]]} twice; download a fresh "
+                "dump",
+                int(order[duplicates[0] + 1]) + 1,
             )
 
     def lineage(self, taxid: int) -> list[int]:
@@ -126,7 +127,7 @@ class _Dump:
             seen.add(parent)
         return path[::-1]
 
-    def resolve(self, wanted: Sequence[str | int]) -> dict[int, str | int]:
+    def resolve(self, requested: Sequence[str | int]) -> dict[int, str | int]:
         """Find the taxid of every organism, and return the organisms by taxid.
 
         Raises
@@ -134,10 +135,12 @@ class _Dump:
         UnknownTaskError
             If an organism is unknown, ambiguous or repeated.
         """
-        names = [name for name in wanted if isinstance(name, str) and not name.strip().isdecimal()]
+        names = [
+            name for name in requested if isinstance(name, str) and not name.strip().isdecimal()
+        ]
         hits = self._search(names) if names else {}
         organism_of: dict[int, str | int] = {}
-        for organism in wanted:
+        for organism in requested:
             if isinstance(organism, str) and organism in hits:
                 taxid = self._choose(organism, hits[organism])
             else:
@@ -150,9 +153,9 @@ class _Dump:
             organism_of[taxid] = organism
         return organism_of
 
-    def scientific_names(self, wanted: Collection[int]) -> dict[int, str]:
+    def scientific_names(self, requested: Collection[int]) -> dict[int, str]:
         """Read the scientific names of some taxids."""
-        keys = set(map(str, wanted))
+        keys = set(map(str, requested))
         names = self._names() if keys else ()
         return {
             int(taxid): name
@@ -164,11 +167,11 @@ class _Dump:
         i = int(np.searchsorted(self._ids, taxid))
         return int(self._parents[i]) if i < len(self._ids) and self._ids[i] == taxid else None
 
-    def _search(self, wanted: Sequence[str]) -> dict[str, _Hits]:
+    def _search(self, requested: Sequence[str]) -> dict[str, _Hits]:
         """Scan all names once, and keep the taxids of the wanted ones."""
-        hits = {name: _Hits() for name in wanted}
+        hits = {name: _Hits() for name in requested}
         by_key: dict[str, list[_Hits]] = {}
-        for name in wanted:
+        for name in requested:
             for key in {simplify(name), identify(simplify(name))}:
                 by_key.setdefault(key, []).append(hits[name])
         initials = {key for key in by_key if key == abbreviate(key) == identify(key)}
@@ -176,8 +179,8 @@ class _Dump:
             key = simplify(name)
             for hit in by_key.get(key, ()):
                 (hit.scientific if is_scientific else hit.other)[int(taxid)] = name
-            if initials and is_scientific and (short := abbreviate(key)) in initials:
-                for hit in by_key[short]:
+            if initials and is_scientific and (abbreviated := abbreviate(key)) in initials:
+                for hit in by_key[abbreviated]:
                     hit.abbreviated[int(taxid)] = name
         return hits
 
@@ -196,11 +199,11 @@ class _Dump:
                 f"task {name!r} is ambiguous in {where}: it could be taxid "
                 f"{', '.join(map(str, taxids[:_EXAMPLES]))}; give the taxid"
             )
-        near = self._near(name)
-        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "give its taxid"
+        similar = self._similar_names(name)
+        hint = f"did you mean {' or '.join(map(repr, similar))}?" if similar else "give its taxid"
         raise UnknownTaskError(f"task {name!r} is not in {where}; {hint}")
 
-    def _near(self, name: str) -> list[str]:
+    def _similar_names(self, name: str) -> list[str]:
         """Return similarly spelled names of the dump with the same first letter."""
         key = simplify(name)
         candidates = {
@@ -215,9 +218,9 @@ class _Dump:
         if self._parent(taxid) is not None:
             return taxid
         if (self.folder / "merged.dmp").exists():
-            for old, new in self._read("merged.dmp", "old taxid | new taxid", _pair_of):
-                if old == taxid and self._parent(new) is not None:
-                    return new
+            for merged, current in self._read("merged.dmp", "old taxid | new taxid", _pair_of):
+                if merged == taxid and self._parent(current) is not None:
+                    return current
         raise UnknownTaskError(
             f"task '{taxid}' is not in the taxonomy {self.folder.name}; look up its taxid at NCBI, "
             "or download a newer dump"
@@ -251,14 +254,14 @@ class _Dump:
 
 def _pair_of(text: str) -> tuple[int, int]:
     one, other = text.rstrip("\t|\r\n").split(_SEPARATOR, 2)[:2]
-    if len(one) > _LONGEST or len(other) > _LONGEST:
+    if len(one) > _MAX_DIGITS or len(other) > _MAX_DIGITS:
         raise ValueError("too many digits")
     return int(one), int(other)
 
 
 def _name_of(text: str) -> tuple[str, str, bool]:
     taxid, name, _, kind = text.split(_SEPARATOR)
-    if len(taxid) > _LONGEST or not taxid.isdecimal():
+    if len(taxid) > _MAX_DIGITS or not taxid.isdecimal():
         raise ValueError("not a taxid")
     return taxid, name, kind.startswith("scientific name")
 

@@ -111,8 +111,8 @@ class Tree:
         n_leaves = len(self.leaves)
         require_memory(len(self) * n_leaves, f"the clades of {self!r}", "prune the tree first")
         first, end = self.leaf_ranges
-        places = np.arange(n_leaves)
-        return (first[:, None] <= places) & (places < end[:, None])
+        positions = np.arange(n_leaves)
+        return (first[:, None] <= positions) & (positions < end[:, None])
 
     def prune(self, names: Iterable[str]) -> Tree:
         """Prune the tree to some of its leaves; distances between them do not change.
@@ -131,12 +131,12 @@ class Tree:
         UnknownTaskError
             If a name does not match exactly one leaf.
         """
-        wanted = [str(name) for name in names]
-        places = match_names(wanted, self.leaf_names, f"the tree {self.source}")
-        if not wanted:
+        requested = [str(name) for name in names]
+        positions = match_names(requested, self.leaf_names, f"the tree {self.source}")
+        if not requested:
             raise ValueError("names must be at least one leaf of the tree, got none")
-        new_name = dict(zip(self.leaves[places].tolist(), wanted, strict=True))
-        counts = np.append(0, np.cumsum(np.isin(np.arange(len(self.leaves)), places)))
+        new_name = dict(zip(self.leaves[positions].tolist(), requested, strict=True))
+        counts = np.append(0, np.cumsum(np.isin(np.arange(len(self.leaves)), positions)))
         first, end = self.leaf_ranges
         nodes = np.flatnonzero(counts[end] > counts[first])
         n_children = np.bincount(self.parents[nodes[1:]], minlength=len(self))
@@ -367,10 +367,10 @@ def prune_to(
         If a name is not a leaf; the message lists near matches.
     """
     tree = read_tree(tree)
-    wanted = tree.leaf_names if names is None else tuple(str(name) for name in names)
-    tree = tree.prune(wanted)
+    requested = tree.leaf_names if names is None else tuple(str(name) for name in names)
+    tree = tree.prune(requested)
     number_of = {name: i for i, name in enumerate(tree.leaf_names)}
-    return tree, wanted, np.array([number_of[name] for name in wanted], dtype=np.int64)
+    return tree, requested, np.array([number_of[name] for name in requested], dtype=np.int64)
 
 
 def _load(tree: str | os.PathLike[str]) -> tuple[str, str]:
@@ -387,7 +387,7 @@ def _load(tree: str | os.PathLike[str]) -> tuple[str, str]:
     except InputFormatError as error:
         if os.path.exists(tree) or not shipped_names:
             raise
-        near = difflib.get_close_matches(os.fspath(tree), shipped_names, n=3)
-        hint = f"did you mean {' or '.join(near)}? Shipped" if near else "shipped"
+        similar = difflib.get_close_matches(os.fspath(tree), shipped_names, n=3)
+        hint = f"did you mean {' or '.join(similar)}? Shipped" if similar else "shipped"
         message = f"{error.message}; {hint} are {', '.join(shipped_names)}"
         raise InputFormatError(message, path=error.path) from error
