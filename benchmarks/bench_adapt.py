@@ -37,11 +37,13 @@ from _common import Options, write_result
 from numpy.typing import NDArray
 
 from seqmtl import MultiTaskModel, TaskKernel, Windows, read_windows
+from seqmtl.adaptation import adapt
+from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.relations.trees import Tree, read_tree
 from seqmtl.sequences import concatenate
-from seqmtl.training.fit import train_windows
-from seqmtl.training.selection import Space
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
 from seqmtl.training.task_kernels import resolve_kernel
 
@@ -56,7 +58,9 @@ def train(windows: Windows, tree: Tree | None) -> MultiTaskModel:
     windows = windows.with_tasks(windows.tasks)
     names = windows.task_names
     kernel = None if tree is None else resolve_kernel(TaskKernel.from_newick(tree), names)
-    return train_windows(windows, space=Space.of_sharing(names, kernel))[0]
+    return train_with_few(Examples.of(windows), task_kernel=SearchSpace.of_sharing(names, kernel))[
+        0
+    ]
 
 
 def permute(tree: Tree) -> Tree:
@@ -113,9 +117,9 @@ class Study:
         single = {task: self.auprc(model, task) for task in model.tasks}
         K = TaskKernel.from_newick(self.tree, [*model.tasks, name]).matrix
         return {
-            "adapt": self.auprc(model.adapt(name, tree=self.tree)),
-            "permuted": self.auprc(model.adapt(name, tree=permute(self.tree))),
-            "mean": self.auprc(model.adapt("unknown"), "unknown"),
+            "adapt": self.auprc(adapt(model, name, tree=self.tree)),
+            "permuted": self.auprc(adapt(model, name, tree=permute(self.tree))),
+            "mean": self.auprc(adapt(model, "unknown"), "unknown"),
             "nearest": single[model.tasks[int(K[-1, :-1].argmax())]],
             "single": max(single.values()),
         }
@@ -129,10 +133,10 @@ class Study:
         kernel = resolve_kernel(TaskKernel.from_newick(self.tree), both.task_names)
         plain = {"task_kernel": kernel, "settings": Settings(C=1.0)}
         found = {
-            "adapt": self.timed("adapt", n, lambda: model.adapt(name, own, tree=self.tree)),
-            "default": self.auprc(model.adapt(name, own)),
-            "tree": self.timed("tree", n, lambda: train_windows(both, **plain)[0]),
-            "permuted": self.auprc(model.adapt(name, own, tree=permute(self.tree))),
+            "adapt": self.timed("adapt", n, lambda: adapt(model, name, own, tree=self.tree)),
+            "default": self.auprc(adapt(model, name, own)),
+            "tree": self.timed("tree", n, lambda: train_with_few(Examples.of(both), **plain)[0]),
+            "permuted": self.auprc(adapt(model, name, own, tree=permute(self.tree))),
             "own": self.timed("own", n, lambda: train(own, None)),
         }
         if seed < self.arguments.joint_draws and n in self.arguments.joint_sizes:

@@ -31,11 +31,12 @@ QUICK = {"degree": 3, "tol": [1e-5], "liblinear_tol": [1e-5], "runs": 1}
 def train_seqmtl(windows: Windows, args: argparse.Namespace, folder: Path) -> tuple[Any, float]:
     """Return weights and intercept of one SVM, which is also written."""
     from seqmtl import WeightedDegree
-    from seqmtl.training.fit import train_windows
+    from seqmtl.sequences.examples import Examples
+    from seqmtl.training.fit import train
     from seqmtl.training.settings import Settings
 
     settings = Settings(C=args.C, tol=args.tol[0])
-    model, _ = train_windows(windows, features=WeightedDegree(args.degree), settings=settings)
+    model, _ = train(Examples.of(windows), features=WeightedDegree(args.degree), settings=settings)
     model.save(folder / "model.seqmtl")
     return model.W[:, 0].astype(float), float(model.bias[0])
 

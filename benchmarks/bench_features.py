@@ -32,11 +32,12 @@ from numpy.typing import NDArray
 from sklearn.metrics import matthews_corrcoef
 
 from seqmtl import PositionalKmers, Windows, read_dataset, read_windows
+from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.io import is_dataset
 from seqmtl.linear_model.site import Site
-from seqmtl.training.fit import train_windows
-from seqmtl.training.selection import Space
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.selection import SearchSpace
 
 BINS = "kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05"
 QUICK = {"sizes": [20], "draws": 1, "maps": ["default", "exact"], "crop": [2, 18]}
@@ -89,8 +90,8 @@ def train_and_test(
 ) -> tuple[float, ...]:
     """Return AUROC, AUPRC, Matthews' correlation, and the CPU time of training."""
     names, started = train.task_names, time.process_time()
-    space, features = Space.of_sharing(names), PositionalKmers(views)
-    model, _ = train_windows(train, space=space, features=features, site=site)
+    space, features = SearchSpace.of_sharing(names), PositionalKmers(views)
+    model, _ = train_with_few(Examples.of(train), task_kernel=space, features=features, site=site)
     seconds, found = time.process_time() - started, []
     for t, name in enumerate(test.task_names):
         own = test[np.flatnonzero(test.task_ids == t)]

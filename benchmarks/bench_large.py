@@ -83,15 +83,16 @@ def train_once(arguments: argparse.Namespace) -> None:
     import numpy as np
 
     from seqmtl import PositionalKmers, TaskKernel
-    from seqmtl.training.fit import train_windows
+    from seqmtl.sequences.examples import Examples
+    from seqmtl.training.fit import train
     from seqmtl.training.settings import Settings
 
     started = time.process_time()
     windows = simulate_windows(arguments.n[0], arguments.tasks, arguments.window)
     simulated, peak_before = time.process_time(), peak_mib()
     adjacency = np.ones((arguments.tasks, arguments.tasks)) + np.eye(arguments.tasks)
-    _, solution = train_windows(
-        windows,
+    _, solution = train(
+        Examples.of(windows),
         features=PositionalKmers(arguments.features),
         task_kernel=TaskKernel.graph(adjacency, windows.task_names),
         settings=Settings(C=1.0, tol=arguments.tol),

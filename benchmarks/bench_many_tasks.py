@@ -140,17 +140,18 @@ def kernel_of(method: str, tasks: int, names: tuple[str, ...]) -> TaskKernel:
 
 def train(method: str, windows: Windows, tol: float) -> tuple[Any, Any]:
     """Train by a method; return the model and the solution."""
-    from seqmtl.training.fit import train_windows
-    from seqmtl.training.selection import Space
+    from seqmtl.adaptation.few_labels import train_with_few
+    from seqmtl.sequences.examples import Examples
+    from seqmtl.training.selection import SearchSpace
     from seqmtl.training.settings import Settings
 
     names = windows.task_names
     kernel = kernel_of(method, len(names), names)
     if method == "default":
-        space = Space.of_sharing(names, kernel)
-        return train_windows(windows, space=space, settings=Settings(tol=tol))
+        space = SearchSpace.of_sharing(names, kernel)
+        return train_with_few(Examples.of(windows), task_kernel=space, settings=Settings(tol=tol))
     settings = Settings(C=1.0, tol=tol, norm=2.0 if method == "mkl" else None)
-    return train_windows(windows, task_kernel=kernel, settings=settings)
+    return train_with_few(Examples.of(windows), task_kernel=kernel, settings=settings)
 
 
 def train_once(arguments: argparse.Namespace) -> None:

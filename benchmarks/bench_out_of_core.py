@@ -45,7 +45,7 @@ def train_once(arguments: argparse.Namespace) -> None:
     from seqmtl.linear_model.site import find_site
     from seqmtl.sequences import concatenate
     from seqmtl.sequences.examples import Examples
-    from seqmtl.training.fit import train, train_windows
+    from seqmtl.training.fit import train
     from seqmtl.training.out_of_core import OutOfCoreTrainer, score_part
     from seqmtl.training.settings import Settings
 
@@ -102,7 +102,7 @@ def train_once(arguments: argparse.Namespace) -> None:
             kernel = TaskKernel.graph(adjacency, windows.task_names)
             trained, wall, stored = time.process_time(), time.perf_counter(), 0.0
             site = find_site(windows)
-            _, solution = train_windows(windows, task_kernel=kernel, site=site, **options)
+            _, solution = train(Examples.of(windows), task_kernel=kernel, site=site, **options)
     result = {
         "train": time.process_time() - trained,
         "wall": time.perf_counter() - wall,

@@ -49,18 +49,21 @@ def make_job(name: str, arguments: argparse.Namespace) -> Callable[[], bytes]:
     from bench_large import simulate_windows
 
     from seqmtl import PositionalKmers, TaskKernel
-    from seqmtl.training.fit import train_windows
-    from seqmtl.training.selection import Space
+    from seqmtl.adaptation.few_labels import train_with_few
+    from seqmtl.sequences.examples import Examples
+    from seqmtl.training.selection import SearchSpace
 
     windows = simulate_windows(arguments.n, 4, 100)
 
     def train() -> bytes:
         if name == "default":
-            space = Space.of_sharing(windows.task_names)
-            model, solution = train_windows(windows, space=space)
+            space = SearchSpace.of_sharing(windows.task_names)
+            model, solution = train_with_few(Examples.of(windows), task_kernel=space)
         else:
             kernel = TaskKernel.graph(np.ones((4, 4)) + np.eye(4), windows.task_names)
-            model, solution = train_windows(windows, features=PositionalKmers(), task_kernel=kernel)
+            model, solution = train_with_few(
+                Examples.of(windows), features=PositionalKmers(), task_kernel=kernel
+            )
         arrays = (np.asarray(model.W), model.bias, model.calibration, solution.alpha)
         return b"".join(array.tobytes() for array in arrays)
 

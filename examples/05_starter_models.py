@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from seqmtl import MultiTaskClassifierCV, MultiTaskModel, TaskKernel, Windows, dataset, read_windows
+from seqmtl.adaptation import adapt
 from seqmtl.adaptation.relatives import weights_of_relatives
 from seqmtl.evaluation import evaluate
 from seqmtl.files.catalogue import model_path
@@ -195,7 +196,7 @@ def left_out(
     """Return the accuracy of the other organisms on one, without a label of it."""
     model = fit(train[train.tasks != name])
     rows = measured(test[test.tasks == name])
-    scores = model.adapt(name, like=name).decision_function(rows, name)
+    scores = adapt(model, name, like=name).decision_function(rows, name)
     placed = weights_of_relatives(model.kernel, model.tasks, name, like=name)
     found = {"nearest": placed.nearest, "distance": placed.distance}
     return found | {

@@ -96,8 +96,10 @@ def _group(parser: argparse.ArgumentParser, group: Any) -> Iterator[str]:
 
 def public_names(room: str) -> list[str]:
     """Return the names that a room exports and the package itself does not."""
-    names = import_module(f"seqmtl.{room}").__all__
-    return [name for name in names if name not in seqmtl.__all__]
+    module = import_module(f"seqmtl.{room}")
+    return [
+        name for name in module.__all__ if getattr(module, name) is not getattr(seqmtl, name, None)
+    ]
 
 
 def api_page(module: str, names: list[str]) -> str:
@@ -112,7 +114,8 @@ def api_page(module: str, names: list[str]) -> str:
 
 def place(module: str, name: str) -> str:
     """Return where a public name is documented; that of a command is in its file."""
-    return f"{module}.verbs.{name}.{name}" if name in seqmtl._VERBS else f"{module}.{name}"
+    is_command = module == "seqmtl" and name in seqmtl._VERBS
+    return f"{module}.verbs.{name}.{name}" if is_command else f"{module}.{name}"
 
 
 def pages() -> dict[str, str]:

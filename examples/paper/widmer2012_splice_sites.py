@@ -46,7 +46,8 @@ from seqmtl import PositionalKmers, TaskKernel, Windows, read_windows
 from seqmtl._style import GREY, PALETTE, figure_style, new_figure, save_figure
 from seqmtl.files.atomic import write_json
 from seqmtl.kernels import WeightedDegreeKernel
-from seqmtl.training.fit import train_windows
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.fit import train
 from seqmtl.training.settings import Settings
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -91,8 +92,8 @@ def task_kernel(windows: Windows) -> TaskKernel:
 def descend(windows: Windows, views: str | None, tol: float) -> dict[str, float]:
     """Train by dual coordinate descent."""
     started = time.process_time()
-    _, found = train_windows(
-        windows,
+    _, found = train(
+        Examples.of(windows),
         features=PositionalKmers(views),
         task_kernel=task_kernel(windows),
         settings=Settings(C=1.0, tol=tol, fit_intercept=False),

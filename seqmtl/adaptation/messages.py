@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from seqmtl._messages import is_first_time
 from seqmtl._names import simplify
 from seqmtl.adaptation.relatives import ALIKE, LARGEST_TREE, RelativeWeights, years
+from seqmtl.linear_model.model import SCORED_FROM_RELATIVES
 
 logger = logging.getLogger(__name__)
 
-_SCORED = "scored from relatives"
 _FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
 _CLOSE = 0.9  # and from which they are close
 
@@ -26,7 +22,7 @@ def log_relatives(name: str, relatives: RelativeWeights, left_out: dict[str, Any
     `left_out` has the accuracy of held-out organisms, and the length of the path from each to its
     nearest relative in the training, in the largest shipped tree.
     """
-    is_first_time((_SCORED, name))  # so that it is not logged twice
+    is_first_time((SCORED_FROM_RELATIVES, name))  # so that it is not logged twice
     if not is_first_time((name, relatives.source)):
         return
     if not relatives.nearest:
@@ -51,21 +47,6 @@ def log_relatives(name: str, relatives: RelativeWeights, left_out: dict[str, Any
         f"; {hope}" if hope else "",
         "; a few labels help (seqmtl adapt)" if is_far else "",
     )
-
-
-def tell_relatives(tasks: Sequence[str], weights: Mapping[str, NDArray[np.float64]]) -> None:
-    """Log, for each organism without training data, that it is scored from its relatives.
-
-    `weights` has the weights of the tasks in its scores, shape (T,). An organism whose relatives
-    were logged is not logged again.
-    """
-    for name, a in weights.items():
-        if is_first_time((_SCORED, name)):
-            logger.info(
-                "%s: no training data, scored from its relatives, of which %s counts most",
-                name,
-                tasks[int(a.argmax())],
-            )
 
 
 def _expected(relatives: RelativeWeights, left_out: dict[str, Any]) -> str:

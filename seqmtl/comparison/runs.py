@@ -16,6 +16,8 @@ from seqmtl._memory import available_memory
 from seqmtl._messages import messages_from
 from seqmtl._threads import in_order
 from seqmtl._version import __version__
+from seqmtl.adaptation import adapt
+from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.comparison.protocol import Protocol, draw_split
 from seqmtl.comparison.results import VALUES, FinishedRuns, Result
 from seqmtl.evaluation import evaluate
@@ -26,8 +28,7 @@ from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import MOST
-from seqmtl.training.fit import train
-from seqmtl.training.selection import Space
+from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
 from seqmtl.training.solver import ONE_THREAD
 
@@ -83,7 +84,7 @@ class Comparison:
                 models[name] = self._train("default", others.with_tasks(others.tasks))
                 rows = np.flatnonzero(test.task_ids == t)
                 with messages_from(logging.ERROR):  # its distance from the others is expected
-                    adapted = models[name].adapt(name)
+                    adapted = adapt(models[name], name)
                 scores[rows] = adapted.decision_function(test[rows])
         else:
             models[""] = self._train(method, train_windows)
@@ -102,22 +103,24 @@ class Comparison:
         names, settings = windows.task_names, self.settings
         if method == "mkl":
             settings = replace(settings, norm=_NORM)
-            space = Space.of_cost(_needed(self.kernels, method), self.C)
+            space = SearchSpace.of_cost(_needed(self.kernels, method), self.C)
         elif method == "default":
             without_data = [name for name in self.windows.task_names if name not in names]
             relation = (
                 None if self.kernel is None else self.kernel.restrict([*names, *without_data])
             )
-            space = Space.of_sharing(names, relation)
+            space = SearchSpace.of_sharing(names, relation)
         else:
             kernels_of = {
                 "individual": TaskKernel.individual(names),
                 "union": TaskKernel.union(names),
                 "mtl": self.kernel,
             }
-            space = Space.of_cost(_needed(kernels_of[method], method).restrict(names), self.C)
-        options: dict[str, Any] = {"features": self.features, "site": self.site}
-        return train(Examples.of(windows), space, settings=settings, **options)[0]
+            space = SearchSpace.of_cost(_needed(kernels_of[method], method).restrict(names), self.C)
+        model, _ = train_with_few(
+            Examples.of(windows), space, features=self.features, settings=settings, site=self.site
+        )
+        return model
 
     def most_at_once(self) -> int:
         """Return the number of runs that fit into memory side by side, at least 1."""

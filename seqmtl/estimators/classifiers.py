@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.core.dcd import Solution, WarmStart
 from seqmtl.estimators._base import MultiTaskClassifier, feature_map
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.fit import train
-from seqmtl.training.selection import COSTS, Space
+from seqmtl.training.selection import COSTS, SearchSpace
 from seqmtl.training.settings import Settings
 from seqmtl.training.task_kernels import resolve_kernel
 
@@ -210,9 +211,9 @@ class MultiTaskClassifierCV(MultiTaskClassifier):
         costs = tuple(sorted(float(cost) for cost in self.costs))
         if not costs:
             raise ValueError("costs must hold at least one cost to choose from, got none")
-        space = Space.of_sharing(names, relation, costs)
+        space = SearchSpace.of_sharing(names, relation, costs)
         features = feature_map(self.features, examples.data)
-        model, solution = train(examples, space, features=features, settings=settings)
+        model, solution = train_with_few(examples, space, features=features, settings=settings)
         self.selection_: dict[str, Any] = model.training["selection"]
         self.C_: float = model.training["settings"]["C"]
         return model, solution

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import refuse
 from seqmtl._memory import require_memory
+from seqmtl._messages import is_first_time
 from seqmtl._names import NameIndex, match_names
 from seqmtl._surroundings import usual_floats
 from seqmtl.calibration.curve import ProbabilityCurve
@@ -35,6 +37,11 @@ from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.task_array import split_tasks
 from seqmtl.sequences.windows import name_table
+
+#: With the name of a task, the message that relatives score it, which is logged once.
+SCORED_FROM_RELATIVES = "scored from relatives"
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(repr=False)
@@ -139,7 +146,7 @@ class MultiTaskModel(Model):
         data, tasks = split_tasks(data, tasks)
         self.check_examples(data)
         names, ids = self._task_table(data, tasks)
-        self.tell_relatives(names)
+        self.log_relatives(names)
         W, bias = self.weights(names)
         if self.can_scan:
             self.site.warn_missing_consensus(data)
@@ -175,61 +182,7 @@ class MultiTaskModel(Model):
             what = f"windows must have {n} bases" if remedy else f"X must have {n} features"
             raise ValueError(f"{what} as in training, got {length}{remedy}")
 
-    def adapt(
-        self,
-        name: str,
-        data: Any = None,
-        y: Any = None,
-        *,
-        like: str | None = None,
-        tree: Any = None,
-        prevalence: float | None = None,
-    ) -> MultiTaskModel:
-        """Return a model with one more organism, learnt from few labels and the other organisms.
-
-        Neither the data of the training nor those of a previous step are needed. An organism that
-        was adapted before is adapted further by labels that it has not seen.
-
-        Parameters
-        ----------
-        name : str
-            The new organism.
-        data : Windows, or ndarray or csr_matrix of shape (n, d), optional
-            Labelled examples. Default: none; the organism is then scored from its relatives.
-        y : array_like, shape (n,), optional
-            Labels; positive means +1. Default: those of the windows.
-        like : str, optional
-            Organism of the model, or organism or clade of the tree, whose relatives it has.
-            Default: its name in the tree.
-        tree : Tree, str or path-like, optional
-            See :func:`seqmtl.relations.trees.read_tree`; or the folder of an NCBI taxonomy dump.
-            Default: the task kernel of the model, or for `like` the largest shipped tree. An
-            organism that is nowhere starts at the mean.
-        prevalence : float, optional
-            Share of true sites for which its probabilities hold. Default: that of the labels.
-
-        Raises
-        ------
-        ValueError
-            If the model was trained on the organism, a class has fewer than two labels, or the
-            examples are not like those of the training.
-        UnknownTaskError
-            If `like` or `name` is not in the tree.
-
-        Notes
-        -----
-        See :mod:`seqmtl.adaptation.adapted_model` (Yang, Yan, Hauptmann 2007; Schweikert et
-        al. 2008).
-        """
-        from seqmtl.adaptation.adapted_model import adapt_model
-
-        y = data.labels if y is None and data is not None else y
-        adapted: MultiTaskModel = adapt_model(
-            self, name, data, y, like=like, tree=tree, prevalence=prevalence
-        )
-        return adapted
-
-    def tell_relatives(self, names: Sequence[str]) -> None:
+    def log_relatives(self, names: Sequence[str]) -> None:
         """Log, once each, the tasks without training data, which are scored from relatives.
 
         Raises
@@ -237,12 +190,14 @@ class MultiTaskModel(Model):
         UnknownTaskError
             If the task kernel lacks a task.
         """
-        places = self._places(names).values()
-        new = [self.kernel.names[row] for row in places if row >= len(self.tasks)]
-        if new:
-            from seqmtl.adaptation.messages import tell_relatives
-
-            tell_relatives(self.tasks, dict(zip(new, self._mixing(new).T, strict=True)))
+        for row in self._places(names).values():
+            name = self.kernel.names[row]
+            if row >= len(self.tasks) and is_first_time((SCORED_FROM_RELATIVES, name)):
+                logger.info(
+                    "%s: no training data, scored from its relatives, of which %s counts most",
+                    name,
+                    self.tasks[int(self._mixing([name])[:, 0].argmax())],
+                )
 
     def weights(self, names: Sequence[str]) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return weights, shape (n_features, len(names)), and intercepts of tasks or relatives."""
@@ -354,7 +309,7 @@ class MultiTaskModel(Model):
             if not index.find(name):
                 raise UnknownTaskError(
                     f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or give "
-                    "it a place among them: --like, seqmtl adapt; MultiTaskModel.adapt)"
+                    "it a place among them: --like, seqmtl adapt; seqmtl.adaptation.adapt)"
                 )
         distinct = tuple(dict.fromkeys(names))
         return dict(zip(distinct, match_names(distinct, index.names, "this model"), strict=True))

@@ -124,7 +124,7 @@ def score_candidates(
         If the model does not know an organism.
     """
     names = chosen_organisms(read_summary(path), organism)
-    model.tell_relatives(names)
+    model.log_relatives(names)
     regions = ((name, read_split_genome(path, name, split)) for name in names)
     scores = score_regions(model, path, regions)
     if not scores.labels.size:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
-from seqmtl.adaptation.adapted_model import settings_of
+from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.io.dataset import (
     SplitGenome,
     chosen_organisms,
@@ -29,7 +29,7 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.scanning.candidate_scores import CandidateScores, PathLike, join_scores, score_regions
 from seqmtl.sequences.examples import Examples
 from seqmtl.sequences.windows import concatenate
-from seqmtl.training.fit import train
+from seqmtl.training.settings import settings_of
 
 #: Number of folds.
 FOLDS = 4
@@ -88,7 +88,7 @@ def score_cross_fitted(
     with messages_from(logging.WARNING):
         for k in range(folds):
             rows = np.flatnonzero(fold != k)
-            fold_model, _ = train(
+            fold_model, _ = train_with_few(
                 Examples(windows, windows.labels, ids, model.tasks).take(rows),
                 features=model.features,
                 task_kernel=model.kernel,

@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
-from seqmtl.adaptation.adapted_model import learn_parts
+from seqmtl.adaptation.adapted_model import adapt, learn_parts
 from seqmtl.adaptation.relatives import extend, weights_of_relatives
 from seqmtl.datasets.known_introns import KnownIntrons
 from seqmtl.linear_model.model import MultiTaskModel
@@ -489,7 +489,7 @@ class SelfTraining:
         windows, folds, weights, share = self._examples(model, end)
         if self._is_alone:
             where: dict[str, Any] = {"like": self.like, "tree": self.tree}
-            adapted = model.adapt(self.name, windows, **where, prevalence=share)
+            adapted = adapt(model, self.name, windows, **where, prevalence=share)
             return _Adapted([adapted] * FOLDS, adapted, _logit(share))
         parts = [np.flatnonzero(folds != fold) for fold in range(FOLDS)]
         given = model, self._relatives, self.name, windows, weights, parts

@@ -301,13 +301,13 @@ def posterior_weights(
     return np.asarray(weights / weights.sum(axis=0))
 
 
-class Evidence:
-    """The values of candidates, each computed once.
+class LikelihoodCache:
+    """The held-out log-likelihoods of candidates, each computed once.
 
     Parameters
     ----------
-    cached : dict of str to ndarray
-        Values by candidate; new ones are added.
+    values : dict of str to ndarray, optional
+        Log-likelihoods by candidate; new ones are added.
     on_score : callable, optional
         Called with a candidate, the number scored so far and the number of all.
 
@@ -318,9 +318,12 @@ class Evidence:
     """
 
     def __init__(
-        self, cached: dict[str, Array], on_score: Callable[[str, int, int], None] | None
+        self,
+        values: dict[str, Array] | None = None,
+        on_score: Callable[[str, int, int], None] | None = None,
     ) -> None:
-        self._cached, self._on_score = cached, on_score
+        self._cached: dict[str, Array] = {} if values is None else values
+        self._on_score = on_score
         self._scored: set[str] = set()
         self.n_all = 0
 

@@ -36,7 +36,7 @@ lowered by the same evidence, which the many decoys dominate, it ranked sites wo
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -54,7 +54,7 @@ from seqmtl.training.cross_validation import (
     TOL,
     Candidate,
     CrossValidation,
-    Evidence,
+    LikelihoodCache,
     Run,
     hold_out,
     posterior_weights,
@@ -82,7 +82,7 @@ _FEWEST = 2  # labels per class needed to hold one out
 
 
 @dataclass(frozen=True)
-class Space:
+class SearchSpace:
     """The search space of a selection.
 
     Attributes
@@ -106,7 +106,7 @@ class Space:
         names: tuple[str, ...],
         relation: TaskKernel | None = None,
         costs: tuple[float, ...] = COSTS,
-    ) -> Space:
+    ) -> SearchSpace:
         """Return the default space: a relation, if given, and all tasks alike."""
         every = names if relation is None else relation.names
         given = {} if relation is None else alternatives(relation)
@@ -117,7 +117,7 @@ class Space:
         return cls(dict([*relations.items()][:1]), {1.0: 1.0}, costs)
 
     @classmethod
-    def of_cost(cls, kernel: TaskKernel, costs: tuple[float, ...] = COSTS) -> Space:
+    def of_cost(cls, kernel: TaskKernel, costs: tuple[float, ...] = COSTS) -> SearchSpace:
         """Return the space of one task kernel, or of alternatives, at several costs."""
         return cls(alternatives(kernel), {1.0: 1.0}, costs)
 
@@ -134,7 +134,7 @@ class Space:
             sharings.insert(0, (names[0], 0.0, self.trusts[0.0] * len(names)))
         return sharings
 
-    def led_by(self, names: tuple[str, ...]) -> Space:
+    def led_by(self, names: tuple[str, ...]) -> SearchSpace:
         """Return the space with these tasks as those of the data, and the others without data."""
         every = next(iter(self.relations.values())).names
         order = [*names, *(name for name in every if name not in names)]
@@ -161,12 +161,11 @@ def alternatives(kernel: TaskKernel) -> dict[str, TaskKernel]:
 
 def select(
     examples: Examples,
-    space: Space,
+    space: SearchSpace,
     features: Any,
     settings: Settings,
     *,
-    cached: dict[str, Array] | None = None,
-    on_score: Callable[[str, int, int], None] | None = None,
+    likelihoods: LikelihoodCache | None = None,
     run: Run = in_order,
 ) -> Plan:
     """Select relation, trust, cost and variant of the features.
@@ -175,17 +174,15 @@ def select(
     ----------
     examples : Examples
         All labelled examples.
-    space : Space
+    space : SearchSpace
         Search space. If kernel weights are to be learnt, only its costs are selected from, one for
         all tasks.
     features : FeatureDefinition
         Feature map; its ``reweighted()``, if any, are tried as well.
     settings : Settings
         Training settings; the cost is replaced.
-    cached : dict of str to ndarray, optional
+    likelihoods : LikelihoodCache, optional
         Held-out log-likelihoods computed before; new ones are added.
-    on_score : callable, optional
-        Called after each new one with its name, its number and the total.
     run : callable
         Scores the candidates that are compared on many examples: applies a function to jobs, which
         can be pickled, and yields the results in order.
@@ -197,21 +194,25 @@ def select(
     """
     for cost in space.costs:
         replace(settings, C=cost).check()
-    evidence = Evidence({} if cached is None else cached, on_score)
+    likelihoods = likelihoods or LikelihoodCache()
     if settings.norm is not None:
-        return _select_cost(examples, space, features, settings, evidence)
-    return _Selector(examples, space, features, settings, evidence, run).run()
+        return _select_cost(examples, space, features, settings, likelihoods)
+    return _Selector(examples, space, features, settings, likelihoods, run).run()
 
 
 def _select_cost(
-    examples: Examples, space: Space, features: Any, settings: Settings, evidence: Evidence
+    examples: Examples,
+    space: SearchSpace,
+    features: Any,
+    settings: Settings,
+    likelihoods: LikelihoodCache,
 ) -> Plan:
     """Select one cost for all tasks where kernel weights are learnt, by cross-validation.
 
     The weights are learnt on all examples of the sample, and fixed in the folds: they are few, and
     an example that is held out hardly changes them.
     """
-    costs, evidence.n_all = space.costs, len(space.costs)
+    costs, likelihoods.n_all = space.costs, len(space.costs)
     kernel = resolve_kernels(list(space.relations.values()), examples.names)
     C = costs[0]
     if len(costs) > 1:
@@ -232,7 +233,7 @@ def _select_cost(
             fit = folds.fit(kernels.combine(solution.theta).K, cost)
             return np.array([fit.values.sum()])
 
-        values = evidence.score({f"C {c:g}": partial(judge, c) for c in costs})
+        values = likelihoods.score({f"C {c:g}": partial(judge, c) for c in costs})
         C = float(
             np.exp(posterior_weights(np.array(values), 1.0, _SHARPNESS)[:, 0] @ np.log(costs))
         )
@@ -258,14 +259,14 @@ class _Selector:
     def __init__(
         self,
         examples: Examples,
-        space: Space,
+        space: SearchSpace,
         features: Any,
         settings: Settings,
-        evidence: Evidence,
+        likelihoods: LikelihoodCache,
         run: Run,
     ) -> None:
         self._all, self._space, self._settings = examples, space, settings
-        self._features, self._evidence, self._run = features, evidence, run
+        self._features, self._likelihoods, self._run = features, likelihoods, run
         self._T = len(examples.names)
         relations = space.relations.values()
         self._has_nodes = self._T > MAX_SINGLE_GROUP and all(R.nodes is not None for R in relations)
@@ -362,7 +363,7 @@ class _Selector:
         if len(maps) < 2:
             return maps[0], []
         named = {f"{what} {one}": variant for one, variant in zip(maps, candidates, strict=True)}
-        values = self._evidence.score(named, run)
+        values = self._likelihoods.score(named, run)
         best = int(np.argmax([value.sum() for value in values]))
         ahead = values[best] - values[0]
         if ahead.sum() <= ahead.std() * ahead.size**0.5:  # one standard error
@@ -436,7 +437,7 @@ class _Selector:
         run: Run = in_order,
     ) -> Array:
         """Return the weight of every candidate in every task, by the labels of these tasks."""
-        scores = self._evidence.score(candidates, run)
+        scores = self._likelihoods.score(candidates, run)
         values = np.array([np.bincount(ids, value, minlength=self._T) for value in scores])
         values[:, self._few] = values[:, self._few].mean(axis=0)
         return posterior_weights(values, prior, _SHARPNESS, _OTHERS)
@@ -448,7 +449,7 @@ class _Selector:
         total = sum(n for n in counts if n > 1)
         if self._is_large:
             total += (len(_CHEAPER) + (len(self._variants) < 2)) * (len(costs) > 1)
-        self._evidence.n_all = total
+        self._likelihoods.n_all = total
 
 
 def _round(trust: Array) -> Array:

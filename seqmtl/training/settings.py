@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -147,3 +147,12 @@ def class_factors(y: NDArray[np.float64], class_weight: Any) -> NDArray[np.float
         f"class_weight must be None, 'balanced' or a mapping of labels to factors, "
         f"got {class_weight!r}"
     )
+
+
+def settings_of(training: dict[str, Any]) -> Settings:
+    """Return the settings that a model was trained with, but for the norm of kernel weights."""
+    stored = training["settings"]
+    names = [
+        field.name for field in fields(Settings) if field.name in stored and field.name != "norm"
+    ]
+    return Settings(**{name: stored[name] for name in names})

@@ -119,7 +119,7 @@ def _prepare(request: Scan) -> _Job:
         raise UsageError("introns need a model of seqmtl pair; choose another --format")
     for organism in job.outputs:
         if not job.is_paired:
-            model.tell_relatives([organism])
+            model.log_relatives([organism])
             model.log_odds_of(organism)  # tells if there are none
         elif not job.is_unlabelled:
             model.match(organism)

@@ -60,11 +60,13 @@ def with_organism_of_like(model: Any, request: Any, *, has_genome: bool = False)
         check_new(model, request.organism, like, request.tree)
         return model, request
     arguments = relatives(like, request.tree)
-    return model.adapt(request.organism, **arguments), request
+    from seqmtl.adaptation import adapt
+
+    return adapt(model, request.organism, **arguments), request
 
 
 def relatives(like: str | None, tree: str | None) -> dict[str, Any]:
-    """Return the arguments of ``model.adapt`` for the relatives of an organism.
+    """Return the arguments of :func:`seqmtl.adaptation.adapt` for the relatives of an organism.
 
     Raises
     ------
@@ -86,11 +88,12 @@ def check_new(model: Any, name: str, like: str | None, tree: str | None) -> None
     UnknownTaskError
         If no organism or clade has the name; the message lists near matches.
     """
+    from seqmtl.adaptation import adapt
     from seqmtl.linear_model.base import is_known
 
     if is_known(name, model.tasks):
         raise UsageError(f"organism {name!r} is in the model already; give it another name")
-    model.donor.adapt(name, **relatives(like, tree))
+    adapt(model.donor, name, **relatives(like, tree))
 
 
 def add_unlabelled(

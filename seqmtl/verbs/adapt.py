@@ -101,7 +101,10 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         name, windows, started = self.organism, None, time.perf_counter()
         if self.data or self.genome or self.sites:
             windows = self._read(model)
-        adapted = model.adapt(
+        from seqmtl import adaptation
+
+        adapted = adaptation.adapt(
+            model,
             name,
             windows,
             **relatives(self.like, self.tree),

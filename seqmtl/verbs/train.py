@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from seqmtl.linear_model.site import Site
     from seqmtl.relations import TaskKernel
     from seqmtl.relations.build import KernelRequest
-    from seqmtl.training.selection import Space
+    from seqmtl.training.selection import SearchSpace
     from seqmtl.training.settings import Settings
 
 
@@ -169,8 +169,10 @@ def _trained(
         On Ctrl-C; the message says how to resume.
     """
     from seqmtl._progress import SelectionProgress, TrainingProgress
+    from seqmtl.adaptation.few_labels import train_with_few
     from seqmtl.training.checkpoint import Checkpoint
-    from seqmtl.training.fit import train
+    from seqmtl.training.cross_validation import LikelihoodCache
+    from seqmtl.training.fit import train as train_jointly
 
     show, show_choice = TrainingProgress(request.tol), SelectionProgress()
     with _examples(request) as (examples, disk, checkpoint):
@@ -200,19 +202,19 @@ def _trained(
             show_choice(*progress)
 
         try:
-            model, _ = train(
-                examples,
-                space,
-                features=features,
-                task_kernel=kernel,
-                settings=settings,
-                site=site,
-                disk=disk,
-                start=checkpoint.load() if request.resume else None,
-                cached=checkpoint.scores,
-                on_score=on_score,
-                on_epoch=on_epoch,
-            )
+            options: dict[str, Any] = {
+                "task_kernel": kernel if space is None else space,
+                "features": features,
+                "settings": settings,
+                "site": site,
+                "likelihoods": LikelihoodCache(checkpoint.scores, on_score),
+                "start": checkpoint.load() if request.resume else None,
+                "on_epoch": on_epoch,
+            }
+            if disk is None:
+                model, _ = train_with_few(examples, **options)
+            else:
+                model, _ = train_jointly(examples, disk=disk, **options)
         except KeyboardInterrupt as error:
             if not checkpoint.is_written:
                 raise
@@ -292,9 +294,9 @@ def _settings(request: Train) -> Settings:
 
 def _space(
     request: Train, asked: KernelRequest | None, kernel: Any, names: tuple[str, ...]
-) -> Space | None:
+) -> SearchSpace | None:
     """Return the hyperparameters to tune, if any; those set by the user stay fixed."""
-    from seqmtl.training.selection import COSTS, Space
+    from seqmtl.training.selection import COSTS, SearchSpace
     from seqmtl.training.task_kernels import resolve_kernel
 
     if request.selection == "none" or request.mkl:
@@ -302,8 +304,8 @@ def _space(
     costs = COSTS if request.C is None else (request.C,)
     relation = None if kernel is None else resolve_kernel(kernel, names)
     if asked is not None and asked.kind in PLAIN and relation is not None:
-        return Space.of_cost(relation, costs)
-    return Space.of_sharing(names, relation, costs)
+        return SearchSpace.of_cost(relation, costs)
+    return SearchSpace.of_sharing(names, relation, costs)
 
 
 train = verb(Train)

@@ -154,7 +154,7 @@ def _scorer(request: Variants) -> Any:
         )
     organism, distance = request.organism or model.tasks[0], request.distance
     if model.structure != "pairs":
-        model.tell_relatives([organism])
+        model.log_relatives([organism])
         return EffectScorer(model, organism, distance=distance)
     return PairedEffectScorer(model, organism, distance=distance)
 

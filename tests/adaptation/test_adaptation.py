@@ -19,8 +19,9 @@ from seqmtl import (
     TaskKernel,
     WeightedDegree,
 )
-from seqmtl.adaptation import adapted_model
-from seqmtl.adaptation.adapted_model import fit_weights
+from seqmtl.adaptation import adapt, learning
+from seqmtl.adaptation.adapted_model import learn_parts
+from seqmtl.adaptation.learning import fit_weights
 from seqmtl.adaptation.relatives import extend, weights_of_relatives
 from seqmtl.calibration.sigmoid import fit_sigmoid
 from seqmtl.core import dcd
@@ -102,33 +103,31 @@ class TestProblem:
 
     def test_hinge_descends_on_features_as_on_the_kernel_matrix(self, model, monkeypatch):
         windows = windows_of("man", 120, 5)
-        few = model.adapt("man", windows)
-        monkeypatch.setattr(adapted_model, "COSTS", (1.0,))
-        monkeypatch.setattr(adapted_model, "TRUSTS", {0.5: 1.0})
-        monkeypatch.setattr(adapted_model, "fit_weights", lambda scores, y, weights, share: weights)
-        one = model.adapt("man", windows)
-        monkeypatch.setattr(adapted_model, "MOST", 100)
-        large = model.adapt("man", windows)
+        few = adapt(model, "man", windows)
+        monkeypatch.setattr(learning, "COSTS", (1.0,))
+        monkeypatch.setattr(learning, "TRUSTS", {0.5: 1.0})
+        monkeypatch.setattr(learning, "fit_weights", lambda scores, y, weights, share: weights)
+        one = adapt(model, "man", windows)
+        monkeypatch.setattr(learning, "MOST", 100)
+        large = adapt(model, "man", windows)
         assert not np.allclose(few.W[:, 3], one.W[:, 3], atol=1e-3)
         scores = [m.decision_function(windows, "man") for m in (one, large)]
         assert_allclose(*scores, atol=0.05)  # both to their tolerance
 
     def test_learning_of_parts_is_learning_with_trust_and_cost_as_given(self, model, monkeypatch):
         windows = windows_of("man", 30, 5)
-        monkeypatch.setattr(adapted_model, "TRUSTS", {0.5: 1.0})
-        monkeypatch.setattr(adapted_model, "COSTS", (1.0,))
-        monkeypatch.setattr(adapted_model, "fit_weights", lambda scores, y, weights, share: weights)
+        monkeypatch.setattr(learning, "TRUSTS", {0.5: 1.0})
+        monkeypatch.setattr(learning, "COSTS", (1.0,))
+        monkeypatch.setattr(learning, "fit_weights", lambda scores, y, weights, share: weights)
         n, placed = len(windows), weights_of_relatives(model.kernel, model.tasks, "man")
         half = np.arange(n // 2)
 
         def learn(windows, weight, parts):
-            return adapted_model.learn_parts(
-                model, placed, "man", windows, weight, parts, trust=0.5, C=1.0
-            )
+            return learn_parts(model, placed, "man", windows, weight, parts, trust=0.5, C=1.0)
 
         models = learn(windows, np.ones(n), [np.arange(n), half])
         both, few, mean = (own.decision_function(windows, "man") for own in models)
-        adapted = model.adapt("man", windows).decision_function(windows, "man")
+        adapted = adapt(model, "man", windows).decision_function(windows, "man")
         assert_allclose(both, adapted, atol=0.1)  # both to their tolerance
         assert np.abs(few - both).max() > 0.2
         assert_allclose(mean, (both + few) / 2, atol=1e-4)
@@ -322,13 +321,13 @@ class TestModel:
         for seed in range(5, 11):
             few = windows_of("man", 12, seed)
             own = MultiTaskSVC(features=WeightedDegree(3)).fit(few, few.labels).model_
-            found.append([auprc(model.adapt("man", few), "man"), auprc(own, "man")])
+            found.append([auprc(adapt(model, "man", few), "man"), auprc(own, "man")])
         adapted, alone = np.mean(found, axis=0)
         assert adapted > alone + 0.03
         assert adapted > auprc(model, "man") + 0.05
 
     def test_the_other_organisms_stay_as_they_are(self, model):
-        adapted = model.adapt("man", windows_of("man", 24, 5))
+        adapted = adapt(model, "man", windows_of("man", 24, 5))
         assert adapted.tasks == (*model.tasks, "man")
         assert model.tasks == ("ape", "bee", "fly")
         test = windows_of("fly", 50, 3)
@@ -337,7 +336,7 @@ class TestModel:
             assert auprc(adapted, organism) == auprc(model, organism)
 
     def test_the_file_holds_it_all(self, model, tmp_path):
-        adapted = model.adapt("man", windows_of("man", 90, 5), prevalence=0.01)
+        adapted = adapt(model, "man", windows_of("man", 90, 5), prevalence=0.01)
         adapted.save(tmp_path / "new.seqmtl")
         loaded = MultiTaskModel.load(tmp_path / "new.seqmtl")
         test = windows_of("man", 50, 3)
@@ -353,7 +352,7 @@ class TestModel:
 
     def test_the_weights_are_those_of_the_relatives_and_the_labels(self, model):
         few = windows_of("man", 24, 5)
-        adapted = model.adapt("man", few)
+        adapted = adapt(model, "man", few)
         weights = adapted.training["adapted"]["man"]["relatives"]
         a = np.array([weights[name] for name in model.tasks])
         rest = adapted.W[:, 3] - model.W @ a  # in the span of the windows
@@ -363,7 +362,7 @@ class TestModel:
         assert_allclose(rest, fitted, atol=1e-5)
 
     def test_without_labels_it_is_the_mean_of_the_relatives(self, model):
-        placed = model.adapt("unheard of")
+        placed = adapt(model, "unheard of")
         test = windows_of("man", 50, 3)
         every = [model.decision_function(test, name) for name in model.tasks]
         found = placed.decision_function(test, "unheard of")
@@ -371,15 +370,15 @@ class TestModel:
         assert placed.tasks == model.tasks
 
     def test_a_second_step_goes_on_from_the_first(self, model):
-        first = model.adapt("man", windows_of("man", 12, 5))
-        second = first.adapt("man", windows_of("man", 60, 6))
+        first = adapt(model, "man", windows_of("man", 12, 5))
+        second = adapt(first, "man", windows_of("man", 60, 6))
         assert second.tasks == first.tasks
         assert auprc(second, "man") > auprc(first, "man")
         assert second.training["tasks"]["man"] == {"n": 72, "n_positive": 24}
         entry = second.training["adapted"]["man"]
         assert entry["source"] == "its own model of 12 labels"
         assert set(entry["relatives"]) == {"ape", "fly", "bee"}
-        placed = model.adapt("man", like="fly").adapt("man", windows_of("man", 12, 5))
+        placed = adapt(adapt(model, "man", like="fly"), "man", windows_of("man", 12, 5))
         assert placed.training["adapted"]["man"]["relatives"].keys() == {"ape", "fly", "bee"}
         assert placed.kernel.names.count("man") == 1
 
@@ -387,7 +386,7 @@ class TestModel:
         few = windows_of("man", 150, 5)
         odds = {}
         for prevalence in (None, 1 / 3, 0.01):
-            adapted = model.adapt("man", few, prevalence=prevalence)
+            adapted = adapt(model, "man", few, prevalence=prevalence)
             odds[prevalence] = adapted.log_odds(np.array([0.0]), "man")[0]
         change = np.log(0.01 / 0.99) - np.log(0.5)
         assert odds[0.01] - odds[1 / 3] == pytest.approx(change)
@@ -402,46 +401,46 @@ class TestModel:
             task_kernels=TaskKernel.hierarchical(TREE, names),
         )
         model = mkl.fit(windows, windows.labels).model_
-        adapted = model.adapt("man", windows_of("man", 24, 5), tree=TREE)
+        adapted = adapt(model, "man", windows_of("man", 24, 5), tree=TREE)
         assert auprc(adapted, "man") > 0.6
-        assert auprc(model.adapt("man", tree=TREE), "man") > 0.5
+        assert auprc(adapt(model, "man", tree=TREE), "man") > 0.5
         for name in model.tasks:
             assert auprc(adapted, name) == auprc(model, name)
 
     def test_the_result_does_not_depend_on_copies_being_counted(self, model):
         few = windows_of("man", 24, 5)
         test, twice = windows_of("man", 60, 3), concatenate([few, few[:1], few[:1]])
-        scores = [model.adapt("man", own).decision_function(test, "man") for own in (few, twice)]
+        scores = [adapt(model, "man", own).decision_function(test, "man") for own in (few, twice)]
         assert np.corrcoef(*scores)[0, 1] > 0.95
 
     def test_many_labels_are_weighed_on_a_sample(self, model, monkeypatch):
         windows = windows_of("man", 300, 5)
-        monkeypatch.setattr(adapted_model, "MOST", 60)
-        adapted = model.adapt("man", windows, prevalence=0.1)
+        monkeypatch.setattr(learning, "MOST", 60)
+        adapted = adapt(model, "man", windows, prevalence=0.1)
         assert adapted.training["tasks"]["man"]["n"] == 300
         assert adapted.training["calibration"]["man"]["n"] < 80
-        assert auprc(adapted, "man") > auprc(model.adapt("man", windows[:60]), "man")
+        assert auprc(adapted, "man") > auprc(adapt(model, "man", windows[:60]), "man")
 
     def test_a_wrong_place_is_overruled_by_labels(self, model):
-        wrong = model.adapt("man", like="bee")
+        wrong = adapt(model, "man", like="bee")
         assert auprc(wrong, "man") < 0.75
-        adapted = model.adapt("man", windows_of("man", 100, 5), like="bee")
-        right = model.adapt("man", windows_of("man", 100, 5), like="ape")
+        adapted = adapt(model, "man", windows_of("man", 100, 5), like="bee")
+        right = adapt(model, "man", windows_of("man", 100, 5), like="ape")
         assert auprc(adapted, "man") > auprc(right, "man") - 0.02
 
 
 def test_settings_of_a_later_version_are_left_alone(model):
     training = {**model.training, "settings": {**model.training["settings"], "later": 1}}
     few = windows_of("man", 24, 5)
-    scores = replace(model, training=training).adapt("man", few).decision_function(few)
-    assert_array_equal(scores, model.adapt("man", few).decision_function(few))
+    scores = adapt(replace(model, training=training), "man", few).decision_function(few)
+    assert_array_equal(scores, adapt(model, "man", few).decision_function(few))
 
 
 def test_what_cannot_be_adapted_is_refused(model):
     few = windows_of("man", 24, 5)
     decoys = np.flatnonzero(few.labels < 0)
     copies = few[np.append(decoys, [0, 0, 0])]
-    adapted = model.adapt("man", few)
+    adapted = adapt(model, "man", few)
     X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0)
     numbers = MultiTaskSVR().fit(X, y, tasks=["a", "b"] * 15).model_
     classes = "'man' must have at least 2 of each class, got 0 positive and 16 negative; add"
@@ -460,14 +459,14 @@ def test_what_cannot_be_adapted_is_refused(model):
         (numbers, "c", {"data": X, "y": y}, "only models of classification can be adapted, got"),
     ):
         with pytest.raises((ValueError, UnknownTaskError), match=message):
-            known.adapt(name, **options)
+            adapt(known, name, **options)
 
 
 def test_labels_that_contradict_the_relatives(model, caplog):
     windows = windows_of("ape", 60, 5)
     with caplog.at_level(logging.WARNING):
-        model.adapt("man", windows)
+        adapt(model, "man", windows)
         assert "contradict" not in caplog.text
-        model.adapt("man", windows, -windows.labels)
+        adapt(model, "man", windows, -windows.labels)
     assert "man: the labels contradict the relatives (AUROC 0." in caplog.text
     assert "check that true sites have label 1" in caplog.text

@@ -6,9 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
+from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, adaptation
 from seqmtl.sequences import concatenate
-from seqmtl.training.fit import train_windows
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.fit import train
 from tests.adaptation.test_adaptation import TREE, windows_of
 
 OTHERS = ("ape", "fly", "bee")
@@ -28,7 +29,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("adapt")
     windows = concatenate([windows_of(name, 120, i) for i, name in enumerate(OTHERS)])
     kernel = TaskKernel.from_newick(TREE, OTHERS)
-    model, _ = train_windows(windows, features=WeightedDegree(3), task_kernel=kernel)
+    model, _ = train(Examples.of(windows), features=WeightedDegree(3), task_kernel=kernel)
     model.save(folder / "old.seqmtl")
     write_table(folder / "few.tsv", windows_of("man", 60, 5), windows_of("fly", 30, 6))
     write_table(folder / "plain.tsv", windows_of("man", 60, 5), organism=False)
@@ -57,7 +58,7 @@ def found(tmp_path):
 def test_the_model_is_that_of_the_function(adapt, found, folder, tmp_path, seqmtl):
     adapt(f"--tree {folder}/tree.nwk --json {tmp_path}/summary.json")
     old, new = MultiTaskModel.load(folder / "old.seqmtl"), found()
-    expected = old.adapt("man", windows_of("man", 60, 5), tree=TREE)
+    expected = adaptation.adapt(old, "man", windows_of("man", 60, 5), tree=TREE)
     test = windows_of("man", 50, 3)
     np.testing.assert_array_equal(new.decision_function(test), expected.decision_function(test))
     assert new.training["tasks"]["man"]["n"] == 60  # not the fly's

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load_model
+from seqmtl.adaptation import adapt
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.sequences import concatenate
-from seqmtl.training.fit import train_windows
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.fit import train
 from seqmtl.verbs._scoring import with_organism_of_like
 from tests.adaptation.test_adaptation import MOTIFS, windows_of
 from tests.cli.test_adapt import write_table
@@ -68,7 +70,7 @@ def test_a_starter_model_scans_for_an_organism_it_lacks(scan):
 
 
 def test_the_scores_are_those_of_the_model_adapted_without_labels(scan, genome):
-    adapted = load_model("starter:acceptor").adapt("bee", like="Apis mellifera")
+    adapted = adapt(load_model("starter:acceptor"), "bee", like="Apis mellifera")
     adapted.save(genome.parent / "bee.seqmtl")
     like = scan("--organism bee --like 'Apis mellifera'", "starter:acceptor")[0]
     again = scan("--organism bee", genome.parent / "bee.seqmtl")[0]
@@ -132,7 +134,7 @@ def path(request, tmp_path_factory):
     kernel = TaskKernel.from_newick("metazoa", names)
     if request.param == "mkl":
         kernel = TaskKernel.hierarchical("metazoa", names)
-    model, _ = train_windows(windows, features=WeightedDegree(3), task_kernel=kernel)
+    model, _ = train(Examples.of(windows), features=WeightedDegree(3), task_kernel=kernel)
     path = tmp_path_factory.mktemp("model") / "m.seqmtl"
     model.save(path)
     return path
@@ -144,7 +146,7 @@ def test_windows_of_any_name_are_predicted_and_evaluated_as_the_organism(path, t
     options = f"{path} {tmp_path}/new.tsv --split all --like chimp"
     shown = seqmtl(f"predict {options}")
     rows = [line.split("\t") for line in shown.out.splitlines()[1:]]
-    model = MultiTaskModel.load(path).adapt("chimp", like="chimp")
+    model = adapt(MultiTaskModel.load(path), "chimp", like="chimp")
     expected = model.decision_function(test, "chimp")
     np.testing.assert_allclose([float(row[2]) for row in rows], expected, rtol=1e-4)
     assert {row[1] for row in rows} == {"chimp"}

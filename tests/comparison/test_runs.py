@@ -7,13 +7,14 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from seqmtl import TaskKernel, WeightedDegree, use_threads
+from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.comparison import Comparison, FinishedRuns, Protocol, run_comparison, runs
 from seqmtl.exceptions import TrainingInterrupted
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.fit import train
-from seqmtl.training.selection import Space
+from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
 
 JOBS = [(split, method) for split in (0, 1) for method in ("individual", "mtl")]
@@ -57,7 +58,7 @@ def test_a_run_is_training_and_testing_on_its_split(comparison, expected):
     rows = comparison.draw(1)
     windows, test = (comparison.windows[part] for part in rows)
     examples = Examples.of(windows)
-    space = Space.of_cost(comparison.kernel, (0.1, 1.0))
+    space = SearchSpace.of_cost(comparison.kernel, (0.1, 1.0))
     model, _ = train(examples, space, features=comparison.features)
     scores = model.decision_function(test)
     found = expected[JOBS.index((1, "mtl"))]
@@ -161,14 +162,14 @@ def test_the_default_is_what_train_does_and_every_method_has_all_labels(comparis
 
     def note(examples, *arguments, **options):
         seen.append(len(examples.data))
-        return train(examples, *arguments, **options)
+        return train_with_few(examples, *arguments, **options)
 
-    monkeypatch.setattr(runs, "train", note)
+    monkeypatch.setattr(runs, "train_with_few", note)
     results = {method: whole.run(0, method) for method in runs.METHODS}
     assert seen == [90] * 5 + [60] * 3
     windows = whole.windows[whole.draw(0).train]
     examples = Examples.of(windows)
-    space = Space.of_sharing(windows.task_names, comparison.kernel)
+    space = SearchSpace.of_sharing(windows.task_names, comparison.kernel)
     model, _ = train(examples, space, features=comparison.features)
     assert results["default"].chosen == model.training["selection"]["tasks"]
     assert results["mkl"].chosen == {name: {"C": 1.0} for name in windows.task_names}

@@ -14,7 +14,8 @@ from seqmtl.core.mkl import KernelSet
 from seqmtl.core.problem import Problem
 from seqmtl.core.weights import TaskWeights
 from seqmtl.features.numeric import NumericRows
-from seqmtl.training.fit import train_windows
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.fit import train
 from seqmtl.training.settings import Settings
 from tests.linear_model.cases import motif_windows
 
@@ -145,9 +146,9 @@ def test_windows_are_trained_as_with_the_plain_matrix(hash_bits, share_of_n):
         "features": PositionalKmers("wd:3,kmers:2-4/7=0.3", hash_bits=hash_bits),
         "settings": Settings(tol=1e-7, dtype="float64"),
     }
-    grouped, solution = train_windows(windows, task_kernel=kernel, **options)
-    plain, expected = train_windows(
-        windows, task_kernel=TaskKernel(kernel.names, kernel.matrix), **options
+    grouped, solution = train(Examples.of(windows), task_kernel=kernel, **options)
+    plain, expected = train(
+        Examples.of(windows), task_kernel=TaskKernel(kernel.names, kernel.matrix), **options
     )
     assert isinstance(grouped.W, TaskWeights)
     assert isinstance(plain.W, np.ndarray)
@@ -165,8 +166,8 @@ def test_learnt_weights_are_those_of_plain_matrices(norm):
         "features": PositionalKmers("wd:3"),
         "settings": Settings(tol=1e-6, dtype="float64", norm=norm, max_epochs=3000),
     }
-    grouped, solution = train_windows(windows, task_kernel=kernel, **options)
-    _, expected = train_windows(windows, task_kernel=plain, **options)
+    grouped, solution = train(Examples.of(windows), task_kernel=kernel, **options)
+    _, expected = train(Examples.of(windows), task_kernel=plain, **options)
     assert isinstance(grouped.W, TaskWeights)
     assert solution.converged
     assert solution.primal == pytest.approx(expected.primal, rel=2e-6)

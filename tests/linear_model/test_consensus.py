@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brentq
 
 from seqmtl import MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree
+from seqmtl.adaptation import adapt
 from seqmtl.calibration.curve import cross_fitted, fit_consensus_offsets, fit_curve
 from seqmtl.cli.main import main
 from seqmtl.exceptions import ModelFileError
@@ -232,17 +233,17 @@ def test_an_adapted_organism_has_the_mean_of_its_relatives(tmp_path):
     model.word_bias = np.array([[0.5, -1.0], [0.0, 2.0]])
     windows = Windows.from_strings(texts_of(60, 14, 5, WORDS[2], 9))
     windows.labels = np.where(np.arange(60) % 3 == 0, 1, -1).astype(np.int8)
-    nothing = model.adapt("cat", like="man")
+    nothing = adapt(model, "cat", like="man")
     texts = ["".join("ACGTN"[c] for c in row) for row in windows.matrix()]
-    plain = trained().adapt("cat", like="man")
+    plain = adapt(trained(), "cat", like="man")
     change = nothing.decision_function(windows, "cat")
     change -= plain.decision_function(windows, "cat")
     assert_allclose(change, added(model, texts, model.word_bias[1]), atol=1e-9)
-    few = model.adapt("cat", windows, like="man")
+    few = adapt(model, "cat", windows, like="man")
     weights = few.training["adapted"]["cat"]["relatives"]
     expected = [weights["fly"], weights["man"]] @ model.word_bias
     assert_allclose(few.word_bias, [*model.word_bias, expected], atol=1e-9)
-    again = few.adapt("cat", windows)
+    again = adapt(few, "cat", windows)
     assert again.word_bias.shape == (3, 2)
     assert_array_equal(again.word_bias[:2], model.word_bias)
 

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from seqmtl import MultiTaskModel, PositionalKmers, Spectrum, TaskKernel, WeightedDegree
+from seqmtl.adaptation import adapt
 from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import ModelFileError
 from seqmtl.features.joint import JointFeatures
@@ -20,8 +21,8 @@ from seqmtl.linear_model.training_summary import (
     tasks_text,
 )
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.fit import train, train_windows
-from seqmtl.training.selection import Space
+from seqmtl.training.fit import train
+from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
 from tests.linear_model.cases import motif_windows, rewritten
 
@@ -39,8 +40,11 @@ def _windows(n=720):
 
 def _train(features, kernel=None, **settings):
     kernel = TaskKernel.from_newick(_tree()) if kernel is None else kernel
-    return train_windows(
-        _windows(), features=features, task_kernel=kernel, settings=Settings(**settings)
+    return train(
+        Examples.of(_windows()),
+        features=features,
+        task_kernel=kernel,
+        settings=Settings(**settings),
     )[0]
 
 
@@ -145,13 +149,13 @@ def test_a_selection_of_many_tasks_is_trained_in_groups():
     relation = kernel.restrict([*NAMES, "new", "other"])
     model, _ = train(
         examples,
-        Space.of_sharing(windows.task_names, relation, (1.0, 3.0)),
+        SearchSpace.of_sharing(windows.task_names, relation, (1.0, 3.0)),
         features=PositionalKmers("wd:2"),
         settings=Settings(tol=1e-6, dtype="float64"),
     )
     assert isinstance(model.W, TaskWeights)
-    plain, _ = train_windows(
-        windows,
+    plain, _ = train(
+        Examples.of(windows),
         features=PositionalKmers("wd:2"),
         task_kernel=TaskKernel(model.kernel.names, model.kernel.matrix),
         settings=Settings(C=model.training["settings"]["C"], tol=1e-6, dtype="float64"),
@@ -174,7 +178,7 @@ def test_an_organism_is_added_as_to_plain_weights(model, tmp_path):
     few = motif_windows(24, ["x"], length=16, at=5, seed=1)
     plain = replace(model, W=np.asarray(model.W))
     for _ in range(2):  # the second time, it is replaced
-        model, plain = (own.adapt("again", few, like="t3") for own in (model, plain))
+        model, plain = (adapt(own, "again", few, like="t3") for own in (model, plain))
         assert isinstance(model.W, TaskWeights)
         model.save(tmp_path / "more")
         model = MultiTaskModel.load(tmp_path / "more")

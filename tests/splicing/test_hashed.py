@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from seqmtl import MultiTaskModel, PositionalKmers, read_dataset
+from seqmtl.adaptation import adapt
 from seqmtl.training import cross_validation
 from tests.commands import run
 from tests.oracles import wd
@@ -110,7 +111,7 @@ def test_an_adapted_model_keeps_its_bits(case, twins, monkeypatch):
         model = MultiTaskModel.load(twins / kind / "donor")
         windows = read_dataset(case / "donors", split="train").windows.center(model.length)
         few = windows[np.flatnonzero(windows.task_ids == 0)[:80]]
-        adapted = model.adapt("c", few.with_tasks(["c"] * len(few)))
+        adapted = adapt(model, "c", few.with_tasks(["c"] * len(few)))
         assert adapted.features.to_dict(model.length) == model.features.to_dict(model.length)
         scores.append(adapted.decision_function(few, "c"))
     assert_allclose(*scores, atol=2e-3)

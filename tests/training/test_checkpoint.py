@@ -10,11 +10,13 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from seqmtl import JointFeatures, Spectrum, TaskKernel, WeightedDegree
+from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.core.dcd import WarmStart
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays
+from seqmtl.sequences.examples import Examples
 from seqmtl.training.checkpoint import Checkpoint
-from seqmtl.training.fit import train_windows
+from seqmtl.training.fit import train
 from seqmtl.training.settings import Settings
 from tests.linear_model.cases import assert_same_optimum, motif_windows, rewritten
 
@@ -43,7 +45,7 @@ def _checkpoint(path, windows, problem=ONE_KERNEL, choices=None, **changes):
     return Checkpoint(str(path), windows, **(problem | changes), choices=choices)
 
 
-def _interrupt(windows, path, problem, after, **options):
+def _interrupt(windows, path, problem, after, train=train, **options):
     """Train until Ctrl-C is pressed after some epochs; return what was saved last."""
     checkpoint, saved = _checkpoint(path, windows, problem), []
 
@@ -54,7 +56,7 @@ def _interrupt(windows, path, problem, after, **options):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_windows(windows, on_epoch=on_epoch, **problem, **options)
+        train(Examples.of(windows), on_epoch=on_epoch, **problem, **options)
     assert checkpoint.is_written
     return saved[-1]
 
@@ -62,7 +64,7 @@ def _interrupt(windows, path, problem, after, **options):
 @pytest.fixture(scope="module")
 def whole(windows):
     """The models and solutions of uninterrupted runs."""
-    return [train_windows(windows, **problem) for problem in PROBLEMS]
+    return [train(Examples.of(windows), **problem) for problem in PROBLEMS]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +93,7 @@ def test_a_resumed_run_ends_at_the_same_gap_in_fewer_epochs(
     start = _checkpoint(path, windows, problem).load()
     assert_array_equal(start.alpha, saved.alpha)
     assert_array_equal(start.theta, saved.theta)
-    again, resumed = train_windows(windows, start=start, **problem)
+    again, resumed = train(Examples.of(windows), start=start, **problem)
     norm = problem["settings"].norm
     assert_same_optimum(windows, again, model, TOL, norm=norm)
     assert resumed.n_epochs < solution.n_epochs
@@ -104,12 +106,12 @@ def test_a_resumed_run_ends_at_the_same_gap_in_fewer_epochs(
 def test_tasks_that_are_learnt_after_the_others(windows, tmp_path):
     problem, path = ONE_KERNEL | {"task_kernel": None}, tmp_path / "checkpoint"
     some = windows[np.flatnonzero((windows.task_ids == 0) | (np.arange(N) < 200))]
-    saved = _interrupt(some, path, problem, 3, few=["fly"])
+    saved = _interrupt(some, path, problem, 3, train_with_few, few=["fly"])
     assert not saved.alpha[some.task_ids == 1].any()
     start = _checkpoint(path, some, problem).load()
     assert_array_equal(start.alpha, saved.alpha)
-    again, resumed = train_windows(some, start=start, few=["fly"], **problem)
-    model, solution = train_windows(some, few=["fly"], **problem)
+    again, resumed = train_with_few(Examples.of(some), start=start, few=["fly"], **problem)
+    model, solution = train_with_few(Examples.of(some), few=["fly"], **problem)
     assert resumed.n_epochs < solution.n_epochs
     assert resumed.primal == pytest.approx(solution.primal, rel=1.01 * TOL)
     assert again.tasks == model.tasks == ("worm", "fly")
@@ -203,7 +205,7 @@ def test_a_damaged_checkpoint_is_refused(windows, path):
     path.write_bytes(raw)
     with pytest.raises(ModelFileError, match="checksum does not match"):
         _checkpoint(path, windows).load()
-    train_windows(windows[:200])[0].save(path)
+    train(Examples.of(windows[:200]))[0].save(path)
     with pytest.raises(ModelFileError, match="is not a checkpoint"):
         _checkpoint(path, windows).load()
 

@@ -22,9 +22,9 @@ from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training import cross_validation, fit, selection
-from seqmtl.training.fit import train, train_windows
+from seqmtl.training.fit import train
 from seqmtl.training.out_of_core import OutOfCoreTrainer, score_part
-from seqmtl.training.selection import Space
+from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
 from seqmtl.verbs._train_stored import WindowCache
 from seqmtl.verbs.train import Train
@@ -120,7 +120,7 @@ def test_the_optimum_is_that_of_training_in_memory(windows, store):
         options = {"features": features, "settings": settings}
         max_active = 1400 if loss == "hinge" else 0  # all are support vectors of the other
         model, solution = train_stored(store, max_active=max_active, **options)
-        expected, whole = train_windows(windows.with_tasks(windows.tasks), **options)
+        expected, whole = train(Examples.of(windows.with_tasks(windows.tasks)), **options)
         assert solution.converged
         assert whole.converged
         assert solution.primal == pytest.approx(whole.primal, rel=2e-5)
@@ -177,9 +177,9 @@ def test_neither_order_nor_threads_change_the_result(store):
 def test_hyperparameters_are_those_selected_in_memory(windows, store, monkeypatch, most):
     for module in (cross_validation, selection):
         monkeypatch.setattr(module, "MOST", most)
-    space = Space.of_sharing(store.task_names)
-    expected, _ = train_windows(windows.with_tasks(windows.tasks), space=space)
-    model, _ = train_stored(store, max_active=0, space=space)
+    space = SearchSpace.of_sharing(store.task_names)
+    expected, _ = train(Examples.of(windows.with_tasks(windows.tasks)), task_kernel=space)
+    model, _ = train_stored(store, max_active=0, task_kernel=space)
     assert model.training["selection"] == expected.training["selection"]
     assert_alike(windows, model, expected)
 
@@ -264,7 +264,7 @@ def test_windows_that_are_all_support_vectors_fit(tmp_path):
         options = {"features": WeightedDegree(3), "settings": Settings(C=0.01, tol=1e-4)}
         store = store_windows([windows], str(tmp_path / str(n)))
         model, solution = train_stored(store, max_active=0, **options)
-        expected, whole = train_windows(windows, **options)
+        expected, whole = train(Examples.of(windows), **options)
         assert (solution.alpha > 0).all()
         assert solution.primal == pytest.approx(whole.primal, rel=2e-4)
         assert_alike(windows, model, expected)
@@ -274,7 +274,7 @@ def test_many_organisms_have_the_optimum_of_memory(windows, tmp_path):
     many, options = twenty_organisms(windows)
     store = store_windows([many], str(tmp_path / "s"))
     model, solution = train_stored(store, **options)
-    expected, whole = train_windows(many, **options)
+    expected, whole = train(Examples.of(many), **options)
     assert solution.primal == pytest.approx(whole.primal, rel=2e-4)
     assert_alike(many, model, expected)
 

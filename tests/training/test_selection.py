@@ -11,9 +11,9 @@ from seqmtl import MultiTaskClassifierCV, MultiTaskMKLClassifier, TaskKernel, We
 from seqmtl.features.numeric import Numeric
 from seqmtl.sequences.examples import Examples
 from seqmtl.training import selection
-from seqmtl.training.cross_validation import posterior_weights
-from seqmtl.training.fit import train, train_windows
-from seqmtl.training.selection import Space, select
+from seqmtl.training.cross_validation import LikelihoodCache, posterior_weights
+from seqmtl.training.fit import train
+from seqmtl.training.selection import SearchSpace, select
 from seqmtl.training.settings import Settings
 from tests.linear_model.cases import motif_windows
 
@@ -33,7 +33,7 @@ def _examples(n, directions, noise=1.0):
 
 
 def _select(examples, space=None, features=None, **options):
-    space = space or Space.of_sharing(NAMES)
+    space = space or SearchSpace.of_sharing(NAMES)
     plan = select(examples, space, features or Numeric(), Settings(), **options)
     return plan._replace(report=plan.report["selection"])
 
@@ -52,7 +52,7 @@ def _trust(chosen):
 @pytest.fixture(scope="module")
 def chosen():
     """What is selected for a few examples of tasks that are alike, with a tree."""
-    return _select(_examples(90, ALIKE), Space.of_sharing(NAMES, TREE))
+    return _select(_examples(90, ALIKE), SearchSpace.of_sharing(NAMES, TREE))
 
 
 class TestTrust:
@@ -72,7 +72,7 @@ class TestTrust:
     def test_the_relation_that_holds_has_the_larger_part(self, caplog):
         caplog.set_level(logging.INFO)
         pairs = TaskKernel(NAMES, [[1, 0, 1], [0, 1, 0], [1, 0, 1]], "pairs")
-        chosen = _select(_examples(360, ODD), Space.of_sharing(NAMES, pairs))
+        chosen = _select(_examples(360, ODD), SearchSpace.of_sharing(NAMES, pairs))
         parts = chosen.report["relations"]
         assert parts["pairs"] > 0.9
         assert sum(parts.values()) == pytest.approx(1.0)
@@ -83,19 +83,19 @@ class TestTrust:
         edge = [[0, 0, 1], [0, 0, 0], [1, 0, 0]]  # ape and man
         kernels = [TaskKernel.graphical(edge, a, NAMES) for a in (0.01, 100.0)]
         several = TaskKernel.join(kernels, "graphical", ["a=0.01", "a=100"])
-        space = Space.of_sharing(NAMES, several)
+        space = SearchSpace.of_sharing(NAMES, several)
         assert [*space.relations] == ["graphical, a=0.01", "graphical, a=100", "all alike"]
         parts = _select(_examples(360, ODD), space).report["relations"]
         assert parts["graphical, a=0.01"] > 0.8
-        costs = Space.of_cost(several)
+        costs = SearchSpace.of_cost(several)
         assert [*costs.relations] == ["graphical, a=0.01", "graphical, a=100"]
         chosen = _select(_examples(360, ODD), costs)
         assert chosen.report["relations"]["graphical, a=0.01"] > 0.8
         assert chosen.kernel.matrix[0, 2] > 5 * abs(chosen.kernel.matrix[0, 1])
         clades = TaskKernel.hierarchical("((ape,man),fly);")
-        relation = Space.of_sharing(NAMES, clades).relations[clades.source]
+        relation = SearchSpace.of_sharing(NAMES, clades).relations[clades.source]
         assert_allclose(relation.nodes.matrices(), [relation.matrix])
-        assert [*Space.of_cost(clades).relations] == [clades.source]
+        assert [*SearchSpace.of_cost(clades).relations] == [clades.source]
         tree = TaskKernel.from_newick("((ape,man),fly);")
         own = selection.alternatives(TaskKernel.join([tree, tree], "twice", "ab"))["twice, b"]
         assert_allclose(own.nodes.matrices()[0], tree.matrix)
@@ -104,7 +104,7 @@ class TestTrust:
         monkeypatch.setattr(selection, "_NEGLIGIBLE", 0.5)
         caplog.set_level(logging.INFO)
         wrong = TaskKernel(NAMES, [[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]], "wrong tree")
-        _select(_examples(360, ODD), Space.of_sharing(NAMES, wrong))
+        _select(_examples(360, ODD), SearchSpace.of_sharing(NAMES, wrong))
         assert "wrong tree: held-out labels give it next to no part in the model" in caplog.text
 
 
@@ -129,16 +129,16 @@ class TestKernel:
 
     def test_tasks_without_data_stay_related(self):
         more = TaskKernel((*NAMES, "bee"), np.eye(4) * 0.5 + 0.5, "four")
-        kernel = _select(_examples(90, ALIKE), Space.of_sharing(NAMES, more)).kernel
+        kernel = _select(_examples(90, ALIKE), SearchSpace.of_sharing(NAMES, more)).kernel
         assert kernel.names == (*NAMES, "bee")
         assert (kernel.matrix[3, :3] > 0.1).all()
         assert np.linalg.eigvalsh(kernel.matrix).min() > -1e-12
 
     def test_what_is_fixed_stays(self):
-        one_cost = _select(_examples(90, ALIKE), Space.of_sharing(NAMES, TREE, (2.5,)))
+        one_cost = _select(_examples(90, ALIKE), SearchSpace.of_sharing(NAMES, TREE, (2.5,)))
         assert one_cost.settings.C == pytest.approx(2.5)
         assert_allclose(np.diagonal(one_cost.kernel.matrix), 1.0)
-        one_kernel = _select(_examples(90, ALIKE), Space.of_cost(TREE, (2.0,)))
+        one_kernel = _select(_examples(90, ALIKE), SearchSpace.of_cost(TREE, (2.0,)))
         assert_allclose(one_kernel.kernel.matrix, TREE.matrix)
         assert one_kernel.kernel.source == "by hand"
 
@@ -148,7 +148,7 @@ class TestCost:
         rng = np.random.default_rng(0)
         y = np.where(np.arange(40) % 2, 1.0, -1.0)
         examples = Examples(rng.normal(size=(40, 2)) + y[:, None], y, np.zeros(40, int), ("ape",))
-        chosen = _select(examples, Space.of_sharing(("ape",)))
+        chosen = _select(examples, SearchSpace.of_sharing(("ape",)))
         assert selection.COSTS[0] <= chosen.settings.C <= selection.COSTS[-1]
         assert_allclose(chosen.kernel.matrix, 1.0)
 
@@ -158,7 +158,7 @@ class TestCost:
         y = np.where(rng.random(300) < 0.5, 1.0, -1.0)
         X = 0.15 * y[:, None] + rng.normal(size=(300, 40))
         noisy = Examples(X, y, np.arange(300) % 3, NAMES)
-        space = Space.of_cost(TaskKernel.union(NAMES), (0.001, 10.0))
+        space = SearchSpace.of_cost(TaskKernel.union(NAMES), (0.001, 10.0))
         assert _select(noisy, space).settings.C < 0.1
 
 
@@ -241,11 +241,11 @@ class TestMoreThanAFewThousand:
 
 def test_what_is_known_is_not_found_again():
     examples, known, seen, again = _examples(90, ALIKE), {}, [], []
-    first = _select(examples, cached=known, on_score=lambda *its: seen.append(its))
+    first = _select(examples, likelihoods=LikelihoodCache(known, lambda *its: seen.append(its)))
     assert [number for _, number, _ in seen] == list(range(1, len(known) + 1))
     assert {total for *_, total in seen} == {len(known)}
     half = dict(list(known.items())[: len(known) // 2])
-    second = _select(examples, cached=half, on_score=lambda *its: again.append(its))
+    second = _select(examples, likelihoods=LikelihoodCache(half, lambda *its: again.append(its)))
     assert again == seen[len(known) // 2 :]
     assert first.kernel == second.kernel
     assert first.report == second.report
@@ -254,8 +254,8 @@ def test_what_is_known_is_not_found_again():
 class TestTraining:
     def test_it_is_the_estimator(self):
         windows, features = motif_windows(120, NAMES), WeightedDegree(2)
-        space = Space.of_sharing(NAMES, TREE)
-        model, solution = train_windows(windows, space=space, features=features)
+        space = SearchSpace.of_sharing(NAMES, TREE)
+        model, solution = train(Examples.of(windows), task_kernel=space, features=features)
         assert solution.converged
         svc = MultiTaskClassifierCV(features, TREE).fit(windows)
         assert_array_equal(svc.model_.W, model.W)
@@ -267,9 +267,9 @@ class TestTraining:
         windows, clades = motif_windows(120, NAMES), TaskKernel.hierarchical("((ape,man),fly);")
         clades, features = clades.restrict(NAMES), WeightedDegree(2)
         models = {
-            costs: train_windows(
-                windows,
-                space=Space.of_cost(clades, costs),
+            costs: train(
+                Examples.of(windows),
+                task_kernel=SearchSpace.of_cost(clades, costs),
                 features=features,
                 settings=Settings(norm=1.5),
             )[0]
@@ -282,57 +282,9 @@ class TestTraining:
 
 def test_bad_input():
     with pytest.raises(ValueError, match=r"C must be a finite number above 0, got -1\.0"):
-        _select(_examples(30, ALIKE), Space.of_sharing(NAMES, None, (-1.0, 1.0)))
+        _select(_examples(30, ALIKE), SearchSpace.of_sharing(NAMES, None, (-1.0, 1.0)))
     with pytest.raises(ValueError, match="costs must hold at least one cost to choose from"):
         MultiTaskClassifierCV(costs=()).fit([[0.0], [1.0]], [0, 1])
     y, ids = np.array([1, -1, -1, 1, -1]), np.array([0, 0, 1, 2, 2])
     with pytest.raises(ValueError, match="task 'fly' has 0 positive and 1 negative"):
         train(Examples(np.zeros((5, 1)), y, ids, NAMES), features=Numeric())
-
-
-class TestFewLabels:
-    """Tasks with far fewer labels than the others are learnt afterwards."""
-
-    @staticmethod
-    def _data(n_few):
-        rng = np.random.default_rng(3)
-        ids = np.repeat(np.arange(3), [n_few, 200, 200])
-        y = np.where(rng.random(ids.size) < 0.5, 1.0, -1.0)
-        X = rng.normal(size=(ids.size, 30)) + y[:, None] * np.eye(30)[0]
-        return X, y, ids
-
-    def test_they_are_adapted_from_the_joint_model_of_the_others(self):
-        X, y, ids = self._data(30)
-        model, solution = train(
-            Examples(X, y, ids, NAMES), Space.of_sharing(NAMES), features=Numeric()
-        )
-        others, own = ids > 0, ids == 0
-        joint, _ = train(
-            Examples(X[others], y[others], ids[others] - 1, NAMES[1:]),
-            Space.of_sharing(NAMES[1:], TaskKernel.union((*NAMES[1:], NAMES[0]))),
-            features=Numeric(),
-        )
-        adapted = joint.adapt(NAMES[0], X[own], y[own])
-        assert model.tasks == NAMES
-        for name in NAMES:
-            found, expected = (m.decision_function(X, [name] * y.size) for m in (model, adapted))
-            assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-        assert [*model.training["adapted"]] == [NAMES[0]]
-        assert model.training["tasks"][NAMES[0]]["n"] == 30
-        assert (solution.alpha[own] == 0.0).all()
-        assert (solution.alpha[others] > 0.0).any()
-
-    @pytest.mark.parametrize(
-        ("n_few", "space"),
-        [
-            (50, Space.of_sharing(NAMES)),  # a quarter of the median
-            (3, Space.of_sharing(NAMES)),  # a class needs two
-            (30, Space.of_cost(TREE, (1.0,))),  # a similarity that is fixed stays fixed
-        ],
-    )
-    def test_others_are_trained_with_the_rest(self, n_few, space):
-        X, y, ids = self._data(n_few)
-        y[:n_few] = 1.0
-        y[: n_few // 2] = -1.0
-        model, _ = train(Examples(X, y, ids, NAMES), space, features=Numeric())
-        assert "adapted" not in model.training

@@ -20,7 +20,7 @@ from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.features.numeric import Numeric
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.fit import train, train_windows
+from seqmtl.training.fit import train
 from seqmtl.training.settings import Settings
 from seqmtl.training.task_kernels import (
     couple,
@@ -232,7 +232,7 @@ def trained():
     """Return windows, a model of three views with the relative bee, and its solution."""
     windows = _windows()
     tree = TaskKernel.hierarchical(TREE, ["ape", "man", "fly", "bee"])
-    return windows, *train_windows(windows, features=VIEWS, task_kernel=tree, settings=TIGHT)
+    return windows, *train(Examples.of(windows), features=VIEWS, task_kernel=tree, settings=TIGHT)
 
 
 class TestSeveralViews:
@@ -308,11 +308,11 @@ class TestSeveralViews:
         windows.codes = windows.codes.astype(np.uint8)
         features = JointFeatures([WeightedDegree(degree=2), Spectrum(2, 0, 6)])
         settings = Settings(norm=1.0, fit_intercept=False)
-        model, solution = train_windows(windows, features=features, settings=settings)
+        model, solution = train(Examples.of(windows), features=features, settings=settings)
         assert_array_equal(solution.theta[2:], 0.0)
         assert model.kernel.n_kernels == 2
         assert [entry["weight"] for entry in model.training["mkl"]][2:] == [0.0, 0.0]
-        alone, _ = train_windows(windows, features=features.views[0], settings=settings)
+        alone, _ = train(Examples.of(windows), features=features.views[0], settings=settings)
         assert_allclose(
             model.decision_function(windows), alone.decision_function(windows), atol=0.02
         )

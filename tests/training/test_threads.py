@@ -11,8 +11,10 @@ import pytest
 
 from seqmtl import JointFeatures, PositionalKmers, Spectrum, WeightedDegree, _threads, use_threads
 from seqmtl._threads import ahead, each_part, in_order, n_threads, stop_if_over, usable_cores
-from seqmtl.training.fit import train_windows
-from seqmtl.training.selection import Space
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.cross_validation import LikelihoodCache
+from seqmtl.training.fit import train
+from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
 from tests.linear_model.cases import motif_windows
 
@@ -37,27 +39,31 @@ FEATURES = {
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("threads", [2, 3])
 def test_training_is_the_same_with_any_number(windows, features, threads):
-    def train():
-        model, solution = train_windows(
-            windows, features=FEATURES[features], settings=Settings(tol=1e-5)
+    def trained():
+        model, solution = train(
+            Examples.of(windows), features=FEATURES[features], settings=Settings(tol=1e-5)
         )
         return np.asarray(solution.W), solution.alpha, model.decision_function(windows)
 
-    alone = train()
+    alone = trained()
     with use_threads(threads):
-        together = train()
+        together = trained()
     for expected, found in zip(alone, together, strict=True):
         np.testing.assert_array_equal(expected, found)
 
 
 def test_selection_is_the_same_with_any_number(windows):
-    space = Space.of_sharing(windows.task_names)
+    space = SearchSpace.of_sharing(windows.task_names)
     told = {1: [], 4: []}
     models = {}
     for threads in told:
         with use_threads(threads):
-            models[threads], _ = train_windows(
-                windows, space=space, on_score=lambda *progress, n=threads: told[n].append(progress)
+            models[threads], _ = train(
+                Examples.of(windows),
+                task_kernel=space,
+                likelihoods=LikelihoodCache(
+                    on_score=lambda *progress, n=threads: told[n].append(progress)
+                ),
             )
     assert told[1] == told[4]
     assert [done for _, done, _ in told[1]] == list(range(1, len(told[1]) + 1))

@@ -1,0 +1,117 @@
+"""Train a model of tasks of which some have far fewer labels than the others.
+
+These are left out of the joint training and then learnt from their labels with the others as a
+prior; see :mod:`seqmtl.adaptation.learning`. Jointly, what such a task shares is limited by how
+little the others need from it. For acceptors of C. elegans beside 1,000 windows each of five
+organisms this raises AUPRC from 0.926 (the tree) to 0.952 with 100 labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl._surroundings import usual_floats
+from seqmtl.adaptation.adapted_model import add_task
+from seqmtl.core.dcd import Progress, Solution, WarmStart
+from seqmtl.features.positional_kmers import PositionalKmers
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.site import Site, anchor_features
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.cross_validation import LikelihoodCache
+from seqmtl.training.fit import fit, make_plan
+from seqmtl.training.selection import SearchSpace
+from seqmtl.training.settings import Settings
+from seqmtl.training.solver import ONE_THREAD
+
+Array = NDArray[np.float64]
+
+_FEW = 0.25  # labels of a task as a share of the median, below which it is learnt afterwards
+_MIN_LABELS = 2  # of each class, so that one can be held out
+
+
+@usual_floats
+@ONE_THREAD
+def train_with_few(  # noqa: PLR0913
+    examples: Examples,
+    task_kernel: Any = None,
+    *,
+    few: Sequence[str] | None = None,
+    features: Any = None,
+    settings: Settings | None = None,
+    site: Site | None = None,
+    likelihoods: LikelihoodCache | None = None,
+    start: WarmStart | None = None,
+    on_epoch: Callable[[WarmStart, Progress], None] | None = None,
+) -> tuple[MultiTaskModel, Solution]:
+    """Train a model jointly, but for tasks with few labels, which are learnt afterwards.
+
+    Parameters
+    ----------
+    examples : Examples
+        Examples of all tasks.
+    few : sequence of str, optional
+        Tasks to learn after the others. Default: those with few labels if trust is selected.
+    task_kernel, features, settings, site, likelihoods, start, on_epoch
+        See :func:`seqmtl.training.fit.train`.
+
+    Returns
+    -------
+    model : MultiTaskModel
+        Its tasks are in the order of the examples.
+    solution : Solution
+        Of the joint training; alpha is 0 for tasks that were learnt afterwards.
+
+    Raises
+    ------
+    ValueError
+        If a task lacks a class, or a setting is out of range.
+    """
+    settings, features = settings or Settings(), PositionalKmers() if features is None else features
+    examples = replace(examples, y=np.asarray(examples.y, dtype=np.float64))
+    features, site = anchor_features(features, examples, site)
+    is_space = isinstance(task_kernel, SearchSpace)
+    if few is None:
+        few = _find_few(examples) if is_space and task_kernel.is_shared else []
+    joint, rows = examples, np.arange(examples.y.size)
+    if few:
+        joint, rows = examples.only([name for name in examples.names if name not in few])
+        start = start and start._replace(alpha=start.alpha[rows])
+        on_epoch = on_epoch and _with_all(on_epoch, rows, examples.y.size)
+        task_kernel = task_kernel.led_by(joint.names) if is_space else task_kernel
+    plan = make_plan(joint, task_kernel, features, settings, likelihoods)
+    model, solution = fit(joint, plan, site, start=start, on_epoch=on_epoch)
+    for name in few:
+        at = sum(other in model.tasks for other in examples.names[: examples.names.index(name)])
+        model = add_task(model, examples.only([name])[0], at)
+    return model, replace(solution, alpha=_with_zeros(solution.alpha, rows, examples.y.size))
+
+
+def _find_few(examples: Examples) -> list[str]:
+    """Return the tasks with far fewer labels than the others, but enough of both classes."""
+    sizes, positive = examples.counts()
+    fewest = np.minimum(positive, sizes - positive)
+    is_few = (sizes < _FEW * np.median(sizes)) & (fewest >= _MIN_LABELS)
+    return [name for name, has_few in zip(examples.names, is_few, strict=True) if has_few]
+
+
+def _with_zeros(alpha: Array, rows: NDArray[np.int64], n: int) -> Array:
+    """Return the dual variables of all n examples, 0 but for some rows."""
+    whole = np.zeros(n)
+    whole[rows] = alpha
+    return whole
+
+
+def _with_all(
+    on_epoch: Callable[[WarmStart, Progress], None], rows: NDArray[np.int64], n: int
+) -> Callable[[WarmStart, Progress], None]:
+    """Return a function that calls another with the dual variables of all n examples."""
+
+    def call(now: WarmStart, progress: Progress) -> None:
+        on_epoch(now._replace(alpha=_with_zeros(now.alpha, rows, n)), progress)
+
+    return call
