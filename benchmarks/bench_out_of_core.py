@@ -46,7 +46,8 @@ def train_once(arguments: argparse.Namespace) -> None:
     from seqmtl.sequences import concatenate
     from seqmtl.sequences.examples import Examples
     from seqmtl.training.fit import train
-    from seqmtl.training.out_of_core import OutOfCoreTrainer, score_part
+    from seqmtl.training.out_of_core import OutOfCoreTrainer
+    from seqmtl.training.parts import score_part
     from seqmtl.training.settings import Settings
 
     n, simulated = arguments.n[0], 0.0

@@ -24,9 +24,8 @@ from seqmtl.core.problem import Problem
 Array = NDArray[np.float64]
 
 #: Examples up to which :func:`solve_small` is used, as H (2 MiB) stays in cache. It ends at
-#: rounding, so that duplicated and weighted examples, for instance, give equal results. Learnt
-#: weights of 500 examples take 0.6 of the time on features, of 200 with p = 1 a ninth; a fixed K
-#: 0.8 to 1.3.
+#: rounding, so that an example of weight 2 is the same as two examples. Learnt kernel weights take
+#: 0.6 of the time on features (500 examples), or a ninth (200, p = 1); a fixed K 0.8 to 1.3.
 MAX_SMALL = 512
 # Plain choices. So many entries of H are read in some milliseconds, and therefore even within the
 # tolerance, so that the result is the same up to rounding.

@@ -1,21 +1,28 @@
-"""Train on more windows than fit into memory.
+"""Train on windows that stay on disk: the working set of :mod:`seqmtl.core.dcd`, one level higher.
 
 At the optimum most windows have alpha = 0, and most others alpha = C, if the loss bounds it. Only
-those in between, the *active* ones, are in memory; those at C are represented by the sum of their
-weights, whose scores are given when the active ones are trained on. Two steps alternate. The
-active windows are trained on as if they were all. Then all windows are scored, part by part, which
-gives the duality gap of the whole problem; windows at a bound that violate it become active, and
-those at a bound with a margin to spare cease to be. It ends at the same gap as training in memory,
-and the parts may be scored anywhere, in any order.
+those in between, the *active* ones, have to be in memory. With A their set and B that of the other
+windows, at alpha_i = C_i,
+
+    f(x) = f_A(x) + f_B(x),    f_B from W_B, the sum of C_i y_i x_i over B, coupled by K
+
+    repeat
+        solve for alpha of A, with the scores f_B(x_i) given        :func:`seqmtl.core.solve`
+        score all windows, part by part, on any machine             :func:`.parts.score_part`
+        sum what they contribute to both objectives; stop if the gap of all windows is small
+        A <- A without windows safely at a bound, and with those that would leave theirs
+
+The last line is :meth:`Loss.can_shrink <seqmtl.core.losses.Loss.can_shrink>`, as in memory. Windows
+that leave A at alpha_i = C_i are added to W_B.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,204 +31,39 @@ from seqmtl._threads import in_order
 from seqmtl.calibration.leave_one_out import left_out_scores
 from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.core.dcd import Progress, Solution, WarmStart
-from seqmtl.core.grouped_kernel import GroupedKernel
-from seqmtl.core.losses import LOSSES, find_loss
-from seqmtl.core.problem import Problem, kernel_diagonal
-from seqmtl.core.weights import GroupedWeights, TaskWeights, scores_of
+from seqmtl.core.losses import LOSSES
+from seqmtl.core.weights import GroupedWeights, scores_of
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
-from seqmtl.io.window_store import PART, StoredPart, WindowStore, compact
+from seqmtl.io.window_store import PART, WindowStore
 from seqmtl.relations import TaskKernel
-from seqmtl.sequences import Windows, concatenate
+from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
+from seqmtl.training.parts import (
+    BAND,
+    BINS,
+    ActiveSet,
+    PartResult,
+    PartTask,
+    ScoreParts,
+    as_examples,
+)
 from seqmtl.training.settings import Settings, class_factors
 from seqmtl.training.solver import Fitted, Plan, solve
 from seqmtl.training.task_kernels import couple, view_names
 
 Array = NDArray[np.float64]
-#: Windows at a bound become active while their margin is within this distance of 1.
-BAND = 0.1
-#: Bins of the scores to calibrate on.
-BINS = 4096
-_WIDEST = 8.0  # bins are from -8 to 8
-_FIRST = 16  # one in so many windows is active at first
-_LEAST = 20_000  # active windows for which there must be room
-_PRECISE = "float64"  # of weights that are large next to their sum
+
+# Plain choices of the algorithm.
+_FIRST_SHARE = 16  # one in so many windows is active at first
 _INNER = 0.1  # share of the gap of all windows to which the active ones are trained
-_BASE_BYTES = 700 << 20  # Python, compiled loops, and a selection of hyperparameters
-_BYTES_PER_ACTIVE = 200  # besides twice its letters
+_PRECISE = "float64"  # type of W_B and of the weights of A, which are large next to their sum
 _PATIENCE = 10  # passes in which the dual objective has to rise
-_LEAST_ROOM = 0.1  # share of the room that is left for windows that become active
-_BYTES_PER_SCORED = 80
+_MIN_ACTIVE = 20_000  # active windows for which there must be room
+_MIN_ROOM = 0.1  # share of the room that is left for windows that become active
+# Memory, measured: Python, compiled loops and a selection of hyperparameters; an active window
+# besides twice its letters; a window that is scored besides its letters.
+_BASE_BYTES, _BYTES_PER_ACTIVE, _BYTES_PER_SCORED = 700 << 20, 200, 80
 
-
-def as_examples(windows: Windows) -> Examples:
-    """Return windows with the tasks of the whole store as examples."""
-    return Examples(
-        windows, windows.labels.astype(np.float64), windows.task_ids, windows.task_names
-    )
-
-
-class ActiveSet(NamedTuple):
-    """Windows in memory, in the order of the store.
-
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (m,)
-        Their numbers in the store.
-    windows : Windows
-        Their letters, labels and organisms.
-    alpha, margins : ndarray of float64, shape (m,)
-        Their dual variables and margins.
-    """
-
-    rows: NDArray[np.int64]
-    windows: Windows
-    alpha: Array
-    margins: Array
-
-    @property
-    def examples(self) -> Examples:
-        """The windows as examples."""
-        return as_examples(self.windows)
-
-    def take(self, chosen: NDArray[Any]) -> ActiveSet:
-        """Return some of them, with a copy of their letters."""
-        windows = compact(self.windows[chosen])
-        return ActiveSet(self.rows[chosen], windows, self.alpha[chosen], self.margins[chosen])
-
-    @classmethod
-    def join(cls, parts: Sequence[ActiveSet]) -> ActiveSet:
-        """Return the windows of all parts."""
-        rows, alpha, margins = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("rows", "alpha", "margins")
-        )
-        order, windows = np.argsort(rows), concatenate([part.windows for part in parts])
-        return cls(rows[order], windows[order], alpha[order], margins[order])
-
-
-class PartTask(NamedTuple):
-    """What to compute for the windows of a part.
-
-    Attributes
-    ----------
-    features : FeatureDefinition
-        The feature map.
-    settings : Settings
-        Training settings, with a number as the weight of each class.
-    task_kernel : GroupedKernel
-        Task kernel of every view.
-    W : ndarray or TaskWeights, shape (n_features, T)
-        Weights.
-    bias : ndarray of float64, shape (T,)
-        Weights of the constant feature.
-    max_new : int
-        Number of windows that may become active.
-    """
-
-    features: Any
-    settings: Settings
-    task_kernel: GroupedKernel
-    W: Any
-    bias: Array
-    max_new: int
-
-
-class PartResult(NamedTuple):
-    """What the windows of a part contribute.
-
-    Attributes
-    ----------
-    primal, dual : float
-        Their part of the objectives.
-    new : ActiveSet
-        Windows that should become active.
-    bins : ndarray of int64, shape (b,)
-        (2 t + s) * :data:`BINS` + bin for the scores of the windows of organism t that are not
-        active, with s = 1 for true sites.
-    counts, scores, steps : ndarray of float64, shape (b,)
-        Number in each, and sums of the scores and of alpha_i times the kernel of the window with
-        itself.
-    """
-
-    primal: float
-    dual: float
-    new: ActiveSet
-    bins: NDArray[np.int64]
-    counts: Array
-    scores: Array
-    steps: Array
-
-
-def score_part(
-    part_task: PartTask,
-    part: StoredPart,
-    active: NDArray[np.int64],
-    alpha: Array,
-    bound: NDArray[np.uint8],
-) -> PartResult:
-    """Score the windows of a part.
-
-    Parameters
-    ----------
-    part_task : PartTask
-        What to compute.
-    part : StoredPart
-        The windows, n of them.
-    active : ndarray of int64, shape (m,)
-        Numbers of those that are active.
-    alpha : ndarray of float64, shape (m,)
-        Their dual variables.
-    bound : ndarray of uint8, shape (ceil(n / 8),)
-        Packed bits: which are not active, with alpha_i = C_i. The others have alpha_i = 0.
-    """
-    windows = part.load()
-    rows, examples, settings = (
-        part_task.features.bind(windows),
-        as_examples(windows),
-        part_task.settings,
-    )
-    y, ids, C = examples.y, examples.ids, settings.costs(examples)
-    scores = scores_of(rows, ids, part_task.W, settings.bias_scale * part_task.bias)
-    is_active = np.zeros(y.size, dtype=np.bool_)
-    is_active[active - part.first] = True
-    every, margins = np.where(np.unpackbits(bound, count=y.size), C, 0.0), y * scores
-    loss = find_loss(settings.loss)
-    short = np.flatnonzero(~is_active & ~loss.can_shrink(every, margins, C, BAND))
-    if short.size > part_task.max_new:  # a sample: the worst alone would not represent all of them
-        short = np.sort(np.random.default_rng(part.first).permutation(short)[: part_task.max_new])
-    new = ActiveSet(part.first + np.arange(y.size), windows, every, margins).take(short)
-    binned = _binned(part_task, windows, scores, every, ~is_active)
-    every[is_active] = alpha
-    problem = Problem(rows, y, ids, part_task.task_kernel, C, loss, settings.bias_scale)
-    primal, dual = problem.objectives(every, margins)
-    return PartResult(primal, dual, new, *binned)
-
-
-def _binned(
-    part_task: PartTask, windows: Windows, scores: Array, alpha: Array, chosen: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], Array, Array, Array]:
-    """Return bins, counts, scores and steps of a result."""
-    ids, y, held = windows.task_ids, windows.labels, np.flatnonzero(alpha)
-    numbers = np.clip((scores[chosen] / _WIDEST + 1.0) * (BINS / 2), 0, BINS - 1).astype(np.int64)
-    numbers += BINS * (2 * ids[chosen].astype(np.int64) + (y[chosen] > 0))
-    bins, inverse = np.unique(numbers, return_inverse=True)
-    steps = alpha.copy()
-    rows = part_task.features.bind(windows[held])
-    steps[held] *= kernel_diagonal(
-        rows, ids[held], part_task.task_kernel.K, part_task.settings.bias_scale
-    )
-    counts, totals, step_totals = (
-        np.bincount(inverse, weights).astype(np.float64)
-        for weights in (None, scores[chosen], steps[chosen])
-    )
-    return bins, counts, totals, step_totals
-
-
-#: The arguments of :func:`score_part` besides the task.
-Job = tuple[StoredPart, NDArray[np.int64], Array, NDArray[np.uint8]]
-#: Calls that function with a task and each of the jobs; yields the results in order.
-ScoreParts = Callable[[PartTask, list[Job]], Iterator[PartResult]]
 #: Where to begin: the windows in memory, and the state of the others; see the trainer.
 Start = Mapping[str, NDArray[Any]]
 
@@ -270,8 +112,8 @@ class OutOfCoreTrainer:
         fixed = _BASE_BYTES + weights + scored + 5 * n
         each = 2 * length + _BYTES_PER_ACTIVE
         max_active = self.max_active or int((self.memory - fixed) // each)
-        if not self.max_active and max_active < min(n, _LEAST):
-            needed = fixed + min(n, _LEAST) * each
+        if not self.max_active and max_active < min(n, _MIN_ACTIVE):
+            needed = fixed + min(n, _MIN_ACTIVE) * each
             raise MemoryLimitError(
                 f"training on {n:,} windows of {length} bases takes at least "
                 f"{needed / 2**30:.2f} GiB, and --memory allows {self.memory / 2**30:.2f}; give "
@@ -307,16 +149,16 @@ class OutOfCoreTrainer:
         MemoryLimitError
             If more windows have alpha between its bounds than may be active.
         """
-        search = _Search(examples, plan, self)
-        solution, results = search.run(on_pass, start)
+        working_set = WorkingSet(examples, plan, self)
+        solution, results = working_set.solve(on_pass, start)
         kernel = TaskKernel(plan.kernel.names, plan.kernel.matrix, plan.kernel.source)
-        n_support = int((solution.alpha != 0).sum() + search.bound.sum())
-        calibration = search.calibrate(solution, results)
+        n_support = int((solution.alpha != 0).sum() + working_set.bound.sum())
+        calibration = working_set.calibrate(solution, results)
         return Fitted(solution, kernel, calibration, {"n_support": n_support})
 
 
-class _Search:
-    """The search for the windows that are active at the optimum.
+class WorkingSet:
+    """The windows in memory, and what is needed of the others.
 
     Attributes
     ----------
@@ -329,8 +171,8 @@ class _Search:
     active: ActiveSet
     bound: NDArray[np.bool_]
 
-    def __init__(self, examples: Examples, plan: Plan, disk: OutOfCoreTrainer) -> None:
-        self._store, self._features, self._disk = examples.data, plan.features, disk
+    def __init__(self, examples: Examples, plan: Plan, trainer: OutOfCoreTrainer) -> None:
+        self._store, self._features, self._trainer = examples.data, plan.features, trainer
         T, labels = len(examples.names), examples.y
         self._coupling = couple(plan.kernel, T, len(view_names(plan.features)))
         factors = class_factors(labels, plan.settings.class_weight)
@@ -341,82 +183,51 @@ class _Search:
         self._primal = 0.0  # objective of all windows at the last pass
         self._started = time.perf_counter()
 
-    def run(
+    def solve(
         self, on_pass: Callable[[Start, Progress], None] | None, start: Start | None
     ) -> tuple[Solution, list[PartResult]]:
-        """Return the solution and the last results."""
-        history: list[Progress] = []
-        solution = None
+        """Return the solution and the results of the last pass over all windows."""
+        tol, history = self._settings.tol, list[Progress]()
         if start is None:
             self._begin()
         else:
             self._begin_from(start)
-            if "history" in start:
-                solution, history = self._ended(start)
         while True:
-            is_new = solution is None
-            if solution is None:
-                solution = self._train(self._tolerance(history))
-                self.active = self.active._replace(alpha=solution.alpha, margins=solution.margins)
+            solution = self._train(self._tolerance(history))
+            self.active = self.active._replace(alpha=solution.alpha, margins=solution.margins)
             results = self._full_pass(solution, self._room())
-            if is_new:
-                history.append(self._progress(history, solution, results))
-            last = history[-1]
-            is_last = last.gap <= self._settings.tol or last.epoch >= self._settings.max_epochs
-            if is_new and on_pass is not None:
-                on_pass(self._start() | (_end(solution, history) if is_last else {}), last)
-            if is_last:
-                solution = replace(
-                    solution,
-                    primal=last.primal,
-                    dual=last.dual,
-                    gap=last.gap,
-                    converged=last.gap <= self._settings.tol,
-                    n_epochs=last.epoch,
-                    work=last.work,
-                    history=history,
-                )
+            now = self._progress(history, solution, results)
+            history.append(now)
+            if on_pass is not None:
+                on_pass(self._start(), now)
+            if now.gap <= tol or now.epoch >= self._settings.max_epochs:
+                solution.primal, solution.dual, solution.gap = now.primal, now.dual, now.gap
+                solution.converged = now.gap <= tol
+                solution.n_epochs, solution.work, solution.history = now.epoch, now.work, history
                 return solution, results
             if self._is_stuck(history):
                 raise self._too_many(int(self._is_free().sum()))
             self._exchange(results)
-            solution, results = None, []  # the weights, and letters that have been copied
+            del solution, results  # frees the weights, and letters that have been copied
 
     def _begin(self) -> None:
         """Begin with a random part of the windows."""
         n = len(self._store)
-        size = min(max(n // _FIRST, 2048), self._disk.max_active // 2)
+        size = min(max(n // _FIRST_SHARE, 2048), self._trainer.max_active // 2)
         drawn = np.random.default_rng(self._settings.seed).integers(n, size=size)
         rows = np.arange(n) if n <= 2 * size else np.unique(drawn)
         zeros = np.zeros(rows.size)
-        self.active, self.bound = (
-            ActiveSet(rows, self._store[rows], zeros, zeros),
-            np.zeros(n, np.bool_),
-        )
+        self.active = ActiveSet(rows, self._store[rows], zeros, zeros)
+        self.bound = np.zeros(n, dtype=np.bool_)
 
     def _begin_from(self, start: Start) -> None:
+        """Begin where an earlier run was after a pass."""
         rows, alpha, margins = (start[name].copy() for name in ("rows", "alpha", "margins"))
         self.active = ActiveSet(rows, self._store[rows], alpha, margins)
         self.bound, self._primal = start["bound"] > 0, float(start["primal"][0])
         for part in self._store.parts:
             is_bound = self.bound[part.first : part.first + part.n]
             self._add_weights(part.load()[np.flatnonzero(is_bound)], 1.0)
-
-    def _ended(self, start: Start) -> tuple[Solution, list[Progress]]:
-        """Return solution and history of a run after its last pass."""
-        history = [
-            Progress(int(epoch), work, int(n_active), *others)
-            for epoch, work, n_active, *others in start["history"].tolist()
-        ]
-        tables = [start[f"W{k}"].copy() for k in range(sum(name[0] == "W" for name in start))]
-        W: Any = tables[0]
-        if not self._coupling.is_single:
-            views = self._features.bind(self.active.windows).views
-            columns = [slice(*view.columns.indices(len(W))) for view in views]
-            W = TaskWeights(tables, self._coupling, columns, W.dtype)
-        alpha, margins, bias = self.active.alpha, self.active.margins, start["bias"].copy()
-        none = np.zeros(0)
-        return Solution(alpha, W, bias, margins, 0.0, 0.0, 0.0, False, 0, 0.0, [], none), history
 
     def _progress(
         self, history: list[Progress], solution: Solution, results: list[PartResult]
@@ -482,14 +293,14 @@ class _Search:
 
     def _room(self) -> int:
         """Return the number of windows for which there is room if all at a bound leave."""
-        n_free, max_active = int(self._is_free().sum()), self._disk.max_active
-        if n_free > (1.0 - _LEAST_ROOM) * max_active and self.active.rows.size < len(self._store):
+        n_free, max_active = int(self._is_free().sum()), self._trainer.max_active
+        if n_free > (1.0 - _MIN_ROOM) * max_active and self.active.rows.size < len(self._store):
             raise self._too_many(n_free)
         return max(max_active - n_free, 0)
 
     def _exchange(self, results: list[PartResult]) -> None:
         """Take in new windows, and move out those that do not stay."""
-        stays = self._staying(sum(result.new.rows.size for result in results))
+        stays = self._stays_active(sum(result.new.rows.size for result in results))
         leaves = ~stays & (self.active.alpha > 0.0)
         self._add_weights(self.active.take(leaves).windows, 1.0)
         for result in results:
@@ -499,23 +310,24 @@ class _Search:
         self.active = ActiveSet.join([self.active, *(result.new for result in results)])
         self.bound[self.active.rows] = False
 
-    def _staying(self, n_new: int) -> NDArray[np.bool_]:
-        """Return which windows stay active; with little room, those close to the margin."""
+    def _stays_active(self, n_new: int) -> NDArray[np.bool_]:
+        """Return which windows stay active; with little room, those with the least slack."""
         alpha, C = self.active.alpha, self._settings.costs(self.active.examples)
-        push = LOSSES[self._settings.loss].gradient(alpha, self.active.margins, C)
-        beyond = np.where(alpha > 0.0, -push, push)
-        beyond[self._is_free()] = -np.inf
-        wanted = (alpha > 0.0) | (beyond < BAND)
-        n_wanted, n_kept = int(wanted.sum()), max(self._disk.max_active - n_new, 0)
-        if n_wanted > n_kept:
-            last = np.argsort(np.where(wanted, beyond, np.inf), kind="stable")[n_kept:]
-            wanted[last] = False
-        return wanted
+        gradient = LOSSES[self._settings.loss].gradient(alpha, self.active.margins, C)
+        # how far the margin is from where alpha would leave its bound
+        slack = np.where(alpha > 0.0, -gradient, gradient)
+        slack[self._is_free()] = -np.inf
+        stays = (alpha > 0.0) | (slack < BAND)
+        room = max(self._trainer.max_active - n_new, 0)
+        if stays.sum() > room:
+            order = np.argsort(np.where(stays, slack, np.inf), kind="stable")
+            stays[order[room:]] = False
+        return stays
 
     def _too_many(self, n: int) -> MemoryLimitError:
         return MemoryLimitError(
             f"{n:,} windows or more have to be in memory, and there is room for "
-            f"{self._disk.max_active:,}; give more --memory, or lower -C"
+            f"{self._trainer.max_active:,}; give more --memory, or lower -C"
         )
 
     def _is_stuck(self, history: list[Progress]) -> bool:
@@ -551,7 +363,7 @@ class _Search:
         ]
         max_new, state = room // len(parts), (solution.W, solution.bias)
         part_task = PartTask(self._features, self._settings, self._coupling, *state, max_new)
-        return list(self._disk.score_parts(part_task, jobs))
+        return list(self._trainer.score_parts(part_task, jobs))
 
     def calibrate(self, solution: Solution, results: list[PartResult]) -> Array:
         """Fit the sigmoids to the active windows, and to the others by the mean of their bin."""
@@ -577,10 +389,3 @@ class _Search:
             self._bias.size,
             np.append(examples.weight, counts),
         )
-
-
-def _end(solution: Solution, history: list[Progress]) -> dict[str, NDArray[Any]]:
-    """Return weights and history as arrays."""
-    tables = solution.W.tables if isinstance(solution.W, TaskWeights) else [solution.W]
-    weights = {f"W{k}": table for k, table in enumerate(tables)}
-    return weights | {"bias": solution.bias, "history": np.array([*map(astuple, history)])}

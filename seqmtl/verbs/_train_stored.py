@@ -26,7 +26,8 @@ from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.sequences.quality import WindowChecker
 from seqmtl.training.checkpoint import differing
-from seqmtl.training.out_of_core import OutOfCoreTrainer, PartResult, PartTask, score_part
+from seqmtl.training.out_of_core import OutOfCoreTrainer
+from seqmtl.training.parts import PartResult, PartTask, score_part
 from seqmtl.verbs._examples import organisms_named, parts_of_table, warn_of
 from seqmtl.verbs.train import Train
 
@@ -97,10 +98,6 @@ class WindowCache:
             types = {"rows": "int64", "alpha": "float64", "margins": "float64"}
             forms: Forms = {name: (dtype, (rows.size,)) for name, dtype in types.items()}
             forms |= {"bound": ("uint8", (n,)), "primal": ("float64", (1,))}
-            if "history" in start:  # of a run that had ended
-                forms |= {"history": ("float64", (None, 7)), "bias": ("float64", (None,))}
-                tables = [name for name in start if name[0] == "W"]
-                forms |= {name: (str(start[name].dtype), (None, None)) for name in tables}
             check_arrays(start, forms)
         except ValueError as error:  # also a ModelFileError
             raise SeqmtlError(f"{self._state}: damaged; train without --resume") from error

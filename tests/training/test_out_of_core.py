@@ -23,7 +23,8 @@ from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training import cross_validation, fit, selection
 from seqmtl.training.fit import train
-from seqmtl.training.out_of_core import OutOfCoreTrainer, score_part
+from seqmtl.training.out_of_core import OutOfCoreTrainer
+from seqmtl.training.parts import score_part
 from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
 from seqmtl.verbs._train_stored import WindowCache
@@ -220,8 +221,10 @@ def twenty_organisms(windows):
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_a_run_that_ended_before_its_model_was_written_has_the_same_model(windows, tmp_path, many):
-    """Killed after the last pass at the windows: what is resumed calibrates the same scores."""
+def test_a_run_that_ended_before_its_model_was_written_resumes_with_a_single_pass(
+    windows, tmp_path, many
+):
+    """Killed after the last pass at the windows, for instance while it calibrated."""
     options = {"features": WeightedDegree(4), "settings": Settings(tol=1e-3)}
     if many:
         windows, options = twenty_organisms(windows)
@@ -231,14 +234,13 @@ def test_a_run_that_ended_before_its_model_was_written_has_the_same_model(window
         store, **options, on_epoch=lambda start, _: starts.append(copy.deepcopy(start))
     )
     resumed, solution = train_stored(store, **options, start=starts[-1])
-    assert solution.history == whole.history
-    for name, own in (("whole", model), ("resumed", resumed)):
-        own.save(tmp_path / name)
-    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
-    closer = {**options, "settings": Settings(tol=whole.gap / 10)}
-    further, longer = train_stored(store, **closer, start=starts[-1])
-    assert further.training["duality_gap"] <= whole.gap / 10
-    assert longer.history[: len(whole.history)] == whole.history
+    assert len(solution.history) == 1
+    assert solution.gap <= options["settings"].tol
+    assert solution.primal == pytest.approx(whole.primal, rel=1e-6)
+    np.testing.assert_allclose(
+        resumed.decision_function(windows), model.decision_function(windows), atol=1e-4
+    )
+    np.testing.assert_allclose(resumed.calibration, model.calibration, rtol=1e-3, atol=1e-3)
 
 
 def test_few_windows_may_be_active(windows, store):
@@ -397,7 +399,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
     assert not folder.exists()
 
 
-def test_a_command_that_was_stopped_while_it_calibrated_writes_the_same_model(
+def test_a_command_that_was_stopped_while_it_calibrated_resumes_to_the_same_optimum(
     table, tmp_path, seqmtl, monkeypatch
 ):
     """The scheduler's limit comes between the last pass and the model."""
@@ -414,11 +416,10 @@ def test_a_command_that_was_stopped_while_it_calibrated_writes_the_same_model(
                 patch.setattr("seqmtl.training.out_of_core.calibrate_tasks", interrupt)
                 assert "repeat the command with --resume" in seqmtl(command, code=130).err
         seqmtl(f"{command} --resume")
-        header, arrays = read_arrays(output)
-        for key in ("seconds", "command"):
-            del header["training"][key]
-        found.append((header, {key: array.tobytes() for key, array in arrays.items()}))
-    assert found[0] == found[1]
+        found.append(load_model(output))
+    whole, resumed = (model.training for model in found)
+    assert resumed["converged"]
+    assert resumed["primal"] == pytest.approx(whole["primal"], rel=1e-6)
 
 
 @pytest.mark.parametrize("changed", ["tree", "data"])
