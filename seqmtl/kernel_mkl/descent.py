@@ -2,11 +2,10 @@
 
     min over theta in a set   objective of (g_1(theta), .., g_T(theta))
 
-repeats three steps:
+repeats two steps:
 
     train the SVM of every task, which gives g_t and its derivatives in theta
-    lambda_t <- the derivative of the objective in g_t
-    theta    <- the optimum for these functions and lambda, in closed form
+    lambda, theta <- the optimal weights of the tasks and kernels for the functions of these SVMs
 
 by :mod:`seqmtl.kernel_mkl.svm` and a rule of :mod:`seqmtl.kernel_mkl.rules`.
 
@@ -104,10 +103,9 @@ def descend(
         svm_tol = max(_SVM_SHARE * tol, _MIN_SVM_TOL)
         trained = [svm.solve(row, svm_tol) for svm, row in zip(svms, theta, strict=True)]
         g, q = np.array([svm.primal for svm in trained]), np.array([svm.q for svm in trained])
-        weights = rule.task_weights(state, g, q)
+        plain, weights = rule.step(state, g, q)
         gap = rule.gap(weights, g, np.array([svm.alpha.sum() for svm in trained]), q)
-        solution = KernelSolution(state, theta, trained, rule.objective(g), gap)
-        return solution, rule.step(state, weights, q)
+        return KernelSolution(state, theta, trained, rule.objective(g), gap), plain
 
     start = rule.start(len(svms), svms[0].n_kernels)
     now, plain = evaluate(start if state is None else state)

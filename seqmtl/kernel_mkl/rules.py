@@ -20,8 +20,8 @@ optimal state for the current functions: with these fixed, the objectives are
     g_t = losses + 1/2 sum_m a_tm / theta_tm,   a_tm = ||w_tm||^2 = theta_tm^2 q_tm   (2014, eq. 2)
 
 and bound those after training the SVMs again from above, so no step increases the objective. The
-optimum weights the tasks by lambda_t, then minimises sum_tm lambda_t a_tm / theta_tm. A weight that
-is 0 stays 0.
+optimum minimises sum_tm lambda_t a_tm / theta_tm for weights lambda_t of the tasks, which are 1
+where the objective is a sum. A weight that is 0 stays 0.
 
 Source: Li, Georgiopoulos, Anagnostopoulos (2014), Problem 1 and Section 4. For p > 1 they take the
 gradient steps of Tseng's method, which need several times as many SVMs (docs/papers.md).
@@ -44,6 +44,7 @@ Array = NDArray[np.float64]
 # raises the maximum of T objectives by the share log(T) / 1e7 at most.
 _FIRST_POWER, _RISE, _LARGEST_POWER = 8.0, 4.0, 1e7
 _MAX_SLOPE = 1e-9  # derivatives of the logarithm of the objective at which it ends
+_MIN_LOG = -300.0  # logarithm of the least weight relative to the largest, against overflow
 _MAX_LOG = 690.0  # logarithm of n^(1/p), above which objectives may overflow
 
 
@@ -68,13 +69,9 @@ class WeightRule(ABC):
         """Return the objective, from g_t, shape (T,)."""
         return float(g.sum())
 
-    def task_weights(self, state: Array, g: Array, q: Array) -> Array:
-        """Return lambda_t, shape (T,), for objectives g and q of shape (T, M); 1 for their sum."""
-        return np.ones_like(g)
-
     @abstractmethod
-    def step(self, state: Array, weights: Array, q: Array) -> Array:
-        """Return the optimal state for the current functions; the `weights` are lambda_t."""
+    def step(self, state: Array, g: Array, q: Array) -> tuple[Array, Array]:
+        """Return the optimal state for the current functions, and lambda_t; q has shape (T, M)."""
 
     @abstractmethod
     def rescale(self, state: Array) -> Array:
@@ -107,9 +104,9 @@ class Separate(WeightRule):
         """Return M^(-1/q) for all, shape (T, M)."""
         return np.full((n_tasks, n_kernels), n_kernels ** (-1.0 / self.norm))
 
-    def step(self, state: Array, weights: Array, q: Array) -> Array:
+    def step(self, state: Array, g: Array, q: Array) -> tuple[Array, Array]:
         """Weight the kernels of every task in closed form."""
-        return _best_on_balls(state, q, self.norm)
+        return _best_on_balls(state, q, self.norm), np.ones_like(g)
 
     def rescale(self, state: Array) -> Array:
         """Return weights of norm 1 for every task."""
@@ -151,19 +148,18 @@ class Shared(Separate):
         """Return (sum_t g_t^p)^(1/p)."""
         return norm_of(g, self.p)
 
-    def task_weights(self, state: Array, g: Array, q: Array) -> Array:
-        """Return the lambda_t of the optimal theta for the current functions.
+    def step(self, state: Array, g: Array, q: Array) -> tuple[Array, Array]:
+        """Weight the tasks, and the kernels for the sum of lambda_t g_t.
 
-        For p <= 1 the best lambda at fixed theta suffices, as the objective is the minimum over
-        both (2014, Theorem 3). For p > 1 it is a maximum over lambda (Theorem 1).
+        For p <= 1 the objective is a minimum over lambda and theta, which are optimal in turn, in
+        closed form (2014, Theorem 3, Algorithm 2, eq. 19 and 25). For p > 1 it is the maximum over
+        lambda of a minimum over theta (Theorem 1), and both are optimal together.
         """
-        if self.p <= 1.0:
-            return trade_off(g, self.p)
-        return _saddle_weights(state[0], g, q, self.p, self.norm)
-
-    def step(self, state: Array, weights: Array, q: Array) -> Array:
-        """Weight the kernels in closed form (2014, Algorithm 2, eq. 25)."""
-        return _best_on_balls(state, (weights @ q)[None], self.norm)
+        if self.p > 1.0:
+            theta, weights = _saddle_point(state[0], g, q, self.p, self.norm)
+            return theta[None], weights
+        weights = trade_off(g, self.p)
+        return _best_on_balls(state, (weights @ q)[None], self.norm), weights
 
     def gap(self, weights: Array, g: Array, totals: Array, q: Array) -> float:
         """Return the relative duality gap; for p < 1 that of the sum of lambda_t g_t.
@@ -206,10 +202,10 @@ class Partial(WeightRule):
         """Return zeta + gamma_t."""
         return state[0] + state[1:]
 
-    def step(self, state: Array, weights: Array, q: Array) -> Array:
+    def step(self, state: Array, g: Array, q: Array) -> tuple[Array, Array]:
         """Weight both parts in closed form; each has its share of the functions."""
         both = np.vstack([q.sum(axis=0), q])
-        return _best_on_balls(state, both, 1.0, self._sums(len(state)))
+        return _best_on_balls(state, both, 1.0, self._sums(len(state))), np.ones_like(g)
 
     def rescale(self, state: Array) -> Array:
         """Scale the shared weights to sum to mu, and those of every task to 1 - mu."""
@@ -250,10 +246,10 @@ class MixedNorm(WeightRule):
         _check_power(self.p, n_kernels, "kernels", power=2.0)
         return self._weights(np.ones((n_tasks, n_kernels)))
 
-    def step(self, state: Array, weights: Array, q: Array) -> Array:
+    def step(self, state: Array, g: Array, q: Array) -> tuple[Array, Array]:
         """Weight the kernels in closed form, from ||w_tm|| = theta_tm sqrt(q_tm)."""
         norms = state * np.sqrt(q)
-        return self._weights(norms) if norms.max() > 0.0 else state
+        return self._weights(norms) if norms.max() > 0.0 else state, np.ones_like(g)
 
     def rescale(self, state: Array) -> Array:
         """Return weights of mixed norm 1."""
@@ -294,38 +290,45 @@ def trade_off(g: Array, p: float) -> Array:
     return np.asarray((g / norm_of(g, p)) ** (p - 1.0))
 
 
-def _saddle_weights(theta: Array, g: Array, q: Array, p: float, norm: float) -> Array:
-    """Return lambda of min over theta, max over lambda of sum_t lambda_t g_t for fixed functions.
+def _saddle_point(theta: Array, g: Array, q: Array, p: float, norm: float) -> tuple[Array, Array]:
+    """Return theta and lambda of min over theta, max over lambda of sum_t lambda_t g_t.
 
-    Both are in their balls (Li et al. 2014, eq. 9). In the logarithms of theta, which is scaled to
-    norm 1, ||g||_p is convex and smooth, and lambda is its derivative at the minimum (eq. 7). It is
-    minimised for rising powers, each from the last, as it has corners where p is infinite.
+    The functions are fixed, and both are in their balls (Li et al. 2014, eq. 9). In the logarithms
+    of theta, which is scaled to norm 1, ||g||_p is convex and smooth, and lambda is its derivative
+    at the minimum (eq. 7). It is minimised for rising powers, each from the last, as it has corners
+    where p is infinite.
     """
     from scipy.optimize import minimize
 
     a = 0.5 * theta**2 * q
-    is_used, losses = a.any(axis=0), g - 0.5 * (q @ theta)
-    if np.isinf(norm) or not is_used.any():
-        return trade_off(losses + a.sum(axis=1), p)  # theta is 1 for every lambda
+    is_used, losses = a.any(axis=0), np.maximum(g - 0.5 * (q @ theta), 0.0)
+    if np.isinf(norm) or not is_used.any():  # the best theta is the same for every lambda
+        theta = np.ones_like(theta) if np.isinf(norm) else theta
+        return theta, trade_off(losses + a.sum(axis=1), p)
     a, logs = a[:, is_used], np.log(theta[is_used])
 
     def objectives(logs: Array) -> tuple[Array, Array]:
         """Return g, and 1 / theta."""
+        logs = np.maximum(logs - logs.max(), _MIN_LOG)
         inverse = np.exp(-logs) * norm_of(np.exp(logs), norm)
         return losses + a @ inverse, inverse
 
     def log_norm(logs: Array, power: float) -> tuple[float, Array]:
         """Return the logarithm of ||g||, and its derivatives."""
-        g, inverse = objectives(logs - logs.max())
-        parts = (trade_off(g, power) @ a) * inverse / norm_of(g, power)
-        return float(np.log(norm_of(g, power))), parts.sum() * inverse**-norm - parts
+        g, inverse = objectives(logs)
+        size = norm_of(g, power)
+        parts = (trade_off(g, power) @ a) * inverse / size
+        return float(np.log(size)), parts.sum() * inverse**-norm - parts
 
     last = min(p, _LARGEST_POWER)
     n_rises = max(0, int(np.ceil(np.log(last / _FIRST_POWER) / np.log(_RISE))))
     for power in last / _RISE ** np.arange(n_rises, -1, -1.0):
         logs = minimize(log_norm, logs, power, jac=True, options={"gtol": _MAX_SLOPE}).x
-    weights = trade_off(objectives(logs - logs.max())[0], last)
-    return weights / norm_of(weights, conjugate(p))
+    g, inverse = objectives(logs)
+    theta = np.zeros_like(theta)
+    theta[is_used] = 1.0 / inverse
+    weights = trade_off(g, last)
+    return theta, weights / norm_of(weights, conjugate(p))
 
 
 def _best_on_balls(state: Array, q: Array, p: float, sizes: Array | float = 1.0) -> Array:

@@ -107,8 +107,7 @@ def test_weights_of_kernels_minimise_the_weighted_sum(p, norm):
     total = sum(a * cp.inv_pos(theta[m]) for m, a in enumerate(parts))
     problem = cp.Problem(cp.Minimize(total), [cp.pnorm(theta, norm) <= 1])
     problem.solve(solver=cp.CLARABEL)
-    rule = Shared(norm, p)
-    step = rule.step(old[None], rule.task_weights(old[None], g, q), q)[0]
+    ((step,), _) = Shared(norm, p).step(old[None], g, q)
     assert (parts / step).sum() == pytest.approx(problem.value, rel=1e-5)
     assert_allclose(step, theta.value, atol=1e-3)
 

@@ -3,6 +3,9 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from hypothesis import given as for_all
+from hypothesis import settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
@@ -127,16 +130,42 @@ def test_a_step_ends_at_the_saddle_point_of_fixed_functions(p, norm):
     q[:, 3] = 0.0  # a kernel without functions
     a = state[0, :3] ** 2 * q[:, :3]
     g, rule = losses + 0.5 * q @ state[0], Shared(norm, p)
-    weights = rule.task_weights(state, g, q)
+    (new,), weights = rule.step(state, g, q)
     theta = cp.Variable(3, nonneg=True)
     values = cp.hstack([losses[t] + 0.5 * a[t] @ cp.inv_pos(theta) for t in range(3)])
     measured = cp.max(values) if np.isinf(p) else cp.pnorm(values, p)
     inside = [cp.max(theta) <= 1 if np.isinf(norm) else cp.pnorm(theta, norm) <= 1]
     least = oracle.minimise(measured, inside)
-    reached = losses + 0.5 * a @ (1 / rule.step(state, weights, q)[0, :3])
+    reached = losses + 0.5 * a @ (1 / new[:3])
     assert rule.objective(reached) == pytest.approx(least, rel=1e-5)
     assert weights @ reached == pytest.approx(least, rel=1e-5)
     assert norm_of(weights, conjugate(p)) <= 1 + 1e-12
+
+
+@settings(max_examples=50)
+@for_all(
+    st.integers(0, 2**31 - 1),
+    st.sampled_from([1.0001, 1.5, 8.0, 1000.0, 1e9, np.inf]),
+    st.sampled_from([1.0, 1.1, 2.0, 1000.0]),
+    st.sampled_from([0, 2, 8]),
+)
+def test_a_step_is_certified_and_never_rises(seed, p, norm, decades):
+    """Li 2014, Theorem 1: the maximum over lambda is the minimum over theta, of any scales."""
+    rng = np.random.default_rng(seed)
+    T, M = rng.integers(1, 9, 2)
+    state = 10 ** rng.uniform(-decades / 2, 0, (1, M))
+    state /= norm_of(state[0], norm)
+    q = 10 ** rng.uniform(-decades, decades, (T, M)) * (rng.random((T, M)) < 0.8)
+    losses = 10 ** rng.uniform(-decades, decades, T)
+    a, g, rule = state**2 * q, losses + 0.5 * q @ state[0], Shared(norm, p)
+    (theta,), weights = rule.step(state, g, q)
+    inverse = np.divide(1, theta, out=np.zeros(M), where=theta > 0)
+    value = rule.objective(losses + 0.5 * a @ inverse)
+    bound = weights @ losses + 0.5 * norm_of(weights @ a, norm / (norm + 1))  # over theta
+    assert norm_of(theta, norm) <= 1 + 1e-9
+    assert value <= rule.objective(g) * (1 + 1e-9)
+    assert bound <= value * (1 + 1e-9)
+    assert value - bound <= 1e-5 * value
 
 
 # -- other rules of kernel weights -------------------------------------------------------------
@@ -226,19 +255,25 @@ def test_a_norm_below_one_falls_to_a_stationary_point(q):
 def test_weights_of_a_mixed_norm_give_that_norm(p, q):
     rng = np.random.default_rng(3)
     sizes, T = rng.exponential(size=(3, 4)), 3
-    theta = MixedNorm(p, q).step(np.ones((3, 4)), np.ones(T), sizes**2)
+    theta, _ = MixedNorm(p, q).step(np.ones((3, 4)), np.ones(T), sizes**2)
     assert_allclose(0.5 * (sizes**2 / theta).sum(), l_p_norm(sizes, p, q))
     sizes[:, 1] = sizes[0, 2] = 0
-    theta = MixedNorm(p, q).step(np.ones((3, 4)), np.ones(T), sizes**2)
+    theta, _ = MixedNorm(p, q).step(np.ones((3, 4)), np.ones(T), sizes**2)
     used = sizes > 0
     assert_allclose(0.5 * (sizes[used] ** 2 / theta[used]).sum(), l_p_norm(sizes, p, q))
 
 
 def test_a_state_stays_where_no_function_is():
     g, q = np.ones(2), np.zeros((2, 3))
-    for rule in (Shared(2.0, 0.5), Separate(1.0), Partial(0.3), MixedNorm(1.0, 1.5)):
+    for rule in (
+        Shared(2.0, 0.5),
+        Shared(2.0, 3.0),
+        Separate(1.0),
+        Partial(0.3),
+        MixedNorm(1.0, 1.5),
+    ):
         state = rule.start(2, 3)
-        assert_array_equal(rule.step(state, g, q), state)
+        assert_array_equal(rule.step(state, g, q)[0], state)
 
 
 def test_norms_and_trade_offs_by_hand():
