@@ -117,6 +117,7 @@ def descend(
         converged = _has_converged(history, change, tol)
         if converged or n_unsolved >= _MAX_UNSOLVED or len(history) >= max_iter:
             return now._replace(converged=converged, history=history)
+        # longer than the plain step, or the plain one if the objective rises
         before = now
         now, next_plain = evaluate(rule.rescale(_extend(before.state, plain, reach)))
         if now.objective > before.objective and reach > 1.0:

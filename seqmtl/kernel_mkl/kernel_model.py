@@ -209,6 +209,7 @@ class KernelModel(Model):
                 self.example_ids,
                 A[task_rows][:, self.task_ids].T * self.dual_coef[:, None],
             )
+            # an example of several support vectors, as in pairs of classes, is compared once
             used = np.flatnonzero(weights.any(axis=1))
             if not used.size:
                 continue

@@ -196,6 +196,7 @@ def pareto_path(
         raise ValueError("p must hold at least one number above 0, got none")
     models = [ParetoMKLClassifier(p=value, **parameters) for value in grid.tolist()]
     rules = [checked_rule(model) for model in models]
+    # from the p nearest to 1, a convex problem, to either side
     first = int(np.argmin(np.abs(np.log(np.minimum(grid, 1e300)))))
     problem: KernelProblem | None = None
     for order in (range(first, grid.size), range(first - 1, -1, -1)):

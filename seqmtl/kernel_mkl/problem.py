@@ -135,8 +135,10 @@ class KernelProblem:
             coupling[:, group[:, None], group] = svm.weighted_task_kernels(row)
             test_scores[rows] = cross_validated_scores(svm, row, result.f, tol)
         dual_coef = alpha * examples.y
+        # a constant in the kernels is an intercept, constant * sum_i A[t, t_i] alpha_i y_i
         sums = np.bincount(examples.ids, dual_coef, minlength=n_tasks)
         support = np.flatnonzero(dual_coef)
+        # examples that are in several tasks are stored once
         _, first, example_ids = np.unique(
             self.sources[support], return_index=True, return_inverse=True
         )

@@ -266,7 +266,11 @@ class MixedNorm(WeightRule):
         return _relative(float(g.sum()), float(totals.sum()) - 0.5 * largest**2)
 
     def _weights(self, norms: Array) -> Array:
-        """Return the theta_tm that minimise sum ||w_tm||^2 / theta_tm."""
+        """Return the theta_tm that minimise sum ||w_tm||^2 / theta_tm, from the norms.
+
+        theta_tm = D_m (||w_tm|| / A_m)^(2 - q), where A_m is the q-norm of kernel m over the tasks
+        and D_m = A_m^(2 - p) / (sum_m A_m^p)^((2 - p) / p) (Aflalo et al. 2011, Lemma 2, twice).
+        """
         norms = norms / norms.max()
         A = _norms_of_columns(norms, self.q)
         D = A ** (2.0 - self.p) / (A**self.p).sum() ** ((2.0 - self.p) / self.p)
@@ -279,9 +283,10 @@ class MixedNorm(WeightRule):
 def trade_off(g: Array, p: float) -> Array:
     """Return lambda_t = (g_t / ||g||_p)^(p - 1), the derivative of ||g||_p; p from 0 to infinity.
 
-    For p > 1 it is the maximum of sum_t lambda_t g_t on the ball ||lambda||_{p*} <= 1 (Li et al.
-    2014, Lemma 1, eq. 7), for p < 1 the minimum of Lemmas 2 to 4 (1 / lambda_t in eq. 19 and 23).
-    For p of infinity it is 1 at the largest g_t, and 0 elsewhere.
+    For p >= 1 it is the maximum of sum_t lambda_t g_t on the ball ||lambda||_{p*} <= 1 (Li et al.
+    2014, Lemma 1, eq. 7). For p < 1 it is the minimum, and the paper's lambda_t is 1 / lambda_t
+    (eq. 19, with the norm p / (1 - p); Lemmas 3 and 4). Hard tasks, of large g_t, have the larger
+    weights for p > 1, easy ones for p < 1. Where p is infinite, the weight of the largest g_t is 1.
     """
     if np.isinf(p):
         weights = np.zeros_like(g)
@@ -332,7 +337,10 @@ def _saddle_point(theta: Array, g: Array, q: Array, p: float, norm: float) -> tu
 
 
 def _best_on_balls(state: Array, q: Array, p: float, sizes: Array | float = 1.0) -> Array:
-    """Return the best theta of norm `sizes` in every row; a row without functions stays."""
+    """Return the best theta of norm `sizes` in every row; a row without functions stays.
+
+    That is Lemma 2, eq. 19 of Li et al. (2014), and eq. 22 of Widmer et al. (2015).
+    """
     best = [minimise_on_ball(a, p) for a in state**2 * q]
     rows = [old if new is None else new for old, new in zip(state, best, strict=True)]
     is_new = np.array([[new is not None] for new in best])
