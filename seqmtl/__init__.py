@@ -6,9 +6,10 @@ Names are imported on first use, so that ``import seqmtl`` and ``seqmtl --help``
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from seqmtl._lazy import import_on_use
 
 if TYPE_CHECKING:
     from seqmtl._threads import use_threads as use_threads
@@ -72,18 +73,8 @@ _NAMES = {
     "seqmtl.relations": "TaskKernel",
     **{f"seqmtl.verbs.{name}": name for name in _VERBS},
 }
-#: The module of every public name.
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
-
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'seqmtl' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+__all__ = sorted(" ".join(_NAMES.values()).split())
+__getattr__ = import_on_use(__name__, _NAMES)
 
 
 def __dir__() -> list[str]:

@@ -7,10 +7,22 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+
+
+def read_system_file(path: str) -> bytes:
+    """Return the bytes of a file in which Linux describes the machine or the process.
+
+    Raises
+    ------
+    OSError
+        If there is none.
+    """
+    return Path(path).read_bytes()
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_integer
 from seqmtl._messages import lowest_level, messages_from
-from seqmtl.files.streams import read_bytes
+from seqmtl._surroundings import read_system_file
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -111,7 +111,7 @@ def usable_cores() -> int:
     else:
         n = os.cpu_count() or 1
     try:
-        quota, period = read_bytes("/sys/fs/cgroup/cpu.max").split()
+        quota, period = read_system_file("/sys/fs/cgroup/cpu.max").split()
         return max(1, min(n, -(-int(quota) // int(period))))
     except (OSError, ValueError):  # no cgroup, or one without a limit
         return n

@@ -1,12 +1,17 @@
 """Read biological files: FASTA, genomes, annotation, sites, variants, tables."""
 
-from seqmtl.io.annotation import read_annotation
-from seqmtl.io.dataset import Dataset, is_dataset, read_dataset
-from seqmtl.io.fasta import guess_format, read_fasta, read_fasta_windows
-from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, open_pieces
-from seqmtl.io.sites import read_sites
-from seqmtl.io.tables import is_table_of_windows, read_windows
-from seqmtl.io.transcripts import Annotation, Transcript
+from typing import TYPE_CHECKING
+
+from seqmtl._lazy import import_on_use
+
+if TYPE_CHECKING:
+    from seqmtl.io.annotation import read_annotation
+    from seqmtl.io.dataset import Dataset, is_dataset, read_dataset
+    from seqmtl.io.fasta import guess_format, read_fasta, read_fasta_windows
+    from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, open_pieces
+    from seqmtl.io.sites import read_sites
+    from seqmtl.io.tables import is_table_of_windows, read_windows
+    from seqmtl.io.transcripts import Annotation, Transcript
 
 __all__ = [
     "Annotation",
@@ -26,3 +31,16 @@ __all__ = [
     "read_sites",
     "read_windows",
 ]
+
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "seqmtl.io.annotation": "read_annotation",
+        "seqmtl.io.dataset": "Dataset is_dataset read_dataset",
+        "seqmtl.io.fasta": "guess_format read_fasta read_fasta_windows",
+        "seqmtl.io.genome": "ContigPiece load_genome load_genomes open_pieces",
+        "seqmtl.io.sites": "read_sites",
+        "seqmtl.io.tables": "is_table_of_windows read_windows",
+        "seqmtl.io.transcripts": "Annotation Transcript",
+    },
+)

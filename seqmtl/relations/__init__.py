@@ -1,7 +1,8 @@
-"""Task kernels, computed from relations between tasks; names are imported on first use."""
+"""Task kernels, computed from relations between tasks."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from seqmtl._lazy import import_on_use
 
 if TYPE_CHECKING:
     from seqmtl.relations.distances import Distances
@@ -10,10 +11,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Distances", "TaskKernel", "Tree", "read_tree"]
 
-_HOME = {"Distances": "distances", "TaskKernel": "task_kernel"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'seqmtl.relations' has no attribute {name!r}")
-    return getattr(import_module(f"seqmtl.relations.{_HOME.get(name, 'trees')}"), name)
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "seqmtl.relations.distances": "Distances",
+        "seqmtl.relations.task_kernel": "TaskKernel",
+        "seqmtl.relations.trees": "Tree read_tree",
+    },
+)

@@ -11,7 +11,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from seqmtl._html import element, join, picture
 from seqmtl._names import match_names
 from seqmtl.core.grouped_kernel import TreeFactors
 from seqmtl.exceptions import InputFormatError
@@ -187,6 +186,7 @@ class NamedKernels:
         return len(self.names)
 
     def _repr_html_(self) -> str:
+        from seqmtl._html import element, join, picture
         from seqmtl.relations.figure import draw_kernel
 
         drawing = picture(lambda: draw_kernel(self.scaled()), str(self), "")

@@ -1,10 +1,8 @@
-"""Sites in pairs: a chain of exons and introns above the scores of donors and acceptors.
+"""Sites in pairs: a chain of exons and introns above the scores of donors and acceptors."""
 
-Names are imported on first use: a model can be read and described without compiled loops.
-"""
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from seqmtl._lazy import import_on_use
 
 if TYPE_CHECKING:
     from seqmtl.splicing.chain import Posteriors, join_ends, run_chain
@@ -22,15 +20,12 @@ __all__ = [
     "score_paired",
 ]
 
-_HOME = {
-    "PairedFinder": "finder",
-    "PairedScores": "held_out",
-    "fit_layer": "fit",
-    "score_paired": "held_out",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'seqmtl.splicing' has no attribute {name!r}")
-    return getattr(import_module(f"seqmtl.splicing.{_HOME.get(name, 'chain')}"), name)
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "seqmtl.splicing.chain": "Posteriors join_ends run_chain",
+        "seqmtl.splicing.finder": "PairedFinder",
+        "seqmtl.splicing.fit": "fit_layer",
+        "seqmtl.splicing.held_out": "PairedScores score_paired",
+    },
+)

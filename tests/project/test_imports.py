@@ -100,7 +100,6 @@ def test_every_public_name_can_be_imported():
     exec("from seqmtl import *", scope)
     assert set(seqmtl.__all__) <= set(scope)
     assert seqmtl.__all__ == sorted(seqmtl.__all__)
-    assert set(seqmtl.__all__) == {*seqmtl._HOME, "__version__"}
     assert dir(seqmtl) == seqmtl.__all__
     with pytest.raises(AttributeError, match="module 'seqmtl' has no attribute 'MultitaskSVC'"):
         _ = seqmtl.MultitaskSVC
