@@ -42,13 +42,13 @@ def train_once(arguments: argparse.Namespace) -> None:
     from seqmtl import PositionalKmers, TaskKernel, use_threads
     from seqmtl.cluster import connect
     from seqmtl.io.window_store import store_windows
-    from seqmtl.linear_model.site import find_site
     from seqmtl.sequences import concatenate
     from seqmtl.sequences.examples import Examples
     from seqmtl.training.fit import train
     from seqmtl.training.out_of_core import OutOfCoreTrainer
     from seqmtl.training.parts import score_part
     from seqmtl.training.settings import Settings
+    from seqmtl.training.site_detection import find_site
 
     n, simulated = arguments.n[0], 0.0
     options = {"features": PositionalKmers(DEFAULT_VIEWS), "settings": Settings(tol=arguments.tol)}

@@ -20,12 +20,13 @@ from seqmtl.adaptation.adapted_model import add_task
 from seqmtl.core.dcd import Progress, Solution, WarmStart
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.linear_model.site import Site, anchor_features
+from seqmtl.linear_model.site import Site
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import LikelihoodCache
 from seqmtl.training.fit import fit, make_plan
 from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
+from seqmtl.training.site_detection import anchor_features
 from seqmtl.training.solver import ONE_THREAD
 
 Array = NDArray[np.float64]

@@ -18,8 +18,9 @@ from seqmtl.evaluation.expected import BLOCKS
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import SplitGenome, chosen_organisms, read_split_genome, read_summary
 from seqmtl.io.genome import ContigPiece
+from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.linear_model.site import Site, site_of_model
+from seqmtl.linear_model.site import Site
 from seqmtl.scanning.filters import BlockCounts
 from seqmtl.scanning.finder import SiteFinder, finder_of
 from seqmtl.sequences.candidates import clean_windows

@@ -17,13 +17,14 @@ from seqmtl.core.dcd import Progress, Solution, WarmStart
 from seqmtl.features.joint import features_from_dict
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.linear_model.site import Site, anchor_features
+from seqmtl.linear_model.site import Site
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import LikelihoodCache, Run
 from seqmtl.training.out_of_core import OutOfCoreTrainer
 from seqmtl.training.selection import SearchSpace, select
 from seqmtl.training.settings import Settings
+from seqmtl.training.site_detection import anchor_features
 from seqmtl.training.solver import ONE_THREAD, Fitted, Plan, check_classes, solve, summarise
 from seqmtl.training.task_kernels import (
     couple,
@@ -66,7 +67,8 @@ def train(  # noqa: PLR0913
     settings : Settings, optional
         Training settings; a selection replaces C.
     site : Site, optional
-        Position of the signal. Default: the result of :func:`~seqmtl.linear_model.site.find_site`.
+        Position of the signal. Default: the result of
+        :func:`~seqmtl.training.site_detection.find_site`.
     disk : OutOfCoreTrainer, optional
         How to train on the windows of a :class:`~seqmtl.io.window_store.WindowStore`, of which
         only some are in memory; kernel weights are not learnt.

@@ -13,10 +13,11 @@ from seqmtl.io import guess_format
 from seqmtl.io.dataset import read_dataset, read_summary
 from seqmtl.io.tables import read_windows, read_windows_around, read_windows_in_parts
 from seqmtl.linear_model.base import Model
-from seqmtl.linear_model.site import find_in_shorter, find_misplaced, site_of_model
+from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.sequences import Windows
 from seqmtl.sequences.quality import window_warnings
 from seqmtl.splicing.model import NOT_WINDOWS
+from seqmtl.training.site_detection import find_in_shorter, find_misplaced
 from seqmtl.verbs._options import WindowInput
 
 logger = logging.getLogger("seqmtl")

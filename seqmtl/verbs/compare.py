@@ -171,7 +171,7 @@ def _comparison(request: Compare) -> Comparison:
     """Read the windows and run all checks before training."""
     from seqmtl.comparison import Comparison, Protocol
     from seqmtl.comparison.protocol import check_windows
-    from seqmtl.linear_model.site import site_in_dataset
+    from seqmtl.linear_model.dataset_site import site_in_dataset
     from seqmtl.relations import TaskKernel
     from seqmtl.training.settings import Settings
     from seqmtl.verbs._examples import all_of_one_split, read_training_windows

@@ -236,7 +236,8 @@ def _site(request: Train, examples: Any) -> Site:
     SeqmtlError
         If it is unknown, or cut off.
     """
-    from seqmtl.linear_model.site import locate, site_in_dataset
+    from seqmtl.linear_model.dataset_site import site_in_dataset
+    from seqmtl.training.site_detection import locate
 
     length = examples.data.shape[1]
     site, how = site_in_dataset(request.data, length, request.shift), "as in the dataset"

@@ -1,0 +1,216 @@
+"""Find the site in windows: in those of a training, and in shorter ones that a model is given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.io.window_store import WindowStore
+from seqmtl.linear_model.site import START, STOPS, Site
+from seqmtl.sequences import Windows
+from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, pair_shares, shared_pair
+from seqmtl.sequences.examples import Examples
+
+_MIN_WINDOWS = 20  # windows, to tell what they share
+_NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
+_CHI_SQUARED = 15.0  # threshold of chi-squared with 3 degrees of freedom, whose mean is 3
+
+
+def find_site(windows: Windows | WindowStore) -> Site:
+    """Find the site by the letters that nearly all windows share, or else take the middle base.
+
+    These are a start codon, two bases, or stop codons.
+    """
+    n, length = windows.shape
+    if n < _MIN_WINDOWS or length < 2:
+        return Site(length // 2, 1, "")
+    shared = shared_pair(windows)
+    if shared is None:
+        return _find_consensus(windows, STOPS, range(length - 2)) or Site(length // 2, 1, "")
+    offset, letters = shared
+    if letters in START:
+        first = offset - START.index(letters)
+        if codon := _find_consensus(
+            windows, START, range(max(first, 0), min(first + 1, length - 2))
+        ):
+            return codon
+    return Site(offset, 2, letters)
+
+
+def _find_consensus(
+    windows: Windows | WindowStore, letters: str, bases: Sequence[int]
+) -> Site | None:
+    """Return the one of some bases at which most windows have the letters, if nearly all do."""
+    n = windows.shape[0]
+    sample = windows[np.arange(0, n, max(1, n // SAMPLE))]
+    sites = [Site(base, len(letters.split(",")[0]), letters) for base in bases]
+    shares = [site.is_in(sample).mean() for site in sites]
+    best = int(np.argmax(shares)) if shares else -1
+    return sites[best] if shares and shares[best] >= AGREEMENT else None
+
+
+def locate(windows: Windows | WindowStore, y: NDArray[Any]) -> tuple[Site, str]:
+    """Return the site of training windows, and how it was detected.
+
+    It is what the windows say, or where all of them, or all true sites, share letters at one
+    base (see :func:`find_site`), or the middle if true sites and decoys differ most around it.
+
+    Raises
+    ------
+    SeqmtlError
+        If it is none of these.
+    """
+    n, length = windows.shape
+    if windows.site is not None:
+        return _site_at(windows, windows.site), "as given"
+    site = find_site(windows)
+    if site.letters:
+        return site, f"all windows have {site.letters} there"
+    rows = np.flatnonzero(np.asarray(y) > 0)
+    if _MIN_WINDOWS <= rows.size < n:
+        true = windows[rows[:: max(1, rows.size // SAMPLE)]]
+        shared = find_site(true)
+        n_pairs = int((pair_shares(true).max(axis=0) >= AGREEMENT).sum())
+        is_clear = n_pairs < shared.length or shared.offset == (length - shared.length) // 2
+        if shared.letters and is_clear:  # decoys are anywhere, and so are candidates
+            return replace(shared, letters=""), f"all true sites have {shared.letters} there"
+    best = _most_different(windows, y)
+    if best is not None and abs(best - site.offset) <= _NEIGHBOURS:
+        return site, "the middle, where true sites and decoys differ most"
+    where = "nowhere clearly" if best is None else f"most at base {best}"
+    raise SeqmtlError(
+        f"the site of the windows of {length} bases is unknown: the true sites share no letters, "
+        f"and differ from the decoys {where}; give its first base (0-based, {site.offset} if it is "
+        "the middle) with --site or in a column site"
+    )
+
+
+def _site_at(windows: Windows | WindowStore, base: int) -> Site:
+    """Return the site that begins at a base, with letters if nearly all windows share them."""
+    n, length = windows.shape
+    if n >= _MIN_WINDOWS:
+        for letters in (START, STOPS, *("".join(pair) for pair in product("ACGT", repeat=2))):
+            fits = base + len(letters.split(",")[0]) <= length
+            if fits and (site := _find_consensus(windows, letters, [base])):
+                return site
+    return Site(base, 1, "")
+
+
+def find_in_shorter(site: Site, windows: Windows, length: int, likely: Sequence[int]) -> int:
+    """Return the base of windows at which they have the site of a model.
+
+    It is where nearly all of them, or else of the true sites, have its letters. Of several such
+    bases, it is the one that is likely.
+
+    Parameters
+    ----------
+    site : Site
+        Site of the model.
+    windows : Windows
+        Windows that are shorter than those of the model.
+    length : int
+        Bases that the model's windows are cut from.
+    likely : sequence of int
+        Where it is if they are cut as those of the model.
+
+    Raises
+    ------
+    SeqmtlError
+        If there is no such base.
+    """
+    bases = range(windows.length - site.length + 1) if site.letters else ()
+    for some in (windows, windows[np.flatnonzero(windows.labels > 0)]):
+        sample = some[:: max(1, len(some) // SAMPLE)]
+        if not len(sample):
+            continue
+        agreeing = [k for k in bases if replace(site, offset=k).is_in(sample).mean() >= AGREEMENT]
+        right = [k for k in likely if k in agreeing]
+        if len(right) == 1:
+            return right[0]
+        if len(agreeing) == 1 and len(sample) >= _MIN_WINDOWS:
+            return agreeing[0]
+    where = f"they have {site.letters} at no single base" if site.letters else "it has no letters"
+    raise SeqmtlError(
+        f"windows of {windows.length} bases are shorter than the model's {length}, and their "
+        f"site is unknown ({where}); give its first base (0-based) in a column site, or as site= "
+        "in FASTA"
+    )
+
+
+def find_misplaced(windows: Windows) -> list[str]:
+    """Describe groups of true sites, by organism and split, without the consensus of the others.
+
+    The consensus and its position are those that most groups have.
+    """
+    true = windows[np.flatnonzero(windows.labels > 0)]
+    splits = np.zeros(len(true), dtype=np.int64) if true.splits is None else true.splits
+    groups = {}
+    for t, s in sorted(set(zip(true.task_ids.tolist(), splits.tolist(), strict=True))):
+        name = true.task_names[t] + (f" ({true.split_names[s]})" if true.split_names else "")
+        groups[name] = true[np.flatnonzero((true.task_ids == t) & (splits == s))]
+    sites = Counter(site for group in groups.values() if (site := find_site(group)).letters)
+    faults = []
+    for name, group in groups.items() if sites else ():
+        try:
+            sites.most_common(1)[0][0].check_consensus(group, group.labels)
+        except ValueError as error:
+            faults.append(f"the sites of {name} are elsewhere than those of others: {error}")
+    return faults
+
+
+def find_anchor(windows: Windows | WindowStore, y: NDArray[Any], site: Site) -> int:
+    """Return the base of the window at which features have their finest resolution, 0-based.
+
+    This is the site if it was detected or has a consensus. Otherwise it is the position where the
+    composition of true sites and decoys differs most, by the chi-squared statistic of the counts
+    over five neighbouring bases, or the middle if no difference is significant.
+    """
+    if site.letters or site.signal or site.offset != windows.shape[1] // 2:
+        return site.offset
+    best = _most_different(windows, y)
+    return site.offset if best is None else best
+
+
+def _most_different(windows: Windows | WindowStore, y: NDArray[Any]) -> int | None:
+    """Return the base where true sites and decoys differ most, None if nowhere significantly."""
+    is_true = np.asarray(y) > 0
+    if is_true.all() or not is_true.any():
+        return None
+    chi = np.zeros(windows.shape[1])
+    rows = [np.flatnonzero(is_true == side)[:SAMPLE] for side in (True, False)]
+    samples = [windows[row].matrix() for row in rows]
+    counts = [
+        np.array([(codes == code).sum(axis=0) for code in range(4)]) + 0.5 for codes in samples
+    ]
+    shares = [count / count.sum(axis=0) for count in counts]
+    common = (counts[0] + counts[1]) / (counts[0] + counts[1]).sum(axis=0)
+    for count, share in zip(counts, shares, strict=True):
+        chi += (count.sum(axis=0) * (share - common) ** 2 / common).sum(axis=0)
+    smooth = np.convolve(chi, np.full(_NEIGHBOURS, 1.0 / _NEIGHBOURS), "same")
+    best = int(smooth.argmax())
+    return best if smooth[best] > _CHI_SQUARED else None
+
+
+def anchor_features(
+    features: Any, examples: Examples, site: Site | None
+) -> tuple[Any, Site | None]:
+    """Return the features for training on windows, and the site; None for numbers.
+
+    A site that is not given is detected by :func:`locate`; otherwise it is unknown, without bases.
+    """
+    if not isinstance(examples.data, Windows | WindowStore):
+        return features, site
+    if site is None:
+        try:
+            site, _ = locate(examples.data, examples.y)
+        except SeqmtlError:
+            site = Site(examples.data.shape[1] // 2, 0, "")
+    offset = find_anchor(examples.data, examples.y, site)
+    return features.anchored(offset, len(examples.names)), site
