@@ -106,7 +106,7 @@ class Separate(WeightRule):
 
     def step(self, state: Array, g: Array, q: Array) -> tuple[Array, Array]:
         """Weight the kernels of every task in closed form."""
-        return _best_on_balls(state, q, self.norm), np.ones_like(g)
+        return _best_on_balls(state, q, self.norm, np.ones(len(state))), np.ones_like(g)
 
     def rescale(self, state: Array) -> Array:
         """Return weights of norm 1 for every task."""
@@ -159,7 +159,7 @@ class Shared(Separate):
             theta, weights = _saddle_point(state[0], g, q, self.p, self.norm)
             return theta[None], weights
         weights = trade_off(g, self.p)
-        return _best_on_balls(state, (weights @ q)[None], self.norm), weights
+        return _best_on_balls(state, (weights @ q)[None], self.norm, np.ones(1)), weights
 
     def gap(self, weights: Array, g: Array, totals: Array, q: Array) -> float:
         """Return the relative duality gap; for p < 1 that of the sum of lambda_t g_t.
@@ -336,15 +336,16 @@ def _saddle_point(theta: Array, g: Array, q: Array, p: float, norm: float) -> tu
     return theta, weights / norm_of(weights, conjugate(p))
 
 
-def _best_on_balls(state: Array, q: Array, p: float, sizes: Array | float = 1.0) -> Array:
+def _best_on_balls(state: Array, q: Array, p: float, sizes: Array) -> Array:
     """Return the best theta of norm `sizes` in every row; a row without functions stays.
 
     That is Lemma 2, eq. 19 of Li et al. (2014), and eq. 22 of Widmer et al. (2015).
     """
-    best = [minimise_on_ball(a, p) for a in state**2 * q]
-    rows = [old if new is None else new for old, new in zip(state, best, strict=True)]
-    is_new = np.array([[new is not None] for new in best])
-    return np.where(is_new, sizes, 1.0) * np.array(rows)
+    rows = []
+    for old, a, size in zip(state, state**2 * q, sizes, strict=True):
+        best = minimise_on_ball(a, p)
+        rows.append(old if best is None else size * best)
+    return np.array(rows)
 
 
 def _norms_of_columns(values: Array, p: float) -> Array:
