@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar
 from seqmtl._kinds import Kind, flag, positive_float, positive_int, text
 from seqmtl._surroundings import usual_floats
 from seqmtl.exceptions import UsageError
-from seqmtl.files.streams import pipes_kept
+from seqmtl.files.streams import buffered_pipes
 
 _RUN = TypeVar("_RUN", bound="Request")
 #: Kinds of fields by their annotations.
@@ -157,7 +157,7 @@ class Request:
 
     def __call__(self) -> Any:
         """Do what is asked."""
-        with pipes_kept(), self.threads_in_use():
+        with buffered_pipes(), self.threads_in_use():
             return self.run()
 
     def threads_in_use(self) -> AbstractContextManager[None]:

@@ -13,7 +13,7 @@ from seqmtl.sequences import Windows
 
 PARTS = ("train", "test")
 _LARGEST_TEST = 5000
-_FEWEST_TRAIN = 4  # two of either class
+_MIN_TRAIN = 4  # two of either class
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Protocol:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.per_organism is not None and self.per_organism < _FEWEST_TRAIN:
+        if self.per_organism is not None and self.per_organism < _MIN_TRAIN:
             raise ValueError(
-                f"per_organism must be at least {_FEWEST_TRAIN}, two of either class, "
+                f"per_organism must be at least {_MIN_TRAIN}, two of either class, "
                 f"got {self.per_organism}; choose more"
             )
         if self.seed < 0:
@@ -90,8 +90,8 @@ def drawn_parts(windows: Windows, protocol: Protocol) -> tuple[str, ...]:
     if windows.splits is None:
         return PARTS
     sizes = [n for _, n, _ in _counts(windows, "train")]
-    is_whole = protocol.per_organism is None or max(sizes) <= protocol.per_organism
-    return () if is_whole else ("train",)
+    uses_all_windows = protocol.per_organism is None or max(sizes) <= protocol.per_organism
+    return () if uses_all_windows else ("train",)
 
 
 def count_split(windows: Windows, split: Split) -> dict[str, dict[str, dict[str, int]]]:
@@ -131,18 +131,18 @@ def check_windows(windows: Windows, protocol: Protocol) -> None:
             "have a test set drawn"
         )
     n_train = 2 if windows.splits is not None else 3
-    needs = [("train", n_train)] if windows.splits is None else [("train", n_train), ("test", 1)]
-    for part, least in needs:
-        short = [
+    minima = [("train", n_train)] if windows.splits is None else [("train", n_train), ("test", 1)]
+    for part, min_windows in minima:
+        too_few = [
             f"{name} has {n_positive} positive and {n - n_positive} negative"
             for name, n, n_positive in _counts(windows, part)
-            if min(n_positive, n - n_positive) < least
+            if min(n_positive, n - n_positive) < min_windows
         ]
-        if short:
+        if too_few:
             where = "" if windows.splits is None else f" in the split {part!r}"
             raise ValueError(
-                f"every organism must have at least {least} windows of either class{where}, but "
-                f"{', '.join(short)}; add windows, or leave the organism out"
+                f"every organism must have at least {min_windows} windows of either class{where}, "
+                f"but {', '.join(too_few)}; add windows, or leave the organism out"
             )
     if protocol.per_organism is not None:
         _check_enough(windows, protocol.per_organism)
@@ -150,17 +150,18 @@ def check_windows(windows: Windows, protocol: Protocol) -> None:
 
 def _check_enough(windows: Windows, per_organism: int) -> None:
     """Check that all organisms have the requested number of windows."""
-    short, least = [], per_organism
+    too_few, min_windows = [], per_organism
     for name, n, n_positive in _counts(windows, "train"):
         free = n - (_n_test(n) if windows.splits is None else 0)
-        least = min(least, free)
+        min_windows = min(min_windows, free)
         if free < per_organism:
-            short.append(f"{name} has {n} ({n_positive} positive)")
-    if short:
+            too_few.append(f"{name} has {n} ({n_positive} positive)")
+    if too_few:
         test = ", which must leave some for the test," if windows.splits is None else ""
         raise ValueError(
             f"per_organism must be at most what every organism has{test} got {per_organism}, but "
-            f"{', '.join(short)}; choose at most {least}, add windows, or leave the organism out"
+            f"{', '.join(too_few)}; choose at most {min_windows}, add windows, or leave the "
+            "organism out"
         )
 
 

@@ -80,8 +80,8 @@ class Comparison:
         scores, models = np.empty(len(test)), {}
         if method == "unseen":
             for t, name in enumerate(names):
-                others = train_windows[np.flatnonzero(train_windows.task_ids != t)]
-                models[name] = self._train("default", others.with_tasks(others.tasks))
+                other_windows = train_windows[np.flatnonzero(train_windows.task_ids != t)]
+                models[name] = self._train("default", other_windows.with_tasks(other_windows.tasks))
                 rows = np.flatnonzero(test.task_ids == t)
                 with messages_from(logging.ERROR):  # its distance from the others is expected
                     adapted = adapt(models[name], name)
@@ -122,7 +122,7 @@ class Comparison:
         )
         return model
 
-    def most_at_once(self) -> int:
+    def max_parallel(self) -> int:
         """Return the number of runs that fit into memory side by side, at least 1."""
         n_weights = self.features.n_features(self.windows.length) * len(self.windows.task_names)
         n_entries = min(MOST, len(self.windows)) ** 2

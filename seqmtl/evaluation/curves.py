@@ -41,7 +41,7 @@ class _Curves(NamedTuple):
     """The curves of a task, with the areas under them."""
 
     name: str
-    share: float
+    prevalence: float
     ranked: RankedScores
     auroc: float
     auprc: float
@@ -83,19 +83,19 @@ def draw_curves(
     ImportError
         If matplotlib is not installed.
     """
-    every = []
+    all_curves = []
     for group in group_by_task(labels, scores, tasks, counts):
         if not group.has_both_classes:
             logger.warning("task %r has one class only: no curve", group.name)
             continue
         ranked = RankedScores(group.positive, group.scores, group.counts)
-        share = float(np.average(group.positive, weights=group.counts))
-        every.append(_Curves(group.name, share, ranked, *ranked.metrics()))
-    if not every:
+        prevalence = float(np.average(group.positive, weights=group.counts))
+        all_curves.append(_Curves(group.name, prevalence, ranked, *ranked.metrics()))
+    if not all_curves:
         raise ValueError(
             "labels must hold both classes in at least one task, got none; nothing to draw"
         )
-    drawn = [every[i] for i in extremes([curves.auprc for curves in every])]
+    drawn = [all_curves[i] for i in extremes([curves.auprc for curves in all_curves])]
     with figure_style():
         rows = -(-len(drawn) // _columns(drawn))
         figure = new_figure(WIDTH, 3.7 + 0.19 * rows)
@@ -113,7 +113,7 @@ def draw_curves(
             fontsize=SMALL,
             title_fontsize=SMALL,
         )
-        write_title(figure, title, len(drawn), len(every), "the lowest and the highest AUPRC")
+        write_title(figure, title, len(drawn), len(all_curves), "the lowest and the highest AUPRC")
     return figure
 
 
@@ -127,11 +127,11 @@ def _draw_precision_recall(axes: Axes, drawn: Sequence[_Curves]) -> list[Any]:
     lines = _draw_lines(axes, points, drawstyle="steps-pre")
     _unit_square(axes, "Recall", "Precision")
     axes.set_title("Precision and recall")
-    shares = [curves.share for curves in drawn]
-    axes.axhspan(min(shares), max(shares), color=GREY, alpha=0.25, linewidth=1.5)
+    prevalences = [curves.prevalence for curves in drawn]
+    axes.axhspan(min(prevalences), max(prevalences), color=GREY, alpha=0.25, linewidth=1.5)
     axes.annotate(
         "by chance",
-        (0.02, max(shares)),
+        (0.02, max(prevalences)),
         (0, 3),
         textcoords="offset points",
         color=GREY,
@@ -169,9 +169,9 @@ def _thin(
     """Drop points of a curve within 1/1000 of the previous point; keep the ends."""
     cells = np.stack([x, y]) * _STEPS
     moved = np.any(np.diff(np.floor(cells), axis=1) != 0, axis=0)
-    keep = np.concatenate([[True], moved])
-    keep[-1] = True
-    return x[keep], y[keep]
+    is_corner = np.concatenate([[True], moved])
+    is_corner[-1] = True
+    return x[is_corner], y[is_corner]
 
 
 def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | None = None) -> Figure:
@@ -193,8 +193,10 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
     ImportError
         If matplotlib is not installed.
     """
-    every = [(name, task) for name, task in tasks.items() if task.get("reliability")]
-    drawn = [every[i] for i in extremes([task.get("error_likely") or 0.0 for _, task in every])]
+    all_tasks = [(name, task) for name, task in tasks.items() if task.get("reliability")]
+    drawn = [
+        all_tasks[i] for i in extremes([task.get("error_likely") or 0.0 for _, task in all_tasks])
+    ]
     columns = min(_PER_ROW, max(len(drawn), 1))
     rows = max(-(-len(drawn) // columns), 1)
     largest = max((row["n"] for _, t in drawn for row in t["reliability"]), default=1)
@@ -213,27 +215,27 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
         )
         for i, (name, task) in enumerate(drawn):
             row, column = divmod(i, columns)
-            shares, counts = grid[2 * row : 2 * row + 2, column]
-            _draw_bins(shares, counts, task["reliability"])
-            counts.set(ylim=(0, 2.5 * largest))
-            counts.set_yticks([0, *powers], ["0", *(f"{power:,}" for power in powers)])
-            shares.set_title(plain_text(name, 20))
+            bins_axes, counts_axes = grid[2 * row : 2 * row + 2, column]
+            _draw_bins(bins_axes, counts_axes, task["reliability"])
+            counts_axes.set(ylim=(0, 2.5 * largest))
+            counts_axes.set_yticks([0, *powers], ["0", *(f"{power:,}" for power in powers)])
+            bins_axes.set_title(plain_text(name, 20))
             if column == 0:
-                shares.set_ylabel("share of true sites")
-                counts.set_ylabel("number")
+                bins_axes.set_ylabel("share of true sites")
+                counts_axes.set_ylabel("number")
             if i + columns >= len(drawn):
-                counts.set_xlabel("predicted probability")
-                counts.tick_params(labelbottom=True)
+                counts_axes.set_xlabel("predicted probability")
+                counts_axes.tick_params(labelbottom=True)
         for axes in grid.T.reshape(columns, rows, 2).swapaxes(0, 1).reshape(-1, 2)[len(drawn) :]:
             for one in axes:
                 one.set_axis_off()
         handles = [one for axes in grid[:2, 0] for one in axes.get_legend_handles_labels()[0]]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(columns + 1, 3))
-        write_title(figure, title, len(drawn), len(every), "the smallest and the largest error")
+        write_title(figure, title, len(drawn), len(all_tasks), "the smallest and the largest error")
     return figure
 
 
-def _draw_bins(shares: Axes, counts: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+def _draw_bins(bins_axes: Axes, counts_axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
     """Draw the bins of a task with their intervals, and their numbers below."""
     from matplotlib.ticker import NullLocator
 
@@ -241,23 +243,23 @@ def _draw_bins(shares: Axes, counts: Axes, rows: Sequence[Mapping[str, Any]]) ->
     n, n_true = (np.array([row[key] for row in bins]) for key in ("n", "true"))
     expected = np.array([row["expected"] for row in bins]) / n
     low, high = np.array([row["true_interval"] for row in bins]).reshape(-1, 2).T / n
-    x, share, low, high = (
+    x, observed, low, high = (
         np.clip(values, _SMALLEST, _LARGEST) for values in (expected, n_true / n, low, high)
     )
     ends, ticks = [0.7 * _SMALLEST, 1 - 0.7 * (1 - _LARGEST)], [0.001, 0.01, 0.1, 0.5, 0.9]
-    shares.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
-    shares.vlines(x, low, high, color=PALETTE[5], linewidth=4, label="95 % interval")
-    shares.plot(x, share, "o", color=PALETTE[0])
-    shares.set(xscale="logit", yscale="logit", xlim=ends, ylim=ends)
+    bins_axes.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
+    bins_axes.vlines(x, low, high, color=PALETTE[5], linewidth=4, label="95 % interval")
+    bins_axes.plot(x, observed, "o", color=PALETTE[0])
+    bins_axes.set(xscale="logit", yscale="logit", xlim=ends, ylim=ends)
     names = [f"{tick:g}" for tick in ticks]
-    shares.set_yticks(ticks, names)
-    for axis in (shares.xaxis, shares.yaxis):
+    bins_axes.set_yticks(ticks, names)
+    for axis in (bins_axes.xaxis, bins_axes.yaxis):
         axis.set_minor_locator(NullLocator())
-    counts.plot(x, n, "-", marker=MARKERS[2], color=GREY, linewidth=1, label="candidates")
-    counts.plot(x, n_true, "-o", color=PALETTE[0], linewidth=1, label="true sites")
-    counts.set(xscale="logit", yscale="symlog", xlim=ends)
-    counts.set_xticks(ticks[::2], names[::2])
-    for axis in (counts.xaxis, counts.yaxis):
+    counts_axes.plot(x, n, "-", marker=MARKERS[2], color=GREY, linewidth=1, label="candidates")
+    counts_axes.plot(x, n_true, "-o", color=PALETTE[0], linewidth=1, label="true sites")
+    counts_axes.set(xscale="logit", yscale="symlog", xlim=ends)
+    counts_axes.set_xticks(ticks[::2], names[::2])
+    for axis in (counts_axes.xaxis, counts_axes.yaxis):
         axis.set_minor_locator(NullLocator())
-    for axes in (shares, counts):
+    for axes in (bins_axes, counts_axes):
         axes.grid()

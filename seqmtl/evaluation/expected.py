@@ -142,16 +142,18 @@ def failures(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
     sentences = []
     for name, task in tasks.items():
         rows = {row["probability"]: row for row in task.get("reliability", [])}
-        every, high = rows.get("all"), rows.get(_HIGHEST)
+        all_candidates, high = rows.get("all"), rows.get(_HIGHEST)
         parts = []
-        if every and every["holds"] == "no":
+        if all_candidates and all_candidates["holds"] == "no":
             parts.append(
-                f"{every['expected']:,.0f} sites are expected, and {every['true']:,.0f} true"
+                f"{all_candidates['expected']:,.0f} sites are expected, and "
+                f"{all_candidates['true']:,.0f} true"
             )
         if high and high["holds"] == "no":
-            share = high["true"] / high["n"]
+            true_share = high["true"] / high["n"]
             parts.append(
-                f"of {high['n']:,.0f} candidates of probability 0.9 or more, {share:.0%} are true"
+                f"of {high['n']:,.0f} candidates of probability 0.9 or more, {true_share:.0%} are "
+                "true"
             )
         if parts:
             sentences.append(f"{name}: probabilities do not hold: {'; '.join(parts)}")

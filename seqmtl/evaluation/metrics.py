@@ -271,12 +271,14 @@ class RankedScores:
         ndarray of float64, shape (n_bootstrap, 2)
             AUROC and average precision of each resample.
         """
-        both = (self.positive_weight, self.negative_weight)
-        numbers = [round(float(weight.sum())) for weight in both]
-        shares = [weight / weight.sum() for weight in both]
+        weights_of_classes = (self.positive_weight, self.negative_weight)
+        numbers = [round(float(weight.sum())) for weight in weights_of_classes]
+        probabilities = [weight / weight.sum() for weight in weights_of_classes]
         samples = np.empty((n_bootstrap, 2))
         for row in samples:
-            row[:] = self.metrics(*(rng.multinomial(*d) for d in zip(numbers, shares, strict=True)))
+            row[:] = self.metrics(
+                *(rng.multinomial(*d) for d in zip(numbers, probabilities, strict=True))
+            )
         return samples
 
 

@@ -110,7 +110,7 @@ def _with_room(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
     points = np.column_stack([x, y]) / np.where(spread > 0.0, spread, 1.0)
     chosen: list[int] = []
     for i in [0, len(x) - 1, *range(1, len(x) - 1)]:
-        far = np.abs(points[chosen] - points[i]) > _ROOM
-        if far.any(axis=1).all():
+        is_apart = np.abs(points[chosen] - points[i]) > _ROOM
+        if is_apart.any(axis=1).all():
             chosen.append(i)
     return chosen

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_REACH = 20  # bases to either side of the site
-_FARTHEST, _FAR = 40, 0.3  # bases, for stacks that are as tall as this share of the tallest
+_FLANK = 20  # bases to either side of the site
+_MAX_FLANK, _MIN_TALL = 40, 0.3  # bases, for stacks that are as tall as this share of the tallest
 _FLAT = 0.04  # of the tallest stack: what is lower at the ends is cut off
 _X_LABEL = "bases from the site (0: its first base)"
 _EFFECT = "change of the score"
@@ -81,7 +81,7 @@ def draw_logo(*poims: Poim) -> Figure:
     tallest are. Ends in which all stacks are low are cut off.
     """
     heights = [poim.Q[0] for poim in poims]
-    begin, end = shown_range(np.abs(np.stack(heights)).sum(axis=2).max(axis=0), poims[0].site)
+    begin, end = visible_range(np.abs(np.stack(heights)).sum(axis=2).max(axis=0), poims[0].site)
     positions = poims[0].positions[begin:end]
     limits = extent(np.concatenate([q[begin:end] for q in heights]))
     with figure_style():
@@ -97,7 +97,7 @@ def draw_logo(*poims: Poim) -> Figure:
     return figure
 
 
-def shown_range(stacks: NDArray[np.float64], site: Site) -> tuple[int, int]:
+def visible_range(stacks: NDArray[np.float64], site: Site) -> tuple[int, int]:
     """Return the first position of a window to show, and the first after those.
 
     Parameters
@@ -108,10 +108,10 @@ def shown_range(stacks: NDArray[np.float64], site: Site) -> tuple[int, int]:
         Position of the signal; always in the range.
     """
     stacks, after = stacks / (stacks.max() or 1.0), site.offset + site.length
-    tall = np.flatnonzero(stacks >= _FAR)
-    tall = tall[(tall >= site.offset - _FARTHEST) & (tall < after + _FARTHEST)]
-    first = min([site.offset - _REACH, *(tall - 2)])
-    last = max([site.offset + _REACH, after - 1, *(tall + 2)])
+    tall = np.flatnonzero(stacks >= _MIN_TALL)
+    tall = tall[(tall >= site.offset - _MAX_FLANK) & (tall < after + _MAX_FLANK)]
+    first = min([site.offset - _FLANK, *(tall - 2)])
+    last = max([site.offset + _FLANK, after - 1, *(tall + 2)])
     high = np.flatnonzero(stacks >= _FLAT)
     first = max(first, min([site.offset - 3, *(high - 1)]), 0)
     last = min(last, max([after + 2, *(high + 1)]), stacks.size - 1)
@@ -142,7 +142,7 @@ def draw_contributions(
     site : Site
         Position of the signal.
     """
-    begin, end = shown_range(np.abs(parts).max(axis=0, initial=0.0), site)
+    begin, end = visible_range(np.abs(parts).max(axis=0, initial=0.0), site)
     letters, parts, changes = letters[:, begin:end], parts[:, begin:end], changes[:, begin:end]
     positions = np.arange(begin, end) - site.offset
     heights = np.where(letters[..., None] == np.arange(4), parts[..., None], 0.0)
@@ -243,8 +243,8 @@ def draw_letters(axes: Axes, values: NDArray[np.float64], positions: NDArray[Any
         ]
         if paths:
             colour = LETTER_COLOURS[code]
-            whole = Path.make_compound_path(*paths)
-            axes.add_artist(PathPatch(whole, facecolor=colour, linewidth=0))
+            outline = Path.make_compound_path(*paths)
+            axes.add_artist(PathPatch(outline, facecolor=colour, linewidth=0))
 
 
 def extent(values: NDArray[np.float64]) -> tuple[float, float]:

@@ -350,14 +350,14 @@ def _containing(
     sums = [np.zeros((length - k + 1, 4**k)) for k in range(1, max_order + 1)]
     before: list[NDArray[np.float64]] = []
     for j, levels in enumerate(weights):
-        here = list(levels[: length - j])
-        for k in range(len(here) - 1, 0, -1):
-            here[k - 1] = here[k - 1] + here[k].reshape(-1, 4) @ letters
-        for k, longer in enumerate(before[1 : len(here) + 1]):
-            here[k] += _mean_first(longer[None], letters)[0]
-        for q, t in zip(sums, here, strict=False):
+        entries = list(levels[: length - j])
+        for k in range(len(entries) - 1, 0, -1):
+            entries[k - 1] = entries[k - 1] + entries[k].reshape(-1, 4) @ letters
+        for k, longer in enumerate(before[1 : len(entries) + 1]):
+            entries[k] += _mean_first(longer[None], letters)[0]
+        for q, t in zip(sums, entries, strict=False):
             q[j] = t
-        before = here
+        before = entries
     return sums
 
 

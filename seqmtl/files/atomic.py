@@ -77,19 +77,19 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     """
     path = os.fspath(path)
     is_direct = is_special(path) and not os.path.isdir(path)
-    with (_opened if is_direct else atomic_place)(path) as (handle, _):
+    with (_opened if is_direct else hidden_file)(path) as (handle, _):
         raw: Any = io.BufferedWriter(_File(handle, "w", path, closefd=False))
         with raw if "b" in mode else io.TextIOWrapper(raw, "utf-8") as stream:
             yield stream
 
 
 @contextmanager
-def atomic_place(path: str) -> Iterator[tuple[int, str]]:
+def hidden_file(path: str) -> Iterator[tuple[int, str]]:
     """Yield the handle and the name of a hidden file beside `path`; see :func:`atomic_write`."""
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     try:
-        handle, temporary = _hidden_file(folder, name)
+        handle, temporary = _open_hidden(folder, name)
     except OSError as error:
         raise cannot_write(path, error, "choose another output") from error
     try:
@@ -104,7 +104,7 @@ def atomic_place(path: str) -> Iterator[tuple[int, str]]:
 
 
 def check_space(handle: int, path: str) -> None:
-    """Check that more can be written to an output, after a writer that does not tell why it failed.
+    """Check that an output has space, after a writer that failed without a reason.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def _opened(path: str) -> Iterator[tuple[int, str]]:
         os.close(handle)
 
 
-def _hidden_file(folder: str, name: str) -> tuple[int, str]:
+def _open_hidden(folder: str, name: str) -> tuple[int, str]:
     """Create a hidden file for an output of this name, locked; return its handle and its name."""
     prefix = f".{name}{UNFINISHED}-"
     _remove_unfinished(folder, prefix)
@@ -338,7 +338,7 @@ def _files_below(folder: str) -> Iterator[str]:
 def temporary_file(beside: str | os.PathLike[str]) -> IO[bytes]:
     """Return a file without a name on the disk of an output; it goes when it is closed."""
     path = os.fspath(beside)
-    handle, temporary = _hidden_file(*os.path.split(os.path.realpath(path)))
+    handle, temporary = _open_hidden(*os.path.split(os.path.realpath(path)))
     os.unlink(temporary)
     return io.BufferedRandom(_File(handle, "r+", path))
 

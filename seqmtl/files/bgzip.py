@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, cast
 
-from seqmtl.files.atomic import atomic_place, atomic_write, check_space, remove_file
+from seqmtl.files.atomic import atomic_write, check_space, hidden_file, remove_file
 from seqmtl.files.streams import Output
 
 logger = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ def index_packed(path: str, preset: str, longest: int = 0) -> None:
         return
     use_csi = longest > _LONGEST_TBI
     try:
-        with atomic_place(f"{path}{INDEXES[use_csi]}") as (handle, temporary):
+        with hidden_file(f"{path}{INDEXES[use_csi]}") as (handle, temporary):
             try:
                 pysam.tabix_index(
                     path,

@@ -32,7 +32,7 @@ LONGEST_LINE = 1 << 28
 #: Bytes of the largest file that is read as a whole, such as a tree or an alignment.
 LARGEST_TEXT = 1 << 30
 #: Bytes of a pipe to hold in memory, so that a command can read them again.
-KEPT_BYTES = 1 << 28
+MAX_PIPE_BYTES = 1 << 28
 #: Zero bytes after every block of lines, so that fixed-width reads stay inside it.
 PAD_BYTES = 256
 
@@ -197,11 +197,11 @@ def numbered_lines(path: PathLike, longest: int = LONGEST_LINE) -> Iterator[tupl
 
     CR alone is a line end, too.
     """
-    more = 0  # lines that end in CR
+    n_lone_cr = 0  # lines that end in CR
     for block in line_blocks(path, longest):
-        text, line = block.text, block.first_line + more
+        text, line = block.text, block.first_line + n_lone_cr
         if b"\r" in text:
-            more += text.count(b"\r")
+            n_lone_cr += text.count(b"\r")
             text = text.replace(b"\r", b"\n")
         yield from Lines(text, line).rows()
 
@@ -240,7 +240,7 @@ def first_bytes(path: PathLike) -> bytes:
     Standard input is not consumed.
     """
     if os.fspath(path) == "-":
-        seen = cast(io.BufferedReader, sys.stdin.buffer).peek(RAW_BYTES)
+        beginning = cast(io.BufferedReader, sys.stdin.buffer).peek(RAW_BYTES)
     elif not _n_commands and is_pipe(path):
         raise InputFormatError(
             "a pipe can be read only once; write it into a file, and give that",
@@ -248,13 +248,13 @@ def first_bytes(path: PathLike) -> bytes:
         )
     else:
         with _open_raw(path) as stream:
-            seen = stream.read(RAW_BYTES)
-    if seen.startswith(_GZIP):
+            beginning = stream.read(RAW_BYTES)
+    if beginning.startswith(_GZIP):
         try:
-            seen = zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(seen, RAW_BYTES)
+            beginning = zlib.decompressobj(_GZIP_WINDOW_BITS).decompress(beginning, RAW_BYTES)
         except zlib.error:  # the reader will report the error
-            seen = b""
-    return seen.removeprefix(BYTE_ORDER_MARK)
+            beginning = b""
+    return beginning.removeprefix(BYTE_ORDER_MARK)
 
 
 def is_compressed(path: PathLike) -> bool:
@@ -283,8 +283,8 @@ def is_pipe(path: PathLike) -> bool:
 
 
 @contextmanager
-def pipes_kept() -> Iterator[None]:
-    """Keep what is read from pipes in the block, up to `KEPT_BYTES`, so that it is read again."""
+def buffered_pipes() -> Iterator[None]:
+    """Buffer up to `MAX_PIPE_BYTES` read from each pipe in the block, so that it can be reread."""
     global _n_commands
     with _lock:
         _n_commands += 1
@@ -300,12 +300,12 @@ def pipes_kept() -> Iterator[None]:
 
 
 class _Pipe:
-    """The content of a pipe, read as far as needed, and held in memory unless it is large."""
+    """The content of a pipe, read as far as needed, and buffered unless it is large."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._stream: IO[bytes] | None = None
-        self._kept: bytearray | None = bytearray()
+        self._content: bytearray | None = bytearray()
         self._n_read = 0
         self._is_read = False
         self._lock = threading.Lock()
@@ -321,18 +321,18 @@ class _Pipe:
                 data = self._stream.read(size)
                 self._is_read = not data
                 self._n_read += len(data)
-                if self._kept is not None:
-                    self._kept += data
-                    if self._n_read > KEPT_BYTES:
-                        self._kept = None
+                if self._content is not None:
+                    self._content += data
+                    if self._n_read > MAX_PIPE_BYTES:
+                        self._content = None
                 return data
-            if self._kept is None:
+            if self._content is None:
                 raise InputFormatError(
-                    f"a pipe of more than {KEPT_BYTES:,} bytes can be read only once, but this "
+                    f"a pipe of more than {MAX_PIPE_BYTES:,} bytes can be read only once, but this "
                     "command reads it again; write it into a file, and give that",
                     path=self._path,
                 )
-            return bytes(self._kept[first : first + size])
+            return bytes(self._content[first : first + size])
 
     def close(self) -> None:
         """Close it; who writes to it may then end."""
@@ -405,8 +405,8 @@ def _inflate(stream: IO[bytes] | _Counted, data: bytes, name: str) -> Iterator[b
 def _next_member(stream: IO[bytes] | _Counted, data: bytes) -> bytes:
     """Return the first bytes of a gzip member; zeros before it may pad a block of a disk."""
     data = data.lstrip(b"\0")
-    while len(data) < _BGZIP_HEADER and (more := stream.read(RAW_BYTES)):
-        data = (data + more).lstrip(b"\0")
+    while len(data) < _BGZIP_HEADER and (chunk := stream.read(RAW_BYTES)):
+        data = (data + chunk).lstrip(b"\0")
     return data
 
 

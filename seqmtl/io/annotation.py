@@ -14,7 +14,7 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
 from seqmtl.io.copies import is_one, separate_copies
 from seqmtl.io.junctions import is_hint
-from seqmtl.io.rows import COORDINATES, MOST_DIGITS, is_coordinate, is_gff, is_row, rows_of
+from seqmtl.io.rows import COORDINATES, MAX_DIGITS, is_coordinate, is_gff, is_row, rows_of
 from seqmtl.io.transcript_rows import (
     CDS,
     CODING_EXONS,
@@ -63,8 +63,8 @@ _PROTEINS = {b"protein", b"polypeptide"}
 _CODING_EXONS = {b"einit", b"eterm", b"esngl", b"initial", b"internal", b"terminal", b"single"}
 _ANY_STRAND = {b"+", b"-", b".", b"?"}
 _AROUND = b' "'  # may be around a name
-_MOST_LOST = 0.01
-_SHOWN = 60
+_MAX_EXCLUDED_SHARE = 0.01
+_MAX_LETTERS = 60
 
 MIXED = "transcript of one row with exons on two strands or contigs"
 TRANS = "transcript of several RNAs (trans-splicing, as the annotation says)"
@@ -179,24 +179,24 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
     )
     counts = len(annotation.transcripts), len(annotation.contigs), n_excluded
     logger.info(text, source, annotation.format, *counts)
-    _warn_of_lost(annotation)
+    _warn_of_excluded(annotation)
     return annotation
 
 
-def _warn_of_lost(annotation: Annotation) -> None:
+def _warn_of_excluded(annotation: Annotation) -> None:
     """Warn if many transcripts are left out that are not also in others."""
-    lost = [row for row in annotation.exclusions if row.reason not in (INSIDE, OF_GENE)]
-    total = len(annotation.transcripts) + len(lost)
-    if len(lost) > _MOST_LOST * total:
-        reasons = Counter(row.reason for row in lost).most_common()
+    excluded = [row for row in annotation.exclusions if row.reason not in (INSIDE, OF_GENE)]
+    total = len(annotation.transcripts) + len(excluded)
+    if len(excluded) > _MAX_EXCLUDED_SHARE * total:
+        reasons = Counter(row.reason for row in excluded).most_common()
         logger.warning(
             "%s: %d of %d transcripts are left out: %s; such as %s (line %d)",
             annotation.path,
-            len(lost),
+            len(excluded),
             total,
             "; ".join(f"{reason} ({n:,})" for reason, n in reasons),
-            lost[0].name or f"{lost[0].contig}:{lost[0].start + 1}-{lost[0].end}",
-            lost[0].line,
+            excluded[0].name or f"{excluded[0].contig}:{excluded[0].start + 1}-{excluded[0].end}",
+            excluded[0].line,
         )
 
 
@@ -218,8 +218,8 @@ class _GffReader:
 
     def __init__(self, source: str, sources: Collection[str] | None) -> None:
         self.source = source
-        self.wanted = None if sources is None else {name.encode() for name in sources}
-        self.others = None if sources is None else _GffReader(source, None)
+        self.sources = None if sources is None else {name.encode() for name in sources}
+        self.other_sources = None if sources is None else _GffReader(source, None)
         self.is_gtf: bool | None = None  # of the last row
         # Of the last part: which it is, its attributes, and what they say.
         self.part, self.attributes = -1, b""
@@ -233,7 +233,7 @@ class _GffReader:
         self.keys: dict[bytes, bytes] = {}  # of groups of GTF by transcript
         self.owners: dict[bytes, bytes] = {}  # of exons that CDS rows name as their parents
         self.features: Counter[bytes] = Counter()
-        self.seen_sources: Counter[bytes] = Counter()
+        self.source_counts: Counter[bytes] = Counter()
         self.exclusions: list[ExcludedTranscript] = []
         self.orphan = b""  # attributes of the first part without a transcript
         self.uncertain: list[UncertainRegion] = []
@@ -242,7 +242,7 @@ class _GffReader:
 
     def read(self, lines: Iterator[tuple[int, bytes]]) -> None:
         """Read all lines of the annotation, up to the FASTA section if there is one."""
-        add = self._add_row if self.wanted is None else self._add_if_wanted
+        add = self._add_row if self.sources is None else self._add_by_source
         for self.line, row in lines:
             if row[:1] in b"#>":  # or empty
                 if row.startswith((b"##FASTA", b">")):
@@ -262,20 +262,20 @@ class _GffReader:
     def _refuse(self, message: str) -> NoReturn:
         raise InputFormatError(message, path=self.source, line=self.line)
 
-    def _add_if_wanted(self, fields: list[bytes]) -> None:
-        """Add a row, or note it among those of other sources."""
-        self.seen_sources[fields[1]] += 1
-        assert self.wanted is not None
-        assert self.others is not None
-        reader = self if fields[1] in self.wanted else self.others
+    def _add_by_source(self, fields: list[bytes]) -> None:
+        """Add a row, or record it among those of other sources."""
+        self.source_counts[fields[1]] += 1
+        assert self.sources is not None
+        assert self.other_sources is not None
+        reader = self if fields[1] in self.sources else self.other_sources
         reader.line = self.line
         reader._add_row(fields)
 
     def _add_row(self, fields: list[bytes]) -> None:
-        """Add a part of transcripts to them, or take note of a gene or transcript."""
+        """Add a part of transcripts to them, or record a gene or transcript."""
         contig, _, kind, first, last, _, strand, phase, attributes = fields
         self.features[kind] += 1
-        is_number = first.isdigit() and last.isdigit() and len(first) + len(last) < MOST_DIGITS
+        is_number = first.isdigit() and last.isdigit() and len(first) + len(last) < MAX_DIGITS
         segment = (int(first) - 1, int(last)) if is_number else (-1, -1)
         if not 0 <= segment[0] < segment[1]:
             segment = self._segment(first, last)
@@ -300,7 +300,7 @@ class _GffReader:
             self._add_orphan(part, fields, segment)
 
     def _other_part(self, fields: list[bytes], segment: Segment) -> int:
-        """Take note of a row that is a gene or a transcript; tell what it is otherwise."""
+        """Record a row that is a gene or a transcript, and return the part that another row is."""
         kind = fields[2]
         part = self.kinds.get(kind)
         if part is None:
@@ -314,7 +314,7 @@ class _GffReader:
         return part
 
     def _read_attributes(self, part: int, kind: bytes, attributes: bytes) -> None:
-        """Take note of what the attributes of a part say."""
+        """Record names, genes and flags from the attributes of a part."""
         self.part, self.attributes = part, attributes
         if self.is_gtf is None:
             self._detect_format(attributes)
@@ -332,7 +332,7 @@ class _GffReader:
         """Return the rows of a transcript on a strand of a contig, which may have none so far."""
         contig, strand, attributes = fields[0], self._strand(fields), fields[8]
         first = self.groups.get(name)
-        group = first.at(contig, strand) if first is not None else None
+        group = first.on_strand(contig, strand) if first is not None else None
         if group is not None:
             return group
         names, is_gtf = self.names, bool(self.is_gtf)
@@ -351,8 +351,8 @@ class _GffReader:
 
     def _strand(self, fields: list[bytes]) -> bytes:
         if fields[6] not in _ANY_STRAND:
-            got = readable(fields[6])
-            self._refuse(f"strand must be +, -, . or ?, got {got!r}; correct it")
+            text = readable(fields[6])
+            self._refuse(f"strand must be +, -, . or ?, got {text!r}; correct it")
         return fields[6]
 
     def _add_orphan(self, part: int, fields: list[bytes], segment: Segment) -> None:
@@ -368,8 +368,8 @@ class _GffReader:
     def _segment(self, first: bytes, last: bytes) -> Segment:
         """Return the interval of a feature, 0-based half-open."""
         if not (is_coordinate(first) and is_coordinate(last)):
-            got = readable(last if is_coordinate(first) else first)[:_SHOWN]
-            self._refuse(f"start and end must be {COORDINATES}, got {got!r}; correct it")
+            text = readable(last if is_coordinate(first) else first)[:_MAX_LETTERS]
+            self._refuse(f"start and end must be {COORDINATES}, got {text!r}; correct it")
         start, end = int(first), int(last)
         if start < 1:
             self._refuse(f"start must be 1 or more (1-based, closed), got {start}; correct it")
@@ -382,7 +382,7 @@ class _GffReader:
         if self.is_gtf is None:
             self._refuse(
                 "the ninth field must have attributes as GFF3 (Parent=...) or GTF (transcript_id "
-                f'"..."), got {readable(attributes)[:_SHOWN]!r}; correct the line'
+                f'"..."), got {readable(attributes)[:_MAX_LETTERS]!r}; correct the line'
             )
 
     def _add_parent(self, fields: list[bytes], segment: Segment) -> None:
@@ -412,7 +412,7 @@ class _GffReader:
             else:
                 return
         group = self.groups.get(group_key)
-        group = group.at(contig, strand) if group is not None else None
+        group = group.on_strand(contig, strand) if group is not None else None
         row = ParentRow(
             kind,
             parent,
@@ -460,11 +460,12 @@ class _GffReader:
 
     def annotation(self) -> Annotation:
         """Build the transcripts from the rows."""
-        if self.wanted is not None and not self.wanted & set(self.seen_sources):
-            wanted = ", ".join(sorted(map(readable, self.wanted)))
-            seen = describe_features(_readable_counts(self.seen_sources))
+        if self.sources is not None and not self.sources & set(self.source_counts):
+            requested = ", ".join(sorted(map(readable, self.sources)))
+            available = describe_features(_readable_counts(self.source_counts))
             raise InputFormatError(
-                f"sources must be among the file's, got {wanted}; the second column has {seen}",
+                f"sources must be among the file's, got {requested}; the second column has "
+                f"{available}",
                 path=self.source,
             )
         features = _readable_counts(self.features)
@@ -480,17 +481,19 @@ class _GffReader:
             raise InputFormatError(
                 "exons and coding segments must name their transcript, by Parent= (GFF3) or "
                 f"transcript_id (GTF), but none of {len(self.exclusions):,} does, such as that "
-                f"with {readable(self.orphan)[:_SHOWN]!r}; convert the file",
+                f"with {readable(self.orphan)[:_MAX_LETTERS]!r}; convert the file",
                 path=self.source,
                 line=self.exclusions[0].line,
             )
-        if self.others is not None:
-            others = _Builder(self.others).build()
-            logger.info("%s: %d transcripts are of other sources", self.source, len(others))
-            self.uncertain += self.others.uncertain
+        if self.other_sources is not None:
+            other_transcripts = _Builder(self.other_sources).build()
+            logger.info(
+                "%s: %d transcripts are of other sources", self.source, len(other_transcripts)
+            )
+            self.uncertain += self.other_sources.uncertain
             self.uncertain += [
                 UncertainRegion(t.contig, t.is_reverse, t.exons, (), t.cds, t.name, t.line)
-                for t in others
+                for t in other_transcripts
             ]
         kind_of_file = " and ".join("GTF" if is_gtf else "GFF3" for is_gtf in sorted(self.formats))
         return Annotation(
@@ -565,7 +568,7 @@ class _Builder:
                 row = _row_of(piece, rows)
                 piece.gene, piece.biotype = row.parent, row.biotype or row.kind
         if reason := self._problem(name, pieces):
-            self._leave_out(text, pieces, reason)
+            self._exclude(text, pieces, reason)
             return []
         transcripts: list[Transcript] = []
         copies = [copy for piece in pieces for copy in self._copies(text, piece, rows)]
@@ -582,7 +585,7 @@ class _Builder:
     ) -> list[TranscriptRows]:
         """Return the transcripts that the rows of an ID on one strand of a contig are."""
         if piece.strand not in STRANDS:
-            self._leave_out(text, [piece], NO_STRAND)
+            self._exclude(text, [piece], NO_STRAND)
             return []
         if len(rows) < 2 and is_one(piece):
             return [piece]
@@ -590,7 +593,7 @@ class _Builder:
             rows = [row for row in rows if row[3:5] == (piece.contig, piece.strand)]
         copies = separate_copies(piece, rows)
         if copies is None:
-            self._leave_out(text, [piece], COPIES)
+            self._exclude(text, [piece], COPIES)
             return []
         if len(copies) > 1 and len(rows) < 2:
             self.reader.uncertain += piece.uncertain(text)
@@ -599,7 +602,7 @@ class _Builder:
         return copies
 
     def _note_overlaps(self, text: str, copy: TranscriptRows) -> None:
-        """Take note of exons that are joined with others, and so may hide an end of another."""
+        """Record exons whose ends are hidden because they are joined with others."""
         exons = sorted(copy.parts[EXON])
         if not overlap(exons):
             return
@@ -611,7 +614,7 @@ class _Builder:
             self.reader.uncertain += rows.uncertain(text)
 
     def _note_introns(self, transcripts: list[Transcript]) -> None:
-        """Take note of introns with a row of their own that are no gaps between exons."""
+        """Record introns that have a row but are not gaps between exons."""
         if not self.reader.introns:
             return
         gaps = {(t.contig, gap) for t in transcripts for gap in t.introns}
@@ -622,7 +625,7 @@ class _Builder:
                     for is_reverse in _sides(strand)
                 ]
 
-    def _leave_out(self, text: str, pieces: list[TranscriptRows], reason: str) -> None:
+    def _exclude(self, text: str, pieces: list[TranscriptRows], reason: str) -> None:
         segments = [segment for piece in pieces for segment in piece.segments]
         if len({piece.contig for piece in pieces}) > 1:
             segments = pieces[0].segments
@@ -636,12 +639,12 @@ class _Builder:
 
     def _is_protein(self, name: bytes, group: TranscriptRows) -> bool:
         """Return whether a group is that of a protein, which shares its rows with a transcript."""
-        others = [other for other in group.parents if other != name and other in self.groups]
-        if not others or group.parts[EXON]:
+        parents = [other for other in group.parents if other != name and other in self.groups]
+        if not parents or group.parts[EXON]:
             return False
         rows = self.rows[name]
         is_named = bool(rows) and rows[0].kind in _PROTEINS
-        return is_named or any(self.groups[other].parts[EXON] for other in others)
+        return is_named or any(self.groups[other].parts[EXON] for other in parents)
 
     def _problem(self, name: bytes, pieces: list[TranscriptRows]) -> str:
         """Return the reason why a transcript cannot be used, or ""."""
@@ -675,7 +678,7 @@ class _Builder:
 
 
 def _part_of(kind: bytes) -> int:
-    """Return the part of a transcript that a type of feature is, or that it is none."""
+    """Return the part of a transcript that a feature type is, or a negative number."""
     name = kind.lower().strip()
     if name.endswith(b"intron"):
         return _INTRON
@@ -696,7 +699,7 @@ def _part_of(kind: bytes) -> int:
 
 
 def _is_gtf(attributes: bytes) -> bool | None:
-    """Tell GTF from GFF3 by the attributes of a row; None if they are neither."""
+    """Return whether the attributes of a row are GTF, not GFF3; None if neither."""
     if _IS_GFF3.match(attributes):
         return False
     return True if _IS_GTF.match(attributes) else None

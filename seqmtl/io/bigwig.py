@@ -25,7 +25,7 @@ ZOOM_BASES = 250
 
 _ZOOM_FACTOR, _ZOOM_LEVELS = 4, 10
 _SECTION_ITEMS, _ZOOM_ITEMS = 4096, 512
-_LEAST_RUN = 64  # shortest run of adjacent bases with a section of its own
+_MIN_RUN = 64  # shortest run of adjacent bases with a section of its own
 _LEVEL = 1  # higher compression levels hardly reduce the size
 _CHUNK = 1 << 16  # zoom records read at a time
 
@@ -57,10 +57,10 @@ _TREE_MAGIC, _INDEX_MAGIC = 0x78CA8C91, 0x2468ACE0
 _NODE_ITEMS = 256
 _NODE = struct.Struct("<BBH")
 
-_PLACE = [("contig", "<u4"), ("start", "<u4"), ("last_contig", "<u4"), ("end", "<u4")]
+_SPAN = [("contig", "<u4"), ("start", "<u4"), ("last_contig", "<u4"), ("end", "<u4")]
 #: A section in the index.
-SECTION_DTYPE = np.dtype([*_PLACE, ("offset", "<u8"), ("size", "<u8")])
-_BRANCH = np.dtype([*_PLACE, ("offset", "<u8")])
+SECTION_DTYPE = np.dtype([*_SPAN, ("offset", "<u8"), ("size", "<u8")])
+_BRANCH = np.dtype([*_SPAN, ("offset", "<u8")])
 
 
 class PackedValues(NamedTuple):
@@ -238,7 +238,7 @@ def _edges(starts: NDArray[np.int64], is_next: NDArray[np.bool_]) -> list[int]:
     n = starts.size
     changes = np.flatnonzero(is_next) + 1
     breaks = np.concatenate([[0], np.flatnonzero(is_next | (np.diff(starts) != 1)) + 1, [n]])
-    is_long = np.diff(breaks) >= _LEAST_RUN
+    is_long = np.diff(breaks) >= _MIN_RUN
     edges = np.concatenate([[0, n], changes, breaks[:-1][is_long], breaks[1:][is_long]])
     unique_edges: list[int] = np.unique(edges).tolist()
     return unique_edges
@@ -287,15 +287,15 @@ def _chunks(zoom: IO[bytes]) -> Iterator[NDArray[Any]]:
 
 def _coarser(zoom: IO[bytes], bases: int, lengths: NDArray[np.int64]) -> Iterator[NDArray[Any]]:
     """Merge the finest level's records into larger bins."""
-    held = np.zeros(0, dtype=ZOOM_DTYPE)
+    pending = np.zeros(0, dtype=ZOOM_DTYPE)
     for chunk in _chunks(zoom):
-        records = np.concatenate([held, chunk])
+        records = np.concatenate([pending, chunk])
         heads = _bin_heads(records, bases)
-        held = records[heads[-1] :]
+        pending = records[heads[-1] :]
         if heads.size > 1:
             yield _merge(records[: heads[-1]], heads[:-1], bases, lengths)
-    if held.size:
-        yield _merge(held, np.zeros(1, dtype=np.int64), bases, lengths)
+    if pending.size:
+        yield _merge(pending, np.zeros(1, dtype=np.int64), bases, lengths)
 
 
 def _bin_heads(records: NDArray[Any], bases: int) -> NDArray[np.int64]:
@@ -323,10 +323,10 @@ def _totals(zoom: IO[bytes]) -> tuple[float, ...]:
         for records in _chunks(zoom)
     ]
     columns = np.array(parts or [[0.0] * len(_MERGED)]).T
-    n, *others = (
+    n, *statistics = (
         merge.reduce(column) for merge, column in zip(_MERGED.values(), columns, strict=True)
     )
-    return (int(n), *map(float, others))
+    return (int(n), *map(float, statistics))
 
 
 def _contig_tree(lengths: Mapping[str, int], offset: int) -> bytes:
@@ -359,11 +359,11 @@ def _write_index(stream: IO[bytes], rows: NDArray[Any], items_per_slot: int) -> 
         branches["last_contig"], branches["end"] = below["last_contig"][tails], below["end"][tails]
         levels.append(branches)
     top = levels[-1]
-    whole = (0, 0, 0, 0)
+    span = (0, 0, 0, 0)
     if top.size:
-        whole = (*top[["contig", "start"]][0], *top[["last_contig", "end"]][-1])
+        span = (*top[["contig", "start"]][0], *top[["last_contig", "end"]][-1])
     head = struct.pack("<IIQ", _INDEX_MAGIC, _NODE_ITEMS, rows.size)
-    head += struct.pack("<IIIIQII", *whole, stream.tell(), items_per_slot, 0)
+    head += struct.pack("<IIIIQII", *span, stream.tell(), items_per_slot, 0)
     for part in (head, *_nodes(levels, _NODE_ITEMS, stream.tell() + len(head))):
         stream.write(part)
 

@@ -1,4 +1,4 @@
-"""Columns across all blocks of a file: labels, names as numbers, places in genomes, windows."""
+"""Columns across all blocks of a file: labels, names as numbers, intervals, windows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from seqmtl.io.fields import Fields
 from seqmtl.sequences import Genome
 from seqmtl.sequences.genome import unknown_contig
 
-_MOST_NAMES = int(np.iinfo(np.int16).max)
-_MOST_CONTIGS = 1 << 31
+_MAX_NAMES = int(np.iinfo(np.int16).max)
+_MAX_CONTIGS = 1 << 31
 
 _LABELS = {"1": 1, "+1": 1, "-1": -1, "0": 0}
 LABEL_RULE = "label must be 1, -1 or 0"
@@ -62,7 +62,7 @@ class LabelColumn:
         fields.refuse_first(is_bad, column, LABEL_RULE, "correct the field")
         for value, mask in ((-1, is_minus), (0, is_zero)):
             if mask.any():
-                self._see(value, int(fields.lines[mask.argmax()]))
+                self._note_value(value, int(fields.lines[mask.argmax()]))
         return np.where(is_one, 1, -1).astype(np.int8)
 
     def parse_text(self, text: str, line: int) -> int:
@@ -71,10 +71,10 @@ class LabelColumn:
             message = f"{LABEL_RULE}, got {text!r}; correct it"
             raise InputFormatError(message, path=self.source, line=line)
         if _LABELS[text] <= 0:
-            self._see(_LABELS[text], line)
+            self._note_value(_LABELS[text], line)
         return 1 if _LABELS[text] == 1 else -1
 
-    def _see(self, value: int, line: int) -> None:
+    def _note_value(self, value: int, line: int) -> None:
         self._first_line.setdefault(value, line)
         if len(self._first_line) == 2:
             by_line = sorted(self._first_line.items(), key=lambda item: item[1])
@@ -93,15 +93,15 @@ class NameTable:
     Parameters
     ----------
     what : str
-        What the names stand for, in messages.
-    most : int
+        Name of the column, for messages.
+    max_names : int
         Maximum number of distinct names.
     """
 
-    def __init__(self, what: str, max_names: int = _MOST_NAMES) -> None:
+    def __init__(self, what: str, max_names: int = _MAX_NAMES) -> None:
         self.what, self.max_names = what, max_names
         self.names: list[str] = []
-        self.lines: list[int] = []  # where each was first seen
+        self.lines: list[int] = []  # of the first row of each
         self._sorted = np.empty(0, dtype="S1")
         self._ids = np.empty(0, dtype=np.int64)
 
@@ -116,7 +116,7 @@ class NameTable:
         values = fields.bytes_of(column, self.what)
         ids, is_known = self._ids_of(values)
         if not is_known.all():
-            self._learn(fields, values, np.flatnonzero(~is_known))
+            self._add_names(fields, values, np.flatnonzero(~is_known))
             ids, _ = self._ids_of(values)
         return ids
 
@@ -127,31 +127,33 @@ class NameTable:
     def _ids_of(self, values: NDArray[np.bytes_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         if not self._ids.size:
             return np.zeros(values.size, np.int64), np.zeros(values.size, np.bool_)
-        places = np.minimum(np.searchsorted(self._sorted, values), self._ids.size - 1)
-        return self._ids[places], self._sorted[places] == values
+        positions = np.minimum(np.searchsorted(self._sorted, values), self._ids.size - 1)
+        return self._ids[positions], self._sorted[positions] == values
 
-    def _learn(self, fields: Fields, values: NDArray[np.bytes_], rows: NDArray[np.int64]) -> None:
-        new, first = np.unique(values[rows], return_index=True)
+    def _add_names(
+        self, fields: Fields, values: NDArray[np.bytes_], rows: NDArray[np.int64]
+    ) -> None:
+        new_values, first = np.unique(values[rows], return_index=True)
         order = np.argsort(first)
-        new = new[order]
-        if (new == b"").any():
+        new_values = new_values[order]
+        if (new_values == b"").any():
             row = int(np.flatnonzero(values == b"")[0])
             fields.refuse(row, f"{self.what} must not be empty; fill the field")
-        all_names = np.concatenate([self._sorted, new])
-        ids = np.concatenate([self._ids, len(self.names) + np.arange(new.size)])
+        all_names = np.concatenate([self._sorted, new_values])
+        ids = np.concatenate([self._ids, len(self.names) + np.arange(new_values.size)])
         if ids.size > self.max_names:
             raise InputFormatError(
                 f"there must be at most {self.max_names:,} different values of {self.what}; "
                 "check that it is the right column",
                 path=fields.source,
             )
-        self.names += [readable(name) for name in new.tolist()]
+        self.names += [readable(name) for name in new_values.tolist()]
         self.lines += fields.lines[rows[first[order]]].tolist()
         order = np.argsort(all_names)
         self._sorted, self._ids = all_names[order], ids[order]
 
 
-class Places(NamedTuple):
+class Intervals(NamedTuple):
     """Intervals of a block of rows, on contigs of genomes that share a buffer.
 
     Attributes
@@ -171,7 +173,7 @@ class Places(NamedTuple):
     is_reverse: NDArray[np.bool_]
 
 
-class PlaceColumns:
+class IntervalColumns:
     """Parse contigs, positions and strands block by block.
 
     Parameters
@@ -182,9 +184,9 @@ class PlaceColumns:
         Columns of contig, position, strand and, if there is one, end; without one, a row is a
         single base.
     start : str
-        What the column of positions is called.
+        Name of the column of positions.
     what, remedy : str
-        What the places are of, and what to do if one is not right, in messages.
+        What a row describes, and what to do about an invalid one, for messages.
     """
 
     def __init__(
@@ -197,11 +199,11 @@ class PlaceColumns:
     ) -> None:
         self.genomes, self.columns, self.start = genomes, columns, start
         self.what, self.remedy = what, remedy
-        self.contigs = NameTable("contig", _MOST_CONTIGS)
-        self._known: list[list[int]] = [[] for _ in genomes]  # the contig of each name, or -1
+        self.contigs = NameTable("contig", _MAX_CONTIGS)
+        self._contig_of: list[list[int]] = [[] for _ in genomes]  # the contig of each name, or -1
 
-    def parse(self, fields: Fields, tasks: NDArray[np.int64] | None = None) -> Places:
-        """Return the places of the rows, each in the genome of its task (0 by default).
+    def parse(self, fields: Fields, tasks: NDArray[np.int64] | None = None) -> Intervals:
+        """Return the intervals of the rows, each in the genome of its task (0 by default).
 
         Raises
         ------
@@ -213,17 +215,17 @@ class PlaceColumns:
         ends = begins + 1
         if "end" in self.columns:
             ends = fields.integers(self.columns["end"], "end")
-        bad = np.flatnonzero((begins >= ends) | (ends > lengths))
-        if bad.size:
-            row = int(bad[0])
+        rows_outside = np.flatnonzero((begins >= ends) | (ends > lengths))
+        if rows_outside.size:
+            row = int(rows_outside[0])
             rule, remedy = "start before it ends", "swap or correct the coordinates"
             if begins[row] < ends[row]:
                 contig = fields.string(row, self.columns["contig"])
                 rule = f"lie inside {contig} ({lengths[row]} bases)"
                 remedy = "coordinates are 0-based, half-open; check that it is the right genome"
-            got = f"{begins[row]}-{ends[row]}"
-            fields.refuse(row, f"{self.what} must {rule}, got {got}; {self.remedy or remedy}")
-        return Places(begins, ends, starts, lengths, fields.signs(self.columns["strand"]))
+            interval = f"{begins[row]}-{ends[row]}"
+            fields.refuse(row, f"{self.what} must {rule}, got {interval}; {self.remedy or remedy}")
+        return Intervals(begins, ends, starts, lengths, fields.signs(self.columns["strand"]))
 
     def _contigs(
         self, fields: Fields, tasks: NDArray[np.int64] | None
@@ -232,16 +234,16 @@ class PlaceColumns:
         ids = self.contigs.encode(fields, self.columns["contig"])
         names = self.contigs.names
         starts, lengths = np.empty_like(ids), np.empty_like(ids)
-        for task, (genome, contig_of) in enumerate(zip(self.genomes, self._known, strict=True)):
+        for task, (genome, contig_of) in enumerate(zip(self.genomes, self._contig_of, strict=True)):
             rows = np.arange(ids.size) if tasks is None else np.flatnonzero(tasks == task)
-            new = names[len(contig_of) :]
-            contig_of += [genome.index(name) if name in genome else -1 for name in new]
+            new_names = names[len(contig_of) :]
+            contig_of += [genome.index(name) if name in genome else -1 for name in new_names]
             contigs = np.array(contig_of)[ids[rows]]
             if (contigs < 0).any():
                 row = int(rows[(contigs < 0).argmax()])
                 name = names[ids[row]]
-                others = [other for other in names if other != name]
-                fields.refuse(row, unknown_contig([name, *others], genome.names))
+                other_names = [other for other in names if other != name]
+                fields.refuse(row, unknown_contig([name, *other_names], genome.names))
             starts[rows], lengths[rows] = genome.starts[contigs], genome.lengths[contigs]
         return starts, lengths
 
@@ -265,9 +267,9 @@ class WindowColumns:
     def __init__(self, source: str) -> None:
         self.source, self.labels = source, LabelColumn(source)
         self.organisms, self.splits = NameTable("organism"), NameTable("split")
-        self.forget()
+        self.clear()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Drop the rows, but not the names."""
         self._parts: dict[str, list[NDArray[Any]]] = {}
 

@@ -1,4 +1,4 @@
-"""Tell apart transcripts that have one ID in GFF3 and GTF."""
+"""Separate transcripts that share one ID in GFF3 and GTF."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from seqmtl.io.transcript_rows import (
 from seqmtl.io.transcripts import Segment
 
 _CODON = 3
-_FARTHEST = 7_000_000  # bases between exons of one transcript; the longest introns known have 4
-_MOST_STEPS = 10_000
+_MAX_GAP = 7_000_000  # bases between exons of one transcript; the longest introns known have 4
+_MAX_STEPS = 10_000
 
 
 def is_one(rows: TranscriptRows) -> bool:
@@ -32,7 +32,7 @@ def is_one(rows: TranscriptRows) -> bool:
     if len(rows.parts[START]) > 1 or not rows.parts[EXON]:
         return False
     exons = rows.parts[EXON] = sorted(rows.parts[EXON])
-    return exons[-1][0] - exons[0][1] < _FARTHEST and not overlap(exons)
+    return exons[-1][0] - exons[0][1] < _MAX_GAP and not overlap(exons)
 
 
 def separate_copies(
@@ -50,7 +50,7 @@ def separate_copies(
     if len(spans) < 2:
         copies = _chains(rows) if _contradict(rows.parts[EXON]) else [rows]
         return copies and [piece for copy in copies for piece in _cut(copy)]
-    if _is_discontinuous(rows, spans) or _is_twice(rows, spans):
+    if _is_discontinuous(rows, spans) or _is_duplicated(rows, spans):
         return [rows]
     return _by_order(rows, spans) or _by_cluster(rows, spans)
 
@@ -64,8 +64,8 @@ def _is_discontinuous(rows: TranscriptRows, spans: Sequence[ParentRow]) -> bool:
     ]
 
 
-def _is_twice(rows: TranscriptRows, spans: Sequence[ParentRow]) -> bool:
-    """Return whether rows are those of one transcript, each written as often as its own row."""
+def _is_duplicated(rows: TranscriptRows, spans: Sequence[ParentRow]) -> bool:
+    """Return whether all rows of one transcript are repeated as often as its own row."""
     intervals = {(span.start, span.end) for span in spans}
     counts = Counter(rows.parts[rows.chained])
     is_alike = len(intervals) == 1 and {*counts.values()} == {len(spans)}
@@ -80,7 +80,7 @@ def _by_order(rows: TranscriptRows, spans: Sequence[ParentRow]) -> list[Transcri
         return None
     copies = []
     for span, begin, end in zip(ordered, marks, [*marks[1:], rows.marks], strict=True):
-        copy = rows.take([range(a, b) for a, b in zip(begin, end, strict=True)], span.line)
+        copy = rows.select([range(a, b) for a, b in zip(begin, end, strict=True)], span.line)
         chain = copy.parts[copy.chained]
         is_inside = all(span.start <= a and b <= span.end for a, b in chain)
         if not chain or not is_inside or overlap(sorted(chain)):
@@ -95,7 +95,7 @@ def _by_cluster(rows: TranscriptRows, spans: Sequence[ParentRow]) -> list[Transc
     n_rows = 0
     for cluster in _clusters(spans):
         first, last = cluster[0].start, max(span.end for span in cluster)
-        inside = rows.take(
+        inside = rows.select(
             [[i for i, (a, b) in enumerate(part) if a < last and b > first] for part in rows.parts],
             cluster[0].line,
         )
@@ -129,8 +129,10 @@ def _contradict(exons: Sequence[Segment]) -> bool:
     if not overlap(ordered):
         return False
     for start, end in ordered:
-        others = [row for row in ordered if row[0] < end and row[1] > start and row != (start, end)]
-        if any(start < left[1] < right[0] < end for left, right in pairwise(join(others))):
+        overlapping = [
+            row for row in ordered if row[0] < end and row[1] > start and row != (start, end)
+        ]
+        if any(start < left[1] < right[0] < end for left, right in pairwise(join(overlapping))):
             return True
     return False
 
@@ -154,7 +156,7 @@ def _chains(rows: TranscriptRows, spans: Sequence[ParentRow] = ()) -> list[Trans
         chosen[kind] = [
             i for i, copy_number in zip(order, chain_of, strict=True) if copy_number == number
         ]
-        copies.append(rows.take(chosen, spans[number].line if spans else rows.line))
+        copies.append(rows.select(chosen, spans[number].line if spans else rows.line))
     return copies if kind == CDS else _with_coding(rows, copies)
 
 
@@ -163,8 +165,8 @@ def _colour(segments: Sequence[Segment]) -> list[int]:
     ends: list[int] = []
     chain_of = []
     for start, end in segments:
-        free = [number for number, last in enumerate(ends) if last < start]
-        number = max(free, key=ends.__getitem__) if free else len(ends)
+        fitting = [number for number, last in enumerate(ends) if last < start]
+        number = max(fitting, key=ends.__getitem__) if fitting else len(ends)
         ends[number : number + 1] = [end]
         chain_of.append(number)
     return chain_of
@@ -178,7 +180,7 @@ def _fit(
     The first and the last one of a row begin and end with it, unless they are coding segments.
     """
     stack: list[tuple[list[int], tuple[int, ...]]] = [([], (-1,) * len(spans))]
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         if not stack:
             return None
         chain_of, ends = stack.pop()
@@ -214,9 +216,9 @@ def _with_coding(rows: TranscriptRows, copies: list[TranscriptRows]) -> list[Tra
     ]
     if sum(fits) != 1:
         return [replace(copy, flags=copy.flags | UNKNOWN_ENDS) for copy in copies]
-    which = fits.index(True)
-    parts = [copies[which].parts[EXON], *rows.parts[1:]]
-    copies[which] = replace(copies[which], parts=parts, phases=rows.phases)
+    copy_index = fits.index(True)
+    parts = [copies[copy_index].parts[EXON], *rows.parts[1:]]
+    copies[copy_index] = replace(copies[copy_index], parts=parts, phases=rows.phases)
     return copies
 
 
@@ -225,19 +227,19 @@ def _is_inside(segment: Segment, exons: Sequence[Segment]) -> bool:
 
 
 def _cut(rows: TranscriptRows) -> list[TranscriptRows]:
-    """Cut rows where no transcript goes on.
+    """Cut rows where no transcript can continue.
 
-    That is over 7 million bases, and after a stop codon if a start codon follows.
+    That is over gaps of 7 million bases, and after a stop codon if a start codon follows.
     """
     exons = join_exons(rows.parts)
-    far = [right[0] for left, right in pairwise(exons) if right[0] - left[1] > _FARTHEST]
-    bounds = sorted({*far, *_between_frames(rows, exons)})
+    far_starts = [right[0] for left, right in pairwise(exons) if right[0] - left[1] > _MAX_GAP]
+    bounds = sorted({*far_starts, *_between_frames(rows, exons)})
     if not bounds:
         return [rows]
     pieces = []
     for first, end in pairwise([exons[0][0], *bounds, exons[-1][1]]):
         chosen = [[i for i, (a, _) in enumerate(part) if first <= a < end] for part in rows.parts]
-        pieces.append(rows.take(chosen, rows.line))
+        pieces.append(rows.select(chosen, rows.line))
     return [piece for piece in pieces if piece.segments]
 
 

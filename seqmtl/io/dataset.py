@@ -26,7 +26,7 @@ from seqmtl.files.streams import (
     read_json,
     readable,
 )
-from seqmtl.io.columns import PlaceColumns, WindowColumns
+from seqmtl.io.columns import IntervalColumns, WindowColumns
 from seqmtl.io.fields import Fields, split_fields
 from seqmtl.io.genome import load_genome, load_genomes
 from seqmtl.io.rows import Row
@@ -205,11 +205,15 @@ def read_dataset(
     summary = read_summary(path)
     folder = folder_of(path)
     chosen = chosen_organisms(summary, organism)
-    every, paths_given = list(summary["genomes"]), dict(genomes or {})
-    indices = match_names(paths_given, every, "the dataset")
-    moved = {every[i]: genome for i, genome in zip(indices, paths_given.values(), strict=True)}
+    all_names, paths_given = list(summary["genomes"]), dict(genomes or {})
+    indices = match_names(paths_given, all_names, "the dataset")
+    moved_paths = {
+        all_names[i]: genome for i, genome in zip(indices, paths_given.values(), strict=True)
+    }
     paths = {
-        name: os.fspath(moved[name]) if name in moved else genome_path(folder, name, summary)
+        name: os.fspath(moved_paths[name])
+        if name in moved_paths
+        else genome_path(folder, name, summary)
         for name in chosen
     }
     length = int(summary["window"])
@@ -256,31 +260,33 @@ def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
     SeqmtlError
         If it is missing or its size has changed.
     """
-    stated, places = summary["genomes"][name], _candidate_paths(folder, name, summary)
-    path = next(filter(os.path.isfile, places), None)
+    facts, paths = summary["genomes"][name], _candidate_paths(folder, name, summary)
+    path = next(filter(os.path.isfile, paths), None)
     if path is None:
         raise SeqmtlError(
-            f"the genome of {name} must be at {' or '.join(places)}, but there is no such file; "
+            f"the genome of {name} must be at {' or '.join(paths)}, but there is no such file; "
             "put it or a link to it there, or build the dataset again (in Python: "
             "read_dataset(genomes=...))"
         )
     size = os.path.getsize(path)
-    if size != stated["bytes"]:
+    if size != facts["bytes"]:
         raise SeqmtlError(
             f"the genome of {name} must be the one that the dataset was made from, but {path} has "
-            f"{size:,} bytes, not {stated['bytes']:,}; restore it or build the dataset again"
+            f"{size:,} bytes, not {facts['bytes']:,}; restore it or build the dataset again"
         )
     return path
 
 
 def annotation_path(folder: str, organism: str, summary: Mapping[str, Any]) -> str | None:
     """Return the path of an organism's annotation, or None if it has none or it is missing."""
-    stated = summary.get("config", {}).get("organisms", {}).get(organism, {}).get("annotation")
-    if not isinstance(stated, str):
+    annotation = summary.get("config", {}).get("organisms", {}).get(organism, {}).get("annotation")
+    if not isinstance(annotation, str):
         return None
-    near = [os.path.dirname(genome) for genome in _candidate_paths(folder, organism, summary)]
-    names = [stated, os.path.basename(stated)]
-    directories = [folder, f"{folder}/..", *near]
+    genome_folders = [
+        os.path.dirname(genome) for genome in _candidate_paths(folder, organism, summary)
+    ]
+    names = [annotation, os.path.basename(annotation)]
+    directories = [folder, f"{folder}/..", *genome_folders]
     paths = [os.path.join(directory, name) for directory in directories for name in names]
     return next(filter(os.path.isfile, paths), None)
 
@@ -329,21 +335,21 @@ class _Reader:
     ) -> None:
         self.source, self.genomes, self.length, self.split = source, genomes, length, split
         self.first, self.cut_length = cut
-        self.n_over = 0
+        self.n_past_end = 0
         self.window_columns = WindowColumns(source)
         columns = {**_COLUMN, "position": _COLUMN["start"]}
-        places = list(genomes.values())
-        self.places = PlaceColumns(places, columns, what="a window", remedy=REMEDY)
+        genome_list = list(genomes.values())
+        self.intervals = IntervalColumns(genome_list, columns, what="a window", remedy=REMEDY)
 
     def add(self, block: Lines) -> None:
         """Read a block of rows."""
         fields, columns = split_fields(block, len(_COLUMN), self.source), self.window_columns
         if not len(fields):
             return
-        of_file = columns.organisms.encode(fields, _COLUMN["organism"])
+        organism_ids = columns.organisms.encode(fields, _COLUMN["organism"])
         names = list(self.genomes)
         task_of = [names.index(n) if n in names else -1 for n in columns.organisms.names]
-        tasks = np.array(task_of)[of_file]
+        tasks = np.array(task_of)[organism_ids]
         splits = columns.splits.encode(fields, _COLUMN["split"])
         chosen = tasks >= 0
         if self.split is not None:
@@ -351,20 +357,22 @@ class _Reader:
         if not chosen.any():
             return
         fields, tasks, splits = fields.rows(chosen), tasks[chosen], splits[chosen]
-        places = self.places.parse(fields, tasks)
-        lengths = places.ends - places.begins
+        intervals = self.intervals.parse(fields, tasks)
+        lengths = intervals.ends - intervals.begins
         if (lengths != self.length).any():
             row = int((lengths != self.length).argmax())
             message = f"a window must have {self.length} bases, got {lengths[row]}; {REMEDY}"
             fields.refuse(row, message)
-        left = np.where(places.is_reverse, self.length - self.first - self.cut_length, self.first)
-        begins = places.begins + left
-        inside = (begins >= 0) & (begins + self.cut_length <= places.contig_lengths)
-        self.n_over += int((~inside).sum())
+        offset = np.where(
+            intervals.is_reverse, self.length - self.first - self.cut_length, self.first
+        )
+        begins = intervals.begins + offset
+        inside = (begins >= 0) & (begins + self.cut_length <= intervals.contig_lengths)
+        self.n_past_end += int((~inside).sum())
         columns.add(
             inside,
-            starts=begins + places.contig_starts,
-            is_reverse=places.is_reverse,
+            starts=begins + intervals.contig_starts,
+            is_reverse=intervals.is_reverse,
             labels=columns.labels.parse(fields, _COLUMN["label"]),
             task_ids=tasks,
             splits=splits,
@@ -388,8 +396,10 @@ class _Reader:
                 f"the file has the splits {splits}",
                 self.source,
             )
-        if self.n_over:
-            logger.warning("%d windows are left out: they go over an end of a contig", self.n_over)
+        if self.n_past_end:
+            logger.warning(
+                "%d windows are left out: they go over an end of a contig", self.n_past_end
+            )
         genome = next(iter(self.genomes.values()))
         columns |= {"task_names": list(self.genomes), "locator": genome.locator}
         return Windows(genome.codes, length=self.cut_length, **columns)

@@ -111,8 +111,8 @@ def scan_fasta(
         name is repeated; the message gives the file, the record and the line.
     """
     source, code_of = source_name(path), CASED_CODES if keep_case else CHECKED_CODES
-    header, has_sequence, seen = None, True, set[str]()
-    for line, is_header, text in _stretches(path, on_read):
+    header, has_sequence, names = None, True, set[str]()
+    for line, is_header, text in _text_pieces(path, on_read):
         if is_header:
             _check_sequence(header, has_sequence)
             description = readable(text[1:]).strip()
@@ -122,8 +122,8 @@ def scan_fasta(
             if not text.endswith(b"\n") and b"\r" in text.strip():
                 header.refuse("lines must end in LF or CRLF, but these end in CR; convert the file")
             if unique_names and name:
-                _check_unique(header, name, seen)
-                seen.add(name)
+                _check_unique(header, name, names)
+                names.add(name)
             yield header
         elif header is None:
             _refuse_foreign(text, source, line)
@@ -140,7 +140,7 @@ def scan_fasta(
     _check_sequence(header, has_sequence)
 
 
-def _stretches(
+def _text_pieces(
     path: PathLike, on_read: Callable[[int], None] | None
 ) -> Iterator[tuple[int, bool, bytes]]:
     """Yield whole header lines and pieces of what is between them: line, is it a header, text.
@@ -187,8 +187,8 @@ def _check_sequence(header: Header | None, has_sequence: bool) -> None:
         )
 
 
-def _check_unique(header: Header, name: str, seen: Container[str]) -> None:
-    if name in seen:
+def _check_unique(header: Header, name: str, names: Container[str]) -> None:
+    if name in names:
         header.refuse(
             "the name of a record must be unique in the file, but it is repeated; "
             "rename or remove one of them",
@@ -343,15 +343,15 @@ def read_fasta_windows(
         length = window or first[0]
         if base is None or base_of_site is None:
             _check_length(sequence.size, window, first, header, name, base)
-        left = (sequence.size - length) // 2
+        start = (sequence.size - length) // 2
         if base_of_site is not None and base is not None:
-            left, base_of_site = base_of_site - base, base
+            start, base_of_site = base_of_site - base, base
         elif base_of_site is not None:
-            base_of_site -= left
+            base_of_site -= start
         sites.append(base_of_site)
         if sites[0] != base_of_site or not 0 <= (base_of_site or 0) < length:
             _refuse_site(sites[0], base_of_site, length, header, name)
-        codes += _piece(sequence, left, length)
+        codes += _piece(sequence, start, length)
         label = values.get("label")
         if label is None and require_labels:
             header.refuse(
@@ -373,10 +373,10 @@ def read_fasta_windows(
     )
 
 
-def _piece(sequence: NDArray[np.uint8], left: int, length: int) -> bytes:
-    """Return `length` codes from base `left`, with N for those outside the sequence."""
-    inner = sequence[max(left, 0) : max(left + length, 0)].tobytes()
-    return (bytes([OTHER] * -left) + inner).ljust(length, bytes([OTHER]))
+def _piece(sequence: NDArray[np.uint8], start: int, length: int) -> bytes:
+    """Return `length` codes from base `start`, with N for those outside the sequence."""
+    inner = sequence[max(start, 0) : max(start + length, 0)].tobytes()
+    return (bytes([OTHER] * -start) + inner).ljust(length, bytes([OTHER]))
 
 
 def _site_of(values: dict[str, str], size: int, header: Header, name: str) -> int | None:
@@ -433,16 +433,16 @@ def _tasks(
     organisms: Sequence[str | None], names: Sequence[str]
 ) -> tuple[list[str], NDArray[np.int16] | None]:
     """Return the names of the tasks, and the number of each record's; all have one, or none."""
-    given = [name for name in organisms if name is not None]
-    if not given:
+    named = [name for name in organisms if name is not None]
+    if not named:
         return ["task"], None
-    if len(given) < len(organisms):
+    if len(named) < len(organisms):
         raise InputFormatError(
             "all records must have an organism or none, but this one has none; write "
             "organism=NAME in its header or give one with the file",
             record=names[organisms.index(None)],
         )
-    task_names, task_ids = name_table(given)
+    task_names, task_ids = name_table(named)
     check_distinct(task_names)
     return task_names, task_ids
 

@@ -15,7 +15,7 @@ from seqmtl.files.streams import PAD_BYTES, Lines, readable
 
 _TAB, _LINE_FEED, _HASH = 9, 10, 35
 LONGEST_NAME = PAD_BYTES - 1
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Fields:
         Index of the first byte of each row.
     lines : ndarray of int64, shape (n_rows,)
         1-based line numbers.
-    strays : ndarray of int64, shape (n_rows, n_columns)
+    n_special : ndarray of int64, shape (n_rows, n_columns)
         Number of `special` bytes in each field, see :func:`split_fields`.
     """
 
@@ -43,7 +43,7 @@ class Fields:
     ends: NDArray[np.int64]
     row_begins: NDArray[np.int64]
     lines: NDArray[np.int64]
-    strays: NDArray[np.int64]
+    n_special: NDArray[np.int64]
 
     def __len__(self) -> int:
         return self.row_begins.size
@@ -68,7 +68,7 @@ class Fields:
 
     def rows(self, chosen: NDArray[Any] | slice) -> Fields:
         """Return a subset of the rows."""
-        columns = ("ends", "row_begins", "lines", "strays")
+        columns = ("ends", "row_begins", "lines", "n_special")
         return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
 
     def refuse(self, row: int, message: str) -> NoReturn:
@@ -107,11 +107,11 @@ class Fields:
             If a field is not 1 to 18 digits.
         """
         lengths = self.lengths(column)
-        width = min(max(1, int(lengths.max(initial=1))), _MOST_DIGITS)
+        width = min(max(1, int(lengths.max(initial=1))), _MAX_DIGITS)
         digits = cut(self.text, self.begins(column), width).astype(np.int64) - ord("0")
         in_field = np.arange(width) < lengths[:, None]
         is_bad = (((digits < 0) | (digits > 9)) & in_field).any(axis=1)
-        is_bad |= (lengths < 1) | (lengths > _MOST_DIGITS)
+        is_bad |= (lengths < 1) | (lengths > _MAX_DIGITS)
         rule = f"{what} must be a whole number of 0 or more"
         self.refuse_first(is_bad, column, rule, "correct it")
         values = np.zeros(len(self), dtype=np.int64)
@@ -163,7 +163,7 @@ def split_fields(
         Name of the file, for messages.
     special : ndarray of int64, optional
         Rising indices in the text that include all tabs and line feeds; the others are counted
-        per field as `strays`. Default: the control characters.
+        per field as `n_special`. Default: the control characters.
     is_comment : callable, optional
         Called for lines with another number of fields or a leading ``#``; returns whether the
         line is a comment.
@@ -184,7 +184,7 @@ def split_fields(
     n_fields = np.diff(last, prepend=-1)
     row_begins = np.concatenate([[0], ends[last[:-1]] + 1])[: last.size]
     lines = block.first_line + np.arange(last.size)
-    strays = np.diff(order, prepend=-1) - 1
+    n_special = np.diff(order, prepend=-1) - 1
 
     suspect = n_fields != n_columns
     if n_columns == 1:
@@ -205,11 +205,11 @@ def split_fields(
                 path=source,
                 line=int(lines[first]),
             )
-        keep_field = np.repeat(is_row, n_fields)
-        strays, ends = strays[keep_field], ends[keep_field]
+        is_field_kept = np.repeat(is_row, n_fields)
+        n_special, ends = n_special[is_field_kept], ends[is_field_kept]
         row_begins, lines = row_begins[is_row], lines[is_row]
     shape = (lines.size, n_columns)
-    return Fields(source, text, ends.reshape(shape), row_begins, lines, strays.reshape(shape))
+    return Fields(source, text, ends.reshape(shape), row_begins, lines, n_special.reshape(shape))
 
 
 def cut(text: NDArray[np.uint8], begins: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
@@ -227,7 +227,7 @@ def _number(cell: str) -> float:
         return np.nan
 
 
-def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -> dict[str, int]:
+def find_columns(header: bytes, line: int, required: Sequence[str], source: str) -> dict[str, int]:
     """Return the index of every column named in a header.
 
     Parameters
@@ -236,7 +236,7 @@ def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -
         The header line; empty if the file has none.
     line : int
         Its 1-based number.
-    wanted : sequence of str
+    required : sequence of str
         Required columns.
     source : str
         Name of the file, for messages.
@@ -251,7 +251,7 @@ def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -
             "the file must hold a table, but it is empty; check how it was written", path=source
         )
     names = [name.strip() for name in readable(header).split("\t")]
-    for name in wanted:
+    for name in required:
         if name not in names:
             raise InputFormatError(
                 f"the header must name the column {name!r}, got {', '.join(map(repr, names))}; "
@@ -269,13 +269,13 @@ def find_columns(header: bytes, line: int, wanted: Sequence[str], source: str) -
     return {name: i for i, name in enumerate(names)}
 
 
-def _column_hint(wanted: str, names: list[str], header: bytes) -> str:
+def _column_hint(required: str, names: list[str], header: bytes) -> str:
     """Suggest what may have been meant by a missing column."""
     lowered = {name.strip("\"'#").lower(): name for name in names}
     if header.lstrip().startswith(b">"):
         return "this looks like FASTA, not a table"
     if len(names) == 1 and any(mark in header for mark in b",; "):
         return "separate the columns by tabs"
-    if close := get_close_matches(wanted, lowered, n=1):
-        return f"rename {lowered[close[0]]!r} to {wanted!r}"
-    return f"add a column named {wanted!r}"
+    if close := get_close_matches(required, lowered, n=1):
+        return f"rename {lowered[close[0]]!r} to {required!r}"
+    return f"add a column named {required!r}"

@@ -104,14 +104,14 @@ def _append(
     names: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
-    others: list[str] = []
+    other_names: list[str] = []
     for item in _scan(path, only):
         if isinstance(item, bytes):
             hold(buffer, item, path)
             ends[-1] = len(buffer)
             continue
         if only is not None and item not in only:
-            others.append(item)
+            other_names.append(item)
             continue
         if names:
             buffer += gap
@@ -121,10 +121,10 @@ def _append(
     if names:
         buffer += gap
     if only and not names:
-        raise ValueError(unknown_contig(list(only), others))
+        raise ValueError(unknown_contig(list(only), other_names))
     lengths = np.array(ends, dtype=np.int64) - starts
     table = ContigTable(tuple(names), np.array(starts, dtype=np.int64), lengths)
-    count = f"{len(names)} of {len(names) + len(others)}" if others else str(len(names))
+    count = f"{len(names)} of {len(names) + len(other_names)}" if other_names else str(len(names))
     summary = f"{source_name(path)}: {count} contigs, {table.lengths.sum()} bases"
     if is_level_logged(logging.INFO) and is_first_time(summary):
         logger.info("%s", summary)
@@ -162,12 +162,12 @@ class ContigPiece(NamedTuple):
         """The names of the contigs."""
         return (self.name,) if self.contigs is None else self.contigs.names
 
-    def located(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def located(self, positions: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the numbers of the contigs of places, and the places on these."""
         if self.contigs is None:
-            return np.zeros_like(places), places
-        numbers = self.contigs.contig_of(places)
-        return numbers, places - self.contigs.starts[numbers]
+            return np.zeros_like(positions), positions
+        numbers = self.contigs.contig_of(positions)
+        return numbers, positions - self.contigs.starts[numbers]
 
 
 def open_pieces(
@@ -270,37 +270,37 @@ def _scan(
     if only is not None and os.fspath(path) != "-" and index_is_current(path):
         yield from scan_indexed(path, only, keep_case=keep_case, on_read=on_read)
         return
-    is_wanted = False
+    is_selected = False
     items = scan_fasta(path, keep_case=keep_case, on_read=on_read)
     for item in _check_letters(items, path):
         if isinstance(item, bytes):
-            if is_wanted:
+            if is_selected:
                 yield item
             continue
         if not item.name:
             item.refuse("a contig must have a name, but its header is empty; name it")
-        is_wanted = only is None or item.name in only
+        is_selected = only is None or item.name in only
         yield item.name
 
 
 def _check_letters(items: Iterable[Header | bytes], path: PathLike) -> Iterator[Header | bytes]:
     """Yield everything, and warn once of a file whose letters mostly are no nucleotides."""
-    n_letters = n_others = 0
+    n_letters = n_other = 0
     for item in items:
         if isinstance(item, bytes):
             n_letters += len(item)
-            n_others += item.count(OTHER) + item.count(OTHER + LOWER)
+            n_other += item.count(OTHER) + item.count(OTHER + LOWER)
         yield item
     name = source_name(path)
     if (
-        2 * n_others > n_letters
+        2 * n_other > n_letters
         and is_level_logged(logging.WARNING)
         and is_first_time(("letters", name))
     ):
         logger.warning(
             "%s: only %.0f %% of the letters are A, C, G or T; is it a nucleotide sequence?",
             name,
-            100 * (1 - n_others / n_letters),
+            100 * (1 - n_other / n_letters),
         )
 
 

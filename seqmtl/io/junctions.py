@@ -19,15 +19,15 @@ logger = logging.getLogger(__name__)
 _STAR, _BED12, _BED6 = 9, 12, 6
 _STAR_STRANDS = {"0": ".", "1": "+", "2": "-"}
 _STAR_MOTIFS = {str(motif) for motif in range(7)}
-_OLD_LISTS = {
+_REMEDIES = {
     3: "this looks like the list of an early STAR: give the SJ.out.tab of STAR 2",
     4: "this looks like the list of an early STAR or of HISAT2: give the SJ.out.tab of STAR 2, or "
     "the BED12 of regtools",
 }
-_LEAST_SAM, _SAM_HEADER = 11, re.compile("@(?:HD|SQ|RG|PG|CO)")
+_MIN_SAM_COLUMNS, _SAM_HEADER = 11, re.compile("@(?:HD|SQ|RG|PG|CO)")
 _CIGAR = re.compile(r"(?:\d+[MIDNSHP=X])+")
 _N_ENDS = 2
-_MOST_MINIMAP2 = 6  # its score of the letters of an intron
+_MAX_MINIMAP2_SCORE = 6  # its score of the letters of an intron
 _HINT = re.compile(r"(?:^|;)\s*(?:src|source|mult|pri|grp|group|al_score)=")
 _OF_GENE = re.compile(r"(?i)(?:^|;)\s*(?:id\s*=|parent\s*=|transcript_id|gene_id)")
 _MULT = re.compile(r"(?:^|;)\s*mult=(\d{1,18})\b")
@@ -139,43 +139,43 @@ class _Scores:
 
     Attributes
     ----------
-    are_whole : bool
-        Whether all are whole numbers, of junctions.
+    are_integers : bool
+        Whether all scores are integers, and rows are junctions.
     fraction : Row or None
         The first row with a number that is not whole.
     are_junctions : bool
         Whether no row has another number of introns than one.
-    have_names : bool
+    has_names : bool
         Whether a row has a name.
     by_intron : dict
         The score of each intron.
-    differ : bool
+    disagree : bool
         Whether rows of one intron have different ones.
     """
 
-    are_whole: bool = True
+    are_integers: bool = True
     fraction: Row | None = None
     are_junctions: bool = True
-    have_names: bool = False
+    has_names: bool = False
     by_intron: dict[_Intron, int] = field(default_factory=dict)
-    differ: bool = False
+    disagree: bool = False
 
     def add(self, row: Row, intron: _Intron) -> int:
         """Return the score of a junction, 0 if it is not a whole number."""
         text = row.fields[4]
-        self.have_names |= row.fields[3] != "."
+        self.has_names |= row.fields[3] != "."
         if text.isdigit():
             score = row.integer(4)
         else:
             number = as_number(text)
             if not (number >= 0 and number.is_integer()):
-                self.are_whole = False
+                self.are_integers = False
                 if number % 1 != 0 and number == number and self.fraction is None:
                     self.fraction = row
                 return 0
             score = int(number)
         if self.by_intron.setdefault(intron, score) != score:
-            self.differ = True
+            self.disagree = True
         return score
 
     def are_reads(self, n_columns: int) -> bool:
@@ -193,11 +193,11 @@ class _Scores:
                 "rows if each is a read"
             )
         if n_columns == _BED12:
-            return self.are_whole and self.are_junctions
+            return self.are_integers and self.are_junctions
         values = {*self.by_intron.values()}
-        is_small = max(values, default=0) <= _MOST_MINIMAP2
-        is_of_letters = self.have_names and not self.differ and is_small
-        return self.are_whole and (self.differ or len(values) > 1) and not is_of_letters
+        is_small = max(values, default=0) <= _MAX_MINIMAP2_SCORE
+        is_of_letters = self.has_names and not self.disagree and is_small
+        return self.are_integers and (self.disagree or len(values) > 1) and not is_of_letters
 
 
 def _check_columns(row: Row, expected: int) -> int:
@@ -209,7 +209,7 @@ def _check_columns(row: Row, expected: int) -> int:
         )
     n = min(len(row.fields), _BED12)
     if n not in (_STAR, _BED12, _BED6):
-        hint = _OLD_LISTS.get(n, "check how it was written")
+        hint = _REMEDIES.get(n, "check how it was written")
         row.refuse(
             "junctions must have nine tab-separated columns (STAR's SJ.out.tab), twelve (BED12) "
             f"or six (BED6), got {n}; {hint}"
@@ -221,7 +221,7 @@ def _check_columns(row: Row, expected: int) -> int:
 
 def _are_alignments(fields: Sequence[str]) -> bool:
     """Return whether the first row of a file is that of SAM or PAF."""
-    if len(fields) < _LEAST_SAM:
+    if len(fields) < _MIN_SAM_COLUMNS:
         return bool(_SAM_HEADER.fullmatch(fields[0])) and len(fields) > 1
     return bool(_CIGAR.fullmatch(fields[5])) or fields[4] in ("+", "-")
 
@@ -233,10 +233,10 @@ def _of_star(row: Row) -> tuple[list[_Intron], int]:
         remedy = "give the SJ.out.tab of STAR 2"
         if strand.isdigit() and unique in ("+", "-", ".", "?"):
             remedy = "this looks like GFF3 or GTF: name it annotation instead of junctions"
-        got = " ".join(row.fields[:6])[:60]
+        columns = " ".join(row.fields[:6])[:60]
         row.refuse(
             "SJ.out.tab must have contig, first and last base of the intron, strand (0 to 2), "
-            f"motif (0 to 6), got {got!r}; {remedy}"
+            f"motif (0 to 6), got {columns!r}; {remedy}"
         )
     if annotated not in ("0", "1"):
         row.refuse(

@@ -18,11 +18,11 @@ from seqmtl.sequences.intervals import merge_intervals
 logger = logging.getLogger(__name__)
 
 #: Digits of the largest coordinate.
-MOST_DIGITS = 18
+MAX_DIGITS = 18
 #: What :func:`is_coordinate` asks for.
-COORDINATES = f"whole numbers of up to {MOST_DIGITS} digits"
+COORDINATES = f"whole numbers of up to {MAX_DIGITS} digits"
 _NO_ROWS = (b"track", b"browser")
-_SHOWN = 60
+_MAX_LETTERS = 60
 _GFF_FIELDS = 9
 _STRANDS = ("+", "-", ".", "?")
 
@@ -35,7 +35,7 @@ def is_row(line: bytes) -> bool:
 
 def is_coordinate(field: bytes | str) -> bool:
     """Return whether a field is a coordinate: a whole number that fits into 64 bits."""
-    return field.isascii() and field.isdigit() and len(field) <= MOST_DIGITS
+    return field.isascii() and field.isdigit() and len(field) <= MAX_DIGITS
 
 
 def is_gff(fields: Sequence[str]) -> bool:
@@ -87,9 +87,9 @@ class Row(NamedTuple):
         """Raise the error for an invalid row."""
         raise InputFormatError(message, path=self.source, line=self.line)
 
-    def check_columns(self, least: int, rule: str, remedy: str = "correct the line") -> None:
+    def check_columns(self, min_columns: int, rule: str, remedy: str = "correct the line") -> None:
         """Refuse a row of fewer columns."""
-        if len(self.fields) < least:
+        if len(self.fields) < min_columns:
             self.refuse(f"{rule}, got {len(self.fields)}; {remedy}")
 
     def integer(self, column: int) -> int:
@@ -99,7 +99,9 @@ class Row(NamedTuple):
     def parse(self, text: str) -> int:
         """Return a part of a field as a coordinate or a count."""
         if not is_coordinate(text):
-            self.refuse(f"coordinates must be {COORDINATES}, got {text[:_SHOWN]!r}; correct it")
+            self.refuse(
+                f"coordinates must be {COORDINATES}, got {text[:_MAX_LETTERS]!r}; correct it"
+            )
         return int(text)
 
     def strand(self, column: int, unknown: str = "") -> str:
@@ -109,7 +111,9 @@ class Row(NamedTuple):
             return strand
         if strand not in list(unknown):
             rule = "+, - or ." if unknown else "+ or -"
-            self.refuse(f"strand must be {rule}, got {strand[:_SHOWN]!r}; give that of the row")
+            self.refuse(
+                f"strand must be {rule}, got {strand[:_MAX_LETTERS]!r}; give that of the row"
+            )
         return "."
 
     def interval(

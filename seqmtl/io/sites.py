@@ -21,7 +21,7 @@ from seqmtl.files.streams import (
     readable,
     source_name,
 )
-from seqmtl.io.columns import PlaceColumns, WindowColumns
+from seqmtl.io.columns import IntervalColumns, WindowColumns
 from seqmtl.io.fields import Fields, find_columns, split_fields
 from seqmtl.io.rows import is_row
 from seqmtl.sequences import Genome, Windows
@@ -128,10 +128,10 @@ class _Reader:
             self.columns = dict(_BED)
             remainder = chain([Lines(first + b"\n" + bytes(PAD_BYTES), line)], remainder)
         else:
-            wanted = ["contig", "position", "strand"] + ["label"] * require_labels
-            self.columns = find_columns(first, line, wanted, self.source)
+            required = ["contig", "position", "strand"] + ["label"] * require_labels
+            self.columns = find_columns(first, line, required, self.source)
         start = "start" if self.is_bed else "position"
-        self.places = PlaceColumns([self.genome], self.columns, start)
+        self.intervals = IntervalColumns([self.genome], self.columns, start)
         return remainder
 
     def _refuse(self, message: str, line: int | None = None) -> NoReturn:
@@ -155,22 +155,24 @@ class _Reader:
         if not len(fields):
             return
         self.n_sites += len(fields)
-        places, labels = self.places.parse(fields), self._labels(fields)
-        starts = window_starts(places.begins, places.ends, places.is_reverse, self.window)
-        behind = starts + self.window - places.ends
-        self.bases.update(np.where(places.is_reverse, behind, places.begins - starts).tolist())
-        inside = (starts >= 0) & (starts + self.window <= places.contig_lengths)
+        intervals, labels = self.intervals.parse(fields), self._labels(fields)
+        starts = window_starts(intervals.begins, intervals.ends, intervals.is_reverse, self.window)
+        offsets_reverse = starts + self.window - intervals.ends
+        self.bases.update(
+            np.where(intervals.is_reverse, offsets_reverse, intervals.begins - starts).tolist()
+        )
+        inside = (starts >= 0) & (starts + self.window <= intervals.contig_lengths)
         n_outside = int(inside.size - inside.sum())
         if self.drop:
             self.n_dropped += n_outside
         else:
             self.n_padded += n_outside
-            self._check_padding(starts, places.contig_lengths)
+            self._check_padding(starts, intervals.contig_lengths)
         chosen = inside if self.drop else np.ones_like(inside)
         self.window_columns.add(
             chosen,
-            starts=starts + places.contig_starts,
-            is_reverse=places.is_reverse,
+            starts=starts + intervals.contig_starts,
+            is_reverse=intervals.is_reverse,
             labels=labels,
         )
         for column, names in (
@@ -185,12 +187,14 @@ class _Reader:
         ids = self.window_columns.organisms.encode(fields, self.columns["organism"])
         if self.organism is None:
             return fields
-        wanted = [self.window_columns.organisms.number(name) for name in self._own_names()]
-        chosen = np.flatnonzero(np.isin(ids, wanted))
+        ids_of_organism = [
+            self.window_columns.organisms.number(name) for name in self._matching_names()
+        ]
+        chosen = np.flatnonzero(np.isin(ids, ids_of_organism))
         self.n_skipped += len(fields) - chosen.size
         return fields.rows(chosen)
 
-    def _own_names(self) -> list[str]:
+    def _matching_names(self) -> list[str]:
         """Return the names in the column that mean the wanted organism."""
         index = NameIndex([self.organism or ""])
         return [name for name in self.window_columns.organisms.names if index.find(name)]
@@ -229,7 +233,7 @@ class _Reader:
                 "the table must have rows, but it has only a header; check how it was written"
             )
         if self.organism is not None:
-            match_names(self._own_names(), [self.organism], self.source)
+            match_names(self._matching_names(), [self.organism], self.source)
         else:
             check_distinct(names.names, self.source, names.lines)
         columns = self.window_columns.arguments()

@@ -123,9 +123,9 @@ def read_windows_around(
 ) -> Windows:
     """Read windows of a table or FASTA file for a model.
 
-    Sequences that tell their site are cut so that it is at base `base` of `window` bases, with
-    N for those that they lack. The others are cut as by :func:`read_windows`, but if they are
-    shorter than `window`, all of one length, they are returned as they are.
+    Sequences with a stated site are cut to `window` bases with the site at base `base`, and padded
+    with N. Others are cut as by :func:`read_windows`; if all have one length below `window`, they
+    are returned uncut.
 
     Parameters
     ----------
@@ -139,8 +139,7 @@ def read_windows_around(
     Raises
     ------
     InputFormatError
-        As :func:`read_windows`, or if some sequences are shorter than others, and do not tell
-        their site.
+        As :func:`read_windows`, or if sequences without a stated site are shorter than others.
     """
     if guess_format(path) == "fasta":
         return read_fasta_windows(
@@ -164,14 +163,14 @@ def read_windows_in_parts(
         reader.add(block)
         if len(reader.codes) >= n * (reader.length or 1):
             yield reader.windows()
-            reader.forget()
+            reader.clear()
             n_parts += 1
     if reader.codes or not n_parts:
         yield reader.windows()
 
 
 def is_table_of_windows(path: PathLike) -> bool:
-    """Tell by its header whether a file is a table for :func:`read_windows`.
+    """Return whether a file is a table for :func:`read_windows`, by its header.
 
     Such a table is text with the tab-separated columns ``organism`` and ``sequence``. Standard
     input is not consumed.
@@ -181,10 +180,10 @@ def is_table_of_windows(path: PathLike) -> bool:
 
 
 class _Reader:
-    """State of reading a table.
+    """Reader of a table.
 
-    With `base`, windows are those of a model, see :func:`read_windows_around`; else `site` is that
-    of all sequences.
+    With `base`, windows are cut for a model, see :func:`read_windows_around`; else `site` is the
+    site of all sequences.
     """
 
     def __init__(
@@ -199,19 +198,19 @@ class _Reader:
         base: int | None = None,
     ) -> None:
         self.source = source_name(path)
-        self.window, self.wanted_split, self.organism = window, split, organism
+        self.window, self.split, self.organism = window, split, organism
         header, line, self.blocks = pop_header(line_blocks(path), lambda line: bool(line.strip()))
-        wanted = ["sequence"] + ["label"] * require_labels + ["organism"] * (organism is None)
-        self.columns = find_columns(header, line, wanted, self.source)
+        required = ["sequence"] + ["label"] * require_labels + ["organism"] * (organism is None)
+        self.columns = find_columns(header, line, required, self.source)
         self.n_columns = header.count(b"\t") + 1
         self.n_rows = 0
         self.window_columns = WindowColumns(self.source)
-        self.forget()
+        self.clear()
         self.split_counts: Counter[int] = Counter()
         self.length = window
         self.first_length: tuple[int, int] | None = None
-        self.given, self.base = site, base
-        self.knows_site = site is not None or "site" in self.columns
+        self.site, self.base = site, base
+        self.has_site = site is not None or "site" in self.columns
         self.first_site: tuple[int, int] | None = None
 
     def read(self) -> Windows:
@@ -220,11 +219,11 @@ class _Reader:
             self.add(block)
         return self.windows()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Drop the rows read so far."""
         self.codes = bytearray()
         self.n_before = self.n_rows
-        self.window_columns.forget()
+        self.window_columns.clear()
         self.names: list[str] = []
 
     def add(self, block: Lines) -> None:
@@ -236,7 +235,7 @@ class _Reader:
             return
         self._check_letters(fields)
         self._check_lengths(fields)
-        lefts = self._lefts(fields)
+        first_bases = self._first_bases(fields)
         labels = np.zeros(len(fields), dtype=np.int8)
         if "label" in self.columns:
             labels = self.window_columns.labels.parse(fields, self.columns["label"])
@@ -245,28 +244,28 @@ class _Reader:
         if "split" in self.columns:
             splits = self.window_columns.splits.encode(fields, self.columns["split"])
             self.split_counts.update(dict(enumerate(np.bincount(splits).tolist())))
-            if self.wanted_split is not None:
-                wanted = self.window_columns.splits.number(self.wanted_split)
-                chosen = np.flatnonzero(splits == wanted)
+            if self.split is not None:
+                split_id = self.window_columns.splits.number(self.split)
+                chosen = np.flatnonzero(splits == split_id)
         rows = np.arange(self.n_rows, self.n_rows + len(fields))
         self.window_columns.add(chosen, labels=labels, splits=splits, rows=rows)
         self.n_rows += len(fields)
         fields = fields.rows(chosen)
-        self.codes += self._cut(encoded, fields, lefts[chosen]).reshape(-1).data
+        self.codes += self._cut(encoded, fields, first_bases[chosen]).reshape(-1).data
         if self.organism is None:
             tasks = self.window_columns.organisms.encode(fields, self.columns["organism"])
             self.window_columns.add(slice(None), task_ids=tasks)
         if "name" in self.columns:
             self.names += fields.strings(self.columns["name"])
 
-    def _lefts(self, fields: Fields) -> NDArray[np.int64]:
-        """Return the first base of each sequence to keep; below 0 if N is to stand before it."""
+    def _first_bases(self, fields: Fields) -> NDArray[np.int64]:
+        """Return the first base of each sequence to keep; negative if N is added before it."""
         lengths, width = fields.lengths(self.columns["sequence"]), self.length or 0
-        lefts = (lengths - width) // 2
-        if not self.knows_site:
-            return lefts
-        sites = np.full(len(fields), self.given)
-        if self.given is None:
+        first_bases = (lengths - width) // 2
+        if not self.has_site:
+            return first_bases
+        sites = np.full(len(fields), self.site)
+        if self.site is None:
             sites = fields.integers(self.columns["site"], "site (its first base, 0-based)")
         outside = np.flatnonzero(sites >= lengths)
         if outside.size:
@@ -278,40 +277,40 @@ class _Reader:
             )
         if self.base is not None:
             return sites - self.base
-        bases = sites - lefts
+        bases = sites - first_bases
         if self.first_site is None:
             self.first_site = int(bases[0]), int(fields.lines[0])
         base, line = self.first_site
-        odd = np.flatnonzero((bases != base) | (bases < 0) | (bases >= width))
-        if odd.size:
-            row = int(odd[0])
-            same = f"at base {base} as on line {line}"
+        differs = np.flatnonzero((bases != base) | (bases < 0) | (bases >= width))
+        if differs.size:
+            row = int(differs[0])
+            rule = f"at base {base} as on line {line}"
             fields.refuse(
                 row,
-                f"the site must be {'inside the window' if bases[row] == base else same}, got base "
+                f"the site must be {'inside the window' if bases[row] == base else rule}, got base "
                 f"{bases[row]} of the {width} bases kept; cut the sequences to the same length "
                 "around it, or take another window",
             )
-        return lefts
+        return first_bases
 
     def _cut(
-        self, encoded: NDArray[np.uint8], fields: Fields, lefts: NDArray[np.int64]
+        self, encoded: NDArray[np.uint8], fields: Fields, first_bases: NDArray[np.int64]
     ) -> NDArray[np.uint8]:
         """Cut the windows, with N for what lies outside a sequence, shape (n, window)."""
         column, width = self.columns["sequence"], self.length or 0
         begins, lengths = fields.begins(column), fields.lengths(column)
-        if not self.knows_site or self.base is None:
-            return cut(encoded, begins + lefts, width)
-        letters = cut(np.pad(encoded, width), begins + lefts + width, width)
-        places = lefts[:, np.newaxis] + np.arange(width)
-        letters[(places < 0) | (places >= lengths[:, np.newaxis])] = OTHER
+        if not self.has_site or self.base is None:
+            return cut(encoded, begins + first_bases, width)
+        letters = cut(np.pad(encoded, width), begins + first_bases + width, width)
+        positions = first_bases[:, np.newaxis] + np.arange(width)
+        letters[(positions < 0) | (positions >= lengths[:, np.newaxis])] = OTHER
         return letters
 
     def _check_letters(self, fields: Fields) -> None:
         column = self.columns["sequence"]
-        strays = fields.strays[:, column]
-        if strays.any():
-            row = int((strays > 0).argmax())
+        n_special = fields.n_special[:, column]
+        if n_special.any():
+            row = int((n_special > 0).argmax())
             text = fields.string(row, column)
             position = next(
                 i for i, letter in enumerate(text) if CHECKED_CODES[min(ord(letter), 255)] > OTHER
@@ -325,20 +324,20 @@ class _Reader:
     def _check_lengths(self, fields: Fields) -> None:
         lengths = fields.lengths(self.columns["sequence"])
         if self.base is not None:
-            if self.knows_site:
+            if self.has_site:
                 return
             if not self.n_rows and lengths[0] < (self.window or 0):
                 self.window = None  # all are shorter than the model's windows
         if self.window is not None:
-            short = np.flatnonzero(lengths < self.window)
-            if short.size:
+            too_short = np.flatnonzero(lengths < self.window)
+            if too_short.size:
                 whose, remedy = "window's", "choose a smaller window or leave the row out"
                 if self.base is not None:
                     whose, remedy = "model's", "add a column site, its first base (0-based)"
                 fields.refuse(
-                    int(short[0]),
+                    int(too_short[0]),
                     f"sequence must have at least the {whose} {self.window} bases, "
-                    f"got {lengths[short[0]]}; {remedy}",
+                    f"got {lengths[too_short[0]]}; {remedy}",
                 )
             return
         if self.first_length is None:
@@ -370,7 +369,7 @@ class _Reader:
                 f"{self.window_columns.splits.names[i]} ({count:,} rows)" for i, count in counts
             )
             raise InputFormatError(
-                f"split must be one of the column's values, {splits}, got {self.wanted_split!r}; "
+                f"split must be one of the column's values, {splits}, got {self.split!r}; "
                 "choose one of them",
                 path=self.source,
             )
@@ -381,7 +380,7 @@ class _Reader:
         n = codes.size // width
         columns = self.window_columns.arguments()
         columns["starts"] = np.arange(n, dtype=np.int64) * width
-        if self.knows_site:
+        if self.has_site:
             columns["site"] = self.base if self.first_site is None else self.first_site[0]
         if self.organism is not None:
             columns["task_names"] = (self.organism,)

@@ -1,4 +1,4 @@
-"""Rows of one transcript ID in GFF3 and GTF: what they say of its ends, and its exons joined."""
+"""Rows of one transcript ID in GFF3 and GTF: its joined exons, and which ends are complete."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def attribute(attributes: bytes, key: bytes) -> bytes | None:
 
     Its name may be in upper or lower case, and blanks may surround the equals sign.
     """
-    at = attributes.find(key)
-    while at > 0 and attributes[at - 1] != _SEMICOLON:
-        if attributes[:at].rstrip()[-1:] in (b"", b";"):
+    position = attributes.find(key)
+    while position > 0 and attributes[position - 1] != _SEMICOLON:
+        if attributes[:position].rstrip()[-1:] in (b"", b";"):
             break
-        at = attributes.find(key, at + 1)
-    begin = at + len(key)
-    if at < 0:
+        position = attributes.find(key, position + 1)
+    begin = position + len(key)
+    if position < 0:
         name, pattern = _LOOSE[key]
         match = pattern.search(attributes) if name in attributes.lower() else None
         if match is None:
@@ -104,8 +104,8 @@ def _partial(value: bytes, attributes: bytes) -> int:
         return _LEFT * (value[:1] == b"1") | _RIGHT * (value[1:] == b"1")
     if b"_range" not in attributes:
         return 0
-    sides = {match[1] for match in _RANGE.finditer(attributes)}
-    return _LEFT * (b"start" in sides) | _RIGHT * (b"end" in sides)
+    ends = {match[1] for match in _RANGE.finditer(attributes)}
+    return _LEFT * (b"start" in ends) | _RIGHT * (b"end" in ends)
 
 
 def tags_of(attributes: bytes) -> int:
@@ -204,7 +204,7 @@ class TranscriptRows:
             self.parts[part] = [segment]
 
     def add_phase(self, phase: bytes, cds_id: bytes) -> None:
-        """Add what a row of a coding segment has besides."""
+        """Add the phase and ID of a row of a coding segment."""
         if self.phases:
             self.phases.append((phase, cds_id))  # type: ignore[attr-defined]
         else:
@@ -225,14 +225,14 @@ class TranscriptRows:
         """All rows."""
         return [segment for part in self.parts for segment in part]
 
-    def at(self, contig: bytes, strand: bytes) -> TranscriptRows | None:
+    def on_strand(self, contig: bytes, strand: bytes) -> TranscriptRows | None:
         """Return the rows on a strand of a contig, if there are any."""
         for rows in (self, *self.elsewhere):
             if rows.contig == contig and rows.strand == strand:
                 return rows
         return None
 
-    def take(self, chosen: Sequence[Sequence[int]], line: int) -> TranscriptRows:
+    def select(self, chosen: Sequence[Sequence[int]], line: int) -> TranscriptRows:
         """Return the rows with these indices among the exons, coding segments and so on."""
         parts: list[Sequence[Segment]] = [
             [part[i] for i in rows] for part, rows in zip(self.parts, chosen, strict=True)
@@ -267,13 +267,13 @@ class TranscriptRows:
             for segments, phase in self._coding(is_reverse)
         ]
 
-    def uncertain(self, name: str, sides: Iterable[bool] = ()) -> list[UncertainRegion]:
-        """Return where its sites may be; `sides` are strands, whether it is the minus strand."""
+    def uncertain(self, name: str, ends: Iterable[bool] = ()) -> list[UncertainRegion]:
+        """Return where its sites may be; `ends` are strands, whether it is the minus strand."""
         contig, exons = decode(self.contig, self.is_gtf), join_exons(self.parts)
         coding = join([*self.parts[CDS], *self.parts[START], *self.parts[STOP]])
         return [
             UncertainRegion(contig, is_reverse, exons, (), coding, name, self.line)
-            for is_reverse in sides or [self.strand == b"-"]
+            for is_reverse in ends or [self.strand == b"-"]
         ]
 
     def _coding_ends(self, exons: Sequence[Segment]) -> int:
@@ -318,7 +318,7 @@ def decode_once(name: bytes, is_gtf: bool) -> str:
     return unquote(text) if "%" in text else text
 
 
-#: The same for names of contigs and the like, which come again and again.
+#: The same for names that repeat, such as those of contigs.
 decode = lru_cache(maxsize=4096)(decode_once)
 
 
@@ -326,11 +326,12 @@ def _incomplete(flags: int, is_reverse: bool) -> tuple[str, ...]:
     """Return the signals whose ends are unknown."""
     if not flags:
         return ()
-    for whole, left, right in ((_PARTIAL, _LEFT, _RIGHT), (_CDS_PARTIAL, _CDS_LEFT, _CDS_RIGHT)):
-        if flags & whole and not flags & (left | right):
+    for partial, left, right in ((_PARTIAL, _LEFT, _RIGHT), (_CDS_PARTIAL, _CDS_LEFT, _CDS_RIGHT)):
+        if flags & partial and not flags & (left | right):
             flags |= left | right
-    sides = [(_LEFT, _RIGHT), (_CDS_LEFT, _CDS_RIGHT)]
-    (first, last), (cds_first, cds_last) = (side[:: -1 if is_reverse else 1] for side in sides)
+    step = -1 if is_reverse else 1  # to reading direction
+    first, last = (_LEFT, _RIGHT)[::step]
+    cds_first, cds_last = (_CDS_LEFT, _CDS_RIGHT)[::step]
     ends = {
         "tss": _TSS | first,
         "polya": _POLYA | last,
@@ -342,11 +343,11 @@ def _incomplete(flags: int, is_reverse: bool) -> tuple[str, ...]:
 
 def overlap(segments: Sequence[Segment]) -> bool:
     """Return whether sorted segments overlap."""
-    before = -1
+    last_end = -1
     for start, end in segments:
-        if start < before:
+        if start < last_end:
             return True
-        before = end
+        last_end = end
     return False
 
 
@@ -355,15 +356,15 @@ def join(segments: Sequence[Segment]) -> tuple[Segment, ...]:
     if len(segments) < 2:
         return tuple(segments)
     joined: list[Segment] = []
-    before = -1
+    last_end = -1
     for segment in sorted(segments):
         start, end = segment
-        if start > before:
+        if start > last_end:
             joined.append(segment)
-            before = end
-        elif end > before:
+            last_end = end
+        elif end > last_end:
             joined[-1] = joined[-1][0], end
-            before = end
+            last_end = end
     return tuple(joined)
 
 
@@ -376,11 +377,13 @@ def join_exons(parts: Sequence[Sequence[Segment]]) -> tuple[Segment, ...]:
     codons = [*parts[START], *parts[STOP]]
     if codons and len(parts[EXON]) > 1:
         gaps = [(left[1], right[0]) for left, right in pairwise(join(parts[EXON]))]
-        codons = [codon for codon in codons if not any(_reaches_into(codon, gap) for gap in gaps)]
+        codons = [
+            codon for codon in codons if not any(_overlaps_partly(codon, gap) for gap in gaps)
+        ]
     return join([*parts[EXON], *parts[CDS], *parts[UTR], *codons])
 
 
-def _reaches_into(codon: Segment, gap: Segment) -> bool:
+def _overlaps_partly(codon: Segment, gap: Segment) -> bool:
     """Return whether a codon covers one edge of a gap, but not all of it."""
     start, end = max(codon[0], gap[0]), min(codon[1], gap[1])
     return start < end and (start == gap[0]) != (end == gap[1])

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from seqmtl.io.rows import Row
 
-_SHOWN = 12
+_MAX_TYPES = 12
 _BED12_FIELDS = 12
-_STARTS = 11  # column of the starts of blocks, after which gffread may write attributes
+_BLOCK_STARTS = 11  # column of the starts of blocks, after which gffread may write attributes
 _BIG_GENE_PRED_FIELDS = 20
 _CODING_STATES = {"none", "unk", "incmpl", "cmpl"}
 _CODING_ENDS = ("start", "stop")
@@ -113,14 +113,14 @@ class ExcludedTranscript(NamedTuple):
 
 
 class UncertainRegion(NamedTuple):
-    """A part of the genome whose ends may be sites, though the annotation does not tell.
+    """A part of the genome whose ends may be sites, by an incomplete annotation.
 
     Attributes
     ----------
     contig : str
         Contig.
     is_reverse : bool
-        Whether it is on the minus strand; what has no strand is listed on both.
+        Whether it is on the minus strand; a feature without a strand is listed on both.
     exons : tuple of (int, int)
         Exons, of which each end may be a splice site, and the outer ones those of a transcript.
     introns : tuple of (int, int)
@@ -184,9 +184,9 @@ class Annotation:
 def describe_features(features: dict[str, int]) -> str:
     """List the most common feature types with their counts."""
     ordered = sorted(features.items(), key=lambda item: (-item[1], item[0]))
-    text = ", ".join(f"{kind} ({count:,})" for kind, count in ordered[:_SHOWN])
-    more = f", and {len(ordered) - _SHOWN} more types" if len(ordered) > _SHOWN else ""
-    return text + more if ordered else "no features"
+    text = ", ".join(f"{kind} ({count:,})" for kind, count in ordered[:_MAX_TYPES])
+    remainder = f", and {len(ordered) - _MAX_TYPES} more types" if len(ordered) > _MAX_TYPES else ""
+    return text + remainder if ordered else "no features"
 
 
 def read_bed12(rows: Iterable[Row], source: str) -> Annotation:
@@ -254,14 +254,16 @@ def _coding_state(row: Row) -> tuple[bool | None, tuple[str, ...]]:
 
     None stands for columns that do not tell.
     """
-    more = row.fields[_BED12_FIELDS:]
-    if len(row.fields) == _BIG_GENE_PRED_FIELDS and _CODING_STATES.issuperset(more[1:3]):
-        if "none" in more[1:3]:
+    remainder = row.fields[_BED12_FIELDS:]
+    if len(row.fields) == _BIG_GENE_PRED_FIELDS and _CODING_STATES.issuperset(remainder[1:3]):
+        if "none" in remainder[1:3]:
             return False, ()
-        if "incmpl" in more[1:3]:  # writers differ in whether the first is that of the contig
+        if "incmpl" in remainder[1:3]:  # writers differ in whether the first is that of the contig
             return True, _CODING_ENDS
-        return True if "cmpl" in more[1:3] else None, ()
-    keys = {part.partition("=")[0] for text in row.fields[_STARTS:] for part in text.split(";")}
+        return True if "cmpl" in remainder[1:3] else None, ()
+    keys = {
+        part.partition("=")[0] for text in row.fields[_BLOCK_STARTS:] for part in text.split(";")
+    }
     if "CDS" in keys:
         return True, ()
     return False if keys & {"geneID", "gene_name"} else None, ()
@@ -276,7 +278,7 @@ def read_blocks(row: Row) -> tuple[Segment, ...]:
         If the blocks are invalid.
     """
     start, end, count = row.integer(1), row.integer(2), row.integer(9)
-    columns = row.fields[_STARTS - 1], row.fields[_STARTS].partition(";")[0]
+    columns = row.fields[_BLOCK_STARTS - 1], row.fields[_BLOCK_STARTS].partition(";")[0]
     parts = [column.rstrip(",").split(",") for column in columns]
     sizes, starts = ([row.parse(part) for part in column] for column in parts)
     if not count == len(sizes) == len(starts):

@@ -129,9 +129,9 @@ class VcfReader:
                 f"says, got {n}; correct the line",
             )
         if not is_coordinate(row[POS]):
-            got = readable(row[POS])[:60]
+            position = readable(row[POS])[:60]
             self._refuse(
-                line, f"POS must be one of the {COORDINATES}, got {got!r}; correct the line"
+                line, f"POS must be one of the {COORDINATES}, got {position!r}; correct the line"
             )
         if not row[REF] or b"" in row[ALT].split(b","):
             self._refuse(line, "REF and the entries of ALT must not be empty; correct the line")

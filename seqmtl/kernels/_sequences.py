@@ -108,23 +108,23 @@ def _strings(X: Any) -> list[str]:
     """Return the sequences as a list, and check that every entry is a string."""
     if isinstance(X, (str, bytes)):
         raise TypeError(f"sequences must be a list or an array of str, got {X!r}; write [{X!r}]")
-    given = X if isinstance(X, list) else np.asarray(X, dtype=object)
-    if not isinstance(given, list):
-        if given.ndim == 2 and given.shape[1] == 1:
-            given = given[:, 0]
-        if given.ndim != 1:
+    strings = X if isinstance(X, list) else np.asarray(X, dtype=object)
+    if not isinstance(strings, list):
+        if strings.ndim == 2 and strings.shape[1] == 1:
+            strings = strings[:, 0]
+        if strings.ndim != 1:
             raise ValueError(
-                f"sequences must be of shape (n,) or (n, 1), got {given.shape}; "
+                f"sequences must be of shape (n,) or (n, 1), got {strings.shape}; "
                 "give one string per example"
             )
-        given = given.tolist()
-    for row, sequence in enumerate(given):
+        strings = strings.tolist()
+    for row, sequence in enumerate(strings):
         if not isinstance(sequence, str):
             raise ValueError(
                 f"sequences must be str, got {sequence!r} in row {row}; "
                 "leave out rows without a sequence"
             )
-    return given
+    return strings
 
 
 def _letters_of_windows(windows: Windows, alphabet: str) -> Letters:
@@ -169,11 +169,11 @@ def count_kmers(letters: Letters, length: int, alphabet: str) -> KmerCounts:
     from scipy.sparse import csr_matrix
 
     n = letters.lengths.size
-    short = np.flatnonzero(letters.lengths < length)
-    if short.size:
+    too_short = np.flatnonzero(letters.lengths < length)
+    if too_short.size:
         raise ValueError(
-            f"sequences must have at least {length} letters, got {letters.lengths[short[0]]} in "
-            f"row {short[0]}; leave the row out, or choose shorter k-mers"
+            f"sequences must have at least {length} letters, got {letters.lengths[too_short[0]]} "
+            f"in row {too_short[0]}; leave the row out, or choose shorter k-mers"
         )
     n_starts = max(letters.codes.size - length + 1, 0)
     packed = np.zeros(n_starts, dtype=np.uint64)

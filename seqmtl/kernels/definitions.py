@@ -29,7 +29,7 @@ _NAMES: dict[str, tuple[type[BaseKernel], dict[str, Callable[[str], Any]], dict[
     "gapped": (GappedKmerKernel, {"length": int, "k": int}, {}),
 }
 
-_SHORT: dict[type[BaseKernel], tuple[str, tuple[str, ...]]] = {
+_SHORT_NAMES: dict[type[BaseKernel], tuple[str, tuple[str, ...]]] = {
     kind: (name, tuple(parameters)) for name, (kind, parameters, _) in _NAMES.items()
 }
 
@@ -115,10 +115,10 @@ def short_name(kernel: BaseKernel) -> str:
     """
     if isinstance(kernel, Normalized):
         return f"{short_name(kernel.kernel)}, normalized"
-    values = kernel.to_dict() if type(kernel) in _SHORT else {}
+    values = kernel.to_dict() if type(kernel) in _SHORT_NAMES else {}
     if not values:
         return str(kernel)
-    name, parameters = _SHORT[type(kernel)]
+    name, parameters = _SHORT_NAMES[type(kernel)]
     parts = [name, *(_brief(values[parameter]) for parameter in parameters)]
     if values.get("shift") == 0:
         parts.pop()

@@ -167,22 +167,22 @@ class Precomputed(BaseKernel):
 
     def _numbers(self, X: ArrayLike, name: str) -> NDArray[np.int64]:
         """Check row indices."""
-        given = np.asarray(X)
-        if given.ndim == 2 and given.shape[1] == 1:
-            given = given[:, 0]
-        if given.ndim != 1 or given.dtype.kind not in "iuf" or not np.all(given == given // 1):
+        values = np.asarray(X)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.ndim != 1 or values.dtype.kind not in "iuf" or not np.all(values == values // 1):
             raise ValueError(
                 f"{name} must be whole numbers of shape (n,) or (n, 1) with a precomputed kernel, "
-                f"got {given.dtype} of shape {given.shape}; give the rows of its matrix"
+                f"got {values.dtype} of shape {values.shape}; give the rows of its matrix"
             )
         n = self.matrix.shape[0]
-        outside = given[(given < 0) | (given >= n)]
+        outside = values[(values < 0) | (values >= n)]
         if outside.size:
             raise ValueError(
                 f"{name} must be row numbers from 0 to {n - 1}, got {outside[0]}; "
                 "the matrix must include the examples to be scored"
             )
-        return given.astype(np.int64)
+        return values.astype(np.int64)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Precomputed):

@@ -197,8 +197,8 @@ class KmerKernel(StringKernel):
 
         values = self._values()
         if not values[1:].any():  # distinct k-mers never match: multiply the counts of shared ones
-            shared = np.intersect1d(x.kmers, z.kmers, assume_unique=True, return_indices=True)
-            both = x.counts[:, shared[1]] @ z.counts[:, shared[2]].T
+            common = np.intersect1d(x.kmers, z.kmers, assume_unique=True, return_indices=True)
+            both = x.counts[:, common[1]] @ z.counts[:, common[2]].T
             return np.asarray(values[0] * both.toarray())
         n, m = x.counts.shape[0], z.counts.shape[0]
         of_x, of_z = _by_columns(x), _by_columns(z)
@@ -303,7 +303,7 @@ class MismatchKernel(SpectrumKernel):
 
     def _values(self) -> NDArray[np.float64]:
         A, k, m = ALPHABETS[self.alphabet].size, self.k, self.mismatches
-        return np.array([_words_near_both(A, k, m, h) for h in range(k + 1)], dtype=np.float64)
+        return np.array([_kmers_near_both(A, k, m, h) for h in range(k + 1)], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -356,7 +356,7 @@ class GappedKmerKernel(KmerKernel):
         return np.array([comb(l - h, self.k) for h in range(l + 1)], dtype=np.float64)
 
 
-def _words_near_both(A: int, k: int, m: int, h: int) -> int:
+def _kmers_near_both(A: int, k: int, m: int, h: int) -> int:
     """Count the words within m mismatches of both of two k-mers at Hamming distance h.
 
     At the h letters where they differ, such a word agrees with the first in a letters and with
@@ -365,9 +365,9 @@ def _words_near_both(A: int, k: int, m: int, h: int) -> int:
     total = 0
     for i in range(min(m, k - h) + 1):
         alike = comb(k - h, i) * (A - 1) ** i
-        least = max(0, h + i - m)  # letters shared with either
-        for a in range(least, h + 1):
-            for b in range(least, h - a + 1):
+        min_common = max(0, h + i - m)  # letters shared with either
+        for a in range(min_common, h + 1):
+            for b in range(min_common, h - a + 1):
                 c = h - a - b
                 ways = factorial(h) // (factorial(a) * factorial(b) * factorial(c))
                 total += alike * ways * (A - 2) ** c

@@ -47,7 +47,7 @@ def count_strata(
 def draw(
     candidates: Iterator[Sites],
     free: NDArray[np.int64],
-    wanted: NDArray[np.int64],
+    n_to_draw: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> Sites:
     """Draw uniformly, without replacement; memory is proportional to the number drawn.
@@ -56,7 +56,7 @@ def draw(
     ----------
     candidates : iterator of Sites
         The same candidates that were counted.
-    free, wanted : ndarray of int64, shape (n_strata,)
+    free, n_to_draw : ndarray of int64, shape (n_strata,)
         Available candidates per stratum, see :func:`count_strata`, and how many to draw.
     rng : numpy.random.Generator
         Random generator.
@@ -66,7 +66,7 @@ def draw(
     Sites
         The candidates drawn, in their order.
     """
-    ranks = [draw_ranks(int(n), int(k), rng) for n, k in zip(free, wanted, strict=True)]
+    ranks = [draw_ranks(int(n), int(k), rng) for n, k in zip(free, n_to_draw, strict=True)]
     # ranks[s]: which of the free candidates of stratum s are drawn, in their order
     n_passed = np.zeros(free.size, dtype=np.int64)
     drawn = [_NONE]
@@ -90,23 +90,23 @@ def draw(
     return Sites.join(drawn)
 
 
-def draw_ranks(total: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_ranks(total: int, n_to_draw: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw distinct numbers, sorted, in memory proportional to their count.
 
     Parameters
     ----------
     total : int
         Upper bound of the numbers, exclusive.
-    wanted : int
+    n_to_draw : int
         How many to draw, at most `total`.
     rng : numpy.random.Generator
         Random generator.
     """
-    if 2 * wanted > total:
-        return np.sort(rng.permutation(total)[:wanted])
+    if 2 * n_to_draw > total:
+        return np.sort(rng.permutation(total)[:n_to_draw])
     drawn = np.empty(0, dtype=np.int64)
-    while drawn.size < wanted:
-        more = rng.integers(total, size=wanted - drawn.size + wanted // 8 + 8)
-        drawn = np.unique(np.concatenate([drawn, more]))
-    surplus = rng.permutation(drawn.size)[: drawn.size - wanted]
+    while drawn.size < n_to_draw:
+        added = rng.integers(total, size=n_to_draw - drawn.size + n_to_draw // 8 + 8)
+        drawn = np.unique(np.concatenate([drawn, added]))
+    surplus = rng.permutation(drawn.size)[: drawn.size - n_to_draw]
     return np.delete(drawn, surplus)

@@ -58,30 +58,30 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
         If the windows are not as described, or the genome has too few places.
     """
     _check(windows, genome, ratio)
-    wanted = round(ratio * len(windows))
-    site = shared_pair(windows)
+    n_decoys = round(ratio * len(windows))
+    site = consensus_pair(windows)
     centers = _centers(windows.starts, windows.is_reverse, windows.length)
-    near = merge_intervals(np.stack([centers - CLEARANCE, centers + CLEARANCE + 1], axis=1))
-    _, free = count_strata(_candidates(genome, windows.length, site, near), 1)
+    near_sites = merge_intervals(np.stack([centers - CLEARANCE, centers + CLEARANCE + 1], axis=1))
+    _, free = count_strata(_candidates(genome, windows.length, site, near_sites), 1)
     total = int(free[0])
-    if wanted > total:
+    if n_decoys > total:
         raise ValueError(
-            f"ratio must leave enough places for decoys: {wanted:,} wanted, {total:,} found; "
+            f"ratio must leave enough places for decoys: {n_decoys:,} wanted, {total:,} found; "
             "lower the ratio or give decoys in the file of sites"
         )
-    candidates = _candidates(genome, windows.length, site, near)
-    drawn = draw(candidates, free, np.array([wanted]), np.random.default_rng(seed))
+    candidates = _candidates(genome, windows.length, site, near_sites)
+    drawn = draw(candidates, free, np.array([n_decoys]), np.random.default_rng(seed))
     where = f"other {site[1]}" if site else "any position"
     logger.info(
-        "drew %d decoys for %d true sites at %s, of %d places", wanted, len(windows), where, total
+        "drew %d decoys for %d true sites at %s, of %d places", n_decoys, len(windows), where, total
     )
     decoys = Windows(
         windows.codes,
         drawn.starts,
         windows.length,
         is_reverse=drawn.is_reverse,
-        labels=np.full(wanted, -1, dtype=np.int8),
-        task_ids=np.full(wanted, windows.task_ids[0]),
+        labels=np.full(n_decoys, -1, dtype=np.int8),
+        task_ids=np.full(n_decoys, windows.task_ids[0]),
         task_names=windows.task_names,
         splits=None if windows.splits is None else _nearest_splits(windows, drawn),
         split_names=windows.split_names,
@@ -91,8 +91,8 @@ def add_decoys(windows: Windows, genome: Genome, *, ratio: float = 10.0, seed: i
     return concatenate([windows, decoys])
 
 
-def shared_pair(windows: Any) -> tuple[int, str] | None:
-    """Find the two bases that nearly all windows share, such as the consensus of a splice site.
+def consensus_pair(windows: Any) -> tuple[int, str] | None:
+    """Find the two bases that nearly all windows have, such as the consensus of a splice site.
 
     Parameters
     ----------
@@ -106,17 +106,17 @@ def shared_pair(windows: Any) -> tuple[int, str] | None:
         these; None if less than 95 % agree. Ties go to the position nearest to the middle.
     """
     length = windows.shape[1]
-    shares = pair_shares(windows)
-    best = shares.max(axis=0)
+    frequencies = pair_frequencies(windows)
+    best = frequencies.max(axis=0)
     if best.max(initial=0.0) < AGREEMENT:
         return None
     positions = np.flatnonzero(best == best.max())
     offset = int(positions[np.argmin(np.abs(positions - (length // 2 - 1)))])
-    pair = int(np.argmax(shares[:, offset]))
+    pair = int(np.argmax(frequencies[:, offset]))
     return offset, "ACGT"[pair // 4] + "ACGT"[pair % 4]
 
 
-def pair_shares(windows: Any) -> NDArray[np.float64]:
+def pair_frequencies(windows: Any) -> NDArray[np.float64]:
     """Return the share of a sample of windows with each two bases, shape (16, length - 1)."""
     n = windows.shape[0]
     sample = windows[np.arange(0, n, max(1, n // SAMPLE))].matrix()
@@ -155,11 +155,11 @@ def _centers(
 
 
 def _candidates(
-    genome: Genome, length: int, site: tuple[int, str] | None, near: NDArray[np.int64]
+    genome: Genome, length: int, site: tuple[int, str] | None, near_sites: NDArray[np.int64]
 ) -> Iterator[Sites]:
     """Yield the clean windows with the dinucleotide, on the plus and minus strand in turn.
 
-    `near` holds the intervals where the centre of a window is near that of a true site.
+    `near_sites` holds the intervals where the centre of a window is near that of a true site.
     """
     begin_of_all, end_of_all = genome.span
     for begin, n in memory_blocks(begin_of_all, end_of_all - length + 1):
@@ -171,7 +171,9 @@ def _candidates(
                 first = length - 2 - site[0] if is_reverse else site[0]
                 allowed = is_clean & find_motifs(codes[first : first + n + 1], site[1:], is_reverse)
             starts = np.flatnonzero(allowed)
-            is_near = interval_mask(near, begin + _center_offsets(length)[is_reverse], n)[starts]
+            is_near = interval_mask(near_sites, begin + _center_offsets(length)[is_reverse], n)[
+                starts
+            ]
             strata = np.zeros(starts.size, dtype=np.int16)
             strands = np.full(starts.size, is_reverse)
             yield Sites(begin + starts, strands, {"strata": strata, "is_near": is_near})

@@ -147,18 +147,18 @@ class Genome:
         return self.codes[self.starts[number] : self.starts[number] + self.lengths[number]]
 
 
-def unknown_contig(asked: Sequence[str], available: Sequence[str]) -> str:
+def unknown_contig(requested: Sequence[str], available: Sequence[str]) -> str:
     """Explain that contigs are unknown, with examples, and whether "chr" is the cause.
 
     Parameters
     ----------
-    asked : sequence of str
+    requested : sequence of str
         Requested contigs, at least one of which is missing.
     available : sequence of str
         Contigs of the genome.
     """
     contigs = set(available)
-    missing = [name for name in asked if name not in contigs]
+    missing = [name for name in requested if name not in contigs]
     hint = "use the genome that the sites were made for, or rename the contigs"
     if any(f"chr{name}" in contigs for name in missing):
         hint = "the names match when 'chr' is added to those asked for: rename one side"
@@ -166,12 +166,12 @@ def unknown_contig(asked: Sequence[str], available: Sequence[str]) -> str:
         hint = "the names match when 'chr' is removed from those asked for: rename one side"
     else:
         cores = {_core(name): name for name in available}
-        near = next((name for name in missing if _core(name) in cores), None)
-        if near is not None:
-            hint = f"{near!r} may be {cores[_core(near)]!r}: rename one side"
+        similar = next((name for name in missing if _core(name) in cores), None)
+        if similar is not None:
+            hint = f"{similar!r} may be {cores[_core(similar)]!r}: rename one side"
     return (
         f"contig must be one of the genome's ({_examples(available)}), got {missing[0]!r} "
-        f"(asked for: {_examples(asked)}); {hint}"
+        f"(asked for: {_examples(requested)}); {hint}"
     )
 
 
@@ -181,8 +181,8 @@ def _core(name: str) -> str:
     This is its first word without quotes, case, version and what is before a bar, as in
     ``gi|12|ref|NC_1.1|``.
     """
-    word = next(iter(name.strip('"').split()), "").rstrip("|").rpartition("|")[2]
-    return _VERSION.sub("", word.lower().removeprefix("chr"))
+    first_word = next(iter(name.strip('"').split()), "").rstrip("|").rpartition("|")[2]
+    return _VERSION.sub("", first_word.lower().removeprefix("chr"))
 
 
 def _examples(names: Sequence[str]) -> str:

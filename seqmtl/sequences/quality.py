@@ -71,7 +71,7 @@ class WindowChecker:
 
     def faults(self) -> list[str]:
         """Return the description of :func:`window_warnings`."""
-        copies, both, uneven = [], [], []
+        copies, both_labels, uneven = [], [], []
         scale, about = 2**self._shift, "about " if self._shift else ""
         for name, parts in self._hashes.items():
             marked = np.concatenate(parts)
@@ -82,9 +82,9 @@ class WindowChecker:
             if n_copies > MAX_COPIES * values.size:
                 copies.append(f"{about}{scale * n_copies} of {n_true + n_decoys} of {name}")
             if n_both:
-                both.append(f"{about}{scale * n_both} of {name}")
-            few, many = sorted([n_true, n_decoys])
-            if few and many >= MAX_PER_SITE * few:
+                both_labels.append(f"{about}{scale * n_both} of {name}")
+            n_fewer, many = sorted([n_true, n_decoys])
+            if n_fewer and many >= MAX_PER_SITE * n_fewer:
                 uneven.append(f"{name} ({n_true} to {n_decoys})")
         faults = []
         if self._n_empty:
@@ -92,9 +92,9 @@ class WindowChecker:
                 f"{self._n_empty} of {self._n} windows hold no A, C, G or T (first: "
                 f"{self._first_empty}) and are used all the same; leave them out"
             )
-        if both:
+        if both_labels:
             faults.append(
-                f"windows that occur with both labels: {', '.join(both)}; check the labels"
+                f"windows that occur with both labels: {', '.join(both_labels)}; check the labels"
             )
         if copies:
             faults.append(

@@ -57,13 +57,16 @@ class Sites:
     @staticmethod
     def join(parts: Iterable[Sites]) -> Sites:
         """Return the sites of several parts with the same columns; there must be one."""
-        every = list(parts)
-        if len(every) == 1:
-            return every[0]
+        all_parts = list(parts)
+        if len(all_parts) == 1:
+            return all_parts[0]
         return Sites(
-            np.concatenate([part.starts for part in every]),
-            np.concatenate([part.is_reverse for part in every]),
-            {name: np.concatenate([part[name] for part in every]) for name in every[0].columns},
+            np.concatenate([part.starts for part in all_parts]),
+            np.concatenate([part.is_reverse for part in all_parts]),
+            {
+                name: np.concatenate([part[name] for part in all_parts])
+                for name in all_parts[0].columns
+            },
         )
 
 
@@ -91,8 +94,8 @@ def window_starts(
     ndarray of int64, shape (n,)
         May be below 0.
     """
-    both, half = begins + ends, length // 2
-    return np.where(is_reverse, -(-both // 2) + half - length, both // 2 - half)
+    total, half = begins + ends, length // 2
+    return np.where(is_reverse, -(-total // 2) + half - length, total // 2 - half)
 
 
 def find_motifs(

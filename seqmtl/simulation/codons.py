@@ -35,8 +35,8 @@ def write_codons(
     rng : numpy.random.Generator
         Random generator.
     """
-    shared = PAIRS[:, :, np.newaxis] + PAIRS
-    weights = np.exp(_SPREAD * traits + shared.ravel())
+    common = PAIRS[:, :, np.newaxis] + PAIRS
+    weights = np.exp(_SPREAD * traits + common.ravel())
     weights[_STOPS @ _POWERS] = 0.0
     weights /= weights.sum()
     drawn = rng.choice(N_TRAITS, size=len(positions), p=weights)
@@ -54,7 +54,7 @@ def keep_open(
 
     Parameters
     ----------
-    codes, places, rng
+    codes, positions, rng
         As :func:`write_codons` takes them.
     first : numpy.ndarray
         Shape (genes,), the first codon of every gene.

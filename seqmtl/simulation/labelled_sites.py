@@ -41,8 +41,10 @@ def true_sites(genes: Layout, signal: str, first_gene: int, chromosome_start: in
     n_exons = np.diff(genes.first_exon)
     gene = np.repeat(np.arange(n_exons.size), n_exons)
     order = np.arange(gene.size) - genes.first_exon[gene]
-    wanted = {"tss": order == 0, "donor": order < n_exons[gene] - 1, "acceptor": order > 0}[signal]
-    exon = np.flatnonzero(wanted)
+    has_signal = {"tss": order == 0, "donor": order < n_exons[gene] - 1, "acceptor": order > 0}[
+        signal
+    ]
+    exon = np.flatnonzero(has_signal)
     gene, intron = gene[exon], order[exon] - (signal == "acceptor")
     is_reverse = genes.strand[gene] < 0
     # the edge of the exon next to the site, and the site's bases before or after it
@@ -94,9 +96,11 @@ def decoy_pools(
             clear[max(0, start - _CLEAR_OF_TSS) : start + _CLEAR_OF_TSS + 1] = False
         candidates = [clear & ~between, clear & between]
     else:
-        candidates = [find_motifs(codes, [MODELS[signal].letters], side) for side in (False, True)]
-        for side, is_candidate in enumerate(candidates):
-            is_candidate[true.starts[true.is_reverse == side]] = False
+        candidates = [
+            find_motifs(codes, [MODELS[signal].letters], strand) for strand in (False, True)
+        ]
+        for strand, is_candidate in enumerate(candidates):
+            is_candidate[true.starts[true.is_reverse == strand]] = False
     inner = slice(margin, codes.size - margin)
     first_pool, second_pool = (
         np.flatnonzero(is_candidate[inner]) + margin for is_candidate in candidates
@@ -127,17 +131,17 @@ def draw_decoys(
     """
     parts = []
     quotas = (count // 2, count - count // 2)
-    for side, (quota, own_rng) in enumerate(zip(quotas, rng.spawn(2), strict=True)):
-        pool = np.concatenate([pair[side] for pair in pools])
+    for strand, (quota, pool_rng) in enumerate(zip(quotas, rng.spawn(2), strict=True)):
+        pool = np.concatenate([pair[strand] for pair in pools])
         if pool.size < quota:
             raise ValueError(
                 f"number of decoys must be at most {2 * pool.size} in one organism, got {count}; "
                 "use longer chromosomes, fewer windows or fewer decoys_per_site"
             )
-        starts = pool[own_rng.permutation(pool.size)[:quota]]
-        is_reverse = np.full(quota, side == 1)
+        starts = pool[pool_rng.permutation(pool.size)[:quota]]
+        is_reverse = np.full(quota, strand == 1)
         if signal == "tss":
-            is_reverse = own_rng.integers(0, 2, size=quota, dtype=np.int8) > 0
+            is_reverse = pool_rng.integers(0, 2, size=quota, dtype=np.int8) > 0
         none = np.full(quota, -1)
         columns = {"labels": none.astype(np.int8), "gene": none, "intron": none}
         parts.append(Sites(starts, is_reverse, columns))

@@ -51,11 +51,11 @@ class Slot:
 
     def probabilities(self, traits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return weights of variants, shape (n,), and of their letters, shape (n, length, 4)."""
-        shared = np.zeros((len(self.consensus), 4))
+        common = np.zeros((len(self.consensus), 4))
         for position, symbol in enumerate(self.consensus):
-            shared[position, list(_LETTERS[symbol])] = self.pull
+            common[position, list(_LETTERS[symbol])] = self.pull
         specific = traits[self.n_variants :].reshape(self.n_variants, len(self.consensus), 4)
-        return _softmax(0.5 * traits[: self.n_variants]), _softmax(shared + self.spread * specific)
+        return _softmax(0.5 * traits[: self.n_variants]), _softmax(common + self.spread * specific)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ _N_TRAITS = {
 SIGNALS = ("acceptor", "donor", "tss")
 WINDOWS_PER_ORGANISM = 1000
 _BASES_PER_GENE = 5000
-_LEAST = {"seed": 0, "n_chromosomes": 2, "chromosome_length": 1, "window": 2, "decoys_per_site": 1}
+_MINIMA = {"seed": 0, "n_chromosomes": 2, "chromosome_length": 1, "window": 2, "decoys_per_site": 1}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,11 +89,11 @@ class Settings:
         check_choice("signal", self.signal, SIGNALS)
         check_number("drift", self.drift, min_val=0, remedy="0 means no drift")
         self._set("drift", float(self.drift))
-        for name, least in _LEAST.items():
-            self._set(name, _integer(name, getattr(self, name), least))
+        for name, minimum in _MINIMA.items():
+            self._set(name, _integer(name, getattr(self, name), minimum))
         self._set("n_windows", _windows_by_organism(self.organisms, self.n_windows))
-        is_given = self.n_genes is not None
-        n_genes = _integer("n_genes", self.n_genes, 1) if is_given else _enough_genes(self)
+        has_number = self.n_genes is not None
+        n_genes = _integer("n_genes", self.n_genes, 1) if has_number else _enough_genes(self)
         self._set("n_genes", n_genes)
 
     def _set(self, name: str, value: Any) -> None:
@@ -302,10 +302,12 @@ def _label_sites(
 ) -> Sites:
     """Select the labelled sites of one organism: a training part and the last chromosome."""
     signal, length = settings.signal, settings.chromosome_length
-    first_gene = np.concatenate(([0], np.cumsum([its.strand.size for its in genes]))).tolist()
+    first_gene = np.concatenate(
+        ([0], np.cumsum([chromosome_genes.strand.size for chromosome_genes in genes]))
+    ).tolist()
     true = [
-        true_sites(its, signal, first, number * length)
-        for number, (its, first) in enumerate(zip(genes, first_gene, strict=False))
+        true_sites(chromosome_genes, signal, first, number * length)
+        for number, (chromosome_genes, first) in enumerate(zip(genes, first_gene, strict=False))
     ]
     n_true, n_decoys = settings.n_training(organism)
     training = in_order(true[:-1])
@@ -315,12 +317,12 @@ def _label_sites(
             f"use more genes (n_genes is {settings.n_genes}) or fewer windows"
         )
     pools = [
-        decoy_pools(letters, its, signal, settings.margin, number * length)
-        for number, (letters, its) in enumerate(zip(chromosomes, genes, strict=True))
+        decoy_pools(letters, chromosome_genes, signal, settings.margin, number * length)
+        for number, (letters, chromosome_genes) in enumerate(zip(chromosomes, genes, strict=True))
     ]
     n_test = len(true[-1])
     parts = []
-    for seed, positions, annotated, count, wanted in zip(
+    for seed, positions, annotated, count, n_decoys_of_split in zip(
         stream.spawn(2),
         (pools[:-1], pools[-1:]),
         (training, true[-1]),
@@ -330,12 +332,12 @@ def _label_sites(
     ):
         rng_true, rng_decoys = (np.random.default_rng(child) for child in seed.spawn(2))
         parts.append(annotated.take(rng_true.permutation(len(annotated))[:count]))
-        parts.append(draw_decoys(positions, signal, wanted, rng_decoys))
+        parts.append(draw_decoys(positions, signal, n_decoys_of_split, rng_decoys))
     return in_order(parts)
 
 
-def _integer(name: str, value: int, least: int) -> int:
-    check_integer(name, value, least, remedy=f"give {least} or more")
+def _integer(name: str, value: int, minimum: int) -> int:
+    check_integer(name, value, minimum, remedy=f"give {minimum} or more")
     return int(value)  # numpy's have no JSON
 
 
@@ -350,8 +352,8 @@ def _windows_by_organism(
             f"n_windows must name leaves of the tree, got {unknown[0]!r}; "
             f"the leaves are {', '.join(organisms)}"
         )
-    given = {name: _integer(f"n_windows of {name}", n, 0) for name, n in n_windows.items()}
-    return dict.fromkeys(organisms, WINDOWS_PER_ORGANISM) | given
+    counts = {name: _integer(f"n_windows of {name}", n, 0) for name, n in n_windows.items()}
+    return dict.fromkeys(organisms, WINDOWS_PER_ORGANISM) | counts
 
 
 def _enough_genes(settings: Settings) -> int:

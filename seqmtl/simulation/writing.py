@@ -97,19 +97,19 @@ def check_folder(
         would remain beside the new ones.
     """
     target, stems = Path(directory), safe_names(organisms).values()
-    new = {f"{folder}/{stem}{end}" for folder, end in _FOLDERS.items() for stem in stems}
-    new |= {name for name in FILES if windows or name != "windows.tsv.gz"}
-    is_own = is_of_simulation(target / _CONFIG)
-    for path in sorted(map(Path, files_there(directory))):
-        if not is_own or path.relative_to(target).as_posix() not in new:
-            what = "files of another simulation" if is_own else "other files of these names"
+    new_names = {f"{folder}/{stem}{end}" for folder, end in _FOLDERS.items() for stem in stems}
+    new_names |= {name for name in FILES if windows or name != "windows.tsv.gz"}
+    is_replaced = is_of_simulation(target / _CONFIG)
+    for path in sorted(map(Path, existing_files(directory))):
+        if not is_replaced or path.relative_to(target).as_posix() not in new_names:
+            what = "files of another simulation" if is_replaced else "other files of these names"
             raise ValueError(
                 f"directory must hold no {what}, got {path}; remove it or choose another directory"
             )
 
 
-def files_there(directory: str | os.PathLike[str]) -> list[str]:
-    """Return the files of a folder that have names of a simulation's."""
+def existing_files(directory: str | os.PathLike[str]) -> list[str]:
+    """Return the files of a folder that have the names of files of a simulation."""
     paths = [Path(directory, name) for name in FILES]
     for folder, end in _FOLDERS.items():
         paths += Path(directory, folder).glob(f"*{end}")
@@ -117,7 +117,7 @@ def files_there(directory: str | os.PathLike[str]) -> list[str]:
 
 
 def is_of_simulation(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file is the configuration of a simulation, or was made of one."""
+    """Return whether a file is, or was made from, the configuration of a simulation."""
     return os.path.isfile(path) and first_bytes(path).startswith(_MARK.encode())
 
 
@@ -135,7 +135,7 @@ def _write_fasta(genome: SimulatedGenome, path: Path) -> None:
                 handle.write(letters[full:].tobytes() + b"\n")
 
 
-def _places(
+def _site_rows(
     genome: SimulatedGenome, rows: slice = slice(None)
 ) -> Iterator[tuple[str, int, str, int]]:
     """Yield contig, first base, strand and label of every site."""
@@ -150,7 +150,7 @@ def _bed_lines(genome: SimulatedGenome, simulation: Simulation) -> Iterator[str]
     """Yield the labelled sites as BED6 lines, 0-based half-open."""
     length, is_tss = simulation.site_length, simulation.settings.signal == "tss"
     names = zip(genome.sites["gene"].tolist(), genome.sites["intron"].tolist(), strict=True)
-    for site, (gene, intron) in zip(_places(genome), names, strict=True):
+    for site, (gene, intron) in zip(_site_rows(genome), names, strict=True):
         contig, start, strand, label = site
         name = f"{_gene_name(gene)}.{'tss' if is_tss else intron + 1}" if label > 0 else "decoy"
         score = 1000 if label > 0 else 0
@@ -206,8 +206,8 @@ def _write_windows(simulation: Simulation, path: Path) -> None:
 def _window_lines(simulation: Simulation, genome: SimulatedGenome, rows: slice) -> Iterator[str]:
     text = simulation.windows(genome, rows).tobytes().decode("ascii")
     width = simulation.settings.window
-    places = zip(_places(genome, rows), genome.is_test()[rows].tolist(), strict=True)
-    for row, ((contig, start, strand, label), is_test) in enumerate(places):
+    site_rows = zip(_site_rows(genome, rows), genome.is_test()[rows].tolist(), strict=True)
+    for row, ((contig, start, strand, label), is_test) in enumerate(site_rows):
         yield (
             f"{genome.organism}\t{label}\t{'test' if is_test else 'train'}\t{contig}\t"
             f"{strand}\t{start}\t{text[row * width : (row + 1) * width]}\n"
@@ -233,13 +233,13 @@ def _summary(simulation: Simulation, stems: dict[str, str]) -> dict[str, object]
         is_test, is_true = genome.is_test(), genome.sites["labels"] > 0
         upper = genome.letters & 0xDF
         bases = {letter: int(np.count_nonzero(upper == ord(letter))) for letter in "ACGTN"}
-        n_known = sum(bases.values()) - bases["N"]
+        n_acgt = sum(bases.values()) - bases["N"]
         organisms[genome.organism] = {
             "file_name": stems[genome.organism],
             "bases": genome.letters.size,
             "unknown_bases": bases["N"],
             "masked_bases": int(np.count_nonzero(genome.letters & 0x20)),
-            "gc": round((bases["C"] + bases["G"]) / n_known, 4),
+            "gc": round((bases["C"] + bases["G"]) / n_acgt, 4),
             "genes": sum(genes.strand.size for genes in genome.genes),
             "introns": sum(genes.exon_start.size - genes.strand.size for genes in genome.genes),
             "windows": {

@@ -15,7 +15,7 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.window_store import WindowStore
 from seqmtl.linear_model.site import START, STOPS, Site
 from seqmtl.sequences import Windows
-from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, pair_shares, shared_pair
+from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, pair_frequencies, consensus_pair
 from seqmtl.sequences.examples import Examples
 
 _MIN_WINDOWS = 20  # windows, to tell what they share
@@ -31,7 +31,7 @@ def find_site(windows: Windows | WindowStore) -> Site:
     n, length = windows.shape
     if n < _MIN_WINDOWS or length < 2:
         return Site(length // 2, 1, "")
-    shared = shared_pair(windows)
+    shared = consensus_pair(windows)
     if shared is None:
         return _find_consensus(windows, STOPS, range(length - 2)) or Site(length // 2, 1, "")
     offset, letters = shared
@@ -77,7 +77,7 @@ def locate(windows: Windows | WindowStore, y: NDArray[Any]) -> tuple[Site, str]:
     if _MIN_WINDOWS <= rows.size < n:
         true = windows[rows[:: max(1, rows.size // SAMPLE)]]
         shared = find_site(true)
-        n_pairs = int((pair_shares(true).max(axis=0) >= AGREEMENT).sum())
+        n_pairs = int((pair_frequencies(true).max(axis=0) >= AGREEMENT).sum())
         is_clear = n_pairs < shared.length or shared.offset == (length - shared.length) // 2
         if shared.letters and is_clear:  # decoys are anywhere, and so are candidates
             return replace(shared, letters=""), f"all true sites have {shared.letters} there"

@@ -9,49 +9,49 @@ from seqmtl._jit import njit
 
 
 @njit
-def find_zones(codes, alleles, reach, zones):
+def find_zones(codes, alleles, max_shift, zones):
     """Find the stretch in which the haplotypes of each allele differ, in any representation.
 
     zones[a] receives its start, and its lengths in the reference and in the alternative. Bases that
     both haplotypes share on the left or right are excluded. If an insertion or deletion can be
-    placed at several positions, the stretch spans all of them, up to `reach` bases beyond the given
-    position on either side. It is empty if the haplotypes are equal.
+    placed at several positions, the stretch spans all of them, up to `max_shift` bases from the
+    given position on either side. It is empty if the haplotypes are equal.
     """
     alts = alleles.alts
     for a in range(alleles.starts.size):
         m, n = alleles.ref_lengths[a], alleles.alt_lengths[a]
         begin, end = alleles.begins[a], alleles.ends[a]
         start, first, shift = alleles.starts[a], alleles.firsts[a], n - m
-        least = min(m, n)
-        left = 0  # matching letters from the given start on
-        while left < least + reach:
-            p = start + left
+        n_common = min(m, n)
+        n_left = 0  # matching letters from the given start on
+        while n_left < n_common + max_shift:
+            p = start + n_left
             if p >= end or p >= end + shift:
                 break
-            letter = alts[first + left] if left < n else codes[p - shift]
+            letter = alts[first + n_left] if n_left < n else codes[p - shift]
             if codes[p] != letter:
                 break
-            left += 1
-        right = 0  # matching letters from the given end backwards
-        while right < least + reach:
-            p = start + m - 1 - right
+            n_left += 1
+        n_right = 0  # matching letters from the given end backwards
+        while n_right < n_common + max_shift:
+            p = start + m - 1 - n_right
             if p < begin or p + shift < begin:
                 break
-            letter = alts[first + n - 1 - right] if right < n else codes[p + shift]
+            letter = alts[first + n - 1 - n_right] if n_right < n else codes[p + shift]
             if codes[p] != letter:
                 break
-            right += 1
-        if m == n and left >= m:
+            n_right += 1
+        if m == n and n_left >= m:
             zones[a] = (start, 0, 0)
-        elif left + right <= least:
-            zones[a] = (start + left, m - left - right, n - left - right)
+        elif n_left + n_right <= n_common:
+            zones[a] = (start + n_left, m - n_left - n_right, n - n_left - n_right)
         else:
-            both = left + right - 2 * least
-            zones[a] = (start + least - right, both + m, both + n)
+            length = n_left + n_right - 2 * n_common
+            zones[a] = (start + n_common - n_right, length + m, length + n)
 
 
 @njit
-def fill_haplotypes(codes, alleles, zones, flank, places, buffer, inside):
+def fill_haplotypes(codes, alleles, zones, flank, positions, buffer, inside):
     """Write both haplotypes of each allele, with `flank` bases around its zone, to the buffer.
 
     places[a] holds the starts of the reference and the alternative in `buffer`. Positions beyond
@@ -64,12 +64,12 @@ def fill_haplotypes(codes, alleles, zones, flank, places, buffer, inside):
         for i in range(zones[a, 1] + 2 * flank):
             p = zones[a, 0] - flank + i
             is_inside = begin <= p < end
-            inside[places[a, 0] + i] = is_inside
-            buffer[places[a, 0] + i] = codes[p] if is_inside else 4
+            inside[positions[a, 0] + i] = is_inside
+            buffer[positions[a, 0] + i] = codes[p] if is_inside else 4
         for i in range(zones[a, 2] + 2 * flank):
             p = zones[a, 0] - flank + i
             is_inside = begin <= p < end + shift
-            inside[places[a, 1] + i] = is_inside
+            inside[positions[a, 1] + i] = is_inside
             letter = 4
             if is_inside and p < start:
                 letter = codes[p]
@@ -77,4 +77,4 @@ def fill_haplotypes(codes, alleles, zones, flank, places, buffer, inside):
                 letter = alts[first + p - start]
             elif is_inside:
                 letter = codes[p - shift]
-            buffer[places[a, 1] + i] = letter
+            buffer[positions[a, 1] + i] = letter

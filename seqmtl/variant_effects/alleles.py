@@ -15,7 +15,7 @@ from seqmtl.variant_effects.allele_loops import find_zones
 LONGEST = 10_000
 
 #: Distance over which an insertion or deletion in a repeat is followed on either side, in bases.
-REACH = 1_000
+MAX_SHIFT = 1_000
 
 #: Reasons why an allele is not scored.
 REASONS: dict[str, str] = {
@@ -57,7 +57,7 @@ class Alleles(NamedTuple):
     firsts: NDArray[np.int64]
     alt_lengths: NDArray[np.int64]
 
-    def zones(self, codes: NDArray[np.uint8], reach: int = REACH) -> NDArray[np.int64]:
+    def zones(self, codes: NDArray[np.uint8], max_shift: int = MAX_SHIFT) -> NDArray[np.int64]:
         """Find the bases that each allele changes, in any representation.
 
         Bases that REF and ALT share on the left and right are excluded. An insertion or deletion
@@ -69,7 +69,7 @@ class Alleles(NamedTuple):
             Start, length in the reference and length in the alternative.
         """
         zones = np.empty((self.starts.size, 3), dtype=np.int64)
-        find_zones(codes, self, reach, zones)
+        find_zones(codes, self, max_shift, zones)
         return zones
 
     def part(self, first: int, last: int) -> Alleles:
@@ -91,12 +91,12 @@ class AlleleList:
 
     def __init__(self, genome: Genome) -> None:
         self._genome = genome
-        self._known: dict[str, tuple[int, int]] = {}
-        self._places: list[tuple[int, int, int, int]] = []
+        self._bounds_of: dict[str, tuple[int, int]] = {}
+        self._positions: list[tuple[int, int, int, int]] = []
         self._alts: list[bytes] = []
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._positions)
 
     def refuse_record(self, contig: str, start: int, ref: bytes) -> str:
         """Return why no allele of a record can be scored, or "" if they can.
@@ -135,23 +135,23 @@ class AlleleList:
             begin, end = self._bounds(contig)
             is_masked = bool(self._genome.codes[begin + start : begin + start + 1] == OTHER)
             start, ref, alt = _without_n(start, ref, alt, is_masked)
-            self._places.append((begin, end, begin + start, len(ref)))
+            self._positions.append((begin, end, begin + start, len(ref)))
             self._alts.append(alt)
         return reason
 
     def _bounds(self, contig: str) -> tuple[int, int]:
         """Return the bounds of a contig in the genome's buffer."""
-        if contig not in self._known:
+        if contig not in self._bounds_of:
             number = self._genome.index(contig)
             begin = int(self._genome.starts[number])
-            self._known[contig] = (begin, begin + int(self._genome.lengths[number]))
-        return self._known[contig]
+            self._bounds_of[contig] = (begin, begin + int(self._genome.lengths[number]))
+        return self._bounds_of[contig]
 
     def alleles(self) -> Alleles:
         """Return all alleles added."""
-        places = np.array(self._places, dtype=np.int64).reshape(-1, 4)
+        positions = np.array(self._positions, dtype=np.int64).reshape(-1, 4)
         lengths = np.array([len(alt) for alt in self._alts], dtype=np.int64)
-        begins, ends, starts, ref_lengths = np.ascontiguousarray(places.T)
+        begins, ends, starts, ref_lengths = np.ascontiguousarray(positions.T)
         firsts = np.cumsum(lengths) - lengths
         return Alleles(
             begins, ends, starts, ref_lengths, encode(b"".join(self._alts)), firsts, lengths

@@ -20,7 +20,7 @@ from seqmtl.variant_effects.effect_text import INTRONS, TABLE, texts_of, vcf_hea
 from seqmtl.variant_effects.effects import EffectScorer
 from seqmtl.variant_effects.paired_effects import PairedEffectScorer
 
-_REPORT_EVERY = 100_000
+_REPORT_INTERVAL = 100_000
 _log = logging.getLogger(__name__)
 
 
@@ -116,7 +116,7 @@ class Annotator:
     def annotate(self, batch: VcfBatch, output: Output, table: Output | None) -> Annotated:
         """Return what a batch adds to the outputs of :func:`annotate_vcf`."""
         alleles, scorable = self._alleles(batch)
-        every = [
+        effects_of_signals = [
             of_signal.lists()
             for of_signal in self.scorer.by_signal(self.genome, scorable.alleles())
         ]
@@ -131,11 +131,11 @@ class Annotator:
                 reasons[record].append(reason)
                 continue
             summary.n_scored += 1
-            largest = max(max(effects.changes[i]) for effects in every)
+            largest = max(max(effects.changes[i]) for effects in effects_of_signals)
             if self.threshold is None or largest >= self.threshold:
                 summary.n_reported += 1
                 for text, effects, of_signal in zip(
-                    self.texts, every, entries[record], strict=True
+                    self.texts, effects_of_signals, entries[record], strict=True
                 ):
                     of_signal.append(text.entry(alt, effects, i, position))
                     if table is not None:
@@ -221,21 +221,21 @@ def annotate_vcf(
                 rows.write(done.table)
             n_before = summary.n_records
             summary.add(done.summary)
-            if summary.n_records // _REPORT_EVERY > n_before // _REPORT_EVERY:
+            if summary.n_records // _REPORT_INTERVAL > n_before // _REPORT_INTERVAL:
                 _log.info("%d records", summary.n_records)
     return summary
 
 
 def _watch_order(batches: Iterator[VcfBatch], summary: AnnotationSummary) -> Iterator[VcfBatch]:
     """Record whether the records are sorted as an index requires."""
-    seen: set[bytes] = set()
+    finished_contigs: set[bytes] = set()
     contig, last = b"", 0
     for batch in batches:
         for row, position in zip(batch.rows, batch.positions, strict=True):
             if row[CHROM] != contig:
                 contig, last = row[CHROM], 0
-                summary.is_sorted &= contig not in seen
-                seen.add(contig)
+                summary.is_sorted &= contig not in finished_contigs
+                finished_contigs.add(contig)
             summary.is_sorted &= position >= last
             last = position
         yield batch

@@ -13,15 +13,15 @@ from seqmtl._jit import njit
 
 
 @njit
-def add_pairs(P, places, n_windows, turn, spare, k, gains, losses):
+def add_pairs(P, positions, n_windows, turn, spare, k, gains, losses):
     """Raise gains[g] and losses[g] to the largest changes outside the gap, for a gap at 0..k."""
-    last_ref = places[0] + n_windows[0] - 1
-    last_alt = places[1] + n_windows[1] - 1
+    last_ref = positions[0] + n_windows[0] - 1
+    last_alt = positions[1] + n_windows[1] - 1
     gain = loss = 0.0
     i = spare[0]
     for g in range(k + 1):
         while i < g + turn:
-            delta = P[places[1] + i] - P[places[0] + i]
+            delta = P[positions[1] + i] - P[positions[0] + i]
             gain, loss = max(gain, delta), max(loss, -delta)
             i += 1
         gains[g], losses[g] = max(gains[g], gain), max(losses[g], loss)
@@ -49,9 +49,9 @@ def choose_gap(gains, losses, k):
     """Return the position of the gap with the smallest effect, the leftmost among ties."""
     best = 0
     for g in range(1, k + 1):
-        old = (max(gains[best], losses[best]), min(gains[best], losses[best]), gains[best])
+        previous = (max(gains[best], losses[best]), min(gains[best], losses[best]), gains[best])
         new = (max(gains[g], losses[g]), min(gains[g], losses[g]), gains[g])
-        if new < old:
+        if new < previous:
             best = g
     return best
 

@@ -92,10 +92,10 @@ class EffectText:
         if self._kind == EXON:
             site, what, span = "exon", "an exon between two introns", "exon"
         columns: tuple[str, ...] = ("DS", "DP", "ST", "RS")
-        seen, score, spans = "windows that the variant touches", "raw score", ""
+        compared, score, spans = "windows that the variant touches", "raw score", ""
         if self._with_introns:
             columns += ("ER", "EA") if self._kind == EXON else ("IR", "IA")
-            seen, score = f"{site}s in reach of an intron", "log-odds of the probability"
+            compared, score = f"{site}s in reach of an intron", "log-odds of the probability"
             spans = (
                 f", {span} as FIRST-LAST:PROBABILITY in the reference ({columns[-2]}) and in the "
                 f"alternative ({columns[-1]})"
@@ -103,9 +103,9 @@ class EffectText:
         names = "|".join(f"{column}_{letter}{c}" for column in columns for c in "GL")
         what = (
             f"seqmtl {__version__}: change of the probability of {what}, the largest gain (G) and "
-            f"loss (L) among the {seen}: delta score (DS, 0 to 1), delta position (DP, from POS to "
-            f"the first base of the {site} in reading direction), strand of the {site} (ST), "
-            f"change of the {score} (RS, where both alleles have the {site}){spans}. "
+            f"loss (L) among the {compared}: delta score (DS, 0 to 1), delta position (DP, from "
+            f"POS to the first base of the {site} in reading direction), strand of the {site} "
+            f"(ST), change of the {score} (RS, where both alleles have the {site}){spans}. "
             f"Format: ALLELE|ORGANISM|{names}"
         )
         why = "; ".join(f"{reason}: {text}" for reason, text in REASONS.items())
@@ -155,7 +155,7 @@ class EffectText:
             is_found = effects.strands[i][c] >= 0
             fields += [
                 f"{effects.changes[i][c]:.6g}",
-                str(effects.places[i][c] + 1) if is_found else ".",
+                str(effects.positions[i][c] + 1) if is_found else ".",
                 _offset(effects, i, c, position),
                 _STRANDS[effects.strands[i][c]],
                 *(f"{p:.6g}" if is_found else "." for p in effects.probabilities[i][c]),
@@ -180,14 +180,14 @@ def vcf_header(texts: Sequence[EffectText], vcf: VcfReader, command: str) -> byt
         text.check(vcf)
         added += text.header_lines()
     command = command.replace("\\", "\\\\").replace('"', '\\"')
-    made = f'##seqmtl=<Version="{__version__}",Command="{command}">'
-    added.append(made.encode("utf-8", "surrogateescape"))
+    source_line = f'##seqmtl=<Version="{__version__}",Command="{command}">'
+    added.append(source_line.encode("utf-8", "surrogateescape"))
     return b"".join(line + b"\n" for line in (*vcf.meta, *added, vcf.columns))
 
 
 def _offset(effects: Effects, i: int, c: int, position: int) -> str:
     """Return the distance from POS of the site that allele i changes, gain (0) or loss (1)."""
-    return str(effects.places[i][c] + 1 - position) if effects.strands[i][c] >= 0 else "."
+    return str(effects.positions[i][c] + 1 - position) if effects.strands[i][c] >= 0 else "."
 
 
 def _score_change(scores: Sequence[float]) -> str:

@@ -33,7 +33,7 @@ class Effects(NamedTuple):
         that could not be scored.
     strands : ndarray of int64, shape (n, 2)
         Strand of that site: 0 plus, 1 minus, -1 if nothing changes.
-    places : ndarray of int64, shape (n, 2)
+    positions : ndarray of int64, shape (n, 2)
         0-based contig position of its first base in reading direction; a site in inserted bases
         has that of the base before them. -1 if nothing changes.
     probabilities : ndarray of float64, shape (n, 2, 2)
@@ -51,7 +51,7 @@ class Effects(NamedTuple):
 
     changes: NDArray[np.float64]
     strands: NDArray[np.int64]
-    places: NDArray[np.int64]
+    positions: NDArray[np.int64]
     probabilities: NDArray[np.float64]
     scores: NDArray[np.float64]
     reasons: list[str]
@@ -92,7 +92,7 @@ class Haplotypes(NamedTuple):
         Letters; beyond the contig 4 (N).
     inside : ndarray of bool, shape (n,)
         Whether a letter is on the contig.
-    places : ndarray of int64, shape (m, 2)
+    positions : ndarray of int64, shape (m, 2)
         Start of the reference and of the alternative of each allele.
     zones : ndarray of int64, shape (m, 3)
         See :meth:`seqmtl.variant_effects.alleles.Alleles.zones`.
@@ -102,7 +102,7 @@ class Haplotypes(NamedTuple):
 
     codes: NDArray[np.uint8]
     inside: NDArray[np.bool_]
-    places: NDArray[np.int64]
+    positions: NDArray[np.int64]
     zones: NDArray[np.int64]
     starts: NDArray[np.int64]
 
@@ -120,11 +120,11 @@ class Haplotypes(NamedTuple):
 
     def one(self, i: int) -> Haplotypes:
         """Return a view of one allele."""
-        first = int(self.places[i, 0])
-        last = int(self.places[i + 1, 0]) if i + 1 < len(self.places) else self.codes.size
+        first = int(self.positions[i, 0])
+        last = int(self.positions[i + 1, 0]) if i + 1 < len(self.positions) else self.codes.size
         rows = slice(i, i + 1)
-        places, zones, starts = self.places[rows] - first, self.zones[rows], self.starts[rows]
-        return Haplotypes(self.codes[first:last], self.inside[first:last], places, zones, starts)
+        positions, zones, starts = self.positions[rows] - first, self.zones[rows], self.starts[rows]
+        return Haplotypes(self.codes[first:last], self.inside[first:last], positions, zones, starts)
 
 
 def ranges(keys: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -152,7 +152,7 @@ class AlleleScorer(ABC):
         Bases of a window; a site is at a window of each profile.
     turns : sequence of int, two
         Window of which the site on the plus and on the minus strand lies on the zone's first base.
-    reach : int
+    max_distance : int
         Largest distance without `distance`.
 
     Attributes
@@ -182,15 +182,15 @@ class AlleleScorer(ABC):
         flank: int,
         length: int,
         turns: tuple[int, int],
-        reach: int,
+        max_distance: int,
     ) -> None:
         if distance is not None and distance < 0:
             raise ValueError(f"distance must be 0 or more, got {distance}")
         self.organism, self._flank, self._length = organism, flank, length
         self._turns = np.array(turns)
         around = np.column_stack([self._turns, length - 1 - self._turns])
-        reach = reach if distance is None else min(reach, distance)
-        self._spares = np.maximum(0, around - reach)
+        max_distance = max_distance if distance is None else min(max_distance, distance)
+        self._spares = np.maximum(0, around - max_distance)
 
     def by_signal(self, genome: Genome, alleles: Alleles) -> list[Effects]:
         """Score alleles of a genome: the effects on each signal.
@@ -230,7 +230,7 @@ class AlleleScorer(ABC):
         strands_and_positions = np.empty((len(haplotypes.starts), 2, 4), dtype=np.int64)
         find_effects(
             P,
-            haplotypes.places,
+            haplotypes.positions,
             haplotypes.zones,
             self._length,
             self._turns,
@@ -241,7 +241,7 @@ class AlleleScorer(ABC):
         is_found = strands_and_positions[..., 0] >= 0
         effects.strands[:] = strands_and_positions[..., 0]
         at = haplotypes.starts[:, np.newaxis] + strands_and_positions[..., 1]
-        effects.places[:] = np.where(is_found, np.maximum(at, 0), -1)
+        effects.positions[:] = np.where(is_found, np.maximum(at, 0), -1)
         has_window = is_found[..., np.newaxis] & (strands_and_positions[..., 2:] >= 0)
         strands = np.broadcast_to(strands_and_positions[..., :1], has_window.shape)[has_window]
         windows = strands_and_positions[..., 2:][has_window]
@@ -301,7 +301,7 @@ class EffectScorer(AlleleScorer):
         length, offset = self._finder.length, self._finder.scanner.site_offset
         turns = (length - 1 - offset, offset)
         super().__init__(
-            organism, distance, flank=length - 1, length=length, turns=turns, reach=length
+            organism, distance, flank=length - 1, length=length, turns=turns, max_distance=length
         )
         self.kinds = (model.site.kind,)
 

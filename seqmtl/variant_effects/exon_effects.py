@@ -66,11 +66,11 @@ def compare_exons(
     gaps = {0, longest}
     if longest:
         ends = {end - zone for exon in (*before, *after) for end in exon[:2]}
-        gaps |= {end + k - far for end in ends for k in (0, 1) for far in (0, abs(n - m))}
-    every = [
+        gaps |= {end + k - distance for end in ends for k in (0, 1) for distance in (0, abs(n - m))}
+    candidates = [
         _pairs(before, after, zone + gap, n - m) for gap in sorted(gaps) if 0 <= gap <= longest
     ]
-    return min(every, key=_size)
+    return min(candidates, key=_size)
 
 
 def _pairs(
@@ -81,12 +81,14 @@ def _pairs(
     def on_reference(end: int) -> int:
         return end if end < gap else max(end - grown, gap - (grown > 0))
 
-    changes, left = [], dict(before)
+    changes, remaining = [], dict(before)
     for (first, last, strand), log_p in after.items():
         is_new = gap <= first < gap + grown or gap <= last < gap + grown
         on_ref = Exon(on_reference(first), on_reference(last), strand)
-        changes.append(Change.of(on_ref, np.nan if is_new else left.pop(on_ref, np.nan), log_p))
-    changes += [Change.of(exon, log_p, np.nan) for exon, log_p in left.items()]
+        changes.append(
+            Change.of(on_ref, np.nan if is_new else remaining.pop(on_ref, np.nan), log_p)
+        )
+    changes += [Change.of(exon, log_p, np.nan) for exon, log_p in remaining.items()]
     return sorted(changes, key=lambda change: change.exon)
 
 

@@ -12,8 +12,8 @@ from seqmtl.sequences.sites import Sites
 from seqmtl.splicing import PairedFinder, Posteriors, run_chain
 from seqmtl.splicing.chain import content_between, promising
 
-_LEAST_INTRON = 0.01  # probability
-_LEAST_EXON = 0.001
+_MIN_INTRON = 0.01  # probability
+_MIN_EXON = 0.001
 
 
 class SitePosteriors(NamedTuple):
@@ -62,17 +62,19 @@ class Neighbourhood:
         reference, grown = self.reference.sites, letters.size - (end - begin)
         clear = self._window + max(self._finder.site_lengths)
         low, high = begin - clear, end + clear
-        left = reference.take(slice(int(np.searchsorted(reference["places"], low, "right"))))
+        sites_before = reference.take(
+            slice(int(np.searchsorted(reference["places"], low, "right")))
+        )
         right = reference.take(slice(int(np.searchsorted(reference["places"], high)), None))
         right = _moved(right, grown)
         new_sites = self._promising(codes, max(0, low - clear), high + grown + clear)
         positions = new_sites["places"]
         new_sites = new_sites.take((positions > low) & (positions < high + grown))
-        sites = Sites.join([left, new_sites, right])
-        first, last = max(0, len(left) - 1), len(left) + len(new_sites) + 1
+        sites = Sites.join([sites_before, new_sites, right])
+        first, last = max(0, len(sites_before) - 1), len(sites_before) + len(new_sites) + 1
         positions = sites["places"][first:last]
         content = content_between(positions, codes, self._finder.layer.coding)
-        content += left["content"][-1] if len(left) else 0.0
+        content += sites_before["content"][-1] if len(sites_before) else 0.0
         sites["content"][first:last] = content
         if len(right):
             sites["content"][last:] += content[-1] - right["content"][0]
@@ -87,7 +89,7 @@ class Neighbourhood:
         return sites.adding(places=sites["places"] + begin)
 
     def _run_chain(self, sites: Sites) -> SitePosteriors:
-        posteriors = run_chain(sites, self._finder.layer, _LEAST_INTRON, _LEAST_EXON)
+        posteriors = run_chain(sites, self._finder.layer, _MIN_INTRON, _MIN_EXON)
         return SitePosteriors(sites, posteriors)
 
 

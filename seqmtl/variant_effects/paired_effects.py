@@ -56,9 +56,16 @@ class PairedEffectScorer(AlleleScorer):
         self._finder = PairedFinder(model, organism)
         windows = max(finder.length for finder in self._finder.finders)
         context = context_of(self._finder.layer)
-        reach = context + windows if distance is None else min(context + windows, distance)
-        length, turns = 2 * reach + 1, (reach, reach)
-        super().__init__(organism, distance, flank=reach, length=length, turns=turns, reach=reach)
+        max_distance = context + windows if distance is None else min(context + windows, distance)
+        length, turns = 2 * max_distance + 1, (max_distance, max_distance)
+        super().__init__(
+            organism,
+            distance,
+            flank=max_distance,
+            length=length,
+            turns=turns,
+            max_distance=max_distance,
+        )
         self._tile, self._margin = context // 2, context + 2 * windows
 
     def _tiles(self, alleles: Alleles, zones: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -81,22 +88,26 @@ class PairedEffectScorer(AlleleScorer):
         begin, *tiles = self._tiles(alleles, haplotypes.zones)[0].tolist()
         contig = genome.codes[begin : int(alleles.ends[0])]
         first, last = tiles[0] * self._tile, (tiles[1] + 1) * self._tile
-        near = Neighbourhood(self._finder, contig, first - self._margin, last + self._margin)
+        neighbourhood = Neighbourhood(
+            self._finder, contig, first - self._margin, last + self._margin
+        )
         for i in changing:
             self._score_one(
-                near, haplotypes.one(i), [of_signal.rows(i, i + 1) for of_signal in effects]
+                neighbourhood,
+                haplotypes.one(i),
+                [of_signal.rows(i, i + 1) for of_signal in effects],
             )
 
     def _score_one(
-        self, near: Neighbourhood, haplotypes: Haplotypes, effects: list[Effects]
+        self, neighbourhood: Neighbourhood, haplotypes: Haplotypes, effects: list[Effects]
     ) -> None:
         """Score one allele."""
-        zone = int(haplotypes.starts[0]) - near.start
+        zone = int(haplotypes.starts[0]) - neighbourhood.start
         m, n = haplotypes.zones[0, 1:].tolist()
-        first = int(haplotypes.places[0, 1]) + self._flank
+        first = int(haplotypes.positions[0, 1]) + self._flank
         haplotype_sites = (
-            near.reference,
-            near.alternative(zone, zone + m, haplotypes.codes[first : first + n]),
+            neighbourhood.reference,
+            neighbourhood.alternative(zone, zone + m, haplotypes.codes[first : first + n]),
         )
         for k, effects_of_signal in enumerate(effects[:2]):
             strands_and_positions = self._compare(
@@ -106,15 +117,15 @@ class PairedEffectScorer(AlleleScorer):
             for c, (strand, _, *windows) in enumerate(strands_and_positions[0].tolist()):
                 for h, window in enumerate(windows):
                     if window >= 0:
-                        first = window - int(haplotypes.places[0, h]) - self._flank + zone
+                        first = window - int(haplotypes.positions[0, h]) - self._flank + zone
                         *ends, p = self._intron(k, strand, first, haplotype_sites[h])
                         if h:
                             ends = [_on_reference(end, zone, m, n) for end in ends]
                         effects_of_signal.introns[0, c, h] = (
-                            *(end + near.start for end in ends),
+                            *(end + neighbourhood.start for end in ends),
                             p,
                         )
-        self._compare_exons(haplotype_sites, zone, (m, n), near.start, effects[2])
+        self._compare_exons(haplotype_sites, zone, (m, n), neighbourhood.start, effects[2])
 
     def _profile(
         self,
@@ -129,7 +140,7 @@ class PairedEffectScorer(AlleleScorer):
         last = self._finder.site_lengths[k] - 1
         for (sites, posteriors), offset, n in zip(
             haplotype_sites,
-            haplotypes.places[0].tolist(),
+            haplotypes.positions[0].tolist(),
             haplotypes.zones[0, 1:].tolist(),
             strict=True,
         ):
@@ -150,12 +161,12 @@ class PairedEffectScorer(AlleleScorer):
         """
         sites, posteriors = candidates
         start = first - (self._finder.site_lengths[k] - 1) * strand
-        is_here = (sites.starts == start) & (sites.is_reverse == strand)
-        is_here &= sites["signals"] == k
-        here = np.flatnonzero(is_here[posteriors.introns].any(axis=1))
-        if not here.size:
+        is_site = (sites.starts == start) & (sites.is_reverse == strand)
+        is_site &= sites["signals"] == k
+        introns = np.flatnonzero(is_site[posteriors.introns].any(axis=1))
+        if not introns.size:
             return np.nan, np.nan, np.nan
-        best = here[posteriors.intron_values[here].argmax()]
+        best = introns[posteriors.intron_values[introns].argmax()]
         begin, end = sites["places"][posteriors.introns[best]].tolist()
         return begin, end, float(np.exp(posteriors.intron_values[best]))
 
@@ -181,7 +192,7 @@ class PairedEffectScorer(AlleleScorer):
                 continue
             (first, last, strand), *values, _ = best
             effects.changes[0, c], effects.strands[0, c] = sign * best.delta, strand
-            effects.places[0, c] = origin + (last if strand else first)
+            effects.positions[0, c] = origin + (last if strand else first)
             effects.probabilities[0, c] = [probability(log_p) for log_p in values]
             effects.scores[0, c] = to_log_odds(np.array(values))
             for h, log_p in enumerate(values):

@@ -140,7 +140,7 @@ class Compare(_relations.Relations, _options.Threads):
         todo = [method for split, method in jobs if (split, method) not in done]
         if done:
             logger.info("%d of %d runs are already finished", len(done), len(jobs))
-        n_at_once = min(n_threads(), comparison.most_at_once())
+        n_at_once = min(n_threads(), comparison.max_parallel())
         n_workers = max(1, min(n_at_once, len(todo)))
         logger.info(
             "starting %d runs (%d splits, %s), %d at a time",

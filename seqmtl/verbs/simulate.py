@@ -48,10 +48,10 @@ class Simulate(Request):
         """
         from seqmtl.simulation import simulate, write_simulation
         from seqmtl.simulation.trees import read_organisms
-        from seqmtl.simulation.writing import check_folder, files_there
+        from seqmtl.simulation.writing import check_folder, existing_files
 
         if os.path.isdir(self.output):
-            check_outputs([self.tree], files_there(self.output))
+            check_outputs([self.tree], existing_files(self.output))
         elif os.path.lexists(self.output):
             raise SeqmtlError(f"cannot write {self.output}: it is a file; choose a folder")
         with messages_from(logging.ERROR):  # they come again

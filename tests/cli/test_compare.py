@@ -205,4 +205,4 @@ def test_no_more_runs_at_once_than_fit_into_memory(monkeypatch):
     need = 4 * (2 * 2 * 20 * (4 + 16) + 3 * 10**2) + 1000
     for memory, expected in ((3.5 * need, 3), (0.5 * need, 1)):
         monkeypatch.setattr(runs, "available_memory", lambda found=memory: int(found))
-        assert comparison.most_at_once() == expected
+        assert comparison.max_parallel() == expected

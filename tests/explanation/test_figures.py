@@ -16,7 +16,7 @@ from seqmtl.explanation import (
     mutagenesis,
     poim,
 )
-from seqmtl.explanation.figures import draw_letters, extent, shown_range
+from seqmtl.explanation.figures import draw_letters, extent, visible_range
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences import Windows
 from tests.explanation.test_poim import make_model
@@ -93,16 +93,16 @@ def test_logos_are_around_the_site_in_rows_of_one_scale(found):
 
 def test_flat_ends_are_cut_and_tall_stacks_kept():
     site, stacks = Site(100, 2, "GT"), np.zeros(241)
-    assert shown_range(stacks, site) == (97, 105)  # the site and a little more
+    assert visible_range(stacks, site) == (97, 105)  # the site and a little more
     stacks[95:110] = 1.0
-    assert shown_range(stacks, site) == (94, 111)
+    assert visible_range(stacks, site) == (94, 111)
     stacks[50:200] = np.maximum(stacks[50:200], 0.1)  # low, but not flat
-    assert shown_range(stacks, site) == (80, 121)
+    assert visible_range(stacks, site) == (80, 121)
     stacks[70] = 0.5  # as the TATA box of a transcription start
-    assert shown_range(stacks, site) == (68, 121)
+    assert visible_range(stacks, site) == (68, 121)
     stacks[10] = 1.0  # too far
-    assert shown_range(stacks, site) == (68, 121)
-    assert shown_range(np.ones(3), Site(0, 2, "GT")) == (0, 3)
+    assert visible_range(stacks, site) == (68, 121)
+    assert visible_range(np.ones(3), Site(0, 2, "GT")) == (0, 3)
 
 
 def test_contributions_figure_has_a_logo_and_a_heat_map_per_window():

@@ -18,10 +18,10 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files import streams
 from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.files.streams import (
+    buffered_pipes,
     first_bytes,
     line_blocks,
     numbered_lines,
-    pipes_kept,
     read_json,
     read_text,
     sha256_of,
@@ -223,21 +223,21 @@ def test_a_pipe_is_read_again_within_a_command(pipe):
     content = b"".join(b"%d\n" % i for i in range(50_000))
     packed = gzip.compress(content)
     path = pipe(packed)
-    with pipes_kept():
+    with buffered_pipes():
         assert content.startswith(first_bytes(path))
         some = numbered_lines(path)
         next(some)
-        with pipes_kept():
+        with buffered_pipes():
             assert [line for _, line in numbered_lines(path)] == content.split()
         assert len(list(some)) == 49_999
         assert sha256_of(path) == hashlib.sha256(packed).hexdigest()
 
 
 def test_a_large_pipe_is_read_once(pipe, monkeypatch):
-    monkeypatch.setattr(streams, "KEPT_BYTES", 200_000)
+    monkeypatch.setattr(streams, "MAX_PIPE_BYTES", 200_000)
     content = b"x\n" * 150_000
     path = pipe(content)
-    with pipes_kept():
+    with buffered_pipes():
         assert first_bytes(path) == content[:65_536]
         assert sum(1 for _ in numbered_lines(path)) == 150_000
         with pytest.raises(InputFormatError, match=r"pipe: a pipe of more than 200,000 bytes can"):

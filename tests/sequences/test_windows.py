@@ -20,7 +20,7 @@ from seqmtl.sequences import (
     decode,
     encode,
 )
-from seqmtl.sequences.decoys import CLEARANCE, shared_pair
+from seqmtl.sequences.decoys import CLEARANCE, consensus_pair
 from seqmtl.sequences.windows import name_table
 
 
@@ -191,7 +191,7 @@ def test_the_letters_that_windows_share():
         (["A", "C"], None),
         (["NNNN", "NNNN"], None),
     ):
-        assert shared_pair(Windows.from_strings(letters)) == expected
+        assert consensus_pair(Windows.from_strings(letters)) == expected
 
 
 def test_names_of_joined_containers_come_from_each():
@@ -296,7 +296,7 @@ def test_decoys_are_drawn_from_exactly_the_places_left(length, block, monkeypatc
         task_names=("worm",),
         locator=genome.locator,
     )
-    assert shared_pair(sites) == (length // 2 - 1, "AG")
+    assert consensus_pair(sites) == (length // 2 - 1, "AG")
 
     drawn = add_decoys(sites, genome, ratio=len(left) / len(true), seed=1)
     decoys = drawn[drawn.labels < 0]
@@ -324,7 +324,7 @@ def test_decoys_without_a_shared_pair_come_from_anywhere():
     starts = rng.integers(30, 19_000, 60)
     sites = Windows(genome.codes, starts, 20, labels=np.ones(60), locator=genome.locator)
     sites = sites[[("N" not in letters) for letters in sites.sequences()]]
-    assert shared_pair(sites) is None
+    assert consensus_pair(sites) is None
     drawn = add_decoys(sites, genome, ratio=40)
     decoys = drawn[drawn.labels < 0]
     assert len(set(zip(decoys.starts.tolist(), decoys.is_reverse.tolist(), strict=True))) == len(

@@ -68,7 +68,7 @@ def check(name, contig, start, ref, alt, distance=None, genome=None):
         assert found.changes[0, c] == pytest.approx(change, abs=2e-4)
         if not places or change < 1e-3:
             continue
-        here = (int(found.strands[0, c]), int(found.places[0, c]))
+        here = (int(found.strands[0, c]), int(found.positions[0, c]))
         assert here in places
         before, after = found.probabilities[0, c]
         assert (1 - 2 * c) * (after - before) == pytest.approx(change, abs=2e-4)
@@ -183,7 +183,7 @@ def test_an_allele_equal_to_the_reference_changes_nothing(letters):
     found = score_variants(MODELS["tss"], make_genome(I=contig), [("I", 2, *letters)], ORGANISM)
     assert np.all(found.changes == 0)
     assert np.all(found.strands == -1)
-    assert np.all(found.places == -1)
+    assert np.all(found.positions == -1)
     assert np.all(np.isnan(found.scores))
 
 
@@ -275,4 +275,4 @@ def test_zones_are_followed_only_so_far():
     begin = int(genome.starts[0])
     assert kept.alleles().zones(genome.codes).tolist() == [[begin + 1, 50, 49]]
     # what is written, and 5 bases more on either side
-    assert kept.alleles().zones(genome.codes, reach=5).tolist() == [[begin + 15, 12, 11]]
+    assert kept.alleles().zones(genome.codes, max_shift=5).tolist() == [[begin + 15, 12, 11]]

@@ -176,7 +176,7 @@ class TestLines:
                 if strand < 0:
                     assert columns[2 + c] == columns[4 + c] == "."
                     continue
-                assert int(columns[2 + c]) == found.places[0, c] - (int(pos) - 1)
+                assert int(columns[2 + c]) == found.positions[0, c] - (int(pos) - 1)
                 assert columns[4 + c] == "+-"[strand]
                 change = np.diff(found.scores[0, c])[0]
                 assert columns[6 + c] == ("." if np.isnan(change) else f"{change:.4f}")
