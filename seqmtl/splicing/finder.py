@@ -55,7 +55,7 @@ class PairedFinder:
 
     Attributes
     ----------
-    length, window, nearest, farthest, margin, block, takes_several
+    length, window, nearest, farthest, margin, block, joins_contigs
         See :class:`seqmtl.scanning.blocks.Finder`.
     finders : tuple of SiteFinder
         What describes the signals to report, whose scores are the log-odds of the posterior

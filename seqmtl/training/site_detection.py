@@ -15,7 +15,7 @@ from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.window_store import WindowStore
 from seqmtl.linear_model.site import START, STOPS, Site
 from seqmtl.sequences import Windows
-from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, pair_frequencies, consensus_pair
+from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, consensus_pair, pair_frequencies
 from seqmtl.sequences.examples import Examples
 
 _MIN_WINDOWS = 20  # windows, to tell what they share
