@@ -267,20 +267,6 @@ def _add_row(indices, values, begin, stop, change, K_t, stride, flat):
 
 
 @njit
-def fill_hessian(G, y, tasks, K, bias_square):
-    """Overwrite the lower triangle of kernel values by the full Hessian of the dual."""
-    m = y.size
-    tile = 64  # a plain choice: two tiles of 64 x 64 doubles fit into a second-level cache
-    for a in range(0, m, tile):
-        for b in range(0, a + 1, tile):
-            for i in range(a, min(a + tile, m)):
-                for j in range(b, min(b + tile, i + 1)):
-                    value = y[i] * y[j] * K[tasks[i], tasks[j]] * (G[i, j] + bias_square)
-                    G[i, j] = value
-                    G[j, i] = value
-
-
-@njit
 def add_hessian(G, y, tasks, K, is_added, H):
     """Set H to the Hessian of the dual for kernel values G, or add that to H."""
     for i in range(y.size):

@@ -5,7 +5,11 @@
 
 This is the problem of :mod:`seqmtl.core.problem`, whose margins are H alpha. A step reads one row
 of H instead of the features of an example, and margins of examples that are not trained on come for
-free.
+free. If m_i is the margin of example i, the duality gap is a sum over the examples,
+
+    gap = sum_i C_i loss(m_i) + alpha_i m_i + C_i loss*(-alpha_i / C_i),    all terms >= 0,
+
+which is exact to rounding, also where both objectives are large.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from numpy.typing import NDArray
 
 from seqmtl._threads import stop_if_over
 from seqmtl.core.dcd import WarmStart
+from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.losses import Loss
 from seqmtl.core.mkl import KernelSet
 from seqmtl.core.problem import Problem
@@ -25,16 +30,14 @@ Array = NDArray[np.float64]
 
 #: Examples up to which :func:`solve_small` is used, as H (2 MiB) stays in cache. It ends at
 #: rounding, so that an example of weight 2 is the same as two examples. Learnt kernel weights take
-#: 0.6 of the time on features (500 examples), or a ninth (200, p = 1); a fixed K 0.8 to 1.3.
+#: 0.8 of the time on features (500 examples), or a sixth (200, p = 1); a fixed K 0.8 to 1.1.
 MAX_SMALL = 512
-# Plain choices. So many entries of H are read in some milliseconds, and therefore even within the
-# tolerance, so that the result is the same up to rounding.
-_FREE_ENTRIES = 10_000_000
-_ROUNDING = 1e-15  # gap, relative to the losses, at which it ends at once
-_MAX_ROUNDS = 400
-_ROUND_VISITS = 4096  # between two theta steps, at least two epochs; up to 16 times as many
-
-_EPOCHS, _MAX_CHECKS = 4, 50  # of :func:`solve`: epochs between two checks of the gap, and checks
+# Plain choices.
+_EPOCHS_PER_CHECK = 4  # epochs between two checks of the gap
+_MAX_EPOCHS = 200
+_ROUNDING = 1e-15  # relative gap that is due to rounding
+_MAX_ENTRIES = 10_000_000  # of H that are read between two theta steps, in some milliseconds
+_MAX_THETA_STEPS = 400
 
 
 def hessian(grams: list[NDArray[Any]], y: Array, tasks: NDArray[Any], K: Array) -> NDArray[Any]:
@@ -57,8 +60,9 @@ def solve(  # noqa: PLR0913
     *,
     given: Array | None = None,
     tol: float = 1e-2,
+    max_epochs: int = _MAX_EPOCHS,
     seed: int = 0,
-) -> None:
+) -> float:
     """Train on some examples, updating alpha, and the margins of all examples.
 
     Parameters
@@ -77,33 +81,40 @@ def solve(  # noqa: PLR0913
         Part of the margins that does not depend on alpha. Default: 0.
     tol : float
         Relative duality gap at which to stop.
+    max_epochs : int
+        Maximum number of epochs.
     seed : int
         Seed of the visiting order.
+
+    Returns
+    -------
+    float
+        The relative gap of the examples in `rows`; margins of others are predictions.
     """
     from seqmtl.core.dcd_loops import gram_epochs
 
-    stop_if_over()
-    rng, of_rows = np.random.default_rng(seed), C[rows]
-    # the duality gap of the examples in rows alone: margins of others are predictions
+    rng, of_rows, gap = np.random.default_rng(seed), C[rows], np.inf
     g = np.zeros(rows.size) if given is None else given[rows]
-    for _ in range(_MAX_CHECKS):
-        order = rng.permuted(np.tile(rows, (_EPOCHS, 1)), axis=1).ravel()
+    for _ in range(0, max_epochs, _EPOCHS_PER_CHECK):
+        stop_if_over()
+        order = rng.permuted(np.tile(rows, (_EPOCHS_PER_CHECK, 1)), axis=1).ravel()
         gram_epochs(H, order, alpha, margins, C, loss.as_numba_args)
         a, m = alpha[rows], margins[rows]
-        half_q = 0.5 * float((a * (m - g)).sum())
-        primal = half_q + float((of_rows * loss.values(m)).sum())
-        dual = float((loss.dual(a, of_rows) - a * g).sum()) - half_q
-        if primal - dual <= tol * primal:
-            return
+        losses = of_rows * loss.values(m)
+        primal = float((losses + 0.5 * a * (m - g)).sum())
+        gap = float((losses + a * m - loss.dual(a, of_rows)).sum()) / primal
+        if gap <= tol:
+            break
+    return gap
 
 
 def solve_small(
-    problem: Problem, kernels: KernelSet | None = None, *, tol: float = 1e-3, seed: int = 0
+    problem: Problem, kernels: KernelSet | None = None, *, seed: int = 0
 ) -> WarmStart | None:
     """Solve for few examples on their kernel matrices, if possible to rounding.
 
-    If kernel weights are learnt, epochs alternate with theta steps; there are more epochs between
-    two of them while alpha has the larger part of the gap.
+    If kernel weights are learnt, this alternates as Algorithm 2 does, see :mod:`seqmtl.core.mkl`:
+    alpha is solved for to half the gap of theta.
 
     Parameters
     ----------
@@ -111,8 +122,6 @@ def solve_small(
         Problem of up to :data:`MAX_SMALL` examples.
     kernels : KernelSet, optional
         Kernels to be weighted, which replace the task kernel of the problem.
-    tol : float
-        Relative duality gap that is enough for as many examples as take longer.
     seed : int
         Seed of the visiting order.
 
@@ -122,41 +131,32 @@ def solve_small(
         alpha and theta, where the solvers on features may begin and certify the gap. None if the
         features have no fast kernel matrix.
     """
-    from seqmtl.core.dcd_loops import gram_epochs
-
     p, n = problem, problem.y.size
     grams = _kernel_matrices(p)
     if grams is None:
         return None
-    theta = np.zeros(0) if kernels is None else kernels.start()
-    kernel = p.kernel if kernels is None else kernels.combine(theta)
-    T, rng, alpha = kernel.K.shape[-1], np.random.default_rng(seed), np.zeros(n)
-    n_epochs = min_epochs = max(2, _ROUND_VISITS // n)
-    n_entries, loss = 0, p.loss
-    for _ in range(_MAX_ROUNDS):
+    rows, alpha = np.arange(n), np.zeros(n)
+    given = np.array(p.residuals(np.zeros(n)))  # minus the targets
+    options: Any = {"given": given, "max_epochs": _MAX_ENTRIES // n**2, "seed": seed}
+
+    def solve_for_alpha(kernel: GroupedKernel, tol: float) -> float:
         H = hessian(grams, p.y, p.tasks, kernel.K)
-        residuals = np.array(p.residuals(H @ alpha))
-        order = rng.permuted(np.tile(np.arange(n), (n_epochs, 1)), axis=1).ravel()
-        gram_epochs(H, order, alpha, residuals, p.C, loss.as_numba_args)
-        n_entries += n * n * n_epochs
-        losses = p.C * loss.values(residuals)  # the gap as a sum over examples is exact to rounding
-        gap = alpha_gap = float((losses - loss.dual(alpha, p.C) + alpha * residuals).sum())
-        if kernels is not None:
-            dual_coef = np.zeros((n, T))  # alpha_i y_i in the column of the task
-            dual_coef[np.arange(n), p.tasks] = alpha * p.y
-            q = kernels.energies(kernel.project_gram(dual_coef.T @ np.array(grams) @ dual_coef))
-            gap += 0.5 * (kernels.dual_norm(q) - float(theta @ q))
-        total = float(losses.sum())
-        if gap <= _ROUNDING * total or (gap <= 0.1 * tol * total and n_entries > _FREE_ENTRIES):
+        return solve(H, rows, alpha, given + H @ alpha, p.C, p.loss, tol=tol, **options)
+
+    if kernels is None:
+        solve_for_alpha(p.kernel, _ROUNDING)
+        return WarmStart(alpha)
+    theta, theta_gap = kernels.start(), 1.0
+    for _ in range(_MAX_THETA_STEPS):
+        kernel = kernels.combine(theta)
+        gap = solve_for_alpha(kernel, max(0.5 * theta_gap, _ROUNDING))
+        dual_coef = np.zeros((n, kernel.K.shape[-1]))  # alpha_i y_i in the column of the task
+        dual_coef[rows, p.tasks] = alpha * p.y
+        q = kernels.energies(kernel.project_gram(dual_coef.T @ np.array(grams) @ dual_coef))
+        theta_gap = kernels.theta_gap(theta, q) / float(theta @ q)
+        if max(gap, theta_gap) <= _ROUNDING:
             break
-        if kernels is not None:
-            # balance the two parts of the gap
-            is_behind = alpha_gap > 0.5 * gap
-            n_epochs = (
-                min(2 * n_epochs, 16 * min_epochs) if is_behind else max(n_epochs // 2, min_epochs)
-            )
-            theta = kernels.step(theta, q)
-            kernel = kernels.combine(theta)
+        theta = kernels.step(theta, q)
     return WarmStart(alpha, theta)
 
 

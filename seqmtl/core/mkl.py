@@ -105,9 +105,9 @@ class KernelSet:
         q = [np.bincount(self.nodes.owners, energy, minlength=n_kernels) for energy in of_nodes]
         return np.maximum(np.concatenate(q), 0.0)
 
-    def dual_norm(self, q: NDArray[np.float64]) -> float:
-        """Return ||q||_{p*}."""
-        return dual_norm(q, self.norm)
+    def theta_gap(self, theta: NDArray[np.float64], q: NDArray[np.float64]) -> float:
+        """Return the part of the duality gap that is due to theta, at least 0."""
+        return 0.5 * (dual_norm(q, self.norm) - float(theta @ q))
 
     def step(self, theta: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the minimiser of sum_m a_m / theta_m on the ball (2015, eq. 22)."""
@@ -151,7 +151,7 @@ def solve(
     while True:
         primal, dual = descent.objectives()
         q = kernels.energies(descent.sum_virtual_weights())  # V replaces W until couple()
-        theta_gap = 0.5 * (kernels.dual_norm(q) - float(theta @ q))
+        theta_gap = kernels.theta_gap(theta, q)
         if primal - dual + theta_gap <= tol * abs(primal) and descent.couple():
             primal, dual = descent.objectives()  # of weights without rounding errors of the steps
         now = descent.record(primal, dual - theta_gap)

@@ -69,7 +69,7 @@ def solve(
     """
     options = {"dtype": dtype, "seed": seed, "on_epoch": on_epoch, "tol": tol}
     if start is None and problem.y.size <= gram.MAX_SMALL:
-        start = gram.solve_small(problem, kernels, tol=tol, seed=seed)
+        start = gram.solve_small(problem, kernels, seed=seed)
     if kernels is not None:
         return mkl.solve(problem, kernels, max_epochs=max_epochs, start=start, **options)
     if problem.rows.is_dense:

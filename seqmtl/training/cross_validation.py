@@ -44,6 +44,7 @@ Run = Callable[[Callable[[Any], Any], list[Any]], Iterator[Any]]
 
 MOST = 4000  # examples that are cross-validated on their kernel matrix
 _FOLDS = 5
+_BLOCK = 1024  # rows of a kernel matrix at a time; a plain choice
 _MOST_REPEATS = 4
 TOL = 1e-2  # relative duality gap of a fold
 
@@ -226,8 +227,6 @@ def _kernel_matrix(
     scales: Array | None,
 ) -> NDArray[np.float32]:
     """Return the kernel matrix of all examples, summed over views with constant features."""
-    from seqmtl.core.dcd_loops import fill_hessian
-
     n, length = data.shape
     total = np.zeros((n, n), dtype=np.float32)
     views = features.flat_views()
@@ -242,8 +241,12 @@ def _kernel_matrix(
     grams.update(zip(missing, matrices, strict=True))
     for share, key, _ in parts:
         total += np.float32(share) * grams[key]
-    one_task = np.zeros(n, dtype=np.int16)
-    fill_hessian(total, np.ones(n), one_task, np.ones((1, 1)), float(scales.sum()) * bias_square)
+    for first in range(0, n, _BLOCK):  # mirror the lower triangle, with little more memory
+        rows = slice(first, first + _BLOCK)
+        square = total[rows, rows]
+        square += np.tril(square, -1).T
+        total[rows, first:] = total[first:, rows].T
+    total += np.float32(scales.sum() * bias_square)
     return total
 
 
