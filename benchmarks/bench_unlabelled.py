@@ -29,7 +29,6 @@ import _toy
 import numpy as np
 from _common import Options, write_result
 
-from seqmtl import load_model
 from seqmtl.datasets.known_introns import read_known_introns
 from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.io.annotation import read_annotation
@@ -37,6 +36,7 @@ from seqmtl.io.dataset import read_split_genome
 from seqmtl.splicing import score_paired
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.layer import ENDS
+from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.rounds import Round
 from seqmtl.splicing.self_training import SelfTraining
 
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     data = (args.donors, args.acceptors)
-    model: Any = load_model(args.model, only=("pairs",))
+    model = PairedModel.load(args.model)
     sample = sample_genome(args.genome, max(model.donor.length, model.acceptor.length))
     introns = _introns(args) if args.known else []
     splits = ("valid", "test") if args.known else (None,)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from seqmtl.linear_model.base import Model, read_model_file
 
+if TYPE_CHECKING:
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.splicing.model import PairedModel
 
-def load_model(path: str | os.PathLike[str], only: Sequence[str] = ()) -> Model:
-    """Read a model from its file, of any structure, or `only` of some.
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Read a model from its file, of any structure.
 
     Parameters
     ----------
     path : str or path-like
         Model file, or the name of a model shipped with the package: ``"starter:donor"``,
         ``"starter:acceptor"``, or ``"starter:splice"``, which pairs both.
-    only : sequence of str, default=()
-        Structures that are accepted: ``"weights"``, ``"kernels"``, ``"pairs"``. Default: all.
 
     Returns
     -------
@@ -26,7 +30,7 @@ def load_model(path: str | os.PathLike[str], only: Sequence[str] = ()) -> Model:
     Raises
     ------
     ModelFileError
-        If the file is damaged, not a model, or of another structure or format version.
+        If the file is damaged, not a model, or of another format version.
 
     Examples
     --------
@@ -37,20 +41,33 @@ def load_model(path: str | os.PathLike[str], only: Sequence[str] = ()) -> Model:
     40
     """
     path = os.fspath(path)
-    description, arrays = read_model_file(path, only)
-    return _model_class(description["model"]).rebuild(path, description, arrays)
-
-
-def _model_class(structure: str) -> type[Model]:
-    """Return the class of a structure; only its modules are imported."""
-    if structure == "kernels":
+    description, arrays = read_model_file(path)
+    if description["model"] == "kernels":
         from seqmtl.kernel_mkl.kernel_model import KernelModel
 
-        return KernelModel
-    if structure == "pairs":
+        return KernelModel.rebuild(path, description, arrays)
+    return _site_model(path, description, arrays)
+
+
+def load_site_model(path: str | os.PathLike[str]) -> MultiTaskModel | PairedModel:
+    """Read a model of sites, alone or in pairs; see :func:`load_model`.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, not a model, or of another structure or format version.
+    """
+    path = os.fspath(path)
+    return _site_model(path, *read_model_file(path, ("weights", "pairs")))
+
+
+def _site_model(
+    path: str, description: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> MultiTaskModel | PairedModel:
+    if description["model"] == "pairs":
         from seqmtl.splicing.model import PairedModel
 
-        return PairedModel
+        return PairedModel.rebuild(path, description, arrays)
     from seqmtl.linear_model.model import MultiTaskModel
 
-    return MultiTaskModel
+    return MultiTaskModel.rebuild(path, description, arrays)

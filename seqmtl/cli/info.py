@@ -37,9 +37,9 @@ class Info(Request):
         dict
             The description, with its ``text``.
         """
-        from seqmtl.loading import load_model
+        from seqmtl.loading import load_site_model
 
-        model = load_model(self.model, only=("weights", "pairs"))
+        model = load_site_model(self.model)
         size = os.path.getsize(model_path(self.model)) / 2**20
         text = "\n".join([*model.text(f"{self.model} ({size:.1f} MiB)"), ""])
         return {"schema_version": 1, "path": self.model, **model.describe(), "text": text}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,15 @@ from seqmtl._memory import require_memory
 from seqmtl.features._base import score_by_blocks
 from seqmtl.sequences import Windows, encode
 
+if TYPE_CHECKING:
+    from seqmtl.linear_model.model import MultiTaskModel
+
 PositionWeights = list[NDArray[np.float64]]
 
 
-def position_weights(model: Any, tasks: Sequence[str]) -> Callable[[int, int], PositionWeights]:
+def position_weights(
+    model: MultiTaskModel, tasks: Sequence[str]
+) -> Callable[[int, int], PositionWeights]:
     """Return the function that gives the mean weights of tasks in a range of positions.
 
     See :meth:`~seqmtl.linear_model.model.MultiTaskModel.position_weights`.
@@ -41,7 +46,7 @@ def position_weights(model: Any, tasks: Sequence[str]) -> Callable[[int, int], P
     return within
 
 
-def _mean_column(model: Any, tasks: Sequence[str]) -> NDArray[np.floating]:
+def _mean_column(model: MultiTaskModel, tasks: Sequence[str]) -> NDArray[np.floating]:
     first, *others = tasks
     column: NDArray[np.floating] = model.weights([first])[0][:, 0]
     if others:
@@ -52,7 +57,7 @@ def _mean_column(model: Any, tasks: Sequence[str]) -> NDArray[np.floating]:
     return column
 
 
-def weights_by_position(model: Any, tasks: Sequence[str]) -> Iterator[PositionWeights]:
+def weights_by_position(model: MultiTaskModel, tasks: Sequence[str]) -> Iterator[PositionWeights]:
     """Yield the mean weights of tasks at one position after another.
 
     If k-mers are so long that their weights at all positions do not fit into memory, they may fit
@@ -77,7 +82,7 @@ def weights_by_position(model: Any, tasks: Sequence[str]) -> Iterator[PositionWe
         yield [level[0] for level in within(first, first + 1)]
 
 
-def window_scorer(model: Any, task: str) -> Callable[[Windows], NDArray[np.float64]]:
+def window_scorer(model: MultiTaskModel, task: str) -> Callable[[Windows], NDArray[np.float64]]:
     """Return a function that scores windows, each in the same way whatever the others are."""
     W, bias = model.weights([task])
     added = model.word_biases([task])[0]

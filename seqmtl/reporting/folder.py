@@ -18,7 +18,7 @@ from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.io.transcripts import Annotation
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.loading import load_model
+from seqmtl.loading import load_site_model
 from seqmtl.relations import Tree
 from seqmtl.reporting.introns import PredictedIntrons, annotated_introns, intron_rows, read_introns
 from seqmtl.splicing.model import PairedModel
@@ -307,14 +307,14 @@ def _files(folder: str) -> Iterator[str]:
 def _add_model(contents: FolderContents, path: str) -> None:
     """Add a model, unless it is of kernels or damaged."""
     try:
-        model = load_model(path, only=[MultiTaskModel.structure, PairedModel.structure])
+        model = load_site_model(path)
     except ModelFileError as error:
         contents.left_out.append(str(error))
         return
     name = os.path.relpath(path, contents.path).removesuffix(".seqmtl")
     if isinstance(model, PairedModel):
         contents.paired[name] = model
-    elif isinstance(model, MultiTaskModel):
+    else:
         contents.signal(model.site.kind).models[name] = model
 
 

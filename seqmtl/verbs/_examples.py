@@ -12,11 +12,11 @@ from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import guess_format
 from seqmtl.io.dataset import read_dataset, read_summary
 from seqmtl.io.tables import read_windows, read_windows_around, read_windows_in_parts
-from seqmtl.linear_model.base import Model
 from seqmtl.linear_model.dataset_site import site_of_model
+from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.quality import window_warnings
-from seqmtl.splicing.model import NOT_WINDOWS
+from seqmtl.splicing.model import NOT_WINDOWS, PairedModel
 from seqmtl.training.site_detection import find_in_shorter, find_misplaced
 from seqmtl.verbs._options import WindowInput
 
@@ -25,7 +25,9 @@ logger = logging.getLogger("seqmtl")
 _HELD_OUT = {"valid", "test"}  # splits that are trained on only if asked for
 
 
-def read_for_model(model: Model, source: Any, *, require_labels: bool) -> Windows:
+def read_for_model(
+    model: MultiTaskModel | PairedModel, source: Any, *, require_labels: bool
+) -> Windows:
     """Read windows of the model's length; with a single task, FASTA needs no --organism.
 
     Raises
@@ -34,7 +36,7 @@ def read_for_model(model: Model, source: Any, *, require_labels: bool) -> Window
         If the model does not score windows, an organism is unknown, a file is invalid, or a
         dataset has another signal than the model.
     """
-    if model.inputs == "genomes":
+    if isinstance(model, PairedModel):
         raise SeqmtlError(NOT_WINDOWS)
     if model.inputs == "numbers":
         raise SeqmtlError(f"{source.model}: is a model of numbers; use it in Python")
@@ -98,7 +100,7 @@ def _reader(source: WindowInput, base: int | None) -> tuple[Callable[..., Window
 
 
 def read_as_of_model(
-    model: Any, source: WindowInput, organism: str | None, *, require_labels: bool
+    model: MultiTaskModel, source: WindowInput, organism: str | None, *, require_labels: bool
 ) -> Windows:
     """Read windows in which the site is where the model has it, as far as their source knows it.
 
@@ -122,7 +124,7 @@ def read_as_of_model(
 
 
 def _as_of_model(
-    model: Any, source: WindowInput, organism: str | None, require_labels: bool
+    model: MultiTaskModel, source: WindowInput, organism: str | None, require_labels: bool
 ) -> Windows:
     """Read windows of a table or a FASTA file with the site where the model has it."""
     window, shift, site = model.length, model.shift, model.site

@@ -38,7 +38,7 @@ from seqmtl.files.streams import read_json
 from seqmtl.io import load_genome, read_sites
 from seqmtl.linear_model.base import is_known
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.loading import load_model
+from seqmtl.loading import load_site_model
 from seqmtl.sequences import Windows
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.contributions import explain_site
@@ -114,9 +114,10 @@ def write_folder(request: Any) -> dict[str, Any]:
         outputs = [os.path.join(request.output, name) for name in names]
         check_outputs([request.model, *request.files], outputs)
     with atomic_folder(request.output, last=SUMMARY) as folder:
-        model: Any = load_model(request.model, only=("weights", "pairs"))
-        write = _write_pairs if model.structure == "pairs" else _write_organisms
-        return write(model, request, folder)
+        model = load_site_model(request.model)
+        if isinstance(model, PairedModel):
+            return _write_pairs(model, request, folder)
+        return _write_organisms(model, request, folder)
 
 
 def _summary(folder: Path, path: str, files: list[str], **more: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from seqmtl.request import Request, option, required
 
 if TYPE_CHECKING:
     from seqmtl.features._base import FeatureDefinition
+    from seqmtl.linear_model.base import Model
 
 logger = logging.getLogger("seqmtl")
 
@@ -186,7 +187,7 @@ class TrainingRun(Threads):
     output: str = required("-o", "model file", metavar="MODEL", role="how")
     json: str | None = summary_file("write the training summary as JSON")
 
-    def finish(self, model: Any, summary: str, tol: float, limits: str) -> None:
+    def finish(self, model: Model, summary: str, tol: float, limits: str) -> None:
         """Write the model and its summary, and log it; limits are the options to raise."""
         model.save(self.output)
         write_json(self.json, {"schema_version": 1, **model.training})
@@ -210,3 +211,4 @@ class Relatives(Request):
         "taxonomy dump (default: what the model knows, then eukaryotes)",
         metavar="FILE|NAME",
     )
+    organism: str | None = None

@@ -20,15 +20,17 @@ from seqmtl.files.streams import numbered_lines, readable
 from seqmtl.io import open_pieces
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.rows import read_regions
-from seqmtl.linear_model.base import is_known
+from seqmtl.linear_model.base import Model, is_known
+from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
-from seqmtl.loading import load_model
+from seqmtl.loading import load_site_model
 from seqmtl.scanning import ScanSummary, SiteFilters, Track, write_scan
 from seqmtl.scanning.finder import finder_of
 from seqmtl.scanning.writers import SINKS, check_seekable, guess_format, inserted, output_paths
 from seqmtl.sequences.genome import unknown_contig
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.layer import ENDS
+from seqmtl.splicing.model import PairedModel
 from seqmtl.verbs._scoring import add_unlabelled, log_warnings, with_organism_of_like
 
 if TYPE_CHECKING:
@@ -80,14 +82,14 @@ class _Job:
     """
 
     request: Scan
-    model: Any
+    model: MultiTaskModel | PairedModel
     outputs: dict[str, str]
     file_format: str
 
     @property
     def is_paired(self) -> bool:
         """Whether the model is one of both ends of introns."""
-        return bool(self.model.structure == "pairs")
+        return isinstance(self.model, PairedModel)
 
     @property
     def is_unlabelled(self) -> bool:
@@ -107,8 +109,7 @@ def _prepare(request: Scan) -> _Job:
     UnknownTaskError
         If the model does not know the organism.
     """
-    model = load_model(request.model, only=("weights", "pairs"))
-    model, request = with_organism_of_like(model, request, has_genome=True)
+    model, request = with_organism_of_like(load_site_model(request.model), request, has_genome=True)
     file_format = request.format or guess_format(request.output)
     job = _Job(request, model, _outputs(request, model.tasks), file_format)
     if job.is_paired:
@@ -118,7 +119,7 @@ def _prepare(request: Scan) -> _Job:
     elif file_format in _OF_PAIRS:
         raise UsageError("introns need a model of seqmtl pair; choose another --format")
     for organism in job.outputs:
-        if not job.is_paired:
+        if isinstance(model, MultiTaskModel):
             model.log_relatives([organism])
             model.log_odds_of(organism)  # tells if there are none
         elif not job.is_unlabelled:
@@ -179,7 +180,7 @@ def _check_files(job: _Job) -> None:
 
 def _signals(job: _Job, organism: str) -> tuple[str, ...]:
     """Return the signals to write: both ends of introns, and edges of genes with models."""
-    if not job.is_paired:
+    if not isinstance(job.model, PairedModel):
         return ("",)
     is_of_introns = job.file_format != "all" and SINKS[job.file_format].is_together
     if job.is_unlabelled or is_of_introns:
@@ -222,10 +223,10 @@ def _finder(job: _Job, organism: str, lengths: dict[str, int] | None) -> Finder:
         top=request.top,
     )
     options: dict[str, Any] = {"strands": request.strand, "filters": filters}
-    if job.is_paired:
+    if isinstance(model, PairedModel):
         introns = request.min_probability if job.file_format in _OF_PAIRS else None
         if job.is_unlabelled:
-            model = _with_organism(job, organism)
+            model = _with_organism(model, request, organism)
         signals = _signals(job, organism)
         return PairedFinder(model, organism, introns=introns, signals=signals, **options)
     return finder_of(
@@ -237,10 +238,9 @@ def _finder(job: _Job, organism: str, lengths: dict[str, int] | None) -> Finder:
     )
 
 
-def _with_organism(job: _Job, organism: str) -> Any:
+def _with_organism(model: PairedModel, request: Scan, organism: str) -> PairedModel:
     """Return the paired model with a new organism, added by its genome, and log it."""
-    request = job.request
-    self_training = add_unlabelled(job.model, organism, request.genome, request.like, request.tree)
+    self_training = add_unlabelled(model, organism, request.genome, request.like, request.tree)
     last = self_training.rounds[-1]
     logger.info(
         "%s: %.0f donors and %.0f acceptors expected in the %.1f million bases looked at; the "
@@ -255,9 +255,9 @@ def _with_organism(job: _Job, organism: str) -> Any:
     return model
 
 
-def _site(model: Any, letters: str | None) -> Site:
+def _site(model: MultiTaskModel, letters: str | None) -> Site:
     """Return the site to report: its letters are those of the training windows by default."""
-    site: Site = model.site
+    site = model.site
     if letters is None:
         if site.letters:
             logger.info(
@@ -297,7 +297,7 @@ def _value(job: _Job, organism: str) -> str:
     return job.request.value or ("probability" if holds else "score")
 
 
-def _is_calibrated(model: Any, organism: str) -> bool:
+def _is_calibrated(model: Model, organism: str) -> bool:
     return is_known(organism, model.tasks) and model.match(organism) in model.curves
 
 

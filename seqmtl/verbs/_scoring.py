@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from seqmtl._messages import messages_from
 from seqmtl.exceptions import SeqmtlError, UsageError
@@ -15,16 +15,22 @@ if TYPE_CHECKING:
     from seqmtl.linear_model.base import Model
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scanning.candidate_scores import CandidateScores
+    from seqmtl.splicing.model import PairedModel
     from seqmtl.splicing.self_training import SelfTraining
+    from seqmtl.verbs._options import Relatives
 
 logger = logging.getLogger("seqmtl")
 
+#: A request that has ``--like``.
+WithLike = TypeVar("WithLike", bound="Relatives")
 
 #: The name of ``--like`` for which no tree says how much the organisms of the model count.
 AUTO = "auto"
 
 
-def with_organism_of_like(model: Any, request: Any, *, has_genome: bool = False) -> tuple[Any, Any]:
+def with_organism_of_like(
+    model: MultiTaskModel | PairedModel, request: WithLike, *, has_genome: bool = False
+) -> tuple[MultiTaskModel | PairedModel, WithLike]:
     """Return the model with the organism of ``--like``, and the request that scores it.
 
     It is called by ``--organism``, or else by the name of ``--like``. Without ``--organism``, an
@@ -38,15 +44,16 @@ def with_organism_of_like(model: Any, request: Any, *, has_genome: bool = False)
     UnknownTaskError
         If no organism or clade has the name; the message lists near matches.
     """
+    from seqmtl.adaptation import adapt
     from seqmtl.linear_model.base import is_known
+    from seqmtl.splicing.model import PairedModel
 
     like, organism = request.like, request.organism
     if like is None:
         if request.tree is not None:
             raise SeqmtlError("--tree is for --like; name the organism to look up, or leave it out")
         return model, request
-    is_paired = model.structure == "pairs"
-    if is_paired and not has_genome:
+    if isinstance(model, PairedModel) and not has_genome:
         raise SeqmtlError(
             "--like with a model of seqmtl pair is for seqmtl scan and adapt, which look at the "
             "genome; add the organism with seqmtl adapt, and leave --like out"
@@ -55,14 +62,12 @@ def with_organism_of_like(model: Any, request: Any, *, has_genome: bool = False)
         raise SeqmtlError("--like places one organism; name it with --organism, or leave that out")
     if organism is None and is_known(like, model.tasks):
         return model, request.changed(organism=model.match(like))
-    request = request.changed(organism=organism or like)
-    if is_paired:
-        check_new(model, request.organism, like, request.tree)
+    organism = organism or like
+    request = request.changed(organism=organism)
+    if isinstance(model, PairedModel):
+        check_new(model, organism, like, request.tree)
         return model, request
-    arguments = relatives(like, request.tree)
-    from seqmtl.adaptation import adapt
-
-    return adapt(model, request.organism, **arguments), request
+    return adapt(model, organism, **relatives(like, request.tree)), request
 
 
 def relatives(like: str | None, tree: str | None) -> dict[str, Any]:
@@ -78,7 +83,7 @@ def relatives(like: str | None, tree: str | None) -> dict[str, Any]:
     return {"like": None if like == AUTO else like, "tree": tree}
 
 
-def check_new(model: Any, name: str, like: str | None, tree: str | None) -> None:
+def check_new(model: PairedModel, name: str, like: str | None, tree: str | None) -> None:
     """Check that a new organism can be added to a paired model, and log its relatives.
 
     Raises
@@ -97,7 +102,7 @@ def check_new(model: Any, name: str, like: str | None, tree: str | None) -> None
 
 
 def add_unlabelled(
-    model: Any,
+    model: PairedModel,
     name: str,
     genome: str,
     like: str | None,

@@ -6,7 +6,7 @@ import itertools
 import logging
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted, UsageError
@@ -84,18 +84,18 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         MultiTaskModel or PairedModel
             The model with the organism.
         """
-        from seqmtl.loading import load_model
+        from seqmtl.loading import load_site_model
         from seqmtl.splicing.model import PairedModel
 
         inputs = [*self.files, self.tree, self.introns]
         outputs = [self.output, f"{self.output}.checkpoint", self.json, self.plot]
         check_outputs(inputs, outputs, replaced=self.model)
-        model = load_model(self.model, only=("weights", "pairs"))
+        model = load_site_model(self.model)
         if isinstance(model, PairedModel):
             return self._of_pairs(model)
         for what in (what for what in ("plot", "introns") if getattr(self, what)):
             raise SeqmtlError(f"--{what} is for a model of seqmtl pair; leave it out")
-        return self._of_windows(cast("MultiTaskModel", model))
+        return self._of_windows(model)
 
     def _of_windows(self, model: MultiTaskModel) -> MultiTaskModel:
         name, windows, started = self.organism, None, time.perf_counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from seqmtl._version import __version__
 from seqmtl.exceptions import SeqmtlError, UsageError
@@ -13,6 +13,9 @@ from seqmtl.files.atomic import make_folder, only_run_in, remove_file
 from seqmtl.files.outputs import check_outputs, write_json
 from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
+
+if TYPE_CHECKING:
+    from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
 
@@ -66,15 +69,15 @@ class Annotate(_options.Threads):
         from seqmtl.io.genome import contig_lengths
         from seqmtl.io.rows import check_first_field
         from seqmtl.linear_model.base import is_known
-        from seqmtl.loading import load_model
         from seqmtl.scanning.writers import output_paths
+        from seqmtl.splicing.model import PairedModel
         from seqmtl.verbs._scoring import check_new
 
         for path, what in ((self.genome, "genome"), (self.introns, "introns")):
             if path is not None and not os.path.isfile(path):
                 fault = "a pipe or a folder" if os.path.exists(path) else "no such file"
                 raise SeqmtlError(f"{path}: {fault}; give the {what} as a file")
-        given: Any = load_model(self.model, only=("pairs",))
+        given = PairedModel.load(self.model)
         name = self.organism or os.path.basename(self.genome).partition(".")[0]
         if not is_known(name, given.tasks):
             check_new(given, name, self.like, self.tree)
@@ -97,11 +100,11 @@ class Annotate(_options.Threads):
     def _path(self, name: str) -> str:
         return os.path.join(self.output, name)
 
-    def _adapted(self, given: Any, name: str) -> Any:
+    def _adapted(self, given: PairedModel, name: str) -> PairedModel:
         """Return the paired model with the organism; it is made if need be."""
         from seqmtl.files.streams import read_json, sha256_of
         from seqmtl.linear_model.base import is_known
-        from seqmtl.loading import load_model
+        from seqmtl.splicing.model import PairedModel
         from seqmtl.verbs._scoring import contents_of
         from seqmtl.verbs.adapt import Adapt
 
@@ -138,7 +141,7 @@ class Annotate(_options.Threads):
             write_json(facts, {"schema_version": 1, "inputs": inputs, "sha256": sha256_of(path)})
         else:
             logger.info("%s is there, of the same files and options", path)
-        return load_model(path)
+        return PairedModel.load(path)
 
     def _scanned(self, name: str) -> dict[str, Any]:
         """Return the entry of the scan in its summary; the genome is scanned if need be."""
@@ -161,7 +164,7 @@ class Annotate(_options.Threads):
         )
         return scan.run()[0]
 
-    def _summed_up(self, model: Any, name: str, scan: dict[str, Any]) -> dict[str, Any]:
+    def _summed_up(self, model: PairedModel, name: str, scan: dict[str, Any]) -> dict[str, Any]:
         """Write the summary and the page; return the summary."""
         from seqmtl.reporting.introns import intron_rows, read_introns
         from seqmtl.verbs.report import Report

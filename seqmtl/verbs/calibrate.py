@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError
@@ -61,12 +61,13 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         dict
             The summary, as ``json`` has it.
         """
-        from seqmtl.loading import load_model
+        from seqmtl.loading import load_site_model
+        from seqmtl.splicing.model import PairedModel
         from seqmtl.verbs._scoring import score_labelled
 
         check_outputs(self.files, [self.output, self.json, self.plot], replaced=self.model)
-        model = load_model(self.model, only=("weights", "pairs"))
-        if model.structure == "pairs":
+        model = load_site_model(self.model)
+        if isinstance(model, PairedModel):
             raise SeqmtlError(
                 f"{self.model}: the probabilities of a model of seqmtl pair hold over the genome "
                 "as it is: its layer was fitted by seqmtl pair; to fit it anew, calibrate both "
@@ -74,7 +75,7 @@ class Calibrate(_options.LabelledRows, _options.Threads):
             )
         if model.kind != "classification":
             raise SeqmtlError(f"{self.model}: only two-class models have probabilities")
-        held = score_labelled(cast("MultiTaskModel", model), self, "the probabilities of sites are")
+        held = score_labelled(model, self, "the probabilities of sites are")
         shares = _shares(self, held.names)
         if self.split == "valid" and self.folds > 1 and held.counts is not None:
             held, shares = _with_training_regions(model, held, shares, self)
@@ -90,7 +91,10 @@ class Calibrate(_options.LabelledRows, _options.Threads):
 
 
 def _with_training_regions(
-    model: Any, held: CandidateScores, shares: dict[str, float | None], request: Calibrate
+    model: MultiTaskModel,
+    held: CandidateScores,
+    shares: dict[str, float | None],
+    request: Calibrate,
 ) -> tuple[CandidateScores, dict[str, float | None]]:
     """Add the training regions, scored by models that have not seen them, if there can be any.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from seqmtl import _kinds
 from seqmtl.exceptions import SeqmtlError, UsageError
@@ -13,7 +13,7 @@ from seqmtl.request import option, verb
 from seqmtl.verbs import _options
 
 if TYPE_CHECKING:
-    from seqmtl.linear_model.base import Model
+    from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
@@ -51,21 +51,22 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
             The metrics, as ``json`` has them; see :func:`seqmtl.evaluation.evaluate`.
         """
         from seqmtl.io.dataset import files_of_data
-        from seqmtl.loading import load_model
+        from seqmtl.loading import load_site_model
+        from seqmtl.splicing.model import PairedModel
         from seqmtl.verbs._scoring import with_organism_of_like
 
         inputs = [self.model, *self.files, *files_of_data(self.acceptors), self.tree]
         check_outputs(inputs, [self.json, self.plot])
-        model, request = with_organism_of_like(
-            load_model(self.model, only=("weights", "pairs")), self
-        )
+        model, request = with_organism_of_like(load_site_model(self.model), self)
         if model.kind == "regression":
             raise SeqmtlError(
                 f"{self.model}: is a model of regression, but labels of windows are 1 and -1; "
                 "compare its scores with the targets in Python"
             )
-        measure = _of_pairs if model.structure == "pairs" else _of_model
-        metrics = measure(model, request)
+        if isinstance(model, PairedModel):
+            metrics = _of_pairs(model, request)
+        else:
+            metrics = _of_model(model, request)
         write_json(self.json, metrics)
         _warn_of_failures(metrics)
         return metrics
@@ -87,7 +88,7 @@ def _warn_of_failures(metrics: dict[str, Any]) -> None:
             )
 
 
-def _of_model(model: Any, request: Evaluate) -> dict[str, Any]:
+def _of_model(model: MultiTaskModel, request: Evaluate) -> dict[str, Any]:
     """Return the metrics of a model, with expected numbers of sites if it is calibrated."""
     from seqmtl import evaluation
     from seqmtl._style import save_figure
@@ -111,7 +112,7 @@ def _of_model(model: Any, request: Evaluate) -> dict[str, Any]:
     return metrics
 
 
-def _of_pairs(model: Model, request: Evaluate) -> dict[str, Any]:
+def _of_pairs(model: PairedModel, request: Evaluate) -> dict[str, Any]:
     """Compare the sites alone with those that see their partners."""
     from seqmtl import evaluation
     from seqmtl.calibration.curve import to_probability
@@ -134,9 +135,7 @@ def _of_pairs(model: Model, request: Evaluate) -> dict[str, Any]:
             model.training.get("split"),
         )
     split = None if request.split == "all" else request.split
-    scores_of_signals = score_paired(
-        cast("PairedModel", model), *data, split=split, organism=request.organism
-    )
+    scores_of_signals = score_paired(model, *data, split=split, organism=request.organism)
     options: dict[str, Any] = {"n_bootstrap": request.bootstrap, "seed": request.seed}
     signals: dict[str, Any] = {}
     for signal, held in scores_of_signals.items():

@@ -36,14 +36,12 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         dict of str to ndarray, each of shape (n,)
             The columns of the table: name, organism, score, and what else the model has.
         """
-        from seqmtl.loading import load_model
+        from seqmtl.loading import load_site_model
         from seqmtl.verbs._examples import read_for_model
         from seqmtl.verbs._scoring import with_organism_of_like
 
         check_outputs([self.model, *self.files, self.tree], [self.output])
-        model, request = with_organism_of_like(
-            load_model(self.model, only=("weights", "pairs")), self
-        )
+        model, request = with_organism_of_like(load_site_model(self.model), self)
         windows = read_for_model(model, request, require_labels=False)
         columns = {"name": windows.names, **model.predictions(windows)}
         if self.output:

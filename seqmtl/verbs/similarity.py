@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seqmtl import _kinds
 from seqmtl.exceptions import UsageError
@@ -123,10 +123,10 @@ class Similarity(Request):
         """Return how alike the weights of a model are, and the kernels to compare this with."""
         import numpy as np
 
-        from seqmtl.loading import load_model
+        from seqmtl.linear_model.model import MultiTaskModel
         from seqmtl.relations import TaskKernel
 
-        model: Any = load_model(str(self.model), only=("weights",))
+        model = MultiTaskModel.load(str(self.model))
         weights = model.weight_similarity().restrict(self.organisms or model.tasks)
         kernels = [model.kernel.restrict(weights.names).scaled()]
         labels = ["K of the model"]
@@ -136,9 +136,9 @@ class Similarity(Request):
             labels.append(kernels[-1].source)
         pairs = np.triu_indices(len(weights), 1)
         for m, kernel in enumerate(kernels):
-            both = [each.matrix[pairs] for each in (weights, kernel)]
-            if all(np.ptp(values) > 0.0 for values in both if values.size > 1) and both[0].size > 1:
-                labels[m] += f", r = {np.corrcoef(both)[0, 1]:.2f}"
+            first, second = weights.matrix[pairs], kernel.matrix[pairs]
+            if first.size > 1 and np.ptp(first) > 0.0 and np.ptp(second) > 0.0:
+                labels[m] += f", r = {np.corrcoef(first, second)[0, 1]:.2f}"
         logger.info("%s", "; ".join(labels))
         return weights, TaskKernel.join(kernels, "model", labels)
 

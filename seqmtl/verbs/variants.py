@@ -16,7 +16,7 @@ from seqmtl.request import option, required, verb
 from seqmtl.verbs import _options
 
 if TYPE_CHECKING:
-    from seqmtl.variant_effects import AnnotationSummary
+    from seqmtl.variant_effects import AnnotationSummary, EffectScorer, PairedEffectScorer
 
 logger = logging.getLogger("seqmtl")
 
@@ -138,25 +138,24 @@ class Variants(_options.Relatives, _options.Threads):
             raise SeqmtlError(f"{files}: {error}, by --chrom-map") from error
 
 
-def _scorer(request: Variants) -> Any:
+def _scorer(request: Variants) -> EffectScorer | PairedEffectScorer:
     """Return what scores alleles with the model."""
-    from seqmtl.loading import load_model
+    from seqmtl.loading import load_site_model
+    from seqmtl.splicing.model import PairedModel
     from seqmtl.variant_effects import EffectScorer, PairedEffectScorer
     from seqmtl.verbs._scoring import with_organism_of_like
 
-    model, request = with_organism_of_like(
-        load_model(request.model, only=("weights", "pairs")), request
-    )
+    model, request = with_organism_of_like(load_site_model(request.model), request)
     if request.organism is None and len(model.tasks) > 1:
         raise UsageError(
             f"the model has {len(model.tasks)} organisms; name one of "
             f"{', '.join(model.tasks)} with --organism"
         )
     organism, distance = request.organism or model.tasks[0], request.distance
-    if model.structure != "pairs":
-        model.log_relatives([organism])
-        return EffectScorer(model, organism, distance=distance)
-    return PairedEffectScorer(model, organism, distance=distance)
+    if isinstance(model, PairedModel):
+        return PairedEffectScorer(model, organism, distance=distance)
+    model.log_relatives([organism])
+    return EffectScorer(model, organism, distance=distance)
 
 
 def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:
