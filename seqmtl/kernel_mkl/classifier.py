@@ -30,7 +30,7 @@ from seqmtl.training.settings import class_factors
 Array = NDArray[np.float64]
 
 
-def _is_of_two_classes(classifier: Any) -> bool:
+def _is_binary(classifier: Any) -> bool:
     """Return whether there are two classes; before `fit`, whether there can be only two."""
     if hasattr(classifier, "classes_"):
         return bool(classifier.classes_.size == 2)
@@ -142,7 +142,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X, tasks)
         return self.classes_[self.model_.choose(scores, tasks)]
 
-    @available_if(_is_of_two_classes)
+    @available_if(_is_binary)
     def predict_proba(self, X: Any, tasks: Any = None) -> Array:
         """Predict class probabilities, shape (n, 2), with one sigmoid per task.
 
