@@ -59,22 +59,6 @@ _RELAXATION = 1.6  # Boyd et al., 3.4.3; with 1 (none) it takes 1.4 times as man
 _IMBALANCE, _MIN_INTERVAL, _MAX_CHANGE = 1.2, 1.6, 10.0
 
 
-@dataclass
-class MinimaxSolution(Solution):
-    """The result of :func:`solve`.
-
-    Attributes
-    ----------
-    tau : ndarray of float64, shape (T,)
-        Weights of the tasks.
-    losses : ndarray of float64, shape (T,)
-        Loss of every task at W, for C = 1.
-    """
-
-    tau: NDArray[np.float64]
-    losses: NDArray[np.float64]
-
-
 @dataclass(frozen=True)
 class KernelRegularizer:
     """R(W) = 1/2 tr(W K^-1 W') for a task kernel K, which may be singular."""
@@ -126,7 +110,7 @@ def solve(  # noqa: PLR0913
     norm: float = np.inf,
     tol: float = 1e-3,
     max_epochs: int = 10_000,
-) -> MinimaxSolution:
+) -> tuple[Solution, NDArray[np.float64]]:
     """Solve the problem of this module.
 
     Parameters
@@ -152,8 +136,10 @@ def solve(  # noqa: PLR0913
 
     Returns
     -------
-    MinimaxSolution
+    solution : Solution
         W of shape (d, T), which includes intercepts (`bias` is empty).
+    tau : ndarray of float64, shape (T,)
+        Weights of the tasks.
     """
     order = np.argsort(tasks, kind="stable")
     starts = np.searchsorted(tasks[order], np.arange(int(tasks.max()) + 2))
@@ -163,12 +149,12 @@ def solve(  # noqa: PLR0913
     if A.shape[1] > A.shape[0]:  # every w_t is a sum of examples: their coordinates are enough
         basis, R = np.linalg.qr(A.T)
         A = np.ascontiguousarray(R.T)
-    solution = _ADMM(A, starts, h, C, regularizer, norm).solve(tol, max_epochs)
+    solution, tau = _ADMM(A, starts, h, C, regularizer, norm).solve(tol, max_epochs)
     if basis is not None:
         solution.W = basis @ solution.W
     solution.alpha[order] = solution.alpha.copy()
     solution.margins = y * np.einsum("ij,ji->i", X, solution.W[:, tasks])
-    return solution
+    return solution, tau
 
 
 class _ADMM:
@@ -199,12 +185,11 @@ class _ADMM:
         total = max(float(np.einsum("tjj->", self.squares)), 1e-300)
         self.sigma = self.rho * (float((self.squares**2).sum()) / total or 1.0)  # an eigenvalue
         self._invert()
-        self.primal, self.dual = np.inf, -np.inf
-        self.best: tuple[NDArray[np.float64], ...] = ()  # W, losses
-        self.best_dual: tuple[NDArray[np.float64], ...] = ()  # alpha, tau
+        self.primal, self.best_W = np.inf, self.B
+        self.dual, self.best_alpha, self.best_tau = -np.inf, self.alpha, self.tau
 
-    def solve(self, tol: float, max_epochs: int) -> MinimaxSolution:
-        """Alternate until the gap is `tol` or less."""
+    def solve(self, tol: float, max_epochs: int) -> tuple[Solution, NDArray[np.float64]]:
+        """Alternate until the gap is `tol` or less; return the solution and tau."""
         started, changed, history = time.perf_counter(), 0, []
         for epoch in range(1, max_epochs + 1):
             residuals = self._step()
@@ -220,12 +205,11 @@ class _ADMM:
                 break
             if epoch >= _MIN_INTERVAL * changed and self._change_penalties(residuals):
                 changed = epoch
-        (alpha, tau), (W, losses), none = self.best_dual, self.best, np.zeros(0)
-        return MinimaxSolution(
-            alpha=alpha,
-            W=W,
-            bias=none,
-            margins=none,
+        solution = Solution(
+            alpha=self.best_alpha,
+            W=self.best_W,
+            bias=np.zeros(0),
+            margins=np.zeros(0),
             primal=self.primal,
             dual=self.dual,
             gap=gap,
@@ -233,10 +217,9 @@ class _ADMM:
             n_epochs=epoch,
             work=float(epoch),
             history=history,
-            theta=none,
-            tau=tau,
-            losses=losses,
+            theta=np.zeros(0),
         )
+        return solution, self.best_tau
 
     def _step(self) -> tuple[float, float, float, float]:
         """Update W, m, B and the multipliers; return the relative residuals.
@@ -273,12 +256,13 @@ class _ADMM:
         losses = np.add.reduceat(violations, self.starts[:-1])
         primal = self.value + self.C * norm_of(losses, self.norm)
         if primal < self.primal:
-            self.primal, self.best = primal, (self.B, losses)
+            self.primal, self.best_W = primal, self.B
         dual = float((self.h * self.alpha).sum()) - self.regularizer.conjugate(
             self._virtual(self.alpha)
         )
         if dual > self.dual:
-            self.dual, self.best_dual = dual, (self.h * self.alpha, self.tau.copy())
+            self.dual = dual
+            self.best_alpha, self.best_tau = self.h * self.alpha, self.tau.copy()
 
     def _change_penalties(self, residuals: tuple[float, float, float, float]) -> bool:
         """Balance the residuals; return whether penalties changed."""

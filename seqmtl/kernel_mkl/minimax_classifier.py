@@ -122,7 +122,7 @@ class MinimaxClassifier(MultiTaskClassifier):
         kernel = TaskKernel.easy(names, float(self.share))
         is_trace = self.regularizer == "trace"
         cost = _costs(examples, settings.class_weight)
-        solution = solve(
+        solution, tau = solve(
             _dense(X, len(names), settings.fit_intercept),
             y,
             ids,
@@ -137,10 +137,11 @@ class MinimaxClassifier(MultiTaskClassifier):
             kernel = _trace_kernel(solution.W, names)
         W, bias = solution.W[: X.shape[1]], solution.W[X.shape[1] :].sum(axis=0)
         solution = replace(solution, W=W, bias=bias)  # the last row, if there is a constant feature
-        self.losses_, self.task_weights_ = solution.losses, solution.tau
+        violations = np.maximum(0.0, 1.0 - solution.margins)
+        self.losses_, self.task_weights_ = np.bincount(ids, cost * violations), tau
         self.objective_ = solution.primal
         features = Numeric()
-        upper = self.C * cost * solution.tau[ids] * (1.0 - _ROUNDING)
+        upper = self.C * cost * tau[ids] * (1.0 - _ROUNDING)
         left_out, _ = left_out_scores(
             features.bind(X), examples, kernel.matrices, solution, upper, settings.bias_scale
         )

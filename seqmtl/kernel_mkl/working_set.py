@@ -9,8 +9,9 @@
 As alpha is 0 outside, the solution is that of all examples. The memory is that of the square of the
 number of support vectors.
 
-The loop is not that of :mod:`seqmtl.core.dcd`, whose working set saves time only: every example is
-in memory there, as in libsvm, which trains the chunks.
+The loop is not that of :mod:`seqmtl.core.dcd`, whose working set saves time only, as every example
+is in memory, and whose intercept is regularised: libsvm trains the chunks. It ends by violations,
+which say who joins; the gap of the solution is that of all examples.
 
 Source: chunking, Osuna, Freund, Girosi (1997).
 """
