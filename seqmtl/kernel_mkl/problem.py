@@ -15,7 +15,7 @@ from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.kernel_mkl.descent import KernelSolution
 from seqmtl.kernel_mkl.kernel_model import KernelModel
-from seqmtl.kernel_mkl.svm import KernelSVM
+from seqmtl.kernel_mkl.svm import KernelSVM, weighted_task_kernels
 from seqmtl.kernel_mkl.working_set import ChunkedKernelSVM, require_matrices
 from seqmtl.kernels import BaseKernel, check_psd, make_kernel
 from seqmtl.sequences.examples import Examples
@@ -132,7 +132,7 @@ class KernelProblem:
         ):
             rows = np.flatnonzero(np.isin(examples.ids, group))
             alpha[rows], bias[group] = result.alpha, result.bias
-            coupling[:, group[:, None], group] = svm.weighted_task_kernels(row)
+            coupling[:, group[:, None], group] = weighted_task_kernels(row, svm.task_kernels)
             test_scores[rows] = cross_validated_scores(svm, row, result.f, tol)
         dual_coef = alpha * examples.y
         # a constant in the kernels is an intercept, constant * sum_i A[t, t_i] alpha_i y_i

@@ -125,13 +125,9 @@ class KernelSVM:
         """M = G K."""
         return len(self.grams) * len(self.task_kernels)
 
-    def weighted_task_kernels(self, theta: Array) -> Array:
-        """Return sum_k theta_gk K_k for every base kernel, shape (G, T, T)."""
-        return np.tensordot(theta.reshape(len(self.grams), -1), self.task_kernels, 1)
-
     def matrix(self, theta: Array) -> Array:
         """Return the matrix of sum_m theta_m k_m, shape (n, n)."""
-        weighted = self.weighted_task_kernels(theta)
+        weighted = weighted_task_kernels(theta, self.task_kernels)
         if weighted.shape[1] == 1:
             return np.tensordot(weighted[:, 0, 0], self.grams, 1)
         pairs = np.ix_(self.tasks, self.tasks)
@@ -149,7 +145,8 @@ class KernelSVM:
         scores = self.grams @ dual_coef  # of every example by the examples of every task
         energies = dual_coef.T @ scores
         q = np.maximum(np.einsum("gst,kst->gk", energies, self.task_kernels).ravel(), 0.0)
-        f = np.einsum("git,git->i", scores, self.weighted_task_kernels(theta)[:, tasks])
+        weighted = weighted_task_kernels(theta, self.task_kernels)
+        f = np.einsum("git,git->i", scores, weighted[:, tasks])
         return SVMSolution.of(alpha, f, y, C, theta, q, has_intercept=self.has_intercept)
 
     def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[Array, Scorer]:
@@ -163,6 +160,11 @@ class KernelSVM:
             return np.asarray(H[np.ix_(test, train)] @ dual_coef + bias)
 
         return np.diagonal(H), score
+
+
+def weighted_task_kernels(theta: Array, task_kernels: Array) -> Array:
+    """Return sum_k theta_gk K_k for every base kernel, shape (G, T, T)."""
+    return np.tensordot(theta.reshape(-1, len(task_kernels)), task_kernels, 1)
 
 
 def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool = True) -> Array:

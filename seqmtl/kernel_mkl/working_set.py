@@ -28,7 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
-from seqmtl.kernel_mkl.svm import Array, KernelSVM, Scorer, SVMSolution
+from seqmtl.kernel_mkl.svm import (
+    Array,
+    KernelSVM,
+    Scorer,
+    SVMSolution,
+    weighted_task_kernels,
+)
 from seqmtl.kernels import BaseKernel
 
 logger = logging.getLogger(__name__)
@@ -82,10 +88,6 @@ class ChunkedKernelSVM:
         """M = G K."""
         return len(self.kernels) * len(self.task_kernels)
 
-    def weighted_task_kernels(self, theta: Array) -> Array:
-        """Return sum_k theta_gk K_k for every base kernel, shape (G, T, T)."""
-        return np.tensordot(theta.reshape(len(self.kernels), -1), self.task_kernels, 1)
-
     def solve(self, theta: Array, tol: float) -> SVMSolution:
         """Train with the kernel sum_m theta_m k_m; theta has shape (M,)."""
         n, work = self.y.size, self._first
@@ -111,7 +113,8 @@ class ChunkedKernelSVM:
 
     def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[Array, Scorer]:
         """Return the diagonal of the kernel, and a function (train, test) -> scores of test."""
-        weights = self.weighted_task_kernels(theta)[:, self.tasks, self.tasks]
+        weighted = weighted_task_kernels(theta, self.task_kernels)
+        weights = weighted[:, self.tasks, self.tasks]
         diagonals = [kernel.diagonal(self.X) + self.constant for kernel in self.kernels]
 
         def score(train: NDArray[np.int64], test: NDArray[np.int64]) -> Array:
@@ -151,7 +154,7 @@ class ChunkedKernelSVM:
         """Return f of some examples, without intercept, by the alpha of a trained SVM."""
         support, f = np.flatnonzero(alpha), np.zeros(rows.size)
         Z, dual_coef = trained.X[support], (alpha * trained.y)[support]
-        weighted = self.weighted_task_kernels(theta)[:, :, trained.tasks[support]]
+        weighted = weighted_task_kernels(theta, self.task_kernels)[:, :, trained.tasks[support]]
         step = max(1, _BLOCK // max(1, support.size))
         for first in range(0, rows.size, step):
             part = rows[first : first + step]
