@@ -21,7 +21,7 @@ PRODUCTS = np.array([np.ones((2, 2)), np.eye(2)])
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(working_set, "_MIN_CHUNK", 12)
-    monkeypatch.setattr(working_set, "_BLOCK", 100)
+    monkeypatch.setattr(working_set, "_BLOCK", 1000)
 
 
 def data(n=160):
