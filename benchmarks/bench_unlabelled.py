@@ -39,6 +39,7 @@ from seqmtl.splicing.layer import ENDS
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.rounds import Round
 from seqmtl.splicing.self_training import SelfTraining
+from seqmtl.splicing.self_training_options import SelfTrainingOptions
 
 QUICK = {
     "model": "starter:splice",
@@ -92,14 +93,20 @@ def main() -> None:
         for kind in (_Alone, SelfTraining) if n else (SelfTraining,):
             started = time.perf_counter()
             own = kind(
-                model, args.organism, sample, known_introns=known, like=args.like, tree=args.tree
+                model,
+                args.organism,
+                sample,
+                known_introns=known,
+                like=args.like,
+                tree=args.tree,
+                options=SelfTrainingOptions(max_rounds=args.rounds),
             )
             known_as = {"organism": args.organism, "known": n, "from": kind.__name__.strip("_")}
             if not n:
                 _tell(own.rounds[0])
                 placed = _figures(own.paired(), data, args.organism, splits)
                 rows += [{**known_as, "rounds": 0, **row, "s": ""} for row in placed]
-            own.train(_tell, args.rounds)
+            own.train(_tell)
             seconds = time.perf_counter() - started
             if len(own.rounds) > 1:
                 known_as["rounds"] = len(own.rounds) - 1

@@ -69,32 +69,9 @@ from seqmtl.splicing.rounds import (
     likely_sites,
     sure_sites,
 )
+from seqmtl.splicing.self_training_options import SelfTrainingOptions
 
 logger = logging.getLogger(__name__)
-
-_RARE = 0.003  # share of true sites to start from; from .0003 it ends at the same
-_SETTLED = np.log(1.15)  # largest change of the logarithm of the shares at the end
-_REPEATS = 10  # runs of the chain, at most: a genome without introns takes more than 3
-_LEAST = 1e-3  # share of the introns called that is taken for true
-_SITE = 0.3  # least posterior of a candidate that may be taken for a site
-_DECOYS = 8  # for every site; 4 give .001 to .009 less AUPRC
-_FEWEST_ALONE = 30  # sites of each signal to learn from them alone; of yeast, 10 are too few
-_DECOYS_ALONE = 2_000  # beside labelled sites alone: 40 to 400 give .02 to .05 less AUPRC
-_HARD = 0.5  # share of the decoys that are those most like sites
-_MOST_SITES = 4_000  # of each signal: more cost time and memory
-_TRUST, _COST = 0.5, 1.0  # in the relatives, and of an example; chosen by labels, they vary more
-_TRIED = 4e6  # bases in which relatives are compared, of all together
-_LEAST_TRIED = 2e5  # bases in which each relative is scored, at least
-_NEAR = 8  # bases on either side of a site by which copies of a repeat are recognised
-_FEWEST = 50  # calls to train on; yeast has 5, genomes that gain from it 33 or more
-_FEWEST_PER_MB = 5.0  # calls in a million bases that are enough, too
-_FALSE = 3.0  # false calls for each in the genome read backwards, at worst; yeast has so many
-_MOST_BACKWARDS = 0.3  # calls there for each call, beyond which a round is left out; mammals: .2
-_LEAST_SITES = 4  # calls outside each fold, never fewer
-_MOST_ROUNDS = 10
-_GAIN = 0.01  # least growth of the expected number of sites, less those backwards, in a round
-#: Highest probability claimed without labels: calls of organisms left out were right this often.
-CEILING = 0.97
 
 
 @dataclass(frozen=True)
@@ -110,8 +87,8 @@ class _State:
     assumed: tuple[float, float]
     content: Content
     lengths: LengthTable
+    shares: tuple[float, float]
     n_introns: int = 0
-    shares: tuple[float, float] = (_RARE, _RARE)
 
     def layer(self, ceiling: float = 1.0) -> PairLayer:
         """Return the layer above the site models."""
@@ -175,6 +152,8 @@ class SelfTraining:
         Where finished rounds are stored; those that it has are not learnt again.
     watch : callable, optional
         Called with the number of the round, what is done, and the share of it that is done.
+    options : SelfTrainingOptions, optional
+        What is fixed while it learns.
 
     Attributes
     ----------
@@ -184,7 +163,7 @@ class SelfTraining:
         How much each organism of the model counts.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         model: PairedModel,
         name: str,
@@ -195,7 +174,9 @@ class SelfTraining:
         tree: Any = None,
         checkpoint: RoundsFile | None = None,
         watch: Callable[[int, str, float], object] | None = None,
+        options: SelfTrainingOptions | None = None,
     ) -> None:
+        self._options = options = options or SelfTrainingOptions()
         self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
         self.known_introns, self._checkpoint, self._watch = known_introns, checkpoint, watch
         self.rounds: list[Round] = []
@@ -222,7 +203,12 @@ class SelfTraining:
         )
         lengths = mixed_table(self._lengths([]), self._prior)
         self.state = _State(
-            [self._from_relatives] * FOLDS, self._from_relatives, assumed, content, lengths
+            [self._from_relatives] * FOLDS,
+            self._from_relatives,
+            assumed,
+            content,
+            lengths,
+            (options.initial_share, options.initial_share),
         )
         stored = None if checkpoint is None else checkpoint.load()
         if stored is not None:
@@ -239,10 +225,12 @@ class SelfTraining:
         That is the number of sites expected by its models and lengths alone in a part of the
         genome, less those in the same part read backwards.
         """
-        tasks = self.model.donor.tasks
-        part = self.sample.part(max(_TRIED / len(tasks), _LEAST_TRIED))
+        tasks, options = self.model.donor.tasks, self._options
+        n_bases = max(options.comparison_bases / len(tasks), options.min_comparison_bases)
+        part = self.sample.part(n_bases)
         nets = [
-            SelfTraining(self.model, self.name, part, like=task).rounds[0].net for task in tasks
+            SelfTraining(self.model, self.name, part, like=task, options=options).rounds[0].net
+            for task in tasks
         ]
         weights = np.array(nets) + 1.0  # equal if none has any
         return np.asarray(weights / weights.sum())
@@ -301,7 +289,7 @@ class SelfTraining:
 
     def _settle(self) -> SitePosteriors:
         """Run the chain until the shares of true sites settle."""
-        for _ in range(_REPEATS):
+        for _ in range(self._options.max_chain_runs):
             posteriors = self._candidates.posteriors(
                 self.state.layer(), LIKELY, self._at("weighing introns")
             )
@@ -310,7 +298,7 @@ class SelfTraining:
                 n += np.bincount(sites["signals"], minlength=2)
             now = np.maximum(np.array(expected_sites(posteriors)) / np.maximum(n, 1), 1e-6)
             self.state = replace(self.state, shares=(float(now[0]), float(now[1])))
-            if np.abs(np.log(now / before)).max() < _SETTLED:
+            if np.abs(np.log(now / before)).max() < np.log(self._options.share_tolerance):
                 break
         if self.known_introns is None:
             return posteriors
@@ -365,8 +353,9 @@ class SelfTraining:
 
         Calls count less three times those that the genome read backwards would have.
         """
-        backwards = self.rounds[-1].backwards
-        least = max(min(_FEWEST, _FEWEST_PER_MB * self.sample.size / 1e6) / FOLDS, _LEAST_SITES)
+        options, backwards = self._options, self.rounds[-1].backwards
+        n_calls = min(options.min_calls, options.min_calls_per_mb * self.sample.size / 1e6)
+        least = max(n_calls / FOLDS, options.min_calls_of_fold)
         for fold in range(FOLDS):
             sure = Sites.join(
                 sites.take(
@@ -376,10 +365,10 @@ class SelfTraining:
                     self.posteriors, self.sample.fold, strict=True
                 )
             )
-            sure = sure.take(_first_copies(self.sample.codes, sure))
+            sure = sure.take(_first_copies(self.sample.codes, sure, options.repeat_flank))
             donors, acceptors = np.bincount(sure["signals"], minlength=2).tolist()
             n = min(donors, acceptors)
-            left = n * max(0.0, 1 - _FALSE * backwards)
+            left = n * max(0.0, 1 - options.false_per_backwards * backwards)
             if n < least:
                 besides = "" if self.known_introns is None else " that are not known"
                 return (
@@ -394,27 +383,27 @@ class SelfTraining:
                     f"in one half of the genome, only {left:,.0f} of each may be true, and "
                     f"{np.ceil(least):.0f} are needed to learn from: {backwards:.0%} as many "
                     "introns are found in the genome read backwards, where there are none, and up "
-                    f"to {_FALSE:.0f} false ones for each of these forwards"
+                    f"to {options.false_per_backwards:.0f} false ones for each of these forwards"
                 )
         return ""
 
     @property
     def is_enough_known(self) -> bool:
         """Whether there are labelled introns enough to learn from them alone."""
-        known_introns = self.known_introns
-        return (
-            known_introns is not None
-            and min(len(known_introns.donors), len(known_introns.acceptors)) >= _FEWEST_ALONE
-        )
+        if self.known_introns is None:
+            return False
+        n = min(len(self.known_introns.donors), len(self.known_introns.acceptors))
+        return n >= self._options.min_labelled_sites
 
-    def train(self, on_round: Callable[[Round], None], max_rounds: int = _MOST_ROUNDS) -> None:
-        """Train the site models on the calls, in rounds, at most so many.
+    def train(self, on_round: Callable[[Round], None]) -> None:
+        """Train the site models on the calls, in rounds.
 
         With too few calls there are none, or one if enough introns are labelled, on these alone.
         """
         if len(self.rounds) == 1:
             self._is_alone = self.is_enough_known and not self.is_enough
-        while len(self.rounds) <= (1 if self._is_alone else max_rounds) and self._goes_on:
+        max_rounds = 1 if self._is_alone else self._options.max_rounds
+        while len(self.rounds) <= max_rounds and self._goes_on:
             before, old = self.posteriors, (self.state, self._candidates)
             with messages_from(logging.WARNING):
                 self.state = adapted = self._adapt()
@@ -438,10 +427,10 @@ class SelfTraining:
                 f"finds {new.net:,.0f} donors and acceptors more than in the genome read "
                 f"backwards, the round before {last:,.0f}"
             )
-        if new.backwards > _MOST_BACKWARDS:
+        if new.backwards > self._options.max_backwards:
             return (
                 f"finds {new.backwards:.0%} as many introns in the genome read backwards as "
-                f"forwards, more than {_MOST_BACKWARDS:.0%}"
+                f"forwards, more than {self._options.max_backwards:.0%}"
             )
         return ""
 
@@ -451,7 +440,7 @@ class SelfTraining:
         if not (self._is_alone or self.is_enough):
             return False
         nets = [one.net for one in self.rounds[-2:]]
-        return len(nets) < 2 or nets[1] >= (1 + _GAIN) * nets[0]
+        return len(nets) < 2 or nets[1] >= (1 + self._options.min_gain) * nets[0]
 
     def _exons(self, posteriors: SitePosteriors) -> list[Stretch]:
         """Return the stretches with the sites called on either strand."""
@@ -492,8 +481,9 @@ class SelfTraining:
             adapted = adapt(model, self.name, windows, **where, prevalence=share)
             return _Adapted([adapted] * FOLDS, adapted, _logit(share))
         parts = [np.flatnonzero(folds != fold) for fold in range(FOLDS)]
+        options, held = self._options, np.zeros(len(windows))
         given = model, self._relatives, self.name, windows, weights, parts
-        models, held = learn_parts(*given, trust=_TRUST, C=_COST), np.zeros(len(windows))
+        models = learn_parts(*given, trust=options.trust, C=options.C)
         for fold in range(FOLDS):
             rows = np.flatnonzero(folds == fold)
             held[rows] = models[fold].decision_function(windows[rows], [self.name] * rows.size)
@@ -508,7 +498,7 @@ class SelfTraining:
 
     def _examples(self, model: MultiTaskModel, end: str) -> _Examples:
         """Return sites and decoys."""
-        rng = np.random.default_rng(0)
+        rng, options = np.random.default_rng(0), self._options
         parts: list[list[Sites]] = [[], []]
         n, n_true = 0, 0.0
         for k, (sites, posteriors) in enumerate(self.posteriors):
@@ -516,7 +506,7 @@ class SelfTraining:
                 fold=np.full(len(sites), self.sample.fold[k]), p=np.exp(posteriors.sites)
             ).take(sites["signals"] == ENDS.index(end))
             is_known = self._is_labelled(candidates)
-            is_site = (candidates["p"] >= _SITE) & (not self._is_alone)
+            is_site = (candidates["p"] >= options.min_posterior) & (not self._is_alone)
             n, n_true = (
                 n + len(candidates),
                 n_true + is_known.sum() + candidates["p"][is_site & ~is_known].sum(),
@@ -524,12 +514,15 @@ class SelfTraining:
             parts[0].append(candidates.take(is_site & ~is_known))
             parts[1].append(candidates.take(~is_site & ~is_known))
         true, decoys = (Sites.join(candidates) for candidates in parts)
-        true = true.take(_first_copies(self.sample.codes, true))
-        true = true.take(_some(len(true), _MOST_SITES, rng))
+        true = true.take(_first_copies(self.sample.codes, true, options.repeat_flank))
+        true = true.take(_some(len(true), options.max_sites, rng))
         known_introns = self._known_windows(model, end, rng)
         n_given = sum(map(len, known_introns))
-        n_wanted = _DECOYS_ALONE if self._is_alone else _DECOYS * (true["p"].sum() + n_given)
-        decoys = _drawn(decoys, int(n_wanted), 0.0 if self._is_alone else _HARD, rng)
+        if self._is_alone:
+            decoys = _drawn(decoys, options.decoys_of_labelled, 0.0, rng)
+        else:
+            n_decoys = int(options.decoys_per_site * (true["p"].sum() + n_given))
+            decoys = _drawn(decoys, n_decoys, options.hardest_share, rng)
         labels = np.repeat(np.array([1, -1], dtype=np.int8), [len(true), len(decoys)])
         both = Sites.join([true, decoys])
         drawn = self._windows(self.sample.codes, both, labels, model)
@@ -544,7 +537,7 @@ class SelfTraining:
         if self.known_introns is None:
             return []
         sites = self.known_introns.donors if end == ENDS[0] else self.known_introns.acceptors
-        sites = sites.take(_some(len(sites), _MOST_SITES, rng))
+        sites = sites.take(_some(len(sites), self._options.max_sites, rng))
         labels = np.ones(len(sites), dtype=np.int8)
         return [self._windows(self.known_introns.genome.codes, sites, labels, model)]
 
@@ -575,9 +568,10 @@ class SelfTraining:
 
     def paired(self) -> PairedModel:
         """Return the paired model with the organism."""
-        real = max(1 - self.rounds[-1].backwards, _LEAST)  # the others are there by chance
+        # the others are there by chance
+        real = max(1 - self.rounds[-1].backwards, self._options.min_true_share)
         donors, acceptors = (share * real for share in self.state.shares)
-        layer = replace(self.state, shares=(donors, acceptors)).layer(CEILING)
+        layer = replace(self.state, shares=(donors, acceptors)).layer(self._options.ceiling)
         case = "few" if self._is_alone or not self.is_enough else "placed"
         case = "rounds" if len(self.rounds) > 1 and not self._is_alone else case
         facts = {
@@ -622,9 +616,9 @@ def _keys(starts: NDArray[np.int64], is_reverse: Any, signals: Any) -> NDArray[n
     return starts * 4 + np.asarray(is_reverse) * 2 + np.asarray(signals)
 
 
-def _first_copies(codes: NDArray[np.uint8], sites: Sites) -> NDArray[np.int64]:
+def _first_copies(codes: NDArray[np.uint8], sites: Sites, flank: int) -> NDArray[np.int64]:
     """Return the rows of sites whose surroundings no site before has: a repeat counts once."""
-    near = codes[sites.starts[:, np.newaxis] + np.arange(-_NEAR, SITE_LENGTH + _NEAR)]
+    near = codes[sites.starts[:, np.newaxis] + np.arange(-flank, SITE_LENGTH + flank)]
     return np.sort(np.unique(near, axis=0, return_index=True)[1])
 
 

@@ -11,6 +11,7 @@ from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.diagnostics import PRECISION
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.self_training import SelfTraining, _drawn
+from seqmtl.splicing.self_training_options import SelfTrainingOptions
 from tests.oracles.pairs import open_contigs, whole_contig
 
 PADDING = 61
@@ -43,7 +44,10 @@ def _calls(model, path, least):
 
 def test_rounds_neither_begin_nor_go_on_where_too_much_is_found_backwards(new, monkeypatch, caplog):
     own = SelfTraining(
-        load_model(new / "pair.seqmtl"), "c", sample_genome(new / "sim/genomes/c.fa", PADDING)
+        load_model(new / "pair.seqmtl"),
+        "c",
+        sample_genome(new / "sim/genomes/c.fa", PADDING),
+        options=SelfTrainingOptions(max_rounds=2),
     )
     assert own.is_enough
     told, first = [], own.rounds[0]
@@ -55,7 +59,7 @@ def test_rounds_neither_begin_nor_go_on_where_too_much_is_found_backwards(new, m
     own.rounds[0] = first
     monkeypatch.setattr(own, "_backwards", lambda: 1e6)
     with caplog.at_level("INFO"):
-        own.train(told.append, 2)
+        own.train(told.append)
     assert "donors and acceptors more than in the genome read backwards, the round" in caplog.text
     assert told == []
     assert own.rounds == [first]
@@ -68,13 +72,18 @@ def _range_told(model):
 
 def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
     path = new / "sim/genomes/c.fa"
-    own = SelfTraining(load_model(new / "pair.seqmtl"), "c", sample_genome(path, PADDING))
+    own = SelfTraining(
+        load_model(new / "pair.seqmtl"),
+        "c",
+        sample_genome(path, PADDING),
+        options=SelfTrainingOptions(max_rounds=3),
+    )
     assert own.is_enough
     true, told = _true_sites(new / "sim/annotation/c.gff3"), []
     placed = own.paired()
     assert _range_told(placed) == PRECISION["placed"]
     before = _calls(placed, path, 0.9)
-    own.train(told.append, 3)
+    own.train(told.append)
     trained = own.paired()
     assert _range_told(trained) == PRECISION["rounds"]
     after = _calls(trained, path, 0.9)

@@ -1,0 +1,82 @@
+"""Options of self-training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SelfTrainingOptions:
+    """Options of :class:`~seqmtl.splicing.self_training.SelfTraining`.
+
+    Attributes
+    ----------
+    initial_share : float
+        Share of true sites among the candidates to start from. From 0.0003 it ends at the same.
+    share_tolerance : float
+        Factor by which the shares may still change when they have settled.
+    max_chain_runs : int
+        Runs of the chain until the shares settle. A genome without introns takes more than 3.
+    min_true_share : float
+        Least share of the introns called that is taken to be true.
+    min_posterior : float
+        Least posterior of a candidate that is taken for a site.
+    decoys_per_site : int
+        Decoys for every site; 4 give an AUPRC that is 0.001 to 0.009 lower.
+    hardest_share : float
+        Share of the decoys that are the candidates most like sites.
+    max_sites : int
+        Sites of each signal to learn from; more cost time and memory.
+    trust : float
+        Trust in the relatives. Chosen by the labels, it would vary more.
+    C : float
+        Cost of an example.
+    repeat_flank : int
+        Bases on either side of a site by which copies of a repeat are recognised.
+    min_calls, min_calls_per_mb : float
+        Calls to train on, or in a million bases; the lower of both decides. Yeast has 5, genomes
+        that gain from training on them 33 or more.
+    min_calls_of_fold : int
+        Calls outside each fold, never fewer.
+    false_per_backwards : float
+        False calls for each in the genome read backwards, at worst, as in yeast.
+    max_backwards : float
+        Calls in the genome read backwards for each call, beyond which a round is dropped; mammals
+        have 0.2.
+    max_rounds : int
+        Rounds of training.
+    min_gain : float
+        Least growth of the expected number of sites, less those backwards, for another round.
+    min_labelled_sites : int
+        Labelled sites of each signal to learn from them alone; of yeast, 10 are too few.
+    decoys_of_labelled : int
+        Decoys beside labelled sites alone; 40 to 400 give an AUPRC that is 0.02 to 0.05 lower.
+    comparison_bases, min_comparison_bases : float
+        Without a tree, bases in which all relatives are compared, and at least each of them.
+    ceiling : float
+        Highest probability claimed: calls of held-out organisms were right this often.
+    """
+
+    initial_share: float = 0.003
+    share_tolerance: float = 1.15
+    max_chain_runs: int = 10
+    min_true_share: float = 1e-3
+    min_posterior: float = 0.3
+    decoys_per_site: int = 8
+    hardest_share: float = 0.5
+    max_sites: int = 4_000
+    trust: float = 0.5
+    C: float = 1.0
+    repeat_flank: int = 8
+    min_calls: float = 50
+    min_calls_per_mb: float = 5.0
+    min_calls_of_fold: int = 4
+    false_per_backwards: float = 3.0
+    max_backwards: float = 0.3
+    max_rounds: int = 10
+    min_gain: float = 0.01
+    min_labelled_sites: int = 30
+    decoys_of_labelled: int = 2_000
+    comparison_bases: float = 4e6
+    min_comparison_bases: float = 2e5
+    ceiling: float = 0.97
