@@ -30,8 +30,8 @@ certified gap. Nothing is smoothed, and W of the trace norm has low rank.
 
 The loop is not that of :mod:`seqmtl.kernel_mkl.descent`, which would train an SVM of all tasks for
 fixed tau and K, then improve both. For a given K that takes up to 16 times as long, at 45 and 2,500
-examples and a gap of 1e-6. For the trace norm it stalls at gaps of 1e-3 to 5e-2, as eigenvalues of
-K near 0 stay there.
+examples and a gap of 1e-6. For the trace norm it often stalls, at gaps of 1e-3 to 5e-2, as
+eigenvalues of K near 0 stay there.
 
 Source: Mehta, Lee, Gray (2012), Minimax multi-task learning and a generalized loss-compositional
 paradigm for MTL; regularisers of Evgeniou, Pontil (2004) and of Argyriou, Evgeniou, Pontil (2008);

@@ -207,6 +207,8 @@ class SparseMKLClassifier(TaskMKLClassifier):
         if self.p == 1.0:
             return super()._solve(svms, rule, state)
         convex = descend(svms, MixedNorm(1.0, self.q), tol=_ROUGH_TOL, max_iter=self.max_iter)
-        starts = (rule.start(len(svms), svms[0].n_kernels), rule.rescale(convex.state))
-        solutions = [super(SparseMKLClassifier, self)._solve(svms, rule, at) for at in starts]
+        solutions = [
+            descend(svms, rule, tol=self.tol, max_iter=self.max_iter, state=start)
+            for start in (None, rule.rescale(convex.state))
+        ]
         return min(solutions, key=lambda solution: solution.objective)
