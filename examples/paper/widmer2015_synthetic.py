@@ -12,7 +12,7 @@ Choices made here where the paper is unclear:
 - C is not given. Here, for every seed, each method uses the C from 1e-5, 1e-4 .. 1e-1 with the best
   mean AUROC on a validation set, drawn like the test set and of the same size. Test points are then
   scored once per seed and method.
-- rho and rho0 of the groups (2.6.2) are not given; here both are 1.
+- rho_m^t and rho of the groups (2.6.2) are not given; here both are 1.
 - Points are divided by sigma, which only rescales C. There is no intercept, because the classes are
   symmetric.
 

@@ -6,23 +6,27 @@
                            0 <= alpha_i               squared hinge
                            in regression, the same for |alpha_i|
 
-    given                  x_i, y_i, tasks t_i, costs C_i, targets z_i, task kernel K
+    given                  x_i, y_i, tasks t_i, costs C_i, targets z_i (usually 0), task kernel K
     where                  v_t = sum of alpha_i y_i x_i over the examples of task t,  W = V K
 
 A step on example i of task t reads its residual r_i = y_i <w_t, x_i> - z_i:
 
-    H_i      = K[t,t] ||x_i||^2                                  (eq. 17, corrected)
+    H_i      = K[t,t] ||x_i||^2
     alpha_i <- minimiser over alpha_i alone; for the hinge, clip(alpha_i + (1 - r_i) / H_i, 0, C_i)
-    w_s     += K[s,t] (change of alpha_i) y_i x_i  for all s     (eq. 16; V is never formed)
+    w_s     += K[s,t] (change of alpha_i) y_i x_i  for all s
 
-Around it, shrinking as in LIBLINEAR, with the duality gap as the stopping rule:
+Three things differ from the print. Eq. 17 divides by ||x_i||^2, an erratum, see ``docs/papers.md``.
+Line 9 updates V, of which line 12 and eq. 16 compute W at the end; here every step updates W, which
+the next residual reads. And not all i are visited in each epoch: around the steps is the shrinking
+of LIBLINEAR, with the duality gap as the stopping rule (line 4).
 
     repeat
-        take a step on every active example, in random order                (an epoch)
-        once the epochs have cost three times as much as scoring all examples:  (a check)
-            score all examples, which gives the gap; stop if it is at most tol
-            active examples <- all but those at a bound that they would not leave by a step,
-                               even if the gradient changed by a margin
+        score all examples, which gives the gap; stop if it is at most tol          (a check)
+        active examples <- all but those at a bound that they would not leave by a step,
+                           even if the gradient changed by a margin;
+                           at first, with alpha = 0, a random part
+        take a step on every active example, in random order                       (an epoch)
+        take epochs until they have cost three times as much as the check
 
 The steps are in :mod:`seqmtl.core.dcd_loops`, the symbols in :mod:`seqmtl.core.problem`.
 """
@@ -236,7 +240,7 @@ class Descent:
         self._shrink_margin = SHRINK_MARGIN
         self._stays = np.ones(n, dtype=np.bool_)  # active after its last visit
         self._active = np.arange(n)
-        self.set_kernel(problem.kernel, problem)
+        self.problem, self._H = problem, problem.hessian_diagonal()
         self._has_drifted = bool(self.alpha.any())
         if self._has_drifted:
             self.sum_weights()
@@ -244,9 +248,10 @@ class Descent:
             n_first = max(n // _FIRST_SHARE, _FIRST_EXAMPLES)
             self._active = np.sort(self._rng.permutation(n)[:n_first])
 
-    def set_kernel(self, kernel: GroupedKernel, problem: Problem | None = None) -> None:
-        """Replace the task kernel; the weights are those of the caller to set."""
-        self.problem = replace(problem or self.problem, kernel=kernel)
+    def set_kernel(self, kernel: GroupedKernel) -> None:
+        """Replace the task kernel; W is out of date until :meth:`sum_weights`."""
+        self.problem = replace(self.problem, kernel=kernel)
+        self.weights.groups, self._has_drifted = kernel, True
         self._H = self.problem.hessian_diagonal()
 
     def objectives(self) -> tuple[float, float]:
@@ -301,7 +306,7 @@ class Descent:
                 break
 
     def _epoch(self) -> None:
-        """Visit the active examples once; drop those that turn out inactive (lines 4 to 10)."""
+        """Visit the active examples once (lines 5 to 10), and drop those that need no step."""
         from seqmtl.core.dcd_loops import epoch, plain_epoch
 
         p, weights = self.problem, self.weights
@@ -310,7 +315,7 @@ class Descent:
         order = self._rng.permutation(self._active)
         K = np.ascontiguousarray(p.K)
         groups = weights.as_numba_args()
-        # with a plain K and listed features, the loop is Algorithm 1 as it is in the paper
+        # the plain loop and the other take the same steps
         is_plain = weights.groups.is_single and self._rows is p.rows and len(p.rows.views) == 1
 
         def compute(rows: NDArray[np.int64]) -> Any:
@@ -319,39 +324,34 @@ class Descent:
         # threads compute the next blocks of features while this one takes its steps
         parts = blocks_of(order, self._rows.row_size)
         for rows, block in zip(parts, ahead(compute, parts), strict=True):
-            margin, scale = self._shrink_margin, p.bias_scale
+            shrink_margin, scale = self._shrink_margin, p.bias_scale
             if is_plain:
                 state = self.alpha, weights.tables[0], weights.bias, self._stays
-                plain_epoch(block, rows, examples, state, K[0], scale, loss, margin)
+                plain_epoch(block, rows, examples, state, K[0], scale, loss, shrink_margin)
             else:
                 state = self.alpha, weights.flat, weights.bias, self._stays
-                epoch(block, rows, examples, state, groups, K, scale, loss, margin)
+                epoch(block, rows, examples, state, groups, K, scale, loss, shrink_margin)
         self.work += order.size / self.alpha.size
         self._active = self._active[self._stays[self._active]]
         self._has_drifted = True
 
     def sum_weights(self) -> bool:
-        """Compute W from alpha, if steps have left rounding errors; return whether they had.
+        """Compute W = V K from alpha; return False if it is so already.
 
-        The steps add to W in its precision, often float32, and the errors limit the gap.
+        The steps add to W in its precision, often float32, and the rounding errors limit the gap.
         """
-        had_drifted = self._has_drifted
-        if had_drifted:
+        if self.weights.is_virtual:
+            self.weights.apply_kernel()
+        elif self._has_drifted:
             self.weights.fill(self.alpha * self.problem.y, self._tasks)
-            self._has_drifted = False
-        return had_drifted
+        else:
+            return False
+        self._has_drifted = False
+        return True
 
     def sum_virtual_weights(self) -> list[NDArray[np.float64]]:
-        """Compute V from alpha, until :meth:`couple`; return V_g'V_g of every group."""
+        """Compute V from alpha in place of W, until :meth:`sum_weights`; return V'V by group."""
         return self.weights.fill_virtual(self.alpha * self.problem.y, self._tasks)
-
-    def couple(self) -> bool:
-        """Replace V, if it is there, by W = V K; return whether it was."""
-        is_virtual = self.weights.is_virtual
-        if is_virtual:
-            self.weights.couple(self.problem.kernel)
-            self._has_drifted = False
-        return is_virtual
 
     def solution(self, tol: float) -> Solution:
         """Return the solution; weights are freed if they are not those of the features."""

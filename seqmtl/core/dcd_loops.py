@@ -5,10 +5,16 @@
     given                  rows x_i, labels y_i, tasks t_i, H_i = K[t_i,t_i] ||x_i||^2, costs C_i
     updated                alpha and W = V K
 
-:func:`plain_epoch` is lines 4 to 10 of Algorithm 1 of Widmer et al. (2012), and what runs on lists
-of features with a plain task kernel. :func:`epoch` takes the same steps where K is in groups of
-columns (:mod:`seqmtl.core.grouped_kernel`), or features are slots (:mod:`seqmtl.core.rows`).
-:func:`gram_epochs` takes them on a kernel matrix (:mod:`seqmtl.core.gram`).
+Three loops take the same steps, those of lines 5 to 10 of Algorithm 1 of Widmer et al. (2012):
+
+==================  =====================================================================
+plain_epoch         as in the paper: lists of features, and K a matrix. Read this first
+epoch               features are slots (:mod:`seqmtl.core.rows`), several views, or K in
+                    groups of columns (:mod:`seqmtl.core.grouped_kernel`)
+gram_epochs         on a kernel matrix (:mod:`seqmtl.core.gram`)
+==================  =====================================================================
+
+In the loops the constant feature, which is part of x_i in the formulas, is apart from the others.
 """
 
 import math
@@ -20,7 +26,7 @@ from seqmtl._jit import add_scaled_4, add_scaled_16, njit, prefetch
 
 @njit
 def plain_epoch(block, rows, examples, state, K, bias_scale, loss, shrink_margin):
-    """Take one coordinate step on every row of the block, in order.
+    """Take one coordinate step on every row of the block, in order: 2012, Algorithm 1.
 
     Parameters
     ----------
@@ -49,51 +55,60 @@ def plain_epoch(block, rows, examples, state, K, bias_scale, loss, shrink_margin
     for r in range(rows.size):
         i = rows[r]
         t = np.int64(tasks[i])
-        f = bias_scale * bias[t]  # f = <w_t, x_i>
+        f = bias_scale * bias[t]
         n_features = indptr[r + 1] - indptr[r]
-        for p in range(indptr[r], indptr[r + 1]):
+        for p in range(indptr[r], indptr[r + 1]):  # the score f = <w_t, x_i>
             f += values[p] * W[indices[p], t]
-            # weights of the next row come from memory while those of this one are read
+            # no mathematics: requests the weights of the next row from memory
             prefetch(flat, np.int64(indices[min(p + n_features, last)]) * W.shape[1])
-        change = _update_alpha(i, y[i] * f, examples, alpha, stays, loss, shrink_margin)
+        change = _update_alpha(i, y[i] * f, examples, alpha, stays, loss, shrink_margin)  # 6 to 8
         if change == 0.0:
             continue
-        for p in range(indptr[r], indptr[r + 1]):  # eq. 16: w_s += K[s,t] change x_i
+        for p in range(indptr[r], indptr[r + 1]):  # line 9 and eq. 16: w_s += K[s,t] change x_i
             amount = change * values[p]
             for s in range(K.shape[0]):
-                W[indices[p], s] += K[t, s] * amount
+                W[indices[p], s] += K[s, t] * amount
         for s in range(K.shape[0]):
-            bias[s] += K[t, s] * change * bias_scale
+            bias[s] += K[s, t] * change * bias_scale
 
 
 @njit
 def dual_step(loss, alpha, residual, H, C):
-    """Return the minimiser over one alpha with all others fixed."""
-    target, is_signed, diagonal, is_bounded, epsilon, is_logistic = loss
+    """Return the minimiser over one alpha with all others fixed, for every loss.
+
+    For the hinge this is eq. 17 and 18 of Widmer et al. (2012), clip(alpha + (1 - r) / H, 0, C)
+    with the residual r. In general, with the curvature D of the loss's own term,
+
+        alpha + (required margin - r - D alpha) / (H + D),    brought nearer to 0 by
+        epsilon / (H + D), and clipped to the bounds.
+    """
+    required_margin, is_signed, curvature, reaches_C, epsilon, is_logistic = loss
     if is_logistic:
         return _logistic_step(alpha, residual, H, C)
-    # the dual is quadratic in alpha: its minimiser, soft-thresholded by epsilon, then clipped
-    D = diagonal / C
-    center = alpha - (residual - target + D * alpha) / (H + D)
+    D = curvature / C
+    center = alpha + (required_margin - residual - D * alpha) / (H + D)
     width = epsilon / (H + D)
     new = max(center - width, 0.0) + min(center + width, 0.0)
-    upper = C if is_bounded else np.inf
+    upper = C if reaches_C else np.inf
     return min(max(new, -upper if is_signed else 0.0), upper)
 
 
 @njit
-def _logistic_step(alpha, margin, H, C):
-    """Solve H (C s(u) - alpha) + margin + u = 0 for u, alpha = C s(u), by safeguarded Newton."""
+def _logistic_step(alpha, residual, H, C):
+    """Solve H (C s(u) - alpha) + residual + u = 0 for u, by Newton's method; return C s(u).
+
+    s(u) = 1 / (1 + exp(-u)) (Yu, Huang, Lin 2011).
+    """
     # s(u) is in (0, 1), which brackets u
-    low = -margin + H * (alpha - C)
-    high = -margin + H * alpha
+    low = -residual + H * (alpha - C)
+    high = -residual + H * alpha
     u = 0.5 * (low + high)
     if 0.0 < alpha < C:
         u = min(max(math.log(alpha / (C - alpha)), low), high)
     width = high - low
     for _ in range(60):  # a handful suffice
         s = 1.0 / (1.0 + math.exp(-u)) if u > -700.0 else 0.0  # exp(709) overflows
-        g = H * (C * s - alpha) + margin + u
+        g = H * (C * s - alpha) + residual + u
         if abs(g) <= 1e-13 * (1.0 + abs(u)):
             break
         if g > 0.0:
@@ -116,17 +131,18 @@ def _update_alpha(i, margin, examples, alpha, stays, loss, shrink_margin):
     than `shrink_margin` from where it would leave the bound.
     """
     y, _, H, C, targets = examples
-    target, is_signed, diagonal, is_bounded, epsilon, _ = loss
+    required_margin, is_signed, curvature, reaches_C, epsilon, _ = loss
     residual = margin - targets[i] if targets.size > 0 else margin
-    old = alpha[i]
-    new = dual_step(loss, old, residual, H[i], C[i])
-    # as in LIBLINEAR: at a bound, and the gradient points outwards by more than the margin
-    violation = target - residual
+    old = alpha[i]  # line 7
+    new = dual_step(loss, old, residual, H[i], C[i])  # lines 6 and 8
+    # as in LIBLINEAR: at a bound, and the gradient points outwards by more than shrink_margin; the
+    # same rule as Loss.can_shrink, for one example
+    violation = required_margin - residual
     can_shrink = (
         new == 0.0 and (abs(violation) if is_signed else violation) - epsilon < -shrink_margin
     )
-    if is_bounded and abs(new) == C[i]:
-        excess = (violation if new > 0.0 else -violation) - diagonal - epsilon
+    if reaches_C and abs(new) == C[i]:
+        excess = (violation if new > 0.0 else -violation) - curvature - epsilon
         can_shrink = can_shrink or excess > shrink_margin
     stays[i] = not can_shrink
     alpha[i] = new
@@ -137,9 +153,10 @@ def _update_alpha(i, margin, examples, alpha, stays, loss, shrink_margin):
 def epoch(block, rows, examples, state, groups, K, bias_scale, loss, shrink_margin):
     """Take the steps of :func:`plain_epoch` on weights in groups and on slots.
 
-    Task t reads and writes one column of a few groups, one on each level. The features of a row are
-    listed, or they are slots, of which every row has as many, with factors that depend on the slot
-    alone. Rows of several views follow each other.
+    The mathematics is the same; read that function first. Task t reads and writes one column of a
+    few groups, one on each level. The features of a row are listed, or they are slots, of which
+    every row has as many, with factors that depend on the slot alone. Rows of several views follow
+    each other.
 
     Parameters
     ----------

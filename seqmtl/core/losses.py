@@ -1,10 +1,13 @@
 """Losses as data: what the solvers need of a loss, in one small object.
 
-With the residual r_i = m_i - z_i, the losses are, for p = 1 or 2,
+With the residual r_i = m_i - z_i, the losses are, once or squared,
 
-    max(0, a - r - epsilon)^p           in classification, a = 1 and epsilon = 0
-    max(0, |r| - epsilon)^p             in regression, a = 0 and alpha_i of either sign
+    max(0, 1 - r)                       in classification: required margin 1, epsilon = 0
+    max(0, |0 - r| - epsilon)           in regression: required margin 0, alpha_i of either sign
     log(1 + exp(-r))                    the logistic loss
+
+A loss that is bounded by nothing but C_i, and has a curvature besides (as a smoothed hinge would),
+is within what the compiled step does; see :func:`seqmtl.core.dcd_loops.dual_step`.
 
 Source: Hsieh et al. (2008); Yu, Huang, Lin (2011) for the logistic loss; Ho, Lin (2012) for
 regression.
@@ -29,12 +32,12 @@ class Loss:
     ----------
     name : str
         Its name.
-    target_margin : float
-        a.
+    required_margin : float
+        Residual at which the loss, less epsilon, is 0.
     is_signed : bool
         Whether alpha_i may have either sign (regression), or else is at least 0.
     is_squared : bool
-        Whether p = 2.
+        Whether it is squared.
     is_logistic : bool
         Whether it is the logistic loss.
     epsilon : float
@@ -42,15 +45,15 @@ class Loss:
     """
 
     name: str
-    target_margin: float = 1.0
+    required_margin: float = 1.0
     is_signed: bool = False
     is_squared: bool = False
     is_logistic: bool = False
     epsilon: float = 0.0
 
     @property
-    def is_bounded(self) -> bool:
-        """Whether alpha_i may lie at a bound of size C_i."""
+    def reaches_C(self) -> bool:  # noqa: N802
+        """Whether alpha_i may be C_i; with the logistic loss, it is between 0 and C_i."""
         return not (self.is_squared or self.is_logistic)
 
     @property
@@ -65,18 +68,21 @@ class Loss:
 
     @property
     def curvature(self) -> float:
-        """Curvature of the negative dual term of alpha_i, times C_i."""
+        """Second derivative of C_i loss*(-alpha_i / C_i) in alpha_i, times C_i.
+
+        A loss that has one needs :attr:`is_smooth`: Newton's method, not interior points.
+        """
         return 0.5 * self.is_squared
 
     @property
     def as_numba_args(self) -> tuple[Any, ...]:
         """The loss as the compiled loops take it."""
-        shape = self.target_margin, self.is_signed, self.curvature, self.is_bounded
+        shape = self.required_margin, self.is_signed, self.curvature, self.reaches_C
         return *shape, float(self.epsilon), self.is_logistic
 
     def violation(self, residuals: Array) -> Array:
-        """Return by how much the residuals miss the target margin, less epsilon, with signs."""
-        difference = self.target_margin - residuals
+        """Return by how much the residuals miss the required margin, less epsilon, with signs."""
+        difference = self.required_margin - residuals
         if not self.is_signed:
             return np.maximum(difference, 0.0)
         return np.sign(difference) * np.maximum(np.abs(difference) - self.epsilon, 0.0)
@@ -97,7 +103,7 @@ class Loss:
                 positive = part > 0
                 entropy[positive] -= part[positive] * np.log(part[positive])
             return C * entropy
-        linear = self.target_margin * alpha - self.epsilon * np.abs(alpha)
+        linear = self.required_margin * alpha - self.epsilon * np.abs(alpha)
         return linear - self.curvature * alpha**2 / (2.0 * C)
 
     def gradient(self, alpha: Array, residuals: Array, C: Array) -> Array:
@@ -110,7 +116,7 @@ class Loss:
             inside = np.clip(alpha / C, 1e-300, 1.0 - 1e-16)
             return residuals + np.log(inside) - np.log1p(-inside)
         slope = self.curvature * alpha / C
-        return np.asarray(residuals - self.target_margin + self.epsilon * np.sign(alpha) + slope)
+        return np.asarray(residuals - self.required_margin + self.epsilon * np.sign(alpha) + slope)
 
     def within_bounds(self, alpha: Array, C: Array) -> Array:
         """Return a copy of alpha in which values out of bounds are moved to the bound."""
@@ -120,11 +126,14 @@ class Loss:
     def can_shrink(
         self, alpha: Array, residuals: Array, C: Array, shrink_margin: float
     ) -> NDArray[np.bool_]:
-        """Return which alpha_i are at a bound, and would be with residuals off by the margin."""
+        """Return which alpha_i are at a bound, and would be with residuals off by shrink_margin.
+
+        The compiled steps do the same, see ``_update_alpha`` in :mod:`seqmtl.core.dcd_loops`.
+        """
         ascent = -self.gradient(alpha, residuals, C)
         from_zero = np.abs(ascent) - self.epsilon if self.is_signed else ascent
         can_shrink = (alpha == 0.0) & (from_zero < -shrink_margin)
-        if self.is_bounded:
+        if self.reaches_C:
             can_shrink |= (np.abs(alpha) >= C) & (np.sign(alpha) * ascent > shrink_margin)
         return can_shrink
 
@@ -146,7 +155,7 @@ class Loss:
 
         Its dual is that of a bounded loss minus sum_i (alpha_i - centre_i)^2 / (2 s C_i).
         """
-        difference, rate = self.target_margin - residuals, s * C
+        difference, rate = self.required_margin - residuals, s * C
         alpha = centre + rate * difference
         alpha = np.sign(alpha) * np.maximum(np.abs(alpha) - rate * self.epsilon, 0.0)
         alpha = self.within_bounds(alpha, C)
@@ -168,8 +177,8 @@ LOSSES = {
 REGRESSION_LOSSES = {
     loss.name: loss
     for loss in (
-        Loss("epsilon_insensitive", target_margin=0.0, is_signed=True),
-        Loss("squared_epsilon_insensitive", target_margin=0.0, is_signed=True, is_squared=True),
+        Loss("epsilon_insensitive", required_margin=0.0, is_signed=True),
+        Loss("squared_epsilon_insensitive", required_margin=0.0, is_signed=True, is_squared=True),
     )
 }
 

@@ -1,4 +1,4 @@
-"""Weighted sets of task kernels: p-norm multi-task multiple kernel learning.
+"""Multi-task multiple kernel learning: Algorithm 2 of Widmer et al. (2015).
 
     primal   min over theta >= 0, ||theta||_p <= 1, W of
                  1/2 sum_m ||W_m||^2_{Q_m} / theta_m + sum_i C_i loss(y_i f_{t_i}(x_i))
@@ -6,23 +6,44 @@
                  sum_i -C_i loss*(-alpha_i / C_i) - 1/2 ||(q_1 .. q_M)||_{p*},   p* = p / (p - 1)
 
 =========  ==============================================================================
-theta_m    weight of kernel m, a task kernel K_m of one view g(m) of the features
-V_g        virtual weights of view g, shape (dim_g, T)
-q_m        sum_{s,t} K_m[s,t] <v_gs, v_gt>, g = g(m): one entry of V_g'V_g times K_m. Where K_m
-           sums over the nodes of trees, V'V of each of its groups of columns is enough
-K_g        sum of theta_m K_m over the kernels m of view g; W_g = V_g K_g
+theta_m    weight of kernel m, a task kernel K_m = Q_m^-1 of one view v(m) of the features
+V_v        virtual weights of view v, shape (dim_v, T)
+q_m        sum_{s,t} K_m[s,t] <v_s, v_t> = tr(K_m V'V), V of the view v(m). Where K_m sums
+           over the nodes of trees, V'V of each of its groups of columns is enough
+K_v        sum of theta_m K_m over the kernels m of view v; W_v = V_v K_v
 a_m        theta_m^2 q_m = ||W_m||^2_{Q_m}
 =========  ==============================================================================
 
-All kernels of a view share its V, so memory does not grow with M. Algorithm 2 alternates
+All kernels of a view share its V, so memory does not grow with M. The algorithm alternates
 
-    epochs of Algorithm 1 on alpha                   at fixed theta, see :mod:`seqmtl.core.dcd`
+    epochs of coordinate descent on alpha            at fixed theta, see :mod:`seqmtl.core.dcd`
     theta <- minimiser of sum_m a_m / theta_m        on the ball, in closed form (eq. 22)
 
-Here a theta step follows every check, not every epoch, since it needs V'V. Training stops by the
-relative gap between the two objectives above, where theta is dualised, too.
+======================  =================================================================
+Algorithm 2             here
+======================  =================================================================
+lines 2 and 3           alpha = 0, theta = M^(-1/p)
+lines 7 to 11           :meth:`.Descent.run_epochs`: eq. 24 with theta once, as w_m holds
+                        it (erratum), and eq. 25 summed over m, as W = V sum_m theta_m K_m
+lines 12 and 13         a theta step follows a check where theta has more than 1 % of the
+                        gap, and not every epoch, since it needs V'V
+line 14, eq. 22         :meth:`KernelSet.step`
+line 15, eq. 26         W = V K of the new theta, :meth:`.GroupedWeights.apply_kernel`
+line 6                  stops by the gap between the two objectives above, and not by the
+                        change of the primal
+======================  =================================================================
 
-Source: Widmer, Kloft, Sreedharan, Raetsch (2015), Problem 1, Algorithm 2, eq. 22.
+The gap is that of alpha, the primal less the dual objective at fixed theta, plus that of theta,
+
+    1/2 (||q||_{p*} - theta'q),
+
+which is at least 0 as theta'q <= ||theta||_p ||q||_{p*}.
+
+Up to 512 examples begin at the solution of :func:`seqmtl.core.gram.solve_small`, the same
+alternation on a kernel matrix; the loop here then only certifies it.
+
+Source: Widmer, Kloft, Sreedharan, Raetsch (2015), Problem 1, Algorithm 2, eq. 22 to 26; errata in
+``docs/papers.md``.
 """
 
 from __future__ import annotations
@@ -84,7 +105,7 @@ class KernelSet:
         return np.asarray(theta.reshape(G, -1)[:, self.nodes.owners] * self.nodes.lengths)
 
     def combine(self, theta: NDArray[np.float64]) -> GroupedKernel:
-        """Return K_g of every view, in groups that are the same for every theta."""
+        """Return K_v of every view, in groups that are the same for every theta."""
         if self._groups is not None:
             return self._groups.weighted(self._lengths(theta))
         K = np.zeros((int(self.views.max()) + 1, *self.matrices.shape[1:]))
@@ -92,7 +113,7 @@ class KernelSet:
         return GroupedKernel.of(K)
 
     def energies(self, grams: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return q_m, shape (M,), from V_g'V_g of every group, each of shape (G, w, w)."""
+        """Return q_m, shape (M,), from V'V by group of columns, each (G, w, w) for G views."""
         if self._groups is None:
             q = np.einsum("mst,mst->m", self.matrices, grams[0][self.views])
             return np.maximum(q, 0.0)
@@ -150,18 +171,18 @@ def solve(
     descent.theta = theta
     while True:
         primal, dual = descent.objectives()
-        q = kernels.energies(descent.sum_virtual_weights())  # V replaces W until couple()
+        q = kernels.energies(descent.sum_virtual_weights())
         theta_gap = kernels.theta_gap(theta, q)
-        if primal - dual + theta_gap <= tol * abs(primal) and descent.couple():
+        if primal - dual + theta_gap <= tol * abs(primal):
+            descent.sum_weights()
             primal, dual = descent.objectives()  # of weights without rounding errors of the steps
         now = descent.record(primal, dual - theta_gap)
         if now.gap <= tol or now.epoch >= max_epochs:
-            descent.couple()
+            descent.sum_weights()
             return descent.solution(tol)
         descent.shrink()
         if theta_gap > _THETA_SHARE * (now.primal - now.dual):
             theta = descent.theta = kernels.step(theta, q)
             descent.set_kernel(kernels.combine(theta))
-        if not descent.couple():
-            descent.sum_weights()
+        descent.sum_weights()
         descent.run_epochs(max_epochs, on_epoch)

@@ -197,7 +197,7 @@ def solve(low_dim: LowDimProblem, start: Array, tol: float) -> Array:
     if loss.is_smooth:
         return newton(low_dim, start, lambda m: loss.dual_from_margins(p.residuals(m), p.C))
     H = BoxScaledHessian(low_dim)
-    targets = H.to_parts(loss.target_margin - p.residuals(np.zeros(p.C.size))) - loss.epsilon
+    targets = H.to_parts(loss.required_margin - p.residuals(np.zeros(p.C.size))) - loss.epsilon
     share = 0.01 * min(tol, _PRECISE)  # so close that the bounds of alpha can be recognised
     x = minimise_in_cube(H, H.C * targets, np.zeros(targets.size), 0.0, share=share)
     best = alpha = H.to_alpha(H.C * x)

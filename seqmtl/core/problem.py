@@ -4,15 +4,22 @@
     dual     max over a   sum_i -C_i loss*(-a_i / C_i) - 1/2 sum_{s,t} K[s,t] <v_s, v_t>
 
 =========  ==============================================================================
-K          task kernel, T x T, symmetric positive semi-definite; Q its (pseudo-)inverse
-alpha      dual variables; hinge: 0 <= alpha_i <= C_i; squared hinge: alpha_i >= 0
-V          virtual weights, v_t = sum of alpha_i y_i phi(x_i) over the examples of task t
-W          weights, W = V K (representer theorem)
+x_i        features of example i; last among them the constant feature, of value b
+           (`bias_scale`), if there are intercepts
+t_i        its task, from 0 to T - 1; in the papers t(i) and tau(i)
+C_i        its cost: C * class weight * sample weight
+K          task kernel, T x T, symmetric positive semi-definite; Q its (pseudo-)inverse. In
+           2012, K is M and Q is I + L, L the Laplacian of the graph; in 2015, K is Q^-1
+alpha      dual variables, a_i for short; hinge: 0 <= alpha_i <= C_i; squared hinge:
+           alpha_i >= 0
+V          virtual weights, v_t = sum of alpha_i y_i x_i over the examples of task t
+W          weights, W = V K (representer theorem; 2012, eq. 16)
+f_t(x)     score, <w_t, x>
 m_i        margin, y_i f_{t_i}(x_i)
-z_i        target in regression, where y_i = 1, m_i = f_{t_i}(x_i) and alpha_i = beta_i of either
-           sign; epsilon-insensitive: -C_i <= beta_i <= C_i; squared: unbounded
-H_i        curvature of the dual in alpha_i, K[t_i, t_i] ||phi(x_i)||^2
-C_i        cost of example i: C * class weight * sample weight
+z_i        target, which is subtracted from m_i. In regression y_i = 1, m_i is the prediction,
+           and alpha_i has either sign, with |alpha_i| <= C_i if the loss is not squared. In
+           classification z_i = -y_i g_i, if a part g_i of the score is given
+H_i        curvature of the dual in alpha_i, K[t_i, t_i] ||x_i||^2
 =========  ==============================================================================
 
 For W = V K the regulariser is q / 2, q = sum_i alpha_i m_i, in both objectives, so the duality gap
@@ -23,6 +30,7 @@ The losses are in :mod:`seqmtl.core.losses`; the targets add the terms alpha_i z
 Novelty detection uses the hinge with all y_i = 1 and no intercept.
 
 Source: Widmer, Kloft, Goernitz, Raetsch (2012), eq. 8, 10 and 12, with the scalar 1/2 of eq. 8.
+Where this differs from the print, ``docs/papers.md`` has the erratum, and the test that shows it.
 """
 
 from __future__ import annotations
@@ -59,8 +67,7 @@ class Problem:
     bias_scale : float
         Value of the constant feature for the intercept; 0 for none.
     targets : ndarray of float64, shape (n,), or (0,)
-        z_i. The loss is that of m_i - z_i: regression targets, or, in classification,
-        z_i = -y_i g_i for scores f(x_i) + g_i with a given part g. Empty for no such part.
+        z_i; empty if all are 0.
     constant : float
         Added to both objectives, so that the gap is relative to those of a larger problem.
     """

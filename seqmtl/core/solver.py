@@ -1,4 +1,17 @@
-"""Choose the algorithm that suits a problem."""
+"""Choose the algorithm that suits a problem.
+
+==================================  =====================================================
+up to 512 examples                  :func:`.gram.solve_small`, on a kernel matrix; the
+                                    solvers below begin where it ends, and certify the gap
+K fixed                             :func:`.dcd.solve`, Algorithm 1 of 2012
+K fixed, dense and few columns      the same, until :mod:`.newton` is cheaper
+kernel weights learnt               :func:`.mkl.solve`, Algorithm 2 of 2015
+==================================  =====================================================
+
+The epochs of all but the first are loops of :mod:`seqmtl.core.dcd_loops`: ``plain_epoch`` for
+numbers and hashed features, if there are few tasks or K is not from a tree; ``epoch`` for exact
+k-mers, and for many tasks of a tree.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +39,9 @@ def solve(
 ) -> Solution:
     """Solve a multi-task problem to a relative duality gap.
 
-    Kernel weights are learnt by Algorithm 2 of Widmer et al. (2015), see :mod:`seqmtl.core.mkl`. A
-    fixed task kernel is Algorithm 1 of Widmer et al. (2012), see :mod:`seqmtl.core.dcd`. Both begin
-    where few examples are solved on their kernel matrix, see :mod:`seqmtl.core.gram`. Dense numbers
-    of few columns take second-order steps as soon as coordinate descent has cost as much as these
-    will, see :mod:`seqmtl.core.newton`.
+    A fixed task kernel is Algorithm 1 of Widmer et al. (2012), see :mod:`seqmtl.core.dcd`; kernel
+    weights are learnt by Algorithm 2 of Widmer et al. (2015), see :mod:`seqmtl.core.mkl`. The table
+    in :mod:`seqmtl.core.solver` has the exceptions.
 
     Parameters
     ----------

@@ -3,7 +3,8 @@
 The arrays are taken to be valid; :class:`seqmtl.relations.TaskKernel` checks them and adds names.
 
 Source: Widmer et al. (2012), eq. 8 and 11; Widmer et al. (2015), eq. 13 to 15 and 19, Sections
-2.6.1 to 2.6.3; Sheldon (2008), eq. 5.
+2.6.1 to 2.6.3, with eq. 21 as pinv(G_m) (an erratum, see ``docs/papers.md``); Sheldon (2008),
+eq. 5.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 def laplacian(A: Array) -> Array:
-    """Return L = D - A, where D holds the row sums of A; the diagonal of A is ignored."""
+    """Return L = diag(A 1) - A; the diagonal of A is ignored."""
     L = -A
     np.fill_diagonal(L, 0.0)
     np.fill_diagonal(L, -L.sum(axis=1))
@@ -50,40 +51,54 @@ def graph_without_norm(A: Array, component: NDArray[np.int64]) -> Array:
         Number of the connected component of every task.
     """
     P = (component[:, None] == component) / np.bincount(component)[component]  # on the null space
-    return graph(A - P, np.ones(len(A))) - P  # L + P is invertible
+    # L and P have the same eigenvectors, so that pinv(L) = (L + P)^-1 - P. As P 1 = 1, the
+    # Laplacian of A - P is L + P - I, to which `graph` adds I
+    return graph(A - P, np.ones(len(A))) - P
 
 
 def graphical(A: Array, a: Array) -> Array:
-    """Return K = D^-1/2 (L + diag(a))^-1 D^-1/2, with unit diagonal (Sheldon 2008, eq. 5)."""
+    """Return K of the graph with its rows and columns scaled to a diagonal of 1.
+
+    K = D^-1/2 G D^-1/2 with G = (L + diag(a))^-1 and D its diagonal, D_tt = G_tt, which are not the
+    degrees (Sheldon 2008, eq. 5).
+    """
     return _unit_diagonal(graph(A, a))
 
 
-def clustering_inverse(R: Array, lam: float, r: float) -> Array:
-    """Return K^-1 = lam I + G for the weights R of groups, shape (C, T).
+def clustering_inverse(R: Array, lam: float, rho: float) -> Array:
+    """Return K^-1 = lam I + G for the weights R of tasks in groups, shape (C, T).
 
-    G[s, t] = sum_c (r_cs [s = t] - r_cs r_ct / (r + sum_u r_cu)) (2015, eq. 13 to 15).
+    G[s, t] = sum_c (R_cs [s = t] - R_cs R_ct / (rho + sum_u R_cu)) (2015, eq. 13 to 15, where R_ct
+    is rho_c^t).
     """
     return np.asarray(
-        np.diag(lam + R.sum(axis=0)) - R.T @ (R / (r + R.sum(axis=1))[:, None]), dtype=np.float64
+        np.diag(lam + R.sum(axis=0)) - R.T @ (R / (rho + R.sum(axis=1))[:, None]), dtype=np.float64
     )
 
 
-def hierarchical(R: Array, rho: float, rho0: float) -> TreeFactors:
-    """Return K_m = 11' / rho0 + diag(1 / (rho R_m)) on the tasks of group m (2015, Section 2.6.2).
+def hierarchical(R: Array, rho: float) -> TreeFactors:
+    """Return K_m = 11' / rho + diag(1 / R_m) on the tasks of group m (2015, Section 2.6.2).
+
+    As a sum over nodes, K_m has one that all tasks of the group share, of length 1 / rho, and one
+    for each task, of length 1 / R_mt. For the tree ((a,b),c), whose groups are abc and ab, and
+    weights of 1,
+
+        values N of a, b, c    1 1 1 | 1 1 0 || 1 0 0 | 0 1 0 | 0 0 1 || 1 0 0 | 0 1 0
+        kernel m (`owners`)    0     | 1     || 0     | 0     | 0     || 1     | 1
 
     Parameters
     ----------
     R : ndarray of float64, shape (M, T)
-        Weight of every task in every group, 0 outside.
-    rho, rho0 : float
-        Weights of the distance of a task from the centre of the group, and of the centre.
+        Weight of every task in every group, rho_m^t, 0 outside.
+    rho : float
+        Weight of the centre of a group.
     """
     (M, T), (m, t) = R.shape, np.nonzero(R)
     alone = np.zeros((T, m.size))
     alone[t, np.arange(m.size)] = 1.0
     return TreeFactors(
         np.concatenate([(R > 0.0).T.astype(np.float64), alone], axis=1),
-        np.concatenate([np.full(M, 1.0 / rho0), 1.0 / (rho * R[m, t])]),
+        np.concatenate([np.full(M, 1.0 / rho), 1.0 / R[m, t]]),
         np.concatenate([np.arange(M), m]),
     )
 

@@ -25,7 +25,7 @@ class GroupedWeights:
     Parameters
     ----------
     groups : GroupedKernel
-        Task kernels in groups.
+        Task kernels in groups; may be replaced by other kernels of the same groups.
     views : sequence of View
         Parts of the features.
     dtype : dtype
@@ -108,7 +108,7 @@ class GroupedWeights:
         self.add(np.arange(tasks.size), amount, tasks)
 
     def fill_virtual(self, amount: NDArray[np.float64], tasks: NDArray[Any]) -> list[Array]:
-        """Set the weights to V_g, until :meth:`couple`; return V_g'V_g of every group.
+        """Set the weights to V_g, until :meth:`apply_kernel`; return V_g'V_g of every group.
 
         Each has the shape (G, w, w), and counts the constant feature.
         """
@@ -123,9 +123,9 @@ class GroupedWeights:
                 of_view += view.rows.products(table[view.columns, :w])
         return grams
 
-    def couple(self, groups: GroupedKernel) -> None:
-        """Replace V_g by W_g = V_g K_g of the same groups with any kernels."""
-        self.groups, self.is_virtual = groups, False
+    def apply_kernel(self) -> None:
+        """Replace V_g by W_g = V_g K_g (2015, eq. 26)."""
+        groups, self.is_virtual = self.groups, False
         self.bias = self._bias_scale * (groups.K.sum(axis=0) @ self.bias)
         for table, kernels, w in zip(self.tables, groups.kernels, groups.widths, strict=True):
             for view, K in zip(self._views, kernels.astype(table.dtype), strict=True):

@@ -173,12 +173,13 @@ class TaskKernel(NamedKernels):
         groups: Mapping[str, Iterable[str]] | ArrayLike,
         names: Iterable[str] | None = None,
         lam: float = 1.0,
-        r: float = 1.0,
+        rho_centre: float = 1.0,
     ) -> Self:
         """Return K = (lam I + G)^-1, which pulls tasks towards the centres of their groups.
 
-        G[s, t] = sum_c (r_cs [s = t] - r_cs r_ct / (r + sum_u r_cu)) (Widmer et al. 2015,
-        eq. 13-15). A single group of all tasks with lam = 0 and r = 1 gives K = 11' + I.
+        G[s, t] = sum_c (r_cs [s = t] - r_cs r_ct / (rho + sum_u r_cu)), with rho = rho_centre
+        (Widmer et al. 2015, eq. 13-15, where r_ct is rho_c^t). A single group of all tasks with
+        lam = 0 and rho = 1 gives K = 11' + I.
 
         Parameters
         ----------
@@ -189,8 +190,9 @@ class TaskKernel(NamedKernels):
         names : iterable of str, optional
             Task names. Default: all members, in order of appearance.
         lam : float, default=1.0
-            Weight of the norm of every task; may be 0 if every task is in a group and r > 0.
-        r : float, default=1.0
+            Weight of the norm of every task; may be 0 if every task is in a group
+            and rho_centre > 0.
+        rho_centre : float, default=1.0
             Weight of the norm of the centre of every group.
 
         Raises
@@ -200,7 +202,8 @@ class TaskKernel(NamedKernels):
         ValueError
             If a weight is negative, or K is undefined for lam = 0.
         """
-        lam, r = (checks.positive(v, n, or_zero=True) for v, n in ((lam, "lam"), (r, "r")))
+        lam = checks.positive(lam, "lam", or_zero=True)
+        rho_centre = checks.positive(rho_centre, "rho_centre", or_zero=True)
         if isinstance(groups, Mapping):
             names = checks.check_names(all_members(groups) if names is None else names)
             R = membership(groups, names)
@@ -215,12 +218,12 @@ class TaskKernel(NamedKernels):
         checks.check_not_negative(R, "groups")
         source = f"clustering({len(R)} groups)"
         R = R[R.any(axis=1)]
-        Q = task_kernels.clustering_inverse(R, lam, r)
+        Q = task_kernels.clustering_inverse(R, lam, rho_centre)
         eigenvalues = np.linalg.eigvalsh(Q)
         if eigenvalues[0] <= _SINGULAR * max(eigenvalues[-1], 1.0):
             raise ValueError(
-                f"lam must be positive if r is 0 or a task is in no group, got lam = {lam:g} and "
-                f"r = {r:g}; raise lam"
+                "lam must be positive if rho_centre is 0 or a task is in no group, got "
+                f"lam = {lam:g} and rho_centre = {rho_centre:g}; raise lam"
             )
         K = np.linalg.inv(Q)
         return cls(names, 0.5 * (K + K.T), source)
@@ -230,13 +233,16 @@ class TaskKernel(NamedKernels):
         cls,
         tree: TreeSource | Mapping[str, Iterable[str]],
         names: Iterable[str] | None = None,
-        rho: float = 1.0,
-        rho0: float = 1.0,
+        rho_task: float = 1.0,
+        rho_centre: float = 1.0,
     ) -> Self:
-        """Return one K_m per inner node of a tree, or per group: I/rho + 11'/rho0 on its tasks.
+        """Return one K_m per inner node of a tree, or per group.
 
-        Elsewhere K_m is zero, so every clade or group has its own weight (Widmer et al. 2015,
-        2.6.2). K_m is the pseudo-inverse of G of :meth:`clustering` for one group.
+        K_m is I / rho_task + 11' / rho_centre on the tasks of the group, and zero elsewhere, so
+        that every clade or group has its own weight (Widmer et al. 2015, 2.6.2, where these are
+        rho_m^t and rho). It is the pseudo-inverse of G of :meth:`clustering` for one group. Leaves
+        have no kernel of their own: add "individual" to the kernels for that. Training leaves out
+        clades without data, and merges those with the same tasks.
 
         Parameters
         ----------
@@ -246,9 +252,9 @@ class TaskKernel(NamedKernels):
             the terms of an ontology; of groups with the same tasks the first is used.
         names : iterable of str, optional
             Tasks to include, at least two, in this order. Default: all.
-        rho : float, default=1.0
+        rho_task : float, default=1.0
             Weight of the distance of a task from the centre of the group, times its weight there.
-        rho0 : float, default=1.0
+        rho_centre : float, default=1.0
             Weight of the centre.
 
         Raises
@@ -258,7 +264,8 @@ class TaskKernel(NamedKernels):
         UnknownTaskError
             If a name is not a leaf, or in no group; the message lists near matches.
         """
-        rho, rho0 = checks.positive(rho, "rho"), checks.positive(rho0, "rho0")
+        rho_task = checks.positive(rho_task, "rho_task")
+        rho_centre = checks.positive(rho_centre, "rho_centre")
         if isinstance(tree, Mapping):
             tasks = checks.check_names(all_members(tree) if names is None else names)
             R, source = membership(tree, tasks), f"{len(tree)} groups"
@@ -277,7 +284,7 @@ class TaskKernel(NamedKernels):
                 "relatives: use individual"
             )
         require_memory(16.0 * M * T * T, f"{M} kernels of {T} tasks", "use fewer tasks")
-        nodes = task_kernels.hierarchical(R, rho, rho0)
+        nodes = task_kernels.hierarchical(rho_task * R, rho_centre)
         return cls._of_nodes(tasks, nodes, f"hierarchical({source})", labels)
 
     @classmethod

@@ -162,7 +162,7 @@ def test_some_examples_are_trained_on_a_kernel_matrix(loss):
     alpha = full[active]
     gradient = problem.loss.gradient(alpha, residuals[active], problem.C[active])
     at_zero = alpha == 0
-    at_top = (np.abs(alpha) >= 0.3) & problem.loss.is_bounded
+    at_top = (np.abs(alpha) >= 0.3) & problem.loss.reaches_C
     assert_allclose(gradient[~at_zero & ~at_top], 0.0, atol=1e-4)
     away = np.abs(gradient) - 0.2 if case.is_regression else -gradient
     assert (away[at_zero] < 1e-4).all()

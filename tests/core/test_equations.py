@@ -278,7 +278,7 @@ def test_the_centre_of_a_cluster_is_the_minimiser():
         apart = ((W - np.reshape(centre, (2, 1))) ** 2).sum(axis=0)
         return 0.5 * (lam * (W**2).sum() + rho * (np.square(centre)).sum() + r @ apart)
 
-    Q = np.linalg.inv(TaskKernel.clustering([r], "abcd", lam=lam, r=rho).matrix)
+    Q = np.linalg.inv(TaskKernel.clustering([r], "abcd", lam=lam, rho_centre=rho).matrix)
     expected = 0.5 * np.trace(W @ Q @ W.T)
     assert minimize(value, np.zeros(2)).fun == pytest.approx(expected, rel=1e-8)
     assert value(W.mean(axis=1)) > 1.01 * expected

@@ -177,7 +177,7 @@ def test_learnt_weights_are_those_of_plain_matrices(norm):
 @pytest.mark.parametrize("n_views", [1, 2])
 def test_energies_of_groups_are_those_of_plain_matrices(n_views):
     rng = np.random.default_rng(5)
-    tree = TaskKernel.hierarchical(_newick(0, 40, rng) + ";", rho=2.0)
+    tree = TaskKernel.hierarchical(_newick(0, 40, rng) + ";", rho_task=2.0)
     K, M, T = tree.matrices, tree.n_kernels, 40
     kernels = KernelSet(np.tile(K, (n_views, 1, 1)), np.repeat(range(n_views), M), 2.0, tree.nodes)
     V = rng.standard_normal((n_views, 9, T))

@@ -234,28 +234,28 @@ def cluster_q(R, lam, r):
 )
 def test_clustering(R, lam, r):
     """Widmer 2015, eq. 15: (lam I + G)^-1 with G entry by entry."""
-    K = TaskKernel.clustering(R, names(R.shape[1]), lam=lam, r=r).matrix
+    K = TaskKernel.clustering(R, names(R.shape[1]), lam=lam, rho_centre=r).matrix
     assert_allclose(K, np.linalg.pinv(cluster_q(R, lam, r)), rtol=1e-6, atol=1e-8)
 
 
 def test_groups_by_name():
-    """Widmer 2015, 2.5.3: one group with lam = 0 and r = 1 is 11' + I."""
+    """Widmer 2015, 2.5.3: one group with lam = 0 and rho = 1 is 11' + I."""
     groups = {"animals": ["human", "worm", "dog"], "plants": ["cress"]}
     groups["eukaryotes"] = ["Human", "cress", "WORM", "yeast"]
     wanted = ["cress", "worm", "human"]
-    K = TaskKernel.clustering(groups, wanted, lam=0.5, r=2.0)
+    K = TaskKernel.clustering(groups, wanted, lam=0.5, rho_centre=2.0)
     R = [[0, 1, 1], [1, 0, 0], [1, 1, 1]]
-    assert K == TaskKernel.clustering(R, wanted, lam=0.5, r=2.0)
+    assert K == TaskKernel.clustering(R, wanted, lam=0.5, rho_centre=2.0)
     assert (K.names, K.source) == (tuple(wanted), "clustering(3 groups)")
     assert TaskKernel.clustering({"a": ["x", "y"], "b": ["y", "z"]}).names == ("x", "y", "z")
-    easy = TaskKernel.clustering({"all": wanted}, lam=0, r=1)
+    easy = TaskKernel.clustering({"all": wanted}, lam=0, rho_centre=1)
     assert_allclose(easy.matrix, np.ones((3, 3)) + np.eye(3))
 
 
 @pytest.mark.parametrize(("rho", "rho0"), [(1.0, 1.0), (0.3, 2.5)])
 def test_hierarchical_is_the_pseudo_inverse_of_the_paper(rho, rho0):
     """Widmer 2015, 2.6.2: a kernel per clade, the pseudo-inverse of its G_m."""
-    K = TaskKernel.hierarchical(HIERARCHY, rho=rho, rho0=rho0)
+    K = TaskKernel.hierarchical(HIERARCHY, rho_task=rho, rho_centre=rho0)
     assert K.names == tuple("abcdefg")
     assert K.labels == ("all", "abc", "ab", "def", "(e..f)")
     assert (K.source, K.n_kernels) == ("hierarchical(text)", 5)
@@ -363,9 +363,17 @@ REFUSED = {
         ({"a": ["human", "9606"]}, {"names": ["H. sapiens"]}, "'9606' is given twice"),
         ({"a": "xy"}, {"names": ["x"]}, "must have lists of members, got 'xy' for 'a'"),
         ({"a": ["x"]}, {"lam": -1}, "lam must be a finite number of at least 0, got -1"),
-        ({"a": ["x"]}, {"r": np.nan}, "r must be a finite number of at least 0, got nan"),
-        ({"a": ["x", "y"]}, {"lam": 0, "r": 0}, "lam must be positive if r is 0"),
-        ([[1, 0]], {"names": "xy", "lam": 0}, "or a task is in no group, got lam = 0 and r = 1"),
+        (
+            {"a": ["x"]},
+            {"rho_centre": np.nan},
+            "rho_centre must be a finite number of at least 0, got nan",
+        ),
+        ({"a": ["x", "y"]}, {"lam": 0, "rho_centre": 0}, "lam must be positive if rho_centre is 0"),
+        (
+            [[1, 0]],
+            {"names": "xy", "lam": 0},
+            "or a task is in no group, got lam = 0 and rho_centre = 1",
+        ),
         ([[1, 0]], {}, "names must be given with an array"),
         ([[1, 0]], {"names": "xyz"}, r"one column per task \(3\), got shape \(1, 2\)"),
         ([[1, -1]], {"names": "xy"}, "groups must not be negative, got -1"),
@@ -396,8 +404,16 @@ REFUSED = {
         (TaskKernel.from_newick, (TREE, None, -1), "base must be a number from 0 to 1, got -1"),
         (TaskKernel.multigraph, ([], "xy"), "at least one matrix"),
         (TaskKernel.hierarchical, (HIERARCHY, "a"), r"two tasks, got 1 of .*; a single task"),
-        (TaskKernel.hierarchical, (HIERARCHY, None, 0), "rho must be a finite number above 0, go"),
-        (TaskKernel.hierarchical, (HIERARCHY, None, 1, np.inf), "rho0 must .* above 0, got inf"),
+        (
+            TaskKernel.hierarchical,
+            (HIERARCHY, None, 0),
+            "rho_task must be a finite number above 0, go",
+        ),
+        (
+            TaskKernel.hierarchical,
+            (HIERARCHY, None, 1, np.inf),
+            "rho_centre must .* above 0, got inf",
+        ),
         (TaskKernel.hierarchical, (HIERARCHY, "az"), "'z' is not in the tree text"),
     ],
 }
@@ -498,7 +514,7 @@ def test_kernels_of_trees_are_sums_over_nodes():
         TaskKernel.easy("abcdef", 0.3),
         TaskKernel.from_newick(tree),
         TaskKernel.from_newick(tree, some, base=0.0),
-        TaskKernel.hierarchical(tree, rho=2.0, rho0=0.5),
+        TaskKernel.hierarchical(tree, rho_task=2.0, rho_centre=0.5),
     ):
         is_sum_over_nodes(kernel)
         is_sum_over_nodes(pickle.loads(pickle.dumps(kernel)))
