@@ -150,7 +150,8 @@ def check_windows(windows: Windows, protocol: Protocol) -> None:
 
 def _check_enough(windows: Windows, per_organism: int) -> None:
     """Check that all organisms have the requested number of windows."""
-    too_few, min_windows = [], per_organism
+    too_few = []
+    min_windows = per_organism
     for name, n, n_positive in _counts(windows, "train"):
         free = n - (_n_test(n) if windows.splits is None else 0)
         min_windows = min(min_windows, free)
@@ -208,7 +209,8 @@ def _stratified_order(
 
     The first `n_first` of either class come first, and the last of either class come last.
     """
-    shuffled, ranks = [], []
+    shuffled = []
+    ranks = []
     for positive in (True, False):
         members = rng.permutation(rows[(labels[rows] > 0) == positive])
         rank = (np.arange(members.size) + 0.5) / members.size

@@ -100,7 +100,8 @@ class FinishedRuns:
     """
 
     def __init__(self, path: str, fingerprint: str) -> None:
-        self.path, self.fingerprint = path, fingerprint
+        self.path = path
+        self.fingerprint = fingerprint
         self._header = {
             "format": _FORMAT,
             "schema_version": SCHEMA_VERSION,
@@ -204,7 +205,8 @@ def check_document(document: Any) -> None:
     _DOCUMENT("", document)
     if document["schema_version"] != SCHEMA_VERSION:
         refuse("schema_version", f"{SCHEMA_VERSION} (others are of another seqmtl)", document)
-    n_splits, first = len(document["splits"]), next(iter(document["methods"].values()))
+    n_splits = len(document["splits"])
+    first = next(iter(document["methods"].values()))
     for name, entry in document["methods"].items():
         values = [entry["chosen"], entry["converged"]]
         values += [task[key] for task in entry["tasks"].values() for key in VALUES]

@@ -77,7 +77,8 @@ class Comparison:
         """Train a method on a split and test it."""
         names = self.windows.task_names
         train_windows, test = (self.windows[rows] for rows in self.draw(split))
-        scores, models = np.empty(len(test)), {}
+        scores = np.empty(len(test))
+        models = {}
         if method == "unseen":
             for t, name in enumerate(names):
                 other_windows = train_windows[np.flatnonzero(train_windows.task_ids != t)]
@@ -100,7 +101,8 @@ class Comparison:
 
     def _train(self, method: str, windows: Windows) -> MultiTaskModel:
         """Train a method, selecting its hyperparameters by cross-validation."""
-        names, settings = windows.task_names, self.settings
+        names = windows.task_names
+        settings = self.settings
         if method == "mkl":
             settings = replace(settings, norm=_NORM)
             space = SearchSpace.of_cost(_needed(self.kernels, method), self.C)

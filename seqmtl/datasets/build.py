@@ -134,8 +134,11 @@ def _read_evidence(
     config: Config, name: str, organism: OrganismConfig
 ) -> tuple[Contigs, _Evidence]:
     """Read the genome of an organism and the evidence for its sites."""
-    signal, rules = config.signal, config.sites
-    annotation, junctions, bed_sites = None, [], []
+    signal = config.signal
+    rules = config.sites
+    annotation = None
+    junctions = []
+    bed_sites = []
     if organism.annotation is not None:
         annotation = read_annotation(organism.annotation, sources=organism.sources or rules.sources)
     elif organism.junctions is not None:
@@ -168,10 +171,13 @@ def _read_evidence(
 def _build(config: Config, number: int) -> OrganismDataset:
     rng = np.random.default_rng([config.seed, number])
     name, organism = list(config.organisms.items())[number]
-    source, allow_missing = organism.source, organism.allow_missing_contigs
+    source = organism.source
+    allow_missing = organism.allow_missing_contigs
     contigs, evidence = _read_evidence(config, name, organism)
-    genome, annotated = contigs.genome, evidence.annotated
-    annotation, introns = evidence.annotation, evidence.introns
+    genome = contigs.genome
+    annotated = evidence.annotated
+    annotation = evidence.annotation
+    introns = evidence.introns
     resolver = SiteResolver(name, source, genome, config.site, config.window)
     true_sites = resolver.find(
         annotated, contigs, uncertain=evidence.uncertain, allow_missing=allow_missing
@@ -329,8 +335,10 @@ def _join(
     masked: NDArray[np.int64],
 ) -> OrganismDataset:
     """Merge the true sites and the decoys of a genome, sorted."""
-    genome, n_sequences = resolver.genome, np.int16(len(resolver.consensus.names))
-    sites, drawn = true_sites.sites, decoys.windows
+    genome = resolver.genome
+    n_sequences = np.int16(len(resolver.consensus.names))
+    sites = true_sites.sites
+    drawn = decoys.windows
     true = replace(
         sites.adding(strata=np.full(len(sites), -1, np.int16)), starts=resolver.window_starts(sites)
     )
@@ -358,7 +366,8 @@ def _join(
         for reason, count in decoys.excluded.items()
         if count
     ]
-    names, all_sites = resolver.consensus.names, true_sites.all_sites
+    names = resolver.consensus.names
+    all_sites = true_sites.all_sites
     return OrganismDataset(
         name, facts, genome.contigs, windows, names, decoys, all_sites, regions, exclusions, masked
     )
@@ -385,7 +394,8 @@ def _excluded_transcripts(name: str, annotation: Annotation | None) -> list[Excl
 
 def _log(dataset: OrganismDataset) -> None:
     """Log the numbers of sites, decoys and excluded items."""
-    is_site, decoys = dataset.windows["labels"] > 0, dataset.decoys
+    is_site = dataset.windows["labels"] > 0
+    decoys = dataset.decoys
     n_sites = int(is_site.sum())
     logger.info(
         "%s: %d true sites and %d decoys; split by %s",

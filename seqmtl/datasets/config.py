@@ -48,7 +48,8 @@ def _one_of(*choices: str) -> Rule:
     return lambda name, value: check_choice(name, value, choices)
 
 
-_share, _word_list = number(min_val=0, max_val=1), items(word, 1)
+_share = number(min_val=0, max_val=1)
+_word_list = items(word, 1)
 
 
 @dataclass(frozen=True)
@@ -349,7 +350,8 @@ def _site_words(config: Config, signal: str) -> tuple[str, ...]:
             " or ".join(canonical) or "any letters",
         )
         return canonical
-    length, consensus = SITE_LENGTHS[signal], tuple(word.upper() for word in allowed_sites)
+    length = SITE_LENGTHS[signal]
+    consensus = tuple(word.upper() for word in allowed_sites)
     allowed = {"".join(letters) for letters in product("ACGT", repeat=length)}
     for site in consensus:
         if site not in allowed:

@@ -95,9 +95,13 @@ class DecoySampler:
         within: NDArray[np.int64] | None = None,
         masked: NDArray[np.int64] | None = None,
     ) -> None:
-        self.resolver, self.sites, self.genes = resolver, true_sites.sites, genes
+        self.resolver = resolver
+        self.sites = true_sites.sites
+        self.genes = genes
         self.masked = np.zeros((0, 2), dtype=np.int64) if masked is None else masked
-        self.regions, self.rules, self.within = regions, rules, within
+        self.regions = regions
+        self.rules = rules
+        self.within = within
         self.length = resolver.window
         # strata by split, by whether it is in a gene with sites on its strand, and by consensus
         self.shape = (len(SPLITS), 2, len(resolver.consensus.names))
@@ -166,7 +170,9 @@ class DecoySampler:
         These are all positions with the consensus that are not annotated sites and whose window
         is clean and inside the region of one split.
         """
-        genome, consensus, length = self.resolver.genome, self.resolver.consensus, self.length
+        genome = self.resolver.genome
+        consensus = self.resolver.consensus
+        length = self.length
         self.excluded = dict.fromkeys(self.excluded, 0)
         first, last = genome.span
         first = first - length + 1  # windows beyond an end are counted

@@ -95,7 +95,10 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
         them related to a true site of train of any organism, by organism, see
         :func:`seqmtl.datasets.homologues.has_homologue`.
     """
-    keys, labels, splits, sites = [], [], [], {}
+    keys = []
+    labels = []
+    splits = []
+    sites = {}
     overlapping = {f"{a}-{b}": 0 for a, b in combinations(SPLITS, 2)}
     for organism in read_summary(path)["genomes"]:
         windows = read_dataset(path, organism=organism).windows
@@ -110,7 +113,8 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
                 windows.starts[split == b], windows.starts[split == a], windows.length
             )
     group = _groups(np.concatenate(keys))
-    label, split = np.concatenate(labels) > 0, np.concatenate(splits)
+    label = np.concatenate(labels) > 0
+    split = np.concatenate(splits)
     counts = np.zeros((int(group.max(initial=-1)) + 1, 2, 3), dtype=np.int64)
     np.add.at(counts, (group, label.astype(np.int64), split), 1)
     in_split = counts.sum(axis=1)

@@ -45,7 +45,8 @@ def count_homologues(
         (np.concatenate(parts), np.repeat(np.arange(len(parts)), [*map(len, parts)]))
         for parts in zip(*drawn.values(), strict=True)
     )
-    has_homologue_in_train, n = has_homologue(*test, *train), len(drawn)
+    has_homologue_in_train = has_homologue(*test, *train)
+    n = len(drawn)
     counts = {
         "test_sites_compared": np.bincount(test[1], minlength=n),
         "test_sites_with_homologue_in_train": np.bincount(
@@ -92,7 +93,8 @@ def has_homologue(
         _frequencies(windows, organisms, n_organisms)[:, np.newaxis],
         _frequencies(references, reference_organisms, n_organisms),
     )
-    same, differs = np.log2(_IDENTITY / frequencies), np.log2((1 - _IDENTITY) / 3 / frequencies)
+    same = np.log2(_IDENTITY / frequencies)
+    differs = np.log2((1 - _IDENTITY) / 3 / frequencies)
     min_score = float(np.log2(2 * len(references) / _MAX_FALSE_SHARE))
     for position in range(windows.shape[1] - _SEED + 1):
         rows, kmers = _kmers(windows, position)

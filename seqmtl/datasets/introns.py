@@ -31,9 +31,12 @@ MINOR_JUNCTION = "junction with less than min_share of the reads of one that ove
 NO_STRAND = "junction without a strand, whose letters are not GT-AG, GC-AG or AT-AC"
 BOTH_STRANDS = "junction on both strands, whose letters are not GT-AG, GC-AG or AT-AC"
 
-_MIN_JUNCTIONS, _MIN_SPLICED_SHARE = 20, 0.5
+_MIN_JUNCTIONS = 20
+_MIN_SPLICED_SHARE = 0.5
 _MAX_TRANSCRIPTS = 5_000  # sampled for the check of letters
-_FORWARD, _UNKNOWN, _REVERSE = 1, 0, -1
+_FORWARD = 1
+_UNKNOWN = 0
+_REVERSE = -1
 
 
 class Intron(NamedTuple):
@@ -284,7 +287,10 @@ def _unique_intervals(
         directions = totals.setdefault((junction.contig, junction.start, junction.end), {})
         first = directions.setdefault(direction, [i, 0])
         first[1] += int(reads[i])
-    chosen, sums, exclusions, n_both = [], [], [], 0
+    chosen = []
+    sums = []
+    exclusions = []
+    n_both = 0
     for (contig, start, end), directions in totals.items():
         stranded = sorted(
             (n, i) for direction, (i, n) in directions.items() if direction != _UNKNOWN

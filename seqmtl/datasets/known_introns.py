@@ -71,7 +71,8 @@ def read_known_introns(
         If a file cannot be read, they do not belong together, or fewer than two donors or
         acceptors have the letters and the surroundings that the models need.
     """
-    signals, rules = ("donor", "acceptor"), SiteRules()
+    signals = ("donor", "acceptor")
+    rules = SiteRules()
     annotation = read_annotation(path) if _has_genes(path) else None
     junctions = [] if annotation is not None else read_junctions(path)
     genome = load_genome(fasta, padding=max(model.length for model in models) + 1)

@@ -32,7 +32,8 @@ def decide_coding(annotation: Annotation, contigs: Contigs) -> Annotation:
     if all(transcript.is_cds_certain for transcript in annotation.transcripts):
         return annotation
     contig_indices = contigs.indices([transcript.contig for transcript in annotation.transcripts])
-    transcripts, uncertain = [], list(annotation.uncertain)
+    transcripts = []
+    uncertain = list(annotation.uncertain)
     for transcript, number in zip(annotation.transcripts, contig_indices.tolist(), strict=True):
         if transcript.is_cds_certain:
             transcripts.append(transcript)

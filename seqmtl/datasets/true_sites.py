@@ -145,7 +145,8 @@ class Exclusion(NamedTuple):
         cls, site: AnnotatedSite, length: int, reason: str, organism: str, source: str
     ) -> Exclusion:
         """Return the record of an annotated position of this many bases."""
-        strand, end = "-" if site.is_reverse else "+", site.start + length
+        strand = "-" if site.is_reverse else "+"
+        end = site.start + length
         position = (site.contig, site.start, end, strand, site.name)
         return cls(organism, *position, reason, 1, f"{source}:{site.line}")
 
@@ -173,7 +174,8 @@ class Contigs:
     def indices(self, names: Sequence[str]) -> NDArray[np.int64]:
         """Return the index of each contig, or -1 if the genome lacks it."""
         genome_names = {name: self.names.get(name, name) for name in dict.fromkeys(names)}
-        index, genome = {name: -1 for name in genome_names}, self.genome
+        index = {name: -1 for name in genome_names}
+        genome = self.genome
         index |= {
             name: genome.index(other) for name, other in genome_names.items() if other in genome
         }
@@ -236,8 +238,11 @@ class SiteResolver:
     """
 
     def __init__(self, organism: str, source: str, genome: Genome, site: Site, window: int) -> None:
-        self.organism, self.source, self.genome = organism, source, genome
-        self.site, self.window = site, window
+        self.organism = organism
+        self.source = source
+        self.genome = genome
+        self.site = site
+        self.window = window
         self.consensus = Consensus(site.length, site.consensus)
 
     def window_starts(self, sites: Sites) -> NDArray[np.int64]:
@@ -375,7 +380,8 @@ class SiteResolver:
         self, sites: Sites, contig: NDArray[np.int64], is_inside: NDArray[np.bool_]
     ) -> list[str]:
         """Return for each position why it is left out, or ""."""
-        windows, consensus = self.window_starts(sites), sites["consensus"]
+        windows = self.window_starts(sites)
+        consensus = sites["consensus"]
         begin, end = self.genome.starts[contig], (self.genome.starts + self.genome.lengths)[contig]
         is_complete = is_inside & (windows >= begin) & (windows + self.window <= end)
         is_clean = np.ones(is_complete.size, dtype=bool)

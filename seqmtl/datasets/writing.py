@@ -168,12 +168,14 @@ def _leak_exclusions(
     dataset: OrganismDataset, rows: NDArray[np.int64], reason: str, config: Config
 ) -> Iterator[Exclusion]:
     """Yield one line per true site, and one for all decoys."""
-    length, source = config.site.length, config.organisms[dataset.organism].source
+    length = config.site.length
+    source = config.organisms[dataset.organism].source
     annotated = [site for site in dataset.windows["annotated"][rows] if site is not None]
     for site in annotated:
         yield Exclusion.of_site(site, length, reason, dataset.organism, source)
     if len(annotated) < rows.size:
-        n_decoys, path = rows.size - len(annotated), str(dataset.genome["path"])
+        n_decoys = rows.size - len(annotated)
+        path = str(dataset.genome["path"])
         yield Exclusion.of_many(n_decoys, reason, dataset.organism, path)
 
 
@@ -194,10 +196,8 @@ def _windows(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[st
         for first in range(0, len(dataset.windows), _ROWS):
             rows = slice(first, first + _ROWS)
             windows = dataset.windows.take(rows)
-            labels, consensus = (
-                windows["labels"].tolist(),
-                _named(dataset.names, windows["consensus"]),
-            )
+            labels = windows["labels"].tolist()
+            consensus = _named(dataset.names, windows["consensus"])
             kinds = [config.signal if label > 0 else "decoy" for label in labels]
             contig = dataset.contigs.contig_of(windows.starts)
             starts = windows.starts - dataset.contigs.starts[contig]
@@ -231,7 +231,8 @@ def _regions(datasets: Sequence[OrganismDataset]) -> Iterator[str]:
         )
         contig = dataset.contigs.contig_of(dataset.masked[:, 0])
         bounds = dataset.masked - dataset.contigs.starts[contig][:, np.newaxis]
-        names, n = _named(dataset.contigs.names, contig), contig.size
+        names = _named(dataset.contigs.names, contig)
+        n = contig.size
         yield from _lines(names, *bounds.T.tolist(), [MASK] * n, [dataset.organism] * n)
 
 
@@ -240,7 +241,8 @@ def _sites(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[str]
     yield f"{SITES_HEADER}\n"
     site = config.site
     for dataset in datasets:
-        true, all_sites = dataset.windows.take(dataset.windows["labels"] > 0), dataset.all_sites
+        true = dataset.windows.take(dataset.windows["labels"] > 0)
+        all_sites = dataset.all_sites
         site_offset = np.where(
             true.is_reverse, config.window - site.length - site.offset, site.offset
         )

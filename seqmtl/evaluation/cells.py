@@ -80,7 +80,8 @@ def metric_cells(methods: Mapping[str, Mapping[str, Any]], metric: str) -> Cells
     for method, metrics in methods.items():
         for name, row in cells.items():
             task = metrics["tasks"].get(name, {})
-            value, interval = task.get(metric), task.get(f"{metric}_interval")
+            value = task.get(metric)
+            interval = task.get(f"{metric}_interval")
             row[method] = Cell(np.nan if value is None else value, None, interval)
         of_tasks = [cells[name][method] for name in names]
         cells[MEAN][method] = mean_cell([cell for cell in of_tasks if not np.isnan(cell.mean)])

@@ -246,7 +246,8 @@ def _draw_bins(bins_axes: Axes, counts_axes: Axes, rows: Sequence[Mapping[str, A
     x, observed, low, high = (
         np.clip(values, _SMALLEST, _LARGEST) for values in (expected, n_true / n, low, high)
     )
-    ends, ticks = [0.7 * _SMALLEST, 1 - 0.7 * (1 - _LARGEST)], [0.001, 0.01, 0.1, 0.5, 0.9]
+    ends = [0.7 * _SMALLEST, 1 - 0.7 * (1 - _LARGEST)]
+    ticks = [0.001, 0.01, 0.1, 0.5, 0.9]
     bins_axes.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
     bins_axes.vlines(x, low, high, color=PALETTE[5], linewidth=4, label="95 % interval")
     bins_axes.plot(x, observed, "o", color=PALETTE[0])

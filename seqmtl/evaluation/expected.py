@@ -142,7 +142,8 @@ def failures(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
     sentences = []
     for name, task in tasks.items():
         rows = {row["probability"]: row for row in task.get("reliability", [])}
-        all_candidates, high = rows.get("all"), rows.get(_HIGHEST)
+        all_candidates = rows.get("all")
+        high = rows.get(_HIGHEST)
         parts = []
         if all_candidates and all_candidates["holds"] == "no":
             parts.append(

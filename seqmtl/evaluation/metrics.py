@@ -363,7 +363,8 @@ def _evaluate_task(
     group: TaskGroup, auprc: str, bootstrap: dict[str, Any], is_genome: bool
 ) -> dict[str, Any]:
     """Return the entry of one task in the result of `evaluate`."""
-    n, n_positive = int(group.counts.sum()), int(group.counts[group.positive].sum())
+    n = int(group.counts.sum())
+    n_positive = int(group.counts[group.positive].sum())
     areas: tuple[float | None, float | None] = (None, None)
     intervals: list[Any] = [None, None]
     precision: dict[str, float | None] = dict.fromkeys(map(str, RECALLS))

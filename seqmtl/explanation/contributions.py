@@ -69,7 +69,8 @@ def mutagenesis(model: MultiTaskModel, windows: Windows, organism: str) -> NDArr
     _check_length(model, windows)
     total = np.zeros((*windows.shape, 4))
     codes = windows.matrix().astype(np.int64)
-    digits, is_other = codes & 3, codes > 3
+    digits = codes & 3
+    is_other = codes > 3
     for columns, w, dmers in _dmers(model, windows, organism):
         powers = 4 ** np.arange(columns.stop - columns.start)[::-1]
         before = np.where(dmers.n_other == 0, w[dmers.number], 0.0)
@@ -95,12 +96,14 @@ def _dmers(
 ) -> Iterator[tuple[slice, NDArray[np.float64], _Dmers]]:
     """Yield positions of a d-mer, weights of all d-mers there, and those of the windows."""
     codes = windows.matrix().astype(np.int64)
-    digits, is_other = codes & 3, codes > 3
+    digits = codes & 3
+    is_other = codes > 3
     weights = weights_by_position(model, [organism])
     for first, levels in enumerate(weights):
         number, n_other = np.zeros((2, len(windows)), dtype=np.int64)
         for last, w in zip(range(first, windows.length), levels, strict=False):
-            number, n_other = 4 * number + digits[:, last], n_other + is_other[:, last]
+            number = 4 * number + digits[:, last]
+            n_other = n_other + is_other[:, last]
             yield slice(first, last + 1), w, _Dmers(number, n_other)
 
 

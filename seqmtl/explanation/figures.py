@@ -107,7 +107,8 @@ def visible_range(stacks: NDArray[np.float64], site: Site) -> tuple[int, int]:
     site : Site
         Position of the signal; always in the range.
     """
-    stacks, after = stacks / (stacks.max() or 1.0), site.offset + site.length
+    stacks = stacks / (stacks.max() or 1.0)
+    after = site.offset + site.length
     tall = np.flatnonzero(stacks >= _MIN_TALL)
     tall = tall[(tall >= site.offset - _MAX_FLANK) & (tall < after + _MAX_FLANK)]
     first = min([site.offset - _FLANK, *(tall - 2)])

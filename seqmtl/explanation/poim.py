@@ -279,7 +279,9 @@ def mean_kmers(poim: Poim, k: int, n: int) -> list[KmerWeight]:
 
     They are ranked by the weight beyond their single letters; single letters by their weight.
     """
-    first, after, L = poim.site.offset, poim.site.offset + poim.site.length, poim.positions.size
+    first = poim.site.offset
+    after = poim.site.offset + poim.site.length
+    L = poim.positions.size
     joint = poim.beyond_letters(k)
     kmers: list[KmerWeight] = []
     for begin, end in ((0, first), (after, L)):

@@ -140,7 +140,8 @@ class FeatureDefinition:
 def empty_block(n_rows: int, row_size: int, dtype: Any) -> RowBlock:
     """Return arrays for n_rows rows of at most row_size values."""
     size = max(n_rows * row_size, 1)
-    indptr, indices = np.empty(n_rows + 1, np.int64), np.empty(size, np.int32)
+    indptr = np.empty(n_rows + 1, np.int64)
+    indices = np.empty(size, np.int32)
     return RowBlock.of(indptr, indices, np.empty(size, dtype=dtype))
 
 
@@ -222,5 +223,6 @@ def sparse_rows(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> Any:
     from scipy.sparse import csr_matrix
 
     indptr, indices, values, *_ = rows.block(chosen, dtype)
-    size, indptr = indptr[-1], indptr[:: len(rows.views)]
+    size = indptr[-1]
+    indptr = indptr[:: len(rows.views)]
     return csr_matrix((values[:size], indices[:size], indptr), (chosen.size, rows.n_features))

@@ -201,7 +201,8 @@ def lay_out(views: Sequence[KmerView], length: int, anchor: int) -> Layout:
             raise ValueError(_misfit(view, length, anchor))
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     lengths, begins, ends, offsets, slots = (c.astype(np.int64) for c in columns[:5])
-    weights, bin_table = columns[5].astype(np.float64), np.array(bins, dtype=np.int32)
+    weights = columns[5].astype(np.float64)
+    bin_table = np.array(bins, dtype=np.int32)
     levels = Levels(lengths, begins, ends, offsets, slots, weights, bin_table)
     square = expected_square(levels)
     return Layout(levels._replace(weight=weights / square), columns[6], base, square)
@@ -285,7 +286,8 @@ def parse_views(text: str) -> tuple[KmerView, ...]:
     ValueError
         If the text is malformed; the message gives the position.
     """
-    views, offset = [], 0
+    views = []
+    offset = 0
     for part in text.split(","):
         views.append(_parse_view(part.strip(), text, offset + 1))
         offset += len(part) + 1

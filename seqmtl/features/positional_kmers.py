@@ -177,7 +177,8 @@ class PositionalKmers(FeatureDefinition):
         return None if bits is None else int(bits)
 
     def _bits(self, layout: Layout) -> int:
-        requested, n_exact = self._requested_bits(), layout.n_features
+        requested = self._requested_bits()
+        n_exact = layout.n_features
         if requested is not None:
             return requested
         fits = n_exact * 4 <= self.max_memory * 2**30 and n_exact < 2**31

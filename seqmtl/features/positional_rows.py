@@ -69,8 +69,12 @@ class TableRows(Rows):
     """
 
     def __init__(self, windows: Windows, slots: Slots, span: int, hash_bits: int) -> None:
-        self.windows, self.slots, self.span, self.hash_bits = windows, slots, span, hash_bits
-        self.n_rows, self.row_size = len(windows), slots.depth.size
+        self.windows = windows
+        self.slots = slots
+        self.span = span
+        self.hash_bits = hash_bits
+        self.n_rows = len(windows)
+        self.row_size = slots.depth.size
         self._starts, self._width = table_levels(span)
         self._fits_tables = np.ones(len(windows), dtype=np.bool_)
         self._where = windows.codes, windows.starts, windows.is_reverse, windows.length
@@ -93,7 +97,8 @@ class TableRows(Rows):
         return max(1, _TABLE_BYTES // (self._width * np.dtype(dtype).itemsize))
 
     def _ranges(self, dtype: Any) -> list[tuple[int, int]]:
-        L, step = self.windows.length, self._step(dtype)
+        L = self.windows.length
+        step = self._step(dtype)
         return [(first, min(first + step, L)) for first in range(0, L, step)]
 
     def scores(
@@ -126,7 +131,9 @@ class TableRows(Rows):
         """Add the scores of windows with a column of W, for groups of both."""
         from seqmtl.features.kmer_loops import add_prefixes, fold_weights, score_folded
 
-        ranges, starts, W = self._ranges(W.dtype), self._starts, np.ascontiguousarray(W)
+        ranges = self._ranges(W.dtype)
+        starts = self._starts
+        W = np.ascontiguousarray(W)
         n_parts = n_threads() // gcd(n_threads(), len(groups))
         jobs = [(column, part) for column, rows in groups for part in np.array_split(rows, n_parts)]
 
@@ -163,7 +170,8 @@ class TableRows(Rows):
                 clean = chosen[self._fits_tables[chosen]]
                 chosen = chosen[~self._fits_tables[chosen]]
                 for ends, table in self._sums(clean, amount):
-                    slots, starts = self.slots, self._starts
+                    slots = self.slots
+                    starts = self._starts
                     unfold_sums(table, K[task], *ends, slots, self.hash_bits, starts, W)
             by_row.append(chosen)
         add_by_blocks(self, np.concatenate(by_row), amount, tasks, K, W)
@@ -201,7 +209,8 @@ class PositionalRows(TableRows):
         from seqmtl.features.kmer_loops import squared_norms
 
         if self._norms is None:
-            layout, norms = self.layout, np.empty(self.n_rows)
+            layout = self.layout
+            norms = np.empty(self.n_rows)
 
             def compute(rows: NDArray[np.int64]) -> None:
                 squared_norms(*self._where, rows, layout.span, layout.levels, layout.view, norms)
@@ -252,12 +261,14 @@ class PositionalTree(TableRows):
         """Compute the indices of the given windows."""
         from seqmtl.features.kmer_loops import fill_slots, fill_slots_with_n
 
-        slots, span = self.slots, self.span
+        slots = self.slots
+        span = self.span
         indices = np.empty((rows.size, self.row_size), dtype=np.int32)
         fill_slots(*self._where, rows, span, slots, indices)
         rows_with_n = np.flatnonzero(~self._fits_tables[rows])
         n = rows_with_n.size * self.row_size * 5
-        indptr, indices_n = np.zeros(rows.size + 1, dtype=np.int64), np.empty(n, dtype=np.int32)
+        indptr = np.zeros(rows.size + 1, dtype=np.int64)
+        indices_n = np.empty(n, dtype=np.int32)
         reads, writes = np.empty(n, dtype=dtype), np.empty(n, dtype=dtype)
         block = RowBlock(indptr, indices_n, reads, writes, indices, slots.shares.astype(dtype))
         if n:
@@ -303,7 +314,8 @@ def _make_slots(layout: Layout, length: int) -> tuple[Slots, int]:
     The lengths of a view are paired from the longest down; a single shortest one has no prefix.
     """
     levels = layout.levels
-    rows, base = [], 0
+    rows = []
+    base = 0
     for view in np.unique(layout.view):
         of_view = np.flatnonzero(layout.view == view)[::-1]  # longest k-mers first
         for upper, lower in zip(

@@ -40,7 +40,8 @@ def model_path(path: str | os.PathLike[str]) -> str:
     path = os.fspath(path)
     if not path.startswith(STARTER):
         return path
-    name, names = path.removeprefix(STARTER), _stems("starter", ".seqmtl")
+    name = path.removeprefix(STARTER)
+    names = _stems("starter", ".seqmtl")
     if name not in names:
         shipped = ", ".join(f"{STARTER}{model}" for model in names)
         raise ModelFileError(f"is not a shipped model ({shipped or 'there are none'})", path=path)

@@ -15,9 +15,11 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
     taken: set[str] = set()
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name.strip()).lstrip(".-") or "task"
-        choice, number = plain, 2
+        choice = plain
+        number = 2
         while choice.lower() in taken:
-            choice, number = f"{plain}_{number}", number + 1
+            choice = f"{plain}_{number}"
+            number = number + 1
         taken.add(choice.lower())
         file_names[name] = choice
     return file_names

@@ -42,7 +42,8 @@ def check_outputs(
     SeqmtlError
         If an output cannot be used.
     """
-    inputs, outputs = [*inputs], [*outputs]
+    inputs = [*inputs]
+    outputs = [*outputs]
     if replaced and not (outputs and outputs[0] and _is_same_file(replaced, outputs[0])):
         inputs.append(replaced)
     files = [path for path in outputs if path and path != "-"]

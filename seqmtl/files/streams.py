@@ -158,7 +158,8 @@ def line_blocks(path: PathLike, longest: int = LONGEST_LINE) -> Iterator[Lines]:
     """
     padding = bytes(PAD_BYTES)
     parts: list[bytes] = []
-    size, line = 0, 1
+    size = 0
+    line = 1
 
     def lines(end: bytes | memoryview) -> Lines:
         text = b"".join([*parts, end, padding])
@@ -182,7 +183,8 @@ def line_blocks(path: PathLike, longest: int = LONGEST_LINE) -> Iterator[Lines]:
             yield complete
             line += complete.text.count(b"\n")
             block = block[cut:]
-            parts, size = [], len(block)
+            parts = []
+            size = len(block)
         if block:
             parts.append(block)
         if size > max(longest, BLOCK_BYTES):
@@ -199,7 +201,8 @@ def numbered_lines(path: PathLike, longest: int = LONGEST_LINE) -> Iterator[tupl
     """
     n_lone_cr = 0  # lines that end in CR
     for block in line_blocks(path, longest):
-        text, line = block.text, block.first_line + n_lone_cr
+        text = block.text
+        line = block.first_line + n_lone_cr
         if b"\r" in text:
             n_lone_cr += text.count(b"\r")
             text = text.replace(b"\r", b"\n")
@@ -344,7 +347,8 @@ class _PipeReader(io.RawIOBase):
     """Reads a pipe from its beginning."""
 
     def __init__(self, pipe: _Pipe) -> None:
-        self._pipe, self._at = pipe, 0
+        self._pipe = pipe
+        self._at = 0
 
     def readable(self) -> bool:
         return True
@@ -365,7 +369,8 @@ class _Counted:
     """A stream that reports the number of bytes read."""
 
     def __init__(self, stream: IO[bytes], on_read: Callable[[int], None]) -> None:
-        self._stream, self._on_read = stream, on_read
+        self._stream = stream
+        self._on_read = on_read
 
     def read(self, size: int) -> bytes:
         data = self._stream.read(size)
@@ -375,11 +380,13 @@ class _Counted:
 
 def _inflate(stream: IO[bytes] | _Counted, data: bytes, name: str) -> Iterator[bytes]:
     """Decompress a sequence of gzip members; a last one of bgzip must be empty."""
-    is_bgzip, size = False, 0
+    is_bgzip = False
+    size = 0
     while data := _next_member(stream, data):
         is_bgzip = _BGZIP.match(data) is not None
         inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
-        has_more, size = False, 0
+        has_more = False
+        size = 0
         while not inflater.eof:
             if not data and not has_more:
                 data = stream.read(RAW_BYTES)

@@ -56,7 +56,9 @@ _FOREIGN = {
 }
 
 # Feature types that are no part of a transcript: possible parents of parts, or neither.
-_OTHER, _INTRON, _IGNORED = -1, -2, -3
+_OTHER = -1
+_INTRON = -2
+_IGNORED = -3
 _UTR_NAME = re.compile(rb"(?:^|[^a-z])utr|utr$")
 _TRANSCRIPT_NAME = re.compile(rb"(?:transcript|rna|gene_segment)$")
 _PROTEINS = {b"protein", b"polypeptide"}
@@ -173,10 +175,8 @@ def read_annotation(path: PathLike, *, sources: Collection[str] | None = None) -
             path=source,
             line=line if first else None,
         )
-    n_excluded, text = (
-        len(annotation.exclusions),
-        "%s: %s, %d transcripts on %d contigs, %d left out",
-    )
+    n_excluded = len(annotation.exclusions)
+    text = "%s: %s, %d transcripts on %d contigs, %d left out"
     counts = len(annotation.transcripts), len(annotation.contigs), n_excluded
     logger.info(text, source, annotation.format, *counts)
     _warn_of_excluded(annotation)
@@ -222,7 +222,8 @@ class _GffReader:
         self.other_sources = None if sources is None else _GffReader(source, None)
         self.is_gtf: bool | None = None  # of the last row
         # Of the last part: which it is, its attributes, and what they say.
-        self.part, self.attributes = -1, b""
+        self.part = -1
+        self.attributes = b""
         self.names: list[bytes] = []
         self.gene = self.cds_id = b""
         self.flags = 0
@@ -315,7 +316,8 @@ class _GffReader:
 
     def _read_attributes(self, part: int, kind: bytes, attributes: bytes) -> None:
         """Record names, genes and flags from the attributes of a part."""
-        self.part, self.attributes = part, attributes
+        self.part = part
+        self.attributes = attributes
         if self.is_gtf is None:
             self._detect_format(attributes)
         self._read_names(part, kind, attributes)
@@ -330,12 +332,15 @@ class _GffReader:
 
     def _group_of(self, name: bytes, fields: list[bytes]) -> TranscriptRows:
         """Return the rows of a transcript on a strand of a contig, which may have none so far."""
-        contig, strand, attributes = fields[0], self._strand(fields), fields[8]
+        contig = fields[0]
+        strand = self._strand(fields)
+        attributes = fields[8]
         first = self.groups.get(name)
         group = first.on_strand(contig, strand) if first is not None else None
         if group is not None:
             return group
-        names, is_gtf = self.names, bool(self.is_gtf)
+        names = self.names
+        is_gtf = bool(self.is_gtf)
         group = TranscriptRows(contig, strand, self.gene, self.line, tuple(names), is_gtf)
         group.flags = tags_of(attributes)
         self.formats.add(is_gtf)
@@ -357,7 +362,8 @@ class _GffReader:
 
     def _add_orphan(self, part: int, fields: list[bytes], segment: Segment) -> None:
         """List an exon, coding segment or the like that belongs to no transcript."""
-        contig, strand = readable(fields[0]), self._strand(fields)
+        contig = readable(fields[0])
+        strand = self._strand(fields)
         interval = contig, *segment, readable(strand)
         self.orphan = self.orphan or fields[8]
         self.exclusions.append(ExcludedTranscript("", *interval, NO_PARENT, self.line))
@@ -408,7 +414,8 @@ class _GffReader:
                 key = group_key = gene + b"\t" + (b"" if is_gene else name)
             elif not is_gene and _IS_NAME.match(attributes.strip()):
                 name = attributes.strip()  # as AUGUSTUS writes it
-                key, group_key = b"\t" + name, self.keys.get(name, b"")
+                key = b"\t" + name
+                group_key = self.keys.get(name, b"")
             else:
                 return
         group = self.groups.get(group_key)
@@ -505,14 +512,16 @@ class _Builder:
     """Makes transcripts of the rows that were read; those left out are added to the reader's."""
 
     def __init__(self, reader: _GffReader) -> None:
-        self.reader, self.groups = reader, reader.groups
+        self.reader = reader
+        self.groups = reader.groups
         self.rows = {name: self._rows_of(name) for name in self.groups}
         self.owners = dict[bytes, int]()  # kinds of rows that the transcripts of a gene have
         for name, rows in self.rows.items():
             for row in rows:
                 if row.parent != name:
                     self.owners[row.parent] = self.owners.get(row.parent, 0) | self._kinds(name)
-        self.self_owned, self.flags = set(), dict[bytes, int]()
+        self.self_owned = set()
+        self.flags = dict[bytes, int]()
         for name, rows in reader.rows.items():
             for row in rows:
                 if row.parent == name:
@@ -559,14 +568,16 @@ class _Builder:
 
     def _of_group(self, name: bytes, group: TranscriptRows) -> list[Transcript]:
         """Return the transcripts of an ID."""
-        text, rows = group.text(name), self.rows[name]
+        text = group.text(name)
+        rows = self.rows[name]
         pieces = [group]
         if group.elsewhere or group.strand not in STRANDS:
             pieces = _with_strands([group, *group.elsewhere], rows)
         if rows and not group.is_gtf:
             for piece in pieces:
                 row = _row_of(piece, rows)
-                piece.gene, piece.biotype = row.parent, row.biotype or row.kind
+                piece.gene = row.parent
+                piece.biotype = row.biotype or row.kind
         if reason := self._problem(name, pieces):
             self._exclude(text, pieces, reason)
             return []
@@ -648,7 +659,8 @@ class _Builder:
 
     def _problem(self, name: bytes, pieces: list[TranscriptRows]) -> str:
         """Return the reason why a transcript cannot be used, or ""."""
-        gene, flags = pieces[0].gene, 0
+        gene = pieces[0].gene
+        flags = 0
         if name in self.owners and name not in self.self_owned and self._is_gene(name):
             if not self._kinds(name) & ~self.owners[name]:
                 return OF_GENE

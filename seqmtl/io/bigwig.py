@@ -29,7 +29,8 @@ _MIN_RUN = 64  # shortest run of adjacent bases with a section of its own
 _LEVEL = 1  # higher compression levels hardly reduce the size
 _CHUNK = 1 << 16  # zoom records read at a time
 
-_VERSION, _MAGIC = 4, 0x888FFC26
+_VERSION = 4
+_MAGIC = 0x888FFC26
 _VARIABLE_STEP, _FIXED_STEP = 2, 3
 _HEADER = struct.Struct("<IHHQQQHHQQIQ")
 _ZOOM_HEADER = struct.Struct("<IIQQ")
@@ -138,7 +139,8 @@ class BigWigLayout:
             If a base is not in its contig, bases do not rise, or a value is not finite (in
             single precision).
         """
-        single, n = values.astype(np.float32), starts.size
+        single = values.astype(np.float32)
+        n = starts.size
         lengths = np.array([self._lengths[name] for name in contigs], dtype=np.int64)[numbers]
         is_outside = (starts < 0) | (starts >= lengths)
         if is_outside.any():
@@ -155,7 +157,9 @@ class BigWigLayout:
             name = contigs[numbers[int(is_wrong.argmax())]]
             raise ValueError(f"bases of {name} must rise and their values be finite numbers")
         ids = np.array([self._number[name] for name in contigs], dtype=np.int64)[numbers]
-        parts, rows, offset = [], [], 0
+        parts = []
+        rows = []
+        offset = 0
         for first, last in pairwise(_edges(starts, is_next)):
             for a in range(first, last, _SECTION_ITEMS):
                 b = min(a + _SECTION_ITEMS, last)
@@ -216,7 +220,8 @@ class BigWigLayout:
         data_at = stream.tell()
         stream.write(bytes(4))
         lengths = np.array(list(self._lengths.values()), dtype=np.int64)
-        rows, n = [], 0
+        rows = []
+        n = 0
         for records in _coarser(zoom, bases, lengths):
             n += records.size
             for a in range(0, records.size, _ZOOM_ITEMS):
@@ -245,7 +250,9 @@ def _edges(starts: NDArray[np.int64], is_next: NDArray[np.bool_]) -> list[int]:
 
 
 def _section(contig: int, starts: NDArray[np.int64], values: NDArray[np.float32]) -> bytes:
-    n, first, end = starts.size, int(starts[0]), int(starts[-1]) + 1
+    n = starts.size
+    first = int(starts[0])
+    end = int(starts[-1]) + 1
     is_run = end - first == n
     kind, step = (_FIXED_STEP, 1) if is_run else (_VARIABLE_STEP, 0)
     text = _SECTION.pack(contig, first, end, step, 1, kind, 0, n)

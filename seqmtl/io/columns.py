@@ -53,7 +53,8 @@ class LabelColumn:
             If a label is not 1, +1, -1 or 0, or the file has both -1 and 0.
         """
         begins, lengths = fields.begins(column), fields.lengths(column)
-        first, second = fields.text[begins], fields.text[begins + 1]
+        first = fields.text[begins]
+        second = fields.text[begins + 1]
         is_long = (lengths == 2) & (second == ord("1"))
         is_one = ((lengths == 1) & (first == ord("1"))) | (is_long & (first == ord("+")))
         is_minus = is_long & (first == ord("-"))
@@ -99,7 +100,8 @@ class NameTable:
     """
 
     def __init__(self, what: str, max_names: int = _MAX_NAMES) -> None:
-        self.what, self.max_names = what, max_names
+        self.what = what
+        self.max_names = max_names
         self.names: list[str] = []
         self.lines: list[int] = []  # of the first row of each
         self._sorted = np.empty(0, dtype="S1")
@@ -197,8 +199,11 @@ class IntervalColumns:
         what: str = "site",
         remedy: str = "",
     ) -> None:
-        self.genomes, self.columns, self.start = genomes, columns, start
-        self.what, self.remedy = what, remedy
+        self.genomes = genomes
+        self.columns = columns
+        self.start = start
+        self.what = what
+        self.remedy = remedy
         self.contigs = NameTable("contig", _MAX_CONTIGS)
         self._contig_of: list[list[int]] = [[] for _ in genomes]  # the contig of each name, or -1
 
@@ -218,7 +223,8 @@ class IntervalColumns:
         rows_outside = np.flatnonzero((begins >= ends) | (ends > lengths))
         if rows_outside.size:
             row = int(rows_outside[0])
-            rule, remedy = "start before it ends", "swap or correct the coordinates"
+            rule = "start before it ends"
+            remedy = "swap or correct the coordinates"
             if begins[row] < ends[row]:
                 contig = fields.string(row, self.columns["contig"])
                 rule = f"lie inside {contig} ({lengths[row]} bases)"
@@ -265,7 +271,8 @@ class WindowColumns:
     """
 
     def __init__(self, source: str) -> None:
-        self.source, self.labels = source, LabelColumn(source)
+        self.source = source
+        self.labels = LabelColumn(source)
         self.organisms, self.splits = NameTable("organism"), NameTable("split")
         self.clear()
 

@@ -270,7 +270,8 @@ def _between_frames(rows: TranscriptRows, exons: Sequence[Segment]) -> list[int]
 
 def _codons(segments: Sequence[Segment]) -> list[int]:
     """Return the first bases of codons, each of which may be in two or three rows."""
-    codons, length = [], 0
+    codons = []
+    length = 0
     for start, end in sorted({*segments}):
         if length % _CODON == 0:
             codons.append(start)

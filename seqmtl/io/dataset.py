@@ -37,8 +37,11 @@ logger = logging.getLogger(__name__)
 #: First line of windows.tsv.
 HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweight"
 KIND = "seqmtl dataset"
-WINDOWS, SUMMARY, LEFT_OUT = "windows.tsv", "summary.json", "left_out.tsv"
-REGIONS, SITES = "regions.tsv", "sites.tsv"
+WINDOWS = "windows.tsv"
+SUMMARY = "summary.json"
+LEFT_OUT = "left_out.tsv"
+REGIONS = "regions.tsv"
+SITES = "sites.tsv"
 MASK = "mask"  # written as the split of an excluded region
 #: First lines of regions.tsv and of sites.tsv.
 REGIONS_HEADER = "#contig\tstart\tend\tsplit\torganism"
@@ -205,7 +208,8 @@ def read_dataset(
     summary = read_summary(path)
     folder = folder_of(path)
     chosen = chosen_organisms(summary, organism)
-    all_names, paths_given = list(summary["genomes"]), dict(genomes or {})
+    all_names = list(summary["genomes"])
+    paths_given = dict(genomes or {})
     indices = match_names(paths_given, all_names, "the dataset")
     moved_paths = {
         all_names[i]: genome for i, genome in zip(indices, paths_given.values(), strict=True)
@@ -260,7 +264,8 @@ def genome_path(folder: str, name: str, summary: Mapping[str, Any]) -> str:
     SeqmtlError
         If it is missing or its size has changed.
     """
-    facts, paths = summary["genomes"][name], _candidate_paths(folder, name, summary)
+    facts = summary["genomes"][name]
+    paths = _candidate_paths(folder, name, summary)
     path = next(filter(os.path.isfile, paths), None)
     if path is None:
         raise SeqmtlError(
@@ -333,7 +338,10 @@ class _Reader:
         split: str | None,
         cut: tuple[int, int],
     ) -> None:
-        self.source, self.genomes, self.length, self.split = source, genomes, length, split
+        self.source = source
+        self.genomes = genomes
+        self.length = length
+        self.split = split
         self.first, self.cut_length = cut
         self.n_past_end = 0
         self.window_columns = WindowColumns(source)
@@ -343,7 +351,8 @@ class _Reader:
 
     def add(self, block: Lines) -> None:
         """Read a block of rows."""
-        fields, columns = split_fields(block, len(_COLUMN), self.source), self.window_columns
+        fields = split_fields(block, len(_COLUMN), self.source)
+        columns = self.window_columns
         if not len(fields):
             return
         organism_ids = columns.organisms.encode(fields, _COLUMN["organism"])
@@ -356,7 +365,9 @@ class _Reader:
             chosen &= splits == columns.splits.number(self.split)
         if not chosen.any():
             return
-        fields, tasks, splits = fields.rows(chosen), tasks[chosen], splits[chosen]
+        fields = fields.rows(chosen)
+        tasks = tasks[chosen]
+        splits = splits[chosen]
         intervals = self.intervals.parse(fields, tasks)
         lengths = intervals.ends - intervals.begins
         if (lengths != self.length).any():

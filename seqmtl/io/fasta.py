@@ -110,15 +110,19 @@ def scan_fasta(
         If the file is empty or not FASTA, a record has no sequence or an invalid letter, or a
         name is repeated; the message gives the file, the record and the line.
     """
-    source, code_of = source_name(path), CASED_CODES if keep_case else CHECKED_CODES
-    header, has_sequence, names = None, True, set[str]()
+    source = source_name(path)
+    code_of = CASED_CODES if keep_case else CHECKED_CODES
+    header = None
+    has_sequence = True
+    names = set[str]()
     for line, is_header, text in _text_pieces(path, on_read):
         if is_header:
             _check_sequence(header, has_sequence)
             description = readable(text[1:]).strip()
             name = description.split(None, 1)[0] if description else ""
             number = 1 if header is None else header.number + 1
-            header, has_sequence = Header(name, description, line, number, source), False
+            header = Header(name, description, line, number, source)
+            has_sequence = False
             if not text.endswith(b"\n") and b"\r" in text.strip():
                 header.refuse("lines must end in LF or CRLF, but these end in CR; convert the file")
             if unique_names and name:
@@ -147,7 +151,10 @@ def _text_pieces(
 
     A byte order mark and blanks before the first are left out.
     """
-    remainder, line, at_line_start, has_begun = b"", 1, True, False
+    remainder = b""
+    line = 1
+    at_line_start = True
+    has_begun = False
     for block in byte_blocks(path, on_read):
         text = remainder + block
         if not has_begun:
@@ -272,7 +279,8 @@ def _records(path: PathLike, *, unique_names: bool) -> Iterator[tuple[Header, ND
             continue
         if header is not None:
             yield header, np.frombuffer(codes, dtype=np.uint8)
-        header, codes = item, bytearray()
+        header = item
+        codes = bytearray()
     if header is not None:
         yield header, np.frombuffer(codes, dtype=np.uint8)
 
@@ -327,7 +335,9 @@ def read_fasta_windows(
         )
     column = LabelColumn(source_name(path))
     rows: dict[str, tuple[int, str | None]] = {}
-    codes, first, sites = bytearray(), None, list[int | None]()
+    codes = bytearray()
+    first = None
+    sites = list[int | None]()
     for header, sequence in _records(path, unique_names=False):
         name, values = parse_header(header)
         _check_unique(header, name, rows)
@@ -345,7 +355,8 @@ def read_fasta_windows(
             _check_length(sequence.size, window, first, header, name, base)
         start = (sequence.size - length) // 2
         if base_of_site is not None and base is not None:
-            start, base_of_site = base_of_site - base, base
+            start = base_of_site - base
+            base_of_site = base
         elif base_of_site is not None:
             base_of_site -= start
         sites.append(base_of_site)
@@ -397,7 +408,8 @@ def _refuse_site(
     got = "none" if base is None else f"base {base} of the {length} bases kept"
     rule = "inside the window" if first == base else f"at base {first} as that of the first record"
     if first is None:
-        rule, got = "told by all records or none", "site= here, but not in the first record"
+        rule = "told by all records or none"
+        got = "site= here, but not in the first record"
     header.refuse(
         f"the site must be {rule}, got {got}; correct the headers, or take another window",
         name=name,
@@ -420,9 +432,11 @@ def _check_length(
             name=name,
         )
     if window is not None and size < window:
-        whose, remedy = "window's", "choose a smaller window or leave the record out"
+        whose = "window's"
+        remedy = "choose a smaller window or leave the record out"
         if base is not None:
-            whose, remedy = "model's", "write site=, its first base (0-based), in the headers"
+            whose = "model's"
+            remedy = "write site=, its first base (0-based), in the headers"
         header.refuse(
             f"a sequence must have at least the {whose} {window} bases, got {size}; {remedy}",
             name=name,

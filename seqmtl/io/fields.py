@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PAD_BYTES, Lines, readable
 
-_TAB, _LINE_FEED, _HASH = 9, 10, 35
+_TAB = 9
+_LINE_FEED = 10
+_HASH = 35
 LONGEST_NAME = PAD_BYTES - 1
 _MAX_DIGITS = 18
 

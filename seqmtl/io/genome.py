@@ -199,7 +199,8 @@ def open_pieces(
         See :func:`load_genome`.
     """
     check_integer("size", size, 1)
-    name, start = "", 0
+    name = ""
+    start = 0
     codes = bytearray()
 
     def piece(first: int, last: int, is_last: bool) -> ContigPiece:
@@ -220,7 +221,8 @@ def open_pieces(
             continue
         if name:
             yield piece(0, len(codes), True)
-        name, start = item, 0
+        name = item
+        start = 0
         codes.clear()
     yield piece(0, len(codes), True)
 
@@ -397,7 +399,9 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
     try:
         if os.path.getmtime(f"{path}.fai") < os.path.getmtime(path):
             return False
-        rows, size, end = read_index(path), os.path.getsize(path), 0
+        rows = read_index(path)
+        size = os.path.getsize(path)
+        end = 0
         with open(path, "rb") as file:
             for row in rows:
                 if not end <= row.offset <= size or row.n_letters > row.length:

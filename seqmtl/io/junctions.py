@@ -16,7 +16,9 @@ from seqmtl.io.transcripts import read_blocks
 
 logger = logging.getLogger(__name__)
 
-_STAR, _BED12, _BED6 = 9, 12, 6
+_STAR = 9
+_BED12 = 12
+_BED6 = 6
 _STAR_STRANDS = {"0": ".", "1": "+", "2": "-"}
 _STAR_MOTIFS = {str(motif) for motif in range(7)}
 _REMEDIES = {
@@ -24,7 +26,8 @@ _REMEDIES = {
     4: "this looks like the list of an early STAR or of HISAT2: give the SJ.out.tab of STAR 2, or "
     "the BED12 of regtools",
 }
-_MIN_SAM_COLUMNS, _SAM_HEADER = 11, re.compile("@(?:HD|SQ|RG|PG|CO)")
+_MIN_SAM_COLUMNS = 11
+_SAM_HEADER = re.compile("@(?:HD|SQ|RG|PG|CO)")
 _CIGAR = re.compile(r"(?:\d+[MIDNSHP=X])+")
 _N_ENDS = 2
 _MAX_MINIMAP2_SCORE = 6  # its score of the letters of an intron
@@ -66,7 +69,8 @@ def is_hint(fields: Sequence[str]) -> bool:
 
     ProtHint writes ``al_score=``, its scripts introns of which the last column says nothing.
     """
-    is_intron, attributes = fields[2].lower() == "intron", fields[8].strip()
+    is_intron = fields[2].lower() == "intron"
+    attributes = fields[8].strip()
     return not _OF_GENE.search(attributes) and (is_intron or bool(_HINT.search(attributes)))
 
 
@@ -104,7 +108,9 @@ def read_junctions(path: PathLike) -> list[Junction]:
     """
     counts: dict[_Intron, list[int]] = {}  # reads of the file, rows, first line
     scores = _Scores()
-    n_columns, n_rows, is_hints = 0, 0, False
+    n_columns = 0
+    n_rows = 0
+    is_hints = False
     for row in read_rows(path):
         n_rows += 1
         n_columns = _check_columns(row, n_columns)
@@ -254,7 +260,9 @@ def _of_hint(row: Row) -> tuple[list[_Intron], int]:
     """
     if row.fields[2].lower() != "intron":
         return [], 0
-    start, end, score = row.integer(3) - 1, row.integer(4), row.fields[5]
+    start = row.integer(3) - 1
+    end = row.integer(4)
+    score = row.fields[5]
     mult = _MULT.search(row.fields[8])
     reads = int(mult[1]) if mult else int(score) if score.isdigit() and len(score) < 19 else 1
     return [_intron(row, start, end, row.strand(6, unknown=".?"))], max(1, reads)

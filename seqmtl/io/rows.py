@@ -120,7 +120,9 @@ class Row(NamedTuple):
         self, lengths: Mapping[str, int], remedy: str = "correct its coordinates"
     ) -> tuple[str, int, int]:
         """Return contig, start and end (0-based, half-open), given the lengths of the contigs."""
-        contig, start, end = self.fields[0], self.integer(1), self.integer(2)
+        contig = self.fields[0]
+        start = self.integer(1)
+        end = self.integer(2)
         if contig not in lengths:
             self.refuse(unknown_contig([contig], list(lengths)))
         if not start < end <= lengths[contig]:

@@ -104,8 +104,12 @@ class _Reader:
     def __init__(
         self, path: PathLike, genome: Genome, window: int, organism: str | None, drop: bool
     ) -> None:
-        self.path, self.source = path, source_name(path)
-        self.genome, self.window, self.organism, self.drop = genome, window, organism, drop
+        self.path = path
+        self.source = source_name(path)
+        self.genome = genome
+        self.window = window
+        self.organism = organism
+        self.drop = drop
         self.columns: dict[str, int] = {}
         self.n_columns = _BED_COLUMNS
         self.is_bed = self.scores_are_numbers = True
@@ -155,7 +159,8 @@ class _Reader:
         if not len(fields):
             return
         self.n_sites += len(fields)
-        intervals, labels = self.intervals.parse(fields), self._labels(fields)
+        intervals = self.intervals.parse(fields)
+        labels = self._labels(fields)
         starts = window_starts(intervals.begins, intervals.ends, intervals.is_reverse, self.window)
         offsets_reverse = starts + self.window - intervals.ends
         self.bases.update(

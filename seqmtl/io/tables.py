@@ -158,7 +158,8 @@ def read_windows_in_parts(
     site: int | None = None,
 ) -> Iterator[Windows]:
     """Yield the labelled windows of a table, about n at a time; see :func:`read_windows`."""
-    reader, n_parts = _Reader(path, window, split, organism, True, site=site), 0
+    reader = _Reader(path, window, split, organism, True, site=site)
+    n_parts = 0
     for block in reader.blocks:
         reader.add(block)
         if len(reader.codes) >= n * (reader.length or 1):
@@ -198,7 +199,9 @@ class _Reader:
         base: int | None = None,
     ) -> None:
         self.source = source_name(path)
-        self.window, self.split, self.organism = window, split, organism
+        self.window = window
+        self.split = split
+        self.organism = organism
         header, line, self.blocks = pop_header(line_blocks(path), lambda line: bool(line.strip()))
         required = ["sequence"] + ["label"] * require_labels + ["organism"] * (organism is None)
         self.columns = find_columns(header, line, required, self.source)
@@ -209,7 +212,8 @@ class _Reader:
         self.split_counts: Counter[int] = Counter()
         self.length = window
         self.first_length: tuple[int, int] | None = None
-        self.site, self.base = site, base
+        self.site = site
+        self.base = base
         self.has_site = site is not None or "site" in self.columns
         self.first_site: tuple[int, int] | None = None
 
@@ -260,7 +264,8 @@ class _Reader:
 
     def _first_bases(self, fields: Fields) -> NDArray[np.int64]:
         """Return the first base of each sequence to keep; negative if N is added before it."""
-        lengths, width = fields.lengths(self.columns["sequence"]), self.length or 0
+        lengths = fields.lengths(self.columns["sequence"])
+        width = self.length or 0
         first_bases = (lengths - width) // 2
         if not self.has_site:
             return first_bases
@@ -297,7 +302,8 @@ class _Reader:
         self, encoded: NDArray[np.uint8], fields: Fields, first_bases: NDArray[np.int64]
     ) -> NDArray[np.uint8]:
         """Cut the windows, with N for what lies outside a sequence, shape (n, window)."""
-        column, width = self.columns["sequence"], self.length or 0
+        column = self.columns["sequence"]
+        width = self.length or 0
         begins, lengths = fields.begins(column), fields.lengths(column)
         if not self.has_site or self.base is None:
             return cut(encoded, begins + first_bases, width)
@@ -331,9 +337,11 @@ class _Reader:
         if self.window is not None:
             too_short = np.flatnonzero(lengths < self.window)
             if too_short.size:
-                whose, remedy = "window's", "choose a smaller window or leave the row out"
+                whose = "window's"
+                remedy = "choose a smaller window or leave the row out"
                 if self.base is not None:
-                    whose, remedy = "model's", "add a column site, its first base (0-based)"
+                    whose = "model's"
+                    remedy = "add a column site, its first base (0-based)"
                 fields.refuse(
                     int(too_short[0]),
                     f"sequence must have at least the {whose} {self.window} bases, "

@@ -18,10 +18,15 @@ STRANDS = (b"+", b"-")
 
 # What a row says of the ends of its transcript, or of its coding sequence: on the forward strand,
 # or in reading direction.
-TRANS_SPLICED, IN_PARTS = 1, 2
-_LEFT, _RIGHT, _TSS, _POLYA = 4, 8, 16, 32
+TRANS_SPLICED = 1
+IN_PARTS = 2
+_LEFT = 4
+_RIGHT = 8
+_TSS = 16
+_POLYA = 32
 _CDS_LEFT, _CDS_RIGHT, _CDS_START, _CDS_END = 64, 128, 256, 512
-_PARTIAL, _CDS_PARTIAL = 1024, 2048
+_PARTIAL = 1024
+_CDS_PARTIAL = 2048
 CODING_EXONS = 4096  # some rows are coding exons, which may be coding parts of exons
 UNKNOWN_ENDS = _TSS | _POLYA | _CDS_START | _CDS_END
 _TO_CDS = _CDS_LEFT // _LEFT
@@ -269,7 +274,8 @@ class TranscriptRows:
 
     def uncertain(self, name: str, ends: Iterable[bool] = ()) -> list[UncertainRegion]:
         """Return where its sites may be; `ends` are strands, whether it is the minus strand."""
-        contig, exons = decode(self.contig, self.is_gtf), join_exons(self.parts)
+        contig = decode(self.contig, self.is_gtf)
+        exons = join_exons(self.parts)
         coding = join([*self.parts[CDS], *self.parts[START], *self.parts[STOP]])
         return [
             UncertainRegion(contig, is_reverse, exons, (), coding, name, self.line)

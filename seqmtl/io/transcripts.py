@@ -209,7 +209,8 @@ def read_bed12(rows: Iterable[Row], source: str) -> Annotation:
         start, end = row.integer(1), row.integer(2)
         if start >= end:
             row.refuse(f"start must be before end, got {start}-{end}; swap or correct them")
-        exons, strand = read_blocks(row), row.strand(5, unknown=".?")
+        exons = read_blocks(row)
+        strand = row.strand(5, unknown=".?")
         thick_start, thick_end = _thick(row)
         thick = [(max(a, thick_start), min(b, thick_end)) for a, b in exons]
         cds = tuple((a, b) for a, b in thick if a < b)

@@ -11,7 +11,11 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, first_bytes, numbered_lines, readable, source_name
 from seqmtl.io.rows import COORDINATES, is_coordinate
 
-CHROM, POS, REF, ALT, INFO = 0, 1, 3, 4, 7
+CHROM = 0
+POS = 1
+REF = 3
+ALT = 4
+INFO = 7
 _FIXED = b"#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
 _N_FIXED = 8
 _BYTES = 1 << 23  # of text per batch
@@ -106,7 +110,8 @@ class VcfReader:
             If the number of columns differs from the header, POS is not a number, or REF or an
             entry of ALT is empty.
         """
-        batch, n_bytes = VcfBatch([], [], 0), 0
+        batch = VcfBatch([], [], 0)
+        n_bytes = 0
         for line, text in self._lines:
             if not batch.rows:
                 batch = batch._replace(first_line=line)
@@ -115,7 +120,8 @@ class VcfReader:
             n_bytes += len(text)
             if len(batch.rows) == size or n_bytes >= _BYTES:
                 yield batch
-                batch, n_bytes = VcfBatch([], [], 0), 0
+                batch = VcfBatch([], [], 0)
+                n_bytes = 0
         if batch.rows:
             yield batch
 

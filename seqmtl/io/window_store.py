@@ -106,7 +106,9 @@ class WindowStore:
     def __init__(
         self, parts: Iterable[StoredPart], labels: NDArray[np.int8], task_ids: NDArray[np.int16]
     ) -> None:
-        self.parts, self.labels, self.task_ids = tuple(parts), labels, task_ids
+        self.parts = tuple(parts)
+        self.labels = labels
+        self.task_ids = task_ids
         self.task_names = self.parts[0].task_names
         self.shape = labels.size, self.parts[0].length
         sites = {part.site for part in self.parts}
@@ -153,7 +155,9 @@ def store_windows(batches: Iterable[Windows], folder: str) -> WindowStore:
     make_folder(folder)
     parts: list[StoredPart] = []
     names: dict[str, int] = {}
-    labels, task_ids, n = [], [], 0
+    labels = []
+    task_ids = []
+    n = 0
     for windows in _pieces(batches):
         used, first = np.unique(windows.task_ids, return_index=True)
         for t in used[np.argsort(first)].tolist():
@@ -182,11 +186,14 @@ def _pieces(batches: Iterable[Windows]) -> Iterator[Windows]:
 
 def compact(windows: Windows) -> Windows:
     """Return windows with a buffer of their own that has little else; no names, splits."""
-    codes, starts, L = windows.codes, windows.starts, windows.length
+    codes = windows.codes
+    starts = windows.starts
+    L = windows.length
     if len(windows):
         begin, end = int(starts.min()), int(starts.max()) + L
         if end - begin <= len(windows) * L:
-            codes, starts = codes[begin:end].copy(), starts - begin
+            codes = codes[begin:end].copy()
+            starts = starts - begin
         else:
             codes = np.lib.stride_tricks.sliding_window_view(codes, L)[starts].reshape(-1)
             starts = np.arange(len(windows), dtype=np.int64) * L

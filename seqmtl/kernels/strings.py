@@ -211,7 +211,8 @@ class KmerKernel(StringKernel):
     def _diagonal(self, x: KmerCounts) -> NDArray[np.float64]:
         from seqmtl.kernels.string_loops import kmer_diagonal
 
-        counts, values = x.counts, self._values()
+        counts = x.counts
+        values = self._values()
         if not values[1:].any():
             return values[0] * np.asarray(counts.power(2).sum(axis=1)).ravel()
         out = np.empty(counts.shape[0])

@@ -89,7 +89,8 @@ class KernelRequest:
     numbers: tuple[float, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
-        sources, kind = self.sources, self.kind
+        sources = self.sources
+        kind = self.kind
         n_graphs = len(self.graph)
         if kind is None and sources:
             kind = "multigraph" if n_graphs > 1 and sources[0] == "graph" else _DEFAULT[sources[0]]
@@ -100,7 +101,8 @@ class KernelRequest:
                 raise ValueError(f"kind {error}") from None
             object.__setattr__(self, "numbers", numbers)
         object.__setattr__(self, "kind", kind)
-        possible, is_plain = ALL[kind].sources, ALL[kind].takes == "names"
+        possible = ALL[kind].sources
+        is_plain = ALL[kind].takes == "names"
         if len(sources) > 1 or not {*sources} <= {*possible} or not (sources or is_plain):
             usable = [source for source in sources if source in possible]
             raise ValueError(
@@ -149,16 +151,19 @@ class KernelRequest:
         ValueError
             If the organisms are not given, but needed.
         """
-        requested, entry = None if organisms is None else tuple(organisms), ALL[str(self.kind)]
+        requested = None if organisms is None else tuple(organisms)
+        entry = ALL[str(self.kind)]
         if self.table is not None:
             kernel = TaskKernel.from_tsv(self.table)
             return kernel if requested is None else kernel.restrict(requested)
         source: Any
         arguments: dict[str, Any] = {"names": requested}
         if entry.takes == "names":
-            source, arguments = self._names(requested), {}
+            source = self._names(requested)
+            arguments = {}
         elif entry.takes == "distances":
-            source, arguments = self._read_distances(requested), {"scales": self.scales}
+            source = self._read_distances(requested)
+            arguments = {"scales": self.scales}
         elif self.groups is not None:
             source = read_groups(self.groups)
         elif entry.takes == "tree":
@@ -171,7 +176,8 @@ class KernelRequest:
 
     def _kernel_of(self, entry: Kind, source: Any, arguments: dict[str, Any]) -> TaskKernel:
         """Return the kernel, or one with several matrices, those of every number."""
-        make, parameter = getattr(TaskKernel, entry.make), entry.parameter
+        make = getattr(TaskKernel, entry.make)
+        parameter = entry.parameter
         try:
             if parameter is None:
                 return make(source, **arguments)

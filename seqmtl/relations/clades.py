@@ -226,7 +226,8 @@ def _attach(tree: Tree, leaves: list[int], label: str, *, is_beside: bool) -> Tr
     lengths = tree.filled_lengths()
     depths = _depths(tree, lengths)
     age = float(depths[tree.leaves[np.flatnonzero(members[node])]].mean() - depths[node])
-    parents, labels = tree.parents.tolist(), [*tree.labels]
+    parents = tree.parents.tolist()
+    labels = [*tree.labels]
     if is_beside:
         if node == 0:
             return None

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Plain choices, for legible figures on a page.
-_MAX_ROWS, _CLADES = 200, 100
+_MAX_ROWS = 200
+_CLADES = 100
 _MAX_NUMBERS = 15
-_MAX_PANELS, _MIN_PER_ROW = 12, 3
+_MAX_PANELS = 12
+_MIN_PER_ROW = 3
 _LEGIBLE = 5.0  # points
 _LETTER = 0.0086  # inches of the width of a letter, by its size in points
 _TREE, _BAR, _PANEL, _LINE, _NARROWEST = 2.4, 0.8, 2.0, 0.17, 3.0  # inches
@@ -66,7 +68,8 @@ def draw_kernel(kernel: Any, tree: Tree | None = None, others: Any = None) -> Fi
         clades, of_clades = collapse(kernel, tree, _CLADES)
         if len(clades) > 1:  # else the tree has no clades
             others = others and collapse(others, tree, _CLADES)[0]
-            kernel, tree = clades, of_clades
+            kernel = clades
+            tree = of_clades
             what += f" in {len(kernel)} clades (means)"
     several = f"mean of {kernel.n_kernels} kernels, " * (kernel.n_kernels > 1)
     title = f"{'Cosines' if others else 'Similarity'} of {what}: {several}{kernel.source}"
@@ -78,11 +81,13 @@ def _draw(kernel: Any, tree: Tree, others: Any, title: str) -> Figure:
     """Draw the tree and the heat map, and small ones below them."""
     layout, T = lay_out(tree), len(kernel)
     order = [kernel.names.index(name) for name in layout.leaves]
-    matrix, small = kernel.matrix[np.ix_(order, order)], others or kernel
+    matrix = kernel.matrix[np.ix_(order, order)]
+    small = others or kernel
     is_one = small is kernel and kernel.n_kernels == 1
     panels = small.matrices[: 0 if is_one else _MAX_PANELS, order][:, :, order]
     cell = max(min(0.42, 9.0 / T), 0.075, 1.3 / T)
-    size, side = min(9.0, 50 * cell), T * cell
+    size = min(9.0, 50 * cell)
+    side = T * cell
     names = _LETTER * size * max(map(len, layout.leaves))
     label_size = min(SMALL - 1, 36 * cell)
     if label_size < _LEGIBLE:

@@ -37,7 +37,8 @@ def collapse(kernel: Any, tree: Tree, max_clades: int) -> tuple[Any, Tree]:
     """
     below = tree.membership()
     n_children = np.bincount(tree.parents[1:], minlength=len(tree))
-    clades, size = {0}, below.sum(axis=1)
+    clades = {0}
+    size = below.sum(axis=1)
     while True:
         widest = max(sorted(clades), key=lambda node: size[node])
         if size[widest] == 1 or len(clades) - 1 + n_children[widest] > max_clades:
@@ -53,7 +54,8 @@ def collapse(kernel: Any, tree: Tree, max_clades: int) -> tuple[Any, Tree]:
     share = np.zeros((len(nodes), len(kernel)))
     share[:, order] = below[nodes] / size[nodes, None]
     matrices = share @ kernel.matrices @ share.T
-    pruned, new_name = tree.prune(first), dict(zip(first, names, strict=True))
+    pruned = tree.prune(first)
+    new_name = dict(zip(first, names, strict=True))
     labels = list(pruned.labels)
     for leaf in pruned.leaves:
         labels[leaf] = new_name[labels[leaf]]

@@ -268,14 +268,17 @@ class TaskKernel(NamedKernels):
         rho_centre = checks.positive(rho_centre, "rho_centre")
         if isinstance(tree, Mapping):
             tasks = checks.check_names(all_members(tree) if names is None else names)
-            R, source = membership(tree, tasks), f"{len(tree)} groups"
+            R = membership(tree, tasks)
+            source = f"{len(tree)} groups"
             distinct = np.unique(R, axis=0, return_index=True)[1]
             distinct = np.sort(distinct[R[distinct].any(axis=1)])
-            R, labels = R[distinct], [[*tree][c] for c in distinct]
+            R = R[distinct]
+            labels = [[*tree][c] for c in distinct]
         else:
             tree, tasks, order = prune_to(tree, names)
             inner = np.setdiff1d(np.arange(len(tree)), tree.leaves)
-            R, source = tree.membership()[np.ix_(inner, order)].astype(np.float64), tree.source
+            R = tree.membership()[np.ix_(inner, order)].astype(np.float64)
+            source = tree.source
             labels = [tree.node_name(i) for i in inner]
         M, T = len(R), len(tasks)
         if T < 2:

@@ -189,7 +189,8 @@ class _Dump:
         number = taxid_of(simplify(name))
         shipped = {int(number): number} if number and self._parent(int(number)) is not None else {}
         matches = hits.scientific or shipped or hits.other or hits.abbreviated
-        taxids, where = sorted(matches), f"the taxonomy {self.folder.name}"
+        taxids = sorted(matches)
+        where = f"the taxonomy {self.folder.name}"
         if len(taxids) == 1:
             match = matches[taxids[0]] if matches is not hits.other else str(taxids[0])
             log_matches([(name, match)], where)

@@ -76,7 +76,8 @@ class Tree:
         order = self._order_from_root(parents.tolist(), labels)
         number = np.empty(n, dtype=np.int64)
         number[order] = np.arange(n)
-        parents, lengths = number[parents[order]], lengths[order]
+        parents = number[parents[order]]
+        lengths = lengths[order]
         parents[0] = -1
         for array in (parents, lengths):
             array.setflags(write=False)
@@ -148,9 +149,11 @@ class Tree:
         labels: list[str] = []
         for i in nodes.tolist():
             parent = int(self.parents[i])
-            length, label = float(self.lengths[i]), self.labels[i]
+            length = float(self.lengths[i])
+            label = self.labels[i]
             if parent in waiting:
-                length, label = waiting[parent][0] + float(filled[i]), label or waiting[parent][1]
+                length = waiting[parent][0] + float(filled[i])
+                label = label or waiting[parent][1]
             if n_children[i] == 1:
                 waiting[i] = (float(filled[i]) if np.isnan(length) else length, label)
                 number[i] = number[parent]
@@ -286,7 +289,8 @@ class Tree:
     @functools.cached_property
     def _node_names(self) -> tuple[str, ...]:
         leaf_names = self.leaf_names
-        reserved, is_leaf = set(leaf_names), set(self.leaves.tolist())
+        reserved = set(leaf_names)
+        is_leaf = set(self.leaves.tolist())
         names: list[str] = []
         for i, (label, first, end) in enumerate(zip(self.labels, *self.leaf_ranges, strict=True)):
             if i in is_leaf:
@@ -375,7 +379,8 @@ def prune_to(
 
 def _load(tree: str | os.PathLike[str]) -> tuple[str, str]:
     """Return the name of a tree for messages, and its text."""
-    where, shipped_names = os.path.basename(os.fspath(tree)), catalogue.names()
+    where = os.path.basename(os.fspath(tree))
+    shipped_names = catalogue.names()
     if isinstance(tree, str) and not os.path.exists(tree):
         if any(sign in tree for sign in "(;\n"):
             return "text", tree

@@ -85,13 +85,16 @@ def join_contigs(pieces: Iterable[ContigPiece], finder: Finder) -> Iterator[Cont
     The time for a genome of many small contigs then depends on its bases, not on their number.
     """
     pending: list[ContigPiece] = []
-    size, selected = 0, finder.filters.scanned
+    size = 0
+    selected = finder.filters.scanned
     for piece in pieces:
-        n, is_selected = piece.codes.size + 1, selected is None or piece.name in selected
+        n = piece.codes.size + 1
+        is_selected = selected is None or piece.name in selected
         fits = piece.start == 0 and piece.is_last and is_selected and n <= finder.block
         if not fits or size + n > finder.block:
             yield from _joined(pending)
-            pending, size = [], 0
+            pending = []
+            size = 0
         if fits and finder.joins_contigs:
             pending.append(piece)
             size += n
@@ -139,7 +142,9 @@ def cut_blocks(
     ValueError
         If pieces are not consecutive.
     """
-    length, contigs, margin = finder.length, finder.filters.scanned, finder.margin
+    length = finder.length
+    contigs = finder.filters.scanned
+    margin = finder.margin
     next_first = 0
     buffered: ContigPiece | None = None
     for piece in pieces:
@@ -159,7 +164,8 @@ def cut_blocks(
             next_first += size
         if piece.is_last:
             _count(summary, piece, finder.window, is_selected)
-            buffered, next_first = None, 0
+            buffered = None
+            next_first = 0
         else:
             needed = next_first - finder.farthest - margin if is_selected else buffered_end
             buffered = _between(buffered, needed, buffered_end)

@@ -194,7 +194,8 @@ def find_candidates(finder: SiteFinder, split_genome: SplitGenome) -> Iterator[S
     length = finder.length
     keys = _keys(split_genome.sites, split_genome.is_reverse)
     order = np.argsort(keys)
-    keys, is_true = keys[order], split_genome.is_true[order]
+    keys = keys[order]
+    is_true = split_genome.is_true[order]
     offsets = finder.offset(False), finder.offset(True)
     for begin, end in split_genome.regions.tolist():
         for first in range(begin, max(begin, end - length) + 1, _BLOCK):  # at least one block
@@ -223,7 +224,8 @@ def _count(
     name: str, finder: SiteFinder, split_genome: SplitGenome, site: Site
 ) -> tuple[NDArray[np.int64], ...]:
     """Return distinct labels, consensus indices, blocks and rounded scores, with their numbers."""
-    edges, n_labels = block_edges(split_genome.regions), len(site.consensus) + 1
+    edges = block_edges(split_genome.regions)
+    n_labels = len(site.consensus) + 1
     totals = (_NONE, _NONE)  # keys of all but the score, and the score, as one number
     n_excluded = n_mixed = n_candidates = n_masked = 0
     for sites in find_candidates(finder, split_genome):
@@ -257,7 +259,8 @@ def _count(
     ):
         if n:
             logger.info("%s: %d %s", name, n, what)
-    consensus, blocks = keys // 2 % n_labels - 1, keys // 2 // n_labels
+    consensus = keys // 2 % n_labels - 1
+    blocks = keys // 2 // n_labels
     return labels, consensus, blocks, levels - _LEVELS // 2, counts
 
 
@@ -268,7 +271,8 @@ def block_edges(regions: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     if not regions.size:
         return _NONE
-    begins, sizes = regions[:, 0], regions[:, 1] - regions[:, 0]
+    begins = regions[:, 0]
+    sizes = regions[:, 1] - regions[:, 0]
     before = np.cumsum(sizes) - sizes
     cuts = np.arange(1, BLOCKS) * int(sizes.sum()) // BLOCKS
     region = np.searchsorted(before, cuts, "right") - 1

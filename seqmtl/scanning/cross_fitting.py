@@ -62,7 +62,9 @@ def score_cross_fitted(
         was trained on other windows or with learned kernel weights, if there are more than 200,000
         windows, or if an organism would lack true sites or decoys without one of the folds.
     """
-    parts, genomes, folds_of = [], {}, []
+    parts = []
+    genomes = {}
+    folds_of = []
     names = chosen_organisms(read_summary(path), None)
     is_of_dataset = "dataset" in model.training and "mkl" not in model.training
     if not is_of_dataset or {model.match(name) for name in names} != {*model.tasks}:
@@ -78,7 +80,8 @@ def score_cross_fitted(
         parts.append(
             windows.center(model.length, model.shift).with_tasks([model.match(name)] * len(windows))
         )
-    windows, fold = concatenate(parts), np.concatenate(folds_of)
+    windows = concatenate(parts)
+    fold = np.concatenate(folds_of)
     numbers = [model.tasks.index(windows.task_names[0]) for windows in parts]
     ids = np.repeat(np.array(numbers, dtype=np.int16), [len(windows) for windows in parts])
     if len(windows) > _MAX_WINDOWS or not _is_same(model, windows.labels, ids, fold, folds):
@@ -121,7 +124,8 @@ def _assign_folds(
     pieces = np.array([pair for region_edges in edges for pair in pairwise(region_edges)])
     sites = np.sort(split_genome.sites[split_genome.is_true])
     n_true = np.searchsorted(sites, pieces[:, 1]) - np.searchsorted(sites, pieces[:, 0])
-    fold_of, load = np.zeros(len(pieces), dtype=np.int64), np.zeros(folds)
+    fold_of = np.zeros(len(pieces), dtype=np.int64)
+    load = np.zeros(folds)
     for i in np.argsort(-n_true, kind="stable").tolist():
         fold_of[i] = int(load.argmin())
         load[fold_of[i]] += n_true[i] + 1e-3
@@ -137,7 +141,8 @@ def _is_same(
 ) -> bool:
     """Return whether the model was trained on these windows, and enough are outside each fold."""
     for t, name in enumerate(model.tasks):
-        is_task, facts = ids == t, model.training["tasks"][name]
+        is_task = ids == t
+        facts = model.training["tasks"][name]
         n_true = int((labels[is_task] > 0).sum())
         if (facts["n"], facts.get("n_positive")) != (int(is_task.sum()), n_true):
             return False

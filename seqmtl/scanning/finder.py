@@ -103,9 +103,13 @@ class SiteFinder:
         self.filters = SiteFilters() if filters is None else filters
         if self.filters.min_probability is not None and log_odds is None:
             raise ValueError("min_probability needs log_odds; give the function")
-        self.scanner, self.strands, self.threshold = scanner, strands, threshold
+        self.scanner = scanner
+        self.strands = strands
+        self.threshold = threshold
         self.length = self.window = scanner.length
-        self.signal, self.log_odds, self.prior = signal, log_odds, prior
+        self.signal = signal
+        self.log_odds = log_odds
+        self.prior = prior
         self.consensus = _parse_consensus(consensus, scanner.site_length)
         self._is_reverse = {"both": (False, True), "+": (False,), "-": (True,)}[strands]
         offsets = [self.offset(is_reverse) for is_reverse in self._is_reverse]
@@ -143,7 +147,9 @@ class SiteFinder:
     def _find(
         self, piece: ContigPiece, first: int, last: int, is_reverse: bool, counts: BlockCounts
     ) -> Sites:
-        scanner, codes, offset = self.scanner, piece.codes, self.offset(is_reverse)
+        scanner = self.scanner
+        codes = piece.codes
+        offset = self.offset(is_reverse)
         origin = piece.start + offset
         begin = max(0, first - origin)
         end = max(begin, min(scanner.count(codes), last - origin))

@@ -56,9 +56,11 @@ HINT_TYPES = {
     "polya": "tts",
 }
 #: Letter of the source of hints, and their priority, below that of reads (4) and manual anchors.
-SOURCE, PRIORITY = "S", 1
+SOURCE = "S"
+PRIORITY = 1
 #: Range of splice scores. Sites at the lower end or below have no line: the aligners' default.
-LOWEST, HIGHEST = -6, 13
+LOWEST = -6
+HIGHEST = 13
 _LETTERS = {"donor": b"D", "acceptor": b"A"}
 _MIN_PROBABILITY = 1e-300
 #: Raw scores are rounded to this fraction, an error of at most 6.1e-5, which makes files a fifth
@@ -90,7 +92,8 @@ def _escape(match: re.Match[str]) -> str:
 class BedSink(LineSink):
     """BED6 with one or two more columns, raw score and probability, 0-based half-open."""
 
-    suffixes, preset = (".bed",), "bed"
+    suffixes = (".bed",)
+    preset = "bed"
 
     def header(self) -> list[str]:
         """Return the header lines."""
@@ -101,7 +104,8 @@ class BedSink(LineSink):
 
     def fields(self, block: Block, sites: Sites) -> Fields:
         """Return what the lines of a block are made of."""
-        sites, length = sites.in_order(), self.finder.scanner.site_length
+        sites = sites.in_order()
+        length = self.finder.scanner.site_length
         numbers, starts = block.piece.located(sites.starts)
         scores = sites["scores"]
         columns: list[Field] = [
@@ -143,7 +147,8 @@ class LikelyBedSink(BedSink):
 class GffSink(LineSink):
     """GFF3: 1-based closed intervals, the probability as score, the raw score as attribute."""
 
-    suffixes, preset = (".gff3", ".gff"), "gff"
+    suffixes = (".gff3", ".gff")
+    preset = "gff"
 
     def header(self) -> list[str]:
         """Return the header lines."""
@@ -153,11 +158,13 @@ class GffSink(LineSink):
 
     def fields(self, block: Block, sites: Sites) -> Fields:
         """Return what the lines of a block are made of."""
-        sites, length = sites.in_order(), self.finder.scanner.site_length
+        sites = sites.in_order()
+        length = self.finder.scanner.site_length
         numbers, starts = block.piece.located(sites.starts)
         contig = name_field(block.piece, numbers, lambda name: in_gff(name).encode())
         kind = FEATURE_TYPES[self.finder.signal]
-        start, strand = integer_column(starts + 1), strand_column(sites.is_reverse)
+        start = integer_column(starts + 1)
+        strand = strand_column(sites.is_reverse)
         score: Field = b"."
         attributes: list[Field] = [
             b"ID=",
@@ -193,7 +200,8 @@ class HintSink(LineSink):
     """
 
     suffixes = (".hints",)
-    what, signals = "hints", HINT_TYPES
+    what = "hints"
+    signals = HINT_TYPES
 
     def header(self) -> list[str]:
         """Return comment lines."""
@@ -205,9 +213,11 @@ class HintSink(LineSink):
 
     def fields(self, block: Block, sites: Sites) -> Fields:
         """Return what the lines of a block are made of."""
-        sites, signal = sites.in_order(), self.finder.signal
+        sites = sites.in_order()
+        signal = self.finder.signal
         p = self.finder.probability(sites["scores"])
-        sites, p = sites.take(p > self.prior), p[p > self.prior]
+        sites = sites.take(p > self.prior)
+        p = p[p > self.prior]
         numbers, starts = block.piece.located(sites.starts)
         length = self.finder.scanner.site_length
         if signal in ("donor", "acceptor"):  # the outermost base of the intron
@@ -261,7 +271,9 @@ class BedgraphSink(BoundarySink):
     If sites on both strands begin at a base, the value is the larger one.
     """
 
-    suffixes, preset, n_coordinates = (".bedgraph", ".bg", ".bdg"), "bed", 2
+    suffixes = (".bedgraph", ".bg", ".bdg")
+    preset = "bed"
+    n_coordinates = 2
 
     def header(self) -> list[str]:
         """Return the header lines."""
@@ -332,8 +344,10 @@ class SpliceScoreSink(BoundarySink):
     range -6 to 13. Sites at -6 or below have no line: the aligners give them a penalty.
     """
 
-    suffixes, is_together = (".spsc", ".tsv"), True
-    what, signals = "splice scores (spsc)", _LETTERS
+    suffixes = (".spsc", ".tsv")
+    is_together = True
+    what = "splice scores (spsc)"
+    signals = _LETTERS
 
     def header(self) -> list[str]:
         """Return comment lines, which the aligners ignore because they have no tabs."""
@@ -348,7 +362,8 @@ class SpliceScoreSink(BoundarySink):
         """Return offsets, strands and scores of junctions, by offset."""
         scores = splice_scores(self.finder.probability(sites["scores"]), self.prior)
         chosen = np.flatnonzero(scores > LOWEST)  # before sorting, as they are few
-        sites, scores = sites.take(chosen), scores[chosen]
+        sites = sites.take(chosen)
+        scores = scores[chosen]
         at_end = sites.is_reverse == (self.finder.signal == "donor")
         offsets = sites.starts + np.where(at_end, self.finder.scanner.site_length, 0)
         order = np.lexsort((sites.is_reverse, offsets))

@@ -45,7 +45,8 @@ class IntronSink(LineSink):
         Not used.
     """
 
-    is_together, preset = True, "bed"
+    is_together = True
+    preset = "bed"
 
     def __init__(self, path: str, finder: Any, track: Track) -> None:
         super().__init__(path, finder.finders[0], track)
@@ -55,7 +56,8 @@ class IntronSink(LineSink):
             self.preset = "gff"
         if self._top is not None:  # lines are not in the order of the genome
             self.preset = ""
-        min_probability, layer = finder.least_intron, finder.layer
+        min_probability = finder.least_intron
+        layer = finder.layer
         self._description = (
             f"# seqmtl scan: introns of {layer.shortest} bases or more, "
             f"strands {finder.strands}, probability >= {min_probability:g}"

@@ -94,7 +94,8 @@ def letters_field(
     """Return the letters of sites in reading direction; constant for a single consensus."""
     if consensus is not None and len(consensus) == 1:
         return consensus[0].encode()
-    is_reverse, offset = sites.is_reverse[:, np.newaxis], np.arange(length)
+    is_reverse = sites.is_reverse[:, np.newaxis]
+    offset = np.arange(length)
     positions = (sites.starts - piece.start)[:, np.newaxis] + np.where(
         is_reverse, offset[::-1], offset
     )
@@ -132,7 +133,9 @@ def format_lines(fields: Fields) -> Iterator[bytes]:
         if isinstance(field, Column):
             _check(field)
     parts: dict[int, list[NDArray[Any]]] = {LETTERS: [], INTEGER: [], DECIMAL: []}
-    constant, begin, table = b"", 0, []
+    constant = b""
+    begin = 0
+    table = []
     texts: list[bytes] = []  # texts of columns
     for field in fields:
         if isinstance(field, bytes):

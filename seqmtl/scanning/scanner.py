@@ -153,7 +153,8 @@ class Scanner:
         self, piece: NDArray[np.uint8], is_reverse: bool, selected: NDArray[np.int64] | None
     ) -> NDArray[np.float32]:
         """Score all windows of a piece of a contig, or those at the selected starts."""
-        tables, n_scores = self.tables, self.count(piece)
+        tables = self.tables
+        n_scores = self.count(piece)
         n = -(-piece.size // GROUP) * GROUP
         rows = np.zeros(n + AHEAD + GROUP, dtype=np.int32)
         index_rows(piece, is_reverse, tables.degree, tables.first_row, rows)
@@ -196,7 +197,8 @@ class WindowScanner(Scanner):
         site_offset: int,
         site_length: int,
     ) -> None:
-        self._score, self.length = score, length
+        self._score = score
+        self.length = length
         self.site_offset, self.site_length = site_offset, site_length
         _check_site(site_offset, site_length, length)
 

@@ -78,9 +78,11 @@ def build_tables(weights: Sequence[NDArray[Any]], unit: float) -> ScoreTables:
     MemoryLimitError
         If the tables do not fit into memory.
     """
-    length, degree = weights[0].shape[0], len(weights)
+    length = weights[0].shape[0]
+    degree = len(weights)
     n_before = (4 ** np.arange(degree + 2, dtype=np.int64) - 1) // 3
-    n_rows, first_row = int(n_before[-1]), n_before[:-1]
+    n_rows = int(n_before[-1])
+    first_row = n_before[:-1]
     stride = -(-(length + GROUP - 1) // LINE) * LINE
     n_entries, n_columns = n_rows * stride + LINE, -(-length // STEP) * STEP
     n_at_once = max(1, min(_MAX_COLUMNS, length, _MAX_ENTRIES // n_rows))

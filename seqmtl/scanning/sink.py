@@ -86,7 +86,9 @@ class Sink(ABC):
         check_choice("value", track.value, ("score", "probability"))
         if track.value == "probability" and finder.log_odds is None:
             raise ValueError("probabilities as values need log_odds; give the finder the function")
-        self.path, self.finder, self.track = path, finder, track
+        self.path = path
+        self.finder = finder
+        self.track = track
         self.n_records = 0
         self.prior = self._checked_prior() if self.signals else 0.0
 
@@ -117,7 +119,8 @@ class Sink(ABC):
 
     def _checked_prior(self) -> float:
         """Return the share of true sites at which the probabilities were calibrated."""
-        signal, prior = self.finder.signal, self.finder.prior
+        signal = self.finder.signal
+        prior = self.finder.prior
         if signal not in self.signals:
             raise SeqmtlError(
                 f"{self.what} need a model of one of {', '.join(self.signals)}, but this one's "
@@ -227,7 +230,8 @@ class BoundarySink(TextSink):
 
     def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> PreparedBlock:
         """Format the lines of a block but the rows at its ends."""
-        rows, piece = self.rows(sites_by_signal[self.finder.signal]), block.piece
+        rows = self.rows(sites_by_signal[self.finder.signal])
+        piece = block.piece
         numbers, starts = piece.located(rows[0])
         has_whole_contigs = piece.contigs is not None  # then none continues in another block
         interior = slice(0, starts.size) if has_whole_contigs else self.interior(block, rows)
@@ -275,7 +279,8 @@ class BoundarySink(TextSink):
 
 def describe(finder: SiteFinder) -> list[str]:
     """Describe the scan and the site in comment lines."""
-    scanner, filters = finder.scanner, finder.filters
+    scanner = finder.scanner
+    filters = finder.filters
     options = [f"strands {finder.strands}"]
     if finder.consensus is not None:
         options.append(f"consensus {','.join(finder.consensus)}")

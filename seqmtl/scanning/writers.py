@@ -190,7 +190,8 @@ def inserted(path: str, part: str) -> str:
 
 def make_sinks(output: Output, file_format: str, finder: Finder, track: Track) -> list[Sink]:
     """Return a sink for each signal, and for each strand if strands have files of their own."""
-    name, signals = _name(output), [site_finder.signal for site_finder in finder.finders]
+    name = _name(output)
+    signals = [site_finder.signal for site_finder in finder.finders]
     if file_format == "introns":
         return [IntronSink(name, finder, track)]
     if file_format == "all":
@@ -209,7 +210,8 @@ def _all_sinks(name: str, finder: Any, track: Track) -> list[Sink]:
     )
     sinks: list[Sink] = [IntronSink(path, finder, track)]
     for path, number, strand in files:
-        site_finder, sink_track = finder.finders[number], track._replace(strand=strand)
+        site_finder = finder.finders[number]
+        sink_track = track._replace(strand=strand)
         if path.endswith(".bw"):
             sinks.append(BigwigSink(path, site_finder, sink_track))
         else:

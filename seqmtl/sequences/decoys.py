@@ -184,7 +184,8 @@ def _nearest_splits(windows: Windows, drawn: Sites) -> NDArray[np.int16]:
     assert windows.splits is not None
     true = _centers(windows.starts, windows.is_reverse, windows.length)
     order = np.argsort(true)
-    true, splits = true[order], windows.splits[order]
+    true = true[order]
+    splits = windows.splits[order]
     decoys = _centers(drawn.starts, drawn.is_reverse, windows.length)
     right = np.clip(np.searchsorted(true, decoys), 1, max(1, true.size - 1))
     if true.size == 1:

@@ -103,7 +103,8 @@ class Examples:
 
 def _level(sizes: NDArray[np.int64], n: int) -> float:
     """Return the l with sum_t min(size_t, l) = n, or the largest size if there is none."""
-    rising, left = np.sort(sizes), float(n)
+    rising = np.sort(sizes)
+    left = float(n)
     for t, size in enumerate(rising):
         if size * (rising.size - t) > left:
             return left / (rising.size - t)

@@ -12,7 +12,8 @@ from seqmtl.sequences.windows import Windows
 
 #: Share of copies among the windows of an organism, and decoys per true site or the reverse, from
 #: which to warn; plain choices.
-MAX_COPIES, MAX_PER_SITE = 0.5, 100
+MAX_COPIES = 0.5
+MAX_PER_SITE = 100
 
 MAX_HASHES = 1 << 22  # windows that are compared with each other: 32 MiB of hashes
 
@@ -71,11 +72,15 @@ class WindowChecker:
 
     def faults(self) -> list[str]:
         """Return the description of :func:`window_warnings`."""
-        copies, both_labels, uneven = [], [], []
-        scale, about = 2**self._shift, "about " if self._shift else ""
+        copies = []
+        both_labels = []
+        uneven = []
+        scale = 2**self._shift
+        about = "about " if self._shift else ""
         for name, parts in self._hashes.items():
             marked = np.concatenate(parts)
-            values, is_true = marked >> 1, (marked & 1) > 0
+            values = marked >> 1
+            is_true = (marked & 1) > 0
             n_decoys, n_true = (int(count) for count in self._counts[name])
             n_copies = values.size - np.unique(values).size
             n_both = np.intersect1d(values[is_true], values[~is_true]).size

@@ -94,7 +94,8 @@ def window_starts(
     ndarray of int64, shape (n,)
         May be below 0.
     """
-    total, half = begins + ends, length // 2
+    total = begins + ends
+    half = length // 2
     return np.where(is_reverse, -(-total // 2) + half - length, total // 2 - half)
 
 

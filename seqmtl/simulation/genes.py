@@ -10,7 +10,8 @@ from seqmtl.simulation.background import EXON, INTERGENIC, INTRON
 
 MEAN_INTRONS = 5.0
 #: Bases of a gene's block before its first exon and after its last one.
-PROMOTER, TAIL = 80, 20
+PROMOTER = 80
+TAIL = 20
 #: Shortest gap between genes that may hold repeats or an N run.
 _ROOMY_GAP = 300
 #: Fewest bases: so long that no two motifs overlap, nor one with the start or the stop codon.

@@ -45,7 +45,8 @@ def true_sites(genes: Layout, signal: str, first_gene: int, chromosome_start: in
         signal
     ]
     exon = np.flatnonzero(has_signal)
-    gene, intron = gene[exon], order[exon] - (signal == "acceptor")
+    gene = gene[exon]
+    intron = order[exon] - (signal == "acceptor")
     is_reverse = genes.strand[gene] < 0
     # the edge of the exon next to the site, and the site's bases before or after it
     at_end = is_reverse != (signal == "donor")

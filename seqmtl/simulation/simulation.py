@@ -182,7 +182,8 @@ class Simulation:
         numpy.ndarray
             Shape (rows, window), uint8 ASCII letters, in the sense of each site's strand.
         """
-        sites, window = genome.sites.take(rows), self.settings.window
+        sites = genome.sites.take(rows)
+        window = self.settings.window
         ends = sites.starts + self.site_length
         first = window_starts(sites.starts, ends, sites.is_reverse, window)
         cut = genome.letters[first[:, None] + np.arange(window)]
@@ -256,7 +257,8 @@ def _make_genome(
 ) -> SimulatedGenome:
     """Draw genome, genes and labelled sites of one organism from its traits."""
     *for_chromosomes, for_sites = stream.spawn(settings.n_chromosomes + 1)
-    chromosomes, genes = [], []
+    chromosomes = []
+    genes = []
     for number, seed in enumerate(for_chromosomes):
         n_genes = (settings.n_genes + number) // settings.n_chromosomes
         rng = np.random.default_rng(seed)
@@ -301,7 +303,8 @@ def _label_sites(
     stream: np.random.SeedSequence,
 ) -> Sites:
     """Select the labelled sites of one organism: a training part and the last chromosome."""
-    signal, length = settings.signal, settings.chromosome_length
+    signal = settings.signal
+    length = settings.chromosome_length
     first_gene = np.concatenate(
         ([0], np.cumsum([chromosome_genes.strand.size for chromosome_genes in genes]))
     ).tolist()

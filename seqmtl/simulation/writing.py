@@ -96,7 +96,8 @@ def check_folder(
         If it has files of these names that are not of a simulation, or files of another simulation
         would remain beside the new ones.
     """
-    target, stems = Path(directory), safe_names(organisms).values()
+    target = Path(directory)
+    stems = safe_names(organisms).values()
     new_names = {f"{folder}/{stem}{end}" for folder, end in _FOLDERS.items() for stem in stems}
     new_names |= {name for name in FILES if windows or name != "windows.tsv.gz"}
     is_replaced = is_of_simulation(target / _CONFIG)
@@ -148,7 +149,8 @@ def _site_rows(
 
 def _bed_lines(genome: SimulatedGenome, simulation: Simulation) -> Iterator[str]:
     """Yield the labelled sites as BED6 lines, 0-based half-open."""
-    length, is_tss = simulation.site_length, simulation.settings.signal == "tss"
+    length = simulation.site_length
+    is_tss = simulation.settings.signal == "tss"
     names = zip(genome.sites["gene"].tolist(), genome.sites["intron"].tolist(), strict=True)
     for site, (gene, intron) in zip(_site_rows(genome), names, strict=True):
         contig, start, strand, label = site
@@ -173,7 +175,8 @@ def _gff_lines(genome: SimulatedGenome) -> Iterator[str]:
         exons = list(zip(*(column.tolist() for column in columns), strict=True))
         spans = zip(*(edge.tolist() for edge in genes.spans()), strict=True)
         for gene, (start, end) in enumerate(spans):
-            name, sign = _gene_name(number), _STRANDS[int(genes.strand[gene])]
+            name = _gene_name(number)
+            sign = _STRANDS[int(genes.strand[gene])]
             number += 1
             where = f"{start + 1}\t{end}\t.\t{sign}\t."
             yield f"{contig}\tseqmtl\tgene\t{where}\tID={name}\n"

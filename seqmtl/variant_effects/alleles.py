@@ -166,13 +166,16 @@ def _without_n(start: int, ref: bytes, alt: bytes, is_masked: bool) -> tuple[int
     behind POS. An N of the genome itself is a base.
     """
     if ref[:1].upper() == alt[:1].upper() == b"N":
-        start, ref, alt = start + 1, ref[1:], alt[1:]
+        start = start + 1
+        ref = ref[1:]
+        alt = alt[1:]
     elif ref[-1:].upper() == alt[-1:].upper() == b"N":
         ref, alt = ref[:-1], alt[:-1]
     elif alt.upper() == b"N" and len(ref) > 1:
         alt = b""
     elif ref.upper() == b"N" and len(alt) > 1 and not is_masked:
-        start, ref = start + 1, b""
+        start = start + 1
+        ref = b""
     return start, ref, alt
 
 

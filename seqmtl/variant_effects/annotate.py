@@ -108,7 +108,8 @@ class Annotator:
         chrom_map: Mapping[str, str] | None = None,
         threshold: float | None = None,
     ) -> None:
-        self.scorer, self.genome = scorer, genome
+        self.scorer = scorer
+        self.genome = genome
         self.chrom_map = {} if chrom_map is None else chrom_map
         self.threshold = threshold
         self.texts = texts_of(scorer)
@@ -154,7 +155,8 @@ class Annotator:
 
     def _alleles(self, batch: VcfBatch) -> tuple[list[_Allele], AlleleList]:
         """Check the alleles of all records, and collect those that can be scored."""
-        rows, scorable = [], AlleleList(self.genome)
+        rows = []
+        scorable = AlleleList(self.genome)
         for number, (row, position) in enumerate(zip(batch.rows, batch.positions, strict=True)):
             alts = [alt for alt in row[ALT].split(b",") if is_allele(alt)]
             if not alts:
@@ -229,11 +231,13 @@ def annotate_vcf(
 def _watch_order(batches: Iterator[VcfBatch], summary: AnnotationSummary) -> Iterator[VcfBatch]:
     """Record whether the records are sorted as an index requires."""
     finished_contigs: set[bytes] = set()
-    contig, last = b"", 0
+    contig = b""
+    last = 0
     for batch in batches:
         for row, position in zip(batch.rows, batch.positions, strict=True):
             if row[CHROM] != contig:
-                contig, last = row[CHROM], 0
+                contig = row[CHROM]
+                last = 0
                 summary.is_sorted &= contig not in finished_contigs
                 finished_contigs.add(contig)
             summary.is_sorted &= position >= last
@@ -247,5 +251,6 @@ def _note(
     """Count an allele that was not scored, and keep the first of its reason as an example."""
     summary.not_scored[reason] += 1
     if reason not in summary.examples:
-        ref, letters = readable(row[REF][:20]), readable(alt[:20])
+        ref = readable(row[REF][:20])
+        letters = readable(alt[:20])
         summary.examples[reason] = f"{readable(row[CHROM])}:{position} {ref}>{letters}"

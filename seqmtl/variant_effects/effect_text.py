@@ -65,7 +65,9 @@ class EffectText:
     def __init__(self, kind: str, organism: str, *, with_introns: bool = False) -> None:
         self.field = f"SeqMTL_{kind}"
         self.skipped_field = f"{self.field}_skipped"
-        self._kind, self._organism, self._with_introns = kind, organism, with_introns
+        self._kind = kind
+        self._organism = organism
+        self._with_introns = with_introns
         self._escaped = escape(organism)
 
     def check(self, vcf: VcfReader) -> None:
@@ -88,14 +90,21 @@ class EffectText:
     def header_lines(self) -> list[bytes]:
         """Return the lines that declare the INFO entries."""
         letter = _LETTER.get(self._kind, "")
-        site, what, span = "site", f"a site ({self._kind})", "most probable intron of the site"
+        site = "site"
+        what = f"a site ({self._kind})"
+        span = "most probable intron of the site"
         if self._kind == EXON:
-            site, what, span = "exon", "an exon between two introns", "exon"
+            site = "exon"
+            what = "an exon between two introns"
+            span = "exon"
         columns: tuple[str, ...] = ("DS", "DP", "ST", "RS")
-        compared, score, spans = "windows that the variant touches", "raw score", ""
+        compared = "windows that the variant touches"
+        score = "raw score"
+        spans = ""
         if self._with_introns:
             columns += ("ER", "EA") if self._kind == EXON else ("IR", "IA")
-            compared, score = f"{site}s in reach of an intron", "log-odds of the probability"
+            compared = f"{site}s in reach of an intron"
+            score = "log-odds of the probability"
             spans = (
                 f", {span} as FIRST-LAST:PROBABILITY in the reference ({columns[-2]}) and in the "
                 f"alternative ({columns[-1]})"

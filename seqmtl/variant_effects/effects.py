@@ -123,7 +123,9 @@ class Haplotypes(NamedTuple):
         first = int(self.positions[i, 0])
         last = int(self.positions[i + 1, 0]) if i + 1 < len(self.positions) else self.codes.size
         rows = slice(i, i + 1)
-        positions, zones, starts = self.positions[rows] - first, self.zones[rows], self.starts[rows]
+        positions = self.positions[rows] - first
+        zones = self.zones[rows]
+        starts = self.starts[rows]
         return Haplotypes(self.codes[first:last], self.inside[first:last], positions, zones, starts)
 
 
@@ -186,7 +188,9 @@ class AlleleScorer(ABC):
     ) -> None:
         if distance is not None and distance < 0:
             raise ValueError(f"distance must be 0 or more, got {distance}")
-        self.organism, self._flank, self._length = organism, flank, length
+        self.organism = organism
+        self._flank = flank
+        self._length = length
         self._turns = np.array(turns)
         around = np.column_stack([self._turns, length - 1 - self._turns])
         max_distance = max_distance if distance is None else min(max_distance, distance)
@@ -298,7 +302,8 @@ class EffectScorer(AlleleScorer):
         self._finder = finder_of(model, organism)
         if self._finder.log_odds is None:
             model.log_odds_of(organism)  # tells why
-        length, offset = self._finder.length, self._finder.scanner.site_offset
+        length = self._finder.length
+        offset = self._finder.scanner.site_offset
         turns = (length - 1 - offset, offset)
         super().__init__(
             organism, distance, flank=length - 1, length=length, turns=turns, max_distance=length
@@ -327,7 +332,8 @@ class EffectScorer(AlleleScorer):
 
     def _has_site(self, haplotypes: Haplotypes, n: int, is_reverse: bool) -> NDArray[np.bool_]:
         """Tell which of the first n windows have a site, shape (n,)."""
-        first, size = self._finder.offset(is_reverse), self._finder.scanner.site_length
+        first = self._finder.offset(is_reverse)
+        size = self._finder.scanner.site_length
         if self._finder.consensus is not None:
             letters = haplotypes.codes[first : first + n + size - 1]
             return find_motifs(letters, self._finder.consensus, is_reverse)
@@ -378,7 +384,8 @@ def score_variants(
     ... # doctest: +SKIP
     """
     scorer = EffectScorer(model, organism, distance=distance)
-    scorable, reasons = AlleleList(genome), []
+    scorable = AlleleList(genome)
+    reasons = []
     for contig, start, ref, alt in variants:
         letters = ref.encode()
         reason = scorable.refuse_record(contig, start, letters)

@@ -81,7 +81,8 @@ def _pairs(
     def on_reference(end: int) -> int:
         return end if end < gap else max(end - grown, gap - (grown > 0))
 
-    changes, remaining = [], dict(before)
+    changes = []
+    remaining = dict(before)
     for (first, last, strand), log_p in after.items():
         is_new = gap <= first < gap + grown or gap <= last < gap + grown
         on_ref = Exon(on_reference(first), on_reference(last), strand)
@@ -95,5 +96,6 @@ def _pairs(
 def _size(changes: list[Change]) -> tuple[float, float, float]:
     """Return the larger and the smaller of gain and loss, and the gain."""
     deltas = [change.delta for change in changes]
-    gain, loss = max([0.0, *deltas]), max([0.0, *(-delta for delta in deltas)])
+    gain = max([0.0, *deltas])
+    loss = max([0.0, *(-delta for delta in deltas)])
     return max(gain, loss), min(gain, loss), gain

@@ -59,7 +59,8 @@ class Neighbourhood:
     def alternative(self, begin: int, end: int, letters: NDArray[np.uint8]) -> SitePosteriors:
         """Return the candidates with the bases begin..end-1 replaced by others."""
         codes = np.concatenate([self._codes[:begin], letters, self._codes[end:]])
-        reference, grown = self.reference.sites, letters.size - (end - begin)
+        reference = self.reference.sites
+        grown = letters.size - (end - begin)
         clear = self._window + max(self._finder.site_lengths)
         low, high = begin - clear, end + clear
         sites_before = reference.take(

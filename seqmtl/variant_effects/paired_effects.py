@@ -50,14 +50,17 @@ class PairedEffectScorer(AlleleScorer):
         If `distance` is negative.
     """
 
-    kinds, sees_introns, n_records = (*ENDS, EXON), True, 64
+    kinds = (*ENDS, EXON)
+    sees_introns = True
+    n_records = 64
 
     def __init__(self, model: PairedModel, organism: str, *, distance: int | None = None) -> None:
         self._finder = PairedFinder(model, organism)
         windows = max(finder.length for finder in self._finder.finders)
         context = context_of(self._finder.layer)
         max_distance = context + windows if distance is None else min(context + windows, distance)
-        length, turns = 2 * max_distance + 1, (max_distance, max_distance)
+        length = 2 * max_distance + 1
+        turns = (max_distance, max_distance)
         super().__init__(
             organism,
             distance,
@@ -66,7 +69,8 @@ class PairedEffectScorer(AlleleScorer):
             turns=turns,
             max_distance=max_distance,
         )
-        self._tile, self._margin = context // 2, context + 2 * windows
+        self._tile = context // 2
+        self._margin = context + 2 * windows
 
     def _tiles(self, alleles: Alleles, zones: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the contig, the first and the last tile of each zone."""
@@ -136,7 +140,8 @@ class PairedEffectScorer(AlleleScorer):
     ) -> Profile:
         """Return probabilities and log-odds by strand and first base of the site."""
         size = haplotypes.codes.size
-        P, scores = np.zeros((2, size)), np.full((2, size), np.nan)
+        P = np.zeros((2, size))
+        scores = np.full((2, size), np.nan)
         last = self._finder.site_lengths[k] - 1
         for (sites, posteriors), offset, n in zip(
             haplotype_sites,
@@ -179,7 +184,8 @@ class PairedEffectScorer(AlleleScorer):
         effects: Effects,
     ) -> None:
         """Write the effects on exons; positions count from `origin`."""
-        low, highs = zone - self._flank, [zone + size + self._flank for size in sizes]
+        low = zone - self._flank
+        highs = [zone + size + self._flank for size in sizes]
         before, after = (
             exons_of(candidates, low, high)
             for candidates, high in zip(haplotype_sites, highs, strict=True)
