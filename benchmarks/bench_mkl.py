@@ -65,8 +65,8 @@ def train_once(arguments: argparse.Namespace) -> None:
     from seqmtl import TaskKernel, WeightedDegree
     from seqmtl.sequences.examples import Examples
     from seqmtl.training.settings import Settings
-    from seqmtl.training.solver import solve
-    from seqmtl.training.task_kernels import couple
+    from seqmtl.training.solver import solve_examples
+    from seqmtl.training.task_kernels import kernel_for_solver
 
     windows = read(arguments)
     T = len(windows.task_names)
@@ -74,14 +74,14 @@ def train_once(arguments: argparse.Namespace) -> None:
     distances = np.linalg.norm(points[:, None] - points, axis=2)
     kernel = TaskKernel.smooth(distances, np.geomspace(0.1, 10.0, M), windows.task_names)
     is_mkl = arguments.case == "mkl"
-    K = couple(kernel, T, 1, 2.0)
+    K = kernel_for_solver(kernel, T, 1, 2.0)
     norm = 2.0 if is_mkl else None
     rows = WeightedDegree(degree=arguments.degree).bind(windows)
     examples, peak_read = Examples.of(windows), peak_mib()
     for max_epochs in (2, 1000):  # the first run loads the compiled loops
         settings = Settings(norm=norm, tol=arguments.tol, max_epochs=max_epochs)
         started = time.process_time()
-        solution = solve(rows, examples, K if is_mkl else K.combine(K.start()), settings)
+        solution = solve_examples(rows, examples, K if is_mkl else K.combine(K.start()), settings)
         seconds = time.process_time() - started
     result = {
         "n": len(windows),

@@ -39,7 +39,7 @@ from seqmtl.core.problem import Problem
 from seqmtl.core.rows import rows_per_block
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import Settings
-from seqmtl.training.solver import solve
+from seqmtl.training.solver import solve_examples
 
 SEED = 3
 LONGEST = 200  # length of the simulated windows in bases
@@ -124,7 +124,7 @@ class Task:
         started = time.process_time()
         rows = self.features.bind(self.windows)
         examples = Examples(self.windows, self.y, self.tasks, self.windows.task_names)
-        solution = solve(rows, examples, self.K, Settings(tol=tol, dtype=dtype))
+        solution = solve_examples(rows, examples, self.K, Settings(tol=tol, dtype=dtype))
         return time.process_time() - started, solution
 
 

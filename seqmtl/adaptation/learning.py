@@ -33,7 +33,7 @@ from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import MOST, CrossValidation, posterior_weights
 from seqmtl.training.settings import Settings
-from seqmtl.training.solver import solve
+from seqmtl.training.solver import solve_examples
 
 #: Trust values to choose from, with their prior weights.
 TRUSTS = {1.0: 2.0, 0.5: 1.0, 0.25: 0.5, 0.0: 0.5}
@@ -183,7 +183,7 @@ def dual_coefficients(
     """Return the dual coefficients of many examples, whose scores have a given part."""
     K = GroupedKernel.of(scales[:, np.newaxis, np.newaxis])
     settings = replace(settings, dtype="float32")
-    solution = solve(features.bind(examples.data), examples, K, settings, given=given)
+    solution = solve_examples(features.bind(examples.data), examples, K, settings, given=given)
     return np.asarray(examples.y * solution.alpha)
 
 

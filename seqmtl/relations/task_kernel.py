@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_number
 from seqmtl._memory import require_memory
-from seqmtl.core import task_kernels
+from seqmtl.core import kernel_formulas
 from seqmtl.core.grouped_kernel import TreeFactors
 from seqmtl.exceptions import InputFormatError
 from seqmtl.relations import checks
@@ -164,7 +164,7 @@ class TaskKernel(NamedKernels):
         for value in values.flat:
             checks.positive(value, "a")
         text = f"{float(values):g}" if not values.ndim else "per task"
-        K = task_kernels.graphical(A, np.broadcast_to(values, len(names)))
+        K = kernel_formulas.graphical(A, np.broadcast_to(values, len(names)))
         return cls(names, K, f"graphical(a={text})")
 
     @classmethod
@@ -218,7 +218,7 @@ class TaskKernel(NamedKernels):
         checks.check_not_negative(R, "groups")
         source = f"clustering({len(R)} groups)"
         R = R[R.any(axis=1)]
-        Q = task_kernels.clustering_inverse(R, lam, rho_centre)
+        Q = kernel_formulas.clustering_inverse(R, lam, rho_centre)
         eigenvalues = np.linalg.eigvalsh(Q)
         if eigenvalues[0] <= _SINGULAR * max(eigenvalues[-1], 1.0):
             raise ValueError(
@@ -287,7 +287,7 @@ class TaskKernel(NamedKernels):
                 "relatives: use individual"
             )
         require_memory(16.0 * M * T * T, f"{M} kernels of {T} tasks", "use fewer tasks")
-        nodes = task_kernels.hierarchical(rho_task * R, rho_centre)
+        nodes = kernel_formulas.hierarchical(rho_task * R, rho_centre)
         return cls._of_nodes(tasks, nodes, f"hierarchical({source})", labels)
 
     @classmethod
@@ -334,7 +334,7 @@ class TaskKernel(NamedKernels):
         sigma = np.array([checks.positive(value, "scales") for value in scales])
         return cls(
             distances.names,
-            task_kernels.smooth(D, sigma),
+            kernel_formulas.smooth(D, sigma),
             f"smooth({distances.source})",
             labels=[f"sigma={value:.6g}" for value in sigma],
             not_psd=not_psd,
@@ -404,7 +404,7 @@ class TaskKernel(NamedKernels):
                 f"the leaf {name!r} has no distance from the root; give its branches a length",
                 path=tree.source,
             )
-        K = task_kernels.shared_path(shared, base)
+        K = kernel_formulas.shared_path(shared, base)
         below = tree.membership()[:, order].T / np.sqrt(np.diagonal(shared))[:, None]
         nodes = TreeFactors.of(
             (np.ones((len(tasks), 1)), base), (below, (1.0 - base) * tree.filled_lengths())
@@ -426,5 +426,5 @@ def _graph(adjacency: Any, names: tuple[str, ...], a: float) -> NDArray[np.float
     """Return (a I + L)^-1, or the pseudo-inverse of L for a = 0."""
     A = checks.as_adjacency(adjacency, names)
     if checks.positive(a, "a", or_zero=True):
-        return task_kernels.graph(A, np.full(len(names), a))
-    return task_kernels.graph_without_norm(A, components(A))
+        return kernel_formulas.graph(A, np.full(len(names), a))
+    return kernel_formulas.graph_without_norm(A, components(A))

@@ -33,8 +33,8 @@ from seqmtl.features._base import gram_matrix
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import Settings, class_factors
-from seqmtl.training.solver import solve
-from seqmtl.training.task_kernels import couple
+from seqmtl.training.solver import solve_examples
+from seqmtl.training.task_kernels import kernel_for_solver
 
 Array = NDArray[np.float64]
 #: Gives the log-likelihoods of held-out labels.
@@ -213,7 +213,9 @@ def hold_out(
     """
     settings, T = replace(settings, tol=max(TOL, settings.tol), C=C), len(held.names)
     rows, held_rows = features.bind(train.data), features.bind(held.data)
-    solution = solve(rows, train, couple(kernel, T, len(rows.views), settings.norm), settings)
+    solution = solve_examples(
+        rows, train, kernel_for_solver(kernel, T, len(rows.views), settings.norm), settings
+    )
     intercepts = settings.bias_scale * solution.bias
     scores = scores_of(held_rows, held.ids, solution.W, intercepts)
     return label_likelihood(scores, held.y, held.ids, T, held.weight)

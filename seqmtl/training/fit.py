@@ -25,10 +25,17 @@ from seqmtl.training.out_of_core import OutOfCoreTrainer
 from seqmtl.training.selection import SearchSpace, select
 from seqmtl.training.settings import Settings
 from seqmtl.training.site_detection import anchor_features
-from seqmtl.training.solver import ONE_THREAD, Fitted, Plan, check_classes, solve, summarise
+from seqmtl.training.solver import (
+    ONE_THREAD,
+    Fitted,
+    Plan,
+    check_classes,
+    solve_examples,
+    summarise,
+)
 from seqmtl.training.task_kernels import (
-    couple,
     distinct_kernels,
+    kernel_for_solver,
     learnt_kernel,
     resolve_kernels,
     used_kernels,
@@ -177,8 +184,8 @@ def _fit_in_memory(
     """Solve for examples that are all in memory, and calibrate the solution."""
     settings, kernel, T = plan.settings, plan.kernel, len(examples.names)
     rows, views = plan.features.bind(examples.data), view_names(plan.features)
-    of_views = couple(kernel, T, len(views), settings.norm)
-    solution = solve(rows, examples, of_views, settings, start=start, on_epoch=on_epoch)
+    of_views = kernel_for_solver(kernel, T, len(views), settings.norm)
+    solution = solve_examples(rows, examples, of_views, settings, start=start, on_epoch=on_epoch)
     facts = {}
     if settings.norm is None:
         kernel = TaskKernel(kernel.names, kernel.matrix, kernel.source)

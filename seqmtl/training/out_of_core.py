@@ -48,8 +48,8 @@ from seqmtl.training.parts import (
     as_examples,
 )
 from seqmtl.training.settings import Settings, class_factors
-from seqmtl.training.solver import Fitted, Plan, solve
-from seqmtl.training.task_kernels import couple, view_names
+from seqmtl.training.solver import Fitted, Plan, solve_examples
+from seqmtl.training.task_kernels import kernel_for_solver, view_names
 
 Array = NDArray[np.float64]
 
@@ -174,7 +174,7 @@ class WorkingSet:
     def __init__(self, examples: Examples, plan: Plan, trainer: OutOfCoreTrainer) -> None:
         self._store, self._features, self._trainer = examples.data, plan.features, trainer
         T, labels = len(examples.names), examples.y
-        self._coupling = couple(plan.kernel, T, len(view_names(plan.features)))
+        self._coupling = kernel_for_solver(plan.kernel, T, len(view_names(plan.features)))
         factors = class_factors(labels, plan.settings.class_weight)
         weight = {sign: float(factors[np.argmax(labels == sign)]) for sign in (1, -1)}
         self._settings = replace(plan.settings, class_weight=weight)
@@ -268,11 +268,11 @@ class WorkingSet:
         y, alpha, margins = examples.y, self.active.alpha, self.active.margins
         rows = self._features.bind(examples.data)
         if self._W is None:
-            return solve(rows, examples, self._coupling, settings, start=WarmStart(alpha))
+            return solve_examples(rows, examples, self._coupling, settings, start=WarmStart(alpha))
         given = scores_of(rows, examples.ids, self._W, settings.bias_scale * self._bias)
         q = alpha * (margins - y * given)
         losses = settings.costs(examples) * LOSSES[settings.loss].values(margins)
-        solution = solve(
+        solution = solve_examples(
             rows,
             examples,
             self._coupling,

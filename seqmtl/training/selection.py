@@ -60,8 +60,8 @@ from seqmtl.training.cross_validation import (
     posterior_weights,
 )
 from seqmtl.training.settings import Settings
-from seqmtl.training.solver import Plan, solve
-from seqmtl.training.task_kernels import couple, resolve_kernels
+from seqmtl.training.solver import Plan, solve_examples
+from seqmtl.training.task_kernels import kernel_for_solver, resolve_kernels
 
 COSTS = (1.0, 3.0, 10.0)
 #: Trust values to choose from, with their prior weights.
@@ -222,13 +222,13 @@ def _select_cost(
             sample = examples.take(examples.sample(MOST, rng))
         folds = CrossValidation(sample, features, settings, is_apart=True)
         n_views = len(features.flat_views())
-        kernels = couple(kernel, len(examples.names), n_views, settings.norm)
+        kernels = kernel_for_solver(kernel, len(examples.names), n_views, settings.norm)
         rows = features.bind(sample.data)
         starts: list[WarmStart | None] = [None]
 
         def judge(cost: float) -> Array:
             at_cost = replace(settings, C=cost, tol=max(TOL, settings.tol))
-            solution = solve(rows, sample, kernels, at_cost, start=starts[-1])
+            solution = solve_examples(rows, sample, kernels, at_cost, start=starts[-1])
             starts.append(WarmStart(solution.alpha, solution.theta))
             fit = folds.fit(kernels.combine(solution.theta).K, cost)
             return np.array([fit.values.sum()])

@@ -68,7 +68,7 @@ class Fitted(NamedTuple):
     facts: dict[str, Any]
 
 
-def solve(
+def solve_examples(
     rows: Rows,
     examples: Examples,
     kernel: GroupedKernel | KernelSet,

@@ -115,8 +115,10 @@ def _joined(kernels: list[TaskKernel], names: tuple[str, ...]) -> TaskKernel:
     return TaskKernel.join(kernels, source, _distinct(labels))
 
 
-def couple(kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = None) -> Any:
-    """Return the coupling of a training run on the first tasks, as :class:`Problem` takes it.
+def kernel_for_solver(
+    kernel: TaskKernel, n_tasks: int, n_views: int, norm: float | None = None
+) -> Any:
+    """Return the task kernel of a training run on the first tasks, as the solvers take it.
 
     Parameters
     ----------
@@ -163,7 +165,7 @@ def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:
         Number of tasks with data, which come first.
     """
     alike: dict[tuple[bytes, float], list[int]] = {}
-    is_lost = _alone_now(kernel, n_tasks)
+    is_lost = _is_reduced_to_one(kernel, n_tasks)
     for m, K in enumerate(kernel.matrices[:, :n_tasks, :n_tasks]):
         if is_lost[m]:
             continue
@@ -196,8 +198,12 @@ def distinct_kernels(kernel: TaskKernel, n_tasks: int) -> TaskKernel:
     )
 
 
-def _alone_now(kernel: TaskKernel, n_tasks: int) -> NDArray[np.bool_]:
-    """Return which kernels have one task with data of several, all of which have other kernels."""
+def _is_reduced_to_one(kernel: TaskKernel, n_tasks: int) -> NDArray[np.bool_]:
+    """Return which kernels of several tasks have data of one alone, and are not needed.
+
+    With data of a and d, the clades of ((a,b),c,d) are (a,b), which is that of a alone and left
+    out, and (a,b,c,d). With data of a alone, none is left out: no other kernel has data.
+    """
     has_task = np.einsum("mtt->mt", kernel.matrices) > 0.0
     n = has_task[:, :n_tasks].sum(axis=1)
     elsewhere = has_task[n > 1].any(axis=0)
@@ -224,7 +230,7 @@ def learnt_kernel(
     n_tasks : int
         Number of tasks with data.
     theta : ndarray, shape (G * M',)
-        Weights in the order of :func:`couple`.
+        Weights in the order of :func:`kernel_for_solver`.
     views : list of str
         Names of the views, G of them.
     """

@@ -15,8 +15,8 @@ from seqmtl.sequences.examples import Examples
 from seqmtl.training import cross_validation
 from seqmtl.training.cross_validation import CrossValidation, draw_folds, hold_out
 from seqmtl.training.settings import Settings
-from seqmtl.training.solver import solve
-from seqmtl.training.task_kernels import couple
+from seqmtl.training.solver import solve_examples
+from seqmtl.training.task_kernels import kernel_for_solver
 from tests.oracles.svm import multitask_kernel, solve_dual
 
 K = np.array([[1.0, 0.4], [0.4, 1.5]])
@@ -154,8 +154,8 @@ def test_learnt_weights_are_those_of_the_solver(monkeypatch, loss, n_views):
         features = JointFeatures([Numeric(), Numeric()])
     kernel = TaskKernel(examples.names, [np.eye(2), np.ones((2, 2)), K])
     settings = Settings(C=0.7, loss=loss, norm=1.5, tol=1e-7, dtype="float64")
-    kernels = couple(kernel, 2, n_views, settings.norm)
-    expected = solve(features.bind(examples.data), examples, kernels, settings)
+    kernels = kernel_for_solver(kernel, 2, n_views, settings.norm)
+    expected = solve_examples(features.bind(examples.data), examples, kernels, settings)
     folds = CrossValidation(examples, features, settings, is_apart=True)
     of_views = kernels.combine(expected.theta).K
     found = folds.fit(of_views, 0.7)

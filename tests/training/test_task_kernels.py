@@ -23,8 +23,8 @@ from seqmtl.sequences.examples import Examples
 from seqmtl.training.fit import train
 from seqmtl.training.settings import Settings
 from seqmtl.training.task_kernels import (
-    couple,
     distinct_kernels,
+    kernel_for_solver,
     learnt_kernel,
     resolve_kernel,
     resolve_kernels,
@@ -110,7 +110,7 @@ class TestKernelSets:
         K[0], K[1, 2, 2], K[2, :2, :2] = 1.0, 1.0, [[2, 1], [1, 2]]
         kernel = TaskKernel(["a", "b", "new"], K)
         assert_array_equal(used_kernels(kernel, 2), [0, 2])
-        kernels = couple(kernel, 2, 2, 1)
+        kernels = kernel_for_solver(kernel, 2, 2, 1)
         assert_array_equal(kernels.matrices, K[[0, 2, 0, 2], :2, :2])
         assert_array_equal(kernels.views, [0, 0, 1, 1])
         assert kernels.norm == 1.0
