@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,43 +13,15 @@ from seqmtl.files.atomic import remove_file
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.splicing.coding import Content
+from seqmtl.splicing.estimates import Estimates
 from seqmtl.splicing.lengths import LengthTable
 from seqmtl.splicing.rounds import Round
 
 _FORMAT = "seqmtl checkpoint of self-training"
 
 
-class Learnt(NamedTuple):
-    """What the last finished round learnt, from which its calls follow.
-
-    Attributes
-    ----------
-    models : list of MultiTaskModel
-        Site models of donors and of acceptors, in turn: of each fold, and their means.
-    assumed, shares : tuple of float, two
-        Logits of the shares that the site models assume, and shares of true sites, of donors and
-        of acceptors.
-    content : Content
-        Coding content.
-    lengths : LengthTable
-        Lengths of introns,
-    n_introns : int
-        and the number of introns that they are from.
-    is_alone : bool
-        Whether it learnt from labelled introns alone.
-    """
-
-    models: list[MultiTaskModel]
-    assumed: tuple[float, float]
-    shares: tuple[float, float]
-    content: Content
-    lengths: LengthTable
-    n_introns: int
-    is_alone: bool
-
-
 class RoundsFile:
-    """A file with the finished rounds of self-training, and what the last one learnt.
+    """A file with the finished rounds of self-training, and what the last one estimates.
 
     Parameters
     ----------
@@ -85,14 +57,15 @@ class RoundsFile:
                 "of seqmtl, or damaged; remove or rename it"
             )
 
-    def save(self, rounds: Sequence[Round], learnt: Learnt) -> None:
-        """Write the rounds so far, and what the last one learnt, atomically."""
+    def save(self, rounds: Sequence[Round], estimates: Estimates) -> None:
+        """Write the rounds so far, and the estimates of the last one, atomically."""
         arrays: dict[str, Any] = {
-            "content": learnt.content.table,
-            "introns": learnt.lengths.introns,
+            "content": estimates.content.table,
+            "introns": estimates.lengths.introns,
         }
         headers = []
-        for k, model in enumerate(learnt.models):
+        models = [model for pair in (*estimates.ends, estimates.whole) for model in pair]
+        for k, model in enumerate(models):
             header, contents = model.contents()
             headers.append(header)
             arrays |= {f"{k}.{name}": array for name, array in contents.items()}
@@ -101,19 +74,19 @@ class RoundsFile:
             "problem": self._problem,
             "rounds": [contents.to_dict() for contents in rounds],
             "models": headers,
-            "assumed": learnt.assumed,
-            "shares": learnt.shares,
-            "n_bases": learnt.content.n_bases,
-            "shortest": learnt.lengths.shortest,
-            "decay": learnt.lengths.decay,
-            "n_introns": learnt.n_introns,
-            "is_alone": learnt.is_alone,
+            "assumed": estimates.assumed,
+            "shares": estimates.shares,
+            "n_bases": estimates.content.n_bases,
+            "shortest": estimates.lengths.shortest,
+            "decay": estimates.lengths.decay,
+            "n_introns": estimates.n_introns,
+            "is_alone": estimates.is_alone,
         }
         write_arrays(self.path, description, arrays)
         self.has_rounds = True
 
-    def load(self) -> tuple[list[Round], Learnt] | None:
-        """Return the rounds of the same problem, and what the last one learnt, if there are any."""
+    def load(self) -> tuple[list[Round], Estimates] | None:
+        """Return the rounds of the same problem, and the estimates of the last one, if any."""
         header, arrays = self._header, self._arrays
         if header.get("problem") != self._problem:
             return None
@@ -130,9 +103,11 @@ class RoundsFile:
             )
             for k, entry in enumerate(header["models"])
         ]
+        *ends, whole = zip(models[::2], models[1::2], strict=True)
         (donors, acceptors), (a, b) = header["assumed"], header["shares"]
-        return [Round.of_dict(entry) for entry in header["rounds"]], Learnt(
-            models,
+        return [Round.of_dict(entry) for entry in header["rounds"]], Estimates(
+            ends,
+            whole,
             (donors, acceptors),
             (a, b),
             Content(np.array(arrays["content"]), header["n_bases"]),

@@ -34,8 +34,8 @@ weights from posteriors: Dempster, Laird and Rubin, 1977.)
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -50,13 +50,13 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
-from seqmtl.splicing.checkpoint import Learnt, RoundsFile
-from seqmtl.splicing.coding import Content, Stretch, coding_content
+from seqmtl.splicing.checkpoint import RoundsFile
+from seqmtl.splicing.coding import Stretch, coding_content
 from seqmtl.splicing.diagnostics import PRECISION, warnings_for
-from seqmtl.splicing.fit import START
+from seqmtl.splicing.estimates import Estimates, logit
 from seqmtl.splicing.genome_sample import FOLDS, Candidates, Ends, GenomeSample, find_candidates
-from seqmtl.splicing.layer import CODONS, ENDS, Edge, PairLayer
-from seqmtl.splicing.lengths import LengthTable, mixed_table, relatives_density
+from seqmtl.splicing.layer import ENDS
+from seqmtl.splicing.lengths import mixed_table, relatives_density
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import SITE_LENGTH
 from seqmtl.splicing.rounds import (
@@ -74,44 +74,6 @@ from seqmtl.splicing.self_training_options import SelfTrainingOptions
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class _State:
-    """Estimates for an organism without labels.
-
-    `ends` are the site models of the folds, `whole` their means, `assumed` are the logits of
-    pi', and `content` and `lengths` are from the whole sample.
-    """
-
-    ends: Sequence[tuple[MultiTaskModel, MultiTaskModel]]
-    whole: tuple[MultiTaskModel, MultiTaskModel]
-    assumed: tuple[float, float]
-    content: Content
-    lengths: LengthTable
-    shares: tuple[float, float]
-    n_introns: int = 0
-
-    def layer(self, ceiling: float = 1.0) -> PairLayer:
-        """Return the layer above the site models."""
-        scale = float(np.exp(START["scale"]))
-        offset = sum(0.5 * _logit(p) - q for p, q in zip(self.shares, self.assumed, strict=True))
-        return PairLayer(
-            scale,
-            START["shift"] + scale * offset,
-            START["coding shift"] + scale * offset,
-            START["switch"],
-            START["coding scale"],
-            self.lengths.shortest,
-            self.lengths.introns,
-            self.content.table,
-            self.n_introns,
-            self.content.n_bases,
-            0,
-            ceiling,
-            self.lengths.decay,
-            edges=tuple(Edge(kind, 0.0, START[kind], -1e9) for kind in CODONS),
-        )
-
-
 class _Adapted(NamedTuple):
     """Site models of an end: of the folds, their mean, and the logit of their pi'."""
 
@@ -127,10 +89,6 @@ class _Examples(NamedTuple):
     folds: NDArray[np.int64]
     weights: NDArray[np.float64]
     share: float
-
-
-def _logit(p: float) -> float:
-    return float(np.log(p / (1 - p)))
 
 
 class SelfTraining:
@@ -179,8 +137,7 @@ class SelfTraining:
         self._options = options = options or SelfTrainingOptions()
         self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
         self.known_introns, self._checkpoint, self._watch = known_introns, checkpoint, watch
-        self.rounds: list[Round] = []
-        self._is_labelled, self._is_alone = _is_among(known_introns, sample), False
+        self._is_labelled = _is_among(known_introns, sample)
         tasks = model.donor.tasks
         self._relatives = weights_of_relatives(
             model.donor.kernel, tasks, name, like=like, tree=tree
@@ -196,28 +153,29 @@ class SelfTraining:
         assumed = self._mean_logit(model.donor), self._mean_logit(model.acceptor)
         layers = [model.layer[task] for task in tasks]
         self._prior = relatives_density(layers, self.weights)
+        stored = None if checkpoint is None else checkpoint.load()
+        self.rounds, self.state = stored or ([], self._first_estimates(assumed))
+        self._candidates = self._score_candidates(sample)
+        self.posteriors = self._settle()
+        if not self.rounds:
+            self.rounds = [self._summarize_round(None)]
+
+    def _first_estimates(self, assumed: tuple[float, float]) -> Estimates:
+        """Return the estimates before any round: the relatives' site models, and the genome's."""
         nothing = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))] * 2
         content = coding_content(
-            [Stretch(sample.stretch(k), nothing) for k in range(len(sample.bounds))],
+            [Stretch(self.sample.stretch(k), nothing) for k in range(len(self.sample.bounds))],
             may_be_foreign=True,
         )
-        lengths = mixed_table(self._lengths([]), self._prior)
-        self.state = _State(
+        share = self._options.initial_share
+        return Estimates(
             [self._from_relatives] * FOLDS,
             self._from_relatives,
             assumed,
+            (share, share),
             content,
-            lengths,
-            (options.initial_share, options.initial_share),
+            mixed_table(self._lengths([]), self._prior),
         )
-        stored = None if checkpoint is None else checkpoint.load()
-        if stored is not None:
-            self.rounds, learnt = stored
-            self.state, self._is_alone = self._state_of(learnt), learnt.is_alone
-        self._candidates = self._score_candidates(sample)
-        self.posteriors = self._settle()
-        if stored is None:
-            self.rounds = [self._summarize_round(None)]
 
     def _weights_by_sites(self) -> NDArray[np.float64]:
         """Return the weights of the relatives without a tree: by the sites called with each.
@@ -237,37 +195,8 @@ class SelfTraining:
 
     def _mean_logit(self, end: MultiTaskModel) -> float:
         """Return the mean logit of the shares that the relatives' probabilities assume."""
-        logits = [_logit(end.prevalence(task)) for task in self.model.donor.tasks]
+        logits = [logit(end.prevalence(task)) for task in self.model.donor.tasks]
         return float(self.weights @ np.array(logits))
-
-    def _state_of(self, learnt: Learnt) -> _State:
-        """Return the state after the round that learnt it, before its shares settle."""
-        pairs = list(zip(learnt.models[::2], learnt.models[1::2], strict=True))
-        return replace(
-            self.state,
-            ends=pairs[:FOLDS],
-            whole=pairs[FOLDS],
-            assumed=learnt.assumed,
-            content=learnt.content,
-            lengths=learnt.lengths,
-            n_introns=learnt.n_introns,
-            shares=learnt.shares,
-        )
-
-    def _store(self, state: _State) -> None:
-        """Store the rounds, and what the last one learnt: the state before its shares settle."""
-        if self._checkpoint is not None:
-            models = [model for pair in (*state.ends, state.whole) for model in pair]
-            learnt = Learnt(
-                models,
-                state.assumed,
-                state.shares,
-                state.content,
-                state.lengths,
-                state.n_introns,
-                self._is_alone,
-            )
-            self._checkpoint.save(self.rounds, learnt)
 
     def _at(self, what: str) -> Callable[[float], object]:
         """Return what is called with the share of a part of this round that is done."""
@@ -401,8 +330,9 @@ class SelfTraining:
         With too few calls there are none, or one if enough introns are labelled, on these alone.
         """
         if len(self.rounds) == 1:
-            self._is_alone = self.is_enough_known and not self.is_enough
-        max_rounds = 1 if self._is_alone else self._options.max_rounds
+            is_alone = self.is_enough_known and not self.is_enough
+            self.state = replace(self.state, is_alone=is_alone)
+        max_rounds = 1 if self.state.is_alone else self._options.max_rounds
         while len(self.rounds) <= max_rounds and self._goes_on:
             before, old = self.posteriors, (self.state, self._candidates)
             with messages_from(logging.WARNING):
@@ -411,12 +341,13 @@ class SelfTraining:
             self._candidates = self._score_candidates(self.sample)
             self.posteriors = self._settle()
             last = self._summarize_round(before, float(np.mean(moved)))
-            if (reason := self._worse(last)) and not self._is_alone:
+            if (reason := self._worse(last)) and not self.state.is_alone:
                 self.state, self._candidates, self.posteriors = *old, before
                 logger.info("%s: stopped, and the last round dropped: it %s", self.name, reason)
                 return
             self.rounds.append(last)
-            self._store(adapted)
+            if self._checkpoint is not None:  # what it learnt, before the shares settle
+                self._checkpoint.save(self.rounds, adapted)
             on_round(last)
 
     def _worse(self, new: Round) -> str:
@@ -437,7 +368,7 @@ class SelfTraining:
     @property
     def _goes_on(self) -> bool:
         """Whether there is enough to learn from, and the last round called more than before."""
-        if not (self._is_alone or self.is_enough):
+        if not (self.state.is_alone or self.is_enough):
             return False
         nets = [one.net for one in self.rounds[-2:]]
         return len(nets) < 2 or nets[1] >= (1 + self._options.min_gain) * nets[0]
@@ -457,7 +388,7 @@ class SelfTraining:
             stretches.append(Stretch(codes, strands))
         return stretches
 
-    def _adapt(self) -> _State:
+    def _adapt(self) -> Estimates:
         """Adapt the relatives' site models to the calls; return the state with them."""
         learnt = [self._learn(number) for number in range(len(ENDS))]
         lengths, (donor, acceptor) = self._lengths(self.posteriors), learnt
@@ -476,10 +407,10 @@ class SelfTraining:
         model, end = (self.model.donor, self.model.acceptor)[number], ENDS[number]
         self._at(f"learning {end}s")
         windows, folds, weights, share = self._examples(model, end)
-        if self._is_alone:
+        if self.state.is_alone:
             where: dict[str, Any] = {"like": self.like, "tree": self.tree}
             adapted = adapt(model, self.name, windows, **where, prevalence=share)
-            return _Adapted([adapted] * FOLDS, adapted, _logit(share))
+            return _Adapted([adapted] * FOLDS, adapted, logit(share))
         parts = [np.flatnonzero(folds != fold) for fold in range(FOLDS)]
         options, held = self._options, np.zeros(len(windows))
         given = model, self._relatives, self.name, windows, weights, parts
@@ -494,7 +425,7 @@ class SelfTraining:
         y, weights = windows.labels[drawn], weights[drawn]
         for adapted in models:
             adapted.calibrate(self.name, held[drawn], y, weights, "auto", share, consensus)
-        return _Adapted(models[:FOLDS], models[FOLDS], _logit(share))
+        return _Adapted(models[:FOLDS], models[FOLDS], logit(share))
 
     def _examples(self, model: MultiTaskModel, end: str) -> _Examples:
         """Return sites and decoys."""
@@ -506,7 +437,7 @@ class SelfTraining:
                 fold=np.full(len(sites), self.sample.fold[k]), p=np.exp(posteriors.sites)
             ).take(sites["signals"] == ENDS.index(end))
             is_known = self._is_labelled(candidates)
-            is_site = (candidates["p"] >= options.min_posterior) & (not self._is_alone)
+            is_site = (candidates["p"] >= options.min_posterior) & (not self.state.is_alone)
             n, n_true = (
                 n + len(candidates),
                 n_true + is_known.sum() + candidates["p"][is_site & ~is_known].sum(),
@@ -518,7 +449,7 @@ class SelfTraining:
         true = true.take(_some(len(true), options.max_sites, rng))
         known_introns = self._known_windows(model, end, rng)
         n_given = sum(map(len, known_introns))
-        if self._is_alone:
+        if self.state.is_alone:
             decoys = _drawn(decoys, options.decoys_of_labelled, 0.0, rng)
         else:
             n_decoys = int(options.decoys_per_site * (true["p"].sum() + n_given))
@@ -572,8 +503,8 @@ class SelfTraining:
         real = max(1 - self.rounds[-1].backwards, self._options.min_true_share)
         donors, acceptors = (share * real for share in self.state.shares)
         layer = replace(self.state, shares=(donors, acceptors)).layer(self._options.ceiling)
-        case = "few" if self._is_alone or not self.is_enough else "placed"
-        case = "rounds" if len(self.rounds) > 1 and not self._is_alone else case
+        case = "few" if self.state.is_alone or not self.is_enough else "placed"
+        case = "rounds" if len(self.rounds) > 1 and not self.state.is_alone else case
         facts = {
             "rounds": [one.to_dict() for one in self.rounds],
             "bases": self.sample.size,

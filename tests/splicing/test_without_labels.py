@@ -13,6 +13,7 @@ import pytest
 from seqmtl._progress import _Progress
 from seqmtl.files.atomic import only_run_in
 from seqmtl.loading import load_model
+from seqmtl.splicing.checkpoint import RoundsFile
 from seqmtl.splicing.self_training import SelfTraining
 from tests.crashes import die_at_renames, files_of
 
@@ -320,11 +321,11 @@ def test_stored_rounds_of_other_files_or_options_are_not_taken(new, tmp_path, se
 
     def one_round():
         with monkeypatch.context() as patch:
-            patch.setattr(SelfTraining, "_store", stop_after)
+            patch.setattr(RoundsFile, "save", stop_after)
             return seqmtl(f"{command} a", 130)
 
-    def stop_after(own, state, store=SelfTraining._store):
-        store(own, state)
+    def stop_after(own, rounds, estimates, save=RoundsFile.save):
+        save(own, rounds, estimates)
         raise KeyboardInterrupt
 
     one_round()

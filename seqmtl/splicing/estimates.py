@@ -1,0 +1,73 @@
+"""What self-training estimates of an organism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.splicing.coding import Content
+from seqmtl.splicing.fit import START
+from seqmtl.splicing.layer import CODONS, Edge, PairLayer
+from seqmtl.splicing.lengths import LengthTable
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Estimates for an organism without labels.
+
+    Attributes
+    ----------
+    ends : sequence of (donor, acceptor)
+        Site models of every fold, learnt from the others.
+    whole : (donor, acceptor)
+        Their means.
+    assumed, shares : tuple of float, two
+        Logits of the shares of true sites that the site models assume, and the shares, of donors
+        and of acceptors.
+    content : Content
+        Coding content.
+    lengths : LengthTable
+        Lengths of introns.
+    n_introns : int
+        Number of introns that they are from.
+    is_alone : bool
+        Whether they are learnt from labelled introns alone.
+    """
+
+    ends: Sequence[tuple[MultiTaskModel, MultiTaskModel]]
+    whole: tuple[MultiTaskModel, MultiTaskModel]
+    assumed: tuple[float, float]
+    shares: tuple[float, float]
+    content: Content
+    lengths: LengthTable
+    n_introns: int = 0
+    is_alone: bool = False
+
+    def layer(self, ceiling: float = 1.0) -> PairLayer:
+        """Return the layer above the site models."""
+        scale = float(np.exp(START["scale"]))
+        offset = sum(0.5 * logit(p) - q for p, q in zip(self.shares, self.assumed, strict=True))
+        return PairLayer(
+            scale,
+            START["shift"] + scale * offset,
+            START["coding shift"] + scale * offset,
+            START["switch"],
+            START["coding scale"],
+            self.lengths.shortest,
+            self.lengths.introns,
+            self.content.table,
+            self.n_introns,
+            self.content.n_bases,
+            0,
+            ceiling,
+            self.lengths.decay,
+            edges=tuple(Edge(kind, 0.0, START[kind], -1e9) for kind in CODONS),
+        )
+
+
+def logit(p: float) -> float:
+    """Return the log-odds of a probability."""
+    return float(np.log(p / (1 - p)))
