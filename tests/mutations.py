@@ -222,7 +222,7 @@ def use(path, X, tasks):
     if model.structure == "weights":
         signal = Signal("signal", models={"model": model})
         assert signal.main == "model"
-        for section in (sections.models, sections.calibration, sections.selected):
+        for section in (sections.models, sections.calibration, sections.hyperparameters):
             section(signal)
     found = {task: model.predictions(X, task) for task in tasks}
     return {task: {key: v.tolist() for key, v in own.items()} for task, own in found.items()}

@@ -17,7 +17,7 @@ splice.toml (paths are relative to its folder):
   window = 241                  # bases, centred on the site; shift moves the window to 3'
   seed = 0
   [sites]
-  consensus = "canonical"       # GT, AG; "all", or words such as ["GT", "GC"], ["AG", "AC"]
+  consensus = "canonical"       # GT, AG; "all", or a list such as ["GT", "GC"]
   min_intron = 20               # sources = ["ensembl"]: keep only these values of column 2
   [junctions]
   min_reads = 3                 # min_share = 0.05: of the reads of the strongest overlapping one

@@ -29,10 +29,11 @@ kmers.tsv is sorted by it.
 Letters that sites and decoys share, such as the AG of an acceptor, do not discriminate and thus
 have no importance.
 
-For a model of seqmtl pair, name sites of a genome; sites.tsv then has the log-odds of each alone
-and paired, and by how much the paired ones drop without the evidence of the site itself, of its
-best partner, of intron lengths, of the coding content on either side, and of rivals within 60
-bases (mostly negative); and its most probable introns as START-END:PROBABILITY."""
+For a model of seqmtl pair, name sites of a genome. For each of them, sites.tsv has the log-odds
+without and with its partners, and the drop of the latter without each part of the evidence: the
+site itself, its best partner, intron lengths, the coding content on either side, and competing
+sites within 60 bases (this drop is mostly negative). Its most probable introns are written as
+START-END:PROBABILITY."""
 
 
 COMMAND = Command(

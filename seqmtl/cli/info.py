@@ -17,9 +17,9 @@ _TEXT = """\
   seqmtl info starter:donor
   seqmtl info splice.seqmtl --json | jq .duality_gap
 
-evidence of trust: the weight of each trust from 0 to 1 after seeing held-out labels, and
-log-likelihood: that of these labels with each set of features; see "Which relatives to trust" on
-the page Method of the documentation."""
+evidence of trust: the weight of each level of trust in the relatives (0 to 1), from the likelihood
+of held-out labels. log-likelihood: that of these labels, for each set of features. See "Which
+relatives to trust" on the page Method of the documentation."""
 
 
 @dataclass(frozen=True, kw_only=True)

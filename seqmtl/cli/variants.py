@@ -29,10 +29,11 @@ A model of seqmtl pair writes donors and acceptors, with probabilities given the
 sites that an intron can join to the windows; RS is the change in the log-odds of the probability.
 Each item ends in IR_DG|IR_DL|IA_DG|IA_DL, the most probable intron of the site gained and of that
 lost, in the reference (IR) and in the alternative (IA), as FIRST-LAST:PROBABILITY.
-A third entry, SeqMTL_exon, is about exons: what lies between two introns that follow each other. It
-has columns like DS_EG, and ends in ER_EG|ER_EL|EA_EG|EA_EL, the exon gained and the exon lost, in
-the reference (ER) and in the alternative (EA), . where its probability is below 0.001, which counts
-as 0. DP is that of its first base in reading direction. An exon lost without a gain is skipped."""
+A third entry, SeqMTL_exon, is about exons between two successive introns. It has the same columns
+for the exon gained and the exon lost (DS_EG, DS_EL, ...), and ends in ER_EG|ER_EL|EA_EG|EA_EL,
+these exons in the reference (ER) and in the alternative (EA). A probability below 0.001 counts as
+0, and its exon is written as a dot. DP is the position of the first base of the exon in reading
+direction. An exon lost without a gain is skipped in the transcript."""
 
 
 COMMAND = Command(Variants, "annotate variants (VCF) with site gains and losses", _TEXT)

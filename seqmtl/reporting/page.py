@@ -127,11 +127,11 @@ def _pairs(contents: FolderContents) -> Markup:
     columns = [
         Column("Organism", "name"),
         Column("Introns", "n_introns", ","),
-        Column("Which are", "source"),
+        Column("Source of introns", "source"),
         Column("Shortest", "shortest", ","),
         Column("Longest", "longest", ","),
         Column("Coding bases", "n_coding", ","),
-        Column("Sites fitted to", "n_sites", ","),
+        Column("Calibration sites", "n_sites", ","),
     ]
     layers = _by_organism(
         {
@@ -144,11 +144,11 @@ def _pairs(contents: FolderContents) -> Markup:
     )
     rows = [{"name": name, **facts} for name, facts in layers.items()]
     caption = (
-        "What the paired models are from: introns (annotated, or called by the model itself), the "
-        "shortest and the longest in the table of lengths (bases), coding bases, and held-out "
-        "annotated sites"
+        "Data of the paired models: introns and their source (an annotation, or the calls of the "
+        "model itself), the shortest and the longest of their lengths (bases), coding bases, and "
+        "the held-out annotated sites that the probabilities are calibrated on"
     )
-    return join([*parts, details("What paired models are from", [as_html(columns, rows, caption)])])
+    return join([*parts, details("Data of the paired models", [as_html(columns, rows, caption)])])
 
 
 def _by_organism(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -180,12 +180,12 @@ def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
     ]
     rows = [{"round": k, **values} for k, values in enumerate(facts["rounds"])]
     caption = (
-        f"{name}, without labels: sites found in {facts['bases']:,} bases of its genome, by the "
-        "relatives alone (round 0), and after each round of learning from what was found. Donors, "
-        "acceptors: expected numbers; sure: of probability 0.9 or more; kept: share of those of "
-        "the round before that still have 0.5; backwards: introns found in the genome read "
-        "backwards, where there are none, for each found forwards; moved: change of the site "
-        "models' weights, as a share."
+        f"{name}, without labels: sites called in {facts['bases']:,} bases of its genome, by the "
+        "models of the relatives (round 0), and after each round of learning from what was found "
+        "in the round before. Donors, acceptors: expected numbers. Sure: with a probability of 0.9 "
+        "or more. Kept: share of the sure sites of the round before with a probability of 0.5 or "
+        "more. Backwards: introns called in the genome read backwards, which has none, as a share "
+        "of those called in the genome. Moved: relative change of the weights of the site models."
     )
     parts = details("Round by round", [as_html(columns, rows, caption)])
     if len(rows) > 1:
@@ -196,7 +196,7 @@ def _rounds(name: str, facts: Mapping[str, Any]) -> Markup:
         )
         parts = join(filter(None, [drawn, parts]))
     notes = [element("p", f"{name}: {line}.") for line in expectation(facts)]
-    notes += [element("p", element("b", f"Doubt: {doubt}.")) for doubt in facts.get("doubts", [])]
+    notes += [element("p", element("b", f"Warning: {doubt}.")) for doubt in facts.get("doubts", [])]
     return join([*notes, parts])
 
 

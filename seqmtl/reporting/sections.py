@@ -53,7 +53,7 @@ def data(signal: Signal) -> Markup:
         "Windows",
         "What splits have in common in the end, duplicates left out",
     )
-    more = details("What was left out, and what splits have in common", [left_out, leaks])
+    more = details("Sites left out, and what splits have in common", [left_out, leaks])
     return join([table(head, rows, caption), more])
 
 
@@ -80,8 +80,8 @@ def similarity(signal: Signal) -> Markup:
     kernel = model.kernel.restrict(model.tasks).scaled()
     beside = "the tree given" if signal.tree else "a tree that joins the most similar first"
     caption = (
-        f"How much the organisms share ({model.kernel.source}), beside {beside}: 1 is all, 0 "
-        "nothing."
+        f"Similarity of the organisms ({model.kernel.source}), from 0 (independent) to 1 (the "
+        f"same), beside {beside}."
     )
     title = "Tree of the organisms beside the heat map of their similarity"
     return picture(lambda: draw_kernel(kernel, signal.tree), title, caption)
@@ -100,7 +100,7 @@ def weights(signal: Signal) -> Markup:
     return as_html(columns, rows, "Weight learnt for every similarity (clade, scale or graph)")
 
 
-def selected(signal: Signal) -> Markup:
+def hyperparameters(signal: Signal) -> Markup:
     """Return the selected hyperparameters of every organism of the main model."""
     if not signal.models:
         return Markup()
@@ -108,7 +108,7 @@ def selected(signal: Signal) -> Markup:
     tasks, added = training.get("selection", {}).get("tasks", {}), training.get("adapted", {})
     columns = [
         Column("Organism", "name"),
-        Column("Trust in its relatives", "trust", ".2f"),
+        Column("Trust in relatives", "trust", ".2f"),
         Column("C", "C", ".2g"),
     ]
     rows = [{"name": name, **task} for name, task in tasks.items()]
@@ -245,9 +245,10 @@ def _reliability(tasks: Mapping[str, Mapping[str, Any]]) -> Markup:
     return picture(
         lambda: draw_reliability(tasks),
         "Share of true sites by predicted probability",
-        "Do sites with a probability of 0.9 turn out true nine times in ten? Dots: the share that "
-        "is true; bars: its 95 % interval if the probabilities hold. Below, how many "
-        "candidates (grey) and true sites (blue) there are. All are in the test regions.",
+        "Reliability: of the candidates with a probability near 0.9, nine in ten should be true "
+        "sites. Dots: the share of true sites; bars: its 95 % interval if the probabilities hold. "
+        "Below: numbers of candidates (grey) and of true sites (blue). All are in the test "
+        "regions.",
     )
 
 
@@ -263,15 +264,15 @@ def _expected(bins: Sequence[Mapping[str, Any]]) -> Markup:
         Column("Holds", "holds"),
     ]
     caption = (
-        "Expected is the sum of the probabilities; the interval is that of the true number with "
-        "other blocks of the genome. Probabilities do not hold where both numbers differ by more "
-        "than a factor of 1.25, and by more than those of independent sites do by chance."
+        "Expected is the sum of the probabilities. The interval of the number of true sites is "
+        "from a bootstrap over blocks of the genome. Probabilities do not hold where both numbers "
+        "differ by more than a factor of 1.25, and by more than chance if sites are independent."
     )
     return as_html(columns, bins, caption)
 
 
 def training(signal: Signal) -> Markup:
-    """Return the convergence of all models; copies of a model have its history."""
+    """Return the convergence of all models; copies of a model count once."""
     runs: dict[str, Any] = {}
     for name, model in signal.models.items():
         history = model.training.get("history")
@@ -282,12 +283,12 @@ def training(signal: Signal) -> Markup:
     tolerances = {signal.models[name].training["settings"]["tol"] for name in runs}
     return picture(
         lambda: draw_convergence(runs, min(tolerances) if len(tolerances) == 1 else None),
-        "Distance from the optimum by work",
+        "Distance from the optimum by passes over the training windows",
         "A bound on how far training is from its optimum: the relative duality gap.",
     )
 
 
-def learnt(signal: Signal) -> Markup:
+def feature_importance(signal: Signal) -> Markup:
     """Return a logo and the importance of oligomers for each organism of the main model."""
     if not signal.models:
         return Markup()
@@ -295,21 +296,24 @@ def learnt(signal: Signal) -> Markup:
     order = min(_POIM_ORDER, model.length)
     poims = [poim(model, name, max_order=order) for name in model.tasks[:_MOST_ORGANISMS]]
     caption = (
-        "How much a letter at a position adds to the score, in the mean over all sequences. The "
-        "letters of the site, shaded, are in every candidate, and so add little."
+        "What a letter at a position adds to the expected score of a random sequence. The letters "
+        "of the site, shaded, are in every candidate, and so add little."
     )
     alternative = f"Logos of {', '.join(p.label for p in poims)}"
     parts = [picture(lambda: draw_logo(*poims), alternative, caption)]
     n_more = len(model.tasks) - _MOST_ORGANISMS
     if n_more > 0:
         parts.append(element("p", f"{n_more} more organisms: see seqmtl explain."))
-    caption = "The largest effect of a word of each length at each position (Sonnenburg 2008)."
+    caption = (
+        "Positional oligomer importance (Sonnenburg 2008): the largest of all oligomers of a "
+        "length that start at a position."
+    )
     drawings = [
-        picture(partial(draw_poim, each), f"Words that matter, {each.label}", caption)
+        picture(partial(draw_poim, each), f"Importance of oligomers, {each.label}", caption)
         for each in poims
     ]
     return join(
-        filter(None, [*parts, details("Words that matter, and the whole windows", drawings)])
+        filter(None, [*parts, details("Importance of oligomers over the whole window", drawings)])
     )
 
 
@@ -344,11 +348,11 @@ def wrapped(content: str) -> Markup:
 OF_A_SIGNAL: dict[str, Callable[[Signal], Markup]] = {
     "Data": data,
     "Similarity": similarity,
-    "Learnt weights": weights,
-    "What was chosen": selected,
+    "Kernel weights": weights,
+    "Hyperparameters": hyperparameters,
     "Accuracy": accuracy,
     "Calibration": calibration,
     "Training": training,
-    "What was learnt": learnt,
+    "Feature importance": feature_importance,
     "Models": models,
 }

@@ -25,9 +25,9 @@ class Round(NamedTuple):
     expected : tuple of float
         Sums of the posteriors of donors and of acceptors in the sample.
     sure : tuple of int
-        Donors and acceptors with a posterior of .9 or more.
+        Donors and acceptors with a posterior of 0.9 or more.
     kept : float
-        Share of the sure sites of the round before that still have a posterior of .5.
+        Share of the sure sites of the round before that still have a posterior of 0.5.
     backwards : float
         Introns expected in the sample read backwards, for each expected forwards.
     shortest, middle, longest : int

@@ -25,13 +25,13 @@ class PairedEffectScorer(AlleleScorer):
 
     The chain is run on both haplotypes. Compared are the sites from which an intron can reach the
     windows that overlap the allele, as by :class:`~seqmtl.variant_effects.effects.EffectScorer`;
-    scores are the log-odds of the posterior. The exons are what lies between two introns that
-    follow each other, and the position of an exon is its first base in reading direction. Windows
-    that cross a contig end have no site.
+    scores are the log-odds of the posterior. Exons are between two successive introns, and the
+    position of an exon is its first base in reading direction. Windows that cross a contig end have
+    no site.
 
-    The chain sees as much on either side of these sites as decides on them
-    (:func:`seqmtl.splicing.chain.context_of`), and of a contig always the same tiles, so that
-    results do not depend on what other alleles there are.
+    The chain sees enough bases on either side of these sites for their posteriors to be right
+    (:func:`seqmtl.splicing.chain.context_of`), in the same tiles of a contig for every allele, so
+    that results do not depend on other alleles.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def figure(what: str) -> Any:
 def known_introns() -> Any:
     """Return the option --introns."""
     return option(
-        "introns known of the genome, of reads, proteins or a few genes: GFF3 or GTF of genes, "
+        "known introns of the genome, from reads, proteins or a few genes: GFF3 or GTF of genes, "
         "BED12, STAR's SJ.out.tab, GFF of hints (BRAKER), or BED6 of introns",
         metavar="FILE",
     )

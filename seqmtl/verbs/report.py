@@ -27,7 +27,8 @@ class Report(Request):
     title: str | None = option("heading (default: signals and organisms)")
     tree: str | None = option("tree to draw next to the similarity", metavar="NEWICK|NAME")
     annotation: tuple[tuple[str, str], ...] = option(
-        "GFF3, GTF or BED12 to count the introns of seqmtl annotate in; repeat for each organism",
+        "GFF3, GTF or BED12 to compare the introns of seqmtl annotate with; repeat for each "
+        "organism",
         metavar="ORGANISM=FILE",
         kind=_kinds.named_path,
         is_repeated=True,

@@ -31,7 +31,8 @@ class Similarity(Request):
     """
 
     model: str | None = option(
-        "model of seqmtl train: how alike its weights are, beside its K and the source below",
+        "model of seqmtl train: compare the similarity of its weights with its task kernel and "
+        "with the source below",
         metavar="MODEL",
         is_positional=True,
     )
@@ -120,7 +121,7 @@ class Similarity(Request):
         return relation.build(self.organisms)
 
     def _of_model(self, relation: KernelRequest | None) -> tuple[TaskKernel, TaskKernel]:
-        """Return how alike the weights of a model are, and the kernels to compare this with."""
+        """Return the similarity of the weights of a model, and the kernels to compare it with."""
         import numpy as np
 
         from seqmtl.linear_model.model import MultiTaskModel

@@ -32,7 +32,7 @@ class Simulate(Request):
     window: int = option("bases per window", metavar="BP", default=200)
     chromosomes: int = option("chromosomes per organism; the last is the test set", default=3)
     chromosome_length: int = option(
-        "bases per chromosome; 1000 windows need about 45000 at least, of tss 200000",
+        "bases per chromosome; 1000 windows need at least about 45000, or 200000 with tss",
         metavar="BP",
         default=200_000,
     )

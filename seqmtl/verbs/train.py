@@ -50,7 +50,7 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
     )
     site: int | None = _of_data(
         "first base of the site in the sequences of a table or FASTA, 0-based (default: the column "
-        "site, or the letters that the true sites share)",
+        "site, or where all true sites have the same letters)",
         metavar="BASE",
         kind=_kinds.count,
     )

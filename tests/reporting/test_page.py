@@ -15,7 +15,7 @@ from PIL import Image
 from seqmtl import TaskKernel
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.reporting.folder import read_folder
-from seqmtl.reporting.sections import selected
+from seqmtl.reporting.sections import hyperparameters
 from seqmtl.reporting.summary_text import summarise
 from seqmtl.scanning.candidate_scores import score_candidates
 from tests.commands import run
@@ -136,11 +136,11 @@ def test_the_page_has_its_sections_and_needs_no_network(page):
     assert headings == [
         "Data",
         "Similarity",
-        "What was chosen",
+        "Hyperparameters",
         "Accuracy",
         "Calibration",
         "Training",
-        "What was learnt",
+        "Feature importance",
         "Models",
         "Comparison of methods",
         "This page",
@@ -226,10 +226,10 @@ def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(r
 
 def test_an_organism_that_was_added_has_a_trust_and_no_cost(results):
     signal = read_folder(results).signals["acceptor"]
-    assert "seqmtl adapt" not in selected(signal)
+    assert "seqmtl adapt" not in hyperparameters(signal)
     signal.models["joint"].training["adapted"] = {"ant": {"trust": {"0": 0.5, "0.5": 0.5}}}
-    assert '<th scope="row">ant</th><td>0.25</td><td></td>' in selected(signal)
-    assert "without C: added by seqmtl adapt" in selected(signal)
+    assert '<th scope="row">ant</th><td>0.25</td><td></td>' in hyperparameters(signal)
+    assert "without C: added by seqmtl adapt" in hyperparameters(signal)
 
 
 def _metrics(value, half, n_tasks=4):
@@ -281,7 +281,7 @@ def test_a_browser_shows_text_and_pictures(page, tmp_path):
         assert image.size == (1280, 4000)
         assert len(image.convert("RGB").getcolors(1 << 24)) > 500  # heat maps, logos, curves
     done = subprocess.run([*command, "--dump-dom", url], check=True, capture_output=True, text=True)
-    assert "What was learnt" in done.stdout
+    assert "Feature importance" in done.stdout
     assert done.stdout.count("<img") == page.read_text().count("<img") > 6
 
 

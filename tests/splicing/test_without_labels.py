@@ -194,7 +194,7 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     assert summary["right"] == [0.81, 0.99]
     assert summary["introns_from"]["0.5"] >= summary["introns_from"]["0.9"] > 100
     for doubt in summary["doubts"]:
-        assert f"Doubt: {doubt}" in page
+        assert f"Warning: {doubt}" in page
     made = {path: path.stat().st_mtime_ns for path in out.iterdir() if path.is_file()}
     assert "is there, of the same files and options" in seqmtl(command).err
     changed = {path.name for path, time in made.items() if path.stat().st_mtime_ns != time}
