@@ -1,15 +1,20 @@
 """Estimators on features with the interface of scikit-learn."""
 
+from typing import TYPE_CHECKING
+
 from seqmtl import _scikit_learn  # noqa: F401 - before the others
-from seqmtl.estimators.classifiers import (
-    MultiTaskClassifierCV,
-    MultiTaskMKLClassifier,
-    MultiTaskSVC,
-)
-from seqmtl.estimators.one_class import MultiTaskOneClassSVM
-from seqmtl.estimators.scoring import TaskScorer
-from seqmtl.estimators.svr import MultiTaskSVR
-from seqmtl.estimators.transforming import TaskTransformer
+from seqmtl._lazy import import_on_use
+
+if TYPE_CHECKING:
+    from seqmtl.estimators.classifiers import (
+        MultiTaskClassifierCV,
+        MultiTaskMKLClassifier,
+        MultiTaskSVC,
+    )
+    from seqmtl.estimators.one_class import MultiTaskOneClassSVM
+    from seqmtl.estimators.scoring import TaskScorer
+    from seqmtl.estimators.svr import MultiTaskSVR
+    from seqmtl.estimators.transforming import TaskTransformer
 
 __all__ = [
     "MultiTaskClassifierCV",
@@ -20,3 +25,15 @@ __all__ = [
     "TaskScorer",
     "TaskTransformer",
 ]
+
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "seqmtl.estimators.classifiers": "MultiTaskClassifierCV MultiTaskMKLClassifier "
+        "MultiTaskSVC",
+        "seqmtl.estimators.one_class": "MultiTaskOneClassSVM",
+        "seqmtl.estimators.scoring": "TaskScorer",
+        "seqmtl.estimators.svr": "MultiTaskSVR",
+        "seqmtl.estimators.transforming": "TaskTransformer",
+    },
+)

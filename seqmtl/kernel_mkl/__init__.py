@@ -5,15 +5,20 @@ tasks weight kernels, and block descent (`descent`) learns the weights. `minimax
 worst task. The estimators are thin.
 """
 
+from typing import TYPE_CHECKING
+
 from seqmtl import _scikit_learn  # noqa: F401 - before the others
-from seqmtl.kernel_mkl.coupled import KernelMKLClassifier, MultiTaskKernelSVC
-from seqmtl.kernel_mkl.minimax_classifier import MinimaxClassifier
-from seqmtl.kernel_mkl.pareto import ParetoMKLClassifier, ParetoPath, pareto_path
-from seqmtl.kernel_mkl.task_mkl import (
-    IndividualMKLClassifier,
-    PartiallySharedMKLClassifier,
-    SparseMKLClassifier,
-)
+from seqmtl._lazy import import_on_use
+
+if TYPE_CHECKING:
+    from seqmtl.kernel_mkl.coupled import KernelMKLClassifier, MultiTaskKernelSVC
+    from seqmtl.kernel_mkl.minimax_classifier import MinimaxClassifier
+    from seqmtl.kernel_mkl.pareto import ParetoMKLClassifier, ParetoPath, pareto_path
+    from seqmtl.kernel_mkl.task_mkl import (
+        IndividualMKLClassifier,
+        PartiallySharedMKLClassifier,
+        SparseMKLClassifier,
+    )
 
 __all__ = [
     "IndividualMKLClassifier",
@@ -26,3 +31,14 @@ __all__ = [
     "SparseMKLClassifier",
     "pareto_path",
 ]
+
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "seqmtl.kernel_mkl.coupled": "KernelMKLClassifier MultiTaskKernelSVC",
+        "seqmtl.kernel_mkl.minimax_classifier": "MinimaxClassifier",
+        "seqmtl.kernel_mkl.pareto": "ParetoMKLClassifier ParetoPath pareto_path",
+        "seqmtl.kernel_mkl.task_mkl": "IndividualMKLClassifier PartiallySharedMKLClassifier "
+        "SparseMKLClassifier",
+    },
+)
