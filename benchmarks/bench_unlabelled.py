@@ -37,7 +37,7 @@ from seqmtl.splicing import score_paired
 from seqmtl.splicing.genome_sample import sample_genome
 from seqmtl.splicing.layer import ENDS
 from seqmtl.splicing.model import PairedModel
-from seqmtl.splicing.rounds import Round
+from seqmtl.splicing.rounds import SelfTrainingRound
 from seqmtl.splicing.self_training import SelfTraining
 from seqmtl.splicing.self_training_options import SelfTrainingOptions
 
@@ -141,7 +141,7 @@ def _introns(args: argparse.Namespace) -> list[str]:
     return rows
 
 
-def _tell(found: Round) -> None:
+def _tell(found: SelfTrainingRound) -> None:
     """Print what a round found."""
     print(
         f"expected {found.expected[0]:.0f} {found.expected[1]:.0f}  sure {found.sure[0]} "

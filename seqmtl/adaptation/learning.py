@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from seqmtl.calibration.sigmoid import fit_logistic, fit_sigmoid
 from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.cross_validation import MOST, CrossValidation, posterior_weights
+from seqmtl.training.cross_validation import MAX_GRAM_EXAMPLES, CrossValidation, posterior_weights
 from seqmtl.training.settings import Settings
 from seqmtl.training.solver import solve_examples
 
@@ -43,7 +43,7 @@ Array = NDArray[np.float64]
 
 _SHARPNESS = 0.5  # factor on the log-likelihood in the weights of the candidates
 _RIDGE = 0.3  # precision of the weights of the relatives around those from the tree
-_FEWEST = 2  # labels of a class, so that one can be held out
+_MIN_LABELS = 2  # labels of a class, so that one can be held out
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ def check_labels(y: NDArray[Any], name: str) -> None:
         If there are not.
     """
     n_positive = int((y > 0).sum())
-    if min(n_positive, y.size - n_positive) < _FEWEST:
+    if min(n_positive, y.size - n_positive) < _MIN_LABELS:
         raise ValueError(
-            f"labels of {name!r} must have at least {_FEWEST} of each class, got {n_positive} "
+            f"labels of {name!r} must have at least {_MIN_LABELS} of each class, got {n_positive} "
             f"positive and {y.size - n_positive} negative; add the missing class, or give no "
             "labels at all"
         )
@@ -125,8 +125,8 @@ def learn(
         Variance of delta in every view of the features.
     """
     n, rows = examples.y.size, np.arange(examples.y.size)
-    if n > MOST:
-        rows = examples.sample(MOST, np.random.default_rng(settings.seed))
+    if n > MAX_GRAM_EXAMPLES:
+        rows = examples.sample(MAX_GRAM_EXAMPLES, np.random.default_rng(settings.seed))
     folds = CrossValidation(examples.take(rows), features, settings, scales=scales)
     check_labels(folds.y, examples.names[0])
     directions, offsets = _given(folds, scores[rows], weights)
@@ -141,7 +141,7 @@ def learn(
     fits = [
         folds.fit(K, c.C, [c.trust * offset[c.direction] for offset in offsets]) for c in candidates
     ]
-    log_likelihoods = np.array([[fit.values.sum()] for fit in fits])
+    log_likelihoods = np.array([[fit.log_likelihoods.sum()] for fit in fits])
     posterior = posterior_weights(log_likelihoods, [c.prior for c in candidates], _SHARPNESS)[:, 0]
     mixture = posterior / np.maximum([fit.scores.std() for fit in fits], 1e-12)
     mixture /= mixture.sum()

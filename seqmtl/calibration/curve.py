@@ -20,12 +20,12 @@ ENOUGH_FOR_ISOTONIC = 200
 RECALLS = (0.5, 0.8, 0.9, 0.95)
 _FOLDS = 5
 _CLOSE = 1e-9  # of the range of scores
-_FEWEST = 10  # smallest number of true sites behind a probability
-_SLOW = 0.02  # rise where too few true sites are left, as a share of that of Platt's line
-_LEAST_RISE = 0.01  # of the log-odds over all scores
+_MIN_TRUE_SITES = 10  # smallest number of true sites behind a probability
+_TAIL_SLOPE = 0.02  # rise where too few true sites are left, as a share of that of Platt's line
+_MIN_RISE = 0.01  # of the log-odds over all scores
 
 
-class ProbabilityCurve(NamedTuple):
+class CalibrationCurve(NamedTuple):
     """Log-odds of a true site as a piecewise linear function of the score.
 
     Attributes
@@ -56,7 +56,7 @@ def fit_curve(
     counts: NDArray[Any] | None = None,
     method: str = "auto",
     prevalence: float | None = None,
-) -> ProbabilityCurve:
+) -> CalibrationCurve:
     """Fit a calibration curve to scores of candidates that were not used for training.
 
     Parameters
@@ -75,7 +75,7 @@ def fit_curve(
 
     Returns
     -------
-    ProbabilityCurve
+    CalibrationCurve
 
     Raises
     ------
@@ -167,7 +167,7 @@ def fit_consensus_offsets(
 
 
 def _shift(
-    curve: ProbabilityCurve,
+    curve: CalibrationCurve,
     scores: NDArray[np.float64],
     counts: NDArray[np.float64],
     n_true: float,
@@ -193,7 +193,7 @@ def _shift(
 
 
 def describe_curve(
-    curve: ProbabilityCurve,
+    curve: CalibrationCurve,
     scores: NDArray[np.float64],
     y: NDArray[Any],
     counts: NDArray[Any] | None = None,
@@ -299,7 +299,7 @@ def to_probability(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.exp(-np.logaddexp(0.0, -log_odds)))
 
 
-def pack_curves(curves: Mapping[str, ProbabilityCurve]) -> dict[str, NDArray[Any]]:
+def pack_curves(curves: Mapping[str, CalibrationCurve]) -> dict[str, NDArray[Any]]:
     """Return the curves as arrays for a model file; empty if there are none."""
     if not curves:
         return {}
@@ -324,7 +324,7 @@ def forms_of_curves(n: int) -> Forms:
 
 def unpack_curves(
     names: Sequence[str], arrays: Mapping[str, NDArray[Any]]
-) -> dict[str, ProbabilityCurve]:
+) -> dict[str, CalibrationCurve]:
     """Rebuild the curves of tasks from arrays of the types and shapes of :func:`forms_of_curves`.
 
     Raises
@@ -341,7 +341,7 @@ def unpack_curves(
     curves, end = {}, 0
     for name, size, slopes in zip(names, sizes, arrays["curve_slopes"], strict=True):
         part = slice(end, end + size)
-        curve, end = ProbabilityCurve(scores[part], log_odds[part], slopes), end + size
+        curve, end = CalibrationCurve(scores[part], log_odds[part], slopes), end + size
         rising = (np.diff(curve.scores) > 0).all() and (np.diff(curve.log_odds) >= 0).all()
         if not rising or (slopes < 0).any():
             raise ValueError(f"the calibration curve of {name} does not rise")
@@ -401,25 +401,25 @@ def _line(
     """Return slope and intercept of Platt's line; the slope is never 0, so order is preserved."""
     y = np.repeat([1.0, -1.0], levels.size)
     a, b = fit_sigmoid(np.tile(levels, 2), y, np.concatenate([true, decoys]))
-    return max(a, _LEAST_RISE / (float(np.ptp(levels)) or 1.0)), b
+    return max(a, _MIN_RISE / (float(np.ptp(levels)) or 1.0)), b
 
 
 def _capped_sigmoid(
     levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
-) -> ProbabilityCurve:
+) -> CalibrationCurve:
     """Fit a straight line that rises slowly to the largest supported log-odds."""
     a, b = _line(levels, true, decoys)
     n_found, wrong = np.cumsum(true[::-1]), np.cumsum(decoys[::-1])
-    is_enough = n_found >= min(_FEWEST, n_found[-1])
+    is_enough = n_found >= min(_MIN_TRUE_SITES, n_found[-1])
     cap = float(np.log(np.max(n_found[is_enough] / (wrong[is_enough] + 1))))
-    slopes, top = np.array([a, _SLOW * a]), float(levels[-1])
+    slopes, top = np.array([a, _TAIL_SLOPE * a]), float(levels[-1])
     knot = min((cap - b - slopes[1] * top) / (slopes[0] - slopes[1]), top)
-    return ProbabilityCurve(np.array([knot]), np.array([a * knot + b]), slopes)
+    return CalibrationCurve(np.array([knot]), np.array([a * knot + b]), slopes)
 
 
 def _isotonic(
     levels: NDArray[np.float64], true: NDArray[np.float64], decoys: NDArray[np.float64]
-) -> ProbabilityCurve:
+) -> CalibrationCurve:
     """Pool adjacent violators, then top pools with too few true sites, and those that are level."""
     with unchanged_environment():
         from sklearn.isotonic import isotonic_regression
@@ -430,7 +430,7 @@ def _isotonic(
     joined, n_true = [], 0.0
     for head, n in zip(heads[::-1], np.add.reduceat(true, heads)[::-1], strict=True):
         n_true += float(n)
-        if n_true >= _FEWEST or head == 0:
+        if n_true >= _MIN_TRUE_SITES or head == 0:
             joined.append(head)
             n_true = 0.0
     sums = np.add.reduceat(np.stack([true, decoys, total * levels]), joined[::-1], axis=1)
@@ -444,9 +444,9 @@ def _isotonic(
     centers, log_odds = merged[:, 2] / (merged[:, 0] + merged[:, 1]), _log_odds(merged.T)
     left = float(levels[-1] - centers[-1])  # the highest score has the log-odds of its pool
     gap = float(log_odds[-1] - log_odds[-2]) if centers.size > 1 else np.inf
-    slow = min(_SLOW * a, 0.5 * gap / left if left else np.inf)
+    slow = min(_TAIL_SLOPE * a, 0.5 * gap / left if left else np.inf)
     log_odds[-1] -= slow * left
-    return ProbabilityCurve(centers, log_odds, np.array([a, slow]))
+    return CalibrationCurve(centers, log_odds, np.array([a, slow]))
 
 
 def _log_odds(pool: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -27,7 +27,7 @@ from seqmtl.linear_model.site import Site
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.training.cross_validation import MOST
+from seqmtl.training.cross_validation import MAX_GRAM_EXAMPLES
 from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
 from seqmtl.training.solver import ONE_THREAD
@@ -127,7 +127,7 @@ class Comparison:
     def max_parallel(self) -> int:
         """Return the number of runs that fit into memory side by side, at least 1."""
         n_weights = self.features.n_features(self.windows.length) * len(self.windows.task_names)
-        n_entries = min(MOST, len(self.windows)) ** 2
+        n_entries = min(MAX_GRAM_EXAMPLES, len(self.windows)) ** 2
         n_bytes = 4 * (_WEIGHTS_AT_ONCE * n_weights + _MATRICES_AT_ONCE * n_entries)
         return max(1, available_memory() // n_bytes)
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import refuse
 from seqmtl._names import match_names
 from seqmtl._surroundings import usual_floats
-from seqmtl.calibration.curve import ProbabilityCurve
+from seqmtl.calibration.curve import CalibrationCurve
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.files.model_file import Forms
 from seqmtl.kernel_mkl.one_vs_one import vote
@@ -72,7 +72,7 @@ class KernelModel(Model):
     classes: tuple[Any, ...] = (-1, 1)
     training: dict[str, Any] = field(default_factory=dict)
     kind: str = "classification"
-    curves: dict[str, ProbabilityCurve] = field(default_factory=dict)
+    curves: dict[str, CalibrationCurve] = field(default_factory=dict)
     shift: int = 0
 
     structure: ClassVar[str] = "kernels"

@@ -16,7 +16,7 @@ from seqmtl._names import NameIndex, match_names
 from seqmtl._surroundings import usual_floats
 from seqmtl._version import __version__
 from seqmtl.calibration.curve import (
-    ProbabilityCurve,
+    CalibrationCurve,
     describe_curve,
     fit_consensus_offsets,
     fit_curve,
@@ -69,7 +69,7 @@ class Model:
     calibration : ndarray of float64, shape (T, k)
         Calibration of each task. Classification: slope and intercept of the sigmoid. Novelty
         detection: the offset, the lowest score of a normal example. Regression: k = 0.
-    curves : dict of str to ProbabilityCurve
+    curves : dict of str to CalibrationCurve
         Calibration curve of each task that was calibrated on held-out examples; replaces the
         sigmoid.
     training : dict
@@ -82,7 +82,7 @@ class Model:
     tasks: tuple[str, ...]
     bias: NDArray[np.float64]
     calibration: NDArray[np.float64]
-    curves: dict[str, ProbabilityCurve]
+    curves: dict[str, CalibrationCurve]
     training: dict[str, Any]
 
     @property

@@ -15,7 +15,7 @@ from seqmtl._memory import require_memory
 from seqmtl._messages import is_first_time
 from seqmtl._names import NameIndex, match_names
 from seqmtl._surroundings import usual_floats
-from seqmtl.calibration.curve import ProbabilityCurve
+from seqmtl.calibration.curve import CalibrationCurve
 from seqmtl.calibration.sigmoid import CALIBRATION
 from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import UnknownTaskError
@@ -81,7 +81,7 @@ class MultiTaskModel(Model):
     training: dict[str, Any]
     shift: int = 0
     kind: str = "classification"
-    curves: dict[str, ProbabilityCurve] = field(default_factory=dict)
+    curves: dict[str, CalibrationCurve] = field(default_factory=dict)
     word_bias: NDArray[np.float64] | None = None
 
     structure: ClassVar[str] = "weights"

@@ -11,7 +11,7 @@ from typing import Any
 
 from seqmtl.relations.tree_text import draw_tree_text
 
-_MOST, _EACH_END = 30, 10
+_MAX_LINES, _EACH_END = 30, 10
 
 
 def tasks_text(tasks: Sequence[str], training: dict[str, Any]) -> list[str]:
@@ -26,7 +26,7 @@ def tasks_text(tasks: Sequence[str], training: dict[str, Any]) -> list[str]:
             positive = f", {counts[name]['n_positive']:,} {what}"
         return f"  {name:<{width}}  {n:>9,} windows{positive}"
 
-    many = f": {len(tasks)}, by number of windows" if len(tasks) > _MOST else ""
+    many = f": {len(tasks)}, by number of windows" if len(tasks) > _MAX_LINES else ""
     return [f"tasks{many}", *_few(tasks, lambda name: counts[name]["n"], line)]
 
 
@@ -71,7 +71,7 @@ def _few(
     names: Sequence[Any], value: Callable[[Any], float], line: Callable[[Any], str]
 ) -> list[str]:
     """Return the lines of all, or of many the first and the last when sorted by value."""
-    if len(names) <= _MOST:
+    if len(names) <= _MAX_LINES:
         return [line(name) for name in names]
     names = sorted(names, key=value)
     between = f"  ... {len(names) - 2 * _EACH_END} between these; --json lists all"
@@ -119,7 +119,7 @@ def learnt_text(training: dict[str, Any]) -> list[str]:
     for view in dict.fromkeys(kernel["view"] for kernel in learnt):
         kernels = [kernel for kernel in learnt if kernel["view"] == view]
         lines.append(f"learnt weights of {view}")
-        if len(kernels) > _MOST:
+        if len(kernels) > _MAX_LINES:
             lines += _few(kernels, lambda kernel: kernel["weight"], _weight)
             continue
         text = draw_tree_text(

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from seqmtl.splicing.chain import Posteriors, join_ends, run_chain
     from seqmtl.splicing.finder import PairedFinder
     from seqmtl.splicing.fit import fit_layer
-    from seqmtl.splicing.held_out import PairedScores, score_paired
+    from seqmtl.splicing.paired_scores import PairedScores, score_paired
 
 __all__ = [
     "PairedFinder",
@@ -26,6 +26,6 @@ __getattr__ = import_on_use(
         "seqmtl.splicing.chain": "Posteriors join_ends run_chain",
         "seqmtl.splicing.finder": "PairedFinder",
         "seqmtl.splicing.fit": "fit_layer",
-        "seqmtl.splicing.held_out": "PairedScores score_paired",
+        "seqmtl.splicing.paired_scores": "PairedScores score_paired",
     },
 )

@@ -44,9 +44,9 @@ _HOPELESS = -700.0  # log of the smallest probability
 _LISTED = 1e-6  # least probability of introns that are listed
 _LONGEST_EXON = 10_000  # bases of an exon that is listed
 _ROUNDING = 1e-6  # of logarithms of sums over parses, at most
-_LEAST_MARGIN, _MOST_MARGIN = 10_000, 200_000  # bases
+_MIN_MARGIN, _MAX_MARGIN = 10_000, 200_000  # bases
 _MARGIN = 4  # introns
-_LEAST_CONTEXT, _MOST_CONTEXT = 3_000, 50_000  # bases
+_MIN_CONTEXT, _MAX_CONTEXT = 3_000, 50_000  # bases
 _SPACE = 1_000  # pairs that are listed at once
 #: Signals of a chain by number; an odd one ends what the one before begins.
 SIGNALS = ENDS + EDGES
@@ -144,12 +144,12 @@ def context_of(layer: PairLayer) -> int:
     These are as many as 99.5 % of the introns do not exceed, from 3,000 to 50,000. By what is
     farther away, probabilities change by less than .01 at 99 % of the sites.
     """
-    return min(max(_LEAST_CONTEXT, layer.span), _MOST_CONTEXT)
+    return min(max(_MIN_CONTEXT, layer.span), _MAX_CONTEXT)
 
 
 def margin_of(layer: PairLayer) -> int:
     """Return the bases beyond which what is there has next to no effect on a site."""
-    return min(max(_LEAST_MARGIN, _MARGIN * layer.span), _MOST_MARGIN)
+    return min(max(_MIN_MARGIN, _MARGIN * layer.span), _MAX_MARGIN)
 
 
 def join_ends(

@@ -15,7 +15,7 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.splicing.coding import Content
 from seqmtl.splicing.estimates import Estimates
 from seqmtl.splicing.lengths import LengthTable
-from seqmtl.splicing.rounds import Round
+from seqmtl.splicing.rounds import SelfTrainingRound
 
 _FORMAT = "seqmtl checkpoint of self-training"
 
@@ -57,7 +57,7 @@ class RoundsFile:
                 "of seqmtl, or damaged; remove or rename it"
             )
 
-    def save(self, rounds: Sequence[Round], estimates: Estimates) -> None:
+    def save(self, rounds: Sequence[SelfTrainingRound], estimates: Estimates) -> None:
         """Write the rounds so far, and the estimates of the last one, atomically."""
         arrays: dict[str, Any] = {
             "content": estimates.content.table,
@@ -85,7 +85,7 @@ class RoundsFile:
         write_arrays(self.path, description, arrays)
         self.has_rounds = True
 
-    def load(self) -> tuple[list[Round], Estimates] | None:
+    def load(self) -> tuple[list[SelfTrainingRound], Estimates] | None:
         """Return the rounds of the same problem, and the estimates of the last one, if any."""
         header, arrays = self._header, self._arrays
         if header.get("problem") != self._problem:
@@ -105,7 +105,7 @@ class RoundsFile:
         ]
         *ends, whole = zip(models[::2], models[1::2], strict=True)
         (donors, acceptors), (a, b) = header["assumed"], header["shares"]
-        return [Round.of_dict(entry) for entry in header["rounds"]], Estimates(
+        return [SelfTrainingRound.of_dict(entry) for entry in header["rounds"]], Estimates(
             ends,
             whole,
             (donors, acceptors),

@@ -38,7 +38,7 @@ _OVERLAP = 0.1  # share of a reading frame that may be in longer ones
 _DENSE = 0.6  # share of a stretch in coding frames, and so many times that of the genome,
 _DENSER = 2.0  # which leave no room for introns: 40 kb of bacteria have .84 to .91, of plants .31
 _PRIOR = 30.0  # observations that the next shorter context counts as
-_FEWEST = 3_000  # coding bases to learn from
+_MIN_CODING_BASES = 3_000  # coding bases to learn from
 _ENOUGH = 20_000.0  # coding bases of an organism that count as much as those of its relatives
 
 
@@ -112,7 +112,7 @@ def coding_content(stretches: Iterable[Stretch], *, may_be_foreign: bool = False
             count_words(codes, positions, counts)
             count_words(codes, np.full(codes.size, 3, dtype=np.int8), counts)
     n = int(counts[:3].sum())
-    if n < _FEWEST:
+    if n < _MIN_CODING_BASES:
         return Content(np.zeros((3, 4**WORD), dtype=np.float32), n)
     logs = np.log([_conditional(stretch) for stretch in counts])
     return Content((logs[:3] - logs[3]).astype(np.float32), n)

@@ -15,7 +15,7 @@ from seqmtl.splicing.layer import ENDS, PairLayer
 
 _REMOVED = -1e9  # log-odds of a site that no parse takes
 _SHARE = 0.01  # introns of a site that are listed, of its probability
-_MOST = 5  # introns listed
+_MAX_INTRONS = 5  # introns listed
 _EVEN = 1e-9  # fall of the log density of long introns of equal probability
 _NEAR = 60  # bases; farther away are the sites of other introns of the gene, which support this one
 
@@ -112,7 +112,7 @@ def _explain(
     rows = np.arange(len(sites))
     chain = run_chain(sites, layer, _SHARE / (1.0 + np.exp(-max(paired, -600.0))))
     introns = np.flatnonzero((chain.introns == row).any(axis=1))
-    introns = introns[np.argsort(-chain.intron_values[introns], kind="stable")][:_MOST]
+    introns = introns[np.argsort(-chain.intron_values[introns], kind="stable")][:_MAX_INTRONS]
     bounds = (places[chain.introns[introns]] + origin).tolist()
     shares = np.exp(chain.intron_values[introns]).tolist()
     partner = int(chain.introns[introns[0]].sum()) - row if introns.size else -1

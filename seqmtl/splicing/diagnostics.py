@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.splicing.coding import Stretch, stops_that_code
 from seqmtl.splicing.genome_sample import GenomeSample
-from seqmtl.splicing.rounds import Round
+from seqmtl.splicing.rounds import SelfTrainingRound
 
 #: Lowest and highest precision of the calls of probability 0.9 or more.
 PRECISION = {
@@ -27,11 +27,11 @@ _MOVED = 0.8  # change of the site models' weights: 0.3 to 0.6 in the table
 _BACKWARDS = 0.1  # introns found backwards, for each forwards
 _KEPT = 0.8  # share of the calls of one round that the next confirms
 _RARE = 0.05  # share of the relatives' introns that are as short, or as long, as the median called
-_MOST = 2_000_000  # bases to check the genetic code in
+_MAX_BASES = 2_000_000  # bases to check the genetic code in
 
 
 def warnings_for(
-    sample: GenomeSample, last: Round, prior: NDArray[np.float64], has_calls: bool
+    sample: GenomeSample, last: SelfTrainingRound, prior: NDArray[np.float64], has_calls: bool
 ) -> list[str]:
     """Return a sentence for each property unlike those of the genomes tested.
 
@@ -39,7 +39,7 @@ def warnings_for(
     ----------
     sample : GenomeSample
         The genome.
-    last : Round
+    last : SelfTrainingRound
         The last round.
     prior : ndarray of float64
         Density of the relatives' intron lengths 1, 2, ...
@@ -93,5 +93,5 @@ def warnings_for(
 def _stretches(sample: GenomeSample) -> Sequence[Stretch]:
     """Return the first stretches, evenly many of each contig, without sites."""
     none = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
-    step = max(1, round(sample.size / _MOST))
+    step = max(1, round(sample.size / _MAX_BASES))
     return [Stretch(sample.stretch(k), [none, none]) for k in range(0, len(sample.bounds), step)]

@@ -28,7 +28,7 @@ from seqmtl.splicing.regions import PathLike, known_sites, read_both, shared_org
 logger = logging.getLogger(__name__)
 
 
-class _Number(NamedTuple):
+class _Parameter(NamedTuple):
     """A number of the layer to fit: start, bounds, and the spread of organisms around all."""
 
     start: float
@@ -37,22 +37,22 @@ class _Number(NamedTuple):
     spread: float
 
 
-_SCALE = _Number(-0.1, np.log(0.05), np.log(5.0), 0.2)  # of log-odds, as a logarithm
+_SCALE = _Parameter(-0.1, np.log(0.05), np.log(5.0), 0.2)  # of log-odds, as a logarithm
 #: The numbers of a layer without models of edges. Of those with one, scale (as a logarithm) and
 #: shift replace the weight of any start or stop codon; models of ends of transcripts
 #: bring the switch between these and what is between genes.
 NUMBERS = {
     "scale": _SCALE,
-    "shift": _Number(-1.6, -25.0, 25.0, 1.0),
-    "coding shift": _Number(5.0, -25.0, 25.0, 1.0),
-    "switch": _Number(-8.5, -14.0, -1.0, 1.0),
-    "coding scale": _Number(0.45, 0.0, 2.0, 0.3),
-    "exon shift": _Number(6.0, -10.0, 15.0, 3.0),
-    "start": _Number(-1.5, -25.0, 25.0, 1.5),
-    "stop": _Number(-5.0, -25.0, 25.0, 1.5),
+    "shift": _Parameter(-1.6, -25.0, 25.0, 1.0),
+    "coding shift": _Parameter(5.0, -25.0, 25.0, 1.0),
+    "switch": _Parameter(-8.5, -14.0, -1.0, 1.0),
+    "coding scale": _Parameter(0.45, 0.0, 2.0, 0.3),
+    "exon shift": _Parameter(6.0, -10.0, 15.0, 3.0),
+    "start": _Parameter(-1.5, -25.0, 25.0, 1.5),
+    "stop": _Parameter(-5.0, -25.0, 25.0, 1.5),
 }
-_SHIFT_OF_EDGE = _Number(0.0, -25.0, 25.0, 1.5)
-_SWITCH_OF_TRANSCRIPTS = _Number(-9.0, -16.0, -1.0, 1.0)
+_SHIFT_OF_EDGE = _Parameter(0.0, -25.0, 25.0, 1.5)
+_SWITCH_OF_TRANSCRIPTS = _Parameter(-9.0, -16.0, -1.0, 1.0)
 _OF_TRANSCRIPTS = EDGES[2:]
 #: Values of a layer to start from.
 START = {name: number.start for name, number in NUMBERS.items()}
@@ -68,7 +68,7 @@ _ANY = -1e9  # least log-odds if all count
 _LOST = 0.0003  # share of the expected true sites among the candidates that parses leave out
 
 
-class _Learnt(NamedTuple):
+class _TrainingTables(NamedTuple):
     """What the training regions of an organism tell: introns, their and exons' lengths, content."""
 
     n_introns: int
@@ -77,7 +77,7 @@ class _Learnt(NamedTuple):
     content: Content
 
 
-class _Task(NamedTuple):
+class _OrganismData(NamedTuple):
     """Data of one organism for fitting its layer: candidates, tables, and its offset to the shift.
 
     `denser` is the log of how much denser true sites are where the layer is not fitted, too;
@@ -85,7 +85,7 @@ class _Task(NamedTuple):
     """
 
     pieces: list[Sites]
-    learnt: _Learnt
+    learnt: _TrainingTables
     offset: float
     n_sites: int
     denser: float
@@ -128,7 +128,7 @@ class _Task(NamedTuple):
         )
 
 
-def _numbers(tasks: Iterable[_Task]) -> dict[str, _Number]:
+def _numbers(tasks: Iterable[_OrganismData]) -> dict[str, _Parameter]:
     """Return the numbers of the layers of these organisms."""
     every = {(kind, has_model) for task in tasks for kind, (has_model, _) in task.edges.items()}
     numbers = {name: number for name, number in NUMBERS.items() if name not in CODONS}
@@ -216,7 +216,7 @@ def fit_layer(
             (donors, acceptors),
             (task, order[task]),
             split,
-            _Learnt(lengths[task].size, tables[task], exons[task], content),
+            _TrainingTables(lengths[task].size, tables[task], exons[task], content),
         )
         for task, content in zip(donor.tasks, shared_content(contents, relatedness), strict=True)
     }
@@ -231,8 +231,8 @@ def _read_task(
     paths: tuple[PathLike, PathLike],
     names: tuple[str, str],
     split: str,
-    learnt: _Learnt,
-) -> _Task:
+    learnt: _TrainingTables,
+) -> _OrganismData:
     """Return what the layer of an organism is fitted to; `names` are of the models and datasets."""
     (task, name), table, content = names, learnt.lengths, learnt.content
     train = read_both(*paths, name, "train")
@@ -277,7 +277,7 @@ def _read_task(
     )
     density = np.sum([_count_sites(edge) for edge in (train, held)], axis=0)
     denser = float(np.log(density[0] / density[1] * n_bases / n_sites)) if n_sites else 0.0
-    fitted = _Task(
+    fitted = _OrganismData(
         pieces,
         learnt,
         offset,
@@ -322,14 +322,14 @@ def log_likelihood(pieces: Sequence[Sites], layer: PairLayer) -> float:
     return total
 
 
-def _fit(tasks: Mapping[str, _Task]) -> dict[str, Values]:
+def _fit(tasks: Mapping[str, _OrganismData]) -> dict[str, Values]:
     """Return the values of each organism: first the shared ones, then its deviation from them."""
     from scipy.optimize import minimize
 
     used, numbers = [task for task in tasks.values() if task.n_sites], _numbers(tasks.values())
     start, low, high, spread = np.array([*numbers.values()]).T
 
-    def loss(values: NDArray[np.float64], task: _Task) -> float:
+    def loss(values: NDArray[np.float64], task: _OrganismData) -> float:
         named = dict(zip(numbers, values.tolist(), strict=True))
         return -log_likelihood(task.pieces, task.layer(named))
 
@@ -343,7 +343,7 @@ def _fit(tasks: Mapping[str, _Task]) -> dict[str, Values]:
         ]
         return sum(losses) + prior(values, start, 5 * spread)
 
-    def deviation_loss(values: NDArray[np.float64], task: _Task) -> float:
+    def deviation_loss(values: NDArray[np.float64], task: _OrganismData) -> float:
         return loss(values, task) + prior(values, shared, spread)
 
     def best(loss: Callable[[NDArray[np.float64]], float], start: NDArray[np.float64]) -> Any:

@@ -29,8 +29,8 @@ MOST_BASES = 12_000_000
 FOLDS = 2
 _LONGEST = 500_000  # bases of a stretch
 _SHORTEST = 50_000  # unless the contig is shorter,
-_FEWEST = 16  # and of a genome that gives fewer stretches than these
-_LEAST_CONTIG = 600  # bases
+_MIN_STRETCHES = 16  # and of a genome that gives fewer stretches than these
+_MIN_CONTIG = 600  # bases
 _GROUP = 50_000  # bases of stretches that are scored at once, or one more stretch
 
 #: The two finders of a fold, of donors and of acceptors.
@@ -78,7 +78,7 @@ class GenomeSample(NamedTuple):
         order = np.argsort(self.bounds[:, 0], kind="stable")
         begins, ends = self.bounds[order].T
         number = (np.cumsum(ends - begins) - 1) // _GROUP
-        is_apart = begins[1:] - ends[:-1] >= _LEAST_CONTIG  # others may be between them
+        is_apart = begins[1:] - ends[:-1] >= _MIN_CONTIG  # others may be between them
         return np.split(order, np.flatnonzero((np.diff(number) > 0) | is_apart) + 1)
 
     def part(self, max_bases: float) -> GenomeSample:
@@ -116,14 +116,14 @@ def sample_genome(path: PathLike, padding: int, max_bases: int = MOST_BASES) -> 
     SeqmtlError
         If no contig has 600 bases.
     """
-    lengths = {name: size for name, size in contig_lengths(path).items() if size >= _LEAST_CONTIG}
+    lengths = {name: size for name, size in contig_lengths(path).items() if size >= _MIN_CONTIG}
     if not lengths:
         raise SeqmtlError(
-            f"{path}: no contig has the {_LEAST_CONTIG} bases that pairs of sites need; score "
+            f"{path}: no contig has the {_MIN_CONTIG} bases that pairs of sites need; score "
             "single sites with a model of seqmtl train"
         )
     total = sum(lengths.values())
-    size = int(np.clip(total // _FEWEST, _SHORTEST, _LONGEST))
+    size = int(np.clip(total // _MIN_STRETCHES, _SHORTEST, _LONGEST))
     n_parts = {name: max(1, round(length / size)) for name, length in lengths.items()}
     n, share = sum(n_parts.values()), min(1.0, max_bases / total)
     # the k-th of all parts is taken if the count of those to take rises there
@@ -159,7 +159,7 @@ def _copied(path: PathLike, edges: dict[str, NDArray[np.int64]], padding: int) -
     return GenomeSample(codes, bounds, fold, origins)
 
 
-class Candidates(NamedTuple):
+class ScoredCandidates(NamedTuple):
     """The candidates of every group of stretches: donors and acceptors with their ``log_odds``."""
 
     sample: GenomeSample
@@ -228,7 +228,7 @@ def _of_all(work: Callable[[int], _Found], n: int, watch: Watch | None) -> list[
 
 def find_candidates(
     sample: GenomeSample, ends: Sequence[Ends], watch: Watch | None = None
-) -> Candidates:
+) -> ScoredCandidates:
     """Score the candidates of every stretch by the models of its fold.
 
     Windows that reach beyond a stretch see N there. Candidates are all pairs of letters of the
@@ -244,7 +244,7 @@ def find_candidates(
         donors, acceptors = (Sites.join(of_fold) for of_fold in zip(*parts, strict=True))
         return donors, acceptors
 
-    return Candidates(sample, _of_all(one, len(groups), watch))
+    return ScoredCandidates(sample, _of_all(one, len(groups), watch))
 
 
 def _scored(sample: GenomeSample, rows: NDArray[np.int64], end: SiteFinder) -> Sites:

@@ -21,7 +21,7 @@ from seqmtl.splicing.relative_weights import relative_weights
 if TYPE_CHECKING:
     from seqmtl.splicing.regions import KnownSites
 
-_FEWEST_BASES = 4  # of an intron: its two sites
+_MIN_BASES = 4  # of an intron: its two sites
 _ENOUGH = 50  # introns of an organism that count as much as all those of its relatives
 _MOST_CALLED = 0.5  # weight of introns that were called: those of usual lengths are, others less
 _FEW = 5  # introns that count as much as the share of relatives' introns that exons follow
@@ -51,7 +51,7 @@ def annotated_lengths(
         lengths = np.diff(sites.places)
         is_own = (sites.is_donor[:-1] != of_exons) & (sites.is_donor[1:] == of_exons)
         is_own &= sites.is_true[:-1] & sites.is_true[1:]
-        parts.append(lengths[is_own & (lengths >= _FEWEST_BASES)])
+        parts.append(lengths[is_own & (lengths >= _MIN_BASES)])
     return np.concatenate(parts)
 
 
@@ -184,7 +184,7 @@ def _cut(density: NDArray[np.float64], shortest: int | None = None) -> LengthTab
     cumulative = np.cumsum(density) / density.sum()
     grid = np.arange(1, density.size + 1)
     if shortest is None:
-        shortest = max(_FEWEST_BASES, int(grid[np.searchsorted(cumulative, 0.001)]) // 2)
+        shortest = max(_MIN_BASES, int(grid[np.searchsorted(cumulative, 0.001)]) // 2)
     end = min(int(_REACH * grid[np.searchsorted(cumulative, 0.99)]), _TABLE, density.size - 1)
     end = max(shortest, end)
     head, tail = density[shortest - 1 : end], 1.0 / grid[shortest - 1 : end]

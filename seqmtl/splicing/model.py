@@ -14,7 +14,7 @@ from seqmtl._html import table
 from seqmtl._names import match_names
 from seqmtl._schema import choice, items, mapping, number, record, text, whole, word
 from seqmtl._version import __version__
-from seqmtl.calibration.curve import ProbabilityCurve
+from seqmtl.calibration.curve import CalibrationCurve
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.catalogue import STARTER
 from seqmtl.files.model_file import Forms, check_arrays
@@ -31,9 +31,10 @@ NOT_WINDOWS = (
 #: Shape of a table of coding content.
 CODING_SHAPE = (3, 4096)
 _LONGEST = 10_000_000  # bases of an intron
-_MOST = 150.0  # size of a scale, and of the logarithm of a weight, whose products are finite
+_MAX_WEIGHT = 150.0  # size of a scale, and of the logarithm of a weight, whose products are finite
 _ROUNDING = 1e-6
-_scale, _weight = number(min_val=0, max_val=_MOST), number(min_val=-_MOST, max_val=_MOST)
+_scale = number(min_val=0, max_val=_MAX_WEIGHT)
+_weight = number(min_val=-_MAX_WEIGHT, max_val=_MAX_WEIGHT)
 #: What a file says of a layer besides its arrays.
 _FACTS = {
     "scale": number(above=0),
@@ -61,7 +62,7 @@ _LATER = {
 EXON_LENGTHS = 600
 _WITH_EDGES = 9  # version of the format
 _TWO = items(number(min_val=0), 2, max_items=2)
-#: What a file says of a round of self-training, see :class:`seqmtl.splicing.self_training.Round`.
+#: What a file says of a :class:`seqmtl.splicing.rounds.SelfTrainingRound`.
 _ROUND = {
     "expected": _TWO,
     "sure": _TWO,
@@ -134,7 +135,7 @@ class PairedModel(Model):
         for name, layer in self.layer.items():
             _check_layer(f"layer.{name}", layer)
             _check_edges_of(name, layer, self.edges)
-        self.curves: dict[str, ProbabilityCurve] = {}
+        self.curves: dict[str, CalibrationCurve] = {}
 
     @property
     def inputs(self) -> str:
@@ -412,8 +413,8 @@ def _check_layer(name: str, layer: PairLayer) -> None:
     ValueError
         If not.
     """
-    if layer.scale > _MOST:
-        refuse(f"{name}.scale", f"at most {_MOST:g}", layer.scale)
+    if layer.scale > _MAX_WEIGHT:
+        refuse(f"{name}.scale", f"at most {_MAX_WEIGHT:g}", layer.scale)
     if not layer.introns.max() <= _ROUNDING:
         refuse(f"{name}: introns", "logarithms of densities, 0 at most", layer.introns.max())
     if not ((layer.exons >= 0) & (layer.exons <= 1 + _ROUNDING)).all():

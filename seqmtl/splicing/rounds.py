@@ -17,7 +17,7 @@ SURE = 0.9  # posterior of a sure call
 SitePosteriors = list[tuple[Sites, Posteriors]]
 
 
-class Round(NamedTuple):
+class SelfTrainingRound(NamedTuple):
     """Summary of one round.
 
     Attributes
@@ -58,7 +58,7 @@ class Round(NamedTuple):
         }
 
     @classmethod
-    def of_dict(cls, values: dict[str, Any]) -> Round:
+    def of_dict(cls, values: dict[str, Any]) -> SelfTrainingRound:
         """Return the round with the values of :meth:`to_dict`."""
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value

@@ -54,7 +54,13 @@ from seqmtl.splicing.checkpoint import RoundsFile
 from seqmtl.splicing.coding import Stretch, coding_content
 from seqmtl.splicing.diagnostics import PRECISION, warnings_for
 from seqmtl.splicing.estimates import Estimates, logit
-from seqmtl.splicing.genome_sample import FOLDS, Candidates, Ends, GenomeSample, find_candidates
+from seqmtl.splicing.genome_sample import (
+    FOLDS,
+    Ends,
+    GenomeSample,
+    ScoredCandidates,
+    find_candidates,
+)
 from seqmtl.splicing.layer import ENDS
 from seqmtl.splicing.lengths import mixed_table, relatives_density
 from seqmtl.splicing.model import PairedModel
@@ -62,7 +68,7 @@ from seqmtl.splicing.regions import SITE_LENGTH
 from seqmtl.splicing.rounds import (
     LIKELY,
     SURE,
-    Round,
+    SelfTrainingRound,
     SitePosteriors,
     called_lengths,
     expected_sites,
@@ -115,7 +121,7 @@ class SelfTraining:
 
     Attributes
     ----------
-    rounds : list of Round
+    rounds : list of SelfTrainingRound
         Calls with the weights of the relatives, and each round after them.
     weights : ndarray of float64, shape (T,)
         How much each organism of the model counts.
@@ -208,7 +214,7 @@ class SelfTraining:
 
     def _score_candidates(
         self, sample: GenomeSample, what: str = "scoring candidates"
-    ) -> Candidates:
+    ) -> ScoredCandidates:
         """Return the candidates, scored by the site models of the state."""
         ends: list[Ends] = []
         for pair in self.state.ends:
@@ -243,7 +249,9 @@ class SelfTraining:
             return called
         return np.concatenate([called, self.known_introns.lengths])
 
-    def _summarize_round(self, before: SitePosteriors | None, moved: float = 0.0) -> Round:
+    def _summarize_round(
+        self, before: SitePosteriors | None, moved: float = 0.0
+    ) -> SelfTrainingRound:
         """Return the summary of the last round."""
         sure = sure_sites(self.posteriors)
         retained = 1.0
@@ -254,7 +262,7 @@ class SelfTraining:
         expected = expected_sites(self.posteriors)
         lengths, table = called_lengths(self.posteriors), self.state.lengths
         backwards = self._backwards() / max(likely_sites(self.posteriors), 1e-9)
-        return Round(
+        return SelfTrainingRound(
             expected,
             sure,
             retained,
@@ -324,7 +332,7 @@ class SelfTraining:
         n = min(len(self.known_introns.donors), len(self.known_introns.acceptors))
         return n >= self._options.min_labelled_sites
 
-    def train(self, on_round: Callable[[Round], None]) -> None:
+    def train(self, on_round: Callable[[SelfTrainingRound], None]) -> None:
         """Train the site models on the calls, in rounds.
 
         With too few calls there are none, or one if enough introns are labelled, on these alone.
@@ -350,7 +358,7 @@ class SelfTraining:
                 self._checkpoint.save(self.rounds, adapted)
             on_round(last)
 
-    def _worse(self, new: Round) -> str:
+    def _worse(self, new: SelfTrainingRound) -> str:
         """Return a phrase on what is worse in a round than in the last; "" if nothing is."""
         last = self.rounds[-1].net
         if new.net < last:

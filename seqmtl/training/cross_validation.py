@@ -1,9 +1,9 @@
 """Held-out log-likelihoods, by which hyperparameters are selected.
 
-Up to :data:`MOST` examples are cross-validated on their kernel matrix, where one training run
-takes between milliseconds and a second. With more examples a single held-out set is scored by a
-model trained on the features of the others. The criterion is the log-likelihood of the labels,
-computed by a sigmoid fitted per task to the held-out scores. It is a sum over examples, so
+Up to :data:`MAX_GRAM_EXAMPLES` examples are cross-validated on their kernel matrix, where one
+training run takes between milliseconds and a second. With more examples a single held-out set is
+scored by a model trained on the features of the others. The criterion is the log-likelihood of the
+labels, computed by a sigmoid fitted per task to the held-out scores. It is a sum over examples, so
 differences come with standard errors, and it depends on every example, unlike precision, which
 depends on the top of the ranking.
 
@@ -42,14 +42,14 @@ Candidate = Callable[[], Array]
 #: Applies a function to jobs, which can be pickled, and yields the results in order.
 Run = Callable[[Callable[[Any], Any], list[Any]], Iterator[Any]]
 
-MOST = 4000  # examples that are cross-validated on their kernel matrix
+MAX_GRAM_EXAMPLES = 4000  # examples that are cross-validated on their kernel matrix
 _FOLDS = 5
 _BLOCK = 1024  # rows of a kernel matrix at a time; a plain choice
-_MOST_REPEATS = 4
-TOL = 1e-2  # relative duality gap of a fold
+_MAX_REPEATS = 4
+FOLD_TOL = 1e-2  # relative duality gap of a fold
 
 
-class HeldOut(NamedTuple):
+class CrossValidated(NamedTuple):
     """A candidate that was cross-validated.
 
     Attributes
@@ -58,14 +58,14 @@ class HeldOut(NamedTuple):
         Dual variables on all examples.
     scores : ndarray of float64, shape (n,)
         Held-out scores, averaged over repeats.
-    values : ndarray of float64, shape (n,)
+    log_likelihoods : ndarray of float64, shape (n,)
         Log-likelihood of every label given its held-out score, averaged over repeats; 0 for an
         example that is the only one of its class in its task.
     """
 
     alpha: Array
     scores: Array
-    values: Array
+    log_likelihoods: Array
 
 
 class CrossValidation:
@@ -125,7 +125,8 @@ class CrossValidation:
         self.y, self.ids = examples.y[rows], examples.ids[rows]
         self._factors = class_factors(examples.y, settings.class_weight)[rows] * weight
         self._T = len(examples.names)
-        n_repeats = int(np.clip(round((MOST / max(rows.size, 1)) ** 0.5), 1, _MOST_REPEATS))
+        ratio = MAX_GRAM_EXAMPLES / max(rows.size, 1)
+        n_repeats = int(np.clip(round(ratio**0.5), 1, _MAX_REPEATS))
         rng = np.random.default_rng(settings.seed)
         self._folds = [draw_folds(self.y, self.ids, rng) for _ in range(n_repeats)]
         self.training_sets = [
@@ -137,7 +138,7 @@ class CrossValidation:
         K: Array,
         C: float,
         given: Sequence[Array] | None = None,
-    ) -> HeldOut:
+    ) -> CrossValidated:
         """Train on all examples, and on those outside every fold; score the others.
 
         Parameters
@@ -156,7 +157,7 @@ class CrossValidation:
         if given is None:
             given = [np.zeros(n)] * (1 + len(self.training_sets))
         alpha, margins = np.zeros(n), given[0].copy()
-        options: Any = {"tol": TOL, "seed": seed}
+        options: Any = {"tol": FOLD_TOL, "seed": seed}
         gram.solve(H, np.arange(n), alpha, margins, cost, loss, given=given[0], **options)
         total, values = np.zeros(n), np.zeros(n)
         for repeat in range(len(self._folds)):
@@ -176,7 +177,7 @@ class CrossValidation:
             values += label_likelihood(scores, self.y, self.ids, self._T, self.weight)
             total += scores
         values[self._folds[0] < 0] = 0.0
-        return HeldOut(alpha, total / len(self._folds), values / len(self._folds))
+        return CrossValidated(alpha, total / len(self._folds), values / len(self._folds))
 
     def of_examples(self, values: Array) -> Array:
         """Expand values of distinct examples to all examples, split over copies by weight."""
@@ -211,7 +212,7 @@ def hold_out(
     C : float
         Cost.
     """
-    settings, T = replace(settings, tol=max(TOL, settings.tol), C=C), len(held.names)
+    settings, T = replace(settings, tol=max(FOLD_TOL, settings.tol), C=C), len(held.names)
     rows, held_rows = features.bind(train.data), features.bind(held.data)
     solution = solve_examples(
         rows, train, kernel_for_solver(kernel, T, len(rows.views), settings.norm), settings

@@ -50,8 +50,8 @@ from seqmtl.core.grouped_kernel import MAX_SINGLE_GROUP, TreeFactors
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import (
-    MOST,
-    TOL,
+    FOLD_TOL,
+    MAX_GRAM_EXAMPLES,
     Candidate,
     CrossValidation,
     LikelihoodCache,
@@ -78,7 +78,7 @@ _HELD_OUT = 0.1
 _NEGLIGIBLE = 0.05  # share of a relation in the mixture
 #: Ratio of neighbouring levels of trust where there are many tasks; 0.6 takes a quarter longer.
 _STEP = 0.5
-_FEWEST = 2  # labels per class needed to hold one out
+_MIN_LABELS = 2  # labels per class needed to hold one out
 
 
 @dataclass(frozen=True)
@@ -217,9 +217,9 @@ def _select_cost(
     C = costs[0]
     if len(costs) > 1:
         sample = examples
-        if examples.y.size > MOST:
+        if examples.y.size > MAX_GRAM_EXAMPLES:
             rng = np.random.default_rng(settings.seed)
-            sample = examples.take(examples.sample(MOST, rng))
+            sample = examples.take(examples.sample(MAX_GRAM_EXAMPLES, rng))
         folds = CrossValidation(sample, features, settings, is_apart=True)
         n_views = len(features.flat_views())
         kernels = kernel_for_solver(kernel, len(examples.names), n_views, settings.norm)
@@ -227,11 +227,11 @@ def _select_cost(
         starts: list[WarmStart | None] = [None]
 
         def judge(cost: float) -> Array:
-            at_cost = replace(settings, C=cost, tol=max(TOL, settings.tol))
+            at_cost = replace(settings, C=cost, tol=max(FOLD_TOL, settings.tol))
             solution = solve_examples(rows, sample, kernels, at_cost, start=starts[-1])
             starts.append(WarmStart(solution.alpha, solution.theta))
             fit = folds.fit(kernels.combine(solution.theta).K, cost)
-            return np.array([fit.values.sum()])
+            return np.array([fit.log_likelihoods.sum()])
 
         values = likelihoods.score({f"C {c:g}": partial(judge, c) for c in costs})
         C = float(
@@ -273,9 +273,10 @@ class _Selector:
         self._rng = np.random.default_rng(settings.seed)
         self._variants: list[Any] = features.reweighted()
         self._kinds: list[Any] = []
-        self._is_large = examples.y.size > MOST
+        self._is_large = examples.y.size > MAX_GRAM_EXAMPLES
         if self._is_large:
-            rows, self._kinds = examples.sample(MOST, self._rng), features.alternatives()
+            rows = examples.sample(MAX_GRAM_EXAMPLES, self._rng)
+            self._kinds = features.alternatives()
         else:
             rows = np.arange(examples.y.size)
             self._variants[1:1] = features.alternatives()[1:]
@@ -352,7 +353,7 @@ class _Selector:
             if features is not folds.features:
                 folds = CrossValidation(self._sample, features, self._settings, self._grams)
             fit = folds.fit(self._kernel(sharing).matrix, cost)
-            return folds.of_examples(fit.values)
+            return folds.of_examples(fit.log_likelihoods)
 
         return cross_validate
 
@@ -464,11 +465,11 @@ def _find_few(examples: Examples) -> NDArray[np.bool_]:
     sizes, positive = examples.counts()
     fewest = np.minimum(positive, sizes - positive)
     for name, n in zip(examples.names, fewest, strict=True):
-        if n < _FEWEST:
+        if n < _MIN_LABELS:
             logger.info(
                 "%s has too few labels of a class (%d) to hold one out: it shares as the "
                 "others do, or by default",
                 name,
                 n,
             )
-    return np.asarray(fewest < _FEWEST)
+    return np.asarray(fewest < _MIN_LABELS)

@@ -19,7 +19,7 @@ from seqmtl.relations.kinds import PLAIN
 #: Similarity of tasks by default: K = (11' + 3 I) / 4.
 DEFAULT_SHARE = 0.25
 _DIGITS = 9  # to which kernels are equal
-_LEAST = 1e-12  # smallest weight of a learnt kernel, relative to the largest
+_MIN_WEIGHT = 1e-12  # smallest weight of a learnt kernel, relative to the largest
 
 
 def resolve_kernel(task_kernel: Any, names: tuple[str, ...]) -> TaskKernel:
@@ -234,7 +234,7 @@ def learnt_kernel(
     views : list of str
         Names of the views, G of them.
     """
-    theta = np.maximum(theta, _LEAST * theta.max()).reshape(len(views), -1)
+    theta = np.maximum(theta, _MIN_WEIGHT * theta.max()).reshape(len(views), -1)
     K = np.tensordot(theta, kernel.matrices[used_kernels(kernel, n_tasks)], 1)
     used = np.flatnonzero(np.einsum("gtt->t", K))
     return TaskKernel(

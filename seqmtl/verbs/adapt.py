@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from seqmtl.sequences import Windows
     from seqmtl.splicing.checkpoint import RoundsFile
     from seqmtl.splicing.model import PairedModel
-    from seqmtl.splicing.rounds import Round
+    from seqmtl.splicing.rounds import SelfTrainingRound
     from seqmtl.splicing.self_training import SelfTraining
 
 logger = logging.getLogger("seqmtl")
@@ -218,7 +218,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
 
         name, numbers, progress = self.organism, itertools.count(), RoundProgress()
 
-        def log_round(round_: Round) -> None:
+        def log_round(round_: SelfTrainingRound) -> None:
             fields = round_._asdict()
             logger.info("%s", round_line(next(numbers), fields), extra={"fields": fields})
 

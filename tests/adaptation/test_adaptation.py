@@ -108,7 +108,7 @@ class TestProblem:
         monkeypatch.setattr(learning, "TRUSTS", {0.5: 1.0})
         monkeypatch.setattr(learning, "fit_weights", lambda scores, y, weights, share: weights)
         one = adapt(model, "man", windows)
-        monkeypatch.setattr(learning, "MOST", 100)
+        monkeypatch.setattr(learning, "MAX_GRAM_EXAMPLES", 100)
         large = adapt(model, "man", windows)
         assert not np.allclose(few.W[:, 3], one.W[:, 3], atol=1e-3)
         scores = [m.decision_function(windows, "man") for m in (one, large)]
@@ -415,7 +415,7 @@ class TestModel:
 
     def test_many_labels_are_weighed_on_a_sample(self, model, monkeypatch):
         windows = windows_of("man", 300, 5)
-        monkeypatch.setattr(learning, "MOST", 60)
+        monkeypatch.setattr(learning, "MAX_GRAM_EXAMPLES", 60)
         adapted = adapt(model, "man", windows, prevalence=0.1)
         assert adapted.training["tasks"]["man"]["n"] == 300
         assert adapted.training["calibration"]["man"]["n"] < 80

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from seqmtl import MultiTaskModel, MultiTaskSVC, Windows
 from seqmtl.calibration.curve import (
-    ProbabilityCurve,
+    CalibrationCurve,
     cross_fitted,
     describe_curve,
     fit_curve,
@@ -291,7 +291,7 @@ def test_relatives_lend_their_log_odds():
     )
     flat = np.zeros(2)
     model.curves = {
-        name: ProbabilityCurve(np.zeros(1), np.array([value]), flat)
+        name: CalibrationCurve(np.zeros(1), np.array([value]), flat)
         for name, value in (("a", -1.0), ("b", -3.0))
     }
     assert_allclose(model.log_odds(np.array([5.0]), "c"), [-2.0])  # equally close to both

@@ -61,13 +61,13 @@ def _expected(train, test, C, loss):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
 @pytest.mark.parametrize("C", [0.3, 3.0])
 def test_cross_validation_is_training_without_each_fold(monkeypatch, loss, C):
-    monkeypatch.setattr(cross_validation, "TOL", 1e-9)
+    monkeypatch.setattr(cross_validation, "FOLD_TOL", 1e-9)
     examples = _examples()
     validation = CrossValidation(examples, Numeric(), Settings(loss=loss, seed=5))
     order = np.argsort((examples.data**2).sum(axis=1))  # the distinct examples, by length
     examples = examples.take(order)
     assert_array_equal(validation.y, examples.y)
-    found = validation.fit(K, C).values
+    found = validation.fit(K, C).log_likelihoods
     rng, expected = np.random.default_rng(5), np.zeros(len(order))
     for _ in range(4):
         folds, scores = draw_folds(examples.y, examples.ids, rng), np.zeros(len(order))
@@ -81,7 +81,7 @@ def test_cross_validation_is_training_without_each_fold(monkeypatch, loss, C):
 
 
 def test_a_hold_out_is_training_on_the_rest(monkeypatch):
-    monkeypatch.setattr(cross_validation, "TOL", 1e-8)
+    monkeypatch.setattr(cross_validation, "FOLD_TOL", 1e-8)
     train, test = _examples(60), _examples(30, seed=1)
     options, kernel = Settings(tol=1e-8, dtype="float64"), TaskKernel(train.names, K)
     for C in (0.3, 3.0):
@@ -96,7 +96,7 @@ def test_copies_count_as_weights():
     repeated = examples.take(rows)
     weighted = _examples(30, weight=copies.astype(float))
     found = [
-        CrossValidation(its, Numeric(), Settings()).fit(K, 1.0).values
+        CrossValidation(its, Numeric(), Settings()).fit(K, 1.0).log_likelihoods
         for its in (repeated, weighted)
     ]
     assert found[0].size == 30
@@ -126,7 +126,7 @@ def test_an_example_alone_of_its_class_is_never_held_out():
     own = np.flatnonzero((examples.ids == 1) & (examples.y > 0))
     examples = examples.take(np.setdiff1d(np.arange(40), own[1:]))
     validation = CrossValidation(examples, Numeric(), Settings())
-    found = validation.fit(K, 1.0).values
+    found = validation.fit(K, 1.0).log_likelihoods
     assert_array_equal(found == 0.0, (validation.ids == 1) & (validation.y > 0))
 
 
@@ -148,7 +148,7 @@ def test_a_sample_takes_small_tasks_whole_and_large_ones_alike(sizes, n):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("n_views", [1, 2])
 def test_learnt_weights_are_those_of_the_solver(monkeypatch, loss, n_views):
-    monkeypatch.setattr(cross_validation, "TOL", 1e-7)
+    monkeypatch.setattr(cross_validation, "FOLD_TOL", 1e-7)
     examples, features = _examples(80), Numeric()
     if n_views == 2:
         features = JointFeatures([Numeric(), Numeric()])

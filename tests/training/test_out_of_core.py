@@ -177,7 +177,7 @@ def test_neither_order_nor_threads_change_the_result(store):
 @pytest.mark.parametrize("most", [N, 400])
 def test_hyperparameters_are_those_selected_in_memory(windows, store, monkeypatch, most):
     for module in (cross_validation, selection):
-        monkeypatch.setattr(module, "MOST", most)
+        monkeypatch.setattr(module, "MAX_GRAM_EXAMPLES", most)
     space = SearchSpace.of_sharing(store.task_names)
     expected, _ = train(Examples.of(windows.with_tasks(windows.tasks)), task_kernel=space)
     model, _ = train_stored(store, max_active=0, task_kernel=space)

@@ -225,7 +225,7 @@ class TestVariants:
 class TestMoreThanAFewThousand:
     @pytest.fixture(autouse=True)
     def small(self, monkeypatch):
-        monkeypatch.setattr(selection, "MOST", 60)
+        monkeypatch.setattr(selection, "MAX_GRAM_EXAMPLES", 60)
         monkeypatch.setattr(selection, "_AT_SIZE", 600)
 
     def test_trust_falls_where_labels_suffice(self):
