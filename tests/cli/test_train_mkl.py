@@ -239,7 +239,7 @@ class TestBadInput:
         def never(*arguments, **options):
             raise AssertionError("training has started")
 
-        monkeypatch.setattr(fit, "solve", never)
+        monkeypatch.setattr(fit, "solve_examples", never)
         monkeypatch.setattr(fit, "select", never)
         (data / "other.nwk").write_text("((ape,man),(bee,cat));")
 

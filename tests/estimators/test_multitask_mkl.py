@@ -170,7 +170,7 @@ class TestBadInput:
         def never(*arguments, **options):
             raise AssertionError("training has started")
 
-        monkeypatch.setattr(fit, "solve", never)
+        monkeypatch.setattr(fit, "solve_examples", never)
 
     @pytest.mark.parametrize(
         ("options", "error", "message"),
