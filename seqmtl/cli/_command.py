@@ -101,7 +101,7 @@ class OneScreen(argparse.RawDescriptionHelpFormatter):
 
 
 def add_option(parser: Any, option: Option) -> None:
-    """Add an option to a parser or a group; what is not given is left to the request."""
+    """Add an option to a parser or a group; its default is that of the request."""
     settings: dict[str, Any] = {"help": option.help, "default": argparse.SUPPRESS}
     if option.is_positional:
         nargs = None if option.is_required else "?"
@@ -122,7 +122,7 @@ def add_option(parser: Any, option: Option) -> None:
 
 
 def _type_of(option: Option) -> Callable[[str], Any]:
-    """Return the type of an option: its kind, which explains itself if asked for help."""
+    """Return the type of an option: its kind, with a description for the help."""
 
     def parse(text: str) -> Any:
         if text == "help" and option.manual is not None:

@@ -69,7 +69,7 @@ def open_streams() -> None:
 
 @contextmanager
 def writing_to_the_end() -> Iterator[None]:
-    """Drop at the end what standard output or error do not take, of which Python would tell."""
+    """Drop output at exit that cannot be written, so that Python does not print an error."""
     try:
         yield
     finally:
@@ -81,7 +81,7 @@ def writing_to_the_end() -> Iterator[None]:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Messages on stderr; those that it does not take are lost, as there is nowhere to tell."""
+    """Messages on stderr; those that cannot be written are lost."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         """Go on if it is full or closed."""

@@ -1,4 +1,4 @@
-"""Parsers that name what was typed, and what was probably meant."""
+"""Parsers whose messages name the argument typed and the one probably meant."""
 
 from __future__ import annotations
 
@@ -81,6 +81,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Return a question for what was probably meant, or nothing."""
+    """Return a question that suggests a similar name, or an empty string."""
     near = get_close_matches(word, [*map(str, names)], n=1, cutoff=_ALIKE)
     return f"; did you mean {near[0]!r}?" if near else ""

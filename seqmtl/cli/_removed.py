@@ -1,4 +1,4 @@
-"""What was a command or an option once, and what does the same today.
+"""Commands and options of earlier versions, and their replacements.
 
 A script that was written for an earlier version gets exit code 2 and one line that names the
 replacement. An entry stays for as long as such scripts may be around.
@@ -91,5 +91,5 @@ OPTIONS: dict[str, dict[str, str]] = {
 
 
 def replacement_of_option(command: str, option: str) -> str | None:
-    """Return what replaces an option, such as ``--genomes`` of ``scan``; None if it never was."""
+    """Return the replacement of an option, such as ``--genomes`` of ``scan``; None if unknown."""
     return OPTIONS.get(command, {}).get(option)

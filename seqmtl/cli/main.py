@@ -67,7 +67,7 @@ exit codes: 0 success, 1 bad data, 2 usage error, 3 not converged, 130 interrupt
 
 
 class _Version(argparse.Action):
-    """Print the version, which takes longer to find than the help."""
+    """Print the version; it is looked up only here, because this takes longer than the help."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from seqmtl._version import __version__
@@ -202,7 +202,7 @@ def _of_an_option(error: Exception, args: argparse.Namespace) -> str | None:
 
 
 def _of_a_choice(error: InputFormatError, args: argparse.Namespace) -> str | None:
-    """Return the message if the choices of an option are a file's, which lacks its value."""
+    """Return the message for a value that is not among those in a file; None for other errors."""
     for action in args.usage_error.__self__._actions:
         rule = error.message.removeprefix(f"{action.dest} ")
         asked = f"got {getattr(args, action.dest, None)!r}"

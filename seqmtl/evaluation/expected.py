@@ -100,12 +100,12 @@ def expected_sites(
 
     Notes
     -----
-    The interval is where the true number would be with other blocks of the genome or other sites
-    in them, if the model is right on average: the wider of the 95 % intervals of a bootstrap over
-    blocks, of the difference between true and expected number, and of a Poisson variable.
-    ``holds`` is ``"yes"`` if both numbers are within a factor of :data:`FACTOR`, ``"by chance"``
-    if not, but the expected number is in the 95 % interval of a Poisson variable, which is that of
-    sites that do not depend on each other, else ``"no"``.
+    The interval is where the number of true sites would be if the probabilities hold. It is the
+    wider of two 95 % intervals: a bootstrap over blocks of the difference between the true and the
+    expected number, for other regions of the genome, and a Poisson variable, for other sites in
+    them. ``holds`` is ``"yes"`` if both numbers differ by at most a factor of :data:`FACTOR`. It is
+    ``"by chance"`` if they differ by more, but the expected number is in the Poisson interval of
+    the true one, as it would be for independent sites; else it is ``"no"``.
     """
     block_numbers = np.arange(len(labels)) % BLOCKS if blocks is None else blocks
     check_probabilities(probabilities, len(labels))

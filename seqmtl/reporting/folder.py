@@ -1,4 +1,4 @@
-"""Contents of a folder of results: what commands wrote there, recognised by content."""
+"""Contents of a folder of results: the files of commands, recognised by their content."""
 
 from __future__ import annotations
 
@@ -354,7 +354,7 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
 
 
 def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
-    """Add the introns of ``seqmtl annotate``, and what an annotation has of them."""
+    """Add the introns of ``seqmtl annotate``, compared with an annotation."""
     predicted = read_introns(os.path.join(os.path.dirname(path), _INTRONS))
     organism, genome = document["organism"], document.get("genome")
     annotation, annotated, n_gaps = contents.annotations.get(organism, ""), None, 0

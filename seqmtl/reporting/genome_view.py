@@ -119,7 +119,7 @@ def _is_near(feature: Any, contig: str, stretch: Stretch) -> bool:
 
 
 def _fullest(calls: Sequence[tuple[str, Call]]) -> Stretch | None:
-    """Return the stretch with the most called introns, of those the one with the surest."""
+    """Return the stretch with the most called introns; of ties, the one with the most probable."""
     called = sorted(each for each in calls if each[1].probability >= _CALLED)
     if not called:
         return None
@@ -220,7 +220,7 @@ def _draw_roofs(axes: Axes, stretch: Stretch, base: float, sign: int) -> None:
 
 
 def _lanes(stretch: Stretch) -> list[list[Transcript]]:
-    """Return the transcripts in lanes in which none is on another; what has no room is left out."""
+    """Return the transcripts in lanes without overlaps; those that fit in no lane are left out."""
     lanes: list[list[Transcript]] = []
     gap = (stretch.end - stretch.start) / 60
     for transcript in sorted(

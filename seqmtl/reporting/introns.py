@@ -153,7 +153,7 @@ def annotated_introns(
 
 
 def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> set[Intron]:
-    """Return the gaps of which both ends are true sites."""
+    """Return the gaps between exons whose two ends are true sites."""
     from seqmtl.datasets.config import SiteRules
     from seqmtl.datasets.signals import annotated_sites
     from seqmtl.datasets.true_sites import Contigs, SiteResolver
@@ -162,9 +162,9 @@ def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> 
     ends = []
     for signal in ("donor", "acceptor"):
         site = Site(0, len(SIGNALS[signal]), SIGNALS[signal], signal)
-        finder = SiteResolver("", annotation.path, loaded, site, site.length)
+        resolver = SiteResolver("", annotation.path, loaded, site, site.length)
         annotated = annotated_sites(annotation, signal, SiteRules().min_intron)
-        sites = finder.find(annotated, Contigs(loaded, {}), allow_missing=True).sites
+        sites = resolver.find(annotated, Contigs(loaded, {}), allow_missing=True).sites
         ends.append({row[:3] for row in sites["annotated"]})
     donors, acceptors = ends
     introns = set()

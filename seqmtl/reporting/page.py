@@ -104,12 +104,12 @@ def write_folder_report(
 
 
 def _introns(contents: FolderContents) -> Markup:
-    """Return results without labels: introns, and the rounds in which paired models learnt."""
+    """Return results without labels: introns, and the rounds of self-training."""
     unlabelled = _by_organism(
         {name: model.training.get("unlabelled", {}) for name, model in contents.paired.items()}
     )
-    learnt = [_rounds(name, facts) for name, facts in unlabelled.items()]
-    return join([introns(contents.introns.values()), *learnt])
+    rounds = [_rounds(name, facts) for name, facts in unlabelled.items()]
+    return join([introns(contents.introns.values()), *rounds])
 
 
 def _pairs(contents: FolderContents) -> Markup:

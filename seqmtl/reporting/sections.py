@@ -88,7 +88,7 @@ def similarity(signal: Signal) -> Markup:
 
 
 def weights(signal: Signal) -> Markup:
-    """Return the weights of the kernels that the main model has learnt."""
+    """Return the kernel weights of the main model (MKL)."""
     kernels = signal.models[signal.main].training.get("mkl", []) if signal.models else []
     columns = [
         Column("Similarity", "label"),
@@ -97,7 +97,7 @@ def weights(signal: Signal) -> Markup:
         Column("Weight", "weight", ".3f"),
     ]
     rows = [{**kernel, "n_tasks": len(kernel["tasks"])} for kernel in kernels]
-    return as_html(columns, rows, "Weight learnt for every similarity (clade, scale or graph)")
+    return as_html(columns, rows, "Weight of the kernel of every clade, scale or graph")
 
 
 def hyperparameters(signal: Signal) -> Markup:
@@ -264,9 +264,10 @@ def _expected(bins: Sequence[Mapping[str, Any]]) -> Markup:
         Column("Holds", "holds"),
     ]
     caption = (
-        "Expected is the sum of the probabilities. The interval of the number of true sites is "
-        "from a bootstrap over blocks of the genome. Probabilities do not hold where both numbers "
-        "differ by more than a factor of 1.25, and by more than chance if sites are independent."
+        "Expected is the sum of the probabilities. The interval is where the number of true sites "
+        "would be if the probabilities hold (bootstrap over blocks of the genome, or Poisson, "
+        "whichever is wider). Probabilities do not hold where both numbers differ by more than a "
+        "factor of 1.25, and by more than chance if sites are independent (Poisson)."
     )
     return as_html(columns, bins, caption)
 

@@ -113,7 +113,7 @@ def _sentence(signal: Signal) -> str:
 
 
 def _against_others(cells: Mapping[str, Mapping[str, Cell]], main: str) -> str:
-    """Return which of the other models are ahead, tied or behind, whichever is better."""
+    """Compare the other models with the main one: which are better, tied or worse."""
     main_cell, rivals = cells[MEAN][main], []
     for name, other in cells[MEAN].items():
         if name != main and not np.isnan(other.mean):
@@ -131,7 +131,7 @@ def _with_interval(cell: Cell) -> str:
 
 
 def next_step(contents: FolderContents) -> tuple[str, str]:
-    """Return what to do next, as a sentence without its end, and the command for it."""
+    """Return advice, as a sentence without a full stop, and the command for it."""
     signals = list(contents.signals.values())
     steps = [step for signal in signals if (step := _step_of(contents, signal)) is not None]
     sentence, arguments = (*steps, *_pairing(contents), _scan_step(contents))[0]
@@ -139,7 +139,7 @@ def next_step(contents: FolderContents) -> tuple[str, str]:
 
 
 def _step_of(contents: FolderContents, signal: Signal) -> Step | None:
-    """Return what a signal lacks, if it has data."""
+    """Return advice for a signal that has data, but lacks a model or an evaluation."""
     if not signal.folder:
         return None
     if not signal.models:
@@ -158,7 +158,7 @@ def _step_of(contents: FolderContents, signal: Signal) -> Step | None:
 
 
 def _pairing(contents: FolderContents) -> Iterator[Step]:
-    """Yield what to do with models of both ends of introns, and their data."""
+    """Yield advice for models of both ends of introns, and their data."""
     ends = [contents.signals.get(name) for name in ("donor", "acceptor")]
     both = [signal for signal in ends if signal is not None and signal.models and signal.folder]
     folders = [signal.folder for signal in both]
@@ -173,7 +173,7 @@ def _pairing(contents: FolderContents) -> Iterator[Step]:
 
 
 def _scan_step(contents: FolderContents) -> Step:
-    """Return how to score a genome, or what to do with one that was scored."""
+    """Return advice on scoring a genome, or on using its scores."""
     models: dict[str, Model] = {
         **contents.paired,
         **{s.main: s.models[s.main] for s in contents.signals.values() if s.models},

@@ -102,11 +102,11 @@ def _reader(source: WindowInput, base: int | None) -> tuple[Callable[..., Window
 def read_as_of_model(
     model: MultiTaskModel, source: WindowInput, organism: str | None, *, require_labels: bool
 ) -> Windows:
-    """Read windows in which the site is where the model has it, as far as their source knows it.
+    """Read windows, and cut them so that the site is at the position of the model.
 
-    Those of datasets, and of tables and FASTA files that tell their site, are cut there, with N for
-    bases that they lack. Others are cut from the centre, if they are longer than the model's, or
-    placed by its letters, if they are shorter.
+    Windows of datasets, and of tables and FASTA files with the position of their site, are cut
+    around it, with N for bases that they lack. Others are cut around their centre if they are
+    longer than those of the model, or aligned by the letters of the site if they are shorter.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def read_as_of_model(
 def _as_of_model(
     model: MultiTaskModel, source: WindowInput, organism: str | None, require_labels: bool
 ) -> Windows:
-    """Read windows of a table or a FASTA file with the site where the model has it."""
+    """Read windows of a table or a FASTA file with the site at the position of the model."""
     window, shift, site = model.length, model.shift, model.site
     wide = window + 2 * abs(shift)
     in_wide = replace(site, offset=site.offset + abs(shift) + shift)

@@ -336,7 +336,7 @@ def _backgrounds(
 
 
 def _write_pairs(model: PairedModel, request: Any, folder: Path) -> dict[str, Any]:
-    """Write what contributes to the probabilities of sites."""
+    """Write the contributions to the probabilities of sites."""
     if request.data or not (request.genome and request.sites):
         raise UsageError(
             "a model of seqmtl pair explains sites of a genome; give --genome and --sites, and no "

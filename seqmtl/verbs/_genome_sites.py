@@ -18,7 +18,7 @@ logger = logging.getLogger("seqmtl")
 def read_as_of_model(
     model: MultiTaskModel, source: Any, organism: str | None, *, require_labels: bool
 ) -> Windows:
-    """Read windows of DATA, or of sites in genomes, in which the site is where the model has it.
+    """Read windows of DATA, or of sites in genomes, with the site at the position of the model.
 
     If labels are required, decoys are drawn for organisms of which no decoys are given.
 

@@ -44,7 +44,7 @@ class Relations(Request):
     )
 
     def relation(self, learnt: str | None = None) -> KernelRequest | None:
-        """Return the task kernel that is asked for, or None; no file is read.
+        """Return the requested task kernel, or None; no file is read.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Relations(Request):
 
 
 def kernel_request(what: str | None, **sources: Any) -> KernelRequest | None:
-    """Return the task kernel that is asked for, or None; no file is read.
+    """Return the requested task kernel, or None; no file is read.
 
     Parameters
     ----------

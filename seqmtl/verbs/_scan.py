@@ -144,7 +144,7 @@ def _outputs(request: Scan, tasks: tuple[str, ...]) -> dict[str, str]:
 
 
 def _check_paired(job: _Job) -> None:
-    """Refuse what is not for a model of both ends of introns."""
+    """Refuse options that do not apply to a model of both ends of introns."""
     request = job.request
     if job.is_unlabelled and request.genome == "-":
         raise SeqmtlError(
@@ -213,7 +213,7 @@ def _lengths(job: _Job) -> dict[str, int] | None:
 
 
 def _finder(job: _Job, organism: str, lengths: dict[str, int] | None) -> Finder:
-    """Return what finds the sites of one organism that are asked for."""
+    """Return the finder of the requested sites of one organism."""
     request, model, length_of = job.request, job.model, lengths or {}
     filters = SiteFilters(
         contigs=None if request.contigs is None else _contigs(request.contigs, length_of),
@@ -292,7 +292,7 @@ def _contigs(text: str, lengths: dict[str, int]) -> frozenset[str]:
 
 
 def _value(job: _Job, organism: str) -> str:
-    """Return what tracks hold: what was asked for, or probabilities if they hold."""
+    """Return the values of tracks: the requested ones, by default probabilities if calibrated."""
     holds = job.is_paired or _is_calibrated(job.model, organism)
     return job.request.value or ("probability" if holds else "score")
 

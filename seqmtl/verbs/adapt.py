@@ -237,7 +237,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
             for round_ in self_training.rounds:
                 log_round(round_)
             if len(self_training.rounds) > 1:
-                logger.info("%s: these rounds are there, and are not learnt again", stored.path)
+                logger.info("%s: these rounds exist and are not repeated", stored.path)
             elif shortage := self_training.shortage:
                 logger.warning(
                     "%s: %s; the model is that of the relatives, %s",

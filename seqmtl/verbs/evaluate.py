@@ -113,7 +113,7 @@ def _of_model(model: MultiTaskModel, request: Evaluate) -> dict[str, Any]:
 
 
 def _of_pairs(model: PairedModel, request: Evaluate) -> dict[str, Any]:
-    """Compare the sites alone with those that see their partners."""
+    """Compare the scores of single sites with those that use their partners."""
     from seqmtl import evaluation
     from seqmtl.calibration.curve import to_probability
     from seqmtl.splicing import score_paired

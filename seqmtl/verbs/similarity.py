@@ -27,7 +27,7 @@ _SOURCES = "--tree, --taxonomy, --alignment, --distances, --graph, --groups"
 class Similarity(Request):
     """Make the similarity of organisms from a tree, an alignment, distances, graphs or groups.
 
-    Of a model, it is the cosine of the weights that it has learnt for every two organisms.
+    For a model, it is the cosine of the weight vectors of every two organisms.
     """
 
     model: str | None = option(

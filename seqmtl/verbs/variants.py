@@ -139,7 +139,7 @@ class Variants(_options.Relatives, _options.Threads):
 
 
 def _scorer(request: Variants) -> EffectScorer | PairedEffectScorer:
-    """Return what scores alleles with the model."""
+    """Return the scorer of alleles for the model."""
     from seqmtl.loading import load_site_model
     from seqmtl.splicing.model import PairedModel
     from seqmtl.variant_effects import EffectScorer, PairedEffectScorer
@@ -159,7 +159,7 @@ def _scorer(request: Variants) -> EffectScorer | PairedEffectScorer:
 
 
 def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:
-    """Log what was scored, and what was not and why."""
+    """Log the numbers of variants scored and skipped, with reasons."""
     from seqmtl.variant_effects.alleles import REASONS
 
     logger.info(

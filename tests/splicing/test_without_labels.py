@@ -304,7 +304,7 @@ def test_rounds_that_are_finished_are_not_learnt_again(
     assert f"rounds are in {out}.checkpoint: repeat the command to continue" in shown
     assert learnt == [1, 1, 2]
     shown = seqmtl(f"{command} {out}").err
-    assert "these rounds are there, and are not learnt again" in shown
+    assert "these rounds exist and are not repeated" in shown
     assert learnt[3:].count(1) == 0
     assert learnt[3:].count(2) == 2
     assert not (tmp_path / "c.seqmtl.checkpoint").exists()
