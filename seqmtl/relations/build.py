@@ -110,7 +110,7 @@ class KernelRequest:
                 f"got {' and '.join(sources) or 'none'}; give {(*usable, possible[0])[0]}"
                 f"{' alone' * (len(sources) > 1)}"
             )
-        if kind in ("graph", "graphical") and n_graphs > 1:
+        if ALL[kind].takes == "graph" and not ALL[kind].has_several and n_graphs > 1:
             raise ValueError(
                 f"{kind} must have one graph, got {n_graphs}; multigraph takes several"
             )
@@ -163,15 +163,14 @@ class KernelRequest:
             arguments = {}
         elif entry.takes == "distances":
             source = self._read_distances(requested)
-            arguments = {"scales": self.scales}
+            arguments = {"scales": self.scales} if entry.has_scales else {}
         elif self.groups is not None:
             source = read_groups(self.groups)
         elif entry.takes == "tree":
             source = self.read_tree(requested)
         else:
-            source, arguments = (
-                self._read_graphs(requested) if self.graph else self._clades(requested)
-            )
+            read = self._read_graphs if self.graph else self._clades
+            source, arguments = read(entry, requested)
         return self._kernel_of(entry, source, arguments)
 
     def _kernel_of(self, entry: Kind, source: Any, arguments: dict[str, Any]) -> TaskKernel:
@@ -226,7 +225,7 @@ class KernelRequest:
         return distances if organisms is None else distances.restrict(organisms)
 
     def _read_graphs(
-        self, organisms: tuple[str, ...] | None
+        self, entry: Kind, organisms: tuple[str, ...] | None
     ) -> tuple[NDArray[np.float64], dict[str, Any]]:
         """Return the graph or graphs, and the tasks; one that a graph lacks has no edges in it."""
         graphs = [read_graph(path) for path in self.graph]
@@ -241,7 +240,7 @@ class KernelRequest:
             adjacency[np.ix_(tasks, tasks)] = weights[np.ix_(rows, rows)]
             missing -= {names[t] for t in tasks}
         match_names([name for name in names if name in missing], all_nodes, "the graphs")
-        if self.kind != "multigraph":
+        if not entry.has_several:
             return A[0], {"names": names}
         files = [os.path.basename(path) for path in self.graph]
         return A, {"names": names, "labels": files if len({*files}) == len(files) else None}
@@ -273,7 +272,7 @@ class KernelRequest:
         assert self.distances is not None
         return read_distances(self.distances)
 
-    def _clades(self, requested: tuple[str, ...] | None) -> tuple[Any, dict[str, Any]]:
+    def _clades(self, entry: Kind, requested: tuple[str, ...] | None) -> tuple[Any, dict[str, Any]]:
         """Return the clades of a tree, as groups or graphs, and the names of their organisms."""
         tree, names, order = prune_to(self.read_tree(requested), requested)
         T = len(names)
@@ -282,9 +281,9 @@ class KernelRequest:
             raise InputFormatError(message, path=tree.source)
         below = tree.membership()[:, order]
         clades = np.setdiff1d(np.arange(len(tree)), tree.leaves)
-        if self.kind == "clustering":
+        if entry.takes == "groups":
             return below[clades], {"names": names}
-        if self.kind != "multigraph":
+        if not entry.has_several:
             joined = below[tree.parents[tree.leaves[order]]]
             return (joined | joined.T).astype(np.float64), {"names": names}
         require_memory(16.0 * clades.size * T * T, f"{clades.size} graphs of {T} tasks", _REMEDY)

@@ -44,8 +44,11 @@ class Kind(NamedTuple):
     make : str
         The method of TaskKernel.
     takes : {"tree", "distances", "names", "graph", "groups", "table"}
-        What this method takes: a tree and names, distances and scales, names alone, one or several
-        graphs and names, groups and names, or a file.
+        The first argument of this method: a :class:`~seqmtl.relations.trees.Tree` (or groups, if
+        these are a source), :class:`~seqmtl.relations.distances.Distances`, the names of the
+        tasks, an adjacency matrix (if `has_several`, a list of them), groups as
+        :meth:`seqmtl.relations.TaskKernel.clustering` takes them, or the path of a file. With a
+        tree, graphs or groups, it also gets `names`, the tasks.
     sources : tuple of str
         What it can be computed from, the most natural first. If a tree is needed, alignments and
         distances are converted by average linkage.
@@ -53,6 +56,8 @@ class Kind(NamedTuple):
         Description for users; lines after the first are indented.
     has_several : bool
         Whether there are several kernels, whose weights can be learnt.
+    has_scales : bool
+        Whether the method has an argument `scales`.
     parameter : Parameter, optional
         Number that it takes.
     """
@@ -62,6 +67,7 @@ class Kind(NamedTuple):
     sources: tuple[str, ...]
     text: str = ""
     has_several: bool = False
+    has_scales: bool = False
     parameter: Parameter | None = None
 
 
@@ -89,6 +95,7 @@ ALL = {
         _TREES,
         "one kernel exp(-distance/scale) per scale (default for alignments and distances)",
         has_several=True,
+        has_scales=True,
     ),
     "multigraph": Kind(
         "multigraph",
@@ -139,7 +146,7 @@ KINDS = tuple(kind for kind in ALL if kind != "table")
 #: Kinds that need only the names of the tasks.
 PLAIN = tuple(kind for kind, entry in ALL.items() if entry.takes == "names")
 #: Kinds that take scales.
-SCALED = tuple(kind for kind, entry in ALL.items() if entry.takes == "distances")
+SCALED = tuple(kind for kind, entry in ALL.items() if entry.has_scales)
 #: Kinds with several kernels.
 SEVERAL = tuple(kind for kind, entry in ALL.items() if entry.has_several)
 

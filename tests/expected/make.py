@@ -33,23 +33,12 @@ from seqmtl.comparison.protocol import count_split, drawn_parts
 from seqmtl.comparison.results import make_document, to_markdown
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.relations import TaskKernel
+from seqmtl.relations.kinds import KINDS, PLAIN
 from seqmtl.scanning.writers import SUFFIXES
 from seqmtl.training.settings import Settings
 
 FOLDER = Path(__file__).resolve().parent
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
-SIMILARITIES = (
-    "tree",
-    "hierarchical",
-    "smooth",
-    "multigraph",
-    "graph",
-    "graphical",
-    "clustering",
-    "individual",
-    "union",
-    "easy",
-)
 
 #: What tells of the version, the clock, the machine, or how the solver came to its optimum.
 LEFT_OUT = frozenset(
@@ -291,8 +280,8 @@ def similarity() -> Outputs:
     """Tell every kind of similarity, and one of a tree that is shipped."""
     organisms = "--organisms human,mouse,c_elegans,fruit_fly"
     outputs = {"similarity/metazoa.txt": run(f"similarity -q --tree metazoa {organisms}")}
-    for kind in SIMILARITIES:
-        source = "" if kind in ("individual", "union", "easy") else "--tree tree.nwk"
+    for kind in KINDS:
+        source = "" if kind in PLAIN else "--tree tree.nwk"
         names = "" if source else "--organisms ape,man,fly"
         command = f"similarity -q {source} {names} --similarity {kind}"
         run(f"{command} -o K.tsv")

@@ -12,10 +12,10 @@ from scipy.spatial.distance import squareform
 
 from seqmtl import TaskKernel
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
-from seqmtl.relations import Distances, read_tree
+from seqmtl.relations import Distances, kinds, read_tree
 from seqmtl.relations.build import KernelRequest
 from seqmtl.relations.distances import linkage_tree
-from seqmtl.relations.kinds import KINDS
+from seqmtl.relations.kinds import KINDS, Kind
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2,ant:2)insects:1)root;"
 NAMES = ("ape", "man", "fly", "bee", "ant")
@@ -148,6 +148,19 @@ class TestDistances:
             assert_allclose(a.matrices, b.matrices)
         smooth = build("smooth", alignment=alignment)
         assert (build(None, alignment=alignment), smooth.n_kernels) == (smooth, 3)
+
+    def test_a_new_kind_is_given_what_it_declares(self, distances, monkeypatch):
+        def decay(cls, D):
+            return cls(D.names, np.exp(-D.matrix))
+
+        entry = Kind("decay", "distances", ("distances",))
+        monkeypatch.setattr(TaskKernel, "decay", classmethod(decay), raising=False)
+        monkeypatch.setattr(kinds, "KINDS", (*KINDS, "decay"))
+        monkeypatch.setitem(kinds.ALL, "decay", entry)
+        smooth = KernelRequest("smooth", (1.0,), distances=distances).build()
+        assert_allclose(build("decay", distances=distances).matrix, smooth.matrix)
+        with pytest.raises(ValueError, match="scales must be given with smooth only, got decay"):
+            KernelRequest("decay", (1.0,), distances=distances)
 
     def test_hierarchical_by_average_linkage(self, alignment):
         kernel = build("hierarchical", ["bee", "man", "fly", "ape"], alignment=alignment)
