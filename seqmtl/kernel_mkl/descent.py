@@ -7,14 +7,17 @@ repeats two steps:
     train the SVM of every task, which gives g_t and its derivatives in theta
     lambda, theta <- the optimal weights of the tasks and kernels for the functions of these SVMs
 
-by :mod:`seqmtl.kernel_mkl.svm` and a rule of :mod:`seqmtl.kernel_mkl.rules`.
+by :mod:`seqmtl.kernel_mkl.svm` and a rule of :mod:`seqmtl.kernel_mkl.rules`. Algorithm 2 of Li et
+al. (2014) is in the order SVMs, theta, lambda; the order here is ours, with lambda before theta.
+With the trade-off p <= 1, lambda is the derivative of the objective in g; with p > 1, lambda and
+theta are the saddle point of eq. 9 for these functions.
 
 As weights tend to 0 the steps become small and all alike. Therefore steps are extrapolated in the
 logarithm of the weights, doubling their length as long as the objective decreases. Otherwise the
 plain step is taken, which never increases it.
 
-Source: Li, Georgiopoulos, Anagnostopoulos (2014), Section 4 and Algorithm 2; Widmer et al. (2015),
-Section 3.1, for one task. The extrapolation is ours.
+Source: Li, Georgiopoulos, Anagnostopoulos (2014), Section 4 and Algorithm 2, and eq. 9; Widmer et
+al. (2015), Section 3.1, for one task. The extrapolation is ours.
 """
 
 from __future__ import annotations
@@ -102,9 +105,10 @@ def descend(
         theta = np.tile(theta, (len(svms) // len(theta), 1))  # a single row applies to all tasks
         svm_tol = max(_SVM_SHARE * tol, _MIN_SVM_TOL)
         trained = [svm.solve(row, svm_tol) for svm, row in zip(svms, theta, strict=True)]
-        g, q = np.array([svm.primal for svm in trained]), np.array([svm.q for svm in trained])
-        plain, weights = rule.step(state, g, q)
-        gap = rule.gap(weights, g, np.array([svm.alpha.sum() for svm in trained]), q)
+        g = np.array([svm.primal for svm in trained])
+        energies = np.array([svm.q for svm in trained])
+        plain, lam = rule.step(state, g, energies)
+        gap = rule.gap(lam, g, np.array([svm.alpha.sum() for svm in trained]), energies)
         return KernelSolution(state, theta, trained, rule.objective(g), gap), plain
 
     start = rule.start(len(svms), svms[0].n_kernels)

@@ -27,7 +27,7 @@ _MIN_WEIGHT = 1e-3  # initial weight of every kernel on a path, relative to the 
 class ParetoMKLClassifier(TaskMKLClassifier):
     """Multi-task multiple kernel learning along the Pareto front of the tasks.
 
-    All tasks share one kernel sum_m theta_m k_m, ||theta||_q <= 1. With g_t the objective of
+    All tasks share one kernel sum_m theta_m k_m, ||theta||_norm <= 1. With g_t the objective of
     the SVM of task t, solves
 
         min over theta, w, b   (sum_t g_t^p)^(1/p),    p > 0
@@ -48,7 +48,7 @@ class ParetoMKLClassifier(TaskMKLClassifier):
     p : float, default=0.5
         Trade-off, above 0, up to infinity.
     norm : float, default=1.1
-        q of the norm on the kernel weights, from 1 (sparse) to infinity (uniform).
+        Exponent of the norm on the kernel weights, from 1 (sparse) to infinity (uniform).
     C : float, default=1.0
         Cost of errors.
     tol : float, default=1e-4

@@ -207,10 +207,10 @@ def kernel_matrix(kernel: BaseKernel, X: Any, Z: Any = None) -> Array:
     ValueError
         If it is not finite, symmetric and positive semi-definite.
     """
-    H = kernel(X, Z)
+    G = kernel(X, Z)
     if not kernel.is_psd:
-        check_psd(H, str(kernel))
-    return H
+        check_psd(G, str(kernel))
+    return G
 
 
 def cross_validated_scores(

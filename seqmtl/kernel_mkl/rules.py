@@ -6,12 +6,13 @@ Task t has the kernel sum_m theta_tm k_m and the objective g_t(theta_t) of
 ==================  ==========================================  ================================
 rule                feasible                                    objective
 ==================  ==========================================  ================================
-:class:`Shared`     theta_t = theta, ||theta||_q <= 1           (sum_t g_t^p)^(1/p), p > 0
-:class:`Separate`   ||theta_t||_q <= 1                          sum_t g_t
+:class:`Shared`     theta_t = theta, ||theta||_norm <= 1        (sum_t g_t^p)^(1/p), p = power
+:class:`Separate`   ||theta_t||_norm <= 1                       sum_t g_t
 :class:`Partial`    theta_t = zeta + gamma_t, ||zeta||_1 <= mu,  sum_t g_t
                     ||gamma_t||_1 <= 1 - mu
 :class:`MixedNorm`  sum_m (sum_t theta_tm^s)^(r/s) <= 1,        sum_t g_t
-                    r = p / (2 - p), s = q / (2 - q)
+                    with r and s of the norms over kernels
+                    and tasks
 ==================  ==========================================  ================================
 
 A rule learns its *state*, which `theta` converts to the weights of every task. A step moves to the
@@ -19,9 +20,9 @@ optimal state for the current functions: with these fixed, the objectives are
 
     g_t = losses + 1/2 sum_m a_tm / theta_tm,   a_tm = ||w_tm||^2 = theta_tm^2 q_tm   (2014, eq. 2)
 
-and bound those after training the SVMs again from above, so no step increases the objective. The
-optimum minimises sum_tm lambda_t a_tm / theta_tm for weights lambda_t of the tasks, which are 1
-where the objective is a sum. A weight that is 0 stays 0.
+with the energies q_tm of the SVMs, and bound those after training again from above, so no step
+increases the objective. The optimum minimises sum_tm lambda_t a_tm / theta_tm for weights lambda_t
+of the tasks, which are 1 where the objective is a sum. A weight that is 0 stays 0.
 
 Source: Li, Georgiopoulos, Anagnostopoulos (2014), Problem 1 and Section 4. For p > 1 they take the
 gradient steps of Tseng's method, which need several times as many SVMs (docs/papers.md).
@@ -70,18 +71,28 @@ class WeightRule(ABC):
         return float(g.sum())
 
     @abstractmethod
-    def step(self, state: Array, g: Array, q: Array) -> tuple[Array, Array]:
-        """Return the optimal state for the current functions, and lambda_t; q has shape (T, M)."""
+    def step(self, state: Array, g: Array, energies: Array) -> tuple[Array, Array]:
+        """Return the optimal state for the current functions, and lambda_t.
+
+        Parameters
+        ----------
+        state : ndarray
+            Current state.
+        g : ndarray, shape (T,)
+            Objectives g_t.
+        energies : ndarray, shape (T, M)
+            q_tm.
+        """
 
     @abstractmethod
     def rescale(self, state: Array) -> Array:
         """Scale a positive state to the boundary of the feasible set."""
 
     @abstractmethod
-    def gap(self, weights: Array, g: Array, totals: Array, q: Array) -> float:
+    def gap(self, lam: Array, g: Array, alpha_sums: Array, energies: Array) -> float:
         """Return a bound on the relative distance from the optimum, or NaN if unknown.
 
-        It uses lambda_t, the primal objectives g_t, the sums of alpha and the q_tm of every task.
+        It uses lambda_t, the primal objectives g_t, sum_i alpha_i and q_tm of every task.
         """
 
 
@@ -92,7 +103,7 @@ class Separate(WeightRule):
     Attributes
     ----------
     norm : float
-        q of the norm on every theta_t, 1 to infinity.
+        Exponent of the norm on every theta_t, 1 to infinity.
     """
 
     norm: float
@@ -101,20 +112,20 @@ class Separate(WeightRule):
         check_number("norm", self.norm, min_val=1.0, is_finite=False)
 
     def start(self, n_tasks: int, n_kernels: int) -> Array:
-        """Return M^(-1/q) for all, shape (T, M)."""
+        """Return M^(-1/norm) for all, shape (T, M)."""
         return np.full((n_tasks, n_kernels), n_kernels ** (-1.0 / self.norm))
 
-    def step(self, state: Array, g: Array, q: Array) -> tuple[Array, Array]:
+    def step(self, state: Array, g: Array, energies: Array) -> tuple[Array, Array]:
         """Weight the kernels of every task in closed form."""
-        return _best_on_balls(state, q, self.norm, np.ones(len(state))), np.ones_like(g)
+        return _best_on_balls(state, energies, self.norm, np.ones(len(state))), np.ones_like(g)
 
     def rescale(self, state: Array) -> Array:
         """Return weights of norm 1 for every task."""
         return _to_norm(state, self.norm)
 
-    def gap(self, weights: Array, g: Array, totals: Array, q: Array) -> float:
+    def gap(self, lam: Array, g: Array, alpha_sums: Array, energies: Array) -> float:
         """Return the largest relative duality gap of a task."""
-        bounds = totals - 0.5 * np.array([dual_norm(row, self.norm) for row in q])
+        bounds = alpha_sums - 0.5 * np.array([dual_norm(row, self.norm) for row in energies])
         return max(_relative(*pair) for pair in zip(g, bounds, strict=True))
 
 
@@ -128,46 +139,48 @@ class Shared(Separate):
     Attributes
     ----------
     norm : float
-        q of the norm on theta, 1 to infinity.
-    p : float
-        Trade-off above 0, up to infinity; 1 is the sum.
+        Exponent of the norm on theta, 1 to infinity.
+    power : float
+        Trade-off p above 0, up to infinity; 1 is the sum.
     """
 
-    p: float = 1.0
+    power: float = 1.0
 
     def __post_init__(self) -> None:
-        check_number("p", self.p, is_finite=False)
+        check_number("p", self.power, is_finite=False)
         super().__post_init__()
 
     def start(self, n_tasks: int, n_kernels: int) -> Array:
-        """Return M^(-1/q) for all, shape (1, M)."""
-        _check_power(self.p, n_tasks, "tasks")
+        """Return M^(-1/norm) for all, shape (1, M)."""
+        _check_power(self.power, n_tasks, "tasks")
         return super().start(1, n_kernels)
 
     def objective(self, g: Array) -> float:
         """Return (sum_t g_t^p)^(1/p)."""
-        return norm_of(g, self.p)
+        return norm_of(g, self.power)
 
-    def step(self, state: Array, g: Array, q: Array) -> tuple[Array, Array]:
+    def step(self, state: Array, g: Array, energies: Array) -> tuple[Array, Array]:
         """Weight the tasks, and the kernels for the sum of lambda_t g_t.
 
         For p <= 1 the objective is a minimum over lambda and theta, which are optimal in turn, in
-        closed form (2014, Theorem 3, Algorithm 2, eq. 19 and 25). For p > 1 it is the maximum over
-        lambda of a minimum over theta (Theorem 1), and both are optimal together.
+        closed form (2014, Theorem 3, Algorithm 2, eq. 19 and 25). Algorithm 2 trains the SVMs, then
+        finds theta and then lambda; here lambda comes first, as the new g_t are at hand. For p > 1
+        it is the maximum over lambda of a minimum over theta (Theorem 1), and both are optimal
+        together.
         """
-        if self.p > 1.0:
-            theta, weights = _saddle_point(state[0], g, q, self.p, self.norm)
-            return theta[None], weights
-        weights = trade_off(g, self.p)
-        return _best_on_balls(state, (weights @ q)[None], self.norm, np.ones(1)), weights
+        if self.power > 1.0:
+            theta, lam = _saddle_point(state[0], g, energies, self.power, self.norm)
+            return theta[None], lam
+        lam = trade_off(g, self.power)
+        return _best_on_balls(state, (lam @ energies)[None], self.norm, np.ones(1)), lam
 
-    def gap(self, weights: Array, g: Array, totals: Array, q: Array) -> float:
+    def gap(self, lam: Array, g: Array, alpha_sums: Array, energies: Array) -> float:
         """Return the relative duality gap; for p < 1 that of the sum of lambda_t g_t.
 
         By weak duality, for every alpha, and every lambda with ||lambda||_{p*} <= 1 if p >= 1,
-        sum_t lambda_t sum_i alpha_i - 1/2 ||(sum_t lambda_t q_tm)_m||_{q*} bounds the optimum.
+        sum_t lambda_t sum_i alpha_i - 1/2 ||(sum_t lambda_t q_tm)_m||_{norm*} bounds the optimum.
         """
-        bound = float(weights @ totals) - 0.5 * dual_norm(weights @ q, self.norm)
+        bound = float(lam @ alpha_sums) - 0.5 * dual_norm(lam @ energies, self.norm)
         return _relative(self.objective(g), bound)
 
 
@@ -202,100 +215,112 @@ class Partial(WeightRule):
         """Return zeta + gamma_t."""
         return state[0] + state[1:]
 
-    def step(self, state: Array, g: Array, q: Array) -> tuple[Array, Array]:
+    def step(self, state: Array, g: Array, energies: Array) -> tuple[Array, Array]:
         """Weight both parts in closed form; each has its share of the functions."""
-        both = np.vstack([q.sum(axis=0), q])
+        both = np.vstack([energies.sum(axis=0), energies])
         return _best_on_balls(state, both, 1.0, self._sums(len(state))), np.ones_like(g)
 
     def rescale(self, state: Array) -> Array:
         """Scale the shared weights to sum to mu, and those of every task to 1 - mu."""
         return self._sums(len(state)) * _to_norm(state, 1.0)
 
-    def gap(self, weights: Array, g: Array, totals: Array, q: Array) -> float:
+    def gap(self, lam: Array, g: Array, alpha_sums: Array, energies: Array) -> float:
         """Return the relative duality gap."""
-        shared, separate = float(q.sum(axis=0).max()), float(q.max(axis=1).sum())
-        bound = float(totals.sum()) - 0.5 * (self.share * shared + (1.0 - self.share) * separate)
-        return _relative(float(g.sum()), bound)
+        shared = self.share * float(energies.sum(axis=0).max())
+        separate = (1.0 - self.share) * float(energies.max(axis=1).sum())
+        return _relative(float(g.sum()), float(alpha_sums.sum()) - 0.5 * (shared + separate))
 
 
 @dataclass(frozen=True)
 class MixedNorm(WeightRule):
-    """Few kernels, similar for all tasks: squared l_p-l_q norm of the functions.
+    """Few kernels, similar for all tasks: squared mixed norm of the functions.
 
-    Minimises 1/2 (sum_m (sum_t ||w_tm||^q)^(p/q))^(2/p) + the losses, with the weights of its
-    variational form (Rakotomamonjy, Flamary, Gasso, Canu 2011; Aflalo et al. 2011, Lemma 2).
+    Minimises 1/2 (sum_m A_m^p)^(2/p) + the losses, where A_m is the norm over tasks of the
+    ||w_tm|| and p is `kernel_norm` (the l_p-l_q norm of Rakotomamonjy, Flamary, Gasso, Canu 2011).
     Not convex for p < 1.
 
     Attributes
     ----------
-    p : float
-        Norm over kernels, 0 < p <= 1; smaller values select fewer kernels.
-    q : float
-        Norm over tasks, 1 <= q <= 2; 2 gives all tasks the same weights.
+    kernel_norm : float
+        Exponent of the norm over kernels, above 0, up to 1; smaller values select fewer kernels.
+    task_norm : float
+        Exponent of the norm over tasks, from 1 to 2; 2 gives all tasks the same weights.
     """
 
-    p: float
-    q: float
+    kernel_norm: float
+    task_norm: float
 
     def __post_init__(self) -> None:
-        check_number("p", self.p, max_val=1.0)
-        check_number("q", self.q, min_val=1.0, max_val=2.0)
+        check_number("p", self.kernel_norm, max_val=1.0)
+        check_number("q", self.task_norm, min_val=1.0, max_val=2.0)
 
     def start(self, n_tasks: int, n_kernels: int) -> Array:
         """Return equal weights of mixed norm 1, shape (T, M)."""
-        _check_power(self.p, n_kernels, "kernels", power=2.0)
+        _check_power(self.kernel_norm, n_kernels, "kernels", factor=2.0)
         return self._weights(np.ones((n_tasks, n_kernels)))
 
-    def step(self, state: Array, g: Array, q: Array) -> tuple[Array, Array]:
+    def step(self, state: Array, g: Array, energies: Array) -> tuple[Array, Array]:
         """Weight the kernels in closed form, from ||w_tm|| = theta_tm sqrt(q_tm)."""
-        norms = state * np.sqrt(q)
+        norms = state * np.sqrt(energies)
         return self._weights(norms) if norms.max() > 0.0 else state, np.ones_like(g)
 
     def rescale(self, state: Array) -> Array:
         """Return weights of mixed norm 1."""
-        r = self.p / (2.0 - self.p)
-        s = np.inf if self.q == 2.0 else self.q / (2.0 - self.q)
+        r, s = self.kernel_norm / (2.0 - self.kernel_norm), np.inf
+        if self.task_norm < 2.0:
+            s = self.task_norm / (2.0 - self.task_norm)
         largest = state / state.max()
         return np.asarray(largest / norm_of(_norms_of_columns(largest, s), r))
 
-    def gap(self, weights: Array, g: Array, totals: Array, q: Array) -> float:
-        """Return the relative duality gap if p = 1, else NaN."""
-        if self.p < 1.0:
+    def gap(self, lam: Array, g: Array, alpha_sums: Array, energies: Array) -> float:
+        """Return the relative duality gap if the norm over kernels is convex, else NaN."""
+        if self.kernel_norm < 1.0:
             return float("nan")
-        largest = float(_norms_of_columns(np.sqrt(q), conjugate(self.q)).max())
-        return _relative(float(g.sum()), float(totals.sum()) - 0.5 * largest**2)
+        largest = float(_norms_of_columns(np.sqrt(energies), conjugate(self.task_norm)).max())
+        return _relative(float(g.sum()), float(alpha_sums.sum()) - 0.5 * largest**2)
 
     def _weights(self, norms: Array) -> Array:
-        """Return the theta_tm that minimise sum ||w_tm||^2 / theta_tm, from the norms.
+        """Return the theta_tm = D_m E_tm that minimise sum_tm ||w_tm||^2 / theta_tm, from norms.
 
-        theta_tm = D_m (||w_tm|| / A_m)^(2 - q), where A_m is the q-norm of kernel m over the tasks
-        and D_m = A_m^(2 - p) / (sum_m A_m^p)^((2 - p) / p) (Aflalo et al. 2011, Lemma 2, twice).
+        Li et al. (2014), eq. 18 and 19, or Aflalo et al. (2011), Lemma 2: for a_m >= 0,
+
+            min over ||x||_r <= 1 of sum_m a_m / x_m = (sum_m a_m^(r/(r+1)))^((r+1)/r)
+            at x_m = a_m^(1/(r+1)) / (sum_m a_m^(r/(r+1)))^(1/r)
+
+        With a = ||w_tm||^2 over the tasks and r = q / (2 - q), and then with a = A_m^2 over the
+        kernels and r = p / (2 - p), where p and q are the norms over kernels and tasks,
+
+            E_tm = (||w_tm|| / A_m)^(2 - q)
+            D_m = A_m^(2 - p) / (sum_m A_m^p)^((2 - p) / p)
         """
         norms = norms / norms.max()
-        A = _norms_of_columns(norms, self.q)
-        D = A ** (2.0 - self.p) / (A**self.p).sum() ** ((2.0 - self.p) / self.p)
+        p, A = self.kernel_norm, _norms_of_columns(norms, self.task_norm)
+        D = A ** (2.0 - p) / (A**p).sum() ** ((2.0 - p) / p)
         within = np.divide(norms, A, out=np.zeros_like(norms), where=A > 0.0)
-        if self.q == 2.0:
+        if self.task_norm == 2.0:
             return np.tile(D, (len(norms), 1))
-        return D * within ** (2.0 - self.q)
+        return D * within ** (2.0 - self.task_norm)
 
 
-def trade_off(g: Array, p: float) -> Array:
+def trade_off(g: Array, power: float) -> Array:
     """Return lambda_t = (g_t / ||g||_p)^(p - 1), the derivative of ||g||_p; p from 0 to infinity.
 
     For p >= 1 it is the maximum of sum_t lambda_t g_t on the ball ||lambda||_{p*} <= 1 (Li et al.
-    2014, Lemma 1, eq. 7). For p < 1 it is the minimum, and the paper's lambda_t is 1 / lambda_t
-    (eq. 19, with the norm p / (1 - p); Lemmas 3 and 4). Hard tasks, of large g_t, have the larger
-    weights for p > 1, easy ones for p < 1. Where p is infinite, the weight of the largest g_t is 1.
+    2014, Lemma 1, eq. 7). For p < 1 the paper divides g_t by its lambda_t, which is 1 / lambda_t of
+    ours, and minimises on the ball of the norm p / (1 - p) (eq. 19; Lemmas 3 and 4). Hard tasks,
+    of large g_t, have the larger weights for p > 1, easy ones for p < 1. Where p is infinite, the
+    weight of the largest g_t is 1.
     """
-    if np.isinf(p):
-        weights = np.zeros_like(g)
-        weights[int(np.argmax(g))] = 1.0
-        return weights
-    return np.asarray((g / norm_of(g, p)) ** (p - 1.0))
+    if np.isinf(power):
+        lam = np.zeros_like(g)
+        lam[int(np.argmax(g))] = 1.0
+        return lam
+    return np.asarray((g / norm_of(g, power)) ** (power - 1.0))
 
 
-def _saddle_point(theta: Array, g: Array, q: Array, p: float, norm: float) -> tuple[Array, Array]:
+def _saddle_point(
+    theta: Array, g: Array, energies: Array, power: float, norm: float
+) -> tuple[Array, Array]:
     """Return theta and lambda of min over theta, max over lambda of sum_t lambda_t g_t.
 
     The functions are fixed, and both are in their balls (Li et al. 2014, eq. 9). In the logarithms
@@ -305,11 +330,11 @@ def _saddle_point(theta: Array, g: Array, q: Array, p: float, norm: float) -> tu
     """
     from scipy.optimize import minimize
 
-    a = 0.5 * theta**2 * q
-    is_used, losses = a.any(axis=0), np.maximum(g - 0.5 * (q @ theta), 0.0)
+    a = 0.5 * theta**2 * energies
+    is_used, losses = a.any(axis=0), np.maximum(g - 0.5 * (energies @ theta), 0.0)
     if np.isinf(norm) or not is_used.any():  # the best theta is the same for every lambda
         theta = np.ones_like(theta) if np.isinf(norm) else theta
-        return theta, trade_off(losses + a.sum(axis=1), p)
+        return theta, trade_off(losses + a.sum(axis=1), power)
     a, logs = a[:, is_used], np.log(theta[is_used])
 
     def objectives(logs: Array) -> tuple[Array, Array]:
@@ -325,36 +350,36 @@ def _saddle_point(theta: Array, g: Array, q: Array, p: float, norm: float) -> tu
         parts = (trade_off(g, power) @ a) * inverse / size
         return float(np.log(size)), parts.sum() * inverse**-norm - parts
 
-    last = min(p, _LARGEST_POWER)
+    last = min(power, _LARGEST_POWER)
     n_rises = max(0, int(np.ceil(np.log(last / _FIRST_POWER) / np.log(_RISE))))
-    for power in last / _RISE ** np.arange(n_rises, -1, -1.0):
-        logs = minimize(log_norm, logs, power, jac=True, options={"gtol": _MAX_SLOPE}).x
+    for rising in last / _RISE ** np.arange(n_rises, -1, -1.0):
+        logs = minimize(log_norm, logs, rising, jac=True, options={"gtol": _MAX_SLOPE}).x
     g, inverse = objectives(logs)
     theta = np.zeros_like(theta)
     theta[is_used] = 1.0 / inverse
-    weights = trade_off(g, last)
-    return theta, weights / norm_of(weights, conjugate(p))
+    lam = trade_off(g, last)
+    return theta, lam / norm_of(lam, conjugate(power))
 
 
-def _best_on_balls(state: Array, q: Array, p: float, sizes: Array) -> Array:
+def _best_on_balls(state: Array, energies: Array, norm: float, sizes: Array) -> Array:
     """Return the best theta of norm `sizes` in every row; a row without functions stays.
 
-    That is Lemma 2, eq. 19 of Li et al. (2014), and eq. 22 of Widmer et al. (2015).
+    That is Lemma 2, eq. 19 of Li et al. (2014), and eq. 22 of Widmer et al. (2015), of a_tm.
     """
     rows = []
-    for old, a, size in zip(state, state**2 * q, sizes, strict=True):
-        best = minimise_on_ball(a, p)
+    for old, a, size in zip(state, state**2 * energies, sizes, strict=True):
+        best = minimise_on_ball(a, norm)
         rows.append(old if best is None else size * best)
     return np.array(rows)
 
 
-def _norms_of_columns(values: Array, p: float) -> Array:
-    return np.array([norm_of(column, p) for column in values.T])
+def _norms_of_columns(values: Array, norm: float) -> Array:
+    return np.array([norm_of(column, norm) for column in values.T])
 
 
-def _to_norm(rows: Array, p: float) -> Array:
+def _to_norm(rows: Array, norm: float) -> Array:
     """Scale rows to norm 1, except rows of zeros."""
-    sizes = np.array([norm_of(row, p) for row in rows])[:, None]
+    sizes = np.array([norm_of(row, norm) for row in rows])[:, None]
     return np.divide(rows, sizes, out=np.zeros_like(rows), where=sizes > 0.0)
 
 
@@ -362,8 +387,8 @@ def _relative(primal: float, bound: float) -> float:
     return (primal - bound) / max(abs(primal), 1e-300)
 
 
-def _check_power(p: float, n: int, what: str, power: float = 1.0) -> None:
-    """Raise ValueError if p is so small that n^(power/p) overflows."""
-    least = power * np.log(n) / _MAX_LOG
+def _check_power(p: float, n: int, what: str, factor: float = 1.0) -> None:
+    """Raise ValueError if p is so small that n^(factor/p) overflows."""
+    least = factor * np.log(n) / _MAX_LOG
     if p < least:
         raise ValueError(f"p must be at least {least:.2g} for {n} {what}, got {p!r}")

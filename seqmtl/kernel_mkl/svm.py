@@ -131,10 +131,10 @@ class KernelSVM:
         if weighted.shape[1] == 1:
             return np.tensordot(weighted[:, 0, 0], self.grams, 1)
         pairs = np.ix_(self.tasks, self.tasks)
-        H = weighted[0][pairs] * self.grams[0]
+        G = weighted[0][pairs] * self.grams[0]
         for A, gram in zip(weighted[1:], self.grams[1:], strict=True):
-            H += A[pairs] * gram
-        return H
+            G += A[pairs] * gram
+        return G
 
     def solve(self, theta: Array, tol: float) -> SVMSolution:
         """Train with the kernel sum_m theta_m k_m; theta has shape (M,)."""
@@ -151,15 +151,15 @@ class KernelSVM:
 
     def cross_validation_scorer(self, theta: Array, tol: float) -> tuple[Array, Scorer]:
         """Return the diagonal of the kernel, and a function (train, test) -> scores of test."""
-        H = self.matrix(theta)
+        G = self.matrix(theta)
 
         def score(train: NDArray[np.int64], test: NDArray[np.int64]) -> Array:
-            G, y, C = H[np.ix_(train, train)], self.y[train], self.C[train]
-            dual_coef = y * solve_dual(G, y, C, tol, has_intercept=self.has_intercept)
-            bias = best_intercept(G @ dual_coef, y, C) if self.has_intercept else 0.0
-            return np.asarray(H[np.ix_(test, train)] @ dual_coef + bias)
+            block, y, C = G[np.ix_(train, train)], self.y[train], self.C[train]
+            dual_coef = y * solve_dual(block, y, C, tol, has_intercept=self.has_intercept)
+            bias = best_intercept(block @ dual_coef, y, C) if self.has_intercept else 0.0
+            return np.asarray(G[np.ix_(test, train)] @ dual_coef + bias)
 
-        return np.diagonal(H), score
+        return np.diagonal(G), score
 
 
 def weighted_task_kernels(theta: Array, task_kernels: Array) -> Array:
@@ -167,7 +167,7 @@ def weighted_task_kernels(theta: Array, task_kernels: Array) -> Array:
     return np.tensordot(theta.reshape(-1, len(task_kernels)), task_kernels, 1)
 
 
-def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool = True) -> Array:
+def solve_dual(G: Array, y: Array, C: Array, tol: float, *, has_intercept: bool = True) -> Array:
     """Return the dual variables of an SVM on a kernel matrix, by libsvm.
 
     libsvm stores kernel values in single precision. The matrix is therefore centred first, which
@@ -178,8 +178,8 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
 
     Parameters
     ----------
-    H : ndarray of float64, shape (n, n)
-        Kernel matrix.
+    G : ndarray of float64, shape (n, n)
+        Kernel (Gram) matrix, without the signs of the labels.
     y : ndarray of float64, shape (n,)
         Labels, -1 or +1, both present.
     C : ndarray of float64, shape (n,)
@@ -199,7 +199,7 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
     from sklearn.svm import SVC
 
     n = y.size
-    matrix, labels, costs = (H, y, C) if has_intercept else _anchor(H, y, C)
+    matrix, labels, costs = (G, y, C) if has_intercept else _anchor(G, y, C)
     # 1. libsvm, on the centred matrix; it always has an intercept, which `_anchor` keeps at 0
     means = matrix.mean(axis=0)
     matrix = matrix - means
@@ -216,15 +216,15 @@ def solve_dual(H: Array, y: Array, C: Array, tol: float, *, has_intercept: bool 
     alpha = np.zeros(labels.size)
     alpha[svc.support_] = np.abs(svc.dual_coef_[0])
     # 2. a Newton step on the examples on the margin, in double precision
-    alpha = _polish(H, y, C, np.minimum(alpha[:n], C), has_intercept)
-    gap = duality_gap(H @ (alpha * y), y, C, alpha, has_intercept)
+    alpha = _polish(G, y, C, np.minimum(alpha[:n], C), has_intercept)
+    gap = duality_gap(G @ (alpha * y), y, C, alpha, has_intercept)
     max_gap = tol * float(alpha.sum())
     if gap <= _GAP_LIMIT * max_gap or n > _MAX_FREE:
         return alpha
     # 3. interior points, where libsvm ran out of steps
-    signed = y[:, None] * (matrix if has_intercept else H) * y
+    signed = y[:, None] * (matrix if has_intercept else G) * y  # the Hessian of the dual
     interior = minimise_in_box(signed, C, alpha, max_gap, y if has_intercept else None)
-    is_better = duality_gap(H @ (interior * y), y, C, interior, has_intercept) < gap
+    is_better = duality_gap(G @ (interior * y), y, C, interior, has_intercept) < gap
     return interior if is_better else alpha
 
 
@@ -233,7 +233,7 @@ def _max_steps(n: int) -> int:
     return min(_MIN_STEPS + _STEPS_PER_PAIR * n * n, _MAX_STEPS + _STEPS_PER_EXAMPLE * n)
 
 
-def _anchor(H: Array, y: Array, C: Array) -> tuple[Array, Array, Array]:
+def _anchor(G: Array, y: Array, C: Array) -> tuple[Array, Array, Array]:
     """Add two examples whose losses are |b| times the sum of all costs, which keeps b at 0.
 
     They lie at e and -e in an additional dimension, with labels +1 and -1, and both margins are
@@ -243,12 +243,12 @@ def _anchor(H: Array, y: Array, C: Array) -> tuple[Array, Array, Array]:
     n, total = y.size, float(C.sum())
     square = 1.0 / total
     matrix = np.zeros((n + 2, n + 2))
-    matrix[:n, :n] = H
+    matrix[:n, :n] = G
     matrix[n:, n:] = [[square, -square], [-square, square]]
     return matrix, np.append(y, [1.0, -1.0]), np.append(C, [2.0 * total, 2.0 * total])
 
 
-def _polish(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) -> Array:
+def _polish(G: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) -> Array:
     """Return the optimum with the same variables at their bounds, or alpha if there is none.
 
     The others satisfy y_i (f(x_i) + b) = 1, linear equations in their change and the intercept.
@@ -257,8 +257,8 @@ def _polish(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) -> 
     m = free.size
     if not 0 < m <= _MAX_FREE:
         return alpha
-    f = H @ (alpha * y)
-    change = _solve_free(H, free, y - f, has_intercept)
+    f = G @ (alpha * y)
+    change = _solve_free(G, free, y - f, has_intercept)
     if change is None:
         return alpha
     polished = alpha.copy()
@@ -267,13 +267,13 @@ def _polish(H: Array, y: Array, C: Array, alpha: Array, has_intercept: bool) -> 
         return alpha
     gap, before = (
         duality_gap(scores, y, C, values, has_intercept)
-        for scores, values in ((H @ (polished * y), polished), (f, alpha))
+        for scores, values in ((G @ (polished * y), polished), (f, alpha))
     )
     return polished if gap < before else alpha
 
 
 def _solve_free(
-    H: Array, free: NDArray[np.int64], change: Array, has_intercept: bool
+    G: Array, free: NDArray[np.int64], change: Array, has_intercept: bool
 ) -> Array | None:
     """Return the change of the m free variables by which f + b grows by `change` there.
 
@@ -282,7 +282,7 @@ def _solve_free(
     m = free.size
     size = m + 1 if has_intercept else m
     system = np.ones((size, size))
-    system[:m, :m] = H[np.ix_(free, free)]
+    system[:m, :m] = G[np.ix_(free, free)]
     system[np.arange(m), np.arange(m)] += _RIDGE * np.trace(system[:m, :m]) / m
     system[m:, m:] = 0.0
     try:

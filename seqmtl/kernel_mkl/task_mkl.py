@@ -71,7 +71,7 @@ class TaskMKLClassifier(KernelClassifier):
 class IndividualMKLClassifier(TaskMKLClassifier):
     """Multiple kernel learning for every task alone, the baseline of multi-task learning.
 
-    Task t has the kernel sum_m theta_tm k_m, ||theta_t||_q <= 1, and minimises the objective of
+    Task t has the kernel sum_m theta_tm k_m, ||theta_t||_norm <= 1, and minimises the objective of
     one SVM (Kloft, Brefeld, Sonnenburg, Zien 2011). Without tasks there may be more than two
     classes; see :class:`~seqmtl.ParetoMKLClassifier`.
 
@@ -81,7 +81,7 @@ class IndividualMKLClassifier(TaskMKLClassifier):
         Base kernels: names of :func:`~seqmtl.kernels.make_kernel`, kernels of
         :mod:`seqmtl.kernels`, or callables ``k(X, Z)`` that return (n, m).
     norm : float, default=1.1
-        q of the norm on the kernel weights, from 1 (sparse) to infinity (uniform).
+        Exponent of the norm on the kernel weights, from 1 (sparse) to infinity (uniform).
     C : float, default=1.0
         Cost of errors.
     tol : float, default=1e-4
