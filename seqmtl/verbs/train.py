@@ -103,10 +103,12 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
 
     def check(self) -> None:
         """Refuse options that conflict with tuning, or with windows on disk."""
+        from seqmtl.core.losses import LOSSES
+
         if self.shift and self.window is None:
             raise UsageError("--shift needs a window length; give --window")
-        if self.is_on_disk and (self.mkl or self.loss == "logistic"):
-            odd = "--mkl" if self.mkl else "--loss logistic"
+        if self.is_on_disk and (self.mkl or not LOSSES[self.loss].is_sparse):
+            odd = "--mkl" if self.mkl else f"--loss {self.loss}"
             raise UsageError(f"{odd} needs all windows in memory; leave out --memory and --dask")
         if self.site is not None and self.is_dataset:
             raise UsageError("--site is for tables and FASTA: a dataset has its own; leave it out")

@@ -16,6 +16,7 @@ from seqmtl.core.norms import minimise_on_ball
 from tests.core import test_mkl
 from tests.core.cases import EVERY_LOSS, K3, numbers
 from tests.oracles import mkl, svm
+from tests.oracles.losses import LOSSES as FORMULAS
 
 EDGES = np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.0], [0.5, 0.0, 0.0]])
 L = np.diag(EDGES.sum(axis=1)) - EDGES
@@ -63,15 +64,16 @@ def test_the_laplacian_counts_every_pair_once():
     assert in_primal == pytest.approx(0.5 * J)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_the_primal_in_blocks_is_that_of_cvxpy(loss):
     """Widmer 2012, eq. 1, 8: the primal in block form, solved by CVXPY."""
     data = case(loss=loss)
     w = cp.Variable(12)
     margins = cp.multiply(data.z, psi(data) @ w)
-    missing = cp.pos(1 - margins) if loss == "hinge" else cp.logistic(-margins)
     energy = cp.sum_squares(np.linalg.cholesky(block(np.eye(3) + L)).T @ w)
-    problem = cp.Problem(cp.Minimize(0.5 * energy + 0.7 * cp.sum(missing)))
+    problem = cp.Problem(
+        cp.Minimize(0.5 * energy + 0.7 * cp.sum(FORMULAS[loss].value(margins, 0.0)))
+    )
     problem.solve(solver=cp.CLARABEL)
     solution = data.solve(tol=1e-8)
     assert solution.primal == pytest.approx(problem.value, rel=1e-6)
@@ -155,7 +157,7 @@ def test_the_published_step_overshoots_where_a_task_weighs_more_than_two():
 
 @pytest.mark.parametrize("loss", EVERY_LOSS)
 def test_dual_terms_are_conjugates(loss):
-    """Widmer 2015, Table 1, eq. 8, Lemma 11: -C l*(-a / C) by a numerical infimum.
+    """Widmer 2015, Table 1, eq. 8, Lemma 11: -C l*(-a / C) by a numerical infimum, and in print.
 
     Also the terms of Widmer 2012, Table 1. The logistic one is -a log(-a) + (1 + a) log(1 + a).
     """
@@ -164,11 +166,14 @@ def test_dual_terms_are_conjugates(loss):
         alpha = share * C
         expected = [mkl.conjugate_term(loss, a, c, 0.2) for a, c in zip(alpha, C, strict=True)]
         assert_allclose(find_loss(loss, 0.2).dual(alpha, C), expected, atol=1e-7)
+        assert_allclose(expected, -C * FORMULAS[loss].conjugate(share, 0.2), atol=1e-7)
+        below, above = (FORMULAS[loss].conjugate(share + step, 0.2) for step in (-1e-5, 1e-5))
+        slope = (above - below) / 2e-5
+        assert FORMULAS[loss].slope(share, 0.2) == pytest.approx(slope, abs=1e-7)
         if loss == "logistic":
             a = -share
             conjugate = -a * np.log(-a) + (1 + a) * np.log(1 + a)
             assert_allclose(expected, -C * conjugate, atol=1e-7)
-    assert set(LOSSES) <= set(EVERY_LOSS)
 
 
 def test_the_conjugate_of_the_regulariser_has_the_inverse():

@@ -9,11 +9,13 @@ from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
 from seqmtl import TaskKernel, core
+from seqmtl.core.losses import LOSSES
 from seqmtl.core.mkl import KernelSet
-from tests.core.cases import numbers
+from tests.core.cases import BY_LIBLINEAR, numbers
+from tests.oracles.losses import LOSSES as FORMULAS
 
 NAMES = ("worm", "fly", "fish", "mouse")
-LOSSES = ["hinge", "squared_hinge"]
+BY_LINEAR_SVC = [loss for loss in BY_LIBLINEAR if loss in LOSSES]
 EDGES = np.array([[0, 1, 0, 0], [1, 0, 2, 0], [0, 2, 0, 0], [0, 0, 0, 0.0]])  # mouse has none
 
 
@@ -51,7 +53,7 @@ def assert_weights(solution, t, w, b):
     assert_allclose(found, np.append(w, b), atol=2e-3)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", BY_LINEAR_SVC)
 def test_union_is_a_pooled_svm(loss):
     """Widmer 2015, 2.5.3: K = 11', the uniform kernel, is one SVM of all examples, by LIBLINEAR."""
     case = related(TaskKernel.union(NAMES), loss)
@@ -62,7 +64,7 @@ def test_union_is_a_pooled_svm(loss):
         assert_weights(solution, t, w, b)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", BY_LINEAR_SVC)
 def test_individual_is_one_svm_per_task(loss):
     """Widmer 2015, 2.5.3: K = I, the Dirac kernel, is an SVM per task, by LIBLINEAR."""
     case = related(TaskKernel.individual(NAMES), loss)
@@ -75,7 +77,7 @@ def test_individual_is_one_svm_per_task(loss):
     assert solution.primal == pytest.approx(total, rel=1e-6)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", BY_LINEAR_SVC)
 def test_frustratingly_easy_is_liblinear_on_augmented_features(loss):
     """Widmer 2015, 2.5.3: K = 11' + I is LIBLINEAR on the copies of Daume (2007)."""
     case = related(2 * TaskKernel.easy(NAMES).matrix, loss)
@@ -147,8 +149,7 @@ def test_the_pseudo_inverse_of_a_laplacian(loss):
     solution = case.solve(tol=1e-9)
     W, X = cp.Variable((4, 8)), np.column_stack([case.X, np.ones(160)])
     margins = cp.multiply(case.z, cp.sum(cp.multiply(X, W[case.tasks]), axis=1))
-    errors = cp.pos(1 - margins)
-    errors = errors if loss == "hinge" else errors**2
+    errors = FORMULAS[loss].value(margins, 0.0)
     edges = [(s, t) for s in range(4) for t in range(s) if A[s, t]]
     cost = sum(A[s, t] * cp.sum_squares(W[s] - W[t]) for s, t in edges)
     problem = cp.Problem(

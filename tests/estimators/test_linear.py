@@ -15,13 +15,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from seqmtl import (
+    MultiTaskClassifierCV,
     MultiTaskMKLClassifier,
     MultiTaskOneClassSVM,
     MultiTaskSVC,
     MultiTaskSVR,
     TaskKernel,
 )
+from seqmtl import train as train_command
+from seqmtl.core.losses import LOSSES, REGRESSION_LOSSES
 from seqmtl.exceptions import UnknownTaskError
+from seqmtl.training.settings import Settings
 from tests.estimators.examples import FEATURES, KERNEL, TIGHT, labelled, numbers, strings
 
 SCORES = {
@@ -121,9 +125,8 @@ def test_relatives_without_data_mix_the_virtual_weights(kind, is_text):
 @pytest.mark.parametrize(
     ("kind", "loss"),
     [
-        *((MultiTaskSVC, loss) for loss in ("hinge", "squared_hinge", "logistic")),
-        (MultiTaskSVR, "epsilon_insensitive"),
-        (MultiTaskSVR, "squared_epsilon_insensitive"),
+        *((MultiTaskSVC, loss) for loss in LOSSES),
+        *((MultiTaskSVR, loss) for loss in REGRESSION_LOSSES),
         (MultiTaskMKLClassifier, "hinge"),
     ],
 )
@@ -283,3 +286,12 @@ def test_searches_reach_into_the_features(kind):
         assert score == pytest.approx(np.mean(parts), abs=1e-12)
     assert search.predict(windows).shape == (len(windows),)
     assert FEATURES.degree == 3
+
+
+def test_every_loss_is_named_where_users_choose_one():
+    classifiers = (MultiTaskSVC, MultiTaskMKLClassifier, MultiTaskClassifierCV)
+    choosers = [(each, LOSSES) for each in (*classifiers, train_command)]
+    choosers += [(MultiTaskSVR, REGRESSION_LOSSES), (Settings, [*LOSSES, *REGRESSION_LOSSES])]
+    for chooser, losses in choosers:
+        text = chooser.__doc__.replace("'", '"')
+        assert [loss for loss in losses if f'"{loss}"' not in text] == []

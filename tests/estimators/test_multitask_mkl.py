@@ -15,6 +15,7 @@ from seqmtl import (
     TaskKernel,
     WeightedDegree,
 )
+from seqmtl.core.losses import LOSSES, REGRESSION_LOSSES
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.features.numeric import Numeric
 from seqmtl.training import fit
@@ -46,7 +47,7 @@ CLADES = TaskKernel.hierarchical(TREE)
 
 class TestAgainstFixedKernels:
     @pytest.mark.parametrize("norm", [1.0, 1.3, 2.0, np.inf])
-    @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+    @pytest.mark.parametrize("loss", LOSSES)
     def test_it_is_the_svc_with_the_learnt_kernel(self, norm, loss):
         X, y, tasks = _numbers()
         mkl = _mkl(features=None, norm=norm, loss=loss, **TIGHT).fit(X, y, tasks)
@@ -245,9 +246,7 @@ class TestOtherLosses:
     """Widmer 2015, Problem 1 and 3 for losses without classes, against CVXPY."""
 
     @pytest.mark.parametrize("norm", [1.0, 1.5, np.inf])
-    @pytest.mark.parametrize(
-        "loss", ["epsilon_insensitive", "squared_epsilon_insensitive", "one class"]
-    )
+    @pytest.mark.parametrize("loss", [*REGRESSION_LOSSES, "one class"])
     def test_it_is_the_optimum(self, loss, norm, tmp_path):
         windows, z = strings(n=60, length=12), np.random.default_rng(1).normal(size=60)
         tasks = np.array(windows.tasks)

@@ -1,24 +1,26 @@
 """Algorithm 1 of Widmer et al. (2012) as printed, on dense numbers and in plain Python."""
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import bisect
+
+from tests.oracles.losses import LOSSES
 
 
 def step(loss, alpha, residual, H, C):
-    """Minimise H/2 (a - alpha)^2 + residual (a - alpha) + C loss*(-a / C) over a."""
-    if loss == "hinge":
-        return min(max(alpha + (1.0 - residual) / H, 0.0), C)
-    if loss == "squared_hinge":
-        return max(alpha + (1.0 - residual - alpha / (2.0 * C)) / (H + 1.0 / (2.0 * C)), 0.0)
-    assert loss == "logistic"
+    """Minimise H/2 (a - alpha)^2 + residual (a - alpha) + C loss*(-a / C) over a.
 
-    def value(share):
-        a = C * share
-        entropy = share * np.log(share) + (1.0 - share) * np.log1p(-share)
-        return 0.5 * H * (a - alpha) ** 2 + residual * (a - alpha) + C * entropy
+    The minimum is where the slope is zero, or else at a bound (eq. 17 and 18 of the hinge).
+    """
+    loss = LOSSES[loss]
 
-    limits = {"bounds": (1e-15, 1 - 1e-15), "options": {"xatol": 1e-13, "maxiter": 1000}}
-    return C * minimize_scalar(value, method="bounded", **limits).x
+    def slope(a):
+        with np.errstate(divide="ignore"):
+            return H * (a - alpha) + residual + loss.slope(np.float64(a / C), 0.0)
+
+    top = min(C * loss.bound, 1e6)
+    if slope(0.0) >= 0.0 or slope(top) <= 0.0:
+        return 0.0 if slope(0.0) >= 0.0 else top
+    return bisect(slope, 0.0, top, xtol=1e-15, rtol=1e-15)
 
 
 def epoch(order, X, y, tasks, K, C, loss, alpha, W):

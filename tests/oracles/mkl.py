@@ -13,7 +13,7 @@ import cvxpy as cp
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from tests.oracles.svm import loss
+from tests.oracles.losses import LOSSES
 
 # CVXPY 1.8 can replace a power by a rational one that is near it; before, it took the exact one
 # for the powers of these tests
@@ -24,7 +24,7 @@ def conjugate_term(name, alpha, C, epsilon):
     """Return -C loss*(-alpha / C) as the least of C loss(u) + alpha u over u."""
 
     def value(u):
-        return C * loss(name, u, epsilon) + alpha * u
+        return C * LOSSES[name].value(u, epsilon) + alpha * u
 
     return minimize_scalar(value, bounds=(-40, 40), method="bounded", options={"xatol": 1e-11}).fun
 
@@ -40,7 +40,7 @@ def primal(views, y, tasks, matrices, which, C, name, theta, W, z=None, epsilon=
         else:
             assert not w.any()
     u = y * f if z is None else f - z
-    return 0.5 * regulariser + float((C * loss(name, u, epsilon)).sum())
+    return 0.5 * regulariser + float((C * LOSSES[name].value(u, epsilon)).sum())
 
 
 def dual(views, y, tasks, matrices, which, C, name, norm, alpha, z=None, epsilon=0.0):
@@ -60,25 +60,16 @@ def hessians(grams, y, tasks, matrices, which):
 
 def solve_dual(grams, y, tasks, matrices, which, C, name, norm, z=None, epsilon=0.0):
     """Maximise the dual with a general convex solver; returns its value."""
-    a = cp.Variable(len(y))
+    a, loss = cp.Variable(len(y)), LOSSES[name]
     roots = [_root(H) for H in hessians(grams, y, tasks, matrices, which)]
     q = cp.hstack([cp.sum_squares(root.T @ a) for root in roots])
     if norm == 1:
         size = cp.max(q)
     else:
         size = cp.sum(q) if np.isinf(norm) else cp.pnorm(q, norm / (norm - 1), **_EXACT)
-    bounds = [] if name.startswith("squared") else [a <= C]
-    if z is not None:
-        terms = a @ z - epsilon * cp.norm1(a)
-        bounds += [-a <= C] if bounds else []
-    elif name == "logistic":
-        share = cp.multiply(a, 1 / C)
-        terms = C @ (cp.entr(share) + cp.entr(1 - share))
-    else:
-        terms = cp.sum(a)
-        bounds.append(a >= 0)
-    if name.startswith("squared"):
-        terms -= cp.sum_squares(cp.multiply(a, 0.5 / np.sqrt(C)))
+    terms = -C @ loss.conjugate(cp.multiply(a, 1 / C), epsilon) + (0 if z is None else a @ z)
+    bounds = [] if np.isinf(loss.bound) else [a <= C * loss.bound]
+    bounds += [a >= 0] if not loss.is_regression else [-a <= C * loss.bound] if bounds else []
     problem = cp.Problem(cp.Maximize(terms - 0.5 * size), bounds)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # "may be inaccurate": the callers judge

@@ -5,19 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
+from tests.oracles.losses import LOSSES
+
 
 def multitask_kernel(X, tasks, K, bias):
     """k((x, s), (z, t)) = K[s, t] (<x, z> + bias^2)."""
     return K[np.ix_(tasks, tasks)] * (X @ X.T + bias**2)
-
-
-def loss(name, u, epsilon):
-    """Loss of a margin, or of a residual f - z in regression."""
-    if name == "logistic":
-        return np.logaddexp(0, -u)
-    short = abs(u) - epsilon if name.endswith("insensitive") else 1 - u
-    missing = np.maximum(short, 0)
-    return missing**2 if name.startswith("squared") else missing
 
 
 def primal(X, z, tasks, K, C, name, W, b, bias, epsilon=0.0):
@@ -25,8 +18,9 @@ def primal(X, z, tasks, K, C, name, W, b, bias, epsilon=0.0):
     stacked = np.vstack([W, b])
     regulariser = 0.5 * np.einsum("ft,ts,fs->", stacked, np.linalg.pinv(K), stacked)
     f = (X @ W)[np.arange(len(z)), tasks] + bias * b[tasks]
-    u = f - z if name.endswith("insensitive") else z * f
-    return regulariser + (C * loss(name, u, epsilon)).sum()
+    loss = LOSSES[name]
+    u = f - z if loss.is_regression else z * f
+    return regulariser + (C * loss.value(u, epsilon)).sum()
 
 
 def solve_dual(X, z, tasks, K, C, name="hinge", bias=1.0, epsilon=0.0):
@@ -35,30 +29,24 @@ def solve_dual(X, z, tasks, K, C, name="hinge", bias=1.0, epsilon=0.0):
     W = sum_i beta_i phi(x_i): beta = y alpha in classification, and beta = a - b, a and b >= 0, in
     regression.
     """
-    n, is_regression = len(z), name.endswith("insensitive")
+    n, loss = len(z), LOSSES[name]
     H, C = multitask_kernel(X, tasks, K, bias), np.broadcast_to(C, n).astype(float)
-    D = 0.5 / C if name.startswith("squared") else np.zeros(n)
-    signs = np.hstack([np.eye(n), -np.eye(n)]) if is_regression else np.diag(z)
-    cost = np.append(epsilon - z, epsilon + z) if is_regression else -np.ones(n)
+    signs = np.hstack([np.eye(n), -np.eye(n)]) if loss.is_regression else np.diag(z)
+    costs = np.resize(C, signs.shape[1])
+    linear = np.append(-z, z) if loss.is_regression else np.zeros(n)
 
     def negative(parts):
-        beta = signs @ parts
-        gradient = H @ beta + D * beta
-        value = 0.5 * beta @ gradient
-        if name == "logistic":
-            share = np.clip(parts / C, 1e-12, 1 - 1e-12)
-            value += (C * (share * np.log(share) + (1 - share) * np.log1p(-share))).sum()
-            return value, signs.T @ gradient + np.log(share) - np.log1p(-share)
-        return value + cost @ parts, signs.T @ gradient + cost
+        beta, share = signs @ parts, parts / costs
+        value = 0.5 * beta @ H @ beta + linear @ parts + costs @ loss.conjugate(share, epsilon)
+        inside = np.clip(share, 1e-12, loss.bound - 1e-12)  # of the logistic loss
+        return value, signs.T @ (H @ beta) + linear + loss.slope(inside, epsilon)
 
-    upper = np.full(cost.size, np.inf) if D.any() else np.resize(C, cost.size)
-    start = C / 2 if name == "logistic" else np.zeros(cost.size)
     result = minimize(
         negative,
-        start,
+        costs / 2,
         jac=True,
         method="L-BFGS-B",
-        bounds=[(0.0, top) for top in upper],
+        bounds=[(0.0, top) for top in loss.bound * costs],
         options={"maxiter": 50000, "maxfun": 500000, "ftol": 1e-16, "gtol": 1e-10},
     )
-    return signs @ result.x if is_regression else result.x, -result.fun
+    return signs @ result.x if loss.is_regression else result.x, -result.fun
