@@ -49,7 +49,7 @@ def _one_of(*choices: str) -> Rule:
 
 
 _share = number(min_val=0, max_val=1)
-_word_list = items(word, 1)
+_list_of_names = items(word, 1)
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class SiteRules:
     """
 
     words: tuple[str, ...] | str = _key(
-        either((list,), _word_list, _one_of("canonical", "all")), "canonical", name="consensus"
+        either((list,), _list_of_names, _one_of("canonical", "all")), "canonical", name="consensus"
     )
     min_intron: int = _key(whole(1), 20)
-    sources: tuple[str, ...] | None = _key(_word_list, None)
+    sources: tuple[str, ...] | None = _key(_list_of_names, None)
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ class SplitRules:
 class NamedSplits:
     """Names of the contigs for validation and test; all others are for training."""
 
-    valid: tuple[str, ...] = _key(_word_list, ())
-    test: tuple[str, ...] = _key(_word_list, ())
+    valid: tuple[str, ...] = _key(_list_of_names, ())
+    test: tuple[str, ...] = _key(_list_of_names, ())
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class OrganismConfig:
     junctions: str | None = _key(word, None, kind="file")
     contig_names: str | None = _key(word, None, kind="file")
     mask: str | None = _key(word, None, kind="file")
-    sources: tuple[str, ...] | None = _key(_word_list, None)
+    sources: tuple[str, ...] | None = _key(_list_of_names, None)
     split: NamedSplits | None = _key(NamedSplits, None)
     allow_missing_contigs: bool = _key(flag, False)
 
@@ -301,7 +301,7 @@ def _complete(config: Config, signal: str) -> Config:
     config = replace(
         config,
         signal=signal,
-        sites=replace(config.sites, words=_site_words(config, signal)),
+        sites=replace(config.sites, words=_allowed_sites(config, signal)),
         decoys=replace(config.decoys, clearance=config.decoys.clearance or config.window),
     )
     whole(SITE_LENGTHS[signal])("window", config.window)
@@ -335,9 +335,9 @@ def _check_files(name: str, organism: OrganismConfig, signal: str) -> None:
         refuse(f"{name}.junctions", rule, organism.junctions)
 
 
-def _site_words(config: Config, signal: str) -> tuple[str, ...]:
+def _allowed_sites(config: Config, signal: str) -> tuple[str, ...]:
     """Return the allowed bases of a site; a list for another signal is ignored."""
-    canonical = tuple(word for word in SIGNALS[signal].split(",") if word)
+    canonical = tuple(site for site in SIGNALS[signal].split(",") if site)
     allowed_sites = config.sites.words
     if isinstance(allowed_sites, str):
         return () if allowed_sites == "all" else canonical
@@ -351,7 +351,7 @@ def _site_words(config: Config, signal: str) -> tuple[str, ...]:
         )
         return canonical
     length = SITE_LENGTHS[signal]
-    consensus = tuple(word.upper() for word in allowed_sites)
+    consensus = tuple(site.upper() for site in allowed_sites)
     allowed = {"".join(letters) for letters in product("ACGT", repeat=length)}
     for site in consensus:
         if site not in allowed:

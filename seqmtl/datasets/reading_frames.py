@@ -11,7 +11,7 @@ from seqmtl.io.transcripts import Annotation, Transcript, UncertainRegion
 from seqmtl.sequences.alphabet import encode
 
 _START = encode("ATG")
-_STOPS = np.array([encode(word) for word in ("TAA", "TAG", "TGA")])
+_STOPS = np.array([encode(codon) for codon in ("TAA", "TAG", "TGA")])
 _CODON = 3
 
 
