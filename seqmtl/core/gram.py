@@ -153,7 +153,8 @@ def solve_small(
         dual_coef = np.zeros((n, kernel.K.shape[-1]))  # alpha_i y_i in the column of the task
         dual_coef[rows, p.tasks] = alpha * p.y
         q = kernels.energies(kernel.project_gram(dual_coef.T @ np.array(grams) @ dual_coef))
-        theta_gap = kernels.theta_gap(theta, q) / float(theta @ q)
+        energy = float(theta @ q)
+        theta_gap = kernels.theta_gap(theta, q) / energy if energy > 0.0 else 0.0
         if max(gap, theta_gap) <= _ROUNDING:
             break
         theta = kernels.step(theta, q)

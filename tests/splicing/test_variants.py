@@ -126,7 +126,7 @@ def test_effects_are_those_of_whole_contigs(case, contig, variants):
                 assert max(gain, loss) <= max(expected[signal]) + 2e-4
             n_large += loss > 0.5
             for c, (place, strand) in enumerate(
-                zip(effects[k].places[i], effects[k].strands[i], strict=True)
+                zip(effects[k].positions[i], effects[k].strands[i], strict=True)
             ):
                 if strand < 0:
                     continue
@@ -177,7 +177,7 @@ def test_exons_are_those_of_whole_contigs(case, contig, variants):
                 first, last, _ = found = effects[2].introns[i, c, int(c == 0)]
                 key = (int(first), int(last), "+-"[effects[2].strands[i, c]])
                 assert sign * deltas[key] == pytest.approx(most, abs=2e-3)
-                assert effects[2].places[i, c] == (first if key[2] == "+" else last - 1)
+                assert effects[2].positions[i, c] == (first if key[2] == "+" else last - 1)
                 assert found[2] == pytest.approx(
                     effects[2].probabilities[i, c, int(c == 0)], abs=1e-6
                 )
@@ -213,7 +213,7 @@ def test_a_broken_site_is_lost_and_its_partner_loses(case, contig, variants):
     for i in (0, 1, 5, 6):  # donor and acceptor of two introns on plus
         own, other = (i % 5, 1 - i % 5)
         assert near[own].changes[i, 1] > 0.5
-        assert abs(near[own].places[i, 1] - variants[i][0]) <= 1
+        assert abs(near[own].positions[i, 1] - variants[i][0]) <= 1
         assert near[other].changes[i, 1] < 0.01
         partners += whole[other].changes[i, 1] > 0.3
     assert partners >= 1  # the others find another partner
@@ -233,7 +233,7 @@ def test_an_allele_equal_to_the_reference_changes_nothing(case, contig, variants
     same = [(start, ref, ref) for start, ref, _ in variants[:2]]
     for own in _score(case, contig, same)[1]:
         assert not own.changes.any()
-        assert (own.places == -1).all()
+        assert (own.positions == -1).all()
         assert np.isnan(own.introns).all()
 
 
