@@ -57,7 +57,7 @@ def train(windows: Windows, tree: Tree | None) -> MultiTaskModel:
     """Train as `seqmtl train` does."""
     windows = windows.with_tasks(windows.tasks)
     names = windows.task_names
-    kernel = None if tree is None else resolve_kernel(TaskKernel.from_newick(tree), names)
+    kernel = None if tree is None else resolve_kernel(TaskKernel.from_tree(tree), names)
     return train_with_few(Examples.of(windows), task_kernel=SearchSpace.of_sharing(names, kernel))[
         0
     ]
@@ -115,7 +115,7 @@ class Study:
         """Return the AUPRC of the methods that use no labels."""
         model, name = self.model, self.organism
         single = {task: self.auprc(model, task) for task in model.tasks}
-        K = TaskKernel.from_newick(self.tree, [*model.tasks, name]).matrix
+        K = TaskKernel.from_tree(self.tree, [*model.tasks, name]).matrix
         return {
             "adapt": self.auprc(adapt(model, name, tree=self.tree)),
             "permuted": self.auprc(adapt(model, name, tree=permute(self.tree))),
@@ -130,7 +130,7 @@ class Study:
         both = concatenate([self.data[self.relatives], own])
         both = both.with_tasks(both.tasks)
         model, name = self.model, self.organism
-        kernel = resolve_kernel(TaskKernel.from_newick(self.tree), both.task_names)
+        kernel = resolve_kernel(TaskKernel.from_tree(self.tree), both.task_names)
         plain = {"task_kernel": kernel, "settings": Settings(C=1.0)}
         found = {
             "adapt": self.timed("adapt", n, lambda: adapt(model, name, own, tree=self.tree)),

@@ -134,7 +134,7 @@ def kernel_of(method: str, tasks: int, names: tuple[str, ...]) -> TaskKernel:
         own = (np.arange(tasks) << n_halvings) // tasks  # as the tree is halved, but for rounding
         N = (own[:, None] == np.arange(1 << n_halvings)).astype(float)
         return TaskKernel(names, N @ N.T, "clades", nodes=TreeFactors.of((N, 1.0)))
-    kernel = TaskKernel.from_newick(balanced_tree(tasks), names)
+    kernel = TaskKernel.from_tree(balanced_tree(tasks), names)
     return TaskKernel(names, kernel.matrix) if method == "matrix" else kernel
 
 

@@ -19,7 +19,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_simulation(simulate(default_tree(), seed=1, n_windows={"velia_nigra": 100}), folder)
         windows = read_windows(f"{folder}/windows.tsv.gz", window=141)
-        tree = TaskKernel.from_newick(f"{folder}/tree.nwk")
+        tree = TaskKernel.from_tree(f"{folder}/tree.nwk")
     train, test = windows.select_split("train"), windows.select_split("test")
     few = test[test.tasks == "velia_nigra"]
     for name, kernel in {"individual": "individual", "by the tree": tree}.items():

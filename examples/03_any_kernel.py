@@ -30,7 +30,7 @@ def main() -> None:
     kernels = {
         "individual": "individual",
         "union": "union",
-        "cycle": TaskKernel.graphical(cycle, a=0.25, names=MONTHS),
+        "cycle": TaskKernel.graphical(cycle, MONTHS, a=0.25),
     }
     for name, task_kernel in kernels.items():
         svc = MultiTaskKernelSVC("rbf", gamma=1.0, task_kernel=task_kernel, C=3.0).fit(*train)

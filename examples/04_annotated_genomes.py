@@ -34,7 +34,7 @@ def main() -> None:
         train = read_dataset(f"{folder}/donors", split="train")
         genome = load_genome(f"{folder}/genomes/bee.fa", padding=141)
 
-        svc = MultiTaskSVC(features=WeightedDegree(6), task_kernel=TaskKernel.from_newick(TREE))
+        svc = MultiTaskSVC(features=WeightedDegree(6), task_kernel=TaskKernel.from_tree(TREE))
         model = svc.fit(train.windows, train.windows.labels, tasks=train.windows.tasks).model_
         model.site = Site(**train.site)
         held_out = score_candidates(model, f"{folder}/donors", split="valid")  # every GT

@@ -185,7 +185,7 @@ def save_paired(model: PairedModel, folder: Path) -> None:
 
 def fit(windows: Windows) -> MultiTaskModel:
     """Train with the defaults of `seqmtl train`."""
-    tree = TaskKernel.from_newick(TREE, sorted(set(windows.tasks)))
+    tree = TaskKernel.from_tree(TREE, sorted(set(windows.tasks)))
     svc = MultiTaskClassifierCV(task_kernel=tree)
     return svc.fit(windows, windows.labels, tasks=windows.tasks).model_
 

@@ -142,8 +142,8 @@ def methods(hours: Hours) -> Iterator[tuple[str, float | None, TaskKernel, Array
     yield "POOL", None, TaskKernel.union(hours.names), with_month(hours)
     yield "INDIV", None, TaskKernel.individual(hours.names), hours.X
     for a in TIES:
-        yield "CYCLE", a, TaskKernel.graphical(hours.A, a, hours.names), hours.X
-    yield "CENTRED", TABLE_A, TaskKernel.graphical(hours.A, TABLE_A, hours.names), hours.X
+        yield "CYCLE", a, TaskKernel.graphical(hours.A, hours.names, a), hours.X
+    yield "CENTRED", TABLE_A, TaskKernel.graphical(hours.A, hours.names, TABLE_A), hours.X
 
 
 def auroc(y: NDArray[np.int64], scores: Array) -> float:

@@ -68,7 +68,7 @@ def runs(
     fixed = TaskKernel.smooth(distances, [middle / 100])
     smooth = TaskKernel.smooth(distances, [scale / 100 for scale in scales])
     clades = TaskKernel.hierarchical(tree, distances.names)
-    by_tree = TaskKernel.from_newick(tree, distances.names)
+    by_tree = TaskKernel.from_tree(tree, distances.names)
     return [
         (fixed, None, {"individual": "individual", "union": "union", "mtl": "fixed"}),
         (fixed, smooth, {"mkl": MKL}),

@@ -36,7 +36,7 @@ from seqmtl.exceptions import UnknownTaskError
 from seqmtl.files import catalogue
 from seqmtl.relations import TaskKernel
 from seqmtl.relations.clades import TaxonLeaves, shipped_clades
-from seqmtl.relations.taxonomy import read_ncbi_taxonomy
+from seqmtl.relations.ncbi_taxonomy import read_ncbi_taxonomy
 from seqmtl.relations.trees import Tree, prune_to, read_tree
 
 Array = NDArray[np.float64]
@@ -209,7 +209,7 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> RelativeWeights:
     columns = [names.index(name) for name in members]
     # how the shipped tree spells the organisms of a model is no news
     with messages_from(logging.WARNING if tree.source == LARGEST_TREE else logging.NOTSET):
-        R = TaskKernel.from_newick(tree, names).matrix
+        R = TaskKernel.from_tree(tree, names).matrix
     n = len(leaf_of)
     size = float(R[np.ix_(columns, columns)].mean())
     some, r2 = _conditional_mean(R[:n, :n], R[:n, columns].mean(axis=1), size)

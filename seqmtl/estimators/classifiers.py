@@ -34,7 +34,9 @@ class MultiTaskSVC(MultiTaskClassifier):
         :class:`~seqmtl.Windows`, the identity for matrices.
     task_kernel : TaskKernel, {"individual", "union", "easy"}, str, path-like or array, optional
         Task kernel; the name of a shipped tree; the file of a tree or a table. An array is in the
-        order of the sorted task names. Default: K = (11' + 3 I) / 4.
+        order of the sorted task names. The M of the paper, (I + L)^-1 of a graph A, is
+        ``TaskKernel.graph(A, names)``. Default: K = (11' + 3 I) / 4, the kernel "easy" with the
+        share 0.25; by its name the share is 0.5.
     C : float, default=1.0
         Cost of errors.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
@@ -226,7 +228,9 @@ class MultiTaskMKLClassifier(MultiTaskClassifier):
     Solves min over W, theta >= 0, ||theta||_p <= 1 of 1/2 sum_m ||W_m||^2_{Q_m} / theta_m +
     sum_i C_i loss(y_i f_{t_i}(x_i)), where each m is a view of the features times a task kernel
     (Widmer, Kloft, Sreedharan, Raetsch 2015, Problem 1, Algorithm 2), to a certified duality
-    gap. With one task this is p-norm multiple kernel learning.
+    gap. With one task this is p-norm multiple kernel learning. Second-order steps, which
+    :class:`MultiTaskSVC` takes where there are few features, need a fixed K: here few columns of
+    numbers may need many epochs.
 
     Parameters
     ----------

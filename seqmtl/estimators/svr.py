@@ -29,8 +29,8 @@ class MultiTaskSVR(RegressorMixin, LinearEstimator):
     Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(f_{t_i}(x_i) - y_i), where Q is the
     inverse of the task kernel and the loss is ``max(0, |r| - epsilon)`` or its square, by dual
     coordinate descent to a certified duality gap (Widmer, Kloft, Goernitz, Raetsch 2012, eq. 8,
-    with the losses of Ho, Lin 2012); where there are few features, second-order steps complete it.
-    With one task this is scikit-learn's ``LinearSVR``.
+    with the losses of Ho, Lin 2012); with few features and a fixed K, second-order steps complete
+    it. With one task this is scikit-learn's ``LinearSVR``.
 
     Parameters
     ----------

@@ -17,9 +17,9 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.relations.distances import Distances, linkage_tree, read_alignment_distances
 from seqmtl.relations.graphs import read_graph
 from seqmtl.relations.kinds import ALL, SCALED, Kind, parse_kind
+from seqmtl.relations.ncbi_taxonomy import read_ncbi_taxonomy
 from seqmtl.relations.relation_tables import all_members, read_distances, read_groups
 from seqmtl.relations.task_kernel import TaskKernel
-from seqmtl.relations.taxonomy import read_ncbi_taxonomy
 from seqmtl.relations.trees import Tree, TreeSource, prune_to, read_tree
 
 FilePath: TypeAlias = "str | os.PathLike[str]"

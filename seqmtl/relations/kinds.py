@@ -75,7 +75,7 @@ _A = Parameter("a", 1.0)
 
 ALL = {
     "tree": Kind(
-        "from_newick",
+        "from_tree",
         "tree",
         _TREES,
         "length of the path shared from the root (default for trees and taxonomies); B:\n"

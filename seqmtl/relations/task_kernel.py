@@ -135,18 +135,18 @@ class TaskKernel(NamedKernels):
         return cls(names, _graph(adjacency, names, a), _source_text("graph", a))
 
     @classmethod
-    def graphical(cls, adjacency: Any, a: ArrayLike, names: Iterable[str]) -> Self:
+    def graphical(cls, adjacency: Any, names: Iterable[str], a: ArrayLike = 1.0) -> Self:
         """Return K = D^-1/2 (L + diag(a))^-1 D^-1/2, with unit diagonal (Sheldon 2008, eq. 5).
 
         Parameters
         ----------
         adjacency : array_like or SciPy sparse, shape (T, T)
             A, symmetric, non-negative; the diagonal is ignored.
-        a : float or array_like, shape (T,)
-            Independence of every task, > 0. As a tends to 0, the tasks of a component become one;
-            as it tends to infinity, tasks become independent.
         names : iterable of str
             Task names.
+        a : float or array_like, shape (T,), default=1.0
+            Independence of every task, > 0. As a tends to 0, the tasks of a component become one;
+            as it tends to infinity, tasks become independent.
 
         Raises
         ------
@@ -368,7 +368,7 @@ class TaskKernel(NamedKernels):
         return cls(names, stack, _source_text("graphs", a), labels=labels)
 
     @classmethod
-    def from_newick(
+    def from_tree(
         cls, tree: TreeSource, names: Iterable[str] | None = None, base: float = 0.25
     ) -> Self:
         """Return the similarity of leaves by the path from the root that they share.
@@ -405,6 +405,9 @@ class TaskKernel(NamedKernels):
                 path=tree.source,
             )
         K = kernel_formulas.shared_path(shared, base)
+        # the same K as a sum over the branches j, of length l_j, for steps that change only the
+        # weights on the path of a task: K = base 11' + (1 - base) sum_j l_j r_j r_j', where r_jt is
+        # 1 / sqrt(height of t) for the leaves t below j, and 0 for others
         below = tree.membership()[:, order].T / np.sqrt(np.diagonal(shared))[:, None]
         nodes = TreeFactors.of(
             (np.ones((len(tasks), 1)), base), (below, (1.0 - base) * tree.filled_lengths())

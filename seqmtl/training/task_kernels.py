@@ -64,7 +64,7 @@ def _read_kernel(source: str | os.PathLike[str]) -> TaskKernel:
     shipped = catalogue.names()
     if not os.path.exists(source):
         if source in shipped:
-            return TaskKernel.from_newick(source)
+            return TaskKernel.from_tree(source)
         raise ValueError(
             f"task_kernel must be one of {', '.join(PLAIN)}, a shipped tree "
             f"({', '.join(shipped) or 'none'}), the file of a tree or a table, or a TaskKernel, "
@@ -72,7 +72,7 @@ def _read_kernel(source: str | os.PathLike[str]) -> TaskKernel:
         )
     begin = read_text(source, "a tree or a table").lstrip(" \n\r")
     is_tree = begin.startswith("(") or begin[:6].upper() == "#NEXUS"
-    return TaskKernel.from_newick(source) if is_tree else TaskKernel.from_tsv(source)
+    return TaskKernel.from_tree(source) if is_tree else TaskKernel.from_tsv(source)
 
 
 def resolve_kernels(task_kernels: Any, names: tuple[str, ...]) -> TaskKernel:

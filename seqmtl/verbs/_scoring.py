@@ -154,7 +154,7 @@ def contents_of(
     from seqmtl._version import __version__
     from seqmtl.files.catalogue import model_path
     from seqmtl.files.streams import sha256_of
-    from seqmtl.relations.taxonomy import DUMP
+    from seqmtl.relations.ncbi_taxonomy import DUMP
 
     read = {"model": model_path(model), "genome": genome}
     read |= {"introns": introns} if introns else {}

@@ -205,6 +205,8 @@ def _trained(
 
         try:
             options: dict[str, Any] = {
+                # by default the kernel of --tree is R, not K: selection trains with
+                # K_st = sqrt(d_s d_t) min(x_s, x_t) R_st, see seqmtl.training.selection
                 "task_kernel": kernel if space is None else space,
                 "features": features,
                 "settings": settings,

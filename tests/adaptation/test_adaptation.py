@@ -57,7 +57,7 @@ def model():
     windows = concatenate(
         [windows_of(name, 240, i) for i, name in enumerate(("ape", "fly", "bee"))]
     )
-    svc = MultiTaskSVC(features=WeightedDegree(3), task_kernel=TaskKernel.from_newick(TREE))
+    svc = MultiTaskSVC(features=WeightedDegree(3), task_kernel=TaskKernel.from_tree(TREE))
     return svc.fit(windows, windows.labels).model_
 
 
@@ -291,7 +291,7 @@ class TestRelatives:
             assert found.weights[2] == pytest.approx((1 - found.r2) / 3)
 
     def test_trust_in_the_tree_does_not_blur_the_place(self):
-        R = TaskKernel.from_newick(TREE, ["ape", "fly", "bee", "man"]).matrix
+        R = TaskKernel.from_tree(TREE, ["ape", "fly", "bee", "man"]).matrix
         x, d = np.array([0.1, 0.5, 0.9, 1.0]), np.array([2.0, 1.0, 0.5, 1.0])
         K = R * np.minimum.outer(x, x)
         np.fill_diagonal(K, 1.0)

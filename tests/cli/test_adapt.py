@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
     """A model, labelled windows of man and others, and a tree."""
     folder = tmp_path_factory.mktemp("adapt")
     windows = concatenate([windows_of(name, 120, i) for i, name in enumerate(OTHERS)])
-    kernel = TaskKernel.from_newick(TREE, OTHERS)
+    kernel = TaskKernel.from_tree(TREE, OTHERS)
     model, _ = train(Examples.of(windows), features=WeightedDegree(3), task_kernel=kernel)
     model.save(folder / "old.seqmtl")
     write_table(folder / "few.tsv", windows_of("man", 60, 5), windows_of("fly", 30, 6))

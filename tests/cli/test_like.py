@@ -131,7 +131,7 @@ def path(request, tmp_path_factory):
     names = ("H. sapiens", "D. melanogaster", "A. mellifera")
     parts = zip(names, ("man", "fly", "bee"), strict=True)
     windows = concatenate([windows_of(n, 120, 1, motif=MOTIFS[m]) for n, m in parts])
-    kernel = TaskKernel.from_newick("metazoa", names)
+    kernel = TaskKernel.from_tree("metazoa", names)
     if request.param == "mkl":
         kernel = TaskKernel.hierarchical("metazoa", names)
     model, _ = train(Examples.of(windows), features=WeightedDegree(3), task_kernel=kernel)

@@ -28,7 +28,7 @@ def tree(write):
 
 def test_prints_a_summary(tree, seqmtl):
     shown = seqmtl(f"similarity --tree {tree}")
-    assert shown.out == f"{TaskKernel.from_newick(tree)}\n"
+    assert shown.out == f"{TaskKernel.from_tree(tree)}\n"
     assert shown.err == ""
 
 
@@ -114,7 +114,7 @@ def test_kinds_take_numbers(write, tmp_path, seqmtl):
     graph, out = write("a\tb\nb\tc\t2\n"), tmp_path / "K.tsv"
     A = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
     seqmtl(f"similarity --graph {graph} --similarity graphical:0.25 -o {out} -q")
-    expected = TaskKernel.graphical(A, 0.25, "abc")
+    expected = TaskKernel.graphical(A, "abc", 0.25)
     assert_allclose(TaskKernel.from_tsv(out).matrix, expected.matrix)
     shown = seqmtl(f"similarity --graph {graph} --similarity graph:0,2").out
     assert "mean of 2 kernels, from graph" in shown
@@ -138,7 +138,7 @@ def test_what_a_model_has_learnt(write, tmp_path, seqmtl):
     assert found.names == tuple(names)
     assert_allclose(found.matrix, cosines, atol=1e-7)
     pairs = np.triu_indices(3, 1)
-    of_tree = TaskKernel.from_newick(tree, names).matrix
+    of_tree = TaskKernel.from_tree(tree, names).matrix
     r = np.corrcoef(cosines[pairs], of_tree[pairs])[0, 1]
     assert f"K of the model; tree(t.nwk), r = {r:.2f}" in shown  # easy: all pairs are alike
     assert f"tree(t.nwk), r = {r:.2f}" in plot.read_text()
@@ -178,12 +178,12 @@ def test_the_relation_that_training_asks_for(tree, write):
     of_clades = TaskKernel.hierarchical(tree, names)
     assert relation(similarity="hierarchical", tree=tree).build(names) == of_clades
     assert relation("hierarchical", tree=tree).build(names) == of_clades
-    assert relation(tree=tree).build() == TaskKernel.from_newick(tree)
+    assert relation(tree=tree).build() == TaskKernel.from_tree(tree)
     assert relation(similarity="union").build(["a", "b"]) == TaskKernel.union(["a", "b"])
     smooth = relation("smooth", tree=tree).build(primates)
     expected = TaskKernel.smooth([[0, 2, 6], [2, 0, 6], [6, 6, 0]], names=primates)
     assert_allclose(smooth.matrices, expected.matrices)
-    kernel = TaskKernel.from_newick(TREE)
+    kernel = TaskKernel.from_tree(TREE)
     table = str(write(kernel.to_tsv()))
     assert relation(similarity=table).build(["fly", "man"]) == kernel.restrict(["fly", "man"])
     with pytest.raises(UsageError, match=r"K\.tsv is a table, which needs no --tree; give one"):
@@ -208,7 +208,7 @@ GROUPS = {"primates": ["ape", "man"], "animals": ["ape", "man", "fly"]}
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"taxonomy": "."}, TaskKernel.from_newick("((ape,man),fly);", PRIMATES)),
+        ({"taxonomy": "."}, TaskKernel.from_tree("((ape,man),fly);", PRIMATES)),
         ({"alignment": "rrna.fa"}, TaskKernel.smooth(MISMATCHES, names=PRIMATES)),
         ({"distances": "D.tsv"}, TaskKernel.smooth(DISTANCES, names=PRIMATES)),
         (

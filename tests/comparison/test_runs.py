@@ -135,7 +135,7 @@ def test_the_fingerprint_tells_data_and_settings_apart(comparison):
     assert replace(comparison, windows=_windows()).fingerprint() == comparison.fingerprint()
 
 
-@pytest.mark.parametrize("kernel", [None, TaskKernel.from_newick("((bee,fly),worm);")])
+@pytest.mark.parametrize("kernel", [None, TaskKernel.from_tree("((bee,fly),worm);")])
 def test_an_unseen_organism_lends_no_label(comparison, kernel):
     windows = _windows()
     windows.splits = np.where(np.arange(len(windows)) % 10 < 5, 0, 1).astype(np.int16)

@@ -141,7 +141,7 @@ def _newick(first, last, rng):
 @pytest.mark.parametrize("share_of_n", [0.0, 0.1])
 def test_windows_are_trained_as_with_the_plain_matrix(hash_bits, share_of_n):
     windows = _windows(share_of_n)
-    kernel = TaskKernel.from_newick(_newick(0, 24, np.random.default_rng(3)) + ";")
+    kernel = TaskKernel.from_tree(_newick(0, 24, np.random.default_rng(3)) + ";")
     options = {
         "features": PositionalKmers("wd:3,kmers:2-4/7=0.3", hash_bits=hash_bits),
         "settings": Settings(tol=1e-7, dtype="float64"),

@@ -99,7 +99,7 @@ def test_frustratingly_easy_is_liblinear_on_augmented_features(loss):
     [
         TaskKernel.union(NAMES),
         TaskKernel.graph(EDGES, NAMES),
-        TaskKernel.graphical(EDGES, 0.5, NAMES),
+        TaskKernel.graphical(EDGES, NAMES, 0.5),
         TaskKernel.clustering({"a": NAMES[:2], "b": NAMES[1:]}, NAMES),
     ],
     ids=lambda kernel: kernel.source,

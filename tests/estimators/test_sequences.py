@@ -106,11 +106,11 @@ def test_task_kernels_by_name_and_by_file(estimator, write, tmp_path):
     tasks = ["Homo sapiens", "Mus musculus"] * 20
     newick = "((Homo_sapiens:1,Mus_musculus:1):1,Gallus_gallus:2);"
     table = tmp_path / "K.tsv"
-    text = TaskKernel.from_newick(newick).to_tsv(table)
+    text = TaskKernel.from_tree(newick).to_tsv(table)
     assert table.read_text() == text
-    assert TaskKernel.from_tsv(table) == TaskKernel.from_newick(newick)
+    assert TaskKernel.from_tsv(table) == TaskKernel.from_tree(newick)
     given = [newick_file := write(newick, "tree.nwk"), str(newick_file), table, str(table)]
-    expected = estimator(task_kernel=TaskKernel.from_newick(newick)).fit(X, y, tasks=tasks)
+    expected = estimator(task_kernel=TaskKernel.from_tree(newick)).fit(X, y, tasks=tasks)
     for task_kernel in given:
         fitted = estimator(task_kernel=task_kernel).fit(X, y, tasks=tasks)
         assert_allclose(fitted.decision_function(X, tasks), expected.decision_function(X, tasks))

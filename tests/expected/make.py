@@ -299,7 +299,7 @@ def compare() -> Outputs:
         PositionalKmers("wd:2"),
         Settings(tol=1e-8),
         C=(0.1, 1.0),
-        kernel=TaskKernel.from_newick("tree.nwk", windows.task_names),
+        kernel=TaskKernel.from_tree("tree.nwk", windows.task_names),
     )
     digest = comparison.fingerprint()
     jobs = [(split, method) for split in (0, 1) for method in ("individual", "union", "mtl")]

@@ -32,7 +32,7 @@ def rbf(X, Z):
 
 def test_a_function_of_a_task_is_an_expansion(data):
     """Sheldon 2008, eq. 1, 3: f_t(x) is sum_i alpha_i y_i K[t,t_i] k(x, x_i), and an intercept."""
-    K = TaskKernel.graphical(EDGES, 0.5, "abc")
+    K = TaskKernel.graphical(EDGES, "abc", 0.5)
     model = MultiTaskKernelSVC("rbf", gamma=GAMMA, task_kernel=K, C=2.0)
     model.fit(data.X, data.y, data.names)
     ids = np.array(["abc".index(name) for name in data.names])

@@ -53,7 +53,7 @@ def ids(names):
 
 def test_cost_and_sharing_are_chosen_by_cross_validation(data):
     """Sheldon 2008, section 3: C and the a of eq. 5 are chosen by cross-validation."""
-    kernels = [TaskKernel.graphical(PATH, a, ("a", "b", "c")) for a in (0.01, 1.0, 100.0)]
+    kernels = [TaskKernel.graphical(PATH, ("a", "b", "c"), a) for a in (0.01, 1.0, 100.0)]
     strata = [f"{name} {label}" for name, label in zip(data.names, data.y, strict=True)]
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(data.X, strata))
     grid = {"C": [0.1, 1.0], "task_kernel": kernels}
@@ -270,7 +270,7 @@ def test_peptides_of_different_lengths_are_texts():
 
 
 def test_clones_and_pickles(data, new):
-    model = fit(data, TaskKernel.graphical(PATH, 0.3, ["a", "b", "c"]))
+    model = fit(data, TaskKernel.graphical(PATH, ["a", "b", "c"], 0.3))
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.decision_function(*new), model.decision_function(*new))
     twin = clone(model)

@@ -125,7 +125,7 @@ def _trained(degree, width):
     rng = np.random.default_rng(5)
     y = np.where(rng.random(300) < 0.3, 1, -1)
     windows = Windows.from_strings(texts, labels=y, tasks=[NAMES[i % 2] for i in range(300)])
-    kernel = TaskKernel.from_newick("((man:1,ape:1):1,fly:2);")
+    kernel = TaskKernel.from_tree("((man:1,ape:1):1,fly:2);")
     svc = MultiTaskSVC(features=WeightedDegree(degree), task_kernel=kernel)
     return replace(svc.fit(windows, y).model_, site=Site(5, width, ",".join(words)))
 

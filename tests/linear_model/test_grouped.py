@@ -39,7 +39,7 @@ def _windows(n=720):
 
 
 def _train(features, kernel=None, **settings):
-    kernel = TaskKernel.from_newick(_tree()) if kernel is None else kernel
+    kernel = TaskKernel.from_tree(_tree()) if kernel is None else kernel
     return train(
         Examples.of(_windows()),
         features=features,
@@ -75,7 +75,7 @@ def test_a_file_gives_the_same_scores(model, file):
 @pytest.mark.parametrize("norm", [None, 2.0])
 def test_relatives_without_data_score_as_with_plain_weights(norm, tmp_path):
     features = JointFeatures([WeightedDegree(degree=2), Spectrum(k=2)])
-    make = TaskKernel.from_newick if norm is None else TaskKernel.hierarchical
+    make = TaskKernel.from_tree if norm is None else TaskKernel.hierarchical
     kernel = make(_tree())
     plain = TaskKernel(kernel.names, kernel.matrices, labels=kernel.labels)
     precise = {"norm": norm, "tol": 1e-7, "dtype": "float64"}
@@ -145,7 +145,7 @@ def test_columns_that_are_none(file, tmp_path):
 def test_a_selection_of_many_tasks_is_trained_in_groups():
     windows = _windows()
     examples = Examples.of(windows)
-    kernel = TaskKernel.from_newick(_tree())
+    kernel = TaskKernel.from_tree(_tree())
     relation = kernel.restrict([*NAMES, "new", "other"])
     model, _ = train(
         examples,

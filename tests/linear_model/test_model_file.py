@@ -34,7 +34,7 @@ def _windows():
 
 
 def _model(features, **options):
-    kernel = TaskKernel.from_newick("((worm:1,fly:1):1,yeast:2);")
+    kernel = TaskKernel.from_tree("((worm:1,fly:1):1,yeast:2);")
     return MultiTaskSVC(features=features, task_kernel=kernel, **options).fit(_windows()).model_
 
 

@@ -32,7 +32,7 @@ def _windows():
 def _calibrated(path):
     """Tuned, calibrated, and with all that `seqmtl train` notes down."""
     windows = _windows()
-    kernel = TaskKernel.from_newick(TREE)
+    kernel = TaskKernel.from_tree(TREE)
     model = MultiTaskClassifierCV(WeightedDegree(degree=3), task_kernel=kernel).fit(windows).model_
     for task in model.tasks:
         own = windows[windows.tasks == task]

@@ -75,7 +75,7 @@ class TestLinkage:
 class TestTrees:
     @pytest.mark.parametrize("wanted", [None, ("bee", "Ape", "man")])
     def test_kinds_with_methods_of_their_own(self, wanted):
-        assert build("tree", wanted, tree=TREE) == TaskKernel.from_newick(TREE, wanted)
+        assert build("tree", wanted, tree=TREE) == TaskKernel.from_tree(TREE, wanted)
         assert build("hierarchical", wanted, tree=TREE) == TaskKernel.hierarchical(TREE, wanted)
         smooth = TaskKernel.smooth(Distances.from_tree(TREE, wanted), [1, 2])
         assert build("smooth", wanted, [1, 2], tree=TREE) == smooth
@@ -179,7 +179,7 @@ class TestGraphs:
         path, wanted = write("ape\tman\t2\nfly\n", "a.tsv"), ["fly", "man", "ape"]
         A = np.array([[0, 0, 0], [0, 0, 2], [0, 2, 0.0]])
         assert build(None, wanted, graph=[path]) == TaskKernel.graph(A, wanted)
-        expected = TaskKernel.graphical(A, 1.0, wanted)
+        expected = TaskKernel.graphical(A, wanted, 1.0)
         assert build("graphical", wanted, graph=[path]) == expected
 
     def test_tasks_that_a_graph_lacks_are_alone_in_it(self, write):
@@ -297,10 +297,10 @@ class TestChoice:
     def test_a_number_after_the_kind(self, write):
         A, names = np.array([[0, 2, 0], [2, 0, 0], [0, 0, 0.0]]), ("ape", "man", "fly")
         graph = [write("ape\tman\t2\nfly\n", "a.tsv")]
-        assert build("graphical:0.25", graph=graph) == TaskKernel.graphical(A, 0.25, names)
+        assert build("graphical:0.25", graph=graph) == TaskKernel.graphical(A, names, 0.25)
         assert build("graph:3", graph=graph) == TaskKernel.graph(A, names, 3.0)
         assert build("easy:0.25", names) == TaskKernel.easy(names, 0.25)
-        assert build("tree:0", tree=TREE) == TaskKernel.from_newick(TREE, base=0)
+        assert build("tree:0", tree=TREE) == TaskKernel.from_tree(TREE, base=0)
         clades = {"all": NAMES, "primates": NAMES[:2], "insects": NAMES[2:]}
         of_clades = TaskKernel.clustering(clades, NAMES, lam=0.5)
         assert build("clustering:0.5", tree=TREE) == of_clades
@@ -314,7 +314,7 @@ class TestChoice:
         assert kernel.labels == ("base=0", "base=0.5")
         assert_allclose(kernel.nodes.matrices(), kernel.matrices)
         for base, K in zip([0, 0.5], kernel.matrices, strict=True):
-            assert_allclose(K, TaskKernel.from_newick(TREE, base=base).matrix)
+            assert_allclose(K, TaskKernel.from_tree(TREE, base=base).matrix)
 
     @pytest.mark.parametrize(
         ("kind", "message"),

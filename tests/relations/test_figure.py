@@ -119,14 +119,14 @@ class TestPicture:
     @pytest.mark.parametrize("name", ["six_eukaryotes", "eukaryotes"])
     def test_shipped_trees(self, name):
         tree = read_tree(name)
-        shown = set(_check_texts(draw_kernel(TaskKernel.from_newick(name), tree)))
+        shown = set(_check_texts(draw_kernel(TaskKernel.from_tree(name), tree)))
         assert set(tree.leaf_names) <= shown
         if len(tree.leaf_names) < 60:
             assert {label for label in tree.labels if label} <= shown
 
     def test_rows_are_in_the_order_of_the_tree(self):
         names = ["yeast", "bee", "man", "ape", "ant"]
-        kernel = TaskKernel.from_newick(TREE, names)
+        kernel = TaskKernel.from_tree(TREE, names)
         figure = draw_kernel(kernel, read_tree(TREE))
         tree_axes, axes = figure.axes[:2]
         expected = ["ape", "man", "bee", "ant", "yeast"]

@@ -41,7 +41,7 @@ def newick(draw, depth=4):
 
 
 def test_tree_similarity_by_hand():
-    K = TaskKernel.from_newick(TREE, base=0.2)
+    K = TaskKernel.from_tree(TREE, base=0.2)
     assert K.names == ("ape", "man", "fly", "bee")
     shared = np.array([[3, 2, 0, 0], [2, 3, 0, 0], [0, 0, 3, 0.5], [0, 0, 0.5, 2.5]])
     height = np.sqrt(np.diag(shared))
@@ -59,7 +59,7 @@ def test_kernels_of_any_tree(tree, base, random):
     median = np.median(distances.matrix[np.triu_indices(len(every), 1)])
     scales = [0.01 * median, median, 100 * median]
     for make in (
-        lambda tree, names=None: TaskKernel.from_newick(tree, names, base),
+        lambda tree, names=None: TaskKernel.from_tree(tree, names, base),
         TaskKernel.hierarchical,
         lambda tree, names=None: TaskKernel.smooth(
             Distances.from_tree(tree, names), scales, not_psd="refuse"
@@ -72,7 +72,7 @@ def test_kernels_of_any_tree(tree, base, random):
         assert K.restrict(shuffled) == TaskKernel(shuffled, cut, labels=K.labels)
         for matrix in K.matrices:
             assert np.linalg.eigvalsh(matrix)[0] > -1e-10 * np.abs(matrix).max()
-    assert_allclose(np.diagonal(TaskKernel.from_newick(tree, base=base).matrix), 1)
+    assert_allclose(np.diagonal(TaskKernel.from_tree(tree, base=base).matrix), 1)
 
 
 def test_special_kernels():
@@ -129,7 +129,7 @@ def test_bad_tables_name_the_place(write, text, message):
 
 def test_a_tree_whose_leaf_is_the_root_is_refused():
     with pytest.raises(InputFormatError, match="'a' has no distance from the root"):
-        TaskKernel.from_newick("(a:0,b:1);")
+        TaskKernel.from_tree("(a:0,b:1);")
 
 
 def laplacian(A):
@@ -166,7 +166,7 @@ def test_graphs(A, a, random):
     for own in (a, [a * random.uniform(0.5, 2) for _ in range(T)]):
         K0 = np.linalg.pinv(laplacian(A) + np.diag(np.full(T, own)), hermitian=True)
         expected = [[K0[s, t] / np.sqrt(K0[s, s] * K0[t, t]) for t in range(T)] for s in range(T)]
-        K = TaskKernel.graphical(scipy.sparse.csr_array(A), own, names(T)).matrix
+        K = TaskKernel.graphical(scipy.sparse.csr_array(A), names(T), own).matrix
         assert_allclose(K, expected, atol=1e-8)
         assert_array_equal(np.diagonal(K), 1)
 
@@ -195,15 +195,15 @@ def test_graphical_between_union_and_independence():
     A = np.zeros((5, 5))
     A[0, 1] = A[1, 0] = A[1, 2] = A[2, 1] = A[3, 4] = A[4, 3] = 1
     union = np.kron(np.eye(2), np.ones((3, 3)))[:5, :5]
-    assert_allclose(TaskKernel.graphical(A, 1e-7, "abcde").matrix, union, atol=1e-6)
-    assert_allclose(TaskKernel.graphical(A, 1e7, "abcde").matrix, np.eye(5), atol=1e-6)
-    assert TaskKernel.graphical(A, 0.5, "abcde").source == "graphical(a=0.5)"
-    assert TaskKernel.graphical(A, np.ones(5), "abcde").source == "graphical(a=per task)"
+    assert_allclose(TaskKernel.graphical(A, "abcde", 1e-7).matrix, union, atol=1e-6)
+    assert_allclose(TaskKernel.graphical(A, "abcde", 1e7).matrix, np.eye(5), atol=1e-6)
+    assert TaskKernel.graphical(A, "abcde", 0.5).source == "graphical(a=0.5)"
+    assert TaskKernel.graphical(A, "abcde", np.ones(5)).source == "graphical(a=per task)"
 
 
 def test_components_share_nothing_and_a_task_alone_keeps_to_itself():
     A = scipy.sparse.csr_array(([2.0, 2.0], ([0, 2], [2, 0])), shape=(4, 4))
-    for K in (TaskKernel.graph(A, "abcd").matrix, TaskKernel.graphical(A, 0.1, "abcd").matrix):
+    for K in (TaskKernel.graph(A, "abcd").matrix, TaskKernel.graphical(A, "abcd", 0.1).matrix):
         assert K[0, 2] > 0.3
         assert_array_equal(K[1], [0, 1, 0, 0])
         assert_array_equal(K[3], [0, 0, 0, 1])
@@ -395,13 +395,13 @@ REFUSED = {
         (np.zeros((3, 3)), "distances must be square"),
     ],
     lambda A: TaskKernel.graph(A, "ab"): NO_GRAPHS,
-    lambda A: TaskKernel.graphical(A, 1.0, "ab"): NO_GRAPHS,
+    lambda A: TaskKernel.graphical(A, "ab", 1.0): NO_GRAPHS,
     lambda A: TaskKernel.multigraph([np.eye(2), A], "ab"): NO_GRAPHS,
     lambda make, arguments: make(*arguments): [
-        (TaskKernel.graphical, (np.ones((2, 2)), [1, 0], "xy"), "a must be a .*above 0, got 0"),
-        (TaskKernel.graphical, (np.ones((2, 2)), [1, 1, 1], "xy"), r"per task \(2\), got shape"),
+        (TaskKernel.graphical, (np.ones((2, 2)), "xy", [1, 0]), "a must be a .*above 0, got 0"),
+        (TaskKernel.graphical, (np.ones((2, 2)), "xy", [1, 1, 1]), r"per task \(2\), got shape"),
         (TaskKernel.easy, ("xy", 2), "share must be a number from 0 to 1, got 2"),
-        (TaskKernel.from_newick, (TREE, None, -1), "base must be a number from 0 to 1, got -1"),
+        (TaskKernel.from_tree, (TREE, None, -1), "base must be a number from 0 to 1, got -1"),
         (TaskKernel.multigraph, ([], "xy"), "at least one matrix"),
         (TaskKernel.hierarchical, (HIERARCHY, "a"), r"two tasks, got 1 of .*; a single task"),
         (
@@ -454,7 +454,7 @@ class TestSeveral:
     def test_table_round_trip(self, write):
         scaled = TaskKernel(self.K.names, self.K.matrices / 3, labels=self.K.labels)
         one = TaskKernel("ab", np.eye(2), labels=["one node"])
-        for K in (scaled, self.K, one, TaskKernel.from_newick(TREE)):
+        for K in (scaled, self.K, one, TaskKernel.from_tree(TREE)):
             assert TaskKernel.from_tsv(write(K.to_tsv(), "K.tsv")) == K
         assert TaskKernel("a", [[1]]).to_tsv() == "\ta\na\t1.0\n"
         assert TaskKernel("a", [[1]], labels=["x"]).to_tsv() == "# kernel\tx\n\ta\na\t1.0\n"
@@ -512,8 +512,8 @@ def test_kernels_of_trees_are_sums_over_nodes():
         TaskKernel.individual("abcdef"),
         TaskKernel.union("abcdef"),
         TaskKernel.easy("abcdef", 0.3),
-        TaskKernel.from_newick(tree),
-        TaskKernel.from_newick(tree, some, base=0.0),
+        TaskKernel.from_tree(tree),
+        TaskKernel.from_tree(tree, some, base=0.0),
         TaskKernel.hierarchical(tree, rho_task=2.0, rho_centre=0.5),
     ):
         is_sum_over_nodes(kernel)

@@ -214,7 +214,7 @@ def twenty_organisms(windows):
         task_names=names,
     )
     pairs = [f"(o{2 * k}:1,o{2 * k + 1}:1):{k + 1}" for k in range(10)]
-    tree = TaskKernel.from_newick(f"({','.join(pairs)});").restrict(names)
+    tree = TaskKernel.from_tree(f"({','.join(pairs)});").restrict(names)
     return many, {
         "features": WeightedDegree(3),
         "task_kernel": tree,

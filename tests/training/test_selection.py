@@ -81,7 +81,7 @@ class TestTrust:
     def test_several_kernels_of_all_tasks_are_alternatives(self):
         """Sheldon 2008, section 3: the a of eq. 5 is chosen by held-out labels."""
         edge = [[0, 0, 1], [0, 0, 0], [1, 0, 0]]  # ape and man
-        kernels = [TaskKernel.graphical(edge, a, NAMES) for a in (0.01, 100.0)]
+        kernels = [TaskKernel.graphical(edge, NAMES, a) for a in (0.01, 100.0)]
         several = TaskKernel.join(kernels, "graphical", ["a=0.01", "a=100"])
         space = SearchSpace.of_sharing(NAMES, several)
         assert [*space.relations] == ["graphical, a=0.01", "graphical, a=100", "all alike"]
@@ -96,7 +96,7 @@ class TestTrust:
         relation = SearchSpace.of_sharing(NAMES, clades).relations[clades.source]
         assert_allclose(relation.nodes.matrices(), [relation.matrix])
         assert [*SearchSpace.of_cost(clades).relations] == [clades.source]
-        tree = TaskKernel.from_newick("((ape,man),fly);")
+        tree = TaskKernel.from_tree("((ape,man),fly);")
         own = selection.alternatives(TaskKernel.join([tree, tree], "twice", "ab"))["twice, b"]
         assert_allclose(own.nodes.matrices()[0], tree.matrix)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seqmtl.exceptions import InputFormatError, UnknownTaskError
-from seqmtl.relations.taxonomy import read_ncbi_taxonomy
+from seqmtl.relations.ncbi_taxonomy import read_ncbi_taxonomy
 
 #: taxid, parent, names by class
 NODES = [
