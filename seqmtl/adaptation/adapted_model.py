@@ -113,9 +113,7 @@ def adapt(
         consensus = (
             model.site.consensus_of(data)[learnt.rows] if len(model.site.consensus) > 1 else None
         )
-        adapted.calibrate(
-            name, learnt.held_out, y[learnt.rows], None, "auto", prevalence, consensus
-        )
+        adapted.calibrate(name, learnt.scores, y[learnt.rows], None, "auto", prevalence, consensus)
     return adapted
 
 
@@ -244,7 +242,7 @@ def _joined(
     change = settings_of(model.training).bias_scale * scales.sum() * learnt.dual_coef.sum()
     sigmoid = (1.0, 0.0)
     if learnt.rows.size:
-        sigmoid = fit_sigmoid(learnt.held_out, examples.y[learnt.rows])
+        sigmoid = fit_sigmoid(learnt.scores, examples.y[learnt.rows])
     biases = model.word_bias
     return replace(
         model,

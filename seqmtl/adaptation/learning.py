@@ -58,8 +58,8 @@ class AdaptedTask:
         delta = sum_i dual_coef_i phi(x_i).
     rows : ndarray of int64, shape (m,)
         The examples that were cross-validated: all, or a sample.
-    held_out : ndarray of float64, shape (m,)
-        Their scores.
+    scores : ndarray of float64, shape (m,)
+        Their scores in cross-validation.
     evidence : dict of float to float
         Weight of every trust value after seeing the labels.
     C : float
@@ -69,7 +69,7 @@ class AdaptedTask:
     weights: Array
     dual_coef: Array
     rows: NDArray[np.int64]
-    held_out: Array
+    scores: Array
     evidence: dict[float, float]
     C: float
 
@@ -155,9 +155,9 @@ def learn(
         dual_coef = dual_coefficients(
             examples, scores @ a, replace(settings, C=C), features, scales
         )
-    held_out = (mixture @ np.array([fit.scores for fit in fits]))[folds.copy_of]
+    cv_scores = (mixture @ np.array([fit.scores for fit in fits]))[folds.copy_of]
     evidence = {trust: float(posterior[trusts == trust].sum()) for trust in TRUSTS}
-    return AdaptedTask(a, dual_coef, rows, held_out, evidence, C)
+    return AdaptedTask(a, dual_coef, rows, cv_scores, evidence, C)
 
 
 def _given(

@@ -265,23 +265,23 @@ class _Selector:
         likelihoods: LikelihoodCache,
         run: Run,
     ) -> None:
-        self._all, self._space, self._settings = examples, space, settings
+        self._examples, self._space, self._settings = examples, space, settings
         self._features, self._likelihoods, self._run = features, likelihoods, run
         self._T = len(examples.names)
         relations = space.relations.values()
         self._has_nodes = self._T > MAX_SINGLE_GROUP and all(R.nodes is not None for R in relations)
         self._rng = np.random.default_rng(settings.seed)
         self._variants: list[Any] = features.reweighted()
-        self._kinds: list[Any] = []
+        self._alternatives: list[Any] = []
         self._is_large = examples.y.size > MAX_GRAM_EXAMPLES
         if self._is_large:
             rows = examples.sample(MAX_GRAM_EXAMPLES, self._rng)
-            self._kinds = features.alternatives()
+            self._alternatives = features.alternatives()
         else:
             rows = np.arange(examples.y.size)
             self._variants[1:1] = features.alternatives()[1:]
         self._sample = examples.take(rows)
-        self._few = _find_few(self._sample)
+        self._few_labels = _find_few(self._sample)
         self._count()
         self._grams: dict[str, Any] = {}  # of parts that variants of the features share
         self._folds = CrossValidation(self._sample, features, settings, self._grams)
@@ -290,7 +290,9 @@ class _Selector:
         """Choose."""
         sharing, by_trust = self._choose_sharing()
         if len(self._space.costs) > 1:
-            costs = {f"C {c:g}": self._judge(sharing, self._features, c) for c in self._space.costs}
+            costs = {
+                f"C {c:g}": self._candidate(sharing, self._features, c) for c in self._space.costs
+            }
             weights = self._weights_of(costs, self._sample.ids)
             sharing = sharing._replace(costs=np.exp(weights.T @ np.log(self._space.costs)))
         else:
@@ -298,7 +300,7 @@ class _Selector:
         if self._is_large:
             features, variants, sharing = self._at_size(sharing)
         else:
-            candidates = [self._judge(sharing, variant) for variant in self._variants]
+            candidates = [self._candidate(sharing, variant) for variant in self._variants]
             features, variants = self._choose("features", self._variants, candidates)
         C = float(np.exp(np.log(sharing.costs).mean()))
         every = next(iter(self._space.relations.values())).names
@@ -309,9 +311,9 @@ class _Selector:
                 "C": float(sharing.costs[t]),
                 "weights": {f"{x:g}": round(float(w[t]), 4) for x, w in by_trust.items()},
                 "relations": {n: float(p[t]) for n, p in sharing.parts.items()},
-                "by_prior": bool(self._few[t]),
+                "by_prior": bool(self._few_labels[t]),
             }
-            for t, name in enumerate(self._all.names)
+            for t, name in enumerate(self._examples.names)
         }
         relations = {name: float(p.mean()) for name, p in sharing.parts.items()}
         for name, part in relations.items():
@@ -327,7 +329,7 @@ class _Selector:
         if len(sharings) > 1:
             cost = self._space.costs[len(self._space.costs) // 2]
             candidates = {
-                f"{name}, trust {x:g}": self._judge(
+                f"{name}, trust {x:g}": self._candidate(
                     _Sharing({name: ones}, x * ones, ones), self._features, cost
                 )
                 for name, x, _ in sharings
@@ -345,7 +347,7 @@ class _Selector:
         parts = dict(zip(self._space.relations, p, strict=True))
         return _Sharing(parts, _round(x) if self._has_nodes else x, ones), by_trust
 
-    def _judge(self, sharing: _Sharing, features: Any, cost: float = 1.0) -> Candidate:
+    def _candidate(self, sharing: _Sharing, features: Any, cost: float = 1.0) -> Candidate:
         """Return what gives the held-out log-likelihood of every example of the sample."""
 
         def cross_validate() -> Array:
@@ -366,8 +368,8 @@ class _Selector:
         named = {f"{what} {one}": variant for one, variant in zip(maps, candidates, strict=True)}
         values = self._likelihoods.score(named, run)
         best = int(np.argmax([value.sum() for value in values]))
-        ahead = values[best] - values[0]
-        if ahead.sum() <= ahead.std() * ahead.size**0.5:  # one standard error
+        gain = values[best] - values[0]
+        if gain.sum() <= gain.std() * gain.size**0.5:  # one standard error
             best = 0
         return maps[best], [
             {"features": str(one), "log_likelihood": float(value.sum()), "chosen": i == best}
@@ -376,29 +378,29 @@ class _Selector:
 
     def _at_size(self, sharing: _Sharing) -> tuple[Any, list[Any], _Sharing]:
         """Return the variant of the features and the costs that suit more examples."""
-        examples = self._all
+        examples = self._examples
         if examples.y.size > _AT_SIZE:
             examples = examples.take(examples.sample(_AT_SIZE, self._rng))
         is_held = np.zeros(examples.y.size, dtype=np.bool_)
         is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
         train, held = _split(examples, is_held)
 
-        def judge(features: Any, share: float = 1.0) -> Candidate:
+        def candidate(features: Any, share: float = 1.0) -> Candidate:
             kernel = self._kernel(sharing._replace(costs=share * sharing.costs))
             return partial(hold_out, train, held, features, self._settings, kernel)
 
-        if len(self._kinds) > 1:
-            kinds = [self._judge(sharing, variant) for variant in self._kinds]
-            self._features, _ = self._choose("kind", self._kinds, kinds)
+        if len(self._alternatives) > 1:
+            candidates = [self._candidate(sharing, views) for views in self._alternatives]
+            self._features, _ = self._choose("kind", self._alternatives, candidates)
             self._variants = [self._features, *self._features.reweighted()[1:]]
             self._count()
-        candidates = [judge(variant) for variant in self._variants]
+        candidates = [candidate(variant) for variant in self._variants]
         features, variants = self._choose("features", self._variants, candidates, self._run)
         if len(self._space.costs) > 1:
-            named = {f"features {features}": judge(features)}
+            named = {f"features {features}": candidate(features)}
             for share in _CHEAPER:
                 name = f"C times {share:g}, {train.y.size:,} examples"
-                named[name] = judge(features, share)
+                named[name] = candidate(features, share)
             weights = self._weights_of(named, held.ids, run=self._run)
             factors = np.exp(weights.T @ np.log([1.0, *_CHEAPER]))
             sharing = sharing._replace(costs=sharing.costs * factors)
@@ -440,13 +442,18 @@ class _Selector:
         """Return the weight of every candidate in every task, by the labels of these tasks."""
         scores = self._likelihoods.score(candidates, run)
         values = np.array([np.bincount(ids, value, minlength=self._T) for value in scores])
-        values[:, self._few] = values[:, self._few].mean(axis=0)
+        values[:, self._few_labels] = values[:, self._few_labels].mean(axis=0)
         return posterior_weights(values, prior, _SHARPNESS, _OTHERS)
 
     def _count(self) -> None:
         """Count the candidates that will be scored."""
         costs = self._space.costs
-        counts = [len(self._space.sharings()), len(costs), len(self._kinds), len(self._variants)]
+        counts = [
+            len(self._space.sharings()),
+            len(costs),
+            len(self._alternatives),
+            len(self._variants),
+        ]
         total = sum(n for n in counts if n > 1)
         if self._is_large:
             total += (len(_CHEAPER) + (len(self._variants) < 2)) * (len(costs) > 1)
