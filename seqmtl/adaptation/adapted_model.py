@@ -243,7 +243,7 @@ def _joined(
     sigmoid = (1.0, 0.0)
     if learnt.rows.size:
         sigmoid = fit_sigmoid(learnt.scores, examples.y[learnt.rows])
-    biases = model.word_bias
+    biases = model.consensus_bias
     return replace(
         model,
         tasks=(*model.tasks[:at], name, *model.tasks[at + replaces :]),
@@ -252,7 +252,7 @@ def _joined(
         else extend(model.kernel, T, name, relatives.weights, at=at),
         W=W,
         bias=inserted(model.bias, model.bias @ learnt.weights + change),
-        word_bias=None if biases is None else inserted(biases, learnt.weights @ biases),
+        consensus_bias=None if biases is None else inserted(biases, learnt.weights @ biases),
         calibration=inserted(model.calibration, sigmoid),
         curves={task: curve for task, curve in model.curves.items() if task != name},
         training=_summary(model, name, relatives, learnt, examples),
@@ -305,8 +305,8 @@ def _scores(model: MultiTaskModel, data: Any) -> Array:
     W = np.asarray(model.W)
     columns = (rows.scores(W, np.full(n, t)) for t in range(len(model.tasks)))
     scores = np.column_stack(list(columns)) + model.bias
-    if model.word_bias is not None:
-        scores += model.word_biases(model.tasks)[:, model.site.consensus_of(data)].T
+    if model.consensus_bias is not None:
+        scores += model.consensus_biases(model.tasks)[:, model.site.consensus_of(data)].T
     return scores
 
 

@@ -239,7 +239,7 @@ def cross_fitted(
     counts: NDArray[Any] | None = None,
     method: str = "auto",
     prevalence: float | None = None,
-    words: NDArray[Any] | None = None,
+    consensus: NDArray[Any] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Return out-of-fold probabilities of candidates, from five folds.
 
@@ -250,7 +250,7 @@ def cross_fitted(
     ----------
     scores, y, counts, method, prevalence
         See :func:`fit_curve`.
-    words : ndarray of int, shape (n,), optional
+    consensus : ndarray of int, shape (n,), optional
         See :func:`fit_consensus_offsets`; fitted in each fold. Default: scores do not move.
 
     Returns
@@ -286,8 +286,9 @@ def cross_fitted(
         ) // _FOLDS
         rows = np.flatnonzero(held)
         moved = scores
-        if words is not None:
-            moved = scores + fit_consensus_offsets(scores, y, words, counts - held, method)[words]
+        if consensus is not None:
+            offsets = fit_consensus_offsets(scores, y, consensus, counts - held, method)
+            moved = scores + offsets[consensus]
         curve = fit_curve(moved, y, counts - held, method, prevalence)
         parts.append((to_probability(curve(moved[rows])), rows, held[rows]))
     probabilities, rows, held = (np.concatenate(column) for column in zip(*parts, strict=True))

@@ -208,7 +208,7 @@ class Model:
         counts: NDArray[Any] | None = None,
         method: str = "auto",
         prevalence: float | None = None,
-        words: NDArray[Any] | None = None,
+        consensus: NDArray[Any] | None = None,
     ) -> dict[str, Any]:
         """Calibrate one task on scores of candidates that were not used for training.
 
@@ -218,7 +218,7 @@ class Model:
             One of the training tasks.
         scores, y, counts, method, prevalence
             See :func:`seqmtl.calibration.curve.fit_curve`.
-        words : ndarray of int, shape (n,), optional
+        consensus : ndarray of int, shape (n,), optional
             Number of the consensus of each candidate, -1 for none: their scores move, see
             ``fit_consensus_offsets``.
 
@@ -229,12 +229,12 @@ class Model:
             ``training["calibration"]``.
         """
         name = self.match(task)
-        if words is not None:
-            shifts = fit_consensus_offsets(scores, y, words, counts, method)
-            scores = scores + shifts[words]
+        if consensus is not None:
+            shifts = fit_consensus_offsets(scores, y, consensus, counts, method)
+            scores = scores + shifts[consensus]
         curve = fit_curve(scores, y, counts, method, prevalence)
         summary = describe_curve(curve, scores, y, counts, prevalence)
-        if words is not None:
+        if consensus is not None:
             self._add_consensus_offsets(name, shifts[:-1])
         curves = {**self.curves, name: curve}
         done = {**self.training.get("calibration", {}), name: summary}

@@ -65,9 +65,8 @@ class MultiTaskModel(Model):
         Intercepts.
     site : Site
         Position of the signal in the window.
-    word_bias : ndarray of float64, shape (T, n_words), optional
-        Added to the scores of windows with each word of the consensus, if it has several; by
-        calibration.
+    consensus_bias : ndarray of float64, shape (T, n), optional
+        Added to the scores of windows with each of n alternatives of the consensus; by calibration.
     """
 
     features: Any
@@ -82,7 +81,7 @@ class MultiTaskModel(Model):
     shift: int = 0
     kind: str = "classification"
     curves: dict[str, CalibrationCurve] = field(default_factory=dict)
-    word_bias: NDArray[np.float64] | None = None
+    consensus_bias: NDArray[np.float64] | None = None
 
     structure: ClassVar[str] = "weights"
 
@@ -151,8 +150,8 @@ class MultiTaskModel(Model):
         if self.can_scan:
             self.site.warn_missing_consensus(data)
         scores: NDArray[np.float64] = self.features.bind(data).scores(W, ids) + bias[ids]
-        if self.word_bias is not None:
-            added = self.word_biases(names)
+        if self.consensus_bias is not None:
+            added = self.consensus_biases(names)
             scores += added[ids, self.site.consensus_of(data)]
         return scores
 
@@ -231,25 +230,25 @@ class MultiTaskModel(Model):
         np.fill_diagonal(K, 1.0)
         return TaskKernel(self.tasks, K, "weights of the model")
 
-    def word_biases(self, names: Sequence[str]) -> NDArray[np.float64]:
+    def consensus_biases(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Return what is added to the scores of each consensus, shape (len(names), n + 1).
 
         The last column, 0, is for windows with none of them.
         """
         added = np.zeros((len(names), len(self.site.consensus) + 1))
-        if self.word_bias is not None:
-            added[:, :-1] = self._mixing(names).T @ self.word_bias
+        if self.consensus_bias is not None:
+            added[:, :-1] = self._mixing(names).T @ self.consensus_bias
         return added
 
     def _add_consensus_offsets(self, task: str, shifts: NDArray[np.float64]) -> None:
         """Add to the scores of each consensus in one task."""
-        moved = self.word_biases(self.tasks)[:, :-1]
-        moved[self.tasks.index(task), : shifts.size] += shifts
-        self.word_bias = moved if moved.any() else None
+        biases = self.consensus_biases(self.tasks)[:, :-1]
+        biases[self.tasks.index(task), : shifts.size] += shifts
+        self.consensus_bias = biases if biases.any() else None
 
     def _by_consensus(self) -> dict[str, dict[str, float]]:
         """Return what is added to the scores of each consensus, by task."""
-        rows = self.word_biases(self.tasks)[:, :-1].tolist()
+        rows = self.consensus_biases(self.tasks)[:, :-1].tolist()
         consensus = self.site.consensus
         return {
             task: dict(zip(consensus, row, strict=True))
@@ -354,7 +353,7 @@ class MultiTaskModel(Model):
                 name: dict(zip(CALIBRATION[self.kind], row.tolist(), strict=True))
                 for name, row in zip(self.tasks, self.calibration, strict=True)
             },
-            **({} if self.word_bias is None else {"consensus": self._by_consensus()}),
+            **({} if self.consensus_bias is None else {"consensus": self._by_consensus()}),
             "training": self.training,
         }
 
@@ -392,8 +391,8 @@ class MultiTaskModel(Model):
         arrays = pack_weights(self.W)
         several = self.kernel.n_kernels > 1
         arrays["K"] = np.array(self.kernel.matrices if several else self.kernel.matrix)
-        if self.word_bias is not None:
-            arrays["word_bias"] = self.word_bias
+        if self.consensus_bias is not None:
+            arrays["word_bias"] = self.consensus_bias
         description = {
             "features": self.features.to_dict(self.length),
             "n_features": int(self.W.shape[0]),
@@ -440,7 +439,7 @@ class MultiTaskModel(Model):
                 arrays, features.view_columns(length), description["training"]["settings"]["dtype"]
             ),
             site=Site(*(description["site"][field.name] for field in fields(Site))),
-            word_bias=np.array(arrays["word_bias"]) if "word_bias" in arrays else None,
+            consensus_bias=np.array(arrays["word_bias"]) if "word_bias" in arrays else None,
             **common,
         )
 

@@ -30,13 +30,13 @@ def position_weights(
     site = model.site
     codes = encode("".join(site.consensus)).reshape(-1, site.length)
     numbers = codes @ 4 ** np.arange(site.length)[::-1]
-    added = model.word_biases(tasks).mean(axis=0)[:-1]
+    added = model.consensus_biases(tasks).mean(axis=0)[:-1]
 
     def within(first: int, last: int) -> PositionWeights:
         weights: PositionWeights = model.features.position_weights(
             column, model.length, first, last
         )
-        if model.word_bias is not None:
+        if model.consensus_bias is not None:
             for d in range(len(weights) + 1, site.length + 1):
                 weights.append(np.zeros((last - first, 4**d)))
             if first <= site.offset < last:
@@ -85,15 +85,15 @@ def weights_by_position(model: MultiTaskModel, tasks: Sequence[str]) -> Iterator
 def window_scorer(model: MultiTaskModel, task: str) -> Callable[[Windows], NDArray[np.float64]]:
     """Return a function that scores windows, each in the same way whatever the others are."""
     W, bias = model.weights([task])
-    added = model.word_biases([task])[0]
+    added = model.consensus_biases([task])[0]
 
     def score(windows: Windows) -> NDArray[np.float64]:
         n = len(windows)
         scores, columns = np.full(n, bias[0]), np.zeros(n, dtype=np.int64)
         for view in model.features.bind(windows).views:
             scores += score_by_blocks(view.rows, np.arange(n), W[view.columns], columns)
-        return (
-            scores if model.word_bias is None else scores + added[model.site.consensus_of(windows)]
-        )
+        if model.consensus_bias is not None:
+            scores += added[model.site.consensus_of(windows)]
+        return scores
 
     return score

@@ -223,8 +223,8 @@ def _check_site(header: Mapping[str, Any]) -> None:
     whole(1, _LONGEST)("length", length)
     if site["offset"] + site["length"] > length:
         refuse("site", f"inside the window of {length} bases", site)
-    words = site["letters"].split(",") if site["letters"] else []
-    if any(set(w) - set("ACGT") or len(w) != site["length"] for w in words):
+    consensus = site["letters"].split(",") if site["letters"] else []
+    if any(set(k) - set("ACGT") or len(k) != site["length"] for k in consensus):
         refuse("site.letters", f"words of {site['length']} bases", site["letters"])
 
 

@@ -79,7 +79,7 @@ class CandidateScores(NamedTuple):
             "scores": self.scores,
             "y": self.labels,
             "counts": self.counts,
-            "words": self.consensus,
+            "consensus": self.consensus,
         }
         return {name: None if x is None else x[is_task] for name, x in columns.items()}
 

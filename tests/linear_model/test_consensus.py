@@ -96,7 +96,7 @@ def test_words_without_candidates_or_without_either_class_stay():
 
 def test_out_of_fold_probabilities_add_up_for_each_word():
     scores, y, words = candidates(40_000, [0.0, -3.0], seed=3)
-    p, rows, held = cross_fitted(scores, y, words=words)
+    p, rows, held = cross_fitted(scores, y, consensus=words)
     before = cross_fitted(scores, y)[0]
     for word in (0, 1):
         n, own = (y[words == word] > 0).sum(), words[rows] == word
@@ -141,7 +141,7 @@ def pair(request):
     degree, width = request.param
     plain, moved = trained(degree, width), trained(degree, width)
     rng = np.random.default_rng(7)
-    moved.word_bias = rng.normal(size=(2, len(WORDS[width])))
+    moved.consensus_bias = rng.normal(size=(2, len(WORDS[width])))
     windows = Windows.from_strings(texts_of(120, 14, 5, WORDS[width], 9))
     return plain, moved, windows
 
@@ -157,11 +157,13 @@ def test_scores_of_windows_move_by_their_word(pair):
     texts = ["".join("ACGTN"[c] for c in row) for row in windows.matrix()]
     for t, name in enumerate(NAMES):
         change = moved.decision_function(windows, name) - plain.decision_function(windows, name)
-        assert_allclose(change, added(moved, texts, moved.word_bias[t]), atol=1e-12)
+        assert_allclose(change, added(moved, texts, moved.consensus_bias[t]), atol=1e-12)
     K = plain.kernel.matrix
     a = np.linalg.solve(K[:2, :2], K[:2, plain.kernel.names.index("ape")])
     scores = [m.decision_function(windows, "ape") for m in (moved, plain)]
-    assert_allclose(scores[0] - scores[1], added(moved, texts, a @ moved.word_bias), atol=1e-12)
+    assert_allclose(
+        scores[0] - scores[1], added(moved, texts, a @ moved.consensus_bias), atol=1e-12
+    )
 
 
 def test_a_scan_gives_the_scores_of_windows(pair):
@@ -176,7 +178,7 @@ def test_a_scan_gives_the_scores_of_windows(pair):
         assert_allclose(found, expected if strand == "+" else expected[::-1], atol=1e-4)
 
 
-def test_word_biases_round_trip_in_format_7(pair, tmp_path):
+def test_consensus_biases_round_trip_in_format_7(pair, tmp_path):
     plain, moved, windows = pair
     for model, version in ((plain, 5), (moved, 7)):
         model.save(tmp_path / "m")
@@ -189,9 +191,9 @@ def test_word_biases_round_trip_in_format_7(pair, tmp_path):
         assert ("consensus" in again.describe()) == (version == 7)
 
 
-def test_damaged_word_biases_are_refused(tmp_path):
+def test_damaged_consensus_biases_are_refused(tmp_path):
     model = trained()
-    model.word_bias = np.ones((2, 2))
+    model.consensus_bias = np.ones((2, 2))
     model.save(tmp_path / "m")
     description, arrays = read_arrays(tmp_path / "m")
     arrays = {name: np.array(array) for name, array in arrays.items()}
@@ -212,25 +214,25 @@ def test_calibration_moves_one_organism_and_adds_to_what_is_there():
     model = trained()
     scores, y, words = candidates(4000, [0.0, -3.0])
     with pytest.raises(ValueError, match="prevalence must be"):
-        model.calibrate("fly", scores, y, words=words, prevalence=2.0)
-    assert model.word_bias is None
+        model.calibrate("fly", scores, y, consensus=words, prevalence=2.0)
+    assert model.consensus_bias is None
     assert not model.curves
-    model.calibrate("fly", scores, y, words=words)
+    model.calibrate("fly", scores, y, consensus=words)
     shifts = fit_consensus_offsets(scores, y, words)
-    assert_array_equal(model.word_bias, [shifts[:2], [0.0, 0.0]])
+    assert_array_equal(model.consensus_bias, [shifts[:2], [0.0, 0.0]])
     assert_array_equal(model.curves["fly"].scores, fit_curve(scores + shifts[words], y).scores)
     moved = scores + shifts[words]
-    model.calibrate("fly", moved, y, words=words)  # scores as the model now gives them
-    assert_allclose(model.word_bias[0], shifts[:2], atol=0.1)
+    model.calibrate("fly", moved, y, consensus=words)  # scores as the model now gives them
+    assert_allclose(model.consensus_bias[0], shifts[:2], atol=0.1)
     assert "added to scores: GT +0.0000, GC -" in "\n".join(model.text("m"))
-    p = model.probability(moved + (model.word_bias[0] - shifts[:2])[words], ["fly"] * 4000)
+    p = model.probability(moved + (model.consensus_bias[0] - shifts[:2])[words], ["fly"] * 4000)
     n = (y[words == 1] > 0).sum()
     assert p[words == 1].sum() == pytest.approx(n, abs=2.0 + np.sqrt(n))
 
 
 def test_an_adapted_organism_has_the_mean_of_its_relatives(tmp_path):
     model = trained()
-    model.word_bias = np.array([[0.5, -1.0], [0.0, 2.0]])
+    model.consensus_bias = np.array([[0.5, -1.0], [0.0, 2.0]])
     windows = Windows.from_strings(texts_of(60, 14, 5, WORDS[2], 9))
     windows.labels = np.where(np.arange(60) % 3 == 0, 1, -1).astype(np.int8)
     nothing = adapt(model, "cat", like="man")
@@ -238,14 +240,14 @@ def test_an_adapted_organism_has_the_mean_of_its_relatives(tmp_path):
     plain = adapt(trained(), "cat", like="man")
     change = nothing.decision_function(windows, "cat")
     change -= plain.decision_function(windows, "cat")
-    assert_allclose(change, added(model, texts, model.word_bias[1]), atol=1e-9)
+    assert_allclose(change, added(model, texts, model.consensus_bias[1]), atol=1e-9)
     few = adapt(model, "cat", windows, like="man")
     weights = few.training["adapted"]["cat"]["relatives"]
-    expected = [weights["fly"], weights["man"]] @ model.word_bias
-    assert_allclose(few.word_bias, [*model.word_bias, expected], atol=1e-9)
+    expected = [weights["fly"], weights["man"]] @ model.consensus_bias
+    assert_allclose(few.consensus_bias, [*model.consensus_bias, expected], atol=1e-9)
     again = adapt(few, "cat", windows)
-    assert again.word_bias.shape == (3, 2)
-    assert_array_equal(again.word_bias[:2], model.word_bias)
+    assert again.consensus_bias.shape == (3, 2)
+    assert_array_equal(again.consensus_bias[:2], model.consensus_bias)
 
 
 # ---- commands
@@ -313,7 +315,7 @@ def test_after_calibration_each_word_has_as_many_sites_as_expected(case, tmp_pat
     assert main(["calibrate", str(path), str(folder / "d"), "-o", str(out), "-q"]) == 0
     model = MultiTaskModel.load(out)
     if letters == "GT":
-        assert model.word_bias is None
+        assert model.consensus_bias is None
         assert read_arrays(out)[0]["format_version"] == 5
         return
     held = score_candidates(model, folder / "d", split="valid")
@@ -324,4 +326,4 @@ def test_after_calibration_each_word_has_as_many_sites_as_expected(case, tmp_pat
     table = tmp_path / "c2.seqmtl"
     rows = [str(folder / "d" / "windows.tsv"), "--split", "valid"]
     assert main(["calibrate", str(path), *rows, "-o", str(table), "-q"]) == 0
-    assert MultiTaskModel.load(table).word_bias is not None
+    assert MultiTaskModel.load(table).consensus_bias is not None

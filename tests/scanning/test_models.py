@@ -67,7 +67,10 @@ def test_scores_equal_the_features_times_the_weights(features, strand):
 
 def with_words(model):
     """Return the model with two words of the consensus, of which one scores more."""
-    model.site, model.word_bias = Site(ANCHOR, 2, "GT,GC", "donor"), np.array([[0, 1.5], [-1, 0]])
+    model.site, model.consensus_bias = (
+        Site(ANCHOR, 2, "GT,GC", "donor"),
+        np.array([[0, 1.5], [-1, 0]]),
+    )
     return model
 
 

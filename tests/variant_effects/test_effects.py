@@ -42,7 +42,7 @@ def make_model(site, seed=0):
 
 SITES["words"] = SITES["donor"]  # each with its own prior
 MODELS = {name: make_model(site) for name, site in SITES.items()}
-MODELS["words"].word_bias = np.array([[0.0, -1.7], [0.4, 0.0]])
+MODELS["words"].consensus_bias = np.array([[0.0, -1.7], [0.4, 0.0]])
 SCORES = {name: scorer(model, ORGANISM) for name, model in MODELS.items()}
 
 
