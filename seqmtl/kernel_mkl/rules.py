@@ -11,8 +11,8 @@ rule                feasible                                    objective
 :class:`Partial`    theta_t = zeta + gamma_t, ||zeta||_1 <= mu,  sum_t g_t
                     ||gamma_t||_1 <= 1 - mu
 :class:`MixedNorm`  sum_m (sum_t theta_tm^s)^(r/s) <= 1,        sum_t g_t
-                    with r and s of the norms over kernels
-                    and tasks
+                    r = n / (2 - n) for the norm n over kernels,
+                    and s alike for that over tasks
 ==================  ==========================================  ================================
 
 A rule learns its *state*, which `theta` converts to the weights of every task. A step moves to the

@@ -67,8 +67,8 @@ def _read_kernel(source: str | os.PathLike[str]) -> TaskKernel:
             return TaskKernel.from_tree(source)
         raise ValueError(
             f"task_kernel must be one of {', '.join(PLAIN)}, a shipped tree "
-            f"({', '.join(shipped) or 'none'}), the file of a tree or a table, or a TaskKernel, "
-            f"got {os.fspath(source)!r}"
+            f"({', '.join(shipped) or 'none'}), the file of a tree or a table, or a TaskKernel "
+            f"such as TaskKernel.graph(A, names), got {os.fspath(source)!r}"
         )
     begin = read_text(source, "a tree or a table").lstrip(" \n\r")
     is_tree = begin.startswith("(") or begin[:6].upper() == "#NEXUS"
