@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
 from seqmtl import MultiTaskClassifierCV, Windows, read_windows
+from seqmtl.core.losses import LOSSES
 
 QUICK = {"sites": 10, "errors": [0.2], "draws": 2}
-LOSSES = ("hinge", "squared_hinge", "logistic")
 MEDIANS, SPREAD, HALF = (5.0, 50.0), 1.2, 10.0
 
 

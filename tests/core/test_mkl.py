@@ -21,6 +21,7 @@ from seqmtl.features.numeric import NumericRows
 from tests.core import cases
 from tests.core.cases import EVERY_LOSS, K3
 from tests.oracles import mkl
+from tests.oracles.losses import LOSSES as FORMULAS
 
 NORMS = [1.0, 4 / 3, 2.0, np.inf]
 PAIR = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 0.0]])  # of a node without task 3
@@ -201,7 +202,7 @@ def _random_point(data, rng):
     """Feasible dual variables, kernel weights on the ball, and W_m in the range of K_m."""
     share = rng.random(data.y.size) * (rng.random(data.y.size) < 0.8)
     signs = rng.choice([-1.0, 1.0], share.size) if data.is_regression else 1.0
-    alpha = signs * share * data.C * (3.0 if data.loss.startswith("squared") else 1.0)
+    alpha = signs * share * data.C * min(FORMULAS[data.loss].bound, 3.0)
     theta = rng.random(len(data.K)) * (rng.random(len(data.K)) < 0.8)
     if theta.any():
         theta /= size(theta, data.norm)

@@ -8,6 +8,7 @@ from sklearn.svm import LinearSVR
 
 from seqmtl import MultiTaskModel, MultiTaskSVR
 from seqmtl.cli.main import main
+from seqmtl.core.losses import REGRESSION_LOSSES
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.sequences import Windows
@@ -15,12 +16,12 @@ from seqmtl.training.settings import Settings
 from tests.estimators.examples import FEATURES, TIGHT, numbers, strings
 from tests.oracles import svm as oracle
 
-both_losses = pytest.mark.parametrize(
+by_linear_svr = pytest.mark.parametrize(
     "loss", ["epsilon_insensitive", "squared_epsilon_insensitive"]
 )
 
 
-@both_losses
+@by_linear_svr
 def test_one_task_equals_linear_svr(loss):
     X, y, _ = numbers(n=300)
     options = {"loss": loss, "epsilon": 0.2, "C": 0.3}
@@ -31,7 +32,7 @@ def test_one_task_equals_linear_svr(loss):
     assert svr.score(X, y) == pytest.approx(reference.score(X, y), abs=1e-4)
 
 
-@both_losses
+@pytest.mark.parametrize("loss", REGRESSION_LOSSES)
 def test_many_tasks_equal_a_general_optimiser(loss):
     """Widmer 2015, 3.2.4: multi-task regression, by L-BFGS-B on the dual."""
     X, y, tasks = numbers()
