@@ -65,7 +65,8 @@ class ParetoMKLClassifier(TaskMKLClassifier):
     objectives_ : ndarray, shape (n_tasks,)
         g_t.
     weights_ : ndarray, shape (n_tasks,)
-        lambda_t = (g_t / ||g||_p)^(p - 1), the sensitivity of the objective to g_t.
+        lambda_t = (g_t / ||g||_p)^(p - 1), the sensitivity of the objective to g_t. For p < 1
+        that of the paper is 1 / lambda_t.
     theta_ : ndarray, shape (n_kernels,)
         Kernel weights.
     objective_ : float
