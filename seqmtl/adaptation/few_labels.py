@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from seqmtl._surroundings import usual_floats
 from seqmtl.adaptation.adapted_model import add_task
 from seqmtl.core.dcd import Progress, Solution, WarmStart
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
@@ -42,7 +43,7 @@ def train_with_few(  # noqa: PLR0913
     task_kernel: Any = None,
     *,
     few: Sequence[str] | None = None,
-    features: Any = None,
+    features: FeatureDefinition | None = None,
     settings: Settings | None = None,
     site: Site | None = None,
     likelihoods: LikelihoodCache | None = None,

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from seqmtl.calibration.sigmoid import fit_logistic, fit_sigmoid
 from seqmtl.core.grouped_kernel import GroupedKernel
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import MAX_GRAM_EXAMPLES, CrossValidation, posterior_weights
 from seqmtl.training.settings import Settings
@@ -105,7 +106,7 @@ def learn(
     scores: Array,
     weights: Array,
     *,
-    features: Any,
+    features: FeatureDefinition,
     settings: Settings,
     scales: Array,
 ) -> AdaptedTask:
@@ -178,7 +179,7 @@ def _given(
 
 
 def dual_coefficients(
-    examples: Examples, given: Array, settings: Settings, features: Any, scales: Array
+    examples: Examples, given: Array, settings: Settings, features: FeatureDefinition, scales: Array
 ) -> Array:
     """Return the dual coefficients of many examples, whose scores have a given part."""
     K = GroupedKernel.of(scales[:, np.newaxis, np.newaxis])

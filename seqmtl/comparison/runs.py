@@ -22,6 +22,7 @@ from seqmtl.comparison.protocol import Protocol, draw_split
 from seqmtl.comparison.results import VALUES, FinishedRuns, Result
 from seqmtl.evaluation import evaluate
 from seqmtl.exceptions import TrainingInterrupted
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
 from seqmtl.relations import TaskKernel
@@ -66,7 +67,7 @@ class Comparison:
 
     windows: Windows
     protocol: Protocol
-    features: Any
+    features: FeatureDefinition
     settings: Settings
     C: tuple[float, ...] = (0.1, 1.0, 10.0)
     kernel: TaskKernel | None = None

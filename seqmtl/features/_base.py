@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,15 @@ _FREQUENT = 0.05  # share of rows above which a dense product is about as fast a
 
 
 class FeatureDefinition:
-    """A feature map; behaves like a scikit-learn transformer without importing scikit-learn."""
+    """A feature map; behaves like a scikit-learn transformer without importing scikit-learn.
+
+    Attributes
+    ----------
+    kind : {"positional_kmers", "numeric", "joint"}
+        Name of the kind of map in model files.
+    """
+
+    kind: ClassVar[str]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's parameters."""
@@ -91,21 +100,39 @@ class FeatureDefinition:
             params["max_memory"] /= n_tasks
         return type(self)(**params)
 
-    def reweighted(self) -> list[Any]:
+    def reweighted(self) -> Sequence[FeatureDefinition]:
         """Return this map, and reweighted ones among which selection may choose."""
         return [self]
 
-    def alternatives(self) -> list[Any]:
+    def alternatives(self) -> Sequence[FeatureDefinition]:
         """Return maps with other views, among which selection may choose, or this one alone."""
         return [self]
 
-    def kernel_terms(self, length: int) -> list[tuple[float, Any]]:
+    def kernel_terms(self, length: int) -> Sequence[tuple[float, FeatureDefinition]]:
         """Return weighted maps whose kernels sum to the kernel of this map."""
         return [(1.0, self)]
 
     def n_features(self, length: int) -> int:
         """Return the number of features of examples of `length` bases or numbers."""
         raise NotImplementedError
+
+    def to_dict(self, length: int) -> dict[str, Any]:
+        """Describe the map as JSON values (model files)."""
+        raise NotImplementedError
+
+    def position_weights(
+        self, w: NDArray[Any], length: int, first: int = 0, last: int | None = None
+    ) -> list[NDArray[np.float64]]:
+        """Return the contribution of every k-mer to <w, phi(x)> at every position.
+
+        See :meth:`PositionalKmers.position_weights`.
+
+        Raises
+        ------
+        SeqmtlError
+            If the inputs are not DNA windows.
+        """
+        raise SeqmtlError(f"the model must be one of windows of DNA, this has {self}")
 
     def flat_views(self) -> list[FeatureDefinition]:
         """Return the views, each of which may have its own task kernel."""

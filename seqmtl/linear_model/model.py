@@ -19,6 +19,7 @@ from seqmtl.calibration.curve import CalibrationCurve
 from seqmtl.calibration.sigmoid import CALIBRATION
 from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import UnknownTaskError
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.joint import features_from_dict
 from seqmtl.files.model_file import Forms
 from seqmtl.linear_model.base import Model
@@ -69,7 +70,7 @@ class MultiTaskModel(Model):
         Added to the scores of windows with each of n alternatives of the consensus; by calibration.
     """
 
-    features: Any
+    features: FeatureDefinition
     length: int
     tasks: tuple[str, ...]
     kernel: TaskKernel

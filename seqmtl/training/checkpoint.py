@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from seqmtl._schema import anything, items, mapping, record, word
 from seqmtl.core.dcd import WarmStart
 from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.files.atomic import remove_file
 from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
 from seqmtl.relations import TaskKernel
@@ -54,7 +55,7 @@ class Checkpoint:
         self,
         path: str,
         windows: Windows,
-        features: Any,
+        features: FeatureDefinition,
         task_kernel: Any,
         settings: Settings,
         choices: Any = None,
@@ -138,7 +139,11 @@ def differing(saved: Mapping[str, Any], given: Mapping[str, Any]) -> str:
 
 
 def _describe(
-    windows: Windows, features: Any, task_kernel: Any, settings: Settings, choices: Any
+    windows: Windows,
+    features: FeatureDefinition,
+    task_kernel: Any,
+    settings: Settings,
+    choices: Any,
 ) -> dict[str, Any]:
     """Return what defines the problem, as JSON values; the tolerance and the limit may change."""
     options = settings.to_dict()

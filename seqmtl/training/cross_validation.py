@@ -29,7 +29,7 @@ from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.core import gram
 from seqmtl.core.losses import LOSSES
 from seqmtl.core.weights import scores_of
-from seqmtl.features._base import gram_matrix
+from seqmtl.features._base import FeatureDefinition, gram_matrix
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import Settings, class_factors
@@ -103,7 +103,7 @@ class CrossValidation:
     def __init__(
         self,
         examples: Examples,
-        features: Any,
+        features: FeatureDefinition,
         settings: Settings,
         grams: dict[str, NDArray[np.float32]] | None = None,
         scales: Array | None = None,
@@ -194,7 +194,7 @@ def label_likelihood(scores: Array, y: Array, ids: NDArray[Any], T: int, weight:
 def hold_out(
     train: Examples,
     held: Examples,
-    features: Any,
+    features: FeatureDefinition,
     settings: Settings,
     kernel: TaskKernel,
     C: float = 1.0,
@@ -223,7 +223,7 @@ def hold_out(
 
 
 def _kernel_matrix(
-    features: Any,
+    features: FeatureDefinition,
     data: Any,
     bias_square: float,
     grams: dict[str, NDArray[np.float32]],

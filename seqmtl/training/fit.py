@@ -14,6 +14,7 @@ from seqmtl._threads import in_order
 from seqmtl.calibration.leave_one_out import left_out_scores
 from seqmtl.calibration.sigmoid import CALIBRATION, calibrate_tasks
 from seqmtl.core.dcd import Progress, Solution, WarmStart
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.features.joint import features_from_dict
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.linear_model.model import MultiTaskModel
@@ -51,7 +52,7 @@ def train(  # noqa: PLR0913
     examples: Examples,
     task_kernel: Any = None,
     *,
-    features: Any = None,
+    features: FeatureDefinition | None = None,
     settings: Settings | None = None,
     site: Site | None = None,
     disk: OutOfCoreTrainer | None = None,
@@ -115,7 +116,7 @@ def train(  # noqa: PLR0913
 def make_plan(
     examples: Examples,
     task_kernel: Any,
-    features: Any,
+    features: FeatureDefinition,
     settings: Settings,
     likelihoods: LikelihoodCache | None = None,
     run: Run = in_order,

@@ -36,7 +36,7 @@ lowered by the same evidence, which the many decoys dominate, it ranked sites wo
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -47,6 +47,7 @@ from numpy.typing import NDArray
 from seqmtl._threads import in_order
 from seqmtl.core.dcd import WarmStart
 from seqmtl.core.grouped_kernel import MAX_SINGLE_GROUP, TreeFactors
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import (
@@ -162,7 +163,7 @@ def alternatives(kernel: TaskKernel) -> dict[str, TaskKernel]:
 def select(
     examples: Examples,
     space: SearchSpace,
-    features: Any,
+    features: FeatureDefinition,
     settings: Settings,
     *,
     likelihoods: LikelihoodCache | None = None,
@@ -203,7 +204,7 @@ def select(
 def _select_cost(
     examples: Examples,
     space: SearchSpace,
-    features: Any,
+    features: FeatureDefinition,
     settings: Settings,
     likelihoods: LikelihoodCache,
 ) -> Plan:
@@ -260,7 +261,7 @@ class _Selector:
         self,
         examples: Examples,
         space: SearchSpace,
-        features: Any,
+        features: FeatureDefinition,
         settings: Settings,
         likelihoods: LikelihoodCache,
         run: Run,
@@ -271,8 +272,8 @@ class _Selector:
         relations = space.relations.values()
         self._has_nodes = self._T > MAX_SINGLE_GROUP and all(R.nodes is not None for R in relations)
         self._rng = np.random.default_rng(settings.seed)
-        self._variants: list[Any] = features.reweighted()
-        self._alternatives: list[Any] = []
+        self._variants = list(features.reweighted())
+        self._alternatives: Sequence[FeatureDefinition] = []
         self._is_large = examples.y.size > MAX_GRAM_EXAMPLES
         if self._is_large:
             rows = examples.sample(MAX_GRAM_EXAMPLES, self._rng)
@@ -347,7 +348,9 @@ class _Selector:
         parts = dict(zip(self._space.relations, p, strict=True))
         return _Sharing(parts, _round(x) if self._has_nodes else x, ones), by_trust
 
-    def _candidate(self, sharing: _Sharing, features: Any, cost: float = 1.0) -> Candidate:
+    def _candidate(
+        self, sharing: _Sharing, features: FeatureDefinition, cost: float = 1.0
+    ) -> Candidate:
         """Return what gives the held-out log-likelihood of every example of the sample."""
 
         def cross_validate() -> Array:
@@ -360,8 +363,12 @@ class _Selector:
         return cross_validate
 
     def _choose(
-        self, what: str, maps: list[Any], candidates: list[Candidate], run: Run = in_order
-    ) -> tuple[Any, list[Any]]:
+        self,
+        what: str,
+        maps: Sequence[FeatureDefinition],
+        candidates: list[Candidate],
+        run: Run = in_order,
+    ) -> tuple[FeatureDefinition, list[dict[str, Any]]]:
         """Return the map for all tasks, the first unless one is clearly better, and all results."""
         if len(maps) < 2:
             return maps[0], []
@@ -376,7 +383,9 @@ class _Selector:
             for i, (one, value) in enumerate(zip(maps, values, strict=True))
         ]
 
-    def _at_size(self, sharing: _Sharing) -> tuple[Any, list[Any], _Sharing]:
+    def _at_size(
+        self, sharing: _Sharing
+    ) -> tuple[FeatureDefinition, list[dict[str, Any]], _Sharing]:
         """Return the variant of the features and the costs that suit more examples."""
         examples = self._examples
         if examples.y.size > _AT_SIZE:
@@ -385,7 +394,7 @@ class _Selector:
         is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
         train, held = _split(examples, is_held)
 
-        def candidate(features: Any, share: float = 1.0) -> Candidate:
+        def candidate(features: FeatureDefinition, share: float = 1.0) -> Candidate:
             kernel = self._kernel(sharing._replace(costs=share * sharing.costs))
             return partial(hold_out, train, held, features, self._settings, kernel)
 

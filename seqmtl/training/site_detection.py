@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.io.window_store import WindowStore
 from seqmtl.linear_model.site import START, STOPS, Site
 from seqmtl.sequences import Windows
@@ -199,8 +200,8 @@ def _most_different(windows: Windows | WindowStore, y: NDArray[Any]) -> int | No
 
 
 def anchor_features(
-    features: Any, examples: Examples, site: Site | None
-) -> tuple[Any, Site | None]:
+    features: FeatureDefinition, examples: Examples, site: Site | None
+) -> tuple[FeatureDefinition, Site | None]:
     """Return the features for training on windows, and the site; None for numbers.
 
     A site that is not given is detected by :func:`locate`; otherwise it is unknown, without bases.

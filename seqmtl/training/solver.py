@@ -18,6 +18,7 @@ from seqmtl.core.losses import find_loss
 from seqmtl.core.mkl import KernelSet
 from seqmtl.core.problem import Problem
 from seqmtl.core.rows import Rows
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import Settings
@@ -41,7 +42,7 @@ class Plan(NamedTuple):
         Of a selection, {"selection": ...}, what was selected, as JSON values.
     """
 
-    features: Any
+    features: FeatureDefinition
     kernel: TaskKernel
     settings: Settings
     report: dict[str, Any] = {}  # noqa: RUF012

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from seqmtl._names import match_names
 from seqmtl.core.grouped_kernel import GroupedKernel, TreeFactors
 from seqmtl.core.mkl import KernelSet
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.files import catalogue
 from seqmtl.files.streams import read_text
 from seqmtl.relations import TaskKernel
@@ -245,7 +246,7 @@ def learnt_kernel(
     )
 
 
-def view_names(features: Any) -> list[str]:
+def view_names(features: FeatureDefinition) -> list[str]:
     """Return a unique name for every view of the features."""
     return _distinct([str(view) for view in features.flat_views()])
 
