@@ -27,6 +27,7 @@ from seqmtl._threads import in_order
 from seqmtl.calibration.leave_one_out import find_copies
 from seqmtl.calibration.sigmoid import calibrate_tasks
 from seqmtl.core import gram
+from seqmtl.core.dcd import Solution, WarmStart
 from seqmtl.core.losses import LOSSES
 from seqmtl.core.weights import scores_of
 from seqmtl.features._base import FeatureDefinition, gram_matrix
@@ -198,6 +199,7 @@ def hold_out(
     settings: Settings,
     kernel: TaskKernel,
     C: float = 1.0,
+    start: WarmStart | None = None,
 ) -> Array:
     """Return the log-likelihood of many held-out labels, from a single split.
 
@@ -211,15 +213,28 @@ def hold_out(
         Task kernel, or kernels to be weighted.
     C : float
         Cost.
+    start : WarmStart, optional
+        Where training begins.
     """
-    settings, T = replace(settings, tol=max(FOLD_TOL, settings.tol), C=C), len(held.names)
-    rows, held_rows = features.bind(train.data), features.bind(held.data)
-    solution = solve_examples(
-        rows, train, kernel_for_solver(kernel, T, len(rows.views), settings.norm), settings
-    )
+    solution = solve_roughly(train, features, settings, kernel, C, start)
     intercepts = settings.bias_scale * solution.bias
-    scores = scores_of(held_rows, held.ids, solution.W, intercepts)
-    return label_likelihood(scores, held.y, held.ids, T, held.weight)
+    scores = scores_of(features.bind(held.data), held.ids, solution.W, intercepts)
+    return label_likelihood(scores, held.y, held.ids, len(held.names), held.weight)
+
+
+def solve_roughly(
+    examples: Examples,
+    features: Any,
+    settings: Settings,
+    kernel: TaskKernel,
+    C: float = 1.0,
+    start: WarmStart | None = None,
+) -> Solution:
+    """Solve to the gap of cross-validation; the parameters are those of :func:`hold_out`."""
+    settings = replace(settings, tol=max(FOLD_TOL, settings.tol), C=C)
+    rows = features.bind(examples.data)
+    kernels = kernel_for_solver(kernel, len(examples.names), len(rows.views), settings.norm)
+    return solve_examples(rows, examples, kernels, settings, start=start)
 
 
 def _kernel_matrix(

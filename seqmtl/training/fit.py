@@ -186,6 +186,7 @@ def _fit_in_memory(
     settings, kernel, T = plan.settings, plan.kernel, len(examples.names)
     rows, views = plan.features.bind(examples.data), view_names(plan.features)
     of_views = kernel_for_solver(kernel, T, len(views), settings.norm)
+    start = start or plan.start
     solution = solve_examples(rows, examples, of_views, settings, start=start, on_epoch=on_epoch)
     facts = {}
     if settings.norm is None:

@@ -59,6 +59,7 @@ from seqmtl.training.cross_validation import (
     Run,
     hold_out,
     posterior_weights,
+    solve_roughly,
 )
 from seqmtl.training.settings import Settings
 from seqmtl.training.solver import Plan, solve_examples
@@ -286,6 +287,7 @@ class _Selector:
         self._count()
         self._grams: dict[str, Any] = {}  # of parts that variants of the features share
         self._folds = CrossValidation(self._sample, features, settings, self._grams)
+        self._alpha: Array | None = None  # at C = 1, of training on many examples
 
     def run(self) -> Plan:
         """Choose."""
@@ -321,7 +323,10 @@ class _Selector:
             if part < _NEGLIGIBLE:
                 logger.info("%s: held-out labels give it next to no part in the model", name)
         report = {"relations": relations, "variants": variants, "tasks": tasks}
-        return Plan(features, kernel, replace(self._settings, C=C), {"selection": report})
+        # with K / C in place of K, bounds and dual variables are C times as large
+        start = None if self._alpha is None else WarmStart(C * self._alpha)
+        settings = replace(self._settings, C=C)
+        return Plan(features, kernel, settings, {"selection": report}, start)
 
     def _choose_sharing(self) -> tuple[_Sharing, dict[float, Array]]:
         """Return what the tasks share, at equal costs, and the weights of the trusts."""
@@ -386,23 +391,33 @@ class _Selector:
     def _at_size(
         self, sharing: _Sharing
     ) -> tuple[FeatureDefinition, list[dict[str, Any]], _Sharing]:
-        """Return the variant of the features and the costs that suit more examples."""
-        examples = self._examples
-        if examples.y.size > _AT_SIZE:
-            examples = examples.take(examples.sample(_AT_SIZE, self._rng))
+        """Return the variant of the features and the costs that suit more examples.
+
+        All candidates begin at the solution of the first, as the model does. This takes half the
+        time of training each from alpha = 0.
+        """
+        examples, rows = self._examples, np.arange(self._examples.y.size)
+        if rows.size > _AT_SIZE:
+            rows = examples.sample(_AT_SIZE, self._rng)
+            examples = examples.take(rows)
         is_held = np.zeros(examples.y.size, dtype=np.bool_)
         is_held[examples.sample(round(_HELD_OUT * is_held.size), self._rng)] = True
         train, held = _split(examples, is_held)
-
-        def candidate(features: FeatureDefinition, share: float = 1.0) -> Candidate:
-            kernel = self._kernel(sharing._replace(costs=share * sharing.costs))
-            return partial(hold_out, train, held, features, self._settings, kernel)
 
         if len(self._alternatives) > 1:
             candidates = [self._candidate(sharing, views) for views in self._alternatives]
             self._features, _ = self._choose("kind", self._alternatives, candidates)
             self._variants = [self._features, *self._features.reweighted()[1:]]
             self._count()
+        first = solve_roughly(train, self._variants[0], self._settings, self._kernel(sharing))
+        self._alpha = np.zeros(self._examples.y.size)
+        self._alpha[rows[~is_held]] = first.alpha
+
+        def candidate(features: FeatureDefinition, share: float = 1.0) -> Candidate:
+            kernel = self._kernel(sharing._replace(costs=share * sharing.costs))
+            parts, start = (train, held, features, self._settings, kernel), WarmStart(first.alpha)
+            return partial(hold_out, *parts, start=start)
+
         candidates = [candidate(variant) for variant in self._variants]
         features, variants = self._choose("features", self._variants, candidates, self._run)
         if len(self._space.costs) > 1:

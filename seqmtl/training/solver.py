@@ -40,12 +40,15 @@ class Plan(NamedTuple):
         Training settings.
     report : dict
         Of a selection, {"selection": ...}, what was selected, as JSON values.
+    start : WarmStart, optional
+        Where training in memory begins: dual variables of the selection.
     """
 
     features: FeatureDefinition
     kernel: TaskKernel
     settings: Settings
     report: dict[str, Any] = {}  # noqa: RUF012
+    start: WarmStart | None = None
 
 
 class Fitted(NamedTuple):

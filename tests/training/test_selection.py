@@ -15,6 +15,8 @@ from seqmtl.training.cross_validation import LikelihoodCache, posterior_weights
 from seqmtl.training.fit import train
 from seqmtl.training.selection import SearchSpace, select
 from seqmtl.training.settings import Settings
+from seqmtl.training.solver import solve_examples
+from seqmtl.training.task_kernels import kernel_for_solver
 from tests.linear_model.cases import motif_windows
 
 NAMES = ("ape", "fly", "man")
@@ -233,6 +235,21 @@ class TestMoreThanAFewThousand:
         near = 0.7 * np.eye(60)[:3] + 0.4 * np.eye(60)[3]
         few, many = (_trust(_select(_examples(n, near, noise=0.7))) for n in (60, 3000))
         assert (many < few).all()
+
+    @pytest.mark.parametrize("costs", [(1.0,), (0.1, 0.3)])
+    def test_the_model_begins_close_to_its_optimum(self, costs):
+        """Dual variables of the selection, whatever C was chosen."""
+        examples = _examples(900, ALIKE, noise=0.7)
+        plan = _select(examples, replace(SearchSpace.of_sharing(NAMES), costs=costs))
+        assert plan.settings.C < 0.5 or costs == (1.0,)
+        settings = replace(plan.settings, tol=1e-6, dtype="float64")
+        rows, kernel = Numeric().bind(examples.data), kernel_for_solver(plan.kernel, 3, 1)
+        cold = solve_examples(rows, examples, kernel, settings)
+        warm = solve_examples(rows, examples, kernel, settings, start=plan.start)
+        assert warm.primal == pytest.approx(cold.primal, rel=2e-6)
+        at_zero = settings.costs(examples).sum()  # all margins are 0
+        # it is that of 540 of the 900 examples
+        assert warm.history[0].primal - cold.primal < 0.3 * (at_zero - cold.primal)
 
     def test_it_stays_where_tasks_are_one(self):
         alike, apart = (_trust(_select(_examples(900, d, noise=3.0))) for d in (ALIKE, APART))
