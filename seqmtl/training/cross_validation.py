@@ -224,7 +224,7 @@ def hold_out(
 
 def solve_roughly(
     examples: Examples,
-    features: Any,
+    features: FeatureDefinition,
     settings: Settings,
     kernel: TaskKernel,
     C: float = 1.0,
