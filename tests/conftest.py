@@ -1,4 +1,4 @@
-"""Fixtures that tests of several rooms share."""
+"""Fixtures that tests of several subpackages share."""
 
 from __future__ import annotations
 

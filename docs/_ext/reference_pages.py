@@ -1,4 +1,4 @@
-"""Write the reference: a page per command from its parser, a page per room from its docstrings.
+"""Write the reference: a page per command from its parser, one per subpackage from its docstrings.
 
 The pages are made anew by every build, below ``docs/reference``, so that no help text and no list
 of names is kept twice.
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 
-def rooms() -> list[str]:
-    """Return the rooms of the package that export anything."""
+def subpackages() -> list[str]:
+    """Return the subpackages that export anything."""
     names = sorted(m.name for m in pkgutil.iter_modules(seqmtl.__path__) if m.ispkg)
     return [name for name in names if getattr(import_module(f"seqmtl.{name}"), "__all__", [])]
 
@@ -94,9 +94,9 @@ def _group(parser: argparse.ArgumentParser, group: Any) -> Iterator[str]:
         yield f"`{head}`\n: {_escape(text)}"
 
 
-def public_names(room: str) -> list[str]:
-    """Return the names that a room exports and the package itself does not."""
-    module = import_module(f"seqmtl.{room}")
+def public_names(subpackage: str) -> list[str]:
+    """Return the names that a subpackage exports and the package itself does not."""
+    module = import_module(f"seqmtl.{subpackage}")
     return [
         name for name in module.__all__ if getattr(module, name) is not getattr(seqmtl, name, None)
     ]
@@ -126,18 +126,20 @@ def pages() -> dict[str, str]:
         "Commands", "`seqmtl COMMAND --help` prints the same.\n\n" + "\n".join(lines), commands()
     )
     modules = {"seqmtl": [name for name in seqmtl.__all__ if name != "__version__"]}
-    modules |= {f"seqmtl.{room}": public_names(room) for room in rooms()}
+    modules |= {f"seqmtl.{subpackage}": public_names(subpackage) for subpackage in subpackages()}
     stems = {module: module.removeprefix("seqmtl.") for module in modules}
     for module, names in modules.items():
         found[f"api/{stems[module]}.md"] = api_page(module, names)
-    text = "What `import seqmtl` offers comes first; then the rooms, with what only they have."
-    listed = "\n\n".join(_room(module, stems[module], names) for module, names in modules.items())
+    text = "Top-level names first, then the subpackages."
+    listed = "\n\n".join(
+        _section(module, stems[module], names) for module, names in modules.items()
+    )
     found["api/index.md"] = _index("Python", f"{text}\n\n{listed}", stems.values())
     return found
 
 
-def _room(module: str, stem: str, names: list[str]) -> str:
-    """Return what a room is for, and its names as links."""
+def _section(module: str, stem: str, names: list[str]) -> str:
+    """Return what a subpackage is for, and its names as links."""
     first = (import_module(module).__doc__ or "").strip().split("\n\n")[0]
     links = " · ".join(f"{{py:obj}}`{name} <{place(module, name)}>`" for name in names)
     return f"## [{module}]({stem}.md)\n\n{first}\n\n{links}"

@@ -1,4 +1,4 @@
-"""Windows and small trained models that several tests of this room share."""
+"""Windows and small trained models that several tests share."""
 
 import numpy as np
 
