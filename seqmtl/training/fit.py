@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from seqmtl.linear_model.site import Site
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.cross_validation import LikelihoodCache, Run
-from seqmtl.training.out_of_core import OutOfCoreTrainer
 from seqmtl.training.selection import SearchSpace, select
 from seqmtl.training.settings import Settings
 from seqmtl.training.site_detection import anchor_features
@@ -43,7 +42,8 @@ from seqmtl.training.task_kernels import (
     view_names,
 )
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from seqmtl.training.out_of_core import OutOfCoreTrainer
 
 
 @usual_floats
