@@ -1,6 +1,7 @@
 """Dual coordinate descent for the multi-task SVM: Algorithm 1 of Widmer et al. (2012).
 
-    minimise over alpha    1/2 sum_{s,t} K[s,t] <v_s, v_t> + sum_i C_i loss*(-alpha_i / C_i)
+    minimise over alpha    1/2 sum_{s,t} K[s,t] <v_s, v_t>
+                           + sum_i [C_i loss*(-alpha_i / C_i) - alpha_i z_i]
 
     subject to             0 <= alpha_i <= C_i        hinge, logistic
                            0 <= alpha_i               squared hinge
@@ -15,18 +16,19 @@ A step on example i of task t reads its residual r_i = y_i <w_t, x_i> - z_i:
     alpha_i <- minimiser over alpha_i alone; for the hinge, clip(alpha_i + (1 - r_i) / H_i, 0, C_i)
     w_s     += K[s,t] (change of alpha_i) y_i x_i  for all s
 
-Three things differ from the print. Eq. 17 divides by ||x_i||^2, an erratum, see ``docs/papers.md``.
-Line 9 updates V, of which line 12 and eq. 16 compute W at the end; here every step updates W, which
-the next residual reads. And not all i are visited in each epoch: around the steps is the shrinking
-of LIBLINEAR, with the duality gap as the stopping rule (line 4).
+Besides the order of the steps, three things differ from the print. Eq. 17 divides by ||x_i||^2, an
+erratum, see ``docs/papers.md``. Line 9 updates V, of which line 12 and eq. 16 compute W at the end;
+here every step updates W, which the next residual reads. And not all i are visited in each epoch:
+around the steps is the shrinking of LIBLINEAR, with the duality gap as the stopping rule (line 4).
 
     repeat
         score all examples, which gives the gap; stop if it is at most tol          (a check)
         active examples <- all but those at a bound that they would not leave by a step,
                            even if the gradient changed by a margin;
                            at first, with alpha = 0, a random part
-        take a step on every active example, in random order                       (an epoch)
-        take epochs until they have cost three times as much as the check
+        repeat until the examples that remain, summed over the epochs, cost three checks
+            take a step on every active example, in random order                   (an epoch);
+            examples that are safely at a bound then cease to be active
 
 The steps are in :mod:`seqmtl.core.dcd_loops`, the symbols in :mod:`seqmtl.core.problem`.
 """
@@ -48,12 +50,13 @@ from seqmtl.core.rows import View, blocks_of
 from seqmtl.core.weights import GroupedWeights
 
 #: Examples at a bound stay active while their residual is within this distance of where they leave
-#: it; in regression, within this share of the mean residual. A plain choice, and safe: an example
-#: that is shrunk wrongly becomes active again at the next check.
+#: it; in regression, within this share of the mean absolute residual. A plain choice, and safe: an
+#: example that is shrunk wrongly becomes active again at the next check.
 SHRINK_MARGIN = 0.1
-#: Cost of the epochs between two checks, in checks. With 1, six organisms of 10,000 windows each
-#: take 1.4 times as long, three organisms with wd:8 1.1 to 1.2 times, one organism as long.
-_EPOCHS_PER_CHECK = 3.0
+#: Cost of the epochs between two checks, in checks; of an epoch, the examples that remain active
+#: count. With 1, six organisms of 10,000 windows each take 1.4 times as long, three organisms with
+#: wd:8 1.1 to 1.2 times, one organism as long.
+_CHECKS_PER_ROUND = 3.0
 #: The first epochs visit a random part of the examples, 1 / 16, but at least 2,048: plain choices.
 #: Coming from alpha = 0, they mostly find out which examples matter.
 _FIRST_SHARE, _FIRST_EXAMPLES = 16, 2048
@@ -125,7 +128,7 @@ class Solution:
     converged : bool
         Whether gap <= tol.
     history : list of Progress
-        One entry per check.
+        One entry per check, but for that at alpha = 0.
     theta : ndarray of float64, shape (M,)
         Kernel weights if they were learnt, else empty.
     """
@@ -293,7 +296,7 @@ class Descent:
     def run_epochs(self, max_epochs: int, on_epoch: OnEpoch | None = None) -> None:
         """Take epochs until a check is due, or no example is active."""
         n, visits = self.alpha.size, 0.0
-        until_check = _EPOCHS_PER_CHECK * self.problem.rows.scoring_cost
+        until_check = _CHECKS_PER_ROUND * self.problem.rows.scoring_cost
         while visits < until_check and self.n_epochs < max_epochs:
             stop_if_over()
             self._epoch()

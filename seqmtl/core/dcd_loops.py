@@ -1,8 +1,10 @@
-"""Compiled loops of dual coordinate descent; dual variables change here only.
+"""Compiled loops of dual coordinate descent.
 
-    minimise over alpha    1/2 sum_{s,t} K[s,t] <v_s, v_t> + sum_i C_i loss*(-alpha_i / C_i)
+    minimise over alpha    1/2 sum_{s,t} K[s,t] <v_s, v_t>
+                           + sum_i [C_i loss*(-alpha_i / C_i) - alpha_i z_i]
     subject to             the bounds of the loss on alpha_i, see :mod:`seqmtl.core.dcd`
-    given                  rows x_i, labels y_i, tasks t_i, H_i = K[t_i,t_i] ||x_i||^2, costs C_i
+    given                  rows x_i, labels y_i, tasks t_i, H_i = K[t_i,t_i] ||x_i||^2, costs C_i,
+                           targets z_i
     updated                alpha and W = V K
 
 Three loops take the same steps, those of lines 5 to 10 of Algorithm 1 of Widmer et al. (2012):

@@ -1,6 +1,7 @@
 """The nodes of a task kernel, ordered as trees.
 
-A step on a task then updates the nodes on its path only; see :mod:`seqmtl.core.grouped_kernel`.
+A step on a task then updates only the groups of columns that its path is in; see
+:mod:`seqmtl.core.grouped_kernel`.
 """
 
 from __future__ import annotations

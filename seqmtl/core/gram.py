@@ -1,13 +1,15 @@
 """Dual coordinate descent on a kernel matrix: cross-validation, and problems of few examples.
 
-    minimise over alpha    1/2 sum_{i,j} alpha_i H_ij alpha_j + sum_i C_i loss*(-alpha_i / C_i)
-    where                  H_ij = y_i y_j sum_g K_g[t_i, t_j] k_g(x_i, x_j)
+    minimise over alpha    1/2 sum_{i,j} alpha_i H_ij alpha_j + sum_i alpha_i g_i
+                           + sum_i C_i loss*(-alpha_i / C_i)
+    where                  H_ij = y_i y_j sum_v K_v[t_i, t_j] k_v(x_i, x_j) over the views v
 
-This is the problem of :mod:`seqmtl.core.problem`, whose margins are H alpha. A step reads one row
-of H instead of the features of an example, and margins of examples that are not trained on come for
-free. If m_i is the margin of example i, the duality gap is a sum over the examples,
+This is the problem of :mod:`seqmtl.core.problem`; H is its kernel matrix with signs, and g the part
+of the margins that is given (minus z there). A step reads one row of H instead of the features of
+an example, and margins of examples that are not trained on come for free. With the margins
+m = g + H alpha, the duality gap is a sum over the examples,
 
-    gap = sum_i C_i loss(m_i) + alpha_i m_i + C_i loss*(-alpha_i / C_i),    all terms >= 0,
+    gap = sum_i [C_i loss(m_i) + alpha_i m_i + C_i loss*(-alpha_i / C_i)],    each [..] >= 0,
 
 which is exact to rounding, also where both objectives are large.
 """
@@ -28,7 +30,7 @@ from seqmtl.core.problem import Problem
 
 Array = NDArray[np.float64]
 
-#: Examples up to which :func:`solve_small` is used, as H (2 MiB) stays in cache. It ends at
+#: Examples up to which :func:`solve_small` is used, as H (2 MiB) stays in cache. It mostly ends at
 #: rounding, so that an example of weight 2 is the same as two examples. Learnt kernel weights take
 #: 0.8 of the time on features (500 examples), or a sixth (200, p = 1); a fixed K 0.8 to 1.1.
 MAX_SMALL = 512
@@ -36,7 +38,8 @@ MAX_SMALL = 512
 _EPOCHS_PER_CHECK = 4  # epochs between two checks of the gap
 _MAX_EPOCHS = 200
 _ROUNDING = 1e-15  # relative gap that is due to rounding
-_MAX_ENTRIES = 10_000_000  # of H that are read between two theta steps, in some milliseconds
+_FEW_ENTRIES = 10_000_000  # of H that are read in some milliseconds
+_MANY_EPOCHS, _STEP_EPOCHS = 4000, 400  # in all, which takes up to a second; at fixed theta
 _MAX_THETA_STEPS = 400
 
 
@@ -109,9 +112,9 @@ def solve(  # noqa: PLR0913
 
 
 def solve_small(
-    problem: Problem, kernels: KernelSet | None = None, *, seed: int = 0
+    problem: Problem, kernels: KernelSet | None = None, *, tol: float = 1e-3, seed: int = 0
 ) -> WarmStart | None:
-    """Solve for few examples on their kernel matrices, if possible to rounding.
+    """Solve for few examples on their kernel matrices, to rounding if that is fast.
 
     If kernel weights are learnt, this alternates as Algorithm 2 does, see :mod:`seqmtl.core.mkl`:
     alpha is solved for to half the gap of theta.
@@ -122,14 +125,16 @@ def solve_small(
         Problem of up to :data:`MAX_SMALL` examples.
     kernels : KernelSet, optional
         Kernels to be weighted, which replace the task kernel of the problem.
+    tol : float
+        Relative duality gap that is enough, by a factor of 10, where rounding takes longer.
     seed : int
         Seed of the visiting order.
 
     Returns
     -------
     WarmStart or None
-        alpha and theta, where the solvers on features may begin and certify the gap. None if the
-        features have no fast kernel matrix.
+        alpha and theta, from which the solvers on features certify the gap, and go on if there were
+        too few epochs. None if the features have no fast kernel matrix.
     """
     p, n = problem, problem.y.size
     grams = _kernel_matrices(p)
@@ -137,19 +142,22 @@ def solve_small(
         return None
     rows, alpha = np.arange(n), np.zeros(n)
     given = np.array(p.residuals(np.zeros(n)))  # minus the targets
-    options: Any = {"given": given, "max_epochs": _MAX_ENTRIES // n**2, "seed": seed}
+    few_epochs = _FEW_ENTRIES // n**2
 
-    def solve_for_alpha(kernel: GroupedKernel, tol: float) -> float:
+    def solve_for_alpha(kernel: GroupedKernel, alpha_tol: float, max_epochs: int) -> float:
         H = hessian(grams, p.y, p.tasks, kernel.K)
-        return solve(H, rows, alpha, given + H @ alpha, p.C, p.loss, tol=tol, **options)
+        options: Any = {"given": given, "tol": alpha_tol, "max_epochs": max_epochs, "seed": seed}
+        return solve(H, rows, alpha, given + H @ alpha, p.C, p.loss, **options)
 
     if kernels is None:
-        solve_for_alpha(p.kernel, _ROUNDING)
+        if solve_for_alpha(p.kernel, _ROUNDING, min(few_epochs, _MANY_EPOCHS)) > 0.1 * tol:
+            solve_for_alpha(p.kernel, max(0.1 * tol, _ROUNDING), _MANY_EPOCHS)
         return WarmStart(alpha)
     theta, theta_gap = kernels.start(), 1.0
     for _ in range(_MAX_THETA_STEPS):
         kernel = kernels.combine(theta)
-        gap = solve_for_alpha(kernel, max(0.5 * theta_gap, _ROUNDING))
+        alpha_tol = max(0.5 * theta_gap, _ROUNDING)
+        gap = solve_for_alpha(kernel, alpha_tol, min(few_epochs, _STEP_EPOCHS))
         dual_coef = np.zeros((n, kernel.K.shape[-1]))  # alpha_i y_i in the column of the task
         dual_coef[rows, p.tasks] = alpha * p.y
         q = kernels.energies(kernel.project_gram(dual_coef.T @ np.array(grams) @ dual_coef))

@@ -13,7 +13,8 @@ it. With group g_l(t), column c_l(t) and scale r_l(t) of task t at level l,
     w_t = sum_l r_l(t) W_g[:, c_l(t)],    W_g = V_g K_g,    v_gc = sum_{t: c_l(t) = c} r_l(t) v_t.
 
 A step on an example of task t reads one column and writes one group per level, so its cost grows
-with the depth of the tree and not with T. Any K is a single group of T columns, at a single level.
+with the depth of the tree and, but for the T intercepts, not with T. Any K is a single group of T
+columns, at a single level.
 """
 
 from __future__ import annotations

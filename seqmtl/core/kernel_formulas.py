@@ -41,7 +41,9 @@ def graph(A: Array, a: Array) -> Array:
 
 
 def graph_without_norm(A: Array, component: NDArray[np.int64]) -> Array:
-    """Return the pseudo-inverse of L: a = 0, without what tasks have in common (2015, eq. 19).
+    """Return the pseudo-inverse of L, which is K for a = 0 (2015, eq. 19).
+
+    It is orthogonal to the constant vector of each component.
 
     Parameters
     ----------
@@ -59,8 +61,8 @@ def graph_without_norm(A: Array, component: NDArray[np.int64]) -> Array:
 def graphical(A: Array, a: Array) -> Array:
     """Return K of the graph with its rows and columns scaled to a diagonal of 1.
 
-    K = D^-1/2 G D^-1/2 with G = (L + diag(a))^-1 and D its diagonal, D_tt = G_tt, which are not the
-    degrees (Sheldon 2008, eq. 5).
+    K[s, t] = M[s, t] / sqrt(M[s, s] M[t, t]) with M = (L + diag(a))^-1; D of the paper is the
+    diagonal of M, not the degrees (Sheldon 2008, eq. 5).
     """
     return _unit_diagonal(graph(A, a))
 

@@ -1,13 +1,13 @@
 """Losses as data: what the solvers need of a loss, in one small object.
 
-With the residual r_i = m_i - z_i, the losses are, once or squared,
+With the residual r_i = m_i - z_i, the losses are the first two, also squared, and the third:
 
     max(0, 1 - r)                       in classification: required margin 1, epsilon = 0
     max(0, |0 - r| - epsilon)           in regression: required margin 0, alpha_i of either sign
     log(1 + exp(-r))                    the logistic loss
 
-A loss that is bounded by nothing but C_i, and has a curvature besides (as a smoothed hinge would),
-is within what the compiled step does; see :func:`seqmtl.core.dcd_loops.dual_step`.
+A loss whose alpha_i ends at C_i and whose dual has a quadratic term as well, such as a smoothed
+hinge, is within what the compiled step does; see :func:`seqmtl.core.dcd_loops.dual_step`.
 
 Source: Hsieh et al. (2008); Yu, Huang, Lin (2011) for the logistic loss; Ho, Lin (2012) for
 regression.
@@ -33,7 +33,7 @@ class Loss:
     name : str
         Its name.
     required_margin : float
-        Residual at which the loss, less epsilon, is 0.
+        Residual at which the loss, less epsilon, is 0. Of no meaning for the logistic loss.
     is_signed : bool
         Whether alpha_i may have either sign (regression), or else is at least 0.
     is_squared : bool
@@ -53,7 +53,7 @@ class Loss:
 
     @property
     def reaches_C(self) -> bool:  # noqa: N802
-        """Whether alpha_i may be C_i; with the logistic loss, it is between 0 and C_i."""
+        """Whether C_i is a bound of alpha_i that it may reach; the logistic loss stays below."""
         return not (self.is_squared or self.is_logistic)
 
     @property
@@ -68,7 +68,7 @@ class Loss:
 
     @property
     def curvature(self) -> float:
-        """Second derivative of C_i loss*(-alpha_i / C_i) in alpha_i, times C_i.
+        """Second derivative of C_i loss*(-alpha_i / C_i) in alpha_i, times C_i, if it is constant.
 
         A loss that has one needs :attr:`is_smooth`: Newton's method, not interior points.
         """
@@ -76,7 +76,10 @@ class Loss:
 
     @property
     def as_numba_args(self) -> tuple[Any, ...]:
-        """The loss as the compiled loops take it."""
+        """The loss as the compiled loops take it.
+
+        required_margin, is_signed, curvature, reaches_C, epsilon, is_logistic.
+        """
         shape = self.required_margin, self.is_signed, self.curvature, self.reaches_C
         return *shape, float(self.epsilon), self.is_logistic
 

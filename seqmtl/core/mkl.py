@@ -6,11 +6,12 @@
                  sum_i -C_i loss*(-alpha_i / C_i) - 1/2 ||(q_1 .. q_M)||_{p*},   p* = p / (p - 1)
 
 =========  ==============================================================================
-theta_m    weight of kernel m, a task kernel K_m = Q_m^-1 of one view v(m) of the features
-V_v        virtual weights of view v, shape (dim_v, T)
-q_m        sum_{s,t} K_m[s,t] <v_s, v_t> = tr(K_m V'V), V of the view v(m). Where K_m sums
+view       a part of the features, with a K of its own; there are G of them
+theta_m    weight of kernel m, a task kernel K_m = Q_m^-1 of one view g(m)
+V_g        virtual weights of view g, shape (dim_g, T)
+q_m        sum_{s,t} K_m[s,t] <v_s, v_t> = tr(K_m V'V), V of the view g(m). Where K_m sums
            over the nodes of trees, V'V of each of its groups of columns is enough
-K_v        sum of theta_m K_m over the kernels m of view v; W_v = V_v K_v
+K_g        sum of theta_m K_m over the kernels m of view g; W_g = V_g K_g
 a_m        theta_m^2 q_m = ||W_m||^2_{Q_m}
 =========  ==============================================================================
 
@@ -26,7 +27,7 @@ lines 2 and 3           alpha = 0, theta = M^(-1/p)
 lines 7 to 11           :meth:`.Descent.run_epochs`: eq. 24 with theta once, as w_m holds
                         it (erratum), and eq. 25 summed over m, as W = V sum_m theta_m K_m
 lines 12 and 13         a theta step follows a check where theta has more than 1 % of the
-                        gap, and not every epoch, since it needs V'V
+                        whole gap, and not every epoch, since it needs V'V
 line 14, eq. 22         :meth:`KernelSet.step`
 line 15, eq. 26         W = V K of the new theta, :meth:`.GroupedWeights.apply_kernel`
 line 6                  stops by the gap between the two objectives above, and not by the
@@ -39,8 +40,8 @@ The gap is that of alpha, the primal less the dual objective at fixed theta, plu
 
 which is at least 0 as theta'q <= ||theta||_p ||q||_{p*}.
 
-Up to 512 examples begin at the solution of :func:`seqmtl.core.gram.solve_small`, the same
-alternation on a kernel matrix; the loop here then only certifies it.
+Up to 512 examples begin where :func:`seqmtl.core.gram.solve_small` ends, the same alternation on a
+kernel matrix. The loop here certifies it, and goes on if the gap is above the tolerance.
 
 Source: Widmer, Kloft, Sreedharan, Raetsch (2015), Problem 1, Algorithm 2, eq. 22 to 26; errata in
 ``docs/papers.md``.
@@ -105,7 +106,7 @@ class KernelSet:
         return np.asarray(theta.reshape(G, -1)[:, self.nodes.owners] * self.nodes.lengths)
 
     def combine(self, theta: NDArray[np.float64]) -> GroupedKernel:
-        """Return K_v of every view, in groups that are the same for every theta."""
+        """Return K_g of every view, in groups that are the same for every theta."""
         if self._groups is not None:
             return self._groups.weighted(self._lengths(theta))
         K = np.zeros((int(self.views.max()) + 1, *self.matrices.shape[1:]))

@@ -22,7 +22,7 @@ S          I + sum_t (R_t R_t') (x) E_t, of size r d
 
 The weights W of shape (T, d) that solve (I + K B) W = K G are W_t = P_t^-1 (lam G_t + (R s)_t),
 S s = R' P^-1 G: d equations for each task, and r d for all together. K = I has r = 0; the default,
-the union and graphs with equal edges have r = 1; a tree has r = T - 1.
+the union and complete graphs of equal edges have r = 1; a tree has at most r = T - 1.
 
 Sources: Chapelle (2007), Neural Comput. 19; Ferris, Munson (2002), SIAM J. Optim. 13; Rockafellar
 (1976), SIAM J. Control Optim. 14.

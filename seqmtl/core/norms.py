@@ -29,7 +29,7 @@ def dual_norm(q: NDArray[np.float64], p: float) -> float:
 def minimise_on_ball(a: NDArray[np.float64], p: float) -> NDArray[np.float64] | None:
     """Return the theta >= 0, ||theta||_p <= 1 that minimises sum_m a_m / theta_m (2015, eq. 22).
 
-    Returns None if all a_m are 0, so that every theta is optimal.
+    Returns None if all a_m are 0 and p is finite, so that every theta is optimal.
     """
     if np.isinf(p):
         return np.ones_like(a)

@@ -1,7 +1,7 @@
 """The training problem, and its primal and dual objectives.
 
-    primal   min over W   1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(y_i f_{t_i}(x_i))
-    dual     max over a   sum_i -C_i loss*(-a_i / C_i) - 1/2 sum_{s,t} K[s,t] <v_s, v_t>
+    primal   min over W   1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(m_i - z_i)
+    dual     max over a   sum_i [a_i z_i - C_i loss*(-a_i / C_i)] - 1/2 sum_{s,t} K[s,t] <v_s, v_t>
 
 =========  ==============================================================================
 x_i        features of example i; last among them the constant feature, of value b
@@ -16,9 +16,10 @@ V          virtual weights, v_t = sum of alpha_i y_i x_i over the examples of ta
 W          weights, W = V K (representer theorem; 2012, eq. 16)
 f_t(x)     score, <w_t, x>
 m_i        margin, y_i f_{t_i}(x_i)
-z_i        target, which is subtracted from m_i. In regression y_i = 1, m_i is the prediction,
-           and alpha_i has either sign, with |alpha_i| <= C_i if the loss is not squared. In
-           classification z_i = -y_i g_i, if a part g_i of the score is given
+z_i        target. In classification 0, or -y_i g_i if a part g_i of the score is given. In
+           regression y_i = 1, m_i is the prediction, and alpha_i has either sign, with
+           |alpha_i| <= C_i if the loss is not squared
+view       a part of the features with a K of its own, of the same tasks; mostly there is one
 H_i        curvature of the dual in alpha_i, K[t_i, t_i] ||x_i||^2
 =========  ==============================================================================
 
@@ -26,8 +27,8 @@ For W = V K the regulariser is q / 2, q = sum_i alpha_i m_i, in both objectives,
 needs one scoring pass and no second copy of the weights. By weak duality the gap is a certificate
 at every point; the solvers stop when gap / primal <= tol.
 
-The losses are in :mod:`seqmtl.core.losses`; the targets add the terms alpha_i z_i to the dual.
-Novelty detection uses the hinge with all y_i = 1 and no intercept.
+The losses are in :mod:`seqmtl.core.losses`. Novelty detection uses the hinge with all y_i = 1 and
+no intercept.
 
 Source: Widmer, Kloft, Goernitz, Raetsch (2012), eq. 8, 10 and 12, with the scalar 1/2 of eq. 8.
 Where this differs from the print, ``docs/papers.md`` has the erratum, and the test that shows it.

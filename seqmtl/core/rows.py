@@ -1,7 +1,7 @@
 """The interface between features and solvers: blocks of sparse rows.
 
-Solvers ask for a few hundred rows at a time, which feature maps compute on the fly: the
-whole matrix would not fit into memory.
+Solvers ask for some rows at a time, 16 to 4,096, which feature maps compute on the fly: the whole
+matrix would not fit into memory.
 """
 
 from __future__ import annotations

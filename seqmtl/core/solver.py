@@ -1,16 +1,16 @@
 """Choose the algorithm that suits a problem.
 
 ==================================  =====================================================
-up to 512 examples                  :func:`.gram.solve_small`, on a kernel matrix; the
+1. up to 512 examples               :func:`.gram.solve_small`, on a kernel matrix; the
                                     solvers below begin where it ends, and certify the gap
-K fixed                             :func:`.dcd.solve`, Algorithm 1 of 2012
-K fixed, dense and few columns      the same, until :mod:`.newton` is cheaper
-kernel weights learnt               :func:`.mkl.solve`, Algorithm 2 of 2015
+2. K fixed                          :func:`.dcd.solve`, Algorithm 1 of 2012
+3. K fixed, dense and few columns   the same, until :mod:`.newton` is cheaper
+4. kernel weights learnt            :func:`.mkl.solve`, Algorithm 2 of 2015
 ==================================  =====================================================
 
-The epochs of all but the first are loops of :mod:`seqmtl.core.dcd_loops`: ``plain_epoch`` for
-numbers and hashed features, if there are few tasks or K is not from a tree; ``epoch`` for exact
-k-mers, and for many tasks of a tree.
+Row 1 runs ``gram_epochs`` of :mod:`seqmtl.core.dcd_loops`. The others run ``plain_epoch`` for one
+view of numbers or hashed features with K in a single group, that is, of few tasks or not of a tree;
+and else ``epoch``, as for exact k-mers and for many tasks of a tree.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def solve(
     """
     options = {"dtype": dtype, "seed": seed, "on_epoch": on_epoch, "tol": tol}
     if start is None and problem.y.size <= gram.MAX_SMALL:
-        start = gram.solve_small(problem, kernels, seed=seed)
+        start = gram.solve_small(problem, kernels, tol=tol, seed=seed)
     if kernels is not None:
         return mkl.solve(problem, kernels, max_epochs=max_epochs, start=start, **options)
     if problem.rows.is_dense:

@@ -103,7 +103,7 @@ class GroupedWeights:
         return scores
 
     def fill(self, amount: NDArray[np.float64], tasks: NDArray[Any]) -> None:
-        """Set the weights to the sum of amount[i] times example i of task tasks[i]."""
+        """Set the weights to W = V K, V the sum of amount[i] times example i of task tasks[i]."""
         self._clear()
         self.add(np.arange(tasks.size), amount, tasks)
 

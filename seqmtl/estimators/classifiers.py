@@ -25,7 +25,7 @@ class MultiTaskSVC(MultiTaskClassifier):
     Solves min 1/2 sum_{s,t} Q[s,t] <w_s, w_t> + sum_i C_i loss(y_i f_{t_i}(x_i)), where Q is the
     inverse of the task kernel, by dual coordinate descent to a certified duality gap (Widmer,
     Kloft, Goernitz, Raetsch 2012, eq. 8); where there are few features, second-order steps complete
-    it. With one task this is the linear SVM.
+    it. With one task this is the linear SVM. The solver is :func:`seqmtl.core.solver.solve`.
 
     Parameters
     ----------

@@ -12,9 +12,10 @@ al. (2014) is in the order SVMs, theta, lambda; the order here is ours, with lam
 With the trade-off p <= 1, lambda is the derivative of the objective in g; with p > 1, lambda and
 theta are the saddle point of eq. 9 for these functions.
 
-As weights tend to 0 the steps become small and all alike. Therefore steps are extrapolated in the
-logarithm of the weights, doubling their length as long as the objective decreases. Otherwise the
-plain step is taken, which never increases it.
+Where the optimum has weights of 0, plain steps shrink them by almost the same factor each time.
+Therefore steps are extrapolated in the logarithm of the weights, doubling their length, up to 32
+times, as long as the objective decreases. Otherwise the plain step is taken, which never increases
+it.
 
 Source: Li, Georgiopoulos, Anagnostopoulos (2014), Section 4 and Algorithm 2, and eq. 9; Widmer et
 al. (2015), Section 3.1, for one task. The extrapolation is ours.

@@ -1,4 +1,4 @@
-"""Trade-offs between tasks: a classifier for one, and their path along the Pareto front."""
+"""Trade-offs p between tasks: a classifier for one p, and the path over p, a Pareto front."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class ParetoMKLClassifier(TaskMKLClassifier):
 
     (Li, Georgiopoulos, Anagnostopoulos 2014, problem 1). p = 1 is the sum, p < 1 favours easy
     tasks and p > 1 hard ones, and p = infinity minimises the worst task. Every solution is
-    Pareto-optimal: no task can improve without another getting worse. For p < 1 the problem is not
-    convex, and the gap certifies a stationary point.
+    Pareto-optimal, for p = infinity weakly: no task can improve without another getting worse. For
+    p < 1 the problem is not convex, and the gap certifies a stationary point.
 
     Without tasks there may be more than two classes: each pair of classes becomes a task, and the
     votes of the pairs give the predicted class.

@@ -11,18 +11,19 @@ rule                feasible                                    objective
 :class:`Partial`    theta_t = zeta + gamma_t, ||zeta||_1 <= mu,  sum_t g_t
                     ||gamma_t||_1 <= 1 - mu
 :class:`MixedNorm`  sum_m (sum_t theta_tm^s)^(r/s) <= 1,        sum_t g_t
-                    r = n / (2 - n) for the norm n over kernels,
-                    and s alike for that over tasks
+                    r = p / (2 - p), p = kernel_norm;
+                    s = q / (2 - q), q = task_norm
 ==================  ==========================================  ================================
 
-A rule learns its *state*, which `theta` converts to the weights of every task. A step moves to the
-optimal state for the current functions: with these fixed, the objectives are
+The unknowns of a rule are its *state*, which `theta` converts to the weights of every task. A step
+moves to the optimal state for the current functions: with these fixed, the objectives are
 
     g_t = losses + 1/2 sum_m a_tm / theta_tm,   a_tm = ||w_tm||^2 = theta_tm^2 q_tm   (2014, eq. 2)
 
 with the energies q_tm of the SVMs, and bound those after training again from above, so no step
 increases the objective. The optimum minimises sum_tm lambda_t a_tm / theta_tm for weights lambda_t
-of the tasks, which are 1 where the objective is a sum. A weight that is 0 stays 0.
+of the tasks, which are 1 where the objective is a sum. A weight that is 0 stays 0, unless the norm
+is infinite.
 
 Source: Li, Georgiopoulos, Anagnostopoulos (2014), Problem 1 and Section 4. For p > 1 they take the
 gradient steps of Tseng's method, which need several times as many SVMs (docs/papers.md).
@@ -162,9 +163,13 @@ class Shared(Separate):
     def step(self, state: Array, g: Array, energies: Array) -> tuple[Array, Array]:
         """Weight the tasks, and the kernels for the sum of lambda_t g_t.
 
-        For p <= 1 the objective is a minimum over lambda and theta, which are optimal in turn, in
-        closed form (2014, Theorem 3, Algorithm 2, eq. 19 and 25). Algorithm 2 trains the SVMs, then
-        finds theta and then lambda; here lambda comes first, as the new g_t are at hand. For p > 1
+        For p <= 1 the objective is a minimum over theta and the lambda of the paper, eta_t below,
+
+            ||g||_p = min over eta of sum_t g_t / eta_t,    ||eta||_{p/(1-p)} <= 1,
+
+        which are optimal in turn, in closed form (2014, Theorem 3, Algorithm 2, eq. 19 and 25);
+        here lambda_t is 1 / eta_t. Algorithm 2 trains the SVMs, then finds theta and then lambda;
+        here lambda comes first, as the new g_t are at hand. For p > 1
         it is the maximum over lambda of a minimum over theta (Theorem 1), and both are optimal
         together.
         """
@@ -305,9 +310,10 @@ class MixedNorm(WeightRule):
 def trade_off(g: Array, power: float) -> Array:
     """Return lambda_t = (g_t / ||g||_p)^(p - 1), the derivative of ||g||_p; p from 0 to infinity.
 
-    For p >= 1 it is the maximum of sum_t lambda_t g_t on the ball ||lambda||_{p*} <= 1 (Li et al.
-    2014, Lemma 1, eq. 7). For p < 1 the paper divides g_t by its lambda_t, which is 1 / lambda_t of
-    ours, and minimises on the ball of the norm p / (1 - p) (eq. 19; Lemmas 3 and 4). Hard tasks,
+    For p >= 1 it maximises sum_t lambda_t g_t on the ball ||lambda||_{p*} <= 1 (Li et al. 2014,
+    Lemma 1, eq. 7). For p < 1 the paper divides g_t by its lambda_t, which is 1 / lambda_t of ours,
+    and minimises on the ball of the norm p / (1 - p) (eq. 19; Lemma 2 for p >= 1/2, Lemmas 3 and 4
+    for p below). Hard tasks,
     of large g_t, have the larger weights for p > 1, easy ones for p < 1. Where p is infinite, the
     weight of the largest g_t is 1.
     """
@@ -362,7 +368,7 @@ def _saddle_point(
 
 
 def _best_on_balls(state: Array, energies: Array, norm: float, sizes: Array) -> Array:
-    """Return the best theta of norm `sizes` in every row; a row without functions stays.
+    """Return the best theta of norm `sizes` in every row; without functions, a row stays.
 
     That is Lemma 2, eq. 19 of Li et al. (2014), and eq. 22 of Widmer et al. (2015), of a_tm.
     """

@@ -206,9 +206,8 @@ class SparseMKLClassifier(TaskMKLClassifier):
     ) -> KernelSolution:
         if self.p == 1.0:
             return super()._solve(svms, rule, state)
+        from_equal = descend(svms, rule, tol=self.tol, max_iter=self.max_iter)
         convex = descend(svms, MixedNorm(1.0, self.q), tol=_ROUGH_TOL, max_iter=self.max_iter)
-        solutions = [
-            descend(svms, rule, tol=self.tol, max_iter=self.max_iter, state=start)
-            for start in (None, rule.rescale(convex.state))
-        ]
-        return min(solutions, key=lambda solution: solution.objective)
+        start = rule.rescale(convex.state)
+        from_convex = descend(svms, rule, tol=self.tol, max_iter=self.max_iter, state=start)
+        return min(from_equal, from_convex, key=lambda solution: solution.objective)

@@ -247,7 +247,7 @@ class _Recorded:
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("features", ["numbers", "slots", "lists of strings", "groups of tasks"])
-def test_every_epoch_is_the_algorithm_as_printed(loss, features):
+def test_every_epoch_is_the_algorithm_of_the_paper(loss, features):
     """Widmer 2012, Algorithm 1: the same alpha after each epoch, in the same order."""
     case = numbers(loss, T=3, bias=0.0)
     if features != "numbers":

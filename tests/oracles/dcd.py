@@ -1,4 +1,4 @@
-"""Algorithm 1 of Widmer et al. (2012) as printed, on dense numbers and in plain Python."""
+"""Algorithm 1 of Widmer et al. (2012), with eq. 17 corrected, on dense numbers in Python."""
 
 import numpy as np
 from scipy.optimize import bisect

@@ -1,4 +1,4 @@
-"""Algorithm 1 of Li, Georgiopoulos, Anagnostopoulos (2014), as printed: Tseng's method for p > 1.
+"""Algorithm 1 of Li, Georgiopoulos, Anagnostopoulos (2014), Tseng's method for p > 1.
 
     min over theta >= 0, ||theta||_q <= 1   max over lambda >= 0, ||lambda||_{p*} <= 1
         sum_t lambda_t g_t(theta),                         p* = p / (p - 1)
