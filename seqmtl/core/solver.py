@@ -5,7 +5,7 @@
                                     solvers below begin where it ends, and certify the gap
 2. K fixed                          :func:`.dcd.solve`, Algorithm 1 of 2012
 3. K fixed, dense and few columns   the same, until :mod:`.newton` is cheaper
-4. kernel weights learnt            :func:`.mkl.solve`, Algorithm 2 of 2015
+4. weights of kernels learnt        :func:`.mkl.solve`, Algorithm 2 of 2015
 ==================================  =====================================================
 
 Row 1 runs ``gram_epochs`` of :mod:`seqmtl.core.dcd_loops`. The others run ``plain_epoch`` for one
@@ -79,6 +79,10 @@ def solve(
     True
     """
     options = {"dtype": dtype, "seed": seed, "on_epoch": on_epoch, "tol": tol}
+    if kernels is not None and len(kernels.views) == 1:  # its weight is 1
+        theta = np.ones(1)
+        problem = replace(problem, kernel=kernels.combine(theta))
+        return replace(solve(problem, max_epochs=max_epochs, start=start, **options), theta=theta)
     if start is None and problem.y.size <= gram.MAX_SMALL:
         start = gram.solve_small(problem, kernels, tol=tol, seed=seed)
     if kernels is not None:
