@@ -105,7 +105,7 @@ def solve(  # noqa: PLR0913
         a, m = alpha[rows], margins[rows]
         losses = of_rows * loss.values(m)
         primal = float((losses + 0.5 * a * (m - g)).sum())
-        gap = float((losses + a * m - loss.dual(a, of_rows)).sum()) / primal
+        gap = float((losses + a * m - loss.dual(a, of_rows)).sum()) / max(primal, 1e-300)
         if gap <= tol:
             break
     return gap

@@ -66,6 +66,18 @@ def test_epsilon_is_the_error_that_costs_nothing():
     assert svr.model_.training["n_support"] == (svr.dual_coef_ != 0).sum()
 
 
+@by_linear_svr
+@pytest.mark.parametrize("n", [40, 600])
+@pytest.mark.parametrize(("size", "epsilon"), [(0.1, 5.0), (0.0, 0.0)])
+def test_targets_that_are_all_within_epsilon_give_zero(loss, n, size, epsilon):
+    """Both objectives are 0: nothing is wrong with a gap of 0 / 0."""
+    rng = np.random.default_rng(0)
+    X, y, tasks = rng.normal(size=(n, 3)), size * rng.uniform(-1.0, 1.0, n), ["a", "b"] * (n // 2)
+    svr = MultiTaskSVR(loss=loss, epsilon=epsilon).fit(X, y, tasks=tasks)
+    assert_array_equal(svr.predict(X, tasks=tasks), np.zeros(n))
+    assert svr.dual_gap_ == 0.0
+
+
 def test_an_unknown_kind_is_refused():
     with pytest.raises(ValueError, match=r"kind must be one of .*did you mean 'regression'"):
         Settings(kind="regresion").check()
