@@ -164,7 +164,7 @@ def seqmtl(*arguments: object) -> tuple[float, float, float]:
     words = [*map(str, arguments), "-q"]
     if not is_quick():
         return measure([sys.executable, "-m", "seqmtl", *words])
-    from seqmtl.cli.main import main
+    from seqmtl.commands.main import main
 
     cpu, wall = time.process_time(), time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()):

@@ -6,7 +6,6 @@ Names are imported on first use, so that ``import seqmtl`` and ``seqmtl --help``
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seqmtl._lazy import import_on_use
@@ -47,10 +46,13 @@ if TYPE_CHECKING:
     from seqmtl.sequences import TaskArray as TaskArray, Windows as Windows
     from seqmtl.relations import TaskKernel as TaskKernel
     from seqmtl._version import __version__ as __version__
-    from seqmtl.verbs.simulate import simulate as simulate
+    from seqmtl.commands.simulate import simulate as simulate
 
-#: What can be asked of seqmtl, as on the command line: a module of seqmtl.verbs for each.
-_VERBS = [path.stem for path in Path(__file__).with_name("verbs").glob("[a-z]*.py")]
+#: Commands that are also Python functions; each is a module of seqmtl.commands.
+COMMANDS = (
+    "adapt annotate calibrate compare dataset evaluate explain pair predict report scan "
+    "similarity simulate train variants"
+).split()
 
 _NAMES = {
     "seqmtl._version": "__version__",
@@ -71,7 +73,7 @@ _NAMES = {
     "seqmtl.loading": "load_model",
     "seqmtl.sequences": "TaskArray Windows",
     "seqmtl.relations": "TaskKernel",
-    **{f"seqmtl.verbs.{name}": name for name in _VERBS},
+    **{f"seqmtl.commands.{name}": name for name in COMMANDS},
 }
 __all__ = sorted(" ".join(_NAMES.values()).split())
 __getattr__ = import_on_use(__name__, _NAMES)

@@ -1,6 +1,6 @@
 """Run ``seqmtl`` as ``python -m seqmtl``."""
 
-from seqmtl.cli.main import run
+from seqmtl.commands.main import run
 
 if __name__ == "__main__":
     run()

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from seqmtl._messages import forget_logged
-from tests.commands import exit_code
+from tests.invocation import exit_code
 
 # The same examples in every run, however long a busy machine takes to draw and to try them.
 # Fixtures that examples share are folders that are written anew, and patched constants.

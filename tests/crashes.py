@@ -12,7 +12,7 @@ from pathlib import Path
 #: the first run had, and leaves its folder behind; there the command is repeated.
 _DRIVER = """
 import os, sys
-from seqmtl.cli.main import main
+from seqmtl.commands.main import main
 
 folder, renames, *words = sys.argv[1:]
 replace, n_renames = os.replace, 0

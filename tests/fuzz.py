@@ -31,7 +31,7 @@ from typing import NamedTuple
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from seqmtl.cli.main import main as seqmtl
+from seqmtl.commands.main import main as seqmtl
 from tests import fuzz_files, mutations
 
 SECONDS = 60  # of processor time; a try that takes longer hangs

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import seqmtl
-from seqmtl.cli.main import build_parser, parsers_of
+from seqmtl.commands.main import build_parser, parsers_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -114,8 +114,8 @@ def api_page(module: str, names: list[str]) -> str:
 
 def place(module: str, name: str) -> str:
     """Return where a public name is documented; that of a command is in its file."""
-    is_command = module == "seqmtl" and name in seqmtl._VERBS
-    return f"{module}.verbs.{name}.{name}" if is_command else f"{module}.{name}"
+    is_command = module == "seqmtl" and name in seqmtl.COMMANDS
+    return f"{module}.commands.{name}.{name}" if is_command else f"{module}.{name}"
 
 
 def pages() -> dict[str, str]:

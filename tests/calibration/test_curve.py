@@ -17,7 +17,7 @@ from seqmtl.calibration.curve import (
     to_probability,
     weights_for_prevalence,
 )
-from seqmtl.cli.main import main
+from seqmtl.commands.main import main
 from seqmtl.evaluation import evaluate
 
 

@@ -21,8 +21,8 @@ from distributed import Client
 from distributed.security import Security
 
 from seqmtl import __version__, cluster
-from seqmtl.cli.main import main
 from seqmtl.cluster import Workers, check_address, connect
+from seqmtl.commands.main import main
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 
 

@@ -10,7 +10,7 @@ from shutil import which
 import pytest
 
 from seqmtl import read_dataset
-from seqmtl.cli.main import main
+from seqmtl.commands.main import main
 from tests.oracles.annotation import LENGTHS, read_fasta, reverse_complement, sites_of
 
 PF, SC, PIECES = "genome_pfalciparum", "genome_scerevisiae", "genomes_1pct"

@@ -11,7 +11,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import OneClassSVM
 
 from seqmtl import MultiTaskModel, MultiTaskOneClassSVM
-from seqmtl.cli.main import main
+from seqmtl.commands.main import main
 from seqmtl.sequences import Windows
 from tests.estimators.examples import FEATURES, KERNEL, NAMES
 from tests.oracles import svm

@@ -7,7 +7,7 @@ from sklearn.metrics import r2_score
 from sklearn.svm import LinearSVR
 
 from seqmtl import MultiTaskModel, MultiTaskSVR
-from seqmtl.cli.main import main
+from seqmtl.commands.main import main
 from seqmtl.core.losses import REGRESSION_LOSSES
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays

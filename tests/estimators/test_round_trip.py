@@ -12,7 +12,7 @@ from seqmtl.exceptions import InputFormatError
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    from seqmtl.cli.main import main
+    from seqmtl.commands.main import main
 
     folder = tmp_path_factory.mktemp("round")
     simulate = "simulate --tree (bee:0.1,cat:0.4); --chromosome-length 60000 --no-windows -q -o"

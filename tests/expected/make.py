@@ -26,8 +26,8 @@ from typing import Any
 from unittest import mock
 
 import seqmtl
-from seqmtl.cli.main import build_parser, parsers_of
-from seqmtl.cli.main import main as seqmtl_main
+from seqmtl.commands.main import build_parser, parsers_of
+from seqmtl.commands.main import main as seqmtl_main
 from seqmtl.comparison import Comparison, FinishedRuns, Protocol, run_comparison
 from seqmtl.comparison.protocol import count_split, drawn_parts
 from seqmtl.comparison.results import make_document, to_markdown
@@ -88,7 +88,7 @@ def run(command: str) -> str:
 
 def train_in_double_precision(command: str) -> None:
     """Train far beyond the usual tolerance, so that the optimum is one on every processor."""
-    module = importlib.import_module("seqmtl.verbs.train")
+    module = importlib.import_module("seqmtl.commands.train")
     usual = module._settings
 
     def settings(request: Any) -> Any:

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from seqmtl import MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree
 from seqmtl.adaptation import adapt
 from seqmtl.calibration.curve import cross_fitted, fit_consensus_offsets, fit_curve
-from seqmtl.cli.main import main
+from seqmtl.commands.main import main
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.linear_model.site import Site

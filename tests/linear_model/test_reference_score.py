@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from seqmtl.cli.main import main
+from seqmtl.commands.main import main
 from tests import mutations
 
 MASK = (1 << 64) - 1

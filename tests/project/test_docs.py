@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import tutorial_pages
 
-from seqmtl.cli.main import build_parser
+from seqmtl.commands.main import build_parser
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

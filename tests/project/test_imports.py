@@ -80,7 +80,7 @@ def test_training_imports_what_it_needs(tmp_path):
     (tmp_path / "data.tsv").write_text("\n".join(rows) + "\n")
     code = (
         "import sys\n"
-        "from seqmtl.cli.main import main\n"
+        "from seqmtl.commands.main import main\n"
         "assert main(['train', sys.argv[1], '--features', 'wd:2', '-o', sys.argv[2]]) == 0\n"
         "print(*sys.modules)\n"
     )
@@ -121,7 +121,7 @@ def test_no_subpackage_hides_the_function_of_a_command(order):
         "names = sorted(each.name for each in walked if not each.name.endswith('__main__'))\n"
         "for name in names[:: {'sorted': 1, 'reversed': -1}[sys.argv[1]]]:\n"
         "    importlib.import_module(name)\n"
-        "assert all(inspect.isfunction(getattr(seqmtl, name)) for name in seqmtl._VERBS)\n"
-        "print(*seqmtl._VERBS)\n"
+        "assert all(inspect.isfunction(getattr(seqmtl, name)) for name in seqmtl.COMMANDS)\n"
+        "print(*seqmtl.COMMANDS)\n"
     )
     assert "scan" in _run(code, order).split()

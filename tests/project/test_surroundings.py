@@ -46,7 +46,7 @@ _CHANGES = """
         "import seqmtl; [getattr(seqmtl, name) for name in seqmtl.__all__]",
         "from seqmtl.training.fit import train",
         "from seqmtl.kernels import make_kernel; make_kernel('rbf').resolve([[0.0]])([[1.0]])",
-        "from seqmtl.cli.main import main; main(['info', 'none'])",
+        "from seqmtl.commands.main import main; main(['info', 'none'])",
         "from seqmtl import MultiTaskSVC; MultiTaskSVC().fit([[0.0], [1.0]], [0, 1])",
         "from seqmtl._style import figure_style; figure_style().__enter__()",
     ],

@@ -18,7 +18,7 @@ from seqmtl.reporting.folder import read_folder
 from seqmtl.reporting.sections import hyperparameters
 from seqmtl.reporting.summary_text import summarise
 from seqmtl.scanning.candidate_scores import score_candidates
-from tests.commands import run
+from tests.invocation import run
 
 VOID = {"meta", "img", "br"}
 

@@ -9,7 +9,7 @@ import os
 import numpy as np
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
-from seqmtl.cli.main import main
+from seqmtl.commands.main import main
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning import writers
 from tests.summaries import training_summary

@@ -10,13 +10,13 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from seqmtl import MultiTaskModel, Windows
-from seqmtl.cli.main import main
+from seqmtl.commands._genome_sites import read_as_of_model
+from seqmtl.commands.explain import Explain
+from seqmtl.commands.main import main
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.scanning import candidate_scores
 from seqmtl.scanning.candidate_scores import score_candidates
 from seqmtl.scanning.cross_fitting import score_cross_fitted
-from seqmtl.verbs._genome_sites import read_as_of_model
-from seqmtl.verbs.explain import Explain
 from tests.datasets.test_build import (
     OFFSET,
     WINDOW,

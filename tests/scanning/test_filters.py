@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from seqmtl.cli.main import main
+from seqmtl.commands.main import main
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io.genome import contig_lengths, open_pieces

@@ -306,7 +306,7 @@ def test_any_blocks_and_threads_give_the_same(scan, contigs, tmp_path, monkeypat
     strand = ["--strand", "both" if suffix != "bw" else "-"]
     wanted = scan(f"x.{suffix}", *strand, "--threads", "1").read_bytes()
     monkeypatch.setattr(SiteFinder, "block", block)
-    monkeypatch.setattr("seqmtl.verbs._scan.PIECE", 999)
+    monkeypatch.setattr("seqmtl.commands._scan.PIECE", 999)
     out = scan(f"x.{suffix}", *strand, "--threads", "3")
     if suffix != "bw":
         assert out.read_bytes() == wanted

@@ -24,7 +24,7 @@ def killed(summary, counts, add=filters.BlockCounts.add):
         os.kill(os.getpid(), signal.SIGKILL)
     add(summary, counts)
 filters.ScanSummary.add = killed
-from seqmtl.cli.main import main
+from seqmtl.commands.main import main
 sys.exit(main(sys.argv[2:]))
 """
 

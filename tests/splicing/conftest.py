@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seqmtl.files.model_file import read_arrays, write_arrays
-from tests.commands import run
+from tests.invocation import run
 
 QUICK = "--selection none --features wd:5 -C 10 --window 41"
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from seqmtl.commands._scoring import add_unlabelled
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.genome import ContigPiece, load_genome
@@ -17,9 +18,8 @@ from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.candidates import edge_finders, find_edges
 from seqmtl.splicing.layer import CODONS, ENDS, Edge
 from seqmtl.splicing.model import PairedModel
-from seqmtl.verbs._scoring import add_unlabelled
 from tests import mutations
-from tests.commands import rows_of, run
+from tests.invocation import rows_of, run
 from tests.oracles.pairs import codons, whole_contig
 
 

@@ -9,7 +9,7 @@ from scipy.special import logit
 
 from seqmtl.loading import load_model
 from seqmtl.sequences import reverse_complement
-from tests.commands import run
+from tests.invocation import run
 from tests.oracles.pairs import open_contigs, whole_contig
 
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from seqmtl import MultiTaskModel, PositionalKmers, read_dataset
 from seqmtl.adaptation import adapt
 from seqmtl.training import cross_validation
-from tests.commands import run
+from tests.invocation import run
 from tests.oracles import wd
 
 _NUMBER = re.compile(r"-?\b\d+\.\d+(?:e[+-]?\d+)?")

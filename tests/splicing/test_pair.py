@@ -21,7 +21,7 @@ from seqmtl.splicing.chain import margin_of, run_chain
 from seqmtl.splicing.fit import log_likelihood
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import read_both
-from tests.commands import run
+from tests.invocation import run
 from tests.oracles.annotation import reverse_complement
 from tests.oracles.pairs import ends, posteriors_of
 

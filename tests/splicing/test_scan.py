@@ -14,7 +14,7 @@ from seqmtl.loading import load_model
 from seqmtl.scanning import writers
 from seqmtl.splicing import finder
 from seqmtl.splicing.chain import run_chain
-from tests.commands import rows_of, run
+from tests.invocation import rows_of, run
 from tests.oracles.pairs import open_contigs, whole_contig
 
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from seqmtl import Windows, load_model
-from seqmtl.cli.main import main
+from seqmtl.commands.main import main
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 

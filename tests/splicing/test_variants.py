@@ -12,7 +12,7 @@ from seqmtl.sequences import encode
 from seqmtl.variant_effects import PairedEffectScorer
 from seqmtl.variant_effects.alleles import AlleleList
 from seqmtl.variant_effects.exon_effects import Exon, compare_exons
-from tests.commands import run
+from tests.invocation import run
 from tests.oracles.pairs import exons_of, open_contigs, whole_contig
 
 SIGNALS = ("donor", "acceptor")

@@ -414,7 +414,7 @@ def test_two_runs_of_annotate_do_not_write_into_one_folder(new, tmp_path, seqmtl
 _WITHOUT_MATPLOTLIB = """
 import sys
 sys.modules["matplotlib"] = None
-from seqmtl.cli.main import main
+from seqmtl.commands.main import main
 sys.exit(main(sys.argv[1:]))
 """
 

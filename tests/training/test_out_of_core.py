@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load_model, use_threads
-from seqmtl.cli.main import main
+from seqmtl.commands._train_stored import WindowCache
+from seqmtl.commands.main import main
+from seqmtl.commands.train import Train
 from seqmtl.core.losses import LOSSES
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.files import streams
@@ -28,8 +30,6 @@ from seqmtl.training.out_of_core import OutOfCoreTrainer
 from seqmtl.training.parts import score_part
 from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
-from seqmtl.verbs._train_stored import WindowCache
-from seqmtl.verbs.train import Train
 from tests import mutations
 from tests.linear_model.cases import assert_same_optimum
 
@@ -352,7 +352,7 @@ def assert_damage_is_told(path, read):
 
 
 def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
-    from seqmtl.verbs import _train_stored
+    from seqmtl.commands import _train_stored
 
     output, asked = tmp_path / "m.seqmtl", []
     command = f"train {table} -o {output} --features wd:4 --memory 2G --selection none"
@@ -429,7 +429,7 @@ def test_files_that_changed_are_not_taken_for_those_of_the_interrupted_run(
     table, tmp_path, seqmtl, monkeypatch, changed
 ):
     """Other contents of the same size and time stamp, as after rsync -t or in a container."""
-    from seqmtl.verbs import _train_stored
+    from seqmtl.commands import _train_stored
 
     asked = []
 

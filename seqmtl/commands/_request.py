@@ -1,0 +1,271 @@
+"""Requests: what a command, or the Python function of its name, is asked to do.
+
+A request is a frozen dataclass whose fields are options. It is at once the options of the command
+line (:mod:`seqmtl.commands`), the arguments of the Python function (:func:`python_function`), and the fingerprint
+of a run that can be resumed. Its fields hold plain values: texts, numbers, and tuples of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import os
+import textwrap
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import MISSING, dataclass, field
+from typing import Any, Literal, TypeVar
+
+from seqmtl._surroundings import usual_floats
+from seqmtl.commands._kinds import Kind, flag, positive_float, positive_int, text
+from seqmtl.exceptions import UsageError
+from seqmtl.files.streams import buffered_pipes
+
+_RUN = TypeVar("_RUN", bound="Request")
+#: Kinds of fields by their annotations.
+_KINDS: dict[str, Kind] = {"int": positive_int, "float": positive_float, "bool": flag}
+
+
+@dataclass(frozen=True)
+class Option:
+    """What a field of a request says of itself.
+
+    Attributes
+    ----------
+    name : str
+        Name of the field.
+    default : object
+        Default; ``MISSING`` if the option is required. It is a flag if that is False.
+    flags : tuple of str
+        Further names on the command line, such as ``-o``, besides the name of the field with
+        dashes. ``-C`` is all there is for a field C.
+    help : str
+        Help, as on the command line.
+    kind : callable
+        Rule for each value.
+    choices : tuple of str, optional
+        Values allowed.
+    metavar : str, optional
+        How the help shows a value.
+    role : {"what", "how"}
+        Whether the option changes the results or only how they are made: threads, resuming.
+    group : str
+        Title of the group of options in the help.
+    is_repeated : bool
+        Whether it may be given several times; the field then holds a tuple.
+    is_positional : bool
+        Whether it is an argument without a flag.
+    manual : str, optional
+        What the value ``help`` shows on the command line.
+    """
+
+    name: str
+    default: Any
+    flags: tuple[str, ...]
+    help: str
+    kind: Kind
+    choices: tuple[str, ...] | None = None
+    metavar: str | None = None
+    role: Literal["what", "how"] = "what"
+    group: str = ""
+    is_repeated: bool = False
+    is_positional: bool = False
+    manual: str | None = None
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is MISSING
+
+    def value(self, value: Any) -> Any:
+        """Return a value, or several, in the form that the field holds.
+
+        Raises
+        ------
+        ValueError
+            If it breaks a rule; the message names the option.
+        """
+        if value is None and self.default is None:
+            return None
+        try:
+            return self._all(value) if self.is_repeated else self._one(value)
+        except ValueError as error:
+            raise UsageError(f"{self.name} {error}") from error
+
+    def _all(self, values: Any) -> tuple[Any, ...]:
+        if isinstance(values, Mapping):
+            values = values.items()
+        elif isinstance(values, (str, os.PathLike)):
+            values = [values]
+        return tuple(map(self._one, values))
+
+    def _one(self, value: Any) -> Any:
+        converted = self.kind(value)
+        if self.choices is not None and converted not in self.choices:
+            raise ValueError(f"must be one of {', '.join(self.choices)}, got {value!r}")
+        return converted
+
+
+def option(*texts: str, default: Any = None, **about: Any) -> Any:
+    """Return a field of a request; see :class:`Option` for what it can say of itself.
+
+    Texts are flags, and the help. The kind is by default that of the annotation: text or path, an
+    integer of at least 1, a number above 0, or true or false. The help states the default.
+    """
+    flags = tuple(text for text in texts if text.startswith("-"))
+    help_text = "".join(text for text in texts if not text.startswith("-"))
+    if about.get("is_repeated"):
+        default = ()
+    return field(default=default, metadata={"flags": flags, "help": help_text, **about})
+
+
+def required(*texts: str, **about: Any) -> Any:
+    """Return a field of a request that has no default."""
+    return option(*texts, default=MISSING, **about)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a command is asked to do; subclasses add options, and :meth:`run`.
+
+    Attributes
+    ----------
+    command_line : str
+        The command as it was typed; "" if Python asks.
+    """
+
+    command_line: str = field(default="", repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for each in options_of(type(self)):
+            object.__setattr__(self, each.name, each.value(getattr(self, each.name)))
+        self.check()
+
+    def check(self) -> None:
+        """Refuse options that do not go together, before any file is read.
+
+        Raises
+        ------
+        UsageError
+            If so.
+        """
+
+    def run(self) -> Any:
+        """Do what is asked; return the result."""
+        raise NotImplementedError
+
+    def __call__(self) -> Any:
+        """Do what is asked."""
+        with buffered_pipes(), self.threads_in_use():
+            return self.run()
+
+    def threads_in_use(self) -> AbstractContextManager[None]:
+        """Return the context in which :meth:`run` has its threads."""
+        return nullcontext()
+
+    @property
+    def command(self) -> str:
+        """The command as it was typed, or the Python call."""
+        given = [
+            f"{each.name}={getattr(self, each.name)!r}"
+            for each in options_of(type(self))
+            if getattr(self, each.name) != each.default
+        ]
+        name = name_of(type(self)).replace("-", "_")
+        return self.command_line or f"seqmtl.{name}({', '.join(given)})"
+
+    def changed(self: _RUN, **changes: Any) -> _RUN:
+        """Return a request with other values of some options."""
+        return dataclasses.replace(self, **changes)
+
+    def fingerprint(self, *without: str) -> dict[str, Any]:
+        """Return the options that change the results, as JSON values, except some."""
+        return {
+            each.name: _as_json(getattr(self, each.name))
+            for each in options_of(type(self))
+            if each.role == "what" and each.name not in without
+        }
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(map(_as_json, value))
+    is_odd = isinstance(value, float) and not math.isfinite(value)
+    return str(value) if is_odd else value
+
+
+def options_of(request: type[Request]) -> tuple[Option, ...]:
+    """Return the options of a kind of requests: its own first, then those of its bases."""
+    fields = {each.name: each for each in dataclasses.fields(request) if each.metadata}
+    names = [name for base in request.__mro__ for name in inspect.get_annotations(base)]
+    return tuple(_option_of(fields[name]) for name in dict.fromkeys(names) if name in fields)
+
+
+def _option_of(of: Any) -> Option:
+    kind = _KINDS.get(str(of.type).split()[0], text)
+    option = Option(**{"name": of.name, "default": of.default, "kind": kind, **of.metadata})
+    default = f"{of.default:g}" if isinstance(of.default, float) else str(of.default)
+    if default in ("", "None", "False", "()") or "(default" in option.help or option.is_required:
+        return option
+    return dataclasses.replace(option, help=f"{option.help} (default: {default})")
+
+
+def name_of(request: type[Request]) -> str:
+    """Return the name of the command: ``scan`` for Scan."""
+    letters = (f"-{letter.lower()}" if letter.isupper() else letter for letter in request.__name__)
+    return "".join(letters).removeprefix("-")
+
+
+def python_function(request: type[Request]) -> Callable[..., Any]:
+    """Return the Python function of a command, with its signature and documentation.
+
+    Parameters
+    ----------
+    request : type
+        A subclass of :class:`Request`. Its summary and its return value are those of the
+        docstrings of the class and of its ``run``.
+    """
+    options = sorted(options_of(request), key=lambda each: not each.is_positional)
+    signature = inspect.Signature([_parameter(each) for each in options])
+
+    @usual_floats
+    def function(*args: Any, **named: Any) -> Any:
+        return request(**signature.bind(*args, **named).arguments)()
+
+    function.__name__ = function.__qualname__ = name_of(request).replace("-", "_")
+    function.__module__ = request.__module__
+    function.__doc__ = _documentation(request, options)
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function
+
+
+def _parameter(each: Option) -> inspect.Parameter:
+    kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    default = inspect.Parameter.empty if each.is_required else each.default
+    return inspect.Parameter(each.name, kinds[each.is_positional], default=default)
+
+
+def _documentation(request: type[Request], options: list[Option]) -> str:
+    """Return the docstring of such a function: that of the class, the options, what ``run`` returns."""
+    lines = [inspect.getdoc(request) or "", "", "Parameters", "----------"]
+    for each in options:
+        lines += [f"{each.name} : {_type_of(each)}", textwrap.indent(_sentence(each.help), "    ")]
+    returned = (inspect.getdoc(request.run) or "").partition("\n\n")[2]
+    return "\n".join([*lines, "", returned]).rstrip() + "\n"
+
+
+def _type_of(each: Option) -> str:
+    if each.choices is not None:
+        type_name = f"{{{', '.join(map(repr, each.choices))}}}"
+    else:
+        type_name = {"flag": "bool", "text": "str or path"}.get(
+            each.kind.__name__, each.kind.__name__
+        )
+        type_name = type_name.replace("_", " ")
+    several = f"sequence of {type_name}" if each.is_repeated else type_name
+    return several if each.is_required else f"{several}, optional"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}.".replace("%%", "%")

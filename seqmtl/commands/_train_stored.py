@@ -1,0 +1,236 @@
+"""Train on windows that stay on disk, and on the workers of a dask scheduler."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from seqmtl._memory import available_memory
+from seqmtl._schema import anything, choice, either, items, mapping, record, whole, word
+from seqmtl._version import __version__
+from seqmtl.cluster import Workers, connect
+from seqmtl.commands._examples import organisms_named, parts_of_table, warn_of
+from seqmtl.commands.train import Train
+from seqmtl.exceptions import MemoryLimitError, SeqmtlError
+from seqmtl.files.atomic import files_not_of, remove_files, write_json
+from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
+from seqmtl.files.streams import read_json, sha256_of
+from seqmtl.io import guess_format, read_dataset
+from seqmtl.io.dataset import SUMMARY, WINDOWS, folder_of, read_summary
+from seqmtl.io.window_store import PART, StoredPart, WindowStore, store_windows
+from seqmtl.sequences import Windows
+from seqmtl.sequences.examples import Examples
+from seqmtl.sequences.quality import WindowChecker
+from seqmtl.training.checkpoint import differing
+from seqmtl.training.out_of_core import OutOfCoreTrainer
+from seqmtl.training.parts import PartResult, PartTask, score_part
+
+logger = logging.getLogger("seqmtl")
+
+_DONE, _STATE = "store.json", "state"
+_PART = {
+    "path": word,
+    "first": whole(),
+    "n": whole(1),
+    "length": whole(1),
+    "task_names": items(word, 1, distinct=True),
+    "site": either((int,), whole(), choice(None)),
+}
+_STORE = record({"request": mapping(anything), "parts": items(record(_PART), 1)})
+_OWN = re.compile(rf"\d{{5,}}\.windows|{re.escape(_DONE)}|{_STATE}")
+
+
+class WindowCache:
+    """The folder ``MODEL.windows``: windows on disk, and where a later run may start.
+
+    Parameters
+    ----------
+    request : Train
+        Options of the command.
+    """
+
+    scores = None
+    n_windows = 0
+
+    def __init__(self, request: Train) -> None:
+        self._request = request
+        self.path = os.path.abspath(f"{request.output}.windows")  # workers may be elsewhere
+        self._state, self._done = (os.path.join(self.path, name) for name in (_STATE, _DONE))
+
+    @property
+    def is_written(self) -> bool:
+        """Whether there is something to start from."""
+        return os.path.exists(self._state)
+
+    def save(self, start: Any) -> None:
+        """Store where a later run may start, atomically."""
+        write_arrays(self._state, {}, start)
+
+    def save_scores(self) -> None:
+        """Do nothing: the scores of a selection are not stored."""
+
+    def remove(self) -> None:
+        """Remove the stored windows, and their folder."""
+        remove_files(self.path, _OWN)
+
+    def load(self) -> Any:
+        """Read where to start; None if training had not begun.
+
+        Raises
+        ------
+        SeqmtlError
+            If it is damaged.
+        """
+        if not self.is_written:
+            return None
+        n = self.n_windows
+        try:
+            start = read_arrays(self._state)[1]
+            rows = np.array(start.get("rows", ()))
+            if rows.ndim != 1 or not rows.size or not (np.diff([-1, *rows.tolist(), n]) > 0).all():
+                raise ValueError(f"array rows must hold rising numbers from 0 to {n - 1}")
+            types = {"rows": "int64", "alpha": "float64", "margins": "float64"}
+            forms: Forms = {name: (dtype, (rows.size,)) for name, dtype in types.items()}
+            forms |= {"bound": ("uint8", (n,)), "primal": ("float64", (1,))}
+            check_arrays(start, forms)
+        except ValueError as error:  # also a ModelFileError
+            raise SeqmtlError(f"{self._state}: damaged; train without --resume") from error
+        return start
+
+    def store(self, memory: int) -> WindowStore:
+        """Return the stored windows of DATA: those of an interrupted run, or new ones."""
+        resume = self._request.resume
+        if resume and os.path.exists(self._done):
+            return self._stored()
+        if resume:
+            logger.info("%s: there is nothing to resume; starting afresh", self.path)
+        elif self.is_written:
+            logger.warning(
+                "%s: what an interrupted run has left is replaced, without --resume", self.path
+            )
+        self.remove()
+        store = store_windows(_windows(self._request, memory), self.path)
+        parts = [part._asdict() for part in store.parts]
+        write_json(self._done, {"request": self._fingerprint(), "parts": parts})
+        return store
+
+    def _stored(self) -> WindowStore:
+        try:
+            document = read_json(self._done)
+            _STORE("", document)
+            parts = [
+                StoredPart(**part)._replace(
+                    path=os.path.join(self.path, os.path.basename(part["path"])),  # if it was moved
+                    task_names=(*part["task_names"],),
+                )
+                for part in document["parts"]
+            ]
+        except ValueError as error:
+            raise SeqmtlError(f"{self._done}: damaged ({error}); train without --resume") from error
+        if names := differing(document["request"], self._fingerprint()):
+            raise SeqmtlError(
+                f"{self.path} belongs to other data or options ({names}); resume with the "
+                "original ones, or omit --resume to start afresh"
+            )
+        logger.info("%s: resuming", self.path)
+        return WindowStore.of(parts)
+
+    def _fingerprint(self) -> dict[str, Any]:
+        """Return what determines the windows and the problem, as JSON values."""
+        data = self._request.data
+        assert data is not None
+        asked = self._request.fingerprint("tol", "max_epochs")
+        for name in ("data", "tree", "similarity"):
+            if asked[name] is not None and os.path.isfile(asked[name]):
+                asked[name] = sha256_of(asked[name])
+        if self._request.is_dataset:
+            names = (WINDOWS, SUMMARY)
+            asked["data"] = [sha256_of(os.path.join(folder_of(data), name)) for name in names]
+        return {"version": __version__, **asked}
+
+
+@contextmanager
+def on_disk(request: Train) -> Iterator[tuple[Examples, OutOfCoreTrainer, WindowCache]]:
+    """Store the windows of DATA; yield them, how to train on them, and the folder.
+
+    The folder is removed after an error, unless there is something to start from.
+    """
+    cache, memory = WindowCache(request), request.memory or available_memory()
+    _check_input(request, cache.path)
+    try:
+        with connect(request.dask) if request.dask else nullcontext() as workers:
+            store = cache.store(memory)
+            cache.n_windows = len(store)
+            examples = Examples(store, store.labels, store.task_ids, store.task_names)
+            if workers is None:
+                yield examples, OutOfCoreTrainer(memory, _score_here), cache
+            else:
+                workers.check(cache.path)
+                yield examples, OutOfCoreTrainer(memory, *_by_workers(workers)), cache
+    except BaseException:
+        if not cache.is_written:
+            cache.remove()
+        raise
+
+
+def _score_here(task: PartTask, jobs: Iterable[tuple[Any, ...]]) -> Iterator[PartResult]:
+    """Score all parts."""
+    return (score_part(task, *job) for job in jobs)
+
+
+def _by_workers(workers: Workers) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return functions that score all parts, and candidates of a selection."""
+
+    def score_parts(task: PartTask, jobs: Iterable[tuple[Any, ...]]) -> Iterator[PartResult]:
+        return workers.map(score_part, jobs, task)
+
+    def run(work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
+        return workers.map(work, ((job,) for job in jobs))
+
+    return score_parts, run
+
+
+def _check_input(request: Train, folder: str) -> None:
+    """Check DATA, and that the folder of the windows has nothing that belongs to others."""
+    if request.data == "-":
+        raise SeqmtlError("--memory and --dask read DATA from disk; name a dataset or a table")
+    if not request.is_dataset and guess_format(request.data) == "fasta":
+        raise SeqmtlError("--memory and --dask need DATA that is a dataset or a table; name one")
+    others = files_not_of(folder, _OWN)
+    if others:
+        raise SeqmtlError(
+            f"the windows would be stored in {folder}, which has other files ({others[0]}); move "
+            "them, or choose another --output"
+        )
+
+
+def _windows(request: Train, memory: int) -> Iterator[Windows]:
+    """Yield the windows of DATA, an organism at a time if it is a dataset."""
+    if request.is_dataset:
+        genomes = read_summary(request.data)["genomes"]
+        largest = max(genome["n_bases"] for genome in genomes.values())
+        if largest > memory:
+            raise MemoryLimitError(
+                f"the largest genome takes {largest / 2**30:.1f} GiB, and --memory allows "
+                f"{memory / 2**30:.1f}; give more"
+            )
+        parts: Iterator[Windows] = (
+            read_dataset(request.data, split=request.split_or_all, organism=name).windows
+            for name in organisms_named(request)
+        )
+    else:
+        wide = None if request.window is None else request.window + 2 * abs(request.shift)
+        parts = parts_of_table(request, request.organism, wide, PART)
+    checker = WindowChecker()
+    for windows in parts:
+        if request.window is not None:
+            windows = windows.center(request.window, request.shift)
+        checker.add(windows)
+        yield windows
+    warn_of(checker.faults(), request)

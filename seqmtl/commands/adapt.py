@@ -1,0 +1,325 @@
+"""``seqmtl adapt``: add an organism to a trained model, from few labels or none."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seqmtl.commands import _kinds, _options
+from seqmtl.commands._command import Command
+from seqmtl.commands._request import option, python_function, required
+from seqmtl.commands._scoring import (
+    add_unlabelled,
+    check_new,
+    contents_of,
+    log_warnings,
+    relatives,
+)
+from seqmtl.exceptions import SeqmtlError, TrainingInterrupted, UsageError
+from seqmtl.files.outputs import check_outputs, write_json
+
+if TYPE_CHECKING:
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.sequences import Windows
+    from seqmtl.splicing.checkpoint import RoundsFile
+    from seqmtl.splicing.model import PairedModel
+    from seqmtl.splicing.rounds import SelfTrainingRound
+    from seqmtl.splicing.self_training import SelfTraining
+
+logger = logging.getLogger("seqmtl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adapt(_options.TrainingRun, _options.GenomeSites):
+    """Add an organism to a trained model, from few labels or none."""
+
+    model: str = _options.model_file(
+        "model file of seqmtl train or pair, starter:donor or starter:acceptor"
+    )
+    data: str | None = _options.window_data(
+        "labelled windows of the organism, around the same site as in training",
+        is_required=False,
+    )
+    organism: str = required("the new organism", metavar="NAME")
+    like: str | None = option(
+        "relative of the organism: a species, genus, clade, common name or NCBI taxid (default: "
+        "its own name); auto: no relative known, so all organisms of the model count the same, "
+        "or, for a model of seqmtl pair, by what each finds in the genome",
+        metavar="NAME",
+    )
+    tree: str | None = option(
+        "Newick or Nexus file, shipped tree, or folder of an NCBI taxonomy dump (default: what "
+        "the model knows, and eukaryotes for --like)",
+        metavar="FILE|NAME",
+    )
+    split: str = _options.of_sites(
+        "split to use, if DATA has a split column (default: train)", default="train"
+    )
+    prevalence: float | None = option(
+        "share of true sites among the candidates to be scored (default: the genome's if DATA "
+        "is a dataset, else that of the windows)",
+        metavar="SHARE",
+        kind=_kinds.share,
+    )
+    decoys: float = _options.of_sites(
+        "decoys to draw per site if the file has none",
+        metavar="RATIO",
+        kind=_kinds.positive_float,
+        default=10.0,
+    )
+    seed: int = _options.of_sites("seed of the decoys", kind=_kinds.count, default=0)
+    plot: str | None = _options.figure(
+        "of a model of seqmtl pair: expected sites and lengths of introns by round"
+    )
+    introns: str | None = _options.known_introns()
+
+    def run(self) -> MultiTaskModel | PairedModel:
+        """Adapt the model, and write it.
+
+        Returns
+        -------
+        MultiTaskModel or PairedModel
+            The model with the organism.
+        """
+        from seqmtl.loading import load_site_model
+        from seqmtl.splicing.model import PairedModel
+
+        inputs = [*self.files, self.tree, self.introns]
+        outputs = [self.output, f"{self.output}.checkpoint", self.json, self.plot]
+        check_outputs(inputs, outputs, replaced=self.model)
+        model = load_site_model(self.model)
+        if isinstance(model, PairedModel):
+            return self._of_pairs(model)
+        for what in (what for what in ("plot", "introns") if getattr(self, what)):
+            raise SeqmtlError(f"--{what} is for a model of seqmtl pair; leave it out")
+        return self._of_windows(model)
+
+    def _of_windows(self, model: MultiTaskModel) -> MultiTaskModel:
+        name, windows, started = self.organism, None, time.perf_counter()
+        if self.data or self.genome or self.sites:
+            windows = self._read(model)
+        from seqmtl import adaptation
+
+        adapted = adaptation.adapt(
+            model,
+            name,
+            windows,
+            **relatives(self.like, self.tree),
+            prevalence=None if windows is None else self._prevalence(),
+        )
+        if windows is not None:
+            before = adapted.training.get("sources", [])
+            files = [self.data] if self.data else [path for _, path in self.genome]
+            adapted.training["sources"] = [*before, *files]
+        adapted.save(self.output)
+        if windows is None:
+            logger.info("%s: %s has no labels; it is scored from its relatives", self.output, name)
+        else:
+            name = adapted.match(name)
+            self._log(adapted.training, name, time.perf_counter() - started)
+        entry = adapted.training.get("adapted", {}).get(name, {})
+        write_json(self.json, {"schema_version": 1, "organism": name, **entry})
+        return adapted
+
+    def _log(self, training: dict[str, Any], name: str, seconds: float) -> None:
+        """Log the relatives of the organism, how much they are trusted, and the time."""
+        entry, counts = training["adapted"][name], training["tasks"][name]
+        first = max(entry["relatives"], key=lambda other: entry["relatives"][other])
+        trust = sum(float(x) * weight for x, weight in entry["trust"].items())
+        logger.info(
+            "%s: %s, %d windows with %d true sites; placed by %s; %s counts most (%.2f), trust "
+            "%.2f; %.1f s",
+            self.output,
+            name,
+            counts["n"],
+            counts["n_positive"],
+            entry["source"],
+            first,
+            entry["relatives"][first],
+            trust,
+            seconds,
+        )
+
+    def _of_pairs(self, model: PairedModel) -> PairedModel:
+        """Add an organism to a paired model by rounds of self-training on its genome.
+
+        Rounds are stored in MODEL.checkpoint until the model is written, and the same command goes
+        on after the last one.
+
+        Raises
+        ------
+        UsageError
+            If there are labels, there is not one genome of the organism, or the model has it.
+        """
+        from seqmtl._names import match_names
+        from seqmtl.splicing.checkpoint import RoundsFile
+
+        given = {"DATA": self.data, "--sites": self.sites, "--prevalence": self.prevalence}
+        for what in (what for what, value in given.items() if value):
+            raise UsageError(
+                f"{what} is for models of seqmtl train: a model of seqmtl pair learns from the "
+                "genome, and from --introns; leave it out"
+            )
+        name = self.organism
+        if len(self.genome) != 1:
+            raise UsageError(
+                f"a model of seqmtl pair needs the genome of the organism; give --genome "
+                f"{name}=FASTA, once"
+            )
+        ((of, genome),) = self.genome
+        match_names([name], [of], "--genome")
+        started = time.perf_counter()
+        if self.plot:
+            _kinds.require_matplotlib("--plot")
+        check_new(model, name, self.like, self.tree)
+        problem = {
+            "organism": name,
+            "like": self.like,
+            **contents_of(self.model, genome, self.tree, self.introns),
+        }
+        stored = RoundsFile(f"{self.output}.checkpoint", problem)
+        self_training = self._in_rounds(model, genome, stored)
+        adapted = self_training.paired()
+        adapted.save(self.output)
+        stored.remove()
+        facts = adapted.training["unlabelled"][name]
+        log_warnings(name, facts)
+        write_json(self.json, {"schema_version": 1, "organism": name, **facts})
+        if self.plot:
+            from seqmtl._style import save_figure
+            from seqmtl.reporting.figures import draw_rounds
+
+            save_figure(draw_rounds(facts["rounds"]), self.plot)
+        first = int(self_training.weights.argmax())
+        logger.info(
+            "%s: %s, %d round(s); %s counts most (%.2f); %.1f s",
+            self.output,
+            name,
+            len(self_training.rounds) - 1,
+            model.donor.tasks[first],
+            self_training.weights[first],
+            time.perf_counter() - started,
+        )
+        return adapted
+
+    def _in_rounds(self, model: PairedModel, genome: str, stored: RoundsFile) -> SelfTraining:
+        """Return the organism as it is after all rounds.
+
+        Raises
+        ------
+        TrainingInterrupted
+            On Ctrl-C, if a round is stored.
+        """
+        from seqmtl._progress import RoundProgress
+        from seqmtl.splicing.model import ROUNDS, round_line
+
+        name, numbers, progress = self.organism, itertools.count(), RoundProgress()
+
+        def log_round(round_: SelfTrainingRound) -> None:
+            fields = round_._asdict()
+            logger.info("%s", round_line(next(numbers), fields), extra={"fields": fields})
+
+        try:
+            self_training = add_unlabelled(
+                model,
+                name,
+                genome,
+                self.like,
+                self.tree,
+                self.introns,
+                checkpoint=stored,
+                watch=progress,
+            )
+            logger.info("%s", ROUNDS)
+            for round_ in self_training.rounds:
+                log_round(round_)
+            if len(self_training.rounds) > 1:
+                logger.info("%s: these rounds exist and are not repeated", stored.path)
+            elif shortage := self_training.shortage:
+                logger.warning(
+                    "%s: %s; the model is that of the relatives, %s",
+                    name,
+                    shortage,
+                    "adapted to the introns that are known"
+                    if self_training.is_enough_known
+                    else "with no rounds; give 30 or more introns that are known (--introns)",
+                )
+            self_training.train(log_round)
+        except KeyboardInterrupt as error:
+            if not stored.has_rounds:
+                raise
+            raise TrainingInterrupted(
+                f"interrupted; the finished rounds are in {stored.path}: repeat the command to "
+                "continue",
+                stored.path,
+            ) from error
+        finally:
+            progress.close()
+        return self_training
+
+    def _read(self, model: MultiTaskModel) -> Windows:
+        """Read the labelled windows of the organism, of the model's length.
+
+        Raises
+        ------
+        SeqmtlError
+            If the model is not one of windows, or the data lack the organism.
+        """
+        import numpy as np
+
+        from seqmtl._names import match_names
+        from seqmtl.commands._examples import warn_of
+        from seqmtl.commands._genome_sites import read_as_of_model
+        from seqmtl.io.tables import is_table_of_windows
+        from seqmtl.sequences.quality import window_warnings
+
+        if not model.can_scan:
+            raise SeqmtlError(f"{self.model}: is a model of numbers; adapt it in Python")
+        organism: str | None = self.organism
+        if self.data and not self.is_dataset and is_table_of_windows(self.data):
+            organism = None  # the column names it
+        windows = read_as_of_model(model, self, organism, require_labels=True)
+        task = match_names([self.organism], windows.task_names, self.data or "--genome")[0]
+        windows = windows[np.flatnonzero(windows.task_ids == task)]
+        warn_of(window_warnings([windows]), self)
+        return windows
+
+    def _prevalence(self) -> float | None:
+        """Return the prevalence of the probabilities, or None for that of the rows."""
+        from seqmtl._names import match_names
+        from seqmtl.io.dataset import read_summary
+
+        if self.prevalence is not None or not self.data or not self.is_dataset:
+            return self.prevalence
+        facts = read_summary(self.data)["organisms"]
+        counts = facts[list(facts)[match_names([self.organism], list(facts), self.data)[0]]]
+        return float(counts["sites"] / (counts["sites"] + counts["candidates"]))
+
+
+_TEXT = """\
+  seqmtl adapt splice.seqmtl few.tsv --organism c_briggsae --tree nematodes -o new.seqmtl
+  seqmtl adapt starter:donor few.tsv --organism midge --like Diptera --prevalence 0.01 -o new.seqmtl
+  seqmtl adapt splice.seqmtl --organism c_briggsae --like c_elegans -o new.seqmtl  # no labels
+  seqmtl adapt starter:splice --genome c_briggsae=c_briggsae.fa --organism c_briggsae -o pair.seqmtl
+
+The data that the model was trained on are not needed. The organism starts as a mean of the
+organisms of the model, in which its relatives count more; its labels, at least two of each class,
+then change the weights of the relatives, the trust in them, and the weights of the k-mers. seqmtl
+info shows how much each relative counts. An organism that was adapted before is adapted further:
+give only labels that it has not seen. Without labels, it is scored from its relatives.
+
+A paired model learns from the genome alone, in rounds, and from introns that are known (--introns).
+
+Probabilities hold at --prevalence. With many labels, calibrate on others: seqmtl calibrate."""
+
+COMMAND = Command(
+    Adapt,
+    "add an organism to a trained model, from few labels or none",
+    _TEXT,
+    usage="seqmtl adapt MODEL [DATA] --organism NAME -o MODEL [options]",
+)
+
+adapt = python_function(Adapt)

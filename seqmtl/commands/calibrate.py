@@ -1,0 +1,210 @@
+"""``seqmtl calibrate``: turn scores into probabilities, using held-out candidates or windows."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seqmtl.commands import _kinds, _options
+from seqmtl.commands._command import Command
+from seqmtl.commands._request import option, python_function, required
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.outputs import check_outputs, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from seqmtl.linear_model.base import Model
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.scanning.candidate_scores import CandidateScores
+
+logger = logging.getLogger("seqmtl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibrate(_options.LabelledRows, _options.Threads):
+    """Turn the scores of a model into probabilities, per organism, using held-out data."""
+
+    model: str = _options.model_file()
+    data: str = _options.window_data("labelled windows not used in training")
+    output: str = required("-o", "model file", metavar="MODEL", role="how")
+    split: str = option(
+        "split to use, if DATA is a dataset or has a split column; all for every row",
+        default="valid",
+    )
+    folds: int = option(
+        "cross-fitting folds over the training regions of a dataset; 1: validation regions only, "
+        "as for a model that was trained on other data",
+        default=4,
+    )
+    method: str = option(
+        "isotonic: isotonic regression; sigmoid: Platt scaling; auto: isotonic for organisms "
+        "with at least 200 true sites, else sigmoid",
+        choices=("auto", "isotonic", "sigmoid"),
+        default="auto",
+    )
+    prevalence: float | None = option(
+        "share of true sites among the candidates to be scored (default: the genome's if DATA "
+        "is a dataset, else that of the rows)",
+        metavar="SHARE",
+        kind=_kinds.share,
+    )
+    json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
+    plot: str | None = _options.figure("reliability diagram, cross-fitted")
+
+    def run(self) -> dict[str, Any]:
+        """Calibrate, and write the model.
+
+        Returns
+        -------
+        dict
+            The summary, as ``json`` has it.
+        """
+        from seqmtl.commands._scoring import score_labelled
+        from seqmtl.loading import load_site_model
+        from seqmtl.splicing.model import PairedModel
+
+        check_outputs(self.files, [self.output, self.json, self.plot], replaced=self.model)
+        model = load_site_model(self.model)
+        if isinstance(model, PairedModel):
+            raise SeqmtlError(
+                f"{self.model}: the probabilities of a model of seqmtl pair hold over the genome "
+                "as it is: its layer was fitted by seqmtl pair; to fit it anew, calibrate both "
+                "site models and run seqmtl pair again"
+            )
+        if model.kind != "classification":
+            raise SeqmtlError(f"{self.model}: only two-class models have probabilities")
+        held = score_labelled(model, self, "the probabilities of sites are")
+        shares = _shares(self, held.names)
+        if self.split == "valid" and self.folds > 1 and held.counts is not None:
+            held, shares = _with_training_regions(model, held, shares, self)
+        summary = _calibrated(model, held, shares, self)
+        model.save(self.output)
+        write_json(self.json, summary)
+        logger.info(
+            "%s: calibrated on %d candidates",
+            self.output,
+            sum(task["n"] for task in summary["tasks"].values()),
+        )
+        return summary
+
+
+def _with_training_regions(
+    model: MultiTaskModel,
+    held: CandidateScores,
+    shares: dict[str, float | None],
+    request: Calibrate,
+) -> tuple[CandidateScores, dict[str, float | None]]:
+    """Add the training regions, scored by models that have not seen them, if there can be any.
+
+    The prevalence is then that of the candidates, unless one is asked for.
+    """
+    from seqmtl.scanning.candidate_scores import join_scores
+    from seqmtl.scanning.cross_fitting import score_cross_fitted
+
+    cross_fitted = score_cross_fitted(
+        model, request.data, folds=request.folds, organism=request.organism
+    )
+    if cross_fitted is None:
+        logger.info("calibrating on the validation regions only; see --folds")
+        return held, shares
+    if request.prevalence is None:
+        shares = dict.fromkeys(held.names)
+    return join_scores([held, cross_fitted]), shares
+
+
+def _calibrated(
+    model: Model, held: CandidateScores, shares: dict[str, float | None], request: Calibrate
+) -> dict[str, Any]:
+    """Fit a probability curve for every organism; return a summary."""
+    import numpy as np
+
+    from seqmtl._names import match_names
+    from seqmtl._style import save_figure
+    from seqmtl.calibration.curve import cross_fitted, weights_for_prevalence
+    from seqmtl.evaluation import calibration_error, draw_reliability, expected_sites
+
+    by_task: dict[str, Any] = {}
+    problems: list[str] = []
+    numbers = match_names(held.names, model.tasks, "this model")
+    for task, number in zip(held.names, numbers, strict=True):
+        name, share = model.tasks[number], shares[task]
+        candidates = held.of(task)
+        options: dict[str, Any] = {"method": request.method, "prevalence": share}
+        try:
+            p, rows, held_out = cross_fitted(**candidates, **options)
+        except ValueError as error:
+            problems.append(f"{task}: {error}")
+            continue
+        by_task[name] = model.calibrate(name, **candidates, **options)
+        weight, y = held_out.astype(float), candidates["y"]
+        if share is not None:
+            weight = weights_for_prevalence(y[rows], share, weight)
+        by_task[name]["calibration_error"] = calibration_error(y[rows], p, weights=weight)
+        blocks = None if held.blocks is None else held.blocks[held.tasks == task][rows]
+        expected = expected_sites(
+            y[rows], p, np.full(p.size, name), weight if blocks is None else held_out, blocks
+        )
+        by_task[name] |= expected[name]
+    if not by_task:
+        raise SeqmtlError("; ".join(problems))
+    for problem in problems:
+        logger.warning("%s; not calibrated", problem)
+    left = [name for name in model.tasks if name not in model.curves]
+    if left:
+        logger.warning("the probabilities of %s stay as trained", ", ".join(left))
+    if request.plot:
+        save_figure(draw_reliability(by_task), request.plot)
+    return {"schema_version": 1, "source": request.data, "tasks": by_task}
+
+
+def _shares(request: Calibrate, names: Sequence[str]) -> dict[str, float | None]:
+    """Return the prevalence for which each organism is calibrated."""
+    from seqmtl.io.dataset import read_summary
+
+    if request.prevalence is not None:
+        return dict.fromkeys(names, request.prevalence)
+    if not request.is_dataset:
+        logger.warning(
+            "the prevalence in the genome is unknown, so probabilities hold at that of the "
+            "windows; give --prevalence"
+        )
+        return dict.fromkeys(names)
+    facts = read_summary(request.data)["organisms"]
+    return {n: facts[n]["sites"] / (facts[n]["sites"] + facts[n]["candidates"]) for n in names}
+
+
+_TEXT = """\
+  seqmtl calibrate splice.seqmtl dataset -o calibrated.seqmtl --plot reliability.png
+  seqmtl calibrate splice.seqmtl windows.tsv.gz --prevalence 0.002 -o calibrated.seqmtl
+
+For the `seqmtl dataset` folder that the model was trained on, every candidate of the validation and
+training regions is scored (such as every GT, on both strands), so probabilities hold genome-wide.
+Candidates of training regions are scored by models with the same hyperparameters, each trained
+without their region (--folds). For another dataset only the validation regions are scored, and the
+prevalence is that of its genomes. Windows of a table must be held out from training; give their
+--prevalence, the share of true sites among the candidates to be scored. Every probability is based
+on at least ten true sites, so there are no high ones if sites are few. Probabilities increase with
+the score. If there are several consensus sequences, such as GT and GC, a constant is added to the
+scores of each, so that each has its own prior.
+
+columns: precision is that of all candidates with at least this score; probability is that of
+candidates with exactly this score, which is lower. expected is the sum of all probabilities,
+positive the annotated number. error is the expected calibration error: the mean absolute difference
+between probability and share of true sites over bins; error_0.1 is the same for probabilities above
+0.1 (most are near 0). Probabilities are cross-fitted. The second table is as in seqmtl evaluate."""
+
+
+def _show(_: Calibrate, summary: dict[str, Any]) -> str:
+    """Show the score thresholds and the reliability of every organism."""
+    from seqmtl.evaluation import reliability_table, thresholds_table
+
+    return f"{thresholds_table(summary['tasks'])}\n{reliability_table(summary['tasks'])}"
+
+
+COMMAND = Command(
+    Calibrate, "turn scores into probabilities, per organism, using held-out data", _TEXT, _show
+)
+
+calibrate = python_function(Calibrate)

@@ -1,0 +1,225 @@
+"""``seqmtl compare``: methods on the same splits, each tuned on its own training labels."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from seqmtl.commands import _kinds, _options, _relations
+from seqmtl.commands._command import Command
+from seqmtl.commands._request import option, python_function, required
+from seqmtl.exceptions import SeqmtlError, UsageError
+from seqmtl.files.outputs import check_outputs, write_json
+
+if TYPE_CHECKING:
+    from seqmtl.comparison import Comparison, FinishedRuns, Result
+
+logger = logging.getLogger("seqmtl")
+
+
+def methods(value: Any) -> tuple[str, ...]:
+    """Take comma-separated methods."""
+    from seqmtl.comparison.runs import METHODS
+
+    names = tuple(dict.fromkeys(_kinds.names_list(value)))
+    for name in names:
+        if name not in METHODS:
+            raise ValueError(f"must be some of {', '.join(METHODS)}, got {name!r}")
+    return names
+
+
+_of_methods = partial(option, group="methods")
+_of_splits = partial(option, group="splits")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(_relations.Relations, _options.Threads):
+    """Compare individual, union, multi-task and MKL models and the default of train."""
+
+    data: str = _options.window_data("labelled windows")
+    json: str = required("write results as JSON", metavar="FILE", role="how")
+    plot: str | None = _options.figure("means with intervals by organism")
+    methods: tuple[str, ...] = _of_methods(
+        "methods to run: individual, union, mtl (similarity from the tree), mkl (learned "
+        "weights of the clades of the tree), default (what seqmtl train does by default), unseen "
+        "(each organism predicted by the default model of the others) (default: all but unseen)",
+        metavar="LIST",
+        kind=methods,
+        default="individual,union,mtl,mkl,default",
+    )
+    C: tuple[float, ...] = _of_methods(
+        "-C",
+        "costs to choose from, for all methods but default; mkl uses one cost for all organisms",
+        metavar="LIST",
+        kind=_kinds.positive_floats,
+        default="0.1,1,10",
+    )
+    features: str | None = _options.features_option("methods")
+    splits: int = _of_splits(
+        "number of random splits; one, with bootstrap intervals, if the data give the training "
+        "and test windows",
+        default=10,
+    )
+    per_organism: int | None = _of_splits(
+        "labelled windows per organism for training and tuning together (default: all but the "
+        "test windows)",
+        metavar="N",
+        kind=_kinds.integer,
+    )
+    seed: int = _of_splits("seed of the splits", kind=_kinds.count, default=0)
+
+    def check(self) -> None:
+        """Refuse methods without the relation that they need."""
+        if "mtl" in self.methods and self.relation() is None:
+            raise UsageError(
+                "mtl needs to know how the organisms are related; give --tree or --similarity"
+            )
+        if "mkl" in self.methods and self.tree is None:
+            raise UsageError("mkl learns the weights of clades; give --tree, or other --methods")
+
+    def run(self) -> dict[str, Any]:
+        """Train and test every method on every split.
+
+        Returns
+        -------
+        dict
+            The results, as ``json`` has them, see :func:`seqmtl.comparison.results.make_document`.
+        """
+        from seqmtl.io.dataset import files_of_data
+
+        inputs = [*files_of_data(self.data), self.tree, self.similarity]
+        check_outputs(inputs, [self.json, f"{self.json}.partial", self.plot])
+        comparison = _comparison(self)
+        from seqmtl.comparison import FinishedRuns
+        from seqmtl.comparison.protocol import count_split, drawn_parts
+        from seqmtl.comparison.results import make_document
+
+        drawn = drawn_parts(comparison.windows, comparison.protocol)
+        n_splits = self.splits if drawn else 1
+        if n_splits < self.splits:
+            logger.info(
+                "the data say which windows are for training and which for the test, so that all "
+                "splits would be the same run: running one, with bootstrap intervals "
+                "(--per-organism draws training windows)"
+            )
+        digest = comparison.fingerprint()
+        partial = FinishedRuns(f"{self.json}.partial", digest)
+        results = self._results(comparison, partial, n_splits)
+        settings = {"command": "compare", **self.fingerprint(), "splits": n_splits}
+        sizes = count_split(comparison.windows, comparison.draw(0))
+        document = make_document(results, settings, sizes, digest, drawn)
+        self._write(document)
+        partial.remove()
+        unfinished = [f"{r.method} on split {r.split}" for r in results if not r.converged]
+        if unfinished:
+            tol = comparison.settings.tol
+            logger.warning("not converged to the tolerance %g: %s", tol, ", ".join(unfinished))
+        return document
+
+    def _results(
+        self, comparison: Comparison, partial: FinishedRuns, n_splits: int
+    ) -> list[Result]:
+        """Return the results of all runs; those that are stored are not repeated."""
+        from seqmtl._progress import JobProgress
+        from seqmtl._threads import n_threads, use_threads
+        from seqmtl.comparison import run_comparison
+        from seqmtl.comparison.results import read_results
+
+        jobs = [(split, method) for split in range(n_splits) for method in self.methods]
+        finished = [*read_results(self.json, partial.fingerprint), *partial.load()]
+        done = {(run.split, run.method) for run in finished}
+        if others := done.difference(jobs):
+            split, method = max(others)
+            raise SeqmtlError(
+                f"{self.json} has {len(others)} finished runs that are not asked for, such as "
+                f"{method} on split {split}, and would be lost; ask for these, too, or name "
+                "another --json"
+            )
+        todo = [method for split, method in jobs if (split, method) not in done]
+        if done:
+            logger.info("%d of %d runs are already finished", len(done), len(jobs))
+        n_at_once = min(n_threads(), comparison.max_parallel())
+        n_workers = max(1, min(n_at_once, len(todo)))
+        logger.info(
+            "starting %d runs (%d splits, %s), %d at a time",
+            len(todo),
+            n_splits,
+            ", ".join(self.methods),
+            n_workers,
+        )
+        progress = JobProgress(todo, n_workers)
+
+        def show(result: Result, seconds: float) -> None:
+            progress(f"split {result.split}", result.method, seconds)
+
+        with use_threads(n_at_once):
+            return run_comparison(comparison, jobs, partial, finished=finished, on_result=show)
+
+    def _write(self, document: dict[str, Any]) -> None:
+        """Write the document and the figure, each atomically."""
+        from seqmtl._style import save_figure
+        from seqmtl.comparison.results import draw_comparison
+
+        write_json(self.json, document)
+        if self.plot:
+            save_figure(draw_comparison(document), self.plot)
+
+
+def _comparison(request: Compare) -> Comparison:
+    """Read the windows and run all checks before training."""
+    from seqmtl.commands._examples import all_of_one_split, read_training_windows
+    from seqmtl.comparison import Comparison, Protocol
+    from seqmtl.comparison.protocol import check_windows
+    from seqmtl.linear_model.dataset_site import site_in_dataset
+    from seqmtl.relations import TaskKernel
+    from seqmtl.training.settings import Settings
+
+    protocol = Protocol(request.per_organism, request.seed)
+    windows = read_training_windows(_options.WindowInput(data=request.data))
+    if all_of_one_split(windows, request.data):
+        windows.splits, windows.split_names = None, ()
+    names = windows.task_names
+    relation = request.relation()
+    _relations.check_tree(relation, names)
+    check_windows(windows, protocol)
+    features = _options.feature_map(request.features)
+    features.n_features(windows.length)
+    return Comparison(
+        windows,
+        protocol,
+        features,
+        Settings(seed=request.seed),
+        request.C,
+        kernel=None if relation is None else relation.build(names),
+        kernels=None if request.tree is None else TaskKernel.hierarchical(request.tree, names),
+        site=site_in_dataset(request.data, windows.length, 0),
+    )
+
+
+_TEXT = """\
+  seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --per-organism 1000 \\
+                 --json comparison.json --plot comparison.png > comparison.md
+  seqmtl compare windows.tsv.gz --methods individual,union --json comparison.json
+
+Repeat the same command to resume an interrupted run. If you then ask for more splits or methods,
+the finished ones are reused from comparison.json."""
+
+
+def _show(_: Compare, document: dict[str, Any]) -> str:
+    """Show the means and spreads."""
+    from seqmtl.comparison.results import to_markdown
+
+    return to_markdown(document)
+
+
+COMMAND = Command(
+    Compare,
+    "compare individual, union, multi-task and MKL models and the default of train",
+    _TEXT,
+    _show,
+    lambda document: all(all(entry["converged"]) for entry in document["methods"].values()),
+)
+
+compare = python_function(Compare)

@@ -1,0 +1,204 @@
+"""``seqmtl evaluate``: AUROC and AUPRC of a model, per organism."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seqmtl.commands import _kinds, _options
+from seqmtl.commands._command import Command
+from seqmtl.commands._request import option, python_function
+from seqmtl.exceptions import SeqmtlError, UsageError
+from seqmtl.files.outputs import check_outputs, write_json
+
+if TYPE_CHECKING:
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.splicing.model import PairedModel
+
+logger = logging.getLogger("seqmtl")
+
+_FIGURES = "these figures are"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
+    """Measure AUROC and AUPRC of a model per organism, with confidence intervals."""
+
+    model: str = _options.model_file()
+    data: str = _options.window_data("labelled windows")
+    acceptors: str | None = option(
+        "dataset of acceptors for a model of seqmtl pair; DATA is that of donors",
+        metavar="ACCEPTORS",
+        is_positional=True,
+    )
+    json: str | None = _options.summary_file("write metrics as JSON; - for standard output")
+    plot: str | None = _options.figure("ROC and PR curves")
+    bootstrap: int = option(
+        "bootstrap resamples for the 95%% intervals; 0 for none",
+        metavar="N",
+        kind=_kinds.count,
+        default=200,
+    )
+    seed: int = _options.seed("seed of the bootstrap")
+
+    def run(self) -> dict[str, Any]:
+        """Score the rows, and compare the scores with the labels.
+
+        Returns
+        -------
+        dict
+            The metrics, as ``json`` has them; see :func:`seqmtl.evaluation.evaluate`.
+        """
+        from seqmtl.commands._scoring import with_organism_of_like
+        from seqmtl.io.dataset import files_of_data
+        from seqmtl.loading import load_site_model
+        from seqmtl.splicing.model import PairedModel
+
+        inputs = [self.model, *self.files, *files_of_data(self.acceptors), self.tree]
+        check_outputs(inputs, [self.json, self.plot])
+        model, request = with_organism_of_like(load_site_model(self.model), self)
+        if model.kind == "regression":
+            raise SeqmtlError(
+                f"{self.model}: is a model of regression, but labels of windows are 1 and -1; "
+                "compare its scores with the targets in Python"
+            )
+        if isinstance(model, PairedModel):
+            metrics = _of_pairs(model, request)
+        else:
+            metrics = _of_model(model, request)
+        write_json(self.json, metrics)
+        _warn_of_failures(metrics)
+        return metrics
+
+
+def _warn_of_failures(metrics: dict[str, Any]) -> None:
+    """Warn of probabilities that do not hold: of a model, or of a paired one with partners."""
+    from seqmtl.evaluation import failures
+
+    of_signals = {
+        signal: results["paired"] for signal, results in metrics.get("signals", {}).items()
+    }
+    for signal, results in of_signals.items() or {metrics.get("signal", ""): metrics}.items():
+        for line in failures(results["tasks"]):
+            logger.warning(
+                "%s%s; use scores to rank sites, or calibrate on labels of the organism",
+                f"{signal} sites of " if signal else "",
+                line,
+            )
+
+
+def _of_model(model: MultiTaskModel, request: Evaluate) -> dict[str, Any]:
+    """Return the metrics of a model, with expected numbers of sites if it is calibrated."""
+    from seqmtl import evaluation
+    from seqmtl._style import save_figure
+    from seqmtl.commands._scoring import score_labelled
+
+    if request.acceptors:
+        raise UsageError(f"{request.model} takes one DATA; two are for a model of seqmtl pair")
+    held = score_labelled(model, request, _FIGURES)
+    data = (held.labels, held.scores, held.tasks)
+    auprc = "auprc_windows" if held.counts is None else "auprc_genome"
+    options: dict[str, Any] = {"n_bootstrap": request.bootstrap, "seed": request.seed}
+    metrics: dict[str, Any] = evaluation.evaluate(*data, counts=held.counts, auprc=auprc, **options)
+    if held.counts is not None:
+        metrics |= {"model": request.model, "signal": model.site.kind, "split": request.split}
+        metrics |= {"plot": request.plot} if request.plot else {}
+    if model.curves and held.counts is not None:
+        p = model.probability(held.scores, held.tasks.tolist())
+        evaluation.add_expected(metrics, held.labels, p, held.tasks, held.counts, held.blocks)
+    if request.plot:
+        save_figure(evaluation.draw_curves(*data, held.counts, auprc=auprc), request.plot)
+    return metrics
+
+
+def _of_pairs(model: PairedModel, request: Evaluate) -> dict[str, Any]:
+    """Compare the scores of single sites with those that use their partners."""
+    from seqmtl import evaluation
+    from seqmtl.calibration.curve import to_probability
+    from seqmtl.commands._scoring import warn_if_trained_on
+    from seqmtl.splicing import score_paired
+
+    if not request.acceptors:
+        raise UsageError(
+            "a model of seqmtl pair is evaluated on two datasets; name that of donors, then that "
+            "of acceptors"
+        )
+    if request.plot:
+        raise SeqmtlError("--plot is not for a model of seqmtl pair; leave it out")
+    data = (request.data, request.acceptors)
+    for end, path in zip(("donor", "acceptor"), data, strict=True):
+        warn_if_trained_on(getattr(model, end), [path], model.tasks, request.split, _FIGURES)
+    if request.split in (model.training.get("split"), "all"):
+        logger.warning(
+            "the layer was fitted on the %s regions, so its figures there are too good",
+            model.training.get("split"),
+        )
+    split = None if request.split == "all" else request.split
+    scores_of_signals = score_paired(model, *data, split=split, organism=request.organism)
+    options: dict[str, Any] = {"n_bootstrap": request.bootstrap, "seed": request.seed}
+    signals: dict[str, Any] = {}
+    for signal, held in scores_of_signals.items():
+        p_alone = getattr(model, signal).probability(held.alone, held.tasks.tolist())
+        signals[signal] = {}
+        for method, scores, p in (
+            ("alone", held.alone, p_alone),
+            ("paired", held.paired, to_probability(held.paired)),
+        ):
+            counts = [1] * held.labels.size
+            metrics = evaluation.evaluate(
+                held.labels, scores, held.tasks, counts=counts, auprc="auprc_genome", **options
+            )
+            evaluation.add_expected(metrics, held.labels, p, held.tasks, None, held.blocks)
+            signals[signal][method] = metrics
+    return {"schema_version": 2, "model": request.model, "split": request.split, "signals": signals}
+
+
+_TEXT = """\
+  seqmtl evaluate splice.seqmtl dataset
+  seqmtl evaluate splice.seqmtl windows.tsv.gz --json metrics.json --plot curves.png
+  seqmtl evaluate splice.seqmtl windows.tsv.gz --split valid
+  seqmtl evaluate splice.seqmtl donors acceptors     # a model of seqmtl pair
+
+For a `seqmtl dataset` folder, every candidate in the test regions is scored (such as every GT, on
+both strands), so AUPRC and precision hold genome-wide: the column is auprc_genome. For a table,
+only its rows are scored: auprc_windows, which is higher if the table has fewer decoys than the
+genome.
+
+columns: precision_50, _80 and _95 are the precision at 50, 80 and 95 % recall. For a calibrated
+model and a dataset, expected is the sum of all probabilities, the number of true sites by the
+model; positive is the annotated number. error_0.1 is the calibration error, the mean absolute
+difference between probability and share of true sites over bins, for probabilities above 0.1.
+
+The second table compares both numbers for all candidates, those above 0.1, and bins of the
+probability. true_95: 95 % interval of the true number if the model is right (from blocks of the
+genome, and of a Poisson variable). holds: yes, if both are within a factor of 1.25; by chance, if
+they are not, but the difference is within sampling error; else no, and a warning.
+
+A model of seqmtl pair takes two datasets. Sites are scored alone and with their partners, in the
+regions that are in the same split of both."""
+
+
+def _show(_: Evaluate, metrics: dict[str, Any]) -> str:
+    """Show the metrics, and below them the reliability of a calibrated model."""
+    from seqmtl.evaluation import metrics_table, reliability_table
+    from seqmtl.evaluation.tables import stacked
+
+    if "signals" not in metrics:
+        tables = [metrics_table(metrics)]
+        details = [reliability_table(metrics["tasks"])]
+    else:
+        methods = [
+            (results, {"signal": signal, "method": method})
+            for signal, by_method in metrics["signals"].items()
+            for method, results in by_method.items()
+        ]
+        tables = [metrics_table(results, **labels) for results, labels in methods]
+        details = [reliability_table(results["tasks"], **labels) for results, labels in methods]
+    below = f"\n{stacked(details)}" if details[0].count("\n") > 1 else ""
+    return stacked(tables) + below
+
+
+COMMAND = Command(Evaluate, "AUROC and AUPRC per organism, with confidence intervals", _TEXT, _show)
+
+evaluate = python_function(Evaluate)

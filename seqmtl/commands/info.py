@@ -1,0 +1,55 @@
+"""``seqmtl info``: describe a model file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from seqmtl.commands import _options
+from seqmtl.commands._command import Command
+from seqmtl.commands._request import Request, option
+from seqmtl.files.catalogue import model_path
+from seqmtl.files.outputs import write_json
+
+_TEXT = """\
+  seqmtl info splice.seqmtl
+  seqmtl info starter:donor
+  seqmtl info splice.seqmtl --json | jq .duality_gap
+
+evidence of trust: the weight of each level of trust in the relatives (0 to 1), from the likelihood
+of held-out labels. log-likelihood: that of these labels, for each set of features. See "Which
+relatives to trust" on the page Method of the documentation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Info(Request):
+    """Describe a model: its tasks, task kernel, features and training."""
+
+    model: str = _options.model_file(_options.STARTER_OR_FILE)
+    json: bool = option("print JSON", default=False)
+
+    def run(self) -> dict[str, Any]:
+        """Read the model.
+
+        Returns
+        -------
+        dict
+            The description, with its ``text``.
+        """
+        from seqmtl.loading import load_site_model
+
+        model = load_site_model(self.model)
+        size = os.path.getsize(model_path(self.model)) / 2**20
+        text = "\n".join([*model.text(f"{self.model} ({size:.1f} MiB)"), ""])
+        return {"schema_version": 1, "path": self.model, **model.describe(), "text": text}
+
+
+def _show(request: Info, description: dict[str, Any]) -> str:
+    text = str(description.pop("text"))
+    if request.json:
+        write_json("-", description)
+    return "" if request.json else text
+
+
+COMMAND = Command(Info, "describe a model: tasks, task kernel, features, training", _TEXT, _show)

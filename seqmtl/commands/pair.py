@@ -1,0 +1,156 @@
+"""``seqmtl pair``: combine donor and acceptor models, so that sites are scored in pairs."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from seqmtl.commands import _options
+from seqmtl.commands._command import Command
+from seqmtl.commands._request import option, python_function, required
+from seqmtl.exceptions import SeqmtlError, UsageError
+from seqmtl.files.outputs import check_outputs, write_json
+
+if TYPE_CHECKING:
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.splicing.model import PairedModel
+
+logger = logging.getLogger("seqmtl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair(_options.Threads):
+    """Combine donor and acceptor models, so that each site is scored with its partner."""
+
+    donor: str = required("model file of donors", metavar="DONOR", is_positional=True)
+    acceptor: str = required("model file of acceptors", metavar="ACCEPTOR", is_positional=True)
+    donors: str = required("dataset of donors", metavar="DONORS", is_positional=True)
+    acceptors: str = required("dataset of acceptors", metavar="ACCEPTORS", is_positional=True)
+    output: str = required("-o", "model file", metavar="MODEL", role="how")
+    edge: tuple[str, ...] = option(
+        "calibrated model of edges of genes: start, stop, tss or polya; may be repeated",
+        metavar="MODEL",
+        is_repeated=True,
+    )
+    split: str = option(
+        "split to fit on; never train, whose sites the models know",
+        choices=("valid", "test"),
+        default="valid",
+    )
+    json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
+
+    def run(self) -> PairedModel:
+        """Fit the layer above both models, and write them with it.
+
+        Returns
+        -------
+        PairedModel
+            The model.
+        """
+        from seqmtl.io.dataset import files_of_data
+        from seqmtl.linear_model.model import MultiTaskModel
+        from seqmtl.splicing import fit_layer
+        from seqmtl.splicing.model import PairedModel
+
+        data = (self.donors, self.acceptors)
+        inputs = [self.donor, self.acceptor, *self.edge, *chain(*map(files_of_data, data))]
+        check_outputs(inputs, [self.output, self.json])
+        donor, acceptor = MultiTaskModel.load(self.donor), MultiTaskModel.load(self.acceptor)
+        edges = _edges(self.edge, donor.tasks)
+        layer = fit_layer(donor, acceptor, *data, split=self.split, edges=edges)
+        training = {"split": self.split, "command": self.command}
+        model = PairedModel(donor, acceptor, layer, training, edges)
+        model.save(self.output)
+        facts = model.layer_facts()
+        write_json(self.json, {"schema_version": 1, "tasks": facts})
+        logger.info("%s: %d organisms", self.output, len(facts))
+        return model
+
+
+def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, MultiTaskModel]:
+    """Read models of edges of genes, by signal in the order of the layer."""
+    from seqmtl.linear_model.base import is_known
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.splicing.layer import EDGES
+    from seqmtl.splicing.model import check_edges
+
+    models: dict[str, MultiTaskModel] = {}
+    for path in paths:
+        model = MultiTaskModel.load(path)
+        signal = model.site.kind if model.can_scan else "site"
+        if signal in models:
+            raise UsageError(f"{path} is a second model of {signal} sites; give one of each signal")
+        models[signal] = model
+        try:
+            check_edges({signal: model})
+        except SeqmtlError as error:
+            raise SeqmtlError(f"{path}: {error}") from error
+        tasks = [model.match(name) for name in organisms if is_known(name, model.tasks)]
+        if not tasks:
+            raise SeqmtlError(
+                f"{path} has none of the organisms of the model of donors, {', '.join(organisms)}; "
+                "leave it out, or train one of them"
+            )
+        if lacking := [name for name in organisms if not is_known(name, model.tasks)]:
+            logger.warning(
+                "%s has no %s, so its edges are not used there", path, ", ".join(lacking)
+            )
+        if missing := [name for name in tasks if name not in model.curves]:
+            logger.warning(
+                "%s is not calibrated for %s; run seqmtl calibrate", path, ", ".join(missing)
+            )
+    return {signal: models[signal] for signal in EDGES if signal in models}
+
+
+_TEXT = """\
+  seqmtl dataset genomes.toml --signal donor -o donors
+  seqmtl dataset genomes.toml --signal acceptor -o acceptors
+  seqmtl train donors -o donor.seqmtl; seqmtl calibrate donor.seqmtl donors -o donor.seqmtl
+  seqmtl train acceptors -o acc.seqmtl; seqmtl calibrate acc.seqmtl acceptors -o acc.seqmtl
+  seqmtl pair donor.seqmtl acc.seqmtl donors acceptors -o splice.seqmtl
+  seqmtl evaluate splice.seqmtl donors acceptors
+  seqmtl pair donor.seqmtl acc.seqmtl donors acceptors --edge start.seqmtl -o genes.seqmtl
+
+An acceptor needs a donor at the distance of an intron, and most introns are between stretches of
+coding sequence in the same frame. The new model has both models, and a layer above them that gives
+every parse of a contig into coding sequence and introns a weight: by the log-odds of its sites, the
+lengths of its introns, and its codons, from a start codon to a stop codon. The probability of a
+site is the share of the parses with it. Intron lengths and coding content are learned from the
+training regions. Eight numbers per organism are fitted on the validation regions, which neither
+model has seen. With models of start and stop codons (--edge; trained and calibrated like the
+others, on datasets of annotations with CDS) more sites are found; models of tss and polya give the
+ends of transcripts. scan then reports these signals, too.
+
+Only regions in the same split of both datasets are used. They have the same splits if they come
+from one configuration with annotations; or name the contigs under [organisms.NAME.split].
+
+columns: introns are those annotated in the training regions, shortest and longest the bases in the
+table of their lengths (longer ones are geometric), coding the coding bases that the content is
+from, sites the true sites fitted on; see the page Method."""
+
+
+def _show(_: Pair, model: PairedModel) -> str:
+    """Format the layer of every organism."""
+    lines = [
+        "organism\tintrons\tshortest\tlongest\tcoding\tsites\tscale\tshift\tcoding_shift\tswitch"
+        "\tcoding_scale\texon_shift"
+    ]
+    lines += [
+        f"{name}\t{layer.n_introns}\t{layer.shortest}\t{layer.longest}\t{layer.n_coding}"
+        f"\t{layer.n_sites}\t{layer.scale:.3f}\t{layer.shift:.3f}\t{layer.coding_shift:.3f}"
+        f"\t{layer.switch:.3f}\t{layer.coding_scale:.3f}\t{layer.exon_shift:.3f}"
+        for name, layer in model.layer.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+COMMAND = Command(
+    Pair,
+    "combine donor and acceptor models, so that each site is scored with its partner",
+    _TEXT,
+    _show,
+)
+
+pair = python_function(Pair)

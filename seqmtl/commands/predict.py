@@ -1,0 +1,90 @@
+"""``seqmtl predict``: score windows."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seqmtl.commands import _options
+from seqmtl.commands._command import Command
+from seqmtl.commands._request import option, python_function
+from seqmtl.files.outputs import check_outputs, open_output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+logger = logging.getLogger("seqmtl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
+    """Score windows with a model."""
+
+    model: str = _options.model_file("model file, starter:donor or starter:acceptor")
+    data: str = _options.window_data("windows to score (labels not needed)")
+    output: str | None = option(
+        "-o", "scores (default: standard output)", metavar="TSV", role="how"
+    )
+
+    def run(self) -> dict[str, NDArray[Any]]:
+        """Score the rows.
+
+        Returns
+        -------
+        dict of str to ndarray, each of shape (n,)
+            The columns of the table: name, organism, score, and what else the model has.
+        """
+        from seqmtl.commands._examples import read_for_model
+        from seqmtl.commands._scoring import with_organism_of_like
+        from seqmtl.loading import load_site_model
+
+        check_outputs([self.model, *self.files, self.tree], [self.output])
+        model, request = with_organism_of_like(load_site_model(self.model), self)
+        windows = read_for_model(model, request, require_labels=False)
+        columns = {"name": windows.names, **model.predictions(windows)}
+        if self.output:
+            write_scores(columns, self.output)
+        logger.info("scored %d windows", len(windows))
+        return columns
+
+
+def write_scores(columns: dict[str, NDArray[Any]], path: str) -> None:
+    """Write scores as a table."""
+    with open_output(path) as stream:
+        stream.write("\t".join(columns) + "\n")
+        for first in range(0, len(columns["name"]), 65_536):
+            part = slice(first, first + 65_536)
+            texts = [_texts(column[part]) for column in columns.values()]
+            stream.write("".join("\t".join(row) + "\n" for row in zip(*texts, strict=True)))
+
+
+def _texts(column: NDArray[Any]) -> Iterator[str]:
+    """Format floats with six digits, truth as yes and no, and other values as they are."""
+    form: dict[str, Callable[[Any], str]] = {"f": "{:.6g}".format, "b": ("no", "yes").__getitem__}
+    return map(form.get(column.dtype.kind, str), column.tolist())
+
+
+_TEXT = """\
+  seqmtl predict splice.seqmtl windows.tsv.gz -o scores.tsv
+  seqmtl predict splice.seqmtl candidates.fa --organism c_elegans > scores.tsv
+  seqmtl predict starter:acceptor candidates.fa --like "Apis mellifera"
+
+The last column tells whether a window has the letters of the model's sites, such as AG (yes or no).
+The score of a window that has lost them means little."""
+
+
+def _show(request: Predict, columns: dict[str, Any]) -> str:
+    """Write the scores to standard output, unless they have a file."""
+    if request.output is None:
+        write_scores(columns, "-")
+    return ""
+
+
+COMMAND = Command(
+    Predict, "score windows; write name, organism, score, probability, has_site", _TEXT, _show
+)
+
+predict = python_function(Predict)

@@ -1,0 +1,83 @@
+"""``seqmtl report``: a folder of results as one page."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from seqmtl.commands import _kinds
+from seqmtl.commands._command import Command
+from seqmtl.commands._request import Request, option, python_function, required
+from seqmtl.files.outputs import check_outputs
+
+if TYPE_CHECKING:
+    from seqmtl.reporting.folder import FolderContents
+
+logger = logging.getLogger("seqmtl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(Request):
+    """Summarize a folder of results as one HTML page."""
+
+    folder: str = required("folder of results", metavar="DIR", is_positional=True)
+    output: str = required(
+        "-o", "page to write", metavar="HTML", kind=_kinds.path_of(".html", ".htm"), role="how"
+    )
+    title: str | None = option("heading (default: signals and organisms)")
+    tree: str | None = option("tree to draw next to the similarity", metavar="NEWICK|NAME")
+    annotation: tuple[tuple[str, str], ...] = option(
+        "GFF3, GTF or BED12 to compare the introns of seqmtl annotate with; repeat for each "
+        "organism",
+        metavar="ORGANISM=FILE",
+        kind=_kinds.named_path,
+        is_repeated=True,
+        default=(),
+    )
+
+    def run(self) -> FolderContents:
+        """Write the page.
+
+        Returns
+        -------
+        FolderContents
+            What is on the page, and what is not, see :mod:`seqmtl.reporting.folder`.
+        """
+        check_outputs([self.tree, *dict(self.annotation).values()], [self.output])
+        from seqmtl.reporting import write_folder_report
+
+        contents = write_folder_report(
+            self.folder,
+            self.output,
+            title=self.title,
+            tree=self.tree,
+            annotations=dict(self.annotation),
+            command=self.command,
+        )
+        for introns in contents.introns.values():
+            logger.info("%s", introns.sentence())
+            if warning := introns.warning():
+                logger.warning("%s", warning)
+        for line in contents.left_out:
+            logger.info("not shown: %s", line)
+        logger.info("%s: open it in a browser", self.output)
+        return contents
+
+
+_TEXT = """\
+  seqmtl report results -o report.html
+  seqmtl report mosquito --annotation mosquito=old.gff3 -o report.html
+  seqmtl report results --tree tree.nwk --title "Splice sites of nematodes" -o report.html
+
+The report shows what commands wrote in DIR: datasets (seqmtl dataset), models (*.seqmtl),
+evaluations (seqmtl evaluate --json, with the picture of --plot beside it, on the test regions of
+datasets; also of models of seqmtl pair), comparisons (seqmtl compare --json; several sizes of
+--per-organism make a learning curve), scans (seqmtl scan --json) and introns (seqmtl annotate;
+also how many of them are in --annotation). It scores nothing. The details are those of one model
+that shares information between organisms: the default of seqmtl train if present. Test labels play
+no part in this choice. The page is a single file that needs no network."""
+
+COMMAND = Command(Report, "summarize a folder of results as one HTML page", _TEXT)
+
+report = python_function(Report)

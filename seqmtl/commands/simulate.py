@@ -1,0 +1,83 @@
+"""``seqmtl simulate``: related genomes with known sites."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from seqmtl._messages import messages_from
+from seqmtl.commands import _options
+from seqmtl.commands._command import Command
+from seqmtl.commands._request import Request, option, python_function, required
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.files.outputs import check_outputs
+
+logger = logging.getLogger("seqmtl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulate(Request):
+    """Simulate genomes related by a tree, with sites whose motifs drift, and write them."""
+
+    output: str = required("-o", "folder to write", metavar="DIR", role="how")
+    tree: str | None = option("tree (default: six made-up organisms)", metavar="NEWICK")
+    seed: int = _options.seed("random seed; same seed, same bytes")
+    signal: str = option(
+        "signal whose sites the windows are centred on",
+        choices=("acceptor", "donor", "tss"),
+        default="acceptor",
+    )
+    windows: int = option("training windows per organism", default=1000)
+    window: int = option("bases per window", metavar="BP", default=200)
+    chromosomes: int = option("chromosomes per organism; the last is the test set", default=3)
+    chromosome_length: int = option(
+        "bases per chromosome; 1000 windows need at least about 45000, or 200000 with tss",
+        metavar="BP",
+        default=200_000,
+    )
+    no_windows: bool = option("write only genomes, sites and annotation", default=False)
+
+    def run(self) -> Any:
+        """Simulate, and write the files.
+
+        Returns
+        -------
+        seqmtl.simulation.Simulation
+            Genomes, genes, labelled sites and the tree.
+        """
+        from seqmtl.simulation import simulate, write_simulation
+        from seqmtl.simulation.trees import read_organisms
+        from seqmtl.simulation.writing import check_folder, existing_files
+
+        if os.path.isdir(self.output):
+            check_outputs([self.tree], existing_files(self.output))
+        elif os.path.lexists(self.output):
+            raise SeqmtlError(f"cannot write {self.output}: it is a file; choose a folder")
+        with messages_from(logging.ERROR):  # they come again
+            organisms = read_organisms(self.tree).leaf_names
+        check_folder(self.output, organisms, windows=not self.no_windows)
+        simulation = simulate(
+            self.tree,
+            seed=self.seed,
+            n_chromosomes=self.chromosomes,
+            chromosome_length=self.chromosome_length,
+            n_windows=self.windows,
+            window=self.window,
+            signal=self.signal,
+        )
+        write_simulation(simulation, self.output, windows=not self.no_windows)
+        logger.info("%s: %d organisms", self.output, len(simulation.genomes))
+        return simulation
+
+
+_TEXT = """\
+  seqmtl simulate -o simulated --seed 1
+  seqmtl simulate --tree tree.nwk -o simulated --signal donor --windows 500"""
+
+COMMAND = Command(
+    Simulate, "simulate genomes related by a tree, with sites whose motifs drift", _TEXT
+)
+
+simulate = python_function(Simulate)

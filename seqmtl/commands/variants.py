@@ -1,0 +1,226 @@
+"""``seqmtl variants``: effects of variants on a signal."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seqmtl._version import __version__
+from seqmtl.commands import _kinds, _options
+from seqmtl.commands._command import Command
+from seqmtl.commands._request import option, python_function, required
+from seqmtl.exceptions import InputFormatError, SeqmtlError, UsageError
+from seqmtl.files.bgzip import index_packed
+from seqmtl.files.outputs import binary_output, check_outputs, write_json
+
+if TYPE_CHECKING:
+    from seqmtl.variant_effects import AnnotationSummary, EffectScorer, PairedEffectScorer
+
+logger = logging.getLogger("seqmtl")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variants(_options.Relatives, _options.Threads):
+    """Annotate variants (VCF) with gains and losses of sites."""
+
+    model: str = _options.model_file()
+    vcf: str = required("variants: plain, gzip or bgzip; - for stdin", metavar="VCF")
+    fasta: str = required("reference genome of the VCF: plain, gzip or bgzip", metavar="FASTA")
+    organism: str | None = option(
+        "organism whose model to use (default: the only one)", metavar="NAME"
+    )
+    output: str = required(
+        "-o",
+        "annotated variants: .vcf, .vcf.gz (bgzip; with .tbi if pysam is installed), or -",
+        metavar="VCF",
+        role="how",
+    )
+    distance: int | None = option(
+        "consider sites up to N bases from the variant (default: all whose window it overlaps)",
+        metavar="N",
+        kind=_kinds.integer,
+    )
+    threshold: float | None = option(
+        "annotate only alleles with a gain or loss of at least X (default: all)",
+        metavar="X",
+        kind=_kinds.change,
+    )
+    chrom_map: str | None = option(
+        "contig names: in the VCF, then in the FASTA (as for bcftools --rename-chrs)", metavar="TSV"
+    )
+    tsv: str | None = option(
+        "also write the effects as a table (.gz: bgzip; - for standard output)",
+        metavar="FILE",
+        role="how",
+    )
+    json: str | None = _options.summary_file("write counts as JSON (- for standard output)")
+
+    def check(self) -> None:
+        """Refuse a distance below 0."""
+        if self.distance is not None and self.distance < 0:
+            raise UsageError(f"--distance must be 0 or more, got {self.distance}")
+
+    def run(self) -> dict[str, Any]:
+        """Annotate the variants.
+
+        Returns
+        -------
+        dict
+            Counts of records and alleles by what became of them, as ``json`` has them.
+        """
+        from seqmtl.io.rows import read_chrom_map
+        from seqmtl.variant_effects import Annotator, annotate_vcf
+
+        self._check_outputs()
+        scorer = _scorer(self)
+        chrom_map = read_chrom_map(self.chrom_map) if self.chrom_map else {}
+        genome = self._genome(scorer, chrom_map)
+        annotator = Annotator(scorer, genome, chrom_map=chrom_map, threshold=self.threshold)
+        started = time.perf_counter()
+        summary = annotate_vcf(
+            self.vcf,
+            binary_output(self.output),
+            annotator,
+            table=binary_output(self.tsv),
+            command=self.command,
+        )
+        _report(summary, self.output, time.perf_counter() - started)
+        if summary.is_sorted:
+            index_packed(self.output, "vcf")
+        elif self.output.endswith(".gz"):
+            logger.warning("%s is not sorted: no index; run bcftools sort", self.output)
+        counts = {
+            "schema_version": 1,
+            "kind": "seqmtl variants",
+            "seqmtl_version": __version__,
+            "organism": annotator.scorer.organism,
+            "field": ",".join(text.field for text in annotator.texts),
+            "distance": self.distance,
+            "threshold": self.threshold,
+            **vars(summary),
+        }
+        write_json(self.json, counts)
+        return counts
+
+    def _check_outputs(self) -> None:
+        inputs = [self.model, self.vcf, self.fasta, self.tree, self.chrom_map]
+        check_outputs(inputs, [self.output, self.tsv, self.json])
+        if self.output != "-" and not self.output.endswith((".vcf", ".vcf.gz")):
+            raise SeqmtlError(
+                f"output must end in .vcf or .vcf.gz, or be -, got {self.output}; for BCF, write "
+                ".vcf.gz and convert it with: bcftools view -Ob"
+            )
+        if [self.output, self.tsv, self.json].count("-") > 1:
+            raise UsageError("only one output can go to standard output; name files for the others")
+
+    def _genome(self, scorer: Any, chrom_map: dict[str, str]) -> Any:
+        """Load the contigs that have variants; all contigs if the variants come from a stream.
+
+        A VCF file is checked first, so that its errors are reported at once.
+        """
+        from seqmtl.io import load_genome
+        from seqmtl.io.vcf import VcfReader, contigs_of
+        from seqmtl.variant_effects.effect_text import texts_of
+
+        if self.vcf == "-":
+            return load_genome(self.fasta, padding=1)
+        for text in texts_of(scorer):
+            text.check(VcfReader(self.vcf))
+        only = {chrom_map.get(name, name): None for name in contigs_of(self.vcf)}
+        try:
+            return load_genome(self.fasta, padding=1, only=only)
+        except InputFormatError:
+            raise
+        except ValueError as error:  # the genome has none of the contigs
+            files = ", ".join(filter(None, [self.vcf, self.fasta, self.chrom_map]))
+            raise SeqmtlError(f"{files}: {error}, by --chrom-map") from error
+
+
+def _scorer(request: Variants) -> EffectScorer | PairedEffectScorer:
+    """Return the scorer of alleles for the model."""
+    from seqmtl.commands._scoring import with_organism_of_like
+    from seqmtl.loading import load_site_model
+    from seqmtl.splicing.model import PairedModel
+    from seqmtl.variant_effects import EffectScorer, PairedEffectScorer
+
+    model, request = with_organism_of_like(load_site_model(request.model), request)
+    if request.organism is None and len(model.tasks) > 1:
+        raise UsageError(
+            f"the model has {len(model.tasks)} organisms; name one of "
+            f"{', '.join(model.tasks)} with --organism"
+        )
+    organism, distance = request.organism or model.tasks[0], request.distance
+    if isinstance(model, PairedModel):
+        return PairedEffectScorer(model, organism, distance=distance)
+    model.log_relatives([organism])
+    return EffectScorer(model, organism, distance=distance)
+
+
+def _report(summary: AnnotationSummary, output: str, seconds: float) -> None:
+    """Log the numbers of variants scored and skipped, with reasons."""
+    from seqmtl.variant_effects.alleles import REASONS
+
+    logger.info(
+        "%s: %d records, %d alleles, %d scored, %d reported in %.1f s (%.0f per second)",
+        output,
+        summary.n_records,
+        summary.n_alleles,
+        summary.n_scored,
+        summary.n_reported,
+        seconds,
+        summary.n_alleles / max(seconds, 1e-9),
+    )
+    if summary.n_without_alleles:
+        logger.info(
+            "%d records have no allele to score (ALT is . or <NON_REF>) and are written unchanged",
+            summary.n_without_alleles,
+        )
+    for reason, n in summary.not_scored.items():
+        logger.warning(
+            "%d of %d alleles were not scored: %s (%s; first: %s)",
+            n,
+            summary.n_alleles,
+            REASONS[reason],
+            reason,
+            summary.examples[reason],
+        )
+    if 2 * summary.not_scored["ref_mismatch"] > summary.n_alleles:
+        logger.warning("most REF alleles differ from the genome; is it the right assembly?")
+
+
+_TEXT = """\
+  seqmtl variants donor.seqmtl --vcf in.vcf.gz --fasta worm.fa --organism c_elegans -o out.vcf.gz
+  seqmtl variants tss.seqmtl --vcf in.vcf --fasta yeast.fa.gz --organism yeast --threshold 0.2 \\
+      --chrom-map names.tsv --tsv effects.tsv -o out.vcf.gz
+  bcftools view in.bcf | seqmtl variants m.seqmtl --vcf - --fasta g.fa --organism fly -o out.vcf
+
+Every line is written unchanged, except for a new INFO entry with one item per ALT allele:
+  SeqMTL_donor=ALLELE|ORGANISM|DS_DG|DS_DL|DP_DG|DP_DL|ST_DG|ST_DL|RS_DG|RS_DL
+(acceptors: AG, AL; transcription starts: TG, TL; other sites: G, L)
+  DS  largest increase (gain, G) and decrease (loss, L) in the probability of a site, 0 to 1
+  DP  its position: bases from POS to the first base of the site in reading direction, on the
+      reference
+  ST  strand of the site; both strands are scored
+  RS  change in raw score there; . if one of the alleles has no such site
+Sites on deleted bases are lost. Sites on inserted bases are gained and placed at the base before
+the insertion. If an indel can be placed at several positions, the one with the smallest effect
+counts, so the result does not depend on how the variant is written. A position without the letters
+of the model's sites (such as GT) has probability 0. Windows that cross a contig end are padded with
+N. To add a second signal (acceptors after donors), run the command again on its own output.
+
+A model of seqmtl pair writes donors and acceptors, with probabilities given their partners, for all
+sites that an intron can join to the windows; RS is the change in the log-odds of the probability.
+Each item ends in IR_DG|IR_DL|IA_DG|IA_DL, the most probable intron of the site gained and of that
+lost, in the reference (IR) and in the alternative (IA), as FIRST-LAST:PROBABILITY.
+A third entry, SeqMTL_exon, is about exons between two successive introns. It has the same columns
+for the exon gained and the exon lost (DS_EG, DS_EL, ...), and ends in ER_EG|ER_EL|EA_EG|EA_EL,
+these exons in the reference (ER) and in the alternative (EA). A probability below 0.001 counts as
+0, and its exon is written as a dot. DP is the position of the first base of the exon in reading
+direction. An exon lost without a gain is skipped in the transcript."""
+
+
+COMMAND = Command(Variants, "annotate variants (VCF) with site gains and losses", _TEXT)
+
+variants = python_function(Variants)

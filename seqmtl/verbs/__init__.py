@@ -1,1 +1,0 @@
-"""What seqmtl does: a module a verb, each with its request and its Python function."""

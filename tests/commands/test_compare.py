@@ -1,0 +1,208 @@
+"""The command compare, run as a user would, also killed and continued."""
+
+import contextlib
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import seqmtl as package
+from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, read_windows
+from seqmtl.commands.main import main
+from seqmtl.comparison import Comparison, Protocol, Result, runs
+from seqmtl.files.json_lines import append_json_line
+from seqmtl.sequences import Windows
+from seqmtl.training.settings import Settings
+
+TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
+OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --per-organism 30 --json out.json"
+#: Kills itself after two runs are in the file of finished runs.
+KILLED = """
+import os, signal, sys
+from seqmtl.commands.main import main
+from seqmtl.comparison.results import FinishedRuns
+def append_and_die(runs, result, append=FinishedRuns.append):
+    append(runs, result)
+    if len(runs.load()) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+FinishedRuns.append = append_and_die
+main(sys.argv[1:])
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    lines = ["organism\tlabel\tsequence\tsplit"]
+    for i in range(600):
+        site = rng.random() < 0.4
+        letters = rng.choice(list("ACGT"), 20)
+        if site:
+            letters[8:12] = np.where(rng.random(4) < 0.7, list("AGCC"), letters[8:12])
+        split = "test" if i % 4 == 0 else "train"
+        lines.append(
+            f"{('ape', 'man', 'fly')[i % 3]}\t{1 if site else -1}\t{''.join(letters)}\t{split}"
+        )
+    path = tmp_path_factory.mktemp("data") / "windows.tsv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def compare(seqmtl, data, tmp_path, monkeypatch):
+    """Return a function that compares in an empty folder, and returns what it has written."""
+    monkeypatch.chdir(tmp_path)
+    return lambda more="", code=0: seqmtl(f"compare {data} {OPTIONS} {more}", code)
+
+
+@pytest.fixture(scope="module")
+def folder(data, tmp_path_factory):
+    """Return the folder of an uninterrupted run in one process."""
+    folder = tmp_path_factory.mktemp("whole")
+    with contextlib.chdir(folder):
+        more = "--splits 3 --threads 1 -q --plot bars.png"
+        assert main(shlex.split(f"compare {data} {OPTIONS} {more}")) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(folder):
+    return json.loads((folder / "out.json").read_text())
+
+
+def test_all_methods_and_figure(folder, whole):
+    assert list(whole["methods"]) == ["individual", "union", "mtl", "mkl", "default"]
+    for method in whole["methods"].values():
+        assert list(method["tasks"]) == ["ape", "man", "fly"]
+        assert all(len(task["auroc"]) == 3 for task in method["tasks"].values())
+        assert all(set(chosen) == {"ape", "man", "fly"} for chosen in method["chosen"])
+    assert whole["settings"]["command"] == "compare"
+    assert whole["settings"]["per_organism"] == 30
+    assert whole["drawn"] == ["train"]
+    sizes = [whole["sizes"]["fly"][part]["n"] for part in ("train", "test")]
+    assert sizes == [30, 50]
+    assert (folder / "bars.png").read_bytes().startswith(b"\x89PNG")
+    assert not (folder / "out.json.partial").exists()
+
+
+def test_given_splits_are_run_once_with_intervals(seqmtl, data, tmp_path):
+    out = tmp_path / "o.json"
+    told = seqmtl(
+        f"compare {data} --methods individual -C 1 --features wd:2 --splits 4 --json {out}"
+    )
+    assert "all splits would be the same run: running one" in told.err
+    assert "One split, with 95 % bootstrap intervals" in told.out
+    assert "AUPRC (windows) is over the test windows, with the decoys that were drawn" in told.out
+    found = json.loads(out.read_text())
+    assert (found["splits"], found["drawn"]) == ([0], [])
+    task = found["methods"]["individual"]["tasks"]["fly"]
+    low, high = task["auprc_windows_interval"][0]
+    assert low < task["auprc_windows"][0] < high
+
+
+def test_more_splits_and_methods_add_to_those_there_are_and_none_is_lost(compare, whole):
+    compare("--splits 1 --methods individual,union --threads 1 -q")
+    output = compare("--splits 3 --threads 2")
+    assert "2 of 15 runs are already finished" in output.err
+    assert "13 of 13 done, about 0 s left" in output.err
+    assert output.out.startswith("| AUROC")
+    told = compare("--splits 2 --methods union", code=1).err
+    assert "out.json has 13 finished runs that are not asked for" in told
+    assert json.loads(Path("out.json").read_text()) == whole
+
+
+def test_a_killed_run_goes_on(compare, data, whole):
+    words = shlex.split(f"compare {data} {OPTIONS} --splits 3 --threads 2")
+    done = subprocess.run([sys.executable, "-c", KILLED, *words], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert not Path("out.json").exists()
+    assert "of 15 runs are already finished" in compare("--splits 3 --threads 2").err
+    assert json.loads(Path("out.json").read_text()) == whole
+    assert not Path("out.json.partial").exists()
+
+
+def test_runs_of_other_settings_are_not_mixed(compare):
+    header = {"format": "seqmtl comparison, unfinished", "fingerprint": "other"}
+    append_json_line("out.json.partial", header)
+    assert "out.json.partial belongs to other data or settings" in compare(code=1).err
+
+
+def test_errors_come_before_training(compare, seqmtl, data, monkeypatch):
+    for code, more, message in (
+        (1, "--tree '((ape,men),fly);'", "task 'man' is not in the tree .*'men'"),
+        (2, "--per-organism 5000", "--per-organism must be at most .* got 5000"),
+        (1, "--plot /nowhere/x.png", "no folder /nowhere"),
+        (1, "--json /nowhere/x.json", "no folder /nowhere"),
+        (2, "--methods mlt", "must be some of individual, .*, default, unseen, got 'mlt'"),
+        (2, "-C 1,0", "must be .*above 0, got '?0"),
+        (2, "--features wd:99", "wd:99"),
+    ):
+        error = compare(more, code).err
+        assert re.search(message, error.replace("\n", " ")), error
+        assert list(Path().iterdir()) == []
+    for options, message in (
+        ("--methods mtl", "mtl needs to know how the organisms are related; give --tree or --sim"),
+        ("--methods mkl", "mkl learns the weights of clades; give --tree, or other --methods"),
+        ("--methods mtl --similarity graph", "then --similarity K.tsv"),
+        (f"--tree '{TREE}' --similarity K.tsv", "is a table, which needs no --tree"),
+    ):
+        assert message in seqmtl(f"compare {data} {options} --json o", code=2).err
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    told = compare("--plot x.png", code=2).err
+    assert "needs matplotlib; run: pip install matplotlib" in told
+
+
+def test_a_table_of_similarity_from_python(data, tmp_path):
+    table, out = tmp_path / "K.tsv", tmp_path / "o.json"
+    kernel = TaskKernel.smooth([[0, 2, 2], [2, 0, 0.2], [2, 0.2, 0]], [1], ("fly", "man", "ape"))
+    table.write_text(kernel.to_tsv())
+    options = {"splits": 1, "features": "wd:2", "C": 1, "methods": "mtl", "json": out}
+    document = package.compare(data, similarity=table, **options)
+    assert document == json.loads(out.read_text())
+    assert document["settings"]["similarity"] == str(table)
+    windows = read_windows(data)
+    of_python = Comparison(
+        windows,
+        Protocol(),
+        PositionalKmers("wd:2"),
+        Settings(),
+        (1.0,),
+        kernel=kernel.restrict(windows.task_names),
+    )
+    result = of_python.run(0, "mtl")
+    found = document["methods"]["mtl"]["tasks"]
+    assert {name: task["auroc"] for name, task in found.items()} == {
+        name: [task["auroc"]] for name, task in result.tasks.items()
+    }
+
+
+def test_a_stop_before_the_tolerance_is_told(compare, monkeypatch):
+    def stopped(comparison, jobs, partial, **options):
+        tasks = {"ape": {"auroc": 0.9, "auprc_windows": 0.8}}
+        tasks["ape"] |= {f"{metric}_interval": [0.7, 1.0] for metric in [*tasks["ape"]]}
+        return [Result(split, method, tasks, {}, split == 0) for split, method in jobs]
+
+    monkeypatch.setattr("seqmtl.comparison.run_comparison", stopped)
+    told = compare("--splits 2 --methods union -q", code=3).err
+    assert "not converged to the tolerance 0.001: union on split 1" in told
+
+
+def test_no_more_runs_at_once_than_fit_into_memory(monkeypatch):
+    windows = Windows(
+        np.zeros(1000, dtype=np.uint8),
+        np.arange(10),
+        20,
+        task_ids=np.arange(10) % 2,
+        task_names=("ape", "fly"),
+    )
+    comparison = Comparison(windows, Protocol(), WeightedDegree(degree=2), Settings())
+    need = 4 * (2 * 2 * 20 * (4 + 16) + 3 * 10**2) + 1000
+    for memory, expected in ((3.5 * need, 3), (0.5 * need, 1)):
+        monkeypatch.setattr(runs, "available_memory", lambda found=memory: int(found))
+        assert comparison.max_parallel() == expected

@@ -1,0 +1,273 @@
+"""Starter models by name, and organisms that a model lacks: ``starter:NAME`` and ``--like``."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load_model
+from seqmtl.adaptation import adapt
+from seqmtl.commands._scoring import with_organism_of_like
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.sequences import concatenate
+from seqmtl.sequences.examples import Examples
+from seqmtl.training.fit import train
+from tests.adaptation.test_adaptation import MOTIFS, windows_of
+from tests.commands.test_adapt import write_table
+
+
+@pytest.fixture(scope="module")
+def genome(tmp_path_factory):
+    rng = np.random.default_rng(1)
+    path = tmp_path_factory.mktemp("genome") / "g.fa"
+    path.write_text(f">c\n{''.join(rng.choice(list('ACGT'), 5000))}\n")
+    return path
+
+
+@pytest.fixture
+def scan(genome, tmp_path, seqmtl):
+    """Return a function that scans, and returns scores by site, and messages."""
+
+    def run(options, model="starter:donor", code=0):
+        out = tmp_path / "sites.bed"
+        out.unlink(missing_ok=True)
+        messages = seqmtl(f"scan {model} {genome} -o {out} {options}", code).err
+        rows = out.read_text().splitlines() if code == 0 else []
+        return {tuple(row.split("\t")[:3]): row for row in rows}, messages
+
+    return run
+
+
+def test_a_starter_model_scans_for_an_organism_it_lacks(scan):
+    sites, messages = scan("--like 'Apis mellifera'")
+    assert len(sites) > 400
+    assert (
+        "nearest trained relative d_melanogaster, distant (diverged 345 million years ago); exp"
+        in messages
+    )
+    assert "tree eukaryotes" not in messages  # which is no news
+    near = [line for line in scan("--like 'D. simulans'")[1].splitlines() if "nearest" in line]
+    assert near == [
+        "seqmtl: note: D. simulans, scored as Drosophila_simulans: nearest trained relative "
+        "d_melanogaster, close (diverged 5 million years ago); expected AUPRC about 0.98 on "
+        "windows, lower over a genome (d_melanogaster held out, 615 million years from the nearest "
+        "relative)"
+    ]
+    # mammals were measured with other mammals at hand
+    assert "f_catus, distant (diverged 319 million years ago)\n" in scan("--like chicken")[1]
+    far = scan("--like 'Schizosaccharomyces pombe'")[1]
+    assert (
+        "seqmtl: warning: Schizosaccharomyces pombe: nearest trained relative s_cerevisiae, far "
+        in far
+    )
+    assert "(s_cerevisiae held out, 1,300 million years from the nearest relative)" in far
+    assert (
+        "; expect more errors; a few labels help (seqmtl adapt)" in scan("--like 'sea urchin'")[1]
+    )
+    assert "a few labels help (seqmtl adapt)" in far
+
+
+def test_the_scores_are_those_of_the_model_adapted_without_labels(scan, genome):
+    adapted = adapt(load_model("starter:acceptor"), "bee", like="Apis mellifera")
+    adapted.save(genome.parent / "bee.seqmtl")
+    like = scan("--organism bee --like 'Apis mellifera'", "starter:acceptor")[0]
+    again = scan("--organism bee", genome.parent / "bee.seqmtl")[0]
+    assert like == again != {}
+
+
+def test_like_an_organism_of_the_model_is_that_organism(scan):
+    own = scan("--organism d_melanogaster")[0]
+    for name in ("d_melanogaster", "fly", "7227"):
+        sites, messages = scan(f"--like {name}")
+        assert sites == own
+        assert "scored as" not in messages
+    own = scan("--organism d_melanogaster --threshold 0")[0]
+    assert scan("--organism gnat --like fly --threshold 0")[0].keys() == own.keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--like 'Apis melifera'", "did you mean 'Apis_mellifera'"),
+        ("--like 'Quarx sempervirens'", "folder of an NCBI taxonomy dump"),
+        ("--like Lepidopterra", "did you mean 'Lepidoptera' (moths)"),
+        (
+            "--like quarx",
+            "give a species, genus, family, order, class or taxid, auto, or the folder",
+        ),
+        ("--like butterflyfish", "could be Chaetodontidae or Pantodontidae; write one of them"),
+        ("--organism fly --tree metazoa", "--tree is for --like"),
+        ("--like bee --tree nowhere.nwk", "nowhere.nwk"),
+        ("--like bee --organism fly", "in the model already"),
+    ],
+)
+def test_bad_input(scan, options, message):
+    assert message in scan(options, code=1 if "nowhere" in options else 2)[1]
+
+
+def test_the_names_of_shipped_models_are_known_and_no_output(scan, tmp_path, monkeypatch, seqmtl):
+    message = "starter:tss.*not a shipped model .starter:acceptor, starter:donor, starter:splice"
+    assert re.search(message, scan("", "starter:tss", code=1)[1])
+    monkeypatch.chdir(tmp_path)
+    write_table(tmp_path / "few.tsv", windows_of("man", 60, 5))
+    for command in ("calibrate starter:donor few.tsv", "adapt starter:donor few.tsv --organism m"):
+        shown = seqmtl(f"{command} -o starter:donor", 1).err
+        assert "cannot write starter:donor: models of the package" in shown
+        assert [path.name for path in tmp_path.iterdir()] == ["few.tsv"]
+
+
+def test_info_shows_a_starter_model(seqmtl):
+    shown = seqmtl("info starter:donor").out
+    assert re.search(r"model +starter:donor \([123]\.\d MiB\)", shown)
+    assert "site           offset 50, GT" in shown
+    assert json.loads(seqmtl("info starter:donor --json").out)["path"] == "starter:donor"
+
+
+@pytest.fixture(scope="module", params=["one kernel", "mkl"])
+def path(request, tmp_path_factory):
+    """A model of animals of the shipped tree, with one task kernel or several."""
+    names = ("H. sapiens", "D. melanogaster", "A. mellifera")
+    parts = zip(names, ("man", "fly", "bee"), strict=True)
+    windows = concatenate([windows_of(n, 120, 1, motif=MOTIFS[m]) for n, m in parts])
+    kernel = TaskKernel.from_tree("metazoa", names)
+    if request.param == "mkl":
+        kernel = TaskKernel.hierarchical("metazoa", names)
+    model, _ = train(Examples.of(windows), features=WeightedDegree(3), task_kernel=kernel)
+    path = tmp_path_factory.mktemp("model") / "m.seqmtl"
+    model.save(path)
+    return path
+
+
+def test_windows_of_any_name_are_predicted_and_evaluated_as_the_organism(path, tmp_path, seqmtl):
+    test = windows_of("ape", 90, 4)
+    write_table(tmp_path / "new.tsv", test)
+    options = f"{path} {tmp_path}/new.tsv --split all --like chimp"
+    shown = seqmtl(f"predict {options}")
+    rows = [line.split("\t") for line in shown.out.splitlines()[1:]]
+    model = adapt(MultiTaskModel.load(path), "chimp", like="chimp")
+    expected = model.decision_function(test, "chimp")
+    np.testing.assert_allclose([float(row[2]) for row in rows], expected, rtol=1e-4)
+    assert {row[1] for row in rows} == {"chimp"}
+    # without a table of figures only the distance is said
+    assert "nearest trained relative H. sapiens, close (diverged 6 million years" in shown.err
+    assert "expected AUPRC" not in shown.err
+    seqmtl(f"evaluate {options} --json {tmp_path}/figures.json")
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert figures["tasks"]["chimp"]["auroc"] > 0.8  # its motif is man's
+
+
+def test_figures_are_for_distances_of_the_shipped_tree(tmp_path, seqmtl):
+    command = f"adapt starter:donor --organism bee --like 'Apis mellifera' -o {tmp_path}/bee"
+    assert "expected AUPRC" in seqmtl(command).err
+    shown = seqmtl(f"{command} --tree insects").err
+    assert "nearest trained relative d_melanogaster" in shown
+    assert "expected AUPRC" not in shown
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory):
+    """The folder of an NCBI taxonomy dump that has more than the shipped trees."""
+    folder = tmp_path_factory.mktemp("dump")
+    rows = [
+        (1, 1, "root"),
+        (2759, 1, "Eukaryota"),
+        (33208, 2759, "Metazoa"),
+        (50557, 33208, "Insecta"),
+        (7227, 50557, "Drosophila melanogaster"),
+        (6239, 33208, "Caenorhabditis elegans"),
+        (33090, 2759, "Viridiplantae"),
+        (3702, 33090, "Arabidopsis thaliana"),
+        (13469, 33090, "Cupressus sempervirens"),
+        (5833, 2759, "Plasmodium falciparum"),
+        (4932, 2759, "Saccharomyces cerevisiae"),
+        (40674, 33208, "Mammalia"),
+        (9606, 40674, "Homo sapiens"),
+        (10090, 40674, "Mus musculus"),
+        (9685, 40674, "Felis catus"),
+    ]
+    for file, form in (
+        ("nodes", "{0}\t|\t{1}\t|\tno rank\t|\n"),
+        ("names", "{0}\t|\t{2}\t|\t\t|\tscientific name\t|\n"),
+    ):
+        (folder / f"{file}.dmp").write_text("".join(form.format(*row) for row in rows))
+    return str(folder)
+
+
+@pytest.fixture
+def vcf(genome, write):
+    text = genome.read_text().split("\n")[1]
+    at = text.index("GT", 1000) + 1
+    header = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+    return write(f"{header}c\t{at}\t.\tG\tA\t.\t.\t.\n", "in.vcf"), at
+
+
+def test_a_taxonomy_dump_places_organisms_in_every_command(dump, genome, vcf, write, seqmtl):
+    place, out = f"--like 'Cupressus sempervirens' --tree {dump}", genome.parent / "out"
+    new = genome.parent / "cypress.seqmtl"
+    seqmtl(f"adapt starter:donor --organism cypress {place} -o {new}")
+    rng = np.random.default_rng(3)
+    rows = ["".join(rng.choice(list("ACGT"), 201)) for _ in range(30)]
+    table = "sequence\tlabel\n" + "".join(f"{row}\t{i % 2}\n" for i, row in enumerate(rows))
+    windows = write(table, "windows.tsv")
+    for command, suffix in (
+        (f"scan {{}} {genome} -o {out}.bed", ".bed"),
+        (f"variants {{}} --vcf {vcf[0]} --fasta {genome} -o {out}.vcf", ".vcf"),
+        (f"predict {{}} {windows}", None),
+        (f"evaluate {{}} {windows} --split all", None),
+    ):
+        found = []
+        for model, options in (("starter:donor", place), (new, "")):
+            shown = seqmtl(f"{command.format(model)} --organism cypress {options}")
+            text = out.with_suffix(suffix).read_text() if suffix else shown.out
+            found.append([line for line in text.splitlines() if not line.startswith("##")])
+            line = "cypress: no training data, scored from its relatives, of which "
+            assert shown.err.count(line) == (model is new)
+            if options is place:
+                assert (
+                    "cypress, scored as Cupressus sempervirens: nearest trained relative"
+                    in shown.err
+                )
+                assert (
+                    "nearest trained relative a_thaliana, far (a path of 2 in the tree "
+                    in shown.err
+                )
+                assert "AUPRC" not in shown.err  # figures are for distances of the shipped tree
+        assert found[0] == found[1] != [], command
+        shown = seqmtl(f"{command.format(new)} --organism yeti", 2).err
+        assert "task 'yeti' is not in the model's task kernel; it has" in shown
+        assert "(or give it a place among them: --like, seqmtl adapt" in shown
+
+
+def test_paired_models_refuse_it_without_a_genome():
+    model = load_model("starter:splice")
+    request = SimpleNamespace(like="bee", tree=None, organism=None)
+    message = "--like with a model of seqmtl pair is for seqmtl scan and adapt"
+    with pytest.raises(SeqmtlError, match=message):
+        with_organism_of_like(model, request)
+
+
+def test_variants_are_scored_for_an_organism_it_lacks(genome, vcf, tmp_path, seqmtl):
+    path, at = vcf
+    options = f"--vcf {path} --fasta {genome} -o {tmp_path}/out.vcf --like 'Apis mellifera'"
+    assert (
+        "Apis mellifera: nearest trained relative d_mel"
+        in seqmtl(f"variants starter:donor {options}").err
+    )
+    assert (tmp_path / "out.vcf").read_text().splitlines()[-1].startswith(f"c\t{at}\t")
+
+
+def test_the_models_take_windows_of_a_dataset_of_the_defaults(tmp_path, seqmtl):
+    options = "--tree '(fly:1,dog:1);' --chromosome-length 50000 --no-windows -q"
+    seqmtl(f"simulate {options} -o {tmp_path}")
+    for signal in ("donor", "acceptor"):
+        (tmp_path / "d.toml").write_text(
+            f'signal = "{signal}"\nsplit.by = "contigs"\n[organisms.dog]\n'
+            'genome = "genomes/dog.fa"\nannotation = "annotation/dog.gff3"\n'
+        )
+        data, new = tmp_path / signal, tmp_path / f"{signal}.seqmtl"
+        seqmtl(f"dataset {tmp_path}/d.toml -o {data} -q")
+        seqmtl(f"evaluate starter:{signal} {data} --organism dog --like chimp")
+        seqmtl(f"adapt starter:{signal} {data} --organism dog -o {new}")
+        assert MultiTaskModel.load(new).training["tasks"]["dog"]["n_positive"] > 10

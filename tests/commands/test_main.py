@@ -1,0 +1,361 @@
+"""The commands, run in-process as a user would."""
+
+from __future__ import annotations
+
+import gzip
+import html
+import json
+import shlex
+import subprocess
+
+import numpy as np
+import pytest
+
+from seqmtl import (
+    MultiTaskModel,
+    MultiTaskSVC,
+    PositionalKmers,
+    WeightedDegree,
+    read_dataset,
+)
+from seqmtl.commands.main import main
+from seqmtl.io import load_genomes, read_sites, read_windows
+from seqmtl.linear_model.site import Site
+from seqmtl.sequences import concatenate
+from seqmtl.simulation import simulate, write_simulation
+from tests.invocation import rows_of
+
+TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
+NAMES = ("ape", "man", "fly")
+QUICK = "--window 61 --features wd:3"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("simulated")
+    simulation = simulate(TREE, seed=3, n_chromosomes=2, chromosome_length=60_000, n_windows=200)
+    write_simulation(simulation, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def table(data):
+    return data / "windows.tsv.gz"
+
+
+@pytest.fixture(scope="module")
+def model(data, table):
+    path = data / "model.seqmtl"
+    command = f"train {table} --tree {data}/tree.nwk --window 61 --features wd:4 --selection none"
+    assert main(shlex.split(f"{command} -o {path} -q")) == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def text(table):
+    """Organisms, labels and sequences of the table."""
+    with gzip.open(table, "rt") as stream:
+        rows = [line.rstrip("\n").split("\t") for line in stream]
+    keep = [rows[0].index(name) for name in ("organism", "label", "sequence")]
+    return "\n".join("\t".join(row[i] for i in keep) for row in rows) + "\n"
+
+
+def test_predict_scores_equal_explicit_features(model, table, tmp_path, seqmtl):
+    out = tmp_path / "scores.tsv"
+    assert seqmtl(f"predict {model} {table} -o {out} -q").out == ""
+    head, *lines = rows_of(out)
+    assert head == ["name", "organism", "score", "probability", "has_site"]
+    assert {line[4] for line in lines} == {"yes"}
+    test = read_windows(table, window=61, split="test")
+    trained = MultiTaskModel.load(model)
+    X = WeightedDegree(degree=4).transform(test)
+    tasks = [trained.tasks.index(name) for name in test.tasks]
+    expected = (X @ trained.W)[np.arange(len(test)), tasks] + trained.bias[tasks]
+    np.testing.assert_allclose([float(line[2]) for line in lines], expected, atol=1e-5)
+    assert [line[1] for line in lines] == list(test.tasks)
+    assert all(0 <= float(line[3]) <= 1 for line in lines)
+
+
+def test_predict_tells_which_windows_have_lost_their_site(model, tmp_path, write, seqmtl):
+    trained = MultiTaskModel.load(model)
+    site, length = trained.site, trained.length
+    assert site.letters
+    whole = "A" * site.offset + site.letters + "C" * (length - site.offset - 2)
+    lost = whole[: site.offset] + "N" + whole[site.offset + 1 :]
+    path = write(f"name\torganism\tsequence\nkept\tape\t{whole}\nlost\tape\t{lost}\n", "two.tsv")
+    shown = seqmtl(f"predict {model} {path} -q")
+    assert [line.split("\t")[4] for line in shown.out.splitlines()[1:]] == ["yes", "no"]
+    assert "1 of 2 windows lack the letters of the model's sites" in shown.err
+
+
+def test_curves_of_windows_are_drawn(model, table, tmp_path, seqmtl):
+    seqmtl(f"evaluate {model} {table} --bootstrap 0 --plot {tmp_path}/curves.png -q")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_windows_of_sites_in_python_equal_the_windows_of_the_table(data, text, write):
+    genomes = load_genomes({name: data / "genomes" / f"{name}.fa" for name in NAMES}, padding=60)
+    sites = concatenate(
+        [
+            read_sites(data / "sites" / f"{name}.bed", genomes[name], window=60, organism=name)
+            for name in NAMES
+        ]
+    )
+    svc = MultiTaskSVC(WeightedDegree(3), tol=1e-6)
+    first, second = (svc.fit(w).model_ for w in (sites, read_windows(write(text), window=60)))
+    assert first.training["primal"] == pytest.approx(second.training["primal"], rel=1e-6)
+    assert first.site == second.site
+    assert first.site.letters == "AG"
+
+
+def test_a_bed_of_sites_is_made_into_a_dataset_trained_and_evaluated(data, tmp_path, seqmtl):
+    text = 'signal = "acceptor"\nwindow = 61\n[decoys]\nratio = 5\n[split]\nblock = 3000\n'
+    sites = {}
+    for name in NAMES:
+        bed = data / "sites" / f"{name}.bed"
+        sites[name] = sum(row[4] != "0" for row in rows_of(bed))
+        text += f'[organisms.{name}]\ngenome = "{data}/genomes/{name}.fa"\nsites = "{bed}"\n'
+    (tmp_path / "sites.toml").write_text(text)
+    told = seqmtl(f"dataset {tmp_path}/sites.toml -o {tmp_path}/ds").err
+    assert told.count("records with score 0 are decoys, not sites") == len(NAMES)
+    windows = read_dataset(tmp_path / "ds").windows
+    for name, n in sites.items():
+        labels = windows.labels[np.array(windows.tasks) == name]
+        assert 0.8 * n <= (labels > 0).sum() <= n
+        assert (labels < 0).sum() == 5 * (labels > 0).sum()
+    seqmtl(f"train {tmp_path}/ds --features wd:3 --selection none -o {tmp_path}/m -q")
+    trained = MultiTaskModel.load(tmp_path / "m")
+    assert trained.site == Site(29, 2, "AG", "acceptor")
+    assert trained.training["dataset"]["signal"] == "acceptor"
+    seqmtl(f"evaluate {tmp_path}/m {tmp_path}/ds --json {tmp_path}/metrics.json -q")
+    found = json.loads((tmp_path / "metrics.json").read_text())
+    assert set(found["tasks"]) == set(NAMES)
+    assert found["mean"]["auroc"] > 0.7
+    assert "auprc_genome" in found["mean"]
+
+
+def test_scan_for_all_organisms_writes_a_file_each(model, data, tmp_path, seqmtl):
+    options = "--organism all --consensus AG --threshold 0.5 -q"
+    seqmtl(f"scan {model} {data}/genomes/man.fa {options} -o {tmp_path}/x.bedgraph")
+    assert {path.name for path in tmp_path.iterdir()} == {f"x.{name}.bedgraph" for name in NAMES}
+
+
+def test_info_tells_how_far_training_came(model, data, seqmtl):
+    summary = json.loads(seqmtl(f"info {model} --json").out)
+    assert summary["duality_gap"] <= 1e-3
+    assert summary["epochs"] >= 1
+    assert "duality gap" in seqmtl(f"info {model}").out
+    assert not (data / "model.seqmtl.checkpoint").exists()
+
+
+def test_a_relative_without_data_is_scored_from_the_tree(table, tmp_path, write, seqmtl):
+    tree = write("(((ape:0.1,chimp:0.1):0.1,man:0.2):0.8,fly:1.0);", "bigger.nwk")
+    seqmtl(f"train {table} --tree {tree} {QUICK} --selection none -o {tmp_path}/m -q")
+    command = f"predict {tmp_path}/m {table} --organism chimp"
+    shown = seqmtl(command)
+    assert "\tchimp\t" in shown.out
+    assert (
+        "chimp: no training data, scored from its relatives, of which ape counts most" in shown.err
+    )
+
+
+def test_a_split_and_a_shifted_window_are_remembered(table, tmp_path, seqmtl):
+    seqmtl(f"train {table} --window 41 --shift 7 --features wd:2 -o {tmp_path}/m -q")
+    trained = MultiTaskModel.load(tmp_path / "m")
+    assert trained.shift == 7
+    assert trained.site.offset == 99 - ((200 - 41) // 2 + 7)
+    seqmtl(f"evaluate {tmp_path}/m {table} -q")
+    seqmtl(f"train {table} --split all {QUICK} --selection none -o {tmp_path}/all -q")
+    assert MultiTaskModel.load(tmp_path / "all").training["tasks"]["ape"]["n"] > 200
+    assert "the model was trained on" in seqmtl(f"evaluate {tmp_path}/all {table} -q").err
+
+
+def test_stopping_early_is_exit_code_3_and_json_logs_are_json(table, tmp_path, seqmtl):
+    command = f"train {table} --window 31 --features wd:2 --selection none -o {tmp_path}/m"
+    shown = seqmtl(f"{command} --tol 1e-12 --max-epochs 1", 3).err
+    assert "not converged to the tolerance" in shown
+    for line in seqmtl(f"{command} --log-json").err.splitlines():
+        assert "message" in json.loads(line)
+
+
+@pytest.mark.parametrize(
+    ("code", "command", "message"),
+    [
+        (1, "train {data}/windows.tsv.gz -o {tmp}/none/m", "create it first"),
+        (1, "train {data}/absent.tsv -o {tmp}/m", "absent.tsv: No such file"),
+        (2, "train {data}/windows.tsv.gz --split dev -o {tmp}/m", "dev"),
+        (
+            2,
+            "explain {data}/model.seqmtl --genome a={data}/genomes/ape.fa -o {tmp}/x",
+            "every organism needs --genome and --sites",
+        ),
+        (
+            2,
+            "explain {data}/model.seqmtl {data}/windows.tsv.gz --sites a=x.bed -o {tmp}/x",
+            "give either DATA, or --genome with --sites, not both",
+        ),
+        (1, "predict {data}/tree.nwk {data}/windows.tsv.gz", "not a seqmtl model"),
+        (
+            1,
+            "predict {data}/model.seqmtl {data}/genomes/ape.fa",
+            "do not name their organism; give one of ape, man, fly",
+        ),
+        (
+            2,
+            "scan {data}/model.seqmtl {data}/genomes/ape.fa -o {tmp}/x.bed",
+            "has 3 organisms; name one",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("model")
+def test_errors_have_a_message_and_leave_nothing(data, tmp_path, seqmtl, code, command, message):
+    assert message in seqmtl(command.format(data=data, tmp=tmp_path), code).err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("features", "told"),
+    [
+        ("hash:12", f"features       {PositionalKmers()},hash:12 of 60 bases, 4,096"),
+        ("wd:2,hash:9+wd:3", "features       wd:2,hash:9 + wd:3 of 60 bases, 5,552"),
+    ],
+)
+def test_features_say_how_they_are_hashed(features, told, table, tmp_path, seqmtl):
+    options = f"--window 60 --features {features} --selection none -q -o {tmp_path}/m"
+    seqmtl(f"train {table} {options}")
+    assert told in seqmtl(f"info {tmp_path}/m").out.splitlines()
+
+
+def test_the_help_of_train_fits_one_screen(seqmtl, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = seqmtl("train --help").out.splitlines()
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 100
+    grammar = "the K1-mers to K2-mers in bins of W positions"
+    assert grammar in seqmtl("train --features help -o m").out
+    assert grammar in seqmtl("train --features wd -o m", 2).err
+
+
+def test_a_model_of_one_task_needs_no_organism(table, tmp_path, write, seqmtl):
+    seqmtl(f"train {table} --organism all {QUICK} --selection none -o {tmp_path}/m -q")
+    string = read_windows(table, split="test").sequences()[0]
+    fasta = write(f">one\n{string}\n>two\n{string.lower()}", "x.fa")
+    _, one, two = seqmtl(f"predict {tmp_path}/m {fasta} -q").out.splitlines()
+    assert one.split("\t")[0] == "one"
+    assert one.split("\t")[1:] == two.split("\t")[1:]
+
+
+def introns_of(path):
+    """Return the introns of a GFF3 file: contig, first and last base, 1-based."""
+    found, before = set(), {}
+    rows = (line.split("\t") for line in path.read_text().splitlines() if line[0] != "#")
+    for row in sorted((row for row in rows if row[2] == "exon"), key=lambda row: int(row[3])):
+        parent = row[8].partition("Parent=")[2]
+        if parent in before:
+            found.add((row[0], before[parent] + 1, int(row[3]) - 1))
+        before[parent] = int(row[4])
+    return found
+
+
+def test_demo_runs_commands_that_can_be_copied(tmp_path, seqmtl):
+    folder = tmp_path / "my demo"
+    lines = seqmtl(f"demo -o '{folder}'").out.splitlines()
+    commands = [shlex.split(line) for line in lines if line.startswith("seqmtl ")]
+    assert [words[1] for words in commands] == [
+        "simulate",
+        *["dataset", "train", "calibrate"] * 2,
+        "pair",
+        "annotate",
+        "evaluate",
+        "report",
+    ]
+    comments = [line for line in lines if line.startswith("# ")]
+    assert comments[2] == "# the new genome, without labels"
+    true = introns_of(folder / "annotation/brunia_parva.gff3")
+    rows = (folder / "brunia_parva/sites.introns.gff3").read_text().splitlines()
+    rows = [row.split("\t") for row in rows if row[0] != "#"]
+    found = {(row[0], int(row[3]), int(row[4])) for row in rows if float(row[5]) >= 0.5}
+    n = len(found & true)
+    assert min(n / len(found), n / len(true)) > 0.75
+    called = f"brunia_parva: {len(found)} introns of probability 0.5 or more, {n} of them"
+    called += f" among the {len(true)} of brunia_parva.gff3."
+    assert called in lines
+    signals = json.loads((folder / "pair.json").read_text())["signals"]
+    for signal, own in signals.items():
+        (line,) = (line for line in lines if line.startswith(f"Splice {signal}s "))
+        alone, paired = (own[way]["mean"]["auprc_genome"] for way in ("alone", "paired"))
+        assert f"(genome) {paired:.3f} (" in line
+        assert f" paired, {alone:.3f} (" in line
+        assert paired > alone
+    assert lines[-2].startswith(f"{folder}/brunia_parva/report.html: ")
+    assert lines[-1].startswith(f"{folder}/report.html: ")
+    assert "brunia_parva" not in (folder / "relatives.toml").read_text()
+    assert "brunia_parva" not in json.loads((folder / "donors/summary.json").read_text())["genomes"]
+    page = (folder / "report.html").read_text()
+    assert called in page
+    # what is advised takes a model that knows the organism, and its genome
+    files = [f"{folder}/brunia_parva/model.seqmtl", f"{folder}/genomes/brunia_parva.fa"]
+    assert f"seqmtl scan {shlex.join(files)} --organism brunia_parva" in html.unescape(page)
+    for name in ("paired", "relative duality gap", "after each round of learning"):
+        assert name in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    # a command as it was shown does what the demo did
+    (edit,) = (line for line in lines if line.startswith("(sed"))
+    text = (folder / "relatives.toml").read_text()
+    subprocess.run(["sh", "-c", edit], check=True)
+    assert (folder / "relatives.toml").read_text() == text
+    (folder / "report.html").unlink()
+    assert main(commands[-1][1:]) == 0
+    assert (folder / "report.html").exists()
+
+
+def test_a_quiet_demo_stops_at_the_first_command_that_fails(tmp_path, seqmtl):
+    (tmp_path / "genomes").mkdir()
+    (tmp_path / "genomes" / "stranger.fa").write_text(">a\nACGT\n")
+    shown = seqmtl(f"demo -o {tmp_path} -q", 1)
+    assert shown.out == ""
+    assert shown.err.count("error") == 1
+    assert "stranger.fa" in shown.err
+    assert not (tmp_path / "donors").exists()
+
+
+def test_a_checkpoint_outlives_a_model_that_cannot_be_written(table, tmp_path, seqmtl, monkeypatch):
+    path, command = tmp_path / "m.seqmtl", f"train {table} {QUICK} -o {tmp_path}/m.seqmtl"
+
+    def full(self, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(MultiTaskModel, "save", full)
+    assert "No space left" in seqmtl(command, 1).err
+    assert [p.name for p in tmp_path.iterdir()] == ["m.seqmtl.checkpoint"]
+    monkeypatch.undo()
+    seqmtl(f"{command} --resume")
+    trained = MultiTaskModel.load(path)
+    assert [h["epoch"] for h in trained.training["history"]][-1] == trained.training["n_epochs"]
+    assert [p.name for p in tmp_path.iterdir()] == ["m.seqmtl"]
+
+
+def test_an_error_of_the_data_names_its_file(model, write, tmp_path, seqmtl):
+    wolf = write("organism\tsequence\n" + "wolf\t" + "A" * 61 + "\n", "wolves.tsv")
+    shown = seqmtl(f"predict {model} {wolf} -o {tmp_path}/s.tsv -q", 1).err
+    assert shown.startswith(f"seqmtl: error: {wolf}: task 'wolf' ")
+    short = write("organism\tsequence\nape\tACGT\n", "short.tsv")
+    shown = seqmtl(f"predict {model} {short} -o {tmp_path}/s.tsv -q", 1).err
+    assert shown.count("short.tsv") == 1
+
+
+def test_the_functions_of_python_do_what_the_commands_do(model, table, tmp_path, seqmtl):
+    import seqmtl as package
+
+    shown = seqmtl(f"predict {model} {table} -q").out.splitlines()
+    columns = package.predict(model, table)
+    assert list(columns) == shown[0].split("\t")
+    assert [f"{value:.6g}" for value in columns["score"]] == [
+        line.split("\t")[2] for line in shown[1:]
+    ]
+    trained = package.train(
+        table, output=tmp_path / "m", window=31, features="wd:2", C=1, selection="none"
+    )
+    assert trained.training["command"].startswith(f"seqmtl.train(data='{table}', window=31, ")
+    with pytest.raises(ValueError, match="tol must be a finite number above 0, got 0"):
+        package.train(table, output=tmp_path / "m", tol=0)

@@ -1,0 +1,229 @@
+"""What the commands do with names: one rule, said once, and never another organism."""
+
+import numpy as np
+import pytest
+
+from seqmtl import MultiTaskModel, MultiTaskSVC, TaskKernel, WeightedDegree, Windows
+from seqmtl.commands.main import main
+from seqmtl.exceptions import InputFormatError, SeqmtlError
+from seqmtl.io import load_genome, read_fasta_windows, read_sites, read_windows
+
+LENGTH = 21
+QUICK = "--selection none --features wd:2"
+
+
+def contents(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def windows(*organisms, n=24, seed=0):
+    """Return a table with true sites that have AGGT in the middle."""
+    random = np.random.default_rng(seed)
+    rows = ["organism\tlabel\tsequence"]
+    for organism in organisms:
+        for i in range(n):
+            letters = "".join(random.choice(list("ACGT"), LENGTH))
+            is_true = i % 2
+            text = letters[:8] + "AGGT" + letters[12:] if is_true else letters
+            rows.append(f"{organism}\t{2 * is_true - 1}\t{text}")
+    return "\n".join(rows) + "\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("names")
+    (folder / "data.tsv").write_text(windows("c_elegans", "human"))
+    random = np.random.default_rng(1)
+    (folder / "g.fa").write_text(f">chr1\n{''.join(random.choice(list('ACGT'), 500))}\n")
+    (folder / "v.vcf").write_text(
+        "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+    )
+    train = f"train {folder}/data.tsv --tree metazoa {QUICK} -o {folder}/model"
+    assert main(train.split()) == 0
+    return folder
+
+
+@pytest.fixture
+def run(folder, seqmtl, monkeypatch):
+    """Return a function that runs a command in the folder, and returns its messages."""
+    monkeypatch.chdir(folder)
+    return lambda command, code=0: seqmtl(command, code).err
+
+
+def test_another_organism_is_refused_and_nothing_is_written(folder, run):
+    before = contents(folder)
+    for command in (
+        "scan model g.fa -o out.bed",
+        "predict model data.tsv -o out.tsv",
+        "evaluate model data.tsv --json out.json",
+        "calibrate model data.tsv -o out.model",
+        "explain model -o out",
+        "variants model --vcf v.vcf --fasta g.fa -o out.vcf",
+    ):
+        error = run(f"{command} --organism Canis_elegans", 2)
+        assert "error: --organism: task 'Canis_elegans' " in error, command
+        assert contents(folder) == before, command
+
+
+def test_a_match_is_said_once_and_changes_no_score(folder, run):
+    scores = []
+    for name, note in (
+        ("c_elegans", []),
+        (
+            "Caenorhabditis elegans",
+            ["seqmtl: note: 'Caenorhabditis elegans' is 'c_elegans' in this model"],
+        ),
+    ):
+        err = run(f"predict model data.tsv --organism '{name}' -o s.tsv").splitlines()
+        assert [line for line in err if " is " in line] == note
+        lines = (folder / "s.tsv").read_text().splitlines()
+        scores.append([line.split("\t")[2:] for line in lines])
+    assert scores[0] == scores[1]
+    assert run("predict model data.tsv --organism worm -q -o s.tsv") == ""
+
+
+def test_every_command_says_it(run):
+    for command in (
+        "scan model g.fa --organism worm -o s.bed",
+        "evaluate model data.tsv --organism worm --json e.json",
+        "calibrate model data.tsv --organism worm -o m2",
+        "explain model --organism worm -o explained",
+        "similarity --tree metazoa --organisms worm,human -o K.tsv",
+    ):
+        (said,) = (line for line in run(command).splitlines() if "'worm' is '" in line)
+        assert said.startswith("seqmtl: note: "), command
+
+
+def test_training_says_the_leaves_once(run):
+    err = run(f"train data.tsv --tree metazoa {QUICK} -o again")
+    assert "'c_elegans' is 'Caenorhabditis_elegans', 'human' is 'Homo_sapiens' in the" in err
+    assert err.count("'c_elegans'") == 1
+
+
+def test_three_names_of_one_organism_are_refused(folder, run):
+    names = ["c_elegans", "C. elegans", "Caenorhabditis elegans"]
+    (folder / "three.tsv").write_text(windows(*names))
+    before = contents(folder)
+    for command in (
+        "train three.tsv -o out.model",
+        "compare three.tsv --methods union --json out.json",
+        "predict model three.tsv -o out.tsv",
+        "calibrate model three.tsv -o out.model",
+        "evaluate model three.tsv --json out.json",
+    ):
+        assert (
+            run(command, 1)
+            .splitlines()[-1]
+            .endswith(
+                "three.tsv:26: every organism must have one name, got 'c_elegans', 'C. elegans', "
+                "'Caenorhabditis elegans' for the same organism; write one of them throughout"
+            )
+        )
+        assert contents(folder) == before
+
+
+def test_a_common_initial_is_no_common_name(folder, run):
+    (folder / "two.tsv").write_text(windows("c_elegans", "Cunninghamella elegans"))
+    assert "'" not in run(f"train two.tsv {QUICK} -o two")
+    model = MultiTaskModel.load(folder / "two")
+    assert model.match("worm") == "c_elegans"
+    assert model.match("cunninghamella_elegans") == "Cunninghamella elegans"
+
+
+def test_calibrating_with_a_stranger_or_with_two_names_of_a_task(folder, run):
+    for organisms, message in (
+        (
+            ("Caenorhabditis elegans", "Cunninghamella elegans"),
+            "'Cunninghamella elegans' is not in",
+        ),
+        (("worm", "human", "Homo sapiens"), "every organism must have one name, got 'human'"),
+    ):
+        (folder / "c.tsv").write_text(windows(*organisms))
+        assert message in run("calibrate model c.tsv -o out.model", 1)
+        assert not (folder / "out.model").exists()
+
+
+def test_two_names_of_a_task_are_refused_in_python(folder):
+    model = MultiTaskModel.load(folder / "model")
+    texts = ["ACGTACGTACGTACGTACGTA"] * 2
+    data = Windows.from_strings(texts)
+    with pytest.raises(
+        SeqmtlError, match=r"'worm' is given twice: it and 'C. elegans' are both 'c_e"
+    ):
+        model.decision_function(data, ["C. elegans", "worm"])
+    y = np.array([1, -1, 1, -1])
+    with pytest.raises(ValueError, match="must have one name, got 'human', '9606' for the same"):
+        MultiTaskSVC(features=WeightedDegree(2)).fit(
+            Windows.from_strings(texts * 2), y, tasks=["human", "human", "9606", "9606"]
+        )
+    numbers = np.array([[0.0], [1.0], [0.1], [0.9]])
+    fitted = MultiTaskSVC().fit(numbers, y, tasks=["human", "human", "9606", "9606"])
+    assert fitted.model_.tasks == ("9606", "human")  # tables have tasks, not organisms
+
+
+def test_genomes_and_sites_of_one_organism(folder, run):
+    (folder / "s.bed").write_text("chr1\t50\t52\ta\t1\t+\nchr1\t90\t92\tb\t0\t+\n")
+    for names, message in (
+        ("worm c_elegans", "must have one name, got 'worm', 'c_elegans' for the same organism"),
+        ("worm worm", "--genome must name every organism once, got 'worm' twice"),
+    ):
+        sources = " ".join(f"--genome {n}=g.fa --sites {n}=s.bed" for n in names.split())
+        assert message in run(f"adapt model {sources} --organism cat -o out.model", 2)
+    err = run("explain model --genome worm=g.fa --sites 'C. elegans=s.bed' --max-order 1 -o gs")
+    assert "'worm' is 'C. elegans' in --sites" in err
+    assert "'c_elegans' is 'worm' in the data" in err
+
+
+def test_sites_of_one_organism_under_two_names(tmp_path):
+    (tmp_path / "g.fa").write_text(f">chr1\n{'ACGT' * 20}\n")
+    genome = load_genome(tmp_path / "g.fa", padding=9)
+    table = tmp_path / "sites.tsv"
+    head = "contig\tposition\tstrand\tlabel\torganism\n"
+    table.write_text(head + "chr1\t20\t+\t1\tC. elegans\nchr1\t30\t+\t-1\tfly\n")
+    found = read_sites(table, genome, window=9, organism="worm")
+    assert (len(found), found.task_names) == (1, ("worm",))
+    table.write_text(head + "chr1\t20\t+\t1\tC. elegans\nchr1\t30\t+\t-1\tworm\n")
+    with pytest.raises(
+        SeqmtlError, match=r"'worm' is given twice: it and 'C. elegans' are both 'wo"
+    ):
+        read_sites(table, genome, window=9, organism="worm")
+    with pytest.raises(InputFormatError, match=r"sites.tsv:3: .* got 'C. elegans', 'worm' for the"):
+        read_sites(table, genome, window=9)
+
+
+def test_headers_of_one_organism(tmp_path):
+    path = tmp_path / "a.fa"
+    path.write_text(">a organism=human label=1\nACGT\n>b organism=h_sapiens label=-1\nACGA\n")
+    with pytest.raises(InputFormatError, match="must have one name, got 'human', 'h_sapiens'"):
+        read_fasta_windows(path)
+
+
+def test_a_split_of_a_table_has_its_own_names(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text(
+        "organism\tlabel\tsequence\tsplit\nhuman\t1\tACGT\ttrain\nhuman\t-1\tACGA\ttrain\n"
+        "Homo sapiens\t1\tACGT\ttest\n"
+    )
+    assert read_windows(path, split="train").task_names == ("human",)
+    with pytest.raises(InputFormatError, match=r"a.tsv:4: every organism must have one name"):
+        read_windows(path)
+
+
+def test_relatives_without_data_are_organisms_too(run):
+    command = "scan model g.fa -o relative.bed --organism"
+    assert "'mouse' is 'Mus_musculus' in this model" in run(f"{command} mouse")
+    error = run(f"{command} 'Macropus musculus'", 2)
+    assert "'Macropus musculus' is not in the model's task kernel" in error
+
+
+def test_an_initial_that_fits_a_relative_too_is_ambiguous():
+    names = ["Alpha beta", "Gamma delta", "Axis beta"]
+    X, y = np.array([[0.0], [1.0], [0.1], [0.9]]), [1, -1, 1, -1]
+    tree = TaskKernel(names, np.eye(3) + 1)
+    model = MultiTaskSVC(task_kernel=tree).fit(X, y, tasks=np.repeat(names[:2], 2)).model_
+    for name in ("a_beta", "A. beta"):
+        with pytest.raises(SeqmtlError, match="could be 'Alpha beta', 'Axis beta'; write"):
+            model.decision_function(X, name)
+    assert model.decision_function(X, "g_delta").tolist() == pytest.approx(
+        model.decision_function(X, "Gamma delta").tolist()
+    )

@@ -1,0 +1,108 @@
+"""The commands as a list, near misses, wrong values: what is typed before a run."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from seqmtl.commands._parser import did_you_mean
+from seqmtl.commands.main import GROUPS, build_parser, parsers_of
+
+
+def test_without_a_command_all_are_listed_and_that_is_a_usage_error(seqmtl):
+    shown = seqmtl("", 2)
+    assert shown.out == ""
+    assert shown.err == seqmtl("--help").out == seqmtl("help").out
+    listed = re.findall(r"^  (\w[\w-]*)  +\S", shown.err.split("examples:")[0], re.MULTILINE)
+    assert listed == [*parsers_of(build_parser())]
+    assert listed[0] == "annotate"
+    titles = [line[:-1] for line in shown.err.splitlines() if re.fullmatch(r"[a-z].*:", line)]
+    assert titles == ["options", *GROUPS, "examples"]
+
+
+def test_help_is_a_command_too(seqmtl):
+    assert seqmtl("help scan").out == seqmtl("scan --help").out
+    assert "there is no command 'scna'; did you mean 'scan'?" in seqmtl("help scna", 2).err
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("scna m g -o x", "seqmtl: error: there is no command 'scna'; did you mean 'scan'?\n"),
+        ("zzz", "there is no command 'zzz'; seqmtl lists them\n"),
+        ("--versoin", "seqmtl: error: there is no option --versoin; did you mean '--version'?\n"),
+        # no abbreviation, and told even if something else is missing, too
+        (
+            "scan m g --tre x -o y",
+            "scan: error: there is no option --tre; did you mean '--tree'? (",
+        ),
+        ("scan m g --outptu=x", "there is no option --outptu; did you mean '--output'? ("),
+        ("scan m g -o x --zzzz", "there is no option --zzzz (seqmtl help scan)\n"),
+        ("scan m g -o x --format bde", "--format must be one of bigwig, bedgraph, bed, gff3, "),
+        ("scan m g -o x --format bde", "got 'bde'; did you mean 'bed'? (seqmtl help scan)\n"),
+        # names are those that were typed
+        ("train d -o", "train: error: -o: expected one argument (seqmtl help train)\n"),
+        ("train d --output", "train: error: --output: expected one argument"),
+        # numbers out of range, before a file is read
+        ("scan m g -o x --min-probability 2", "--min-probability must be a number from 0 to 1"),
+        ("scan m g -o x --min-probability -1 --format all", "must be a number from 0 to 1"),
+        ("scan m g -o x --min-probability nan", "must be a number from 0 to 1"),
+        (
+            "variants m --vcf v --fasta f -o x.vcf --distance -1",
+            "--distance must be 0 or more, got -1",
+        ),
+        ("variants m --vcf v --fasta f -o x.vcf --threshold 2", "above 0 and at most 1, got 2"),
+        ("explain m -o x --max-order 11", "--max-order must be an integer from 1 to 10, got 11"),
+        ("scan m g -o x --top 0", "scan: error: --top must be an integer of at least 1, got 0 ("),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_line_with_what_was_meant(command, message, seqmtl):
+    shown = seqmtl(command, 2)
+    assert message in shown.err
+    assert shown.err.count("\n") == 1
+    assert shown.out == ""
+
+
+def test_what_follows_two_dashes_is_no_option():
+    args = build_parser(["info"]).parse_args(["info", "--", "--tre"])
+    assert args.model == "--tre"
+
+
+def test_wrong_values_that_show_in_the_run_are_named_as_typed(tmp_path, seqmtl):
+    genome = tmp_path / "g.fa"
+    genome.write_text(f">c\n{'ACGT' * 200}\n")
+    scan = f"scan starter:donor {genome}"
+    fly = "--organism d_melanogaster"
+    for command, message in (
+        (
+            f"{scan} {fly} --min-probability 2 -o {tmp_path}/x.bed",
+            "scan: error: --min-probability must be a number from 0 to 1, got 2",
+        ),
+        (f"{scan} {fly} -o {tmp_path}/x.foo", "scan: error: -o must end in one of .bw"),
+        (f"{scan} {fly} --output {tmp_path}/x.foo", "scan: error: --output must end in one of"),
+        (
+            f"{scan} --organism d_melanogastre -o {tmp_path}/x.bed",
+            "scan: error: --organism: task 'd_melanogastre' is not in the model's task kernel",
+        ),
+        (f"{scan} --like Quarx -o {tmp_path}/x.bed", "scan: error: --like: 'Quarx' is neither"),
+        (f"{scan} {fly} --contigs d -o {tmp_path}/x.bed", "scan: error: --contigs: contig must be"),
+        ("similarity --tree metazoa --organisms human,muose", "--organisms: task 'muose' is not"),
+    ):
+        assert message in seqmtl(command, 2).err
+    # what is in files is data
+    assert "seqmtl: error: " in seqmtl(f"{scan}.gz {fly} -o {tmp_path}/x.bed", 1).err
+
+
+def test_near_misses_are_alike():
+    assert did_you_mean("calibrat", ["calibrate", "simulate"]) == "; did you mean 'calibrate'?"
+    assert did_you_mean("q", ["calibrate"]) == ""
+
+
+def test_neither_help_nor_version_needs_numpy():
+    for words in (["help", "scan"], ["--version"], []):
+        code = (
+            "import sys\nfrom seqmtl.commands.main import main\n"
+            f"try: main({words})\nexcept SystemExit: pass\nassert 'numpy' not in sys.modules"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

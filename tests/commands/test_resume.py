@@ -1,0 +1,123 @@
+"""Training that is interrupted or killed, and resumed: the same certified gap, sooner."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+from numpy.testing import assert_array_equal
+
+from seqmtl import load_model
+from seqmtl.files.model_file import read_arrays
+from seqmtl.io import read_windows
+from seqmtl.training.checkpoint import Checkpoint
+from tests.linear_model.cases import assert_same_optimum, motif_windows
+
+TOL = 1e-5
+TREE = "((ape:0.2,man:0.2)primates:0.8,fly:1.0)animals;"
+OPTIONS = {
+    "selection": "--tol 1e-5 -C 1 --seed 2",
+    "mkl": f"--tol 1e-5 --mkl hierarchical --tree '{TREE}'",
+    "disk": "--tol 1e-5 -C 1 --selection none --memory 2G",
+}
+#: Runs a command in a process that is killed when it saves for the nth time, or while it does.
+KILLED = """
+import os, signal, sys
+from seqmtl.commands.main import main
+from seqmtl.training.checkpoint import Checkpoint
+from seqmtl.commands._train_stored import WindowCache
+
+last, is_within, n_saved = int(sys.argv[1]), sys.argv[2] == "within", 0
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def killing(save):
+    def run(self, start):
+        global n_saved
+        n_saved += 1
+        if n_saved == last and is_within:
+            os.replace = die
+        save(self, start)
+        if n_saved == last:
+            die()
+    return run
+
+for kind in (Checkpoint, WindowCache):
+    kind.save = killing(kind.save)
+main(sys.argv[3:])
+"""
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    windows = motif_windows(900, ("ape", "man", "fly"), length=20, at=8)
+    lines = ["organism\tlabel\tsequence"]
+    for row in zip(windows.tasks, windows.labels, windows.sequences(), strict=True):
+        lines.append("\t".join(map(str, row)))
+    path = tmp_path_factory.mktemp("table") / "windows.tsv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def _trained(seqmtl, command, output):
+    seqmtl(f"{command} -o {output}")
+    assert [path.name for path in output.parent.iterdir()] == [output.name]
+    return load_model(output)
+
+
+def _assert_resumed(resumed, whole, table, kind):
+    kernels = {"norm": 2.0, "diagonal": (2.0, 2.0)} if kind == "mkl" else {}
+    assert_same_optimum(read_windows(table), resumed, whole, TOL, **kernels)
+    assert resumed.training["n_epochs"] < whole.training["n_epochs"]
+    assert resumed.training.get("selection") == whole.training.get("selection")
+    assert resumed.training["tasks"] == whole.training["tasks"]
+
+
+@pytest.mark.parametrize("when", ["after", "within"])
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_a_run_that_was_killed_goes_on(table, tmp_path, seqmtl, kind, when):
+    command = f"train {table} --features wd:3 {OPTIONS[kind]}"
+    for name in ("whole", "killed"):
+        (tmp_path / name).mkdir()
+    whole = _trained(seqmtl, command, tmp_path / "whole" / "m.seqmtl")
+    folder = tmp_path / "killed"
+    words = [*command.replace(f"'{TREE}'", TREE).split(), "-q", "-o", str(folder / "m.seqmtl")]
+    last = "3" if when == "after" else "4"  # of which three are complete
+    done = subprocess.run([sys.executable, "-c", KILLED, last, when, *words], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert not (folder / "m.seqmtl").exists()
+    resumed = _trained(seqmtl, f"{command} --resume", folder / "m.seqmtl")
+    _assert_resumed(resumed, whole, table, kind)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
+@pytest.mark.parametrize("kind", ["selection", "mkl"])
+def test_a_run_that_was_interrupted_goes_on(table, tmp_path, seqmtl, monkeypatch, kind, share):
+    command, output = f"train {table} --features wd:3 {OPTIONS[kind]}", tmp_path / "m.seqmtl"
+    save, saved = Checkpoint.save, []
+
+    def saving(self, start):
+        save(self, start)
+        saved.append(start.alpha.copy())
+        if len(saved) == last:
+            raise KeyboardInterrupt
+
+    last = None
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "save", saving)
+        whole = _trained(seqmtl, command, output)
+        output.unlink()
+        last = int(share * len(saved))
+        saved.clear()
+        shown = seqmtl(f"{command} -o {output}", 130).err
+    path = f"{output}.checkpoint"
+    assert f"the progress is in {path}: repeat the command with --resume to continue" in shown
+    assert [own.name for own in tmp_path.iterdir()] == ["m.seqmtl.checkpoint"]
+    assert_array_equal(read_arrays(path)[1]["alpha"], saved[-1])
+    for more, name in (("--features wd:2", "features"), ("--seed 5", "seed")):
+        shown = seqmtl(f"{command} {more} -o {output} --resume", 1).err
+        assert f"{path} belongs to other data or options ({name}); resume" in shown
+    _assert_resumed(_trained(seqmtl, f"{command} --resume", output), whole, table, kind)

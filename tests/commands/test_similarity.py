@@ -1,0 +1,285 @@
+"""The command ``seqmtl similarity``, and the options that other commands share with it."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import seqmtl as package
+from seqmtl import MultiTaskKernelSVC, MultiTaskSVC, TaskKernel
+from seqmtl.commands import similarity
+from seqmtl.commands._examples import organisms_named
+from seqmtl.commands._options import WindowInput
+from seqmtl.commands._relations import Relations
+from seqmtl.exceptions import UsageError
+from seqmtl.io.dataset import HEADER, KIND
+from seqmtl.relations.kinds import KINDS
+
+TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2)insects:1)root;"
+
+
+@pytest.fixture
+def tree(write):
+    return str(write(TREE, "tree.nwk"))
+
+
+def test_prints_a_summary(tree, seqmtl):
+    shown = seqmtl(f"similarity --tree {tree}")
+    assert shown.out == f"{TaskKernel.from_tree(tree)}\n"
+    assert shown.err == ""
+
+
+def test_writes_a_table_that_training_reads(tree, tmp_path, seqmtl):
+    out, again = tmp_path / "K.tsv", tmp_path / "again.tsv"
+    options = f"--organisms 'bee, Ape,man' --similarity hierarchical -o {out}"
+    shown = seqmtl(f"similarity --tree {tree} {options}")
+    assert shown.out == ""
+    assert shown.err == (
+        "seqmtl: note: 'Ape' is 'ape' in the tree tree.nwk\n"
+        f"seqmtl: note: {out}: 2 kernels of 3 organisms from hierarchical(tree.nwk)\n"
+    )
+    assert TaskKernel.from_tsv(out) == TaskKernel.hierarchical(tree, ["bee", "Ape", "man"])
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    seqmtl(f"similarity --similarity {out} -o {again} -q")
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_draws(tree, tmp_path, seqmtl):
+    for suffix, magic in (("png", b"\x89PNG"), ("svg", b"<?xm"), ("pdf", b"%PDF")):
+        plot = tmp_path / f"K.{suffix}"
+        shown = seqmtl(f"similarity --tree {tree} --similarity smooth --plot {plot}")
+        assert plot.read_bytes().startswith(magic)
+        assert shown.out.startswith("TaskKernel of 4 tasks, mean of 3 kernels")
+
+
+def test_sources(write, tmp_path, monkeypatch, seqmtl):
+    write(">a\nACGT\n>b\nACGA\n>c\nTCCA\n", "rrna.fasta")
+    write("a\tb\t1\na\tc\t2\nb\tc\t2\n", "D.tsv")
+    write("a\tb\n", "a.tsv")
+    write("b\tc\n", "b.tsv")
+    write("a\tx\nb\tx\nc\ty\n", "groups.tsv")
+    monkeypatch.chdir(tmp_path)
+    for options, source in (
+        ("--alignment rrna.fasta --scales 0.1,2", "smooth(rrna.fasta)"),
+        ("--alignment rrna.fasta --similarity hierarchical", "rrna.fasta by average linkage"),
+        ("--distances D.tsv --scales 1", "smooth(D.tsv)"),
+        ("--graph a.tsv", "graph"),
+        ("--graph a.tsv --graph b.tsv", "kernels: a.tsv, b.tsv"),
+        ("--groups groups.tsv", "clustering(2 groups)"),
+        ("--similarity easy --organisms x,y", "easy(0.5)"),
+    ):
+        assert source in seqmtl(f"similarity {options} --plot K.png").out
+        assert Path("K.png").stat().st_size > 1000
+        Path("K.png").unlink()
+
+
+def test_a_projected_matrix_is_told_once_as_a_message(write, tmp_path, seqmtl):
+    table = write("\ta\tb\tc\na\t1\t-1\t-1\nb\t-1\t1\t-1\nc\t-1\t-1\t1\n")
+    command = f"similarity --similarity {table} --plot {tmp_path}/K.png"
+    for _ in range(2):  # once in every run
+        assert seqmtl(f"{command} -q").err == (
+            "seqmtl: warning: similarity is not positive semi-definite and was replaced by the "
+            "nearest matrix that is: eigenvalue -1 clipped to 0\n"
+        )
+    entry = json.loads(seqmtl(f"{command} --log-json").err)
+    assert entry["level"] == "warning"
+    assert "clipped to 0" in entry["message"]
+
+
+def test_unknown_organisms_get_near_matches(seqmtl):
+    shown = seqmtl("similarity --tree metazoa --organisms human,Mus_muscullus", 2)
+    assert "did you mean 'Mus_musculus' or" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("", "give one of --tree, --taxonomy, .* or --similarity TSV or individual"),
+        ("--similarity union", "union does not list organisms; give --organisms"),
+        ("--taxonomy folder", "tree does not list organisms; give --organisms"),
+        ("--tree t --scales 1,-2", "--scales must be .* above 0, got -2"),
+        ("--tree t --scales 1,x", "--scales must be .* above 0, got 'x'"),
+    ],
+)
+def test_wrong_usage(seqmtl, options, message):
+    found = seqmtl(f"similarity {options}", 2).err.splitlines()[-1]
+    assert found.startswith("seqmtl similarity: error: ")
+    assert all(part in found for part in message.split(".*")), found
+
+
+def test_kinds_take_numbers(write, tmp_path, seqmtl):
+    graph, out = write("a\tb\nb\tc\t2\n"), tmp_path / "K.tsv"
+    A = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
+    seqmtl(f"similarity --graph {graph} --similarity graphical:0.25 -o {out} -q")
+    expected = TaskKernel.graphical(A, "abc", 0.25)
+    assert_allclose(TaskKernel.from_tsv(out).matrix, expected.matrix)
+    shown = seqmtl(f"similarity --graph {graph} --similarity graph:0,2").out
+    assert "mean of 2 kernels, from graph" in shown
+    assert "kernels: a=0, a=2" in shown
+    assert "graphical:A" in seqmtl("train --similarity help").out
+
+
+def test_what_a_model_has_learnt(write, tmp_path, seqmtl):
+    """Widmer 2015, section 6.1: the similarity that is learnt beside the one that is given."""
+    rng, out, plot = np.random.default_rng(0), tmp_path / "K.tsv", tmp_path / "K.svg"
+    names, tree = ["ape", "man", "fly"], write("((ape:1,man:1)primates:2,fly:3)animals;", "t.nwk")
+    X, tasks = rng.normal(size=(60, 4)), np.array(names * 20)
+    y = X @ [1, 1, 0, 0] + np.where(tasks == "fly", X[:, 2], X[:, 3]) > 0
+    svc = MultiTaskSVC(task_kernel="easy").fit(X, y, tasks)
+    svc.model_.save(tmp_path / "m")
+    command = f"similarity {tmp_path / 'm'} --organisms ape,man,fly --tree {tree}"
+    shown = seqmtl(f"{command} -o {out} --plot {plot}").err
+    W = {name: w / np.linalg.norm(w) for name, w in zip(svc.tasks_, svc.coef_, strict=True)}
+    cosines = np.array([[W[s] @ W[t] for t in names] for s in names])
+    found = TaskKernel.from_tsv(out)
+    assert found.names == tuple(names)
+    assert_allclose(found.matrix, cosines, atol=1e-7)
+    pairs = np.triu_indices(3, 1)
+    of_tree = TaskKernel.from_tree(tree, names).matrix
+    r = np.corrcoef(cosines[pairs], of_tree[pairs])[0, 1]
+    assert f"K of the model; tree(t.nwk), r = {r:.2f}" in shown  # easy: all pairs are alike
+    assert f"tree(t.nwk), r = {r:.2f}" in plot.read_text()
+    assert "3 tasks from weights of the model" in seqmtl(f"similarity {tmp_path / 'm'}").out
+    MultiTaskKernelSVC().fit(X, y, tasks).model_.save(tmp_path / "k")
+    assert "kernels" in seqmtl(f"similarity {tmp_path / 'k'}", 1).err
+
+
+def test_many_organisms_are_drawn_as_clades_if_there_are_any(write, tmp_path, seqmtl):
+    out, plot = tmp_path / "K.tsv", tmp_path / "K.svg"
+    for size in (3, 201):
+        clades = [",".join(f"t{k}:1" for k in range(i, i + size)) for i in range(0, 201, size)]
+        tree = write("(" + ",".join(f"({clade}):1" for clade in clades) + ");")
+        seqmtl(f"similarity --tree {tree} -o {out} --plot {plot} -q")
+        assert len(TaskKernel.from_tsv(out)) == 201
+        assert plot.stat().st_size > 10_000
+        has_clades = "(t198..t200) (3)" in plot.read_text()  # matplotlib notes the text
+        assert has_clades == (size == 3)
+
+
+def test_outputs_are_checked_first(tree, tmp_path, seqmtl):
+    shown = seqmtl(f"similarity --tree {tree} -o {tmp_path}/no/K.tsv", 1)
+    assert "no folder" in shown.err
+
+
+def test_every_kind_is_explained():
+    for kind in KINDS:
+        assert re.search(rf"^  ([a-z, ]*, )?{kind}\b", similarity.COMMAND.text, re.M), kind
+
+
+def test_the_relation_that_training_asks_for(tree, write):
+    def relation(learnt=None, **options):
+        return Relations(**options).relation(learnt)
+
+    assert relation() is None
+    names, primates = ["man", "bee", "ape"], ["ape", "man", "fly"]
+    of_clades = TaskKernel.hierarchical(tree, names)
+    assert relation(similarity="hierarchical", tree=tree).build(names) == of_clades
+    assert relation("hierarchical", tree=tree).build(names) == of_clades
+    assert relation(tree=tree).build() == TaskKernel.from_tree(tree)
+    assert relation(similarity="union").build(["a", "b"]) == TaskKernel.union(["a", "b"])
+    smooth = relation("smooth", tree=tree).build(primates)
+    expected = TaskKernel.smooth([[0, 2, 6], [2, 0, 6], [6, 6, 0]], names=primates)
+    assert_allclose(smooth.matrices, expected.matrices)
+    kernel = TaskKernel.from_tree(TREE)
+    table = str(write(kernel.to_tsv()))
+    assert relation(similarity=table).build(["fly", "man"]) == kernel.restrict(["fly", "man"])
+    with pytest.raises(UsageError, match=r"K\.tsv is a table, which needs no --tree; give one"):
+        relation(similarity="K.tsv", tree=TREE)
+    message = (
+        "graph is computed from a tree; give --tree; for another source, use 'seqmtl similarity "
+        r"\.\.\. -o K\.tsv', then --similarity K\.tsv$"
+    )
+    with pytest.raises(UsageError, match=message):
+        relation(similarity="graph:1")
+    with pytest.raises(UsageError, match=r"hierarchical is computed from a tree; give --tree$"):
+        relation("hierarchical")
+
+
+PRIMATES = ("ape", "man", "fly")
+DISTANCES = np.array([[0, 1, 3], [1, 0, 3], [3, 3, 0]])
+MISMATCHES = np.array([[0, 1, 4], [1, 0, 4], [4, 4, 0]]) / 10
+GRAPHS = [[[0, 1, 0], [1, 0, 0], [0, 0, 0]], [[0, 0, 2], [0, 0, 0], [2, 0, 0]]]
+GROUPS = {"primates": ["ape", "man"], "animals": ["ape", "man", "fly"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"taxonomy": "."}, TaskKernel.from_tree("((ape,man),fly);", PRIMATES)),
+        ({"alignment": "rrna.fa"}, TaskKernel.smooth(MISMATCHES, names=PRIMATES)),
+        ({"distances": "D.tsv"}, TaskKernel.smooth(DISTANCES, names=PRIMATES)),
+        (
+            {"distances": "D.tsv", "scales": [3, 0.1]},
+            TaskKernel.smooth(DISTANCES, [3, 0.1], PRIMATES),
+        ),
+        (
+            {"distances": "D.tsv", "similarity": "hierarchical"},
+            TaskKernel.hierarchical("((ape,man),fly);", PRIMATES),
+        ),
+        ({"graph": ["one.tsv"]}, TaskKernel.graph(GRAPHS[0], PRIMATES)),
+        ({"graph": ["one.tsv", "two.tsv"]}, TaskKernel.multigraph(GRAPHS, PRIMATES)),
+        ({"groups": "groups.tsv"}, TaskKernel.clustering(GROUPS, PRIMATES)),
+    ],
+)
+def test_a_table_of_every_source_is_what_training_reads(
+    write, tmp_path, monkeypatch, options, expected
+):
+    write("1\t|\t1\t|\tx\t|\n2\t|\t1\t|\tx\t|\n3\t|\t2\t|\tx\t|\n4\t|\t2\t|\tx\t|\n", "nodes.dmp")
+    taxa = enumerate(["fly", "primates", "ape", "man"], 1)
+    write("".join(f"{k}\t|\t{n}\t|\t\t|\tscientific name\t|\n" for k, n in taxa), "names.dmp")
+    write(">ape\nACGTACGTAC\n>man\nACGTACGTAG\n>fly\nTCGAACGTTT\n", "rrna.fa")
+    write("ape\tman\t1\nape\tfly\t3\nman\tfly\t3\n", "D.tsv")
+    write("ape\tman\nfly\n", "one.tsv")
+    write("ape\tfly\t2\n", "two.tsv")
+    write("ape\tprimates\nman\tprimates\nprimates\tanimals\nfly\tanimals\n", "groups.tsv")
+    monkeypatch.chdir(tmp_path)
+    kernel = package.similarity(**options, organisms=PRIMATES, output="K.tsv")
+    found = Relations(similarity="K.tsv").relation().build(PRIMATES[::-1])
+    assert found == kernel.restrict(PRIMATES[::-1])
+    assert_allclose(kernel.matrices, expected.matrices)
+
+
+def test_the_tree_is_read_first(seqmtl):
+    # with data that are not there, whose absence would be told of next
+    message = seqmtl("train no.tsv -o never --tree animals", 1).err
+    assert "; shipped are epdnew_complete, " in message
+    # organisms of no shipped tree
+    message = seqmtl("similarity --tree plants --organisms unicorn,human", 2).err
+    assert "tasks 'unicorn', 'human' are not in the tree plants" in message
+    assert "eukaryotes" not in message
+
+
+def test_the_organisms_of_a_dataset(tmp_path, seqmtl):
+    summary = {
+        "organisms": {
+            "human": {"splits": {"train": {"sites": 4}}},
+            "rice": {"splits": {"train": {"sites": 2}}},
+            "maize": {"splits": {"train": {"sites": 0}, "test": {"sites": 9}}},
+        }
+    }
+    args = WindowInput(data=str(tmp_path), split="train")
+    assert organisms_named(args) == []
+    for facts in summary["organisms"].values():
+        facts |= {"sites": 0, "decoys": 0, "left_out": {}}
+        facts["splits"] = {s: {"decoys": 0, **n} for s, n in facts["splits"].items()}
+    genome = {"path": "x.fa", "bytes": 1, "n_bases": 1, "crc32": 0}
+    summary |= {
+        "kind": KIND,
+        "schema_version": 2,
+        "signal": "donor",
+        "window": 9,
+        "shift": 0,
+        "site": {"offset": 0, "length": 0, "letters": "", "signal": ""},
+        "genomes": dict.fromkeys(summary["organisms"], genome),
+        "leakage": {},
+        "left_out": {},
+    }
+    (tmp_path / "windows.tsv").write_text(f"{HEADER}\n")
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    assert organisms_named(args) == ["human", "rice"]
+    message = seqmtl(f"train {tmp_path} --tree vertebrates -o never", 1).err
+    assert "'rice' is not in the tree vertebrates; it has" in message
+    assert message.endswith("(try --tree eukaryotes)\n")
