@@ -1,8 +1,8 @@
 """Requests: what a command, or the Python function of its name, is asked to do.
 
-A request is a frozen dataclass whose fields are options. It is at once the options of the command
-line (:mod:`seqmtl.commands`), the arguments of the Python function (:func:`python_function`), and the fingerprint
-of a run that can be resumed. Its fields hold plain values: texts, numbers, and tuples of them.
+A request is a frozen dataclass whose fields are options. Its fields are both the options of the
+command line and the arguments of the Python function (:func:`python_function`). They hold plain
+values: texts, numbers, and tuples of them.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def _parameter(each: Option) -> inspect.Parameter:
 
 
 def _documentation(request: type[Request], options: list[Option]) -> str:
-    """Return the docstring of such a function: that of the class, the options, what ``run`` returns."""
+    """Return a docstring: that of the class, the options, and what ``run`` returns."""
     lines = [inspect.getdoc(request) or "", "", "Parameters", "----------"]
     for each in options:
         lines += [f"{each.name} : {_type_of(each)}", textwrap.indent(_sentence(each.help), "    ")]
