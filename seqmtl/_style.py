@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seqmtl._surroundings import import_matplotlib
-from seqmtl.files.atomic import atomic_write
+from seqmtl.files.write import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

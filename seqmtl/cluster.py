@@ -17,12 +17,12 @@ from contextlib import ExitStack, contextmanager
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from itertools import islice
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from seqmtl._memory import available_memory
 from seqmtl._version import __version__
 from seqmtl.exceptions import ClusterError
-from seqmtl.files.atomic import temporary_folder
 
 #: Seconds to wait for a scheduler; a busy machine takes several to answer.
 TIMEOUT = 30.0
@@ -298,7 +298,10 @@ def _local(n_workers: int) -> Iterator[Any]:
 
     # on a busy machine a new worker may take longer than the 30 s after which dask gives it up
     patience = {"distributed.comm.timeouts.connect": f"{PATIENCE:g}s"}
-    with temporary_folder() as folder, dask.config.set({"temporary-directory": folder} | patience):
+    with (
+        TemporaryDirectory(prefix="seqmtl-") as folder,
+        dask.config.set({"temporary-directory": folder} | patience),
+    ):
         try:
             cluster = LocalCluster(
                 n_workers=n_workers,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from seqmtl.files.atomic import write_json
+from seqmtl.files.write import write_json
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from seqmtl._style import DASHES, PALETTE, figure_style, new_figure, save_figure
-from seqmtl.files.atomic import write_json, write_lines
+from seqmtl.files.write import write_json, write_lines
 
 FRACTIONS = {"letter": (0.1, 0.2, 0.5), "landmine": (0.2, 0.3, 0.5)}
 METHODS = ("pareto", "sparse", "partial", "mm-aep", "mm-ep", "baseline")

@@ -44,7 +44,7 @@ from widmer2012_solver_times import fit_libsvm
 
 from seqmtl import PositionalKmers, TaskKernel, Windows, read_windows
 from seqmtl._style import GREY, PALETTE, figure_style, new_figure, save_figure
-from seqmtl.files.atomic import write_json
+from seqmtl.files.write import write_json
 from seqmtl.kernels import WeightedDegreeKernel
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.fit import train

@@ -32,10 +32,9 @@ from seqmtl.explanation import (
     poim,
 )
 from seqmtl.explanation.poim import UNIFORM, check_background, oligomer
-from seqmtl.files.atomic import atomic_folder, write_json, write_lines
 from seqmtl.files.names import safe_names
-from seqmtl.files.outputs import check_outputs
 from seqmtl.files.streams import read_json
+from seqmtl.files.write import atomic_folder, check_outputs, write_json, write_lines
 from seqmtl.io import load_genome, read_sites
 from seqmtl.linear_model.base import is_known
 from seqmtl.linear_model.model import MultiTaskModel

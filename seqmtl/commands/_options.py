@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from seqmtl.commands import _kinds
 from seqmtl.commands._request import Request, option, required
 from seqmtl.features.grammar import GRAMMAR
-from seqmtl.files.outputs import write_json
+from seqmtl.files.write import write_json
 
 if TYPE_CHECKING:
     from seqmtl.features._base import FeatureDefinition

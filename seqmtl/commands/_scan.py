@@ -16,8 +16,8 @@ from seqmtl._version import __version__
 from seqmtl.commands._scoring import add_unlabelled, log_warnings, with_organism_of_like
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.names import safe_names
-from seqmtl.files.outputs import binary_output, check_outputs, write_json
 from seqmtl.files.streams import numbered_lines, readable
+from seqmtl.files.write import check_outputs, write_json
 from seqmtl.io import open_pieces
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.rows import read_regions
@@ -335,7 +335,7 @@ def _write(job: _Job, output: str, finder: Finder, track: Track) -> ScanSummary:
     )
     try:
         return write_scan(
-            binary_output(output),
+            output,
             pieces,
             finder,
             file_format=job.file_format,

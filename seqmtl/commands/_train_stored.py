@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,9 @@ from seqmtl.cluster import Workers, connect
 from seqmtl.commands._examples import organisms_named, parts_of_table, warn_of
 from seqmtl.commands.train import Train
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
-from seqmtl.files.atomic import files_not_of, remove_files, write_json
 from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
 from seqmtl.files.streams import read_json, sha256_of
+from seqmtl.files.write import UNFINISHED, remove_file, write_json
 from seqmtl.io import guess_format, read_dataset
 from seqmtl.io.dataset import SUMMARY, WINDOWS, folder_of, read_summary
 from seqmtl.io.window_store import PART, StoredPart, WindowStore, store_windows
@@ -43,7 +43,9 @@ _PART = {
     "site": either((int,), whole(), choice(None)),
 }
 _STORE = record({"request": mapping(anything), "parts": items(record(_PART), 1)})
-_OWN = re.compile(rf"\d{{5,}}\.windows|{re.escape(_DONE)}|{_STATE}")
+_STORED = re.compile(
+    rf"\.?(\d{{5,}}\.windows|{re.escape(_DONE)}|{_STATE})({re.escape(UNFINISHED)}\w+)?"
+)
 
 
 class WindowCache:
@@ -77,7 +79,12 @@ class WindowCache:
 
     def remove(self) -> None:
         """Remove the stored windows, and their folder."""
-        remove_files(self.path, _OWN)
+        if not os.path.isdir(self.path):
+            return
+        for name in set(os.listdir(self.path)).difference(_other_files(self.path)):
+            remove_file(os.path.join(self.path, name))
+        with suppress(OSError):  # it has other files
+            os.rmdir(self.path)
 
     def load(self) -> Any:
         """Read where to start; None if training had not begun.
@@ -202,12 +209,18 @@ def _check_input(request: Train, folder: str) -> None:
         raise SeqmtlError("--memory and --dask read DATA from disk; name a dataset or a table")
     if not request.is_dataset and guess_format(request.data) == "fasta":
         raise SeqmtlError("--memory and --dask need DATA that is a dataset or a table; name one")
-    others = files_not_of(folder, _OWN)
+    others = _other_files(folder)
     if others:
         raise SeqmtlError(
             f"the windows would be stored in {folder}, which has other files ({others[0]}); move "
             "them, or choose another --output"
         )
+
+
+def _other_files(folder: str) -> list[str]:
+    """Return the names in a folder, if it exists, that are not of stored windows."""
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [name for name in names if not _STORED.fullmatch(name)]
 
 
 def _windows(request: Train, memory: int) -> Iterator[Windows]:

@@ -19,7 +19,7 @@ from seqmtl.commands._scoring import (
     relatives,
 )
 from seqmtl.exceptions import SeqmtlError, TrainingInterrupted, UsageError
-from seqmtl.files.outputs import check_outputs, write_json
+from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel

@@ -12,8 +12,7 @@ from seqmtl.commands import _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
-from seqmtl.files.atomic import make_folder, only_run_in, remove_file
-from seqmtl.files.outputs import check_outputs, write_json
+from seqmtl.files.write import check_outputs, make_folder, only_run_in, remove_file, write_json
 
 if TYPE_CHECKING:
     from seqmtl.splicing.model import PairedModel

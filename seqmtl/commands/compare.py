@@ -11,7 +11,7 @@ from seqmtl.commands import _kinds, _options, _relations
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
-from seqmtl.files.outputs import check_outputs, write_json
+from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
     from seqmtl.comparison import Comparison, FinishedRuns, Result

@@ -11,7 +11,7 @@ from typing import Any
 from seqmtl.commands import _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function, required
-from seqmtl.files.outputs import check_outputs, write_json
+from seqmtl.files.write import check_outputs, write_json
 
 logger = logging.getLogger("seqmtl")
 

@@ -10,7 +10,7 @@ from seqmtl.commands import _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Request, option
 from seqmtl.files.catalogue import model_path
-from seqmtl.files.outputs import write_json
+from seqmtl.files.write import write_json
 
 _TEXT = """\
   seqmtl info splice.seqmtl

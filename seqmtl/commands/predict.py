@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from seqmtl.commands import _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function
-from seqmtl.files.outputs import check_outputs, open_output
+from seqmtl.files.write import atomic_write, check_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
 
 def write_scores(columns: dict[str, NDArray[Any]], path: str) -> None:
     """Write scores as a table."""
-    with open_output(path) as stream:
+    with atomic_write(path) as stream:
         stream.write("\t".join(columns) + "\n")
         for first in range(0, len(columns["name"]), 65_536):
             part = slice(first, first + 65_536)

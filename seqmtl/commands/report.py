@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from seqmtl.commands import _kinds
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Request, option, python_function, required
-from seqmtl.files.outputs import check_outputs
+from seqmtl.files.write import check_outputs
 
 if TYPE_CHECKING:
     from seqmtl.reporting.folder import FolderContents

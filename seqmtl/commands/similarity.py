@@ -11,7 +11,7 @@ from seqmtl.commands._command import Command
 from seqmtl.commands._relations import check_tree, kernel_request
 from seqmtl.commands._request import Request, option, python_function
 from seqmtl.exceptions import UsageError
-from seqmtl.files.outputs import check_outputs
+from seqmtl.files.write import check_outputs
 from seqmtl.relations.kinds import MANUAL, SCALED
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Similarity(Request):
         TaskKernel
             The similarities.
         """
-        from seqmtl.files.atomic import write_lines
+        from seqmtl.files.write import write_lines
 
         tables = (self.alignment, self.distances, self.groups, self.similarity, *self.graph)
         inputs = [self.model, self.tree, self.taxonomy, *tables]

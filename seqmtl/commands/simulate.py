@@ -12,7 +12,7 @@ from seqmtl.commands import _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Request, option, python_function, required
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.outputs import check_outputs
+from seqmtl.files.write import check_outputs
 
 logger = logging.getLogger("seqmtl")
 

@@ -14,7 +14,7 @@ from seqmtl.commands import _kinds, _options, _relations
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function
 from seqmtl.exceptions import TrainingInterrupted, UsageError
-from seqmtl.files.outputs import check_outputs
+from seqmtl.files.write import check_outputs
 from seqmtl.relations.kinds import MANUAL, PLAIN, learnable
 
 if TYPE_CHECKING:

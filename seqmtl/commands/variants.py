@@ -13,7 +13,7 @@ from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function, required
 from seqmtl.exceptions import InputFormatError, SeqmtlError, UsageError
 from seqmtl.files.bgzip import index_packed
-from seqmtl.files.outputs import binary_output, check_outputs, write_json
+from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
     from seqmtl.variant_effects import AnnotationSummary, EffectScorer, PairedEffectScorer
@@ -81,9 +81,9 @@ class Variants(_options.Relatives, _options.Threads):
         started = time.perf_counter()
         summary = annotate_vcf(
             self.vcf,
-            binary_output(self.output),
+            self.output,
             annotator,
-            table=binary_output(self.tsv),
+            table=self.tsv,
             command=self.command,
         )
         _report(summary, self.output, time.perf_counter() - started)

@@ -14,9 +14,9 @@ from seqmtl._version import __version__
 from seqmtl.comparison.protocol import PARTS
 from seqmtl.evaluation.cells import BOLD, MEAN, Cell, best_of, draw_dots, mean_cell
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.atomic import remove_file
 from seqmtl.files.json_lines import append_json_line, damaged, read_json_lines
 from seqmtl.files.streams import read_json
+from seqmtl.files.write import remove_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,7 +19,7 @@ from seqmtl.datasets.duplicates import find_duplicates, measure_leakage
 from seqmtl.datasets.homologues import HOMOLOGUE_IN_TEST, has_homologue
 from seqmtl.datasets.true_sites import Exclusion, count_reasons
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.atomic import UNFINISHED, atomic_folder, write_json, write_lines
+from seqmtl.files.write import UNFINISHED, atomic_folder, write_json, write_lines
 from seqmtl.io.dataset import (
     HEADER,
     KIND,
@@ -53,7 +53,7 @@ def write_dataset(
     ``summary.json``   counts, leakage, genomes, and the settings
     =================  ==========================================================================
 
-    The folder is written atomically, see :func:`seqmtl.files.atomic.atomic_folder`.
+    The folder is written atomically, see :func:`seqmtl.files.write.atomic_folder`.
 
     Parameters
     ----------

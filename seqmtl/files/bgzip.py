@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, cast
 
-from seqmtl.files.atomic import atomic_write, check_space, hidden_file, remove_file
 from seqmtl.files.streams import Output
+from seqmtl.files.write import BGZIP_INDEXES, atomic_write, remove_file
 
 logger = logging.getLogger(__name__)
 
-#: Endings of the indexes of a file.
-INDEXES = (".tbi", ".csi")
 #: The empty block that ends a file.
 BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
@@ -24,6 +22,7 @@ _TEXT_BYTES = 65_280  # uncompressed bytes per block
 _HEADER = bytes.fromhex("1f8b08040000000000ff060042430200")
 _LEVEL = 4
 _LONGEST_TBI = 1 << 29
+_SPACE = 1 << 20  # bytes that a disk must take not to be called full
 
 
 def bgzip(text: bytes) -> bytes:
@@ -61,8 +60,8 @@ def open_packed(output: Output) -> Iterator[IO[bytes]]:
         yield stream
         if packer(output) is bgzip:
             stream.write(BGZIP_END)
-        for suffix in INDEXES:
-            remove_file(f"{os.fspath(output)}{suffix}")
+            for suffix in BGZIP_INDEXES:
+                remove_file(f"{os.fspath(output)}{suffix}")
 
 
 def index_packed(path: str, preset: str, longest: int = 0) -> None:
@@ -93,20 +92,22 @@ def index_packed(path: str, preset: str, longest: int = 0) -> None:
         remedy = f"run pip install pysam, or tabix -p {preset}"
         logger.info("%s: no index was written: an index needs pysam: %s", path, remedy)
         return
-    use_csi = longest > _LONGEST_TBI
+    index = f"{path}{BGZIP_INDEXES[longest > _LONGEST_TBI]}"
     try:
-        with hidden_file(f"{path}{INDEXES[use_csi]}") as (handle, temporary):
+        with atomic_write(index, "wb") as stream:
             try:
                 pysam.tabix_index(
                     path,
                     preset=preset,
                     force=True,
-                    csi=use_csi,
+                    csi=index.endswith(".csi"),
                     keep_original=True,
-                    index=temporary,
+                    index=stream.name,
                 )
             except (OSError, ValueError):
-                check_space(handle, f"{path}{INDEXES[use_csi]}")
+                stream.seek(0, os.SEEK_END)
+                stream.write(bytes(_SPACE))  # pysam gives no reason; a full disk does not take it
+                stream.flush()
                 raise
     except (OSError, ValueError) as error:
         logger.warning("%s: no index can be made (%s)", path, error)

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.atomic import cannot_write
+from seqmtl.files.write import cannot_write
 
 
 def read_json_lines(path: str) -> list[Any]:

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import ModelFileError
-from seqmtl.files.atomic import atomic_write
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.streams import is_pipe
+from seqmtl.files.write import atomic_write
 
 #: Types and shape of arrays by name; None stands for any size.
 Forms = dict[str, tuple[str, tuple[int | None, ...]]]

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.atomic import make_folder
 from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.files.write import make_folder
 from seqmtl.sequences import Windows, concatenate
 from seqmtl.sequences.alphabet import OTHER
 

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from seqmtl._names import match_names
 from seqmtl.core.grouped_kernel import TreeFactors
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.atomic import write_lines
 from seqmtl.files.streams import read_text
+from seqmtl.files.write import write_lines
 from seqmtl.relations import checks, relation_tables
 
 _PSD_TOLERANCE = 1e-8

@@ -17,8 +17,8 @@ from seqmtl._version import __version__
 from seqmtl.comparison.results import OVER_WINDOWS, draw_comparison
 from seqmtl.evaluation.tables import Column, as_html, cells
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.files.atomic import write_lines
 from seqmtl.files.streams import read_text
+from seqmtl.files.write import write_lines
 from seqmtl.io.dataset import annotation_path
 from seqmtl.relations.trees import read_tree
 from seqmtl.reporting.figures import draw_learning_curves, draw_rounds, training_windows

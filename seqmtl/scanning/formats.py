@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.files.atomic import temporary_file
 from seqmtl.io.bigwig import BigWigLayout, PackedValues
 from seqmtl.io.rows import check_first_field
 from seqmtl.scanning.blocks import Block
@@ -423,7 +424,8 @@ class BigwigSink(Sink):
         """Write a provisional header and the contigs."""
         output.write(self._layout.head())
         # sections and records of the finest zoom level, from which end() makes index and zooms
-        self._sections, self._zoom = temporary_file(self.path), temporary_file(self.path)
+        folder = os.path.dirname(os.path.realpath(self.path))
+        self._sections, self._zoom = (TemporaryFile(dir=folder) for _ in range(2))
 
     def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> tuple[PackedValues, int]:
         """Compress the values of a block."""

@@ -12,9 +12,9 @@ from typing import IO, Any, NamedTuple
 from seqmtl._checks import check_choice
 from seqmtl._threads import in_order, run_all
 from seqmtl.exceptions import UsageError
-from seqmtl.files.atomic import is_special
 from seqmtl.files.bgzip import index_packed, open_packed
 from seqmtl.files.streams import Output
+from seqmtl.files.write import is_special
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scanning.blocks import Block, Finder, cut_blocks, join_contigs
 from seqmtl.scanning.filters import BlockCounts, ScanSummary
@@ -256,7 +256,7 @@ def _end(path: str, sinks: Sequence[Sink], files: Mapping[str, IO[bytes]]) -> No
 
 
 def _name(output: Output) -> str:
-    return "" if hasattr(output, "write") else os.fspath(output)
+    return "" if hasattr(output, "write") or output == "-" else os.fspath(output)
 
 
 def _warn(summary: ScanSummary, window: int) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from seqmtl.files.atomic import atomic_folder, atomic_gzip, atomic_write, write_lines
 from seqmtl.files.names import safe_names
 from seqmtl.files.streams import first_bytes
+from seqmtl.files.write import atomic_folder, atomic_gzip, atomic_write, write_lines
 from seqmtl.simulation.simulation import SimulatedGenome, Simulation
 
 #: Files beside the folders of genomes, sites and annotation.
@@ -31,7 +31,7 @@ def write_simulation(
 ) -> None:
     """Write a simulation as files.
 
-    The files are written atomically, see :func:`seqmtl.files.atomic.atomic_folder`; files of the
+    The files are written atomically, see :func:`seqmtl.files.write.atomic_folder`; files of the
     same names are replaced.
 
     ============================== ===========================================================

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from seqmtl.exceptions import ModelFileError, SeqmtlError
-from seqmtl.files.atomic import remove_file
 from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.files.write import remove_file
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.splicing.coding import Content
 from seqmtl.splicing.estimates import Estimates

@@ -21,8 +21,8 @@ from seqmtl._schema import anything, items, mapping, record, word
 from seqmtl.core.dcd import WarmStart
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.features._base import FeatureDefinition
-from seqmtl.files.atomic import remove_file
 from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
+from seqmtl.files.write import remove_file
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.training.settings import Settings

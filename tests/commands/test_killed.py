@@ -15,7 +15,7 @@ from seqmtl.simulation import simulate, write_simulation
 
 #: What Python does to files and folders, of which some name the file.
 EVENTS = {"open", "os.remove", "os.rename", "os.chmod", "os.mkdir", "os.rmdir", "os.truncate"}
-EVENTS |= {"tempfile.mkstemp", "tempfile.mkdtemp", "fcntl.flock"}
+EVENTS |= {"tempfile.mkstemp", "fcntl.flock"}
 TRAIN = "--window 21 --features wd:2 --selection none -C 1"
 
 

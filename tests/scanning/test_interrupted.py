@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -92,18 +93,16 @@ def test_a_killed_scan_leaves_no_output_and_is_run_again(folder, tmp_path, suffi
 def test_a_failure_between_the_files_of_both_strands_leaves_whole_files(
     folder, tmp_path, monkeypatch
 ):
-    from seqmtl.files import atomic
-
-    publish, published = atomic._publish, []
+    replace, replaced = os.replace, []
 
     def interrupted(*file):
-        if published:
+        if replaced:
             raise KeyboardInterrupt
-        published.append(file)
-        publish(*file)
+        replaced.append(file)
+        replace(*file)
 
     with monkeypatch.context() as patch:
-        patch.setattr(atomic, "_publish", interrupted)
+        patch.setattr(os, "replace", interrupted)
         run_scan(folder, tmp_path / "x.bw", "-q", code=130)
     (name,) = contents(tmp_path)
     whole = contents(tmp_path)[name]

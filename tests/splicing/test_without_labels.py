@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from seqmtl._progress import _Progress
-from seqmtl.files.atomic import only_run_in
+from seqmtl.files.write import only_run_in
 from seqmtl.loading import load_model
 from seqmtl.splicing.checkpoint import RoundsFile
 from seqmtl.splicing.self_training import SelfTraining
