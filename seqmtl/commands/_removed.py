@@ -11,7 +11,7 @@ COMMANDS: dict[str, str] = {
     "completion": "nothing replaces it; shells complete file names as before",
     "train-table": (
         "use the estimators of seqmtl.kernel_mkl in Python, such as ParetoMKLClassifier "
-        "(docs/howto/kernels.md)"
+        "(docs/howto/scikit_learn.md)"
     ),
 }
 
