@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from seqmtl._messages import forget_logged
 from tests.invocation import exit_code
+from tests.world import World
 
 # The same examples in every run, however long a busy machine takes to draw and to try them.
 # Fixtures that examples share are folders that are written anew, and patched constants.
@@ -46,6 +47,16 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data in {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory) -> World:
+    """Simulated genomes, and datasets and models of them: see :mod:`tests.world`."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # that of all workers
+    (folder / "world").mkdir(exist_ok=True)
+    return World(folder / "world")
 
 
 @pytest.fixture(autouse=True)

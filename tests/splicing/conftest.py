@@ -1,46 +1,18 @@
 """Simulated organisms with models of donors, of acceptors, and a paired one."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
 
-from seqmtl.files.model_file import read_arrays, write_arrays
 from tests.invocation import run
-
-QUICK = "--selection none --features wd:5 -C 10 --window 41"
-
-
-def models_of_both_ends(folder, config):
-    """Make the datasets and calibrated models of both ends, and return the inputs of pair."""
-    for signal in ("donor", "acceptor"):
-        data, model = folder / f"{signal}s", folder / signal
-        run(f"dataset {config} --signal {signal} -o {data}")
-        run(f"train {data} {QUICK} -o {model}")
-        run(f"calibrate {model} {data} -o {model}")
-    return f"{folder}/donor {folder}/acceptor {folder}/donors {folder}/acceptors"
+from tests.world import TRAINING
 
 
 @pytest.fixture(scope="session")
-def case(tmp_path_factory):
-    """Two organisms with four chromosomes; models of both ends, and a paired one."""
-    folder = tmp_path_factory.mktemp("pair")
-    options = "--chromosomes 4 --chromosome-length 40000 --no-windows"
-    run(f"simulate -o {folder}/sim --tree '(a:0.1,b:0.1);' {options}")
-    text = (folder / "sim" / "dataset.toml").read_text()
-    for name in "ab":
-        text += f'\n[organisms.{name}.split]\nvalid = ["chr2"]\ntest = ["chr1"]\n'
-    (folder / "sim" / "dataset.toml").write_text("window = 61\n" + text)
-    inputs = models_of_both_ends(folder, folder / "sim" / "dataset.toml")
-    only_a = text[: text.index('[organisms."b"]')]
-    (folder / "sim" / "a.toml").write_text("window = 61\n" + only_a)
-    run(f"dataset {folder}/sim/a.toml -o {folder}/acceptors_of_a")
-    header, arrays = read_arrays(folder / "acceptor")
-    renamed = json.loads(json.dumps(header).replace('"b"', '"z"'))
-    write_arrays(folder / "renamed", renamed, arrays)
-    run(f"pair {inputs} -o {folder}/splice --json {folder}/splice.json")
-    return folder
+def case(world):
+    """The folder of the world, in which `splice` is a paired model of donors and acceptors."""
+    return world.paired.parent
 
 
 def _translatable(genome, annotation):
@@ -87,7 +59,12 @@ def new(tmp_path_factory):
         text += f'annotation = "annotation/{name}.gff3"\n'
         text += 'split = { valid = ["chr2"], test = ["chr1"] }\n'
     (folder / "sim" / "ab.toml").write_text(text)
-    inputs = models_of_both_ends(folder, folder / "sim" / "ab.toml")
+    for signal in ("donor", "acceptor"):
+        data, model = folder / f"{signal}s", folder / signal
+        run(f"dataset {folder}/sim/ab.toml --signal {signal} -o {data}")
+        run(f"train {data} {TRAINING} -o {model}")
+        run(f"calibrate {model} {data} -o {model}")
+    inputs = f"{folder}/donor {folder}/acceptor {folder}/donors {folder}/acceptors"
     run(f"pair {inputs} -o {folder}/pair.seqmtl")
     letters = np.random.default_rng(1).choice(list("ACGT"), 300_000)
     (folder / "random.fa").write_text(f">r\n{''.join(letters)}\n")
