@@ -83,7 +83,7 @@ def broken_sites(
     for signal, ends in enumerate((model.donor, model.acceptor)):
         finder = finder_of(ends, organism)
         assert finder.log_odds is not None
-        sites = finder.find_sites(ContigPiece("", 0, codes, True), 0, codes.size, BlockCounts())
+        sites = finder.find_sites(ContigPiece("", 0, codes), 0, codes.size, BlockCounts())
         log_odds = finder.log_odds(sites["scores"].astype(np.float64))
         keys = list(zip(sites.starts.tolist(), sites.is_reverse.tolist(), strict=True))
         row_of = {key: row for row, key in enumerate(keys)}

@@ -185,7 +185,7 @@ def load_once(arguments: argparse.Namespace) -> None:
     from seqmtl.scanning import SiteFinder, write_scan
     from seqmtl.scanning.finder import scanner_of
 
-    genomes = [list(SimulatedGenome().pieces(n)) for n in (10_000, round(1e6 * arguments.scan))]
+    genomes = [list(SimulatedGenome().contigs(n)) for n in (10_000, round(1e6 * arguments.scan))]
     started, before = time.process_time(), peak_mib()
     model = load_model(arguments.model)
     scanner = scanner_of(model, model.tasks[-1])

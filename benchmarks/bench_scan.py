@@ -35,7 +35,7 @@ from seqmtl.scanning import Scanner, SiteFinder, write_scan
 
 QUICK = {"length": 30, "degree": 3, "genome": 0.02, "repeats": 1}
 SEED = 20
-PIECE = 1 << 20
+CONTIG = 1 << 22
 
 
 @njit
@@ -98,11 +98,10 @@ class SimulatedGenome:
         self.state = simulate_bases(self.rng.random(n), self.cumulative, self.state, codes)
         return codes
 
-    def pieces(self, n: int) -> Iterator[ContigPiece]:
-        """Return one contig of n bases in pieces."""
-        for start in range(0, n, PIECE):
-            codes = self.draw(min(PIECE, n - start))
-            yield ContigPiece("contig", start, codes, start + codes.size == n)
+    def contigs(self, n: int) -> Iterator[ContigPiece]:
+        """Yield n bases in contigs of 4 Mb."""
+        for start in range(0, n, CONTIG):
+            yield ContigPiece(f"contig{start}", 0, self.draw(min(CONTIG, n - start)))
 
 
 def simulate_model(length: int, degree: int) -> list[NDArray[np.float32]]:
@@ -211,7 +210,7 @@ def write_once(arguments: argparse.Namespace) -> None:
     n = int(arguments.genome * 1e6)
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        summary = write_scan(Path(folder) / "sites.bed", SimulatedGenome().pieces(n), finder)
+        summary = write_scan(Path(folder) / "sites.bed", SimulatedGenome().contigs(n), finder)
     seconds = time.perf_counter() - begin
     print(json.dumps({"records": summary.n_records, "seconds": seconds, "peak_mib": peak_mib()}))
 

@@ -33,16 +33,17 @@ def make_job(name: str, arguments: argparse.Namespace) -> Callable[[], bytes]:
     if name == "scan":
         from bench_scan import SimulatedGenome, simulate_model
 
-        from seqmtl.scanning import Scanner, SiteFinder, Track, write_scan
+        from seqmtl.scanning import Scanner, SiteFinder, TrackOptions, write_scan
 
         finder = SiteFinder(Scanner(simulate_model(141, 6), site_offset=70, site_length=2))
         n = int(1e6 * arguments.genome)
-        pieces = list(SimulatedGenome().pieces(n))
+        contigs = list(SimulatedGenome().contigs(n))
+        lengths = {contig.name: contig.codes.size for contig in contigs}
 
         def scan() -> bytes:
             with tempfile.TemporaryDirectory() as folder:
-                path, track = Path(folder) / "sites.bw", Track(lengths={"contig": n})
-                write_scan(path, iter(pieces), finder, track=track)
+                path, track = Path(folder) / "sites.bw", TrackOptions(lengths=lengths)
+                write_scan(path, iter(contigs), finder, track=track)
                 return b"".join(file.read_bytes() for file in sorted(Path(folder).iterdir()))
 
         return scan

@@ -170,11 +170,11 @@ class ScanProgress(_Progress):
         """Count bytes read."""
         self._n_read += n
 
-    def __call__(self, n_bases: int) -> None:
-        """Count bases scanned, and show progress."""
-        self._n_bases += n_bases
+    def __call__(self, n_scanned: int, n_read: int) -> None:
+        """Show progress, given the bases scanned and those read."""
+        self._n_bases = n_scanned
         now = time.monotonic()
-        share = self._n_read / self._n_bytes if self._n_bytes else 0.0
+        share = self._n_read / self._n_bytes * n_scanned / n_read if self._n_bytes else 0.0
         if self._begin is None:
             self._begin = (now, share, self._n_bases)
         if not self._is_due(now):

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from itertools import islice, pairwise
 from threading import Event
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from seqmtl._surroundings import read_system_file
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 
 _FEWEST = 2048  # rows for which it pays to wake a thread
 
@@ -170,6 +171,23 @@ def in_order(
 def ahead(work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
     """Yield the results of jobs, computing the next ones while the caller uses the last."""
     yield from in_order(work, jobs, n_ahead=max(n_threads() - 1, 1))
+
+
+def prefetch(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield items, getting the next one while the caller uses the last."""
+    if n_threads() == 1:
+        yield from items
+        return
+    context, queue = copy_context(), iter(items)
+
+    def read() -> Item | None:
+        return next(queue, None)
+
+    with ThreadPoolExecutor(1, "seqmtl-prefetch") as pool:
+        following = pool.submit(context.run, read)
+        while (item := following.result()) is not None:
+            following = pool.submit(context.run, read)
+            yield item
 
 
 def each_part(work: Callable[[NDArray[Any]], None], rows: NDArray[Any]) -> None:

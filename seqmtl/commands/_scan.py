@@ -18,16 +18,23 @@ from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.names import safe_names
 from seqmtl.files.streams import numbered_lines, readable
 from seqmtl.files.write import check_outputs, write_json
-from seqmtl.io import open_pieces
+from seqmtl.io import read_contigs
 from seqmtl.io.genome import contig_lengths
 from seqmtl.io.rows import read_regions
 from seqmtl.linear_model.base import Model, is_known
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.site import Site
 from seqmtl.loading import load_site_model
-from seqmtl.scanning import ScanSummary, SiteFilters, Track, write_scan
+from seqmtl.scanning import ScanSummary, SiteFilters, TrackOptions, write_scan
 from seqmtl.scanning.finder import finder_of
-from seqmtl.scanning.writers import SINKS, check_seekable, guess_format, inserted, output_paths
+from seqmtl.scanning.writers.formats import (
+    OF_INTRONS,
+    WRITERS,
+    check_seekable,
+    guess_format,
+    inserted,
+    output_paths,
+)
 from seqmtl.sequences.genome import unknown_contig
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.layer import ENDS
@@ -39,9 +46,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-#: Bases of the genome read at a time.
-PIECE = 1 << 22
-_OF_PAIRS = ("introns", "all")  # formats with introns
 _LEAST_PROBABILITY = 0.1  # of these, and of BED beside them
 _NOT_FOR_PAIRS = ("consensus", "threshold")
 
@@ -55,7 +59,7 @@ def scan_genome(request: Scan) -> list[dict[str, Any]]:
     for organism, output in job.outputs.items():
         finder = _finder(job, organism, lengths)
         _tell_of_probabilities(job, organism)
-        track = Track(_value(job, organism), lengths)
+        track = TrackOptions(_value(job, organism), lengths)
         started = time.perf_counter()
         summary = _write(job, output, finder, track)
         seconds = time.perf_counter() - started
@@ -114,9 +118,9 @@ def _prepare(request: Scan) -> _Job:
     job = _Job(request, model, _outputs(request, model.tasks), file_format)
     if job.is_paired:
         _check_paired(job)
-        if file_format in _OF_PAIRS and request.min_probability is None:
+        if file_format in OF_INTRONS and request.min_probability is None:
             job = replace(job, request=request.changed(min_probability=_LEAST_PROBABILITY))
-    elif file_format in _OF_PAIRS:
+    elif file_format in OF_INTRONS:
         raise UsageError("introns need a model of seqmtl pair; choose another --format")
     for organism in job.outputs:
         if isinstance(model, MultiTaskModel):
@@ -182,7 +186,7 @@ def _signals(job: _Job, organism: str) -> tuple[str, ...]:
     """Return the signals to write: both ends of introns, and edges of genes with models."""
     if not isinstance(job.model, PairedModel):
         return ("",)
-    is_of_introns = job.file_format != "all" and SINKS[job.file_format].is_together
+    is_of_introns = job.file_format != "all" and WRITERS[job.file_format].is_together
     if job.is_unlabelled or is_of_introns:
         return ENDS
     return tuple(job.model.signals_of(organism))
@@ -224,7 +228,7 @@ def _finder(job: _Job, organism: str, lengths: dict[str, int] | None) -> Finder:
     )
     options: dict[str, Any] = {"strands": request.strand, "filters": filters}
     if isinstance(model, PairedModel):
-        introns = request.min_probability if job.file_format in _OF_PAIRS else None
+        introns = request.min_probability if job.file_format in OF_INTRONS else None
         if job.is_unlabelled:
             model = _with_organism(model, request, organism)
         signals = _signals(job, organism)
@@ -322,13 +326,12 @@ def _tell_of_probabilities(job: _Job, organism: str) -> None:
         )
 
 
-def _write(job: _Job, output: str, finder: Finder, track: Track) -> ScanSummary:
+def _write(job: _Job, output: str, finder: Finder, track: TrackOptions) -> ScanSummary:
     """Read the genome, and write the sites that the finder finds."""
     genome, filters = job.request.genome, finder.filters
     progress = ScanProgress(os.path.getsize(genome) if os.path.isfile(genome) else None)
-    pieces = open_pieces(
+    contigs = read_contigs(
         genome,
-        size=PIECE,
         only=filters.scanned,
         keep_case=filters.skip_lower,
         on_read=progress.read,
@@ -336,7 +339,7 @@ def _write(job: _Job, output: str, finder: Finder, track: Track) -> ScanSummary:
     try:
         return write_scan(
             output,
-            pieces,
+            contigs,
             finder,
             file_format=job.file_format,
             track=track,

@@ -70,7 +70,7 @@ class Annotate(_options.Threads):
         from seqmtl.io.genome import contig_lengths
         from seqmtl.io.rows import check_first_field
         from seqmtl.linear_model.base import is_known
-        from seqmtl.scanning.writers import output_paths
+        from seqmtl.scanning.writers.formats import output_paths
         from seqmtl.splicing.model import PairedModel
 
         for path, what in ((self.genome, "genome"), (self.introns, "introns")):

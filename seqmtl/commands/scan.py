@@ -15,7 +15,7 @@ _WHICH = "which sites"
 
 def format_name(value: Any) -> str:
     """Take the name of a format, in any case."""
-    from seqmtl.scanning.writers import FORMATS
+    from seqmtl.scanning.writers.formats import FORMATS
 
     name = str(value).lower()
     try:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from seqmtl.io.annotation import read_annotation
     from seqmtl.io.dataset import Dataset, is_dataset, read_dataset
     from seqmtl.io.fasta import guess_format, read_fasta, read_fasta_windows
-    from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, open_pieces
+    from seqmtl.io.genome import ContigPiece, load_genome, load_genomes, read_contigs
     from seqmtl.io.sites import read_sites
     from seqmtl.io.tables import is_table_of_windows, read_windows
     from seqmtl.io.transcripts import Annotation, Transcript
@@ -23,8 +23,8 @@ __all__ = [
     "is_table_of_windows",
     "load_genome",
     "load_genomes",
-    "open_pieces",
     "read_annotation",
+    "read_contigs",
     "read_dataset",
     "read_fasta",
     "read_fasta_windows",
@@ -38,7 +38,7 @@ __getattr__ = import_on_use(
         "seqmtl.io.annotation": "read_annotation",
         "seqmtl.io.dataset": "Dataset is_dataset read_dataset",
         "seqmtl.io.fasta": "guess_format read_fasta read_fasta_windows",
-        "seqmtl.io.genome": "ContigPiece load_genome load_genomes open_pieces",
+        "seqmtl.io.genome": "ContigPiece load_genome load_genomes read_contigs",
         "seqmtl.io.sites": "read_sites",
         "seqmtl.io.tables": "is_table_of_windows read_windows",
         "seqmtl.io.transcripts": "Annotation Transcript",

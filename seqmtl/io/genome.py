@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl._checks import check_integer
 from seqmtl._messages import is_first_time, is_level_logged
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import (
@@ -142,8 +141,6 @@ class ContigPiece(NamedTuple):
         0-based position of the first base in the contig.
     codes : ndarray of uint8
         Encoded bases.
-    is_last : bool
-        Whether the contig ends with this piece.
     is_lower : ndarray of bool, optional
         Mask of lower-case letters, if requested.
     contigs : ContigTable, optional
@@ -153,7 +150,6 @@ class ContigPiece(NamedTuple):
     name: str
     start: int
     codes: NDArray[np.uint8]
-    is_last: bool
     is_lower: NDArray[np.bool_] | None = None
     contigs: ContigTable | None = None
 
@@ -163,33 +159,37 @@ class ContigPiece(NamedTuple):
         return (self.name,) if self.contigs is None else self.contigs.names
 
     def located(self, positions: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers of the contigs of places, and the places on these."""
+        """Return the contig number of each position, and the position on that contig."""
         if self.contigs is None:
             return np.zeros_like(positions), positions
         numbers = self.contigs.contig_of(positions)
         return numbers, positions - self.contigs.starts[numbers]
 
+    def between(self, begin: int, end: int) -> ContigPiece:
+        """Return the bases at begin..end-1 of the contig, as far as there are any; a view."""
+        first, last = max(0, begin - self.start), max(0, end - self.start)
+        is_lower = None if self.is_lower is None else self.is_lower[first:last]
+        codes = self.codes[first:last]
+        return self._replace(start=self.start + first, codes=codes, is_lower=is_lower)
 
-def open_pieces(
+
+def read_contigs(
     path: PathLike,
     *,
-    size: int,
     only: Collection[str] | None = None,
     keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
 ) -> Iterator[ContigPiece]:
-    """Yield a genome in pieces of bounded size.
+    """Yield the contigs of a genome one by one.
 
     Parameters
     ----------
     path : path-like
         FASTA, plain, gzip or bgzip, or ``"-"`` for standard input.
-    size : int
-        Bases per piece. The last piece of a contig may be shorter.
     only : collection of str, optional
-        Contigs to read; each of the others yields one empty piece. Default: all.
+        Contigs to read; the others have no bases. Default: all.
     keep_case : bool
-        Whether pieces record which letters are lower case.
+        Whether to record which letters are lower case.
     on_read : callable, optional
         Called with the number of bytes read from the file since the last call.
 
@@ -197,34 +197,27 @@ def open_pieces(
     ------
     InputFormatError
         See :func:`load_genome`.
+    MemoryLimitError
+        If a contig does not fit into memory.
     """
-    check_integer("size", size, 1)
     name = ""
-    start = 0
     codes = bytearray()
-
-    def piece(first: int, last: int, is_last: bool) -> ContigPiece:
-        cut = np.frombuffer(codes[first:last], dtype=np.uint8)
-        if not keep_case:
-            return ContigPiece(name, start, cut, is_last)
-        return ContigPiece(name, start, cut & np.uint8(LOWER - 1), is_last, cut >= LOWER)
-
     for item in _scan(path, only, keep_case, on_read):
         if isinstance(item, bytes):
-            codes += item
-            first = 0
-            while len(codes) - first > size:
-                yield piece(first, first + size, False)
-                first += size
-                start += size
-            del codes[:first]
+            hold(codes, item, path)
             continue
         if name:
-            yield piece(0, len(codes), True)
+            yield _contig(name, codes, keep_case)
         name = item
-        start = 0
-        codes.clear()
-    yield piece(0, len(codes), True)
+        codes = bytearray()
+    yield _contig(name, codes, keep_case)
+
+
+def _contig(name: str, codes: bytearray, keep_case: bool) -> ContigPiece:
+    array = np.frombuffer(codes, dtype=np.uint8)
+    if not keep_case:
+        return ContigPiece(name, 0, array)
+    return ContigPiece(name, 0, array & np.uint8(LOWER - 1), array >= LOWER)
 
 
 def contig_lengths(path: PathLike) -> dict[str, int]:

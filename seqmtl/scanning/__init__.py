@@ -2,9 +2,9 @@
 
 from seqmtl.scanning.filters import ScanSummary, SiteFilters
 from seqmtl.scanning.finder import BlockSites, SiteFinder
+from seqmtl.scanning.scan import write_scan
 from seqmtl.scanning.scanner import Scanner
-from seqmtl.scanning.sink import Track
-from seqmtl.scanning.writers import write_scan
+from seqmtl.scanning.writers.base import TrackOptions
 
 __all__ = [
     "BlockSites",
@@ -12,6 +12,6 @@ __all__ = [
     "Scanner",
     "SiteFilters",
     "SiteFinder",
-    "Track",
+    "TrackOptions",
     "write_scan",
 ]

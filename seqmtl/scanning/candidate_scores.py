@@ -200,7 +200,7 @@ def find_candidates(finder: SiteFinder, split_genome: SplitGenome) -> Iterator[S
     for begin, end in split_genome.regions.tolist():
         for first in range(begin, max(begin, end - length) + 1, _BLOCK):  # at least one block
             codes = split_genome.genome.codes[first : min(first + _BLOCK + length - 1, end)]
-            piece = ContigPiece("", first, codes, True)
+            piece = ContigPiece("", first, codes)
             sites = finder.find_sites(piece, first, first + codes.size, BlockCounts())
             windows = sites.starts - np.where(sites.is_reverse, *offsets[::-1]) - first
             candidate_keys = _keys(sites.starts, sites.is_reverse)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +85,13 @@ class SiteFilters:
         begins, ends = self.regions[piece.name]
         before = np.searchsorted(begins, starts, side="right") - 1
         return (before >= 0) & (starts < ends[np.maximum(before, 0)])
+
+
+class IntronFilter(NamedTuple):
+    """The shortest introns of an organism, and the minimum probability to report them."""
+
+    min_length: int
+    min_probability: float
 
 
 def _is_upper(piece: ContigPiece, starts: NDArray[np.int64], length: int) -> NDArray[np.bool_]:

@@ -14,7 +14,13 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.position_weights import window_scorer
 from seqmtl.linear_model.site import Site
-from seqmtl.scanning.filters import TOP_BASES, BlockCounts, SiteFilters, is_among_best
+from seqmtl.scanning.filters import (
+    TOP_BASES,
+    BlockCounts,
+    IntronFilter,
+    SiteFilters,
+    is_among_best,
+)
 from seqmtl.scanning.scanner import Scanner, WindowScanner
 from seqmtl.sequences import encode
 from seqmtl.sequences.alphabet import OTHER
@@ -42,7 +48,7 @@ class BlockSites(NamedTuple):
 
 
 class SiteFinder:
-    """Scan contigs, complete or in pieces, and select the requested sites.
+    """Scan contigs, and select the requested sites.
 
     Parameters
     ----------
@@ -68,14 +74,12 @@ class SiteFinder:
     ----------
     length, window : int
         Window length, and bases of the shortest contig that has a window: the same.
-    nearest, farthest : int
-        Smallest and largest distance from a window's start to its site's start.
-    margin : int
-        Bases needed besides the windows: 0.
     joins_contigs : bool
         Whether several contigs may be joined to one piece: unless a filter depends on the contig.
     block : int
         Site starts to scan and format at a time.
+    introns : None
+        It finds sites alone.
 
     Raises
     ------
@@ -85,7 +89,7 @@ class SiteFinder:
     """
 
     block = 250_000  # divides the bins of the best sites
-    margin = 0
+    introns: IntronFilter | None = None
 
     def __init__(
         self,
@@ -112,8 +116,6 @@ class SiteFinder:
         self.prior = prior
         self.consensus = _parse_consensus(consensus, scanner.site_length)
         self._is_reverse = {"both": (False, True), "+": (False,), "-": (True,)}[strands]
-        offsets = [self.offset(is_reverse) for is_reverse in self._is_reverse]
-        self.nearest, self.farthest = min(offsets), max(offsets)
         if self.filters.top is not None:
             self.block = TOP_BASES
         self.joins_contigs = self.filters.regions is None and self.filters.top is None
@@ -129,7 +131,7 @@ class SiteFinder:
         return to_probability(self.log_odds(scores.astype(np.float64)))
 
     def find(self, piece: ContigPiece, first: int, last: int) -> BlockSites:
-        """Return the sites that start at first..last-1 of the contig, given a piece of it."""
+        """Return the sites that start at first..last-1 of a contig, or of a piece of it."""
         counts = BlockCounts()
         sites = self.find_sites(piece, first, last, counts)
         if self.filters.top is not None:

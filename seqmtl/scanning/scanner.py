@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice, check_integer
 from seqmtl._threads import run_all
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.scanning.lines import max_number
 from seqmtl.scanning.scan_loops import (
     AHEAD,
     GROUP,
@@ -22,6 +21,7 @@ from seqmtl.scanning.scan_loops import (
     index_rows,
 )
 from seqmtl.scanning.score_tables import MAX_UNITS, PRECISION, ScoreTables, build_tables
+from seqmtl.scanning.writers.lines import max_number
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import OTHER
 

@@ -204,7 +204,7 @@ def find_piece(
         log_odds = finder.log_odds(candidates["scores"].astype(np.float64))
         ends[finder.signal] = candidates.adding(log_odds=log_odds)
     codes = held[0].genome.codes[begin:end]
-    piece = ContigPiece("", begin, codes, True)
+    piece = ContigPiece("", begin, codes)
     ends |= find_edges(edges, piece, begin, end, ends["donor"])
     sites = join_ends(ends, codes, coding, begin)
     is_inside = (sites.starts >= first) & (sites.starts < last)

@@ -84,7 +84,7 @@ def explain_site(
     """
     begin, end = start - finder.margin, start + finder.margin
     first = max(0, begin - finder.margin)
-    piece = ContigPiece("", first, codes[first : end + finder.margin], True)
+    piece = ContigPiece("", first, codes[first : end + finder.margin])
     sites, _ = finder.posteriors(piece, begin, end)
     is_here = (sites.starts == start) & (sites.is_reverse == is_reverse)
     rows = np.flatnonzero(is_here & (sites["signals"] < len(ENDS)))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scanning.filters import BlockCounts, SiteFilters
+from seqmtl.scanning.filters import BlockCounts, IntronFilter, SiteFilters
 from seqmtl.scanning.finder import BlockSites, SiteFinder, finder_of
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.candidates import edge_finders, find_edges, find_scored
@@ -55,14 +55,14 @@ class PairedFinder:
 
     Attributes
     ----------
-    length, window, nearest, farthest, margin, block, joins_contigs
+    window, block, joins_contigs, introns
         See :class:`seqmtl.scanning.blocks.Finder`.
+    margin : int
+        Bases on either side of a block that the chain sees.
     finders : tuple of SiteFinder
         What describes the signals to report, whose scores are the log-odds of the posterior
         probability.
     """
-
-    length, nearest, farthest = 1, 0, 0
 
     def __init__(
         self,
@@ -76,8 +76,9 @@ class PairedFinder:
     ) -> None:
         self.filters = SiteFilters() if filters is None else filters
         self.joins_contigs = self.filters.regions is None
-        self.strands, self.least_intron = strands, introns
+        self.strands = strands
         self.layer = model.layer_of(organism)
+        self.introns = None if introns is None else IntronFilter(self.layer.shortest, introns)
         self._ends = [finder_of(finder, organism) for finder in (model.donor, model.acceptor)]
         self._edges = edge_finders(self.layer, model.edges, organism)
         finders = [*self._ends, *(finder.finder for finder in self._edges if finder.finder)]
@@ -92,20 +93,22 @@ class PairedFinder:
         self.margin = margin_of(self.layer) + max(windows)
         self.block = max(_BLOCK, _BLOCKS_PER_MARGIN * self.margin)
 
-    def find(self, piece: ContigPiece, first: int, last: int) -> BlockSites:
-        """Return the sites, and the introns, that start at first..last-1 of the contig.
+    def find(self, contig: ContigPiece, first: int, last: int) -> BlockSites:
+        """Return the sites, and the introns, that start at first..last-1 of a contig.
 
         Introns have their ``ends``, and the posterior ``probability`` of the intron, its ``donor``
         and its ``acceptor``.
         """
-        margin = self.margin
-        sites, posteriors = self.posteriors(piece, first - margin, last + margin, self.least_intron)
+        begin, end = first - self.margin, last + self.margin
+        piece = contig.between(begin, end)
+        least = None if self.introns is None else self.introns.min_probability
+        sites, posteriors = self.posteriors(piece, begin, end, least)
         counts = BlockCounts()
         asked = sites.take(self._is_asked_for(sites, first, last))
         sites_by_signal = {
             finder.signal: self._reported(finder, piece, asked, counts) for finder in self.finders
         }
-        if self.least_intron is not None:
+        if self.introns is not None:
             introns = _introns(sites, posteriors, _stretches(piece)[:, 0])
             introns = introns.take(self._is_asked_for(introns, first, last))
             sites_by_signal["introns"] = self._passing(piece, introns)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from seqmtl._threads import in_order
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
-from seqmtl.io.genome import ContigPiece, contig_lengths, open_pieces
+from seqmtl.io.genome import ContigPiece, contig_lengths, read_contigs
 from seqmtl.scanning.filters import BlockCounts, SiteFilters
 from seqmtl.scanning.finder import SiteFinder
 from seqmtl.sequences.alphabet import OTHER
@@ -145,12 +145,10 @@ def _copied(path: PathLike, edges: dict[str, NDArray[np.int64]], padding: int) -
     codes = np.full(int(ends[-1]) + padding, OTHER, dtype=np.uint8)
     first = dict(zip(edges, np.cumsum([0, *map(len, edges.values())]).tolist(), strict=False))
     wanted = frozenset(name for name, rows in edges.items() if len(rows))
-    for piece in open_pieces(path, size=1 << 22, only=wanted):
-        for k, (begin, end) in enumerate(edges[piece.name].tolist() if piece.codes.size else ()):
-            low, high = max(begin, piece.start), min(end, piece.start + piece.codes.size)
-            if low < high:
-                to = int(bounds[first[piece.name] + k, 0]) - begin
-                codes[to + low : to + high] = piece.codes[low - piece.start : high - piece.start]
+    for contig in read_contigs(path, only=wanted):
+        for k, (begin, end) in enumerate(edges[contig.name].tolist() if contig.codes.size else ()):
+            to = int(bounds[first[contig.name] + k, 0])
+            codes[to : to + end - begin] = contig.codes[begin:end]
     fold, load = np.zeros(sizes.size, dtype=np.int64), [0] * FOLDS
     for k in np.argsort(-sizes, kind="stable").tolist():
         fold[k] = load.index(min(load))
@@ -182,7 +180,7 @@ class ScoredCandidates(NamedTuple):
             stretches = self.sample.bounds[groups[k]]
             begin, last = int(stretches[0, 0]), int(stretches[-1, 1])
             codes, ends = self.sample.codes[begin:last], dict(zip(ENDS, self.ends[k], strict=True))
-            piece = ContigPiece("", begin, codes, True)
+            piece = ContigPiece("", begin, codes)
             ends |= find_edges(edges, piece, begin, last, ends["donor"])
             sites = join_ends(ends, codes, layer.coding, begin, stretches)
             rows = stretch_rows(sites, len(stretches))
@@ -251,7 +249,7 @@ def _scored(sample: GenomeSample, rows: NDArray[np.int64], end: SiteFinder) -> S
     """Return the candidates of a signal in stretches that follow each other."""
     begins, ends = sample.bounds[rows].T
     begin, last, reach = int(begins[0]), int(ends[-1]), end.length
-    piece = ContigPiece("", begin - reach, sample.codes[begin - reach : last + reach], True)
+    piece = ContigPiece("", begin - reach, sample.codes[begin - reach : last + reach])
     finder = copy.copy(end)
     finder.filters = SiteFilters(regions={"": (begins, ends - SITE_LENGTH + 1)})
     candidates = finder.find_sites(piece, begin, last - SITE_LENGTH + 1, BlockCounts())

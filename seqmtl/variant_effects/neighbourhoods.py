@@ -84,7 +84,7 @@ class Neighbourhood:
     def _promising(self, codes: NDArray[np.uint8], first: int, last: int) -> Sites:
         """Return the candidates that start at first..last-1 and that parses may take."""
         begin = max(0, first - self._window)
-        piece = ContigPiece("", begin, codes[begin : last + self._window], True)
+        piece = ContigPiece("", begin, codes[begin : last + self._window])
         sites = self._finder.candidates(piece, first, last)
         sites = sites.take(promising(sites, self._finder.layer))
         return sites.adding(places=sites["places"] + begin)

@@ -34,7 +34,7 @@ from seqmtl.comparison.results import make_document, to_markdown
 from seqmtl.features.positional_kmers import PositionalKmers
 from seqmtl.relations import TaskKernel
 from seqmtl.relations.kinds import KINDS, PLAIN
-from seqmtl.scanning.writers import SUFFIXES
+from seqmtl.scanning.writers.formats import SUFFIXES
 from seqmtl.training.settings import Settings
 
 FOLDER = Path(__file__).resolve().parent

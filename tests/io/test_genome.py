@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import logging
 import os
-from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from seqmtl._messages import forget_logged, messages_from
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.files import streams as stream
 from seqmtl.files.bgzip import BGZIP_END, bgzip
-from seqmtl.io import fasta, load_genome, load_genomes, open_pieces
+from seqmtl.io import fasta, load_genome, load_genomes, read_contigs
 from seqmtl.io.fasta import read_fasta_windows
 from seqmtl.io.genome import contig_lengths, index_is_current
 from seqmtl.sequences import Windows, concatenate, decode
@@ -39,8 +38,6 @@ def test_contigs_lie_between_padding(write):
     assert contig_lengths(path) == {"I": 10, "II": 3}
     with pytest.raises(ValueError, match="padding must be 0 or more, got -1"):
         load_genome(path, padding=-1)
-    with pytest.raises(ValueError, match="size must be an integer of at least 1, got 0"):
-        list(open_pieces(path, size=0))
 
 
 def test_several_genomes_share_a_buffer(write):
@@ -76,7 +73,7 @@ def test_bad_genomes_are_refused(write, content, message):
     path = write(content)
     for read in (
         lambda: load_genome(path, padding=3),
-        lambda: list(open_pieces(path, size=3)),
+        lambda: list(read_contigs(path)),
         *[lambda: contig_lengths(path)] * ("#" not in content),
     ):
         with pytest.raises(InputFormatError, match=message):
@@ -85,38 +82,20 @@ def test_bad_genomes_are_refused(write, content, message):
 
 @given(
     st.lists(st.text("ACGTN", min_size=1, max_size=40), min_size=1, max_size=4),
-    st.integers(1, 12),
     st.integers(1, 50),
 )
-def test_pieces_follow_each_other(tmp_path_factory, sequences, size, block):
-    path = tmp_path_factory.mktemp("pieces") / "genome.fa"
+def test_contigs_in_any_blocks_of_the_file(tmp_path_factory, sequences, block):
+    path = tmp_path_factory.mktemp("contigs") / "genome.fa"
     path.write_text("".join(f">c{i}\n{s[:7]}\n{s[7:]}\n" for i, s in enumerate(sequences)))
     before = stream.BLOCK_BYTES
     try:
         stream.BLOCK_BYTES = block
-        pieces = list(open_pieces(path, size=size))
+        contigs = list(read_contigs(path))
     finally:
         stream.BLOCK_BYTES = before
-    for i, sequence in enumerate(sequences):
-        mine = [piece for piece in pieces if piece.name == f"c{i}"]
-        assert [piece.is_last for piece in mine] == [False] * (len(mine) - 1) + [True]
-        assert max(piece.codes.size for piece in mine) <= size
-        texts = [decode(piece.codes) for piece in mine]
-        assert "".join(texts) == sequence
-        assert [piece.start for piece in mine] == [0, *accumulate(map(len, texts[:-1]))]
-
-
-def test_pieces_take_memory_of_a_piece_only(tmp_path):
-    import tracemalloc
-
-    path = tmp_path / "genome.fa"
-    path.write_bytes(b">c\n" + b"ACGTACGTAC\n" * 1_500_000)
-    tracemalloc.start()
-    total = sum(piece.codes.size for piece in open_pieces(path, size=1 << 20))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert total == 15_000_000
-    assert peak < 8 << 20
+    assert [(contig.name, decode(contig.codes)) for contig in contigs] == [
+        (f"c{i}", sequence) for i, sequence in enumerate(sequences)
+    ]
 
 
 @pytest.fixture
@@ -148,11 +127,10 @@ def test_an_index_beside_the_file_is_used_while_it_fits(plain):
 
 
 @pytest.mark.parametrize("keep_case", [False, True])
-@pytest.mark.parametrize("size", [3, 100])
-def test_an_index_saves_reading_contigs_that_are_not_asked_for(plain, size, keep_case):
-    options = {"size": size, "only": {"II", "absent"}, "keep_case": keep_case}
-    pieces = [list(open_pieces(plain, **options))]
-    whole = [p for p in open_pieces(plain, size=size, keep_case=keep_case) if p.name == "II"]
+def test_an_index_saves_reading_contigs_that_are_not_asked_for(plain, keep_case):
+    options = {"only": {"II", "absent"}, "keep_case": keep_case}
+    contigs = [list(read_contigs(plain, **options))]
+    (whole,) = (c for c in read_contigs(plain, keep_case=keep_case) if c.name == "II")
     loaded = [load_genome(plain, padding=2, only=["II"])]
     write_index(plain)
     text = plain.read_text()
@@ -160,16 +138,13 @@ def test_an_index_saves_reading_contigs_that_are_not_asked_for(plain, size, keep
     os.utime(plain, (0, 0))
     with pytest.raises(InputFormatError, match="got '#'"):
         load_genome(plain, padding=2)
-    pieces.append(list(open_pieces(plain, **options)))
+    contigs.append(list(read_contigs(plain, **options)))
     loaded.append(load_genome(plain, padding=2, only=["II"]))
-    for found in pieces:
-        assert [(p.name, p.start, p.codes.size, p.is_last) for p in found] == [
-            ("I", 0, 0, True),
-            *((p.name, p.start, p.codes.size, p.is_last) for p in whole),
-        ]
-        for piece, expected in zip(found[1:], whole, strict=True):
-            np.testing.assert_array_equal(piece.codes, expected.codes)
-            np.testing.assert_array_equal(piece.is_lower, expected.is_lower)
+    for other, selected in contigs:
+        assert (other.name, other.codes.size) == ("I", 0)
+        assert selected.name == "II"
+        np.testing.assert_array_equal(selected.codes, whole.codes)
+        np.testing.assert_array_equal(selected.is_lower, whole.is_lower)
     for genome in loaded:
         assert genome.names == ("II",)
         assert decode(genome.contig("II")) == "GGGATC"
@@ -202,8 +177,8 @@ def test_indexes_of_a_compressed_file_are_never_trusted(tmp_path, plain, index):
     (tmp_path / "genome.fa.gz.fai").write_text("I\t6\t30\t4\t5\nII\t10\t9\t4\t5\n")
     assert contig_lengths(path) == {"I": 10, "II": 6}
     assert decode(load_genome(path, padding=1, only=["II"]).contig("II")) == "GGGATC"
-    pieces = list(open_pieces(path, size=3, only=["II"]))
-    assert "".join(decode(piece.codes) for piece in pieces) == "GGGATC"
+    contigs = read_contigs(path, only=["II"])
+    assert "".join(decode(contig.codes) for contig in contigs) == "GGGATC"
 
 
 CHANGES = {
@@ -245,22 +220,28 @@ def test_an_index_that_counts_carriage_returns_is_not_used(plain):
     assert contig_lengths(plain) == {"I": 7, "II": 3}
 
 
-def test_pieces_tell_lower_case_and_bytes_read(write):
+def test_contigs_tell_lower_case_and_bytes_read(write):
     path = write(">a\nACgtN\nnRrA\n>b\nacG\n")
     read = []
-    pieces = list(open_pieces(path, size=4, keep_case=True, on_read=read.append))
-    assert [(p.name, p.start, decode(p.codes), p.is_last) for p in pieces] == [
-        ("a", 0, "ACGT", False),
-        ("a", 4, "NNNN", False),
-        ("a", 8, "A", True),
-        ("b", 0, "ACG", True),
-    ]
-    lower = ["".join("Ul"[int(flag)] for flag in p.is_lower) for p in pieces]
-    assert lower == ["UUll", "UlUl", "U", "llU"]
+    contigs = list(read_contigs(path, keep_case=True, on_read=read.append))
+    assert [(c.name, decode(c.codes)) for c in contigs] == [("a", "ACGTNNNNA"), ("b", "ACG")]
+    lower = ["".join("Ul"[int(flag)] for flag in c.is_lower) for c in contigs]
+    assert lower == ["UUllUlUlU", "llU"]
     assert sum(read) == path.stat().st_size
-    assert all(p.is_lower is None for p in open_pieces(path, size=4))
+    assert all(c.is_lower is None for c in read_contigs(path))
     with pytest.raises(InputFormatError, match="IUPAC nucleotide letters, got '#'"):
-        list(open_pieces(write(">a\nAC#\n"), size=4, keep_case=True))
+        list(read_contigs(write(">a\nAC#\n"), keep_case=True))
+
+
+def test_a_part_of_a_contig(write):
+    (contig,) = read_contigs(write(">a\nACgtN\nnRrA\n"), keep_case=True)
+    for begin, end in ((-3, 4), (2, 5), (5, 99), (9, 12)):
+        part = contig.between(begin, end)
+        assert part.start == max(0, begin)
+        assert decode(part.codes) == "ACGTNNNNA"[max(0, begin) : end]
+        again = part.between(begin + 1, end - 1)
+        assert decode(again.codes) == "ACGTNNNNA"[max(0, begin + 1) : end - 1]
+        np.testing.assert_array_equal(part.is_lower, contig.is_lower[max(0, begin) : end])
 
 
 @pytest.mark.parametrize(
@@ -275,7 +256,7 @@ def test_letters_that_are_hardly_nucleotides_are_told_of_once(write, caplog, tex
         load_genome(path, padding=1)
         assert "g.fa: only" in caplog.text
         contig_lengths(path)
-        assert list(open_pieces(path, size=7))
+        assert list(read_contigs(path))
         assert caplog.text.count("A, C, G or T; is it a nucleotide sequence?") == 1
         forget_logged()
     caplog.clear()
@@ -288,7 +269,11 @@ def test_sequences_that_do_not_fit_into_memory_are_refused(tmp_path, monkeypatch
     path.write_bytes(gzip.compress(b">a\n" + b"ACGT\n" * 10_000))
     monkeypatch.setattr(fasta, "_CHECKED", 1000)
     monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1500)
-    readers = (lambda path: load_genome(path, padding=1), read_fasta_windows)
+    readers = (
+        lambda path: load_genome(path, padding=1),
+        lambda path: list(read_contigs(path)),
+        read_fasta_windows,
+    )
     for read in readers:
         with pytest.raises(MemoryLimitError, match=r"g\.fa\.gz: holding .* Gb and the next bases"):
             read(path)

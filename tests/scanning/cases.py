@@ -11,12 +11,12 @@ import numpy as np
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.commands.main import main
 from seqmtl.linear_model.site import Site
-from seqmtl.scanning import writers
+from seqmtl.scanning.writers import formats
 from tests.summaries import training_summary
 
 LENGTH = 21
 #: A suffix of every format, and of those that are text.
-SUFFIXES = [suffixes[0].removeprefix(".") for suffixes in writers.SUFFIXES.values()]
+SUFFIXES = [suffixes[0].removeprefix(".") for suffixes in formats.SUFFIXES.values()]
 TEXT_SUFFIXES = [suffix for suffix in SUFFIXES if suffix != "bw"]
 TURNED = str.maketrans("ACGTN", "TGCAN")
 

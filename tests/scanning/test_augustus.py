@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqmtl.scanning.formats import hint_fields
-from seqmtl.scanning.lines import format_lines
+from seqmtl.scanning.writers.gff import hint_fields
+from seqmtl.scanning.writers.lines import format_lines
 
 CONFIG = Path(__file__).resolve().parents[2] / "examples" / "augustus" / "extrinsic.S.cfg"
 CONTIG, LENGTH = "II", 40_000

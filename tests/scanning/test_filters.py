@@ -15,10 +15,10 @@ import pytest
 from seqmtl.commands.main import main
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.bgzip import BGZIP_END, bgzip
-from seqmtl.io.genome import contig_lengths, open_pieces
+from seqmtl.io.genome import contig_lengths, read_contigs
 from seqmtl.io.rows import read_regions
-from seqmtl.scanning import Scanner, SiteFilters, SiteFinder, filters, writers
-from seqmtl.scanning.writers import FORMATS
+from seqmtl.scanning import Scanner, SiteFilters, SiteFinder, filters
+from seqmtl.scanning.writers import formats
 from seqmtl.sequences.sites import Sites
 from tests.scanning.cases import (
     SUFFIXES,
@@ -248,7 +248,7 @@ def test_filters_that_cannot_be_are_refused(folder, contigs):
         SiteFinder(scanner, filters=SiteFilters(min_probability=0.5))
     with pytest.raises(ValueError, match="a number from 0 to 1, got"):
         SiteFilters(min_probability=1.5)
-    piece = next(open_pieces(folder / "genome.fa", size=1 << 20))
+    piece = next(read_contigs(folder / "genome.fa"))
     with pytest.raises(ValueError, match="read them with keep_case=True"):
         SiteFinder(scanner, filters=SiteFilters(skip_lower=True)).find(piece, 0, 10)
 
@@ -449,7 +449,7 @@ def test_probabilities_from_relatives_are_for_ranking(scan, tmp_path, capsys):
 
 def test_an_unknown_format_names_the_formats(scan, capsys):
     scan("--format", "gff", code=2)
-    known = ", ".join(FORMATS)
+    known = ", ".join(formats.FORMATS)
     assert f"--format must be one of {known}, got 'gff'; did you mean" in capsys.readouterr().err
     assert scan("--format", "BED").read_bytes() == scan(out="y.bed").read_bytes()
 
@@ -458,6 +458,6 @@ def test_the_help_names_every_format_and_suffix(capsys):
     with pytest.raises(SystemExit, match="0"):
         main(["scan", "--help"])
     shown = capsys.readouterr().out
-    for name, suffixes in writers.SUFFIXES.items():
+    for name, suffixes in formats.SUFFIXES.items():
         assert name in shown
         assert suffixes[0] in shown

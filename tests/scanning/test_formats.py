@@ -14,8 +14,9 @@ import pytest
 
 import seqmtl
 from seqmtl.scanning import SiteFinder
-from seqmtl.scanning.formats import hint_fields, in_gff, splice_scores
-from seqmtl.scanning.lines import format_lines
+from seqmtl.scanning.writers.gff import hint_fields, in_gff
+from seqmtl.scanning.writers.lines import format_lines
+from seqmtl.scanning.writers.spsc import splice_scores
 from seqmtl.sequences import Windows, encode
 from tests.scanning.cases import LENGTH, SUFFIXES, TURNED, make_model, run_scan, text_rows
 
@@ -306,7 +307,6 @@ def test_any_blocks_and_threads_give_the_same(scan, contigs, tmp_path, monkeypat
     strand = ["--strand", "both" if suffix != "bw" else "-"]
     wanted = scan(f"x.{suffix}", *strand, "--threads", "1").read_bytes()
     monkeypatch.setattr(SiteFinder, "block", block)
-    monkeypatch.setattr("seqmtl.commands._scan.PIECE", 999)
     out = scan(f"x.{suffix}", *strand, "--threads", "3")
     if suffix != "bw":
         assert out.read_bytes() == wanted

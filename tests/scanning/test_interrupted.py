@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from seqmtl.scanning import SiteFinder, writers
+from seqmtl.scanning import SiteFinder, scan
 from tests.scanning.cases import SUFFIXES, make_genome, make_model, run_scan
 
 #: Runs the command with small blocks, and kills itself before one of them is written.
@@ -62,9 +62,9 @@ def test_an_interrupted_scan_leaves_what_was_there(
         made.append(block)
         return scan_block(block, **options)
 
-    scan_block = writers._scan_block
+    scan_block = scan._scan_block
     with monkeypatch.context() as patch:
-        patch.setattr(writers, "_scan_block", interrupted)
+        patch.setattr(scan, "_scan_block", interrupted)
         run_scan(folder, tmp_path / f"x.{suffix}", "--threads", "1", code=130)
     assert "interrupted" in capsys.readouterr().err
     assert contents(tmp_path) == before
@@ -156,7 +156,7 @@ def test_a_broken_genome_leaves_nothing(folder, tmp_path, capsys):
 
 
 def test_an_index_of_an_earlier_output_goes_with_it(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(writers, "index_packed", lambda *_: None)
+    monkeypatch.setattr(scan, "index_packed", lambda *_: None)
     (tmp_path / "x.bed.gz.tbi").write_text("old")
     run_scan(folder, tmp_path / "x.bed.gz", "-q")
     assert contents(tmp_path).keys() == {"x.bed.gz"}

@@ -12,10 +12,15 @@ from hypothesis import strategies as st
 
 from seqmtl.exceptions import MemoryLimitError
 from seqmtl.scanning import score_tables as tables_module
-from seqmtl.scanning.lines import decimal_column, format_lines, probability_column, tabbed
 from seqmtl.scanning.scan_loops import GROUP, STEP, add_windows
 from seqmtl.scanning.score_tables import build_tables
-from seqmtl.scanning.text_loops import NUMBER_BYTES, write_decimal, write_integer, write_probability
+from seqmtl.scanning.writers.line_loops import (
+    NUMBER_BYTES,
+    write_decimal,
+    write_integer,
+    write_probability,
+)
+from seqmtl.scanning.writers.lines import decimal_column, format_lines, probability_column, tabbed
 
 
 def random_weights(rng, length, degree, scale=0.3):

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from seqmtl import use_threads
 from seqmtl.files.bgzip import bgzip
-from seqmtl.io.genome import ContigPiece, open_pieces
-from seqmtl.scanning import Scanner, SiteFinder, Track, lines, write_scan
+from seqmtl.io.genome import ContigPiece
+from seqmtl.scanning import Scanner, SiteFinder, TrackOptions, write_scan
 from seqmtl.scanning.blocks import cut_blocks, join_contigs
 from seqmtl.scanning.filters import ScanSummary, SiteFilters
-from seqmtl.scanning.formats import merge_values
-from seqmtl.scanning.writers import guess_format
+from seqmtl.scanning.writers import lines
+from seqmtl.scanning.writers.bed import merge_values
+from seqmtl.scanning.writers.formats import guess_format
 from seqmtl.sequences import decode, encode, reverse_complement
 from seqmtl.sequences.sites import Sites
 from tests.scanning.cases import flip, make_contig
@@ -36,7 +37,7 @@ SCANNER = Scanner(WEIGHTS, BIAS, site_offset=4, site_length=2)
 
 
 def whole(text, name="contig"):
-    return ContigPiece(name, 0, encode(text), True)
+    return ContigPiece(name, 0, encode(text))
 
 
 def brute_score(window, weights=WEIGHTS, bias=BIAS):
@@ -211,9 +212,10 @@ class TestSites:
         text = make_contig(np.random.default_rng(21), 200, 0.03)
         expected = brute_sites(text, {None: None, "AG": ["AG"]}.get(consensus, ["GT", "GC"]))
         finder = SiteFinder(SCANNER, consensus=consensus)
-        cut = list(cut_blocks([whole(text)], finder, size, ScanSummary()))
+        finder.block = size
+        cut = list(cut_blocks([whole(text)], finder, ScanSummary()))
         assert all(block.first // size == (block.last - 1) // size for block in cut)
-        blocks = [finder.find(block.piece, block.first, block.last) for block in cut]
+        blocks = [finder.find(*block) for block in cut]
         sites = Sites.join([block.sites_by_signal["site"].in_order() for block in blocks])
         strands = np.where(sites.is_reverse, "-", "+").tolist()
         found = list(zip(sites.starts.tolist(), strands, strict=True))
@@ -304,40 +306,16 @@ class TestFiles:
                 monkeypatch.setattr(SiteFinder, "block", size)
                 assert scan(file_format=file_format)[0] == expected
 
-    @pytest.mark.parametrize("strands", ["both", "+", "-"])
-    @pytest.mark.parametrize("file_format", ["bed", "bedgraph"])
-    def test_pieces_of_any_size_write_the_same(self, write, strands, file_format):
-        texts = {f"c{i}": text.replace("N", "A") for i, text in enumerate(CONTIGS.values())}
-        path = write("".join(f">{name}\n{text}\n" for name, text in texts.items()))
-        finder = SiteFinder(SCANNER, strands=strands)
-        pieces = [whole(text, name) for name, text in texts.items()]
-        expected = scan(finder, pieces, file_format=file_format)
-        for size in (1, 7, 16, 17, 101):
-            pieces = open_pieces(path, size=size)
-            assert scan(finder, pieces, file_format=file_format) == expected
-
-    @pytest.mark.parametrize(
-        "pieces",
-        [
-            [("a", 5, 30, True)],
-            [("a", 0, 30, False), ("a", 31, 30, True)],
-            [("a", 0, 30, False), ("a", 29, 30, True)],
-            [("a", 0, 30, False), ("b", 30, 30, True)],
-            [("a", 0, 30, False), ("b", 0, 30, True)],
-        ],
-    )
-    def test_pieces_that_do_not_fit_are_refused(self, pieces):
-        rows = [ContigPiece(name, start, encode("A" * n), end) for name, start, n, end in pieces]
-        with pytest.raises(ValueError, match="must be consecutive and without gaps, got"):
-            scan(pieces=rows)
-
     def test_summary_and_short_contigs(self, caplog):
         progress = []
-        with caplog.at_level(logging.WARNING, logger="seqmtl.scanning.writers"):
-            _, _, summary = scan(SiteFinder(SCANNER, strands="+"), progress=progress.append)
+        with caplog.at_level(logging.WARNING, logger="seqmtl.scanning.scan"):
+            _, _, summary = scan(
+                SiteFinder(SCANNER, strands="+"), progress=lambda *bases: progress.append(bases)
+            )
         assert summary.n_contigs == 4
         assert summary.n_bases == 400 + 7 + 12 + 130
-        assert summary.n_scored == summary.n_records == sum(progress) == 389 + 1 + 119
+        assert summary.n_scored == summary.n_records == 389 + 1 + 119
+        assert progress[-1] == (549, 549)
         assert summary.short_contigs == ["tiny"]
         windows = [text[i : i + 12] for text in CONTIGS.values() for i in range(len(text) - 11)]
         assert summary.n_mixed == sum("N" in window for window in windows)
@@ -363,8 +341,8 @@ class TestFiles:
         ("options", "message"),
         [
             ({"file_format": "gff"}, r"file_format must be one of bigwig, .*, got 'gff'"),
-            ({"track": Track("log")}, "value must be one of score, probability, got 'log'"),
-            ({"track": Track("probability")}, "probabilities as values need log_odds"),
+            ({"track": TrackOptions("log")}, "value must be one of score, probability, got 'log'"),
+            ({"track": TrackOptions("probability")}, "probabilities as values need log_odds"),
         ],
     )
     def test_formats_and_values_that_cannot_be_are_refused(self, options, message):
@@ -415,7 +393,7 @@ class TestSmallContigs:
         rng, made = np.random.default_rng(2), []
         for name, text in contigs.items():
             is_lower = rng.random(len(text)) < 0.1
-            made.append(ContigPiece(name, 0, encode(text), True, is_lower))
+            made.append(ContigPiece(name, 0, encode(text), is_lower))
         return made
 
     @pytest.mark.parametrize("block", [70, 250_000])
@@ -449,7 +427,7 @@ class TestSmallContigs:
     def test_the_jobs_are_as_many_as_the_bases_ask_for(self):
         pieces = [whole("ACGTA" * 60, f"c{i}") for i in range(5_000)]
         finder = SiteFinder(SCANNER)
-        blocks = list(cut_blocks(join_contigs(pieces, finder), finder, finder.block, ScanSummary()))
+        blocks = list(cut_blocks(pieces, finder, ScanSummary()))
         assert len(blocks) <= 2 * 5_000 * 301 / finder.block
         filters = SiteFilters(regions={"c1": (np.array([0]), np.array([9]))})
         for other in (

@@ -47,7 +47,7 @@ def test_codons_are_those_in_the_letters(case):
     like = Sites(np.zeros(0, np.int64), np.zeros(0, bool), {"log_odds": np.zeros(0, np.float32)})
     assert [edge.signal for edge in edges] == ["start", "stop"]
     for begin, end in ((-50, 5_000), (1_200, 1_300), (1_500, 1_500), (200, 900), (4_100, 5_000)):
-        found = find_edges(edges, ContigPiece("c", 1_000, codes, True), begin, end, like)
+        found = find_edges(edges, ContigPiece("c", 1_000, codes), begin, end, like)
         for signal, own in found.items():
             expected = codons(codes, signal)
             starts = expected.starts + 1_000
@@ -226,7 +226,7 @@ def test_a_changed_layer_is_refused_or_scans_with_finite_numbers(
         model.text(str(path)), json.dumps(model.describe(), allow_nan=False)
         for organism in model.tasks:
             found = PairedFinder(model, organism, introns=0.1).find(
-                ContigPiece("c", 0, codes, True), 0, codes.size
+                ContigPiece("c", 0, codes), 0, codes.size
             )
             for sites in found.sites_by_signal.values():
                 assert all(np.isfinite(column).all() for column in sites.columns.values()), name

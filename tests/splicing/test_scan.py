@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from seqmtl.calibration.curve import to_probability
 from seqmtl.loading import load_model
-from seqmtl.scanning import writers
+from seqmtl.scanning import blocks
 from seqmtl.splicing import finder
 from seqmtl.splicing.chain import run_chain
 from tests.invocation import rows_of, run
@@ -282,7 +282,7 @@ def test_small_contigs_are_scanned_together_as_each_alone(
             texts = {name: b"".join(sorted(own.splitlines(True))) for name, own in texts.items()}
         found.append((texts, summary, len(n_chains)))
         n_chains.clear()
-        monkeypatch.setattr(writers, "join_contigs", lambda pieces, finder: pieces)
+        monkeypatch.setattr(blocks, "join_contigs", lambda contigs, finder: contigs)
     (texts, summary, n_together), (alone, other, n_alone) = found
     assert summary == other
     assert texts == alone

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
-from seqmtl.scanning.text_loops import (
+from seqmtl.scanning.writers.line_loops import (
     DECIMAL,
     END,
     INTEGER,
@@ -34,7 +34,7 @@ class Column(NamedTuple):
     Attributes
     ----------
     kind : int
-        One of the kinds of :mod:`seqmtl.scanning.text_loops`.
+        One of the kinds of :mod:`seqmtl.scanning.writers.line_loops`.
     values : ndarray, shape (n,) or (n, m)
         Values by line; of texts, their numbers.
     n_decimals : int

@@ -15,14 +15,14 @@ from seqmtl.files.bgzip import packer
 from seqmtl.io.rows import check_first_field
 from seqmtl.scanning.blocks import Block
 from seqmtl.scanning.finder import SiteFinder
-from seqmtl.scanning.lines import Field, Fields, format_lines, name_field
+from seqmtl.scanning.writers.lines import Field, Fields, format_lines, name_field
 from seqmtl.sequences.sites import Sites
 
 #: Sites in a block, by signal.
 SitesBySignal = Mapping[str, Sites]
 
 
-class Track(NamedTuple):
+class TrackOptions(NamedTuple):
     """Options of an output file.
 
     Attributes
@@ -33,14 +33,17 @@ class Track(NamedTuple):
         Length of every contig in bases; required by bigWig, listed in GFF3.
     strand : {"both", "+", "-"}
         Strand of the sites in the file, if it is for one.
+    min_probability : float, optional
+        Minimum probability in BED, if the finder has no minimum.
     """
 
     value: str = "score"
     lengths: Mapping[str, int] | None = None
     strand: str = "both"
+    min_probability: float | None = None
 
 
-class Sink(ABC):
+class SiteWriter(ABC):
     """The sites of one signal in an output file of a scan.
 
     Parameters
@@ -49,7 +52,7 @@ class Sink(ABC):
         Final path of the file.
     finder : SiteFinder
         What is scored and reported.
-    track : Track
+    track : TrackOptions
         Options of the file.
 
     Attributes
@@ -82,7 +85,7 @@ class Sink(ABC):
     what = ""
     signals: Mapping[str, Any] = {}
 
-    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
+    def __init__(self, path: str, finder: SiteFinder, track: TrackOptions) -> None:
         check_choice("value", track.value, ("score", "probability"))
         if track.value == "probability" and finder.log_odds is None:
             raise ValueError("probabilities as values need log_odds; give the finder the function")
@@ -97,14 +100,14 @@ class Sink(ABC):
         """Write what precedes all sites."""
 
     @abstractmethod
-    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
+    def format(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
         """Format the sites of a block; runs in a worker thread."""
 
     @abstractmethod
-    def join(self, prepared: Any, output: IO[bytes]) -> None:
-        """Write a prepared block; blocks come in the order of the genome."""
+    def write(self, formatted: Any, output: IO[bytes]) -> None:
+        """Write a formatted block; blocks come in the order of the genome."""
 
-    def end(self, output: IO[bytes]) -> None:  # noqa: B027
+    def finish(self, output: IO[bytes]) -> None:  # noqa: B027
         """Write what follows all sites."""
 
     def close(self) -> None:  # noqa: B027
@@ -134,10 +137,10 @@ class Sink(ABC):
         return prior
 
 
-class TextSink(Sink):
+class TextWriter(SiteWriter):
     """A text file, in bgzip blocks if its name ends in .gz."""
 
-    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
+    def __init__(self, path: str, finder: SiteFinder, track: TrackOptions) -> None:
         super().__init__(path, finder, track)
         self.pack = packer(path)
 
@@ -150,26 +153,26 @@ class TextSink(Sink):
         output.write(self.pack("".join(f"{line}\n" for line in self.header()).encode()))
 
 
-class LineSink(TextSink):
+class LineWriter(TextWriter):
     """A text file with a line for each site."""
 
     @abstractmethod
     def fields(self, block: Block, sites: Sites) -> Fields:
         """Return what the lines of a block are made of."""
 
-    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
+    def format(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
         """Format the lines of a block."""
         texts = format_lines(self.fields(block, sites_by_signal[self.finder.signal]))
         return [(text.count(b"\n"), self.pack(text)) for text in texts]
 
-    def join(self, prepared: Any, output: IO[bytes]) -> None:
+    def write(self, formatted: Any, output: IO[bytes]) -> None:
         """Write the lines of a block."""
-        for n, text in prepared:
+        for n, text in formatted:
             output.write(text)
             self.n_records += n
 
 
-class PreparedBlock(NamedTuple):
+class FormattedBlock(NamedTuple):
     """Text of a block, and the rows at its ends, which depend on the neighbouring blocks.
 
     Attributes
@@ -194,7 +197,7 @@ class PreparedBlock(NamedTuple):
     text: bytes
 
 
-class BoundarySink(TextSink):
+class BoundaryWriter(TextWriter):
     """A text file in which lines at the ends of a block depend on the neighbouring blocks.
 
     Attributes
@@ -205,7 +208,7 @@ class BoundarySink(TextSink):
 
     n_coordinates = 1
 
-    def __init__(self, path: str, finder: SiteFinder, track: Track) -> None:
+    def __init__(self, path: str, finder: SiteFinder, track: TrackOptions) -> None:
         super().__init__(path, finder, track)
         self._contig = ""
         self._pending: list[tuple[Any, ...]] = []
@@ -220,7 +223,7 @@ class BoundarySink(TextSink):
 
     @abstractmethod
     def merge_boundary(
-        self, pending: list[tuple[Any, ...]], prepared: PreparedBlock
+        self, pending: list[tuple[Any, ...]], formatted: FormattedBlock
     ) -> tuple[list[tuple[Any, ...]], int]:
         """Merge rows at the beginning of a block; return them, and how many are complete."""
 
@@ -228,13 +231,12 @@ class BoundarySink(TextSink):
     def fields(self, contig: Field, rows: Sequence[NDArray[Any]]) -> Fields:
         """Return what the lines of rows are made of."""
 
-    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> PreparedBlock:
+    def format(self, block: Block, sites_by_signal: SitesBySignal) -> FormattedBlock:
         """Format the lines of a block but the rows at its ends."""
         rows = self.rows(sites_by_signal[self.finder.signal])
-        piece = block.piece
-        numbers, starts = piece.located(rows[0])
-        has_whole_contigs = piece.contigs is not None  # then none continues in another block
-        interior = slice(0, starts.size) if has_whole_contigs else self.interior(block, rows)
+        numbers, starts = block.contig.located(rows[0])
+        is_joined = block.contig.contigs is not None  # then none continues in another block
+        interior = slice(0, starts.size) if is_joined else self.interior(block, rows)
         shift = rows[0] - starts
         rows = (
             *(column - shift for column in rows[: self.n_coordinates]),
@@ -245,24 +247,24 @@ class BoundarySink(TextSink):
             for part in (slice(interior.start), slice(interior.stop, None))
         )
         interior_rows = [column[interior] for column in rows]
-        contig = name_field(piece, numbers[interior], check_first_field)
+        contig = name_field(block.contig, numbers[interior], check_first_field)
         texts = map(self.pack, format_lines(self.fields(contig, interior_rows)))
-        return PreparedBlock(
-            piece.name, block.last, head, tail, interior_rows[0].size, b"".join(texts)
+        return FormattedBlock(
+            block.contig.name, block.last, head, tail, interior_rows[0].size, b"".join(texts)
         )
 
-    def join(self, prepared: PreparedBlock, output: IO[bytes]) -> None:
+    def write(self, formatted: FormattedBlock, output: IO[bytes]) -> None:
         """Write the pending rows that are complete, then the block."""
-        if prepared.contig != self._contig:
+        if formatted.contig != self._contig:
             self._flush(output, len(self._pending))
-            self._contig = prepared.contig
-        self._pending, n_ready = self.merge_boundary(self._pending + prepared.head, prepared)
+            self._contig = formatted.contig
+        self._pending, n_ready = self.merge_boundary(self._pending + formatted.head, formatted)
         self._flush(output, n_ready)
-        output.write(prepared.text)
-        self.n_records += prepared.n
-        self._pending += prepared.tail
+        output.write(formatted.text)
+        self.n_records += formatted.n
+        self._pending += formatted.tail
 
-    def end(self, output: IO[bytes]) -> None:
+    def finish(self, output: IO[bytes]) -> None:
         """Write the last rows."""
         self._flush(output, len(self._pending))
 

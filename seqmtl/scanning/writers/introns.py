@@ -7,9 +7,10 @@ from typing import IO, Any
 import numpy as np
 
 from seqmtl.io.rows import check_first_field
-from seqmtl.scanning.blocks import Block
-from seqmtl.scanning.formats import in_attribute, in_gff
-from seqmtl.scanning.lines import (
+from seqmtl.scanning.blocks import Block, Finder
+from seqmtl.scanning.writers.base import LineWriter, SitesBySignal, TrackOptions
+from seqmtl.scanning.writers.gff import in_attribute, in_gff
+from seqmtl.scanning.writers.lines import (
     DECIMALS,
     Field,
     Fields,
@@ -20,7 +21,6 @@ from seqmtl.scanning.lines import (
     strand_column,
     tabbed,
 )
-from seqmtl.scanning.sink import LineSink, SitesBySignal, Track
 from seqmtl.sequences.sites import Sites
 
 _COLUMNS = (
@@ -29,7 +29,7 @@ _COLUMNS = (
 )
 
 
-class IntronSink(LineSink):
+class IntronWriter(LineWriter):
     """One line per intron.
 
     Introns are in the order of the genome, or the best first if their number is limited; those of
@@ -39,16 +39,16 @@ class IntronSink(LineSink):
     ----------
     path : str
         Final path; GFF3 if it ends in .gff3 or .gff, before .gz.
-    finder : PairedFinder
-        Finder of the introns.
-    track : Track
+    finder : Finder
+        Finder that has introns.
+    track : TrackOptions
         Not used.
     """
 
     is_together = True
     preset = "bed"
 
-    def __init__(self, path: str, finder: Any, track: Track) -> None:
+    def __init__(self, path: str, finder: Finder, track: TrackOptions) -> None:
         super().__init__(path, finder.finders[0], track)
         self._is_gff = path.lower().removesuffix(".gz").endswith((".gff3", ".gff"))
         self._top = finder.filters.top
@@ -56,10 +56,10 @@ class IntronSink(LineSink):
             self.preset = "gff"
         if self._top is not None:  # lines are not in the order of the genome
             self.preset = ""
-        min_probability = finder.least_intron
-        layer = finder.layer
+        assert finder.introns is not None
+        min_length, min_probability = finder.introns
         self._description = (
-            f"# seqmtl scan: introns of {layer.shortest} bases or more, "
+            f"# seqmtl scan: introns of {min_length} bases or more, "
             f"strands {finder.strands}, probability >= {min_probability:g}"
         )
         self._best: list[tuple[float, str]] = []  # probability, line
@@ -73,34 +73,34 @@ class IntronSink(LineSink):
 
     def fields(self, block: Block, sites: Sites) -> Fields:
         """Return what the lines of a block are made of."""
-        numbers, starts = block.piece.located(sites.starts)
+        numbers, starts = block.contig.located(sites.starts)
         ends = sites["ends"] - (sites.starts - starts)
         introns = Sites(starts, sites.is_reverse, {**sites.columns, "ends": ends})
         if not self._is_gff:
-            return _bed_fields(name_field(block.piece, numbers, check_first_field), introns)
-        name = name_field(block.piece, numbers, lambda name: in_gff(name).encode())
-        numbered_name = name_field(block.piece, numbers, lambda name: in_attribute(name).encode())
+            return _bed_fields(name_field(block.contig, numbers, check_first_field), introns)
+        name = name_field(block.contig, numbers, lambda name: in_gff(name).encode())
+        numbered_name = name_field(block.contig, numbers, lambda name: in_attribute(name).encode())
         return _gff_fields(name, numbered_name, introns)
 
-    def prepare(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
+    def format(self, block: Block, sites_by_signal: SitesBySignal) -> Any:
         """Format a block, or its best introns with their probabilities."""
         introns = sites_by_signal["introns"]
         if self._top is None:
-            return super().prepare(block, {self.finder.signal: introns})
+            return super().format(block, {self.finder.signal: introns})
         p = np.rint(introns["probability"] * 10**DECIMALS) / 10**DECIMALS
         best = np.argsort(-p, kind="stable")[: self._top]
         text = b"".join(format_lines(self.fields(block, introns.take(best)))).decode()
         return list(zip(p[best].tolist(), text.splitlines(), strict=True))
 
-    def join(self, prepared: Any, output: IO[bytes]) -> None:
+    def write(self, formatted: Any, output: IO[bytes]) -> None:
         """Write a block, or keep its introns if they may be among the best."""
         if self._top is None:
-            super().join(prepared, output)
+            super().write(formatted, output)
             return
-        self._best = sorted(self._best + prepared, key=lambda row: -row[0])[: self._top]
+        self._best = sorted(self._best + formatted, key=lambda row: -row[0])[: self._top]
         self.n_records = len(self._best)
 
-    def end(self, output: IO[bytes]) -> None:
+    def finish(self, output: IO[bytes]) -> None:
         """Write the best introns."""
         if self._best:
             output.write(self.pack("".join(f"{line}\n" for _, line in self._best).encode()))

@@ -1,0 +1,1 @@
+"""Writers of the sites of a scan, one module a format."""
