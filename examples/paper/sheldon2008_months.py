@@ -5,6 +5,9 @@
 The birds of the paper are not public. Here the labels are wet and dry hours at an airport, and the
 tasks are months. The file holds X (n, d), y (-1 or +1), task (0 to 11), day_of_month, task_names
 and edges, and `has_common_days` if the tasks are hours of the same days, which are then split once.
+bikes.npz of docs/papers.md is made from Bikeshare.csv in the package ISLP (PyPI): X has the columns
+temp, atemp, hum, windspeed, workingday, weekday and season, y is whether bikers exceeds the median
+of the hour, task is hr, day_of_month is day, and edges is the cycle of the 24 hours.
 
 - POOL is one SVM for all months, with the sine and cosine of the month as features; INDIV is one
   SVM per month; CYCLE uses the product of a kernel on hours and the graphical task kernel of the
