@@ -26,7 +26,6 @@ that were transcribed without their zero get it.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import string
@@ -40,7 +39,6 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 DOCUMENTS = (
     "README.md",
-    "benchmarks/README.md",
     "docs/benchmarks.md",
     "docs/features.md",
     "docs/howto/adapt.md",
@@ -117,21 +115,6 @@ def lay_out(name: str) -> tuple[list[list[str]], list[str]]:
     return lines, results
 
 
-def programs() -> str:
-    """Return the list of all programs: what they measure, and the results that they wrote."""
-    written: dict[str, list[str]] = {}
-    for path in sorted(RESULTS.glob("*.json")):
-        command = re.sub(r" --(json|folder) \S+", "", read(path.stem)["command"])
-        program = command.split()[0]
-        program = program if program.startswith("bench_") else "Other commands"
-        written.setdefault(program, []).append(f"  - `{path.name}`: `{command}`\n")
-    text = ""
-    for path in sorted((ROOT / "benchmarks").glob("bench_*.py")):
-        what = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
-        text += f"- `{path.name}`: {what.splitlines()[0]}\n" + "".join(written.pop(path.name, []))
-    return text + "".join(f"- {name}:\n{''.join(lines)}" for name, lines in written.items())
-
-
 def origin(name: str) -> str:
     """Return the name of a result, with the version that it is of."""
     result = read(name)
@@ -141,8 +124,6 @@ def origin(name: str) -> str:
 
 def write(name: str, *, with_origin: bool) -> str:
     """Return a table in Markdown."""
-    if name == "programs":
-        return programs()
     lines, results = lay_out(name)
     for head, *column in zip(*lines, strict=True):
         if not any(column):
