@@ -182,7 +182,7 @@ def load_once(arguments: argparse.Namespace) -> None:
     from bench_scan import SimulatedGenome
 
     from seqmtl.loading import load_model
-    from seqmtl.scanning import SiteFinder, write_scan
+    from seqmtl.scanning import SiteFilters, SiteFinder, write_scan
     from seqmtl.scanning.finder import scanner_of
 
     genomes = [list(SimulatedGenome().contigs(n)) for n in (10_000, round(1e6 * arguments.scan))]
@@ -192,7 +192,7 @@ def load_once(arguments: argparse.Namespace) -> None:
     result = {"load": time.process_time() - started}
     for genome in genomes:  # the first time compiles
         started = time.process_time()
-        finder = SiteFinder(scanner, threshold=0.0)
+        finder = SiteFinder(scanner, filters=SiteFilters(threshold=0.0))
         write_scan(os.devnull, iter(genome), finder, file_format="bed")
         result["scan"] = time.process_time() - started
     print(json.dumps({**result, "peak": peak_mib() - before}))

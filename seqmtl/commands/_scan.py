@@ -223,6 +223,7 @@ def _finder(job: _Job, organism: str, lengths: dict[str, int] | None) -> Finder:
         contigs=None if request.contigs is None else _contigs(request.contigs, length_of),
         regions=None if request.regions is None else read_regions(request.regions, length_of),
         skip_lower=request.softmask == "skip",
+        threshold=request.threshold,
         min_probability=None if job.file_format == "all" else request.min_probability,
         top=request.top,
     )
@@ -237,7 +238,6 @@ def _finder(job: _Job, organism: str, lengths: dict[str, int] | None) -> Finder:
         model,
         organism,
         site=_site(model, request.consensus),
-        threshold=request.threshold,
         **options,
     )
 

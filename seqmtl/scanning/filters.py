@@ -1,4 +1,4 @@
-"""Filters of sites other than consensus and minimum score; counts of what they remove."""
+"""Filters of sites; counts of what they remove."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from seqmtl.sequences.sites import Sites
 TOP_BASES = 1_000_000
 
 Regions = Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
-#: Returns which sites pass, given a part of the contig, their starts and their length.
-PositionFilter = Callable[[ContigPiece, NDArray[np.int64], int], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
 class SiteFilters:
     """Filters of sites, applied in the order of this list.
+
+    A filter is a field, a step of :meth:`by_position` or :meth:`by_score`, and its
+    :attr:`descriptions`.
 
     Parameters
     ----------
@@ -34,11 +35,15 @@ class SiteFilters:
         :func:`seqmtl.io.rows.read_regions`; contigs without a region are not scanned.
     skip_lower : bool
         Drop sites that overlap a lower-case (soft-masked) letter.
+    threshold : float, optional
+        Minimum score.
     min_probability : float, optional
         Minimum probability.
     top : int, optional
-        Keep at most this many sites in every bin of :data:`TOP_BASES` bases of a contig, over
-        both strands; ties go to the one that starts first, plus before minus.
+        Keep at most this many sites in every bin of `top_bases`, over both strands; ties go to the
+        one that starts first, plus before minus.
+    top_bases : int
+        Bases of a bin.
 
     Raises
     ------
@@ -49,8 +54,10 @@ class SiteFilters:
     contigs: Collection[str] | None = None
     regions: Regions | None = None
     skip_lower: bool = False
+    threshold: float | None = None
     min_probability: float | None = None
     top: int | None = None
+    top_bases: int = TOP_BASES
 
     def __post_init__(self) -> None:
         if self.top is not None and self.top < 1:
@@ -66,23 +73,59 @@ class SiteFilters:
         return {name for name in self.regions if self.contigs is None or name in self.contigs}
 
     @property
-    def of_positions(self) -> dict[str, PositionFilter]:
-        """The filters that depend on the position of a site alone, by their reason."""
-        filters: dict[str, PositionFilter] = {}
+    def descriptions(self) -> list[str]:
+        """What is reported, for the header of a file."""
+        descriptions = []
         if self.regions is not None:
-            filters["regions"] = self._in_regions
+            descriptions.append("sites that start in given regions")
         if self.skip_lower:
-            filters["softmask"] = _is_upper
-        return filters
+            descriptions.append("no soft-masked sites")
+        if self.threshold is not None:
+            descriptions.append(f"raw score >= {self.threshold:g}")
+        if self.min_probability is not None:
+            descriptions.append(f"probability >= {self.min_probability:g}")
+        if self.top is not None:
+            descriptions.append(f"the best {self.top} in every megabase")
+        return descriptions
 
-    def _in_regions(
-        self, piece: ContigPiece, starts: NDArray[np.int64], length: int
-    ) -> NDArray[np.bool_]:
+    def by_position(
+        self, sites: Sites, contig: ContigPiece, length: int, counts: BlockCounts
+    ) -> Sites:
+        """Return the sites of some length that pass, before they are scored; count the others.
+
+        Introns, which have ``ends``, pass if the sites at both ends do; regions hold their starts.
+        """
+        if self.regions is not None:
+            sites = counts.keep("regions", sites, self._in_regions(contig.name, sites.starts))
+        if self.skip_lower:
+            is_upper = _is_upper(contig, sites.starts, length)
+            if "ends" in sites.columns:
+                is_upper &= _is_upper(contig, sites["ends"] - length, length)
+            sites = counts.keep("softmask", sites, is_upper)
+        return sites
+
+    def by_score(
+        self,
+        sites: Sites,
+        probability: Callable[[Sites], NDArray[np.float64]],
+        counts: BlockCounts,
+    ) -> Sites:
+        """Return the sites that pass by their ``scores`` or probability; count the others."""
+        if self.threshold is not None:
+            sites = counts.keep("threshold", sites, sites["scores"] >= self.threshold)
+        if self.min_probability is not None:
+            is_probable = probability(sites) >= self.min_probability
+            sites = counts.keep("min_probability", sites, is_probable)
+        if self.top is not None:
+            sites = counts.keep("top", sites, is_among_best(sites, self.top, self.top_bases))
+        return sites
+
+    def _in_regions(self, contig: str, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which sites start in a region."""
         assert self.regions is not None
-        if piece.name not in self.regions:
+        if contig not in self.regions:
             return np.zeros(starts.size, dtype=bool)
-        begins, ends = self.regions[piece.name]
+        begins, ends = self.regions[contig]
         before = np.searchsorted(begins, starts, side="right") - 1
         return (before >= 0) & (starts < ends[np.maximum(before, 0)])
 
@@ -94,19 +137,19 @@ class IntronFilter(NamedTuple):
     min_probability: float
 
 
-def _is_upper(piece: ContigPiece, starts: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
+def _is_upper(contig: ContigPiece, starts: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
     """Return which sites overlap no lower-case letter."""
-    if piece.is_lower is None:
-        raise ValueError("the pieces must record lower case; read them with keep_case=True")
+    if contig.is_lower is None:
+        raise ValueError("the contigs must record lower case; read them with keep_case=True")
     is_lower = np.zeros(starts.size, dtype=bool)
     for k in range(length):
-        is_lower |= piece.is_lower[starts - piece.start + k]
+        is_lower |= contig.is_lower[starts - contig.start + k]
     return ~is_lower
 
 
-def is_among_best(sites: Sites, top: int) -> NDArray[np.bool_]:
+def is_among_best(sites: Sites, top: int, top_bases: int = TOP_BASES) -> NDArray[np.bool_]:
     """Return which sites have the best scores of their bins; bins are complete."""
-    bins = sites.starts // TOP_BASES
+    bins = sites.starts // top_bases
     order = np.lexsort((sites.is_reverse, sites.starts, -sites["scores"], bins))
     ordered = bins[order]
     heads = np.searchsorted(ordered, ordered, side="left")

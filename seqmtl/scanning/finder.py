@@ -14,13 +14,7 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.position_weights import window_scorer
 from seqmtl.linear_model.site import Site
-from seqmtl.scanning.filters import (
-    TOP_BASES,
-    BlockCounts,
-    IntronFilter,
-    SiteFilters,
-    is_among_best,
-)
+from seqmtl.scanning.filters import BlockCounts, IntronFilter, SiteFilters
 from seqmtl.scanning.scanner import Scanner, WindowScanner
 from seqmtl.sequences import encode
 from seqmtl.sequences.alphabet import OTHER
@@ -59,16 +53,16 @@ class SiteFinder:
     consensus : str, optional
         Letters of the site in reading direction, e.g. ``"AG"``, or several words separated by
         commas, e.g. ``"GT,GC"``. Default: every position.
-    threshold : float, optional
-        Minimum score to report. Default: all.
     filters : SiteFilters, optional
-        Other filters of sites. Default: none.
+        Which sites to report. Default: all.
     signal : str
         Kind of the sites, see :attr:`seqmtl.linear_model.site.Site.kind`.
     log_odds : callable, optional
         Converts scores to log-odds of a true site; must not decrease. Default: unknown.
     prior : float, optional
         Prevalence at which these were calibrated.
+    block : int
+        Site starts to scan and format at a time; with `filters.top` a bin.
 
     Attributes
     ----------
@@ -76,8 +70,6 @@ class SiteFinder:
         Window length, and bases of the shortest contig that has a window: the same.
     joins_contigs : bool
         Whether several contigs may be joined to one piece: unless a filter depends on the contig.
-    block : int
-        Site starts to scan and format at a time.
     introns : None
         It finds sites alone.
 
@@ -88,7 +80,6 @@ class SiteFinder:
         minimum probability is asked for without log-odds.
     """
 
-    block = 250_000  # divides the bins of the best sites
     introns: IntronFilter | None = None
 
     def __init__(
@@ -97,11 +88,11 @@ class SiteFinder:
         *,
         strands: str = "both",
         consensus: str | None = None,
-        threshold: float | None = None,
         filters: SiteFilters | None = None,
         signal: str = "site",
         log_odds: LogOdds | None = None,
         prior: float | None = None,
+        block: int = 250_000,
     ) -> None:
         check_choice("strands", strands, ("both", "+", "-"))
         self.filters = SiteFilters() if filters is None else filters
@@ -109,15 +100,13 @@ class SiteFinder:
             raise ValueError("min_probability needs log_odds; give the function")
         self.scanner = scanner
         self.strands = strands
-        self.threshold = threshold
         self.length = self.window = scanner.length
         self.signal = signal
         self.log_odds = log_odds
         self.prior = prior
         self.consensus = _parse_consensus(consensus, scanner.site_length)
         self._is_reverse = {"both": (False, True), "+": (False,), "-": (True,)}[strands]
-        if self.filters.top is not None:
-            self.block = TOP_BASES
+        self.block = block if self.filters.top is None else self.filters.top_bases
         self.joins_contigs = self.filters.regions is None and self.filters.top is None
 
     @property
@@ -134,17 +123,19 @@ class SiteFinder:
         """Return the sites that start at first..last-1 of a contig, or of a piece of it."""
         counts = BlockCounts()
         sites = self.find_sites(piece, first, last, counts)
-        if self.filters.top is not None:
-            sites = counts.keep("top", sites, is_among_best(sites, self.filters.top))
         counts.n_reported = len(sites)
         return BlockSites({self.signal: sites}, counts)
 
     def find_sites(self, piece: ContigPiece, first: int, last: int, counts: BlockCounts) -> Sites:
-        """Return the sites as in `find`, not only the best, with their scores."""
+        """Return the sites as in `find`, with their ``scores``."""
         strands = [
             self._find(piece, first, last, is_reverse, counts) for is_reverse in self._is_reverse
         ]
-        return Sites.join(strands)
+
+        def probability(sites: Sites) -> NDArray[np.float64]:
+            return self.probability(sites["scores"])
+
+        return self.filters.by_score(Sites.join(strands), probability, counts)
 
     def _find(
         self, piece: ContigPiece, first: int, last: int, is_reverse: bool, counts: BlockCounts
@@ -165,25 +156,14 @@ class SiteFinder:
             n_spanning = end - begin - piece.contigs.n_windows(scanner.length)
         counts.n_candidates += starts.size
         sites = Sites(starts + origin, np.full(starts.size, is_reverse))
-        for reason, passes in self.filters.of_positions.items():
-            sites = counts.keep(reason, sites, passes(piece, sites.starts, scanner.site_length))
-            starts = sites.starts - origin
+        sites = self.filters.by_position(sites, piece, scanner.site_length, counts)
+        starts = sites.starts - origin
         if self.filters.regions is not None:
             begin, end = (int(starts[0]), int(starts[-1]) + 1) if starts.size else (begin, begin)
         scores, n_mixed = scanner.score_range(codes, begin, end, is_reverse, starts)
         counts.n_scored += end - begin - n_spanning
         counts.n_mixed += n_mixed - n_spanning
-        return self._passing(sites.adding(scores=scores), counts)
-
-    def _passing(self, sites: Sites, counts: BlockCounts) -> Sites:
-        """Return the sites that pass the filters of scores."""
-        if self.threshold is not None:
-            sites = counts.keep("threshold", sites, sites["scores"] >= self.threshold)
-        min_probability = self.filters.min_probability
-        if min_probability is not None:
-            is_probable = self.probability(sites["scores"]) >= min_probability
-            sites = counts.keep("min_probability", sites, is_probable)
-        return sites
+        return sites.adding(scores=scores)
 
     def offset(self, is_reverse: bool) -> int:
         """Return the distance from a window's start to its site's start on the forward strand."""

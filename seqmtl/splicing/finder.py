@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +76,7 @@ class PairedFinder:
         signals: Sequence[str] | None = None,
     ) -> None:
         self.filters = SiteFilters() if filters is None else filters
+        self._site_filters = replace(self.filters, top=None)
         self.joins_contigs = self.filters.regions is None
         self.strands = strands
         self.layer = model.layer_of(organism)
@@ -111,7 +113,9 @@ class PairedFinder:
         if self.introns is not None:
             introns = _introns(sites, posteriors, _stretches(piece)[:, 0])
             introns = introns.take(self._is_asked_for(introns, first, last))
-            sites_by_signal["introns"] = self._passing(piece, introns)
+            sites_by_signal["introns"] = self.filters.by_position(
+                introns, piece, self.site_lengths[0], BlockCounts()
+            )
         return BlockSites(sites_by_signal, counts)
 
     def _is_asked_for(self, sites: Sites, first: int, last: int) -> NDArray[np.bool_]:
@@ -174,25 +178,11 @@ class PairedFinder:
         sites = Sites(sites.starts[rows], is_reverse[rows], {"log_p": sites["log_p"][rows]})
         counts.n_scored += len(sites)
         counts.n_candidates += len(sites)
-        for reason, passes in self.filters.of_positions.items():
-            passing = passes(piece, sites.starts, finder.scanner.site_length)
-            sites = counts.keep(reason, sites, passing)
-        least = self.filters.min_probability
-        if least is not None:
-            sites = counts.keep("min_probability", sites, np.exp(sites["log_p"]) >= least)
+        sites = self._site_filters.by_position(sites, piece, finder.scanner.site_length, counts)
+        sites = sites.adding(scores=to_log_odds(sites["log_p"]).astype(np.float32))
+        sites = self._site_filters.by_score(sites, lambda sites: np.exp(sites["log_p"]), counts)
         counts.n_reported += len(sites)
-        scores = to_log_odds(sites["log_p"]).astype(np.float32)
-        return Sites(sites.starts, sites.is_reverse, {"scores": scores})
-
-    def _passing(self, piece: ContigPiece, introns: Sites) -> Sites:
-        """Return the introns that pass the filters of places."""
-        length = self.site_lengths[0]
-        for reason, passes in self.filters.of_positions.items():
-            passing = passes(piece, introns.starts, length)
-            if reason == "softmask":
-                passing &= passes(piece, introns["ends"] - length, length)
-            introns = introns.take(passing)
-        return introns
+        return sites
 
 
 def _of_posteriors(finder: SiteFinder) -> SiteFinder:

@@ -12,12 +12,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from seqmtl import MultiTaskModel
 from seqmtl.commands.main import main
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io.genome import contig_lengths, read_contigs
 from seqmtl.io.rows import read_regions
-from seqmtl.scanning import Scanner, SiteFilters, SiteFinder, filters
+from seqmtl.scanning import Scanner, SiteFilters, SiteFinder, filters, write_scan
+from seqmtl.scanning.finder import finder_of
 from seqmtl.scanning.writers import formats
 from seqmtl.sequences.sites import Sites
 from tests.scanning.cases import (
@@ -161,18 +163,20 @@ def test_contigs(every, filtered, write):
 
 @pytest.mark.parametrize("top", [1, 7, 10_000])
 @pytest.mark.parametrize("strand", ["both", "-"])
-def test_top_of_every_bin(every, filtered, monkeypatch, top, strand):
-    for module in ("filters", "finder"):
-        monkeypatch.setattr(f"seqmtl.scanning.{module}.TOP_BASES", 5_000)
-    rows, summary = filtered("--top", top, "--strand", strand)
+def test_top_of_every_bin(folder, every, tmp_path, top, strand):
+    model = MultiTaskModel.load(folder / "model.seqmtl")
+    best = SiteFilters(top=top, top_bases=5_000)
+    finder = finder_of(model, "man", filters=best, strands=strand)
+    summary = write_scan(tmp_path / "x.bed", read_contigs(folder / "genome.fa"), finder)
+    rows = bed_rows(tmp_path / "x.bed")
     bins: dict[tuple[str, int], list] = {}
     for row in every:
         if strand in ("both", row[2]):
             bins.setdefault((row[0], row[1] // 5_000), []).append(row)
-    best = [sorted(found, key=lambda r: (-r[3], r[1], r[2]))[:top] for found in bins.values()]
-    expected = {row for rows in best for row in rows}
+    lists = [sorted(found, key=lambda r: (-r[3], r[1], r[2]))[:top] for found in bins.values()]
+    expected = {row for rows in lists for row in rows}
     assert rows == [row for row in every if row in expected]
-    assert summary["removed"]["top"] == summary["n_candidates"] - len(expected)
+    assert summary.removed["top"] == summary.n_candidates - len(expected)
 
 
 def test_ties_of_the_best_go_by_position():

@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 
 import seqmtl
-from seqmtl.scanning import SiteFinder
+from seqmtl import use_threads
+from seqmtl.io import read_contigs
+from seqmtl.scanning import TrackOptions, write_scan
+from seqmtl.scanning.finder import finder_of
 from seqmtl.scanning.writers.gff import hint_fields, in_gff
 from seqmtl.scanning.writers.lines import format_lines
 from seqmtl.scanning.writers.spsc import splice_scores
@@ -302,21 +305,24 @@ def test_names_that_gff3_would_read_as_others_are_escaped(name):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("block", [250, 1_750])
-def test_any_blocks_and_threads_give_the_same(scan, contigs, tmp_path, monkeypatch, suffix, block):
-    strand = ["--strand", "both" if suffix != "bw" else "-"]
-    wanted = scan(f"x.{suffix}", *strand, "--threads", "1").read_bytes()
-    monkeypatch.setattr(SiteFinder, "block", block)
-    out = scan(f"x.{suffix}", *strand, "--threads", "3")
+def test_any_blocks_and_threads_give_the_same(folder, models, contigs, tmp_path, suffix):
+    lengths = {name: len(text) for name, text in contigs.items()}
+    paths = []
+    for block in (250_000, 250, 1_750):
+        finder = finder_of(models["donor"], "man", block=block, strands="-")
+        paths.append(tmp_path / f"{block}.{suffix}")
+        with use_threads(3):
+            track = TrackOptions(lengths=lengths)
+            write_scan(paths[-1], read_contigs(folder / "genome.fa"), finder, track=track)
     if suffix != "bw":
-        assert out.read_bytes() == wanted
+        assert len({path.read_bytes() for path in paths}) == 1
         return
-    pybigwig = pytest.importorskip("pyBigWig")
-    (tmp_path / "whole.bw").write_bytes(wanted)  # sections are cut elsewhere, values are not
-    with pybigwig.open(str(out)) as a, pybigwig.open(str(tmp_path / "whole.bw")) as b:
-        for contig in contigs:
-            assert a.intervals(contig) == b.intervals(contig)
-            assert a.stats(contig) == b.stats(contig)
+    pybigwig = pytest.importorskip("pyBigWig")  # sections are cut elsewhere, values are not
+    whole, *others = (pybigwig.open(str(path)) for path in paths)
+    for contig in contigs:
+        for other in others:
+            assert other.intervals(contig) == whole.intervals(contig)
+            assert other.stats(contig) == whole.stats(contig)
 
 
 def test_python_does_what_the_command_does(folder, scan, tmp_path):

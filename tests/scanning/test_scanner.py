@@ -211,8 +211,7 @@ class TestSites:
     def test_equal_brute_force_in_any_blocks(self, consensus, size):
         text = make_contig(np.random.default_rng(21), 200, 0.03)
         expected = brute_sites(text, {None: None, "AG": ["AG"]}.get(consensus, ["GT", "GC"]))
-        finder = SiteFinder(SCANNER, consensus=consensus)
-        finder.block = size
+        finder = SiteFinder(SCANNER, consensus=consensus, block=size)
         cut = list(cut_blocks([whole(text)], finder, ScanSummary()))
         assert all(block.first // size == (block.last - 1) // size for block in cut)
         blocks = [finder.find(*block) for block in cut]
@@ -256,7 +255,11 @@ def scan(finder=None, pieces=None, **arguments):
 
 class TestFiles:
     def test_bed_header_names_columns_and_site(self):
-        options = {"consensus": "AG", "threshold": 0.5, "strands": "-"}
+        options = {
+            "consensus": "AG",
+            "filters": SiteFilters(threshold=0.5),
+            "strands": "-",
+        }
         header, rows, _ = scan(SiteFinder(SCANNER, **options, log_odds=lambda s: 0 * s - np.log(3)))
         assert "windows of 12 bases, strands -, consensus AG, raw score >= 0.5" in header[0]
         assert "2 base(s) from offset 4" in header[1]
@@ -303,8 +306,7 @@ class TestFiles:
         monkeypatch.setattr(lines, "LINES", 5)
         with use_threads(3):
             for size in (250_000, 1, 13, 100):
-                monkeypatch.setattr(SiteFinder, "block", size)
-                assert scan(file_format=file_format)[0] == expected
+                assert scan(SiteFinder(SCANNER, block=size), file_format=file_format)[0] == expected
 
     def test_summary_and_short_contigs(self, caplog):
         progress = []
@@ -401,17 +403,14 @@ class TestSmallContigs:
         "options",
         [
             {},
-            {"consensus": "AG", "threshold": 0.0},
+            {"consensus": "AG", "filters": SiteFilters(threshold=0.0)},
             {"consensus": "GT,GC", "filters": SiteFilters(skip_lower=True), "strands": "-"},
             {"filters": SiteFilters(contigs={"c0", "c1", "c3", "c4", "c9", "c10", "c44"})},
         ],
     )
     @pytest.mark.parametrize("file_format", ["bed", "gff3", "bedgraph"])
-    def test_they_have_the_lines_and_counts_of_each_alone(
-        self, monkeypatch, options, block, file_format
-    ):
-        monkeypatch.setattr(SiteFinder, "block", block)
-        pieces, finder = self.pieces(self.contigs()), SiteFinder(SCANNER, **options)
+    def test_they_have_the_lines_and_counts_of_each_alone(self, options, block, file_format):
+        pieces, finder = self.pieces(self.contigs()), SiteFinder(SCANNER, **options, block=block)
         together = scan(finder, pieces, file_format=file_format)
         alone = [scan(finder, [piece], file_format=file_format) for piece in pieces]
         assert together[1] == [row for _, rows, _ in alone for row in rows] != []

@@ -282,20 +282,10 @@ class BoundaryWriter(TextWriter):
 def describe(finder: SiteFinder) -> list[str]:
     """Describe the scan and the site in comment lines."""
     scanner = finder.scanner
-    filters = finder.filters
     options = [f"strands {finder.strands}"]
     if finder.consensus is not None:
         options.append(f"consensus {','.join(finder.consensus)}")
-    if filters.regions is not None:
-        options.append("sites that start in given regions")
-    if filters.skip_lower:
-        options.append("no soft-masked sites")
-    if finder.threshold is not None:
-        options.append(f"raw score >= {finder.threshold:g}")
-    if filters.min_probability is not None:
-        options.append(f"probability >= {filters.min_probability:g}")
-    if filters.top is not None:
-        options.append(f"the best {filters.top} in every megabase")
+    options += finder.filters.descriptions
     return [
         f"# seqmtl scan: windows of {scanner.length} bases, {', '.join(options)}",
         f"# site: {scanner.site_length} base(s) from offset {scanner.site_offset} of the window in "
