@@ -144,9 +144,9 @@ def _introns(args: argparse.Namespace) -> list[str]:
 def _tell(found: SelfTrainingRound) -> None:
     """Print what a round found."""
     print(
-        f"expected {found.expected[0]:.0f} {found.expected[1]:.0f}  sure {found.sure[0]} "
-        f"{found.sure[1]}  backwards {found.backwards:.3f}  introns {found.shortest}-"
-        f"{found.middle}-{found.longest}",
+        f"expected {found.expected[0]:.0f} {found.expected[1]:.0f}  p90 {found.n_p90[0]} "
+        f"{found.n_p90[1]}  reversed {found.reversed_rate:.3f}  introns {found.shortest}-"
+        f"{found.median}-{found.longest}",
         flush=True,
     )
 

@@ -1,114 +1,76 @@
-"""Pieces of HTML; external text is escaped by `text`."""
+"""HTML from the templates of the package, in which texts are escaped."""
 
 from __future__ import annotations
 
 import base64
-import html
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from seqmtl._style import render
 from seqmtl._surroundings import has_matplotlib
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from matplotlib.figure import Figure
 
 _MEDIA_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 
 
-class Markup(str):
-    """A string that is already HTML."""
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    __slots__ = ()
-
-
-def text(value: object) -> Markup:
-    """Return `value` as HTML: escaped, unless it is Markup."""
-    return value if isinstance(value, Markup) else Markup(html.escape(str(value)))
-
-
-def join(parts: Iterable[object], separator: str = "\n") -> Markup:
-    """Join pieces, escaping each unless it is Markup."""
-    return Markup(separator.join(text(part) for part in parts))
-
-
-def element(name: str, content: object, **attributes: object) -> Markup:
-    """Return one element with escaped attribute values.
-
-    `class_` stands for class.
-    """
-    attributes_text = "".join(
-        f' {key.rstrip("_")}="{html.escape(str(value))}"' for key, value in attributes.items()
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    return Markup(f"<{name}{attributes_text}>{text(content)}</{name}>")
 
 
-def table(
-    head: Sequence[object],
-    rows: Sequence[Sequence[object]],
-    caption: str,
-    *,
-    has_total: bool = False,
-) -> Markup:
-    """Return a table, or nothing if it has no rows.
+def fill(template: str, **values: Any) -> str:
+    """Return a template with its values as HTML, which other templates do not escape."""
+    from markupsafe import Markup
+
+    return Markup(_environment().get_template(template).render(values))
+
+
+def notebook(title: str, *parts: str, details: str = "") -> str:
+    """Return what a notebook shows of an object.
 
     Parameters
     ----------
-    head : sequence
-        Headings of the columns.
-    rows : sequence of sequence
-        Cells; the first in a row is its heading.
-    caption : str
-        Sentence above the table.
-    has_total : bool, default False
-        Whether the last row is a total of the others.
+    title : str
+        First line.
+    *parts : str
+        HTML of tables and figures; empty ones are omitted.
+    details : str, optional
+        Text to unfold.
     """
-    if not rows:
-        return Markup()
-    lines = [
-        join([element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])], "")
-        for row in rows
-    ]
-    body = [element("tr", line) for line in lines]
-    if has_total:
-        body[-1] = element("tr", lines[-1], class_="total")
-    headings = join(element("th", cell, scope="col") for cell in head)
-    parts = [
-        element("thead", element("tr", headings)),
-        element("tbody", join(body)),
-    ]
-    caption_paragraph = element("p", caption, class_="caption")
-    return join(
-        [
-            caption_paragraph,
-            element("div", element("table", join(parts)), class_="scroll", tabindex=0),
-        ]
-    )
+    return fill("notebook.html", title=title, parts=[*filter(None, parts)], details=details)
 
 
-def details(summary: str, parts: Iterable[object]) -> Markup:
-    """Return a section to unfold, or nothing if it is empty."""
-    content = join(part for part in parts if part)
-    return element("details", join([element("summary", summary), content])) if content else content
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], has_total: bool = False) -> str:
+    """Return a table; the first cell of a row is its heading, and the last row may be a total."""
+    macros: Any = _environment().get_template("macros.html").module
+    return str(macros.table(head, rows, has_total))
 
 
-def picture(
-    draw: Callable[[], Figure], alternative: str, caption: str, **attributes: object
-) -> Markup:
-    """Return the matplotlib figure that is drawn above its caption, as embedded SVG.
-
-    Without matplotlib, nothing is drawn or returned.
-    """
-    if not has_matplotlib():
-        return Markup()
-    return embed(render(draw(), "svg"), "svg", alternative, caption, **attributes)
+def picture(draw: Callable[[], Figure], alternative: str) -> str:
+    """Return the figure that `draw` returns as HTML; nothing without matplotlib."""
+    macros: Any = _environment().get_template("macros.html").module
+    return str(macros.figure(embedded(draw), alternative))
 
 
-def embed(
-    content: bytes, file_format: str, alternative: str, caption: str, **attributes: object
-) -> Markup:
-    """Return the content of an image file above its caption."""
-    data = base64.b64encode(content).decode("ascii")
-    source = f"data:{_MEDIA_TYPES[file_format]};base64,{data}"
-    image = Markup(f'<img src="{source}" alt="{html.escape(alternative)}"/>')
-    return element("figure", join([image, element("figcaption", caption)]), **attributes)
+def embedded(draw: Callable[[], Figure]) -> str:
+    """Return a figure as the address of an embedded SVG image; nothing without matplotlib."""
+    return data_url(render(draw(), "svg"), "svg") if has_matplotlib() else ""
+
+
+def data_url(content: bytes, file_format: str) -> str:
+    """Return the content of an image file as an address."""
+    return f"data:{_MEDIA_TYPES[file_format]};base64,{base64.b64encode(content).decode('ascii')}"

@@ -214,15 +214,19 @@ def use(path, X, tasks):
         If the file is refused, or the model does not know a task.
     """
     from seqmtl.loading import load_model
-    from seqmtl.reporting import sections
+    from seqmtl.reporting import signal_sections
     from seqmtl.reporting.folder import Signal
 
     model = load_model(path)
     model.text(str(path)), json.dumps(model.describe(), allow_nan=False)
     if model.structure == "weights":
-        signal = Signal("signal", models={"model": model})
+        signal = Signal("signal", models={"model": model}, files={"model": str(path)})
         assert signal.main == "model"
-        for section in (sections.models, sections.calibration, sections.hyperparameters):
+        for section in (
+            signal_sections.models,
+            signal_sections.calibration,
+            signal_sections.hyperparameters,
+        ):
             section(signal)
     found = {task: model.predictions(X, task) for task in tasks}
     return {task: {key: v.tolist() for key, v in own.items()} for task, own in found.items()}

@@ -252,7 +252,7 @@ def _with_organism(model: PairedModel, request: Scan, organism: str) -> PairedMo
         organism,
         *last.expected,
         self_training.sample.size / 1e6,
-        last.middle,
+        last.median,
     )
     model = self_training.paired()
     log_warnings(organism, model.training["unlabelled"][organism])

@@ -174,8 +174,8 @@ def log_warnings(name: str, facts: Mapping[str, Any]) -> None:
 
     for line in expectation(facts):
         logger.info("%s: %s", name, line)
-    for doubt in facts["doubts"]:
-        logger.warning("%s: %s; check some calls in a genome browser before use", name, doubt)
+    for warning in facts["warnings"]:
+        logger.warning("%s: %s; check some introns in a genome browser before use", name, warning)
 
 
 def warn_if_trained_on(

@@ -195,7 +195,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
             save_figure(draw_rounds(facts["rounds"]), self.plot)
         first = int(self_training.weights.argmax())
         logger.info(
-            "%s: %s, %d round(s); %s counts most (%.2f); %.1f s",
+            "%s: %s added, %d round(s) of self-training; %s has the largest weight (%.2f); %.1f s",
             self.output,
             name,
             len(self_training.rounds) - 1,
@@ -240,12 +240,13 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
                 logger.info("%s: these rounds exist and are not repeated", stored.path)
             elif shortage := self_training.shortage:
                 logger.warning(
-                    "%s: %s; the model is that of the relatives, %s",
+                    "%s: %s; %s",
                     name,
                     shortage,
-                    "adapted to the introns that are known"
+                    "the model was adapted to the known introns only"
                     if self_training.is_enough_known
-                    else "with no rounds; give 30 or more introns that are known (--introns)",
+                    else "the weights are those of the relatives; if 30 or more introns are known, "
+                    "give them with --introns",
                 )
             self_training.train(log_round)
         except KeyboardInterrupt as error:

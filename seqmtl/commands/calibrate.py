@@ -69,13 +69,12 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         model = load_site_model(self.model)
         if isinstance(model, PairedModel):
             raise SeqmtlError(
-                f"{self.model}: the probabilities of a model of seqmtl pair hold over the genome "
-                "as it is: its layer was fitted by seqmtl pair; to fit it anew, calibrate both "
-                "site models and run seqmtl pair again"
+                f"{self.model}: a model of seqmtl pair is already calibrated; to change that, "
+                "calibrate the donor and the acceptor model and run seqmtl pair again"
             )
         if model.kind != "classification":
             raise SeqmtlError(f"{self.model}: only two-class models have probabilities")
-        held = score_labelled(model, self, "the probabilities of sites are")
+        held = score_labelled(model, self, "probabilities are")
         shares = _shares(self, held.names)
         if self.split == "valid" and self.folds > 1 and held.counts is not None:
             held, shares = _with_training_regions(model, held, shares, self)
@@ -107,7 +106,7 @@ def _with_training_regions(
         model, request.data, folds=request.folds, organism=request.organism
     )
     if cross_fitted is None:
-        logger.info("calibrating on the validation regions only; see --folds")
+        logger.info("calibrating on the validation regions only (see --folds)")
         return held, shares
     if request.prevalence is None:
         shares = dict.fromkeys(held.names)
@@ -153,7 +152,7 @@ def _calibrated(
         logger.warning("%s; not calibrated", problem)
     left = [name for name in model.tasks if name not in model.curves]
     if left:
-        logger.warning("the probabilities of %s stay as trained", ", ".join(left))
+        logger.warning("not calibrated, because DATA lacks them: %s", ", ".join(left))
     if request.plot:
         save_figure(draw_reliability(by_task), request.plot)
     return {"schema_version": 1, "source": request.data, "tasks": by_task}
@@ -167,8 +166,8 @@ def _shares(request: Calibrate, names: Sequence[str]) -> dict[str, float | None]
         return dict.fromkeys(names, request.prevalence)
     if not request.is_dataset:
         logger.warning(
-            "the prevalence in the genome is unknown, so probabilities hold at that of the "
-            "windows; give --prevalence"
+            "probabilities assume the share of true sites in the windows; give that of the genome "
+            "with --prevalence"
         )
         return dict.fromkeys(names)
     facts = read_summary(request.data)["organisms"]
@@ -190,10 +189,11 @@ the score. If there are several consensus sequences, such as GT and GC, a consta
 scores of each, so that each has its own prior.
 
 columns: precision is that of all candidates with at least this score; probability is that of
-candidates with exactly this score, which is lower. expected is the sum of all probabilities,
-positive the annotated number. error is the expected calibration error: the mean absolute difference
-between probability and share of true sites over bins; error_0.1 is the same for probabilities above
-0.1 (most are near 0). Probabilities are cross-fitted. The second table is as in seqmtl evaluate."""
+candidates with exactly this score, which is lower. The second table compares the expected number of
+sites (the sum of the probabilities) with the true number, for all candidates, those above 0.1, and
+bins of the probability; probabilities are cross-fitted. true_ci95: 95 % interval of the true
+number. calibrated: yes, if both numbers are within a factor of 1.25; within error, if they are not,
+but the difference is within sampling error; else no. JSON has the calibration error, too."""
 
 
 def _show(_: Calibrate, summary: dict[str, Any]) -> str:

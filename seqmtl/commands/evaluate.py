@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seqmtl")
 
-_FIGURES = "these figures are"
+_FIGURES = "this accuracy is"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +60,8 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         model, request = with_organism_of_like(load_site_model(self.model), self)
         if model.kind == "regression":
             raise SeqmtlError(
-                f"{self.model}: is a model of regression, but labels of windows are 1 and -1; "
-                "compare its scores with the targets in Python"
+                f"{self.model}: a regression model cannot be evaluated on labels of 1 and -1; "
+                "compare its predictions with the targets in Python"
             )
         if isinstance(model, PairedModel):
             metrics = _of_pairs(model, request)
@@ -73,7 +73,7 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
 
 
 def _warn_of_failures(metrics: dict[str, Any]) -> None:
-    """Warn of probabilities that do not hold: of a model, or of a paired one with partners."""
+    """Warn of probabilities that are not calibrated; of a paired model, of those with partners."""
     from seqmtl.evaluation import failures
 
     of_signals = {
@@ -82,8 +82,8 @@ def _warn_of_failures(metrics: dict[str, Any]) -> None:
     for signal, results in of_signals.items() or {metrics.get("signal", ""): metrics}.items():
         for line in failures(results["tasks"]):
             logger.warning(
-                "%s%s; use scores to rank sites, or calibrate on labels of the organism",
-                f"{signal} sites of " if signal else "",
+                "%s%s; rank sites by score instead, or calibrate on labels of the organism",
+                f"{signal} sites, " if signal else "",
                 line,
             )
 
@@ -95,7 +95,7 @@ def _of_model(model: MultiTaskModel, request: Evaluate) -> dict[str, Any]:
     from seqmtl.commands._scoring import score_labelled
 
     if request.acceptors:
-        raise UsageError(f"{request.model} takes one DATA; two are for a model of seqmtl pair")
+        raise UsageError(f"{request.model} takes one DATA; only a model of seqmtl pair takes two")
     held = score_labelled(model, request, _FIGURES)
     data = (held.labels, held.scores, held.tasks)
     auprc = "auprc_windows" if held.counts is None else "auprc_genome"
@@ -121,17 +121,16 @@ def _of_pairs(model: PairedModel, request: Evaluate) -> dict[str, Any]:
 
     if not request.acceptors:
         raise UsageError(
-            "a model of seqmtl pair is evaluated on two datasets; name that of donors, then that "
-            "of acceptors"
+            "a model of seqmtl pair takes two datasets: that of donors, then that of acceptors"
         )
     if request.plot:
-        raise SeqmtlError("--plot is not for a model of seqmtl pair; leave it out")
+        raise UsageError("--plot does not support models of seqmtl pair; leave it out")
     data = (request.data, request.acceptors)
     for end, path in zip(("donor", "acceptor"), data, strict=True):
         warn_if_trained_on(getattr(model, end), [path], model.tasks, request.split, _FIGURES)
     if request.split in (model.training.get("split"), "all"):
         logger.warning(
-            "the layer was fitted on the %s regions, so its figures there are too good",
+            "the model was fitted on the %s regions, so its accuracy there is overestimated",
             model.training.get("split"),
         )
     split = None if request.split == "all" else request.split
@@ -163,40 +162,28 @@ _TEXT = """\
 For a `seqmtl dataset` folder, every candidate in the test regions is scored (such as every GT, on
 both strands), so AUPRC and precision hold genome-wide: the column is auprc_genome. For a table,
 only its rows are scored: auprc_windows, which is higher if the table has fewer decoys than the
-genome.
+genome. precision_80 is the precision at 80 % recall.
 
-columns: precision_50, _80 and _95 are the precision at 50, 80 and 95 % recall. For a calibrated
-model and a dataset, expected is the sum of all probabilities, the number of true sites by the
-model; positive is the annotated number. error_0.1 is the calibration error, the mean absolute
-difference between probability and share of true sites over bins, for probabilities above 0.1.
-
-The second table compares both numbers for all candidates, those above 0.1, and bins of the
-probability. true_95: 95 % interval of the true number if the model is right (from blocks of the
-genome, and of a Poisson variable). holds: yes, if both are within a factor of 1.25; by chance, if
-they are not, but the difference is within sampling error; else no, and a warning.
+JSON has more: 95 % intervals, the precision at other recalls and, for calibrated models, the
+expected and the true number of sites by probability; seqmtl report makes tables and pictures of it.
 
 A model of seqmtl pair takes two datasets. Sites are scored alone and with their partners, in the
 regions that are in the same split of both."""
 
 
 def _show(_: Evaluate, metrics: dict[str, Any]) -> str:
-    """Show the metrics, and below them the reliability of a calibrated model."""
-    from seqmtl.evaluation import metrics_table, reliability_table
+    """Show AUPRC, AUROC and the precision at 80 % recall of every organism."""
+    from seqmtl.evaluation import metrics_table
     from seqmtl.evaluation.tables import stacked
 
     if "signals" not in metrics:
-        tables = [metrics_table(metrics)]
-        details = [reliability_table(metrics["tasks"])]
-    else:
-        methods = [
-            (results, {"signal": signal, "method": method})
-            for signal, by_method in metrics["signals"].items()
-            for method, results in by_method.items()
-        ]
-        tables = [metrics_table(results, **labels) for results, labels in methods]
-        details = [reliability_table(results["tasks"], **labels) for results, labels in methods]
-    below = f"\n{stacked(details)}" if details[0].count("\n") > 1 else ""
-    return stacked(tables) + below
+        return metrics_table(metrics)
+    tables = [
+        metrics_table(results, signal=signal, method=method)
+        for signal, by_method in metrics["signals"].items()
+        for method, results in by_method.items()
+    ]
+    return stacked(tables)
 
 
 COMMAND = Command(Evaluate, "AUROC and AUPRC per organism, with confidence intervals", _TEXT, _show)

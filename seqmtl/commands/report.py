@@ -59,7 +59,7 @@ class Report(Request):
             logger.info("%s", introns.sentence())
             if warning := introns.warning():
                 logger.warning("%s", warning)
-        for line in contents.left_out:
+        for line in contents.skipped:
             logger.info("not shown: %s", line)
         logger.info("%s: open it in a browser", self.output)
         return contents

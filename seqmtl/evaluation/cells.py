@@ -160,7 +160,7 @@ def _draw_panel(axes: Axes, table: Cells, methods: list[str]) -> NDArray[np.floa
     axes.axhspan(rows[-1] - 0.5, rows[-1] + 0.5, color=PALE, zorder=0.5)
     axes.set(ylim=(rows[-1] + 0.5, -0.5))
     axes.margins(x=0.04)
-    axes.locator_params(axis="x", nbins=5)
+    axes.locator_params(axis="x", nbins=4)
     axes.grid(axis="x")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_color(GREY)

@@ -130,7 +130,7 @@ def _draw_precision_recall(axes: Axes, drawn: Sequence[_Curves]) -> list[Any]:
     prevalences = [curves.prevalence for curves in drawn]
     axes.axhspan(min(prevalences), max(prevalences), color=GREY, alpha=0.25, linewidth=1.5)
     axes.annotate(
-        "by chance",
+        "Random",
         (0.02, max(prevalences)),
         (0, 3),
         textcoords="offset points",
@@ -175,13 +175,13 @@ def _thin(
 
 
 def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | None = None) -> Figure:
-    """Draw the share of true sites against the probability, and the numbers, a panel per task.
+    """Draw the fraction of true sites against the probability, and the numbers, by task.
 
     Parameters
     ----------
     tasks : mapping of str to mapping
         Result of :func:`~seqmtl.evaluation.expected_sites`. A point is a bin of the probability,
-        and the line through it is where the share would be by chance. A share below 1/10,000 or
+        and the line through it is its 95 % interval. A fraction below 1/10,000 or
         above 99 % is drawn at the edge. Below, the candidates and the true sites of every bin.
         Tasks without rows are left out; of many, those with the smallest and the largest error are
         drawn.
@@ -195,7 +195,8 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
     """
     all_tasks = [(name, task) for name, task in tasks.items() if task.get("reliability")]
     drawn = [
-        all_tasks[i] for i in extremes([task.get("error_likely") or 0.0 for _, task in all_tasks])
+        all_tasks[i]
+        for i in extremes([task.get("calibration_error_p10") or 0.0 for _, task in all_tasks])
     ]
     columns = min(_PER_ROW, max(len(drawn), 1))
     rows = max(-(-len(drawn) // columns), 1)
@@ -221,10 +222,10 @@ def draw_reliability(tasks: Mapping[str, Mapping[str, Any]], *, title: str | Non
             counts_axes.set_yticks([0, *powers], ["0", *(f"{power:,}" for power in powers)])
             bins_axes.set_title(plain_text(name, 20))
             if column == 0:
-                bins_axes.set_ylabel("share of true sites")
-                counts_axes.set_ylabel("number")
+                bins_axes.set_ylabel("Fraction of true sites")
+                counts_axes.set_ylabel("Number")
             if i + columns >= len(drawn):
-                counts_axes.set_xlabel("predicted probability")
+                counts_axes.set_xlabel("Predicted probability")
                 counts_axes.tick_params(labelbottom=True)
         for axes in grid.T.reshape(columns, rows, 2).swapaxes(0, 1).reshape(-1, 2)[len(drawn) :]:
             for one in axes:
@@ -256,8 +257,8 @@ def _draw_bins(bins_axes: Axes, counts_axes: Axes, rows: Sequence[Mapping[str, A
     bins_axes.set_yticks(ticks, names)
     for axis in (bins_axes.xaxis, bins_axes.yaxis):
         axis.set_minor_locator(NullLocator())
-    counts_axes.plot(x, n, "-", marker=MARKERS[2], color=GREY, linewidth=1, label="candidates")
-    counts_axes.plot(x, n_true, "-o", color=PALETTE[0], linewidth=1, label="true sites")
+    counts_axes.plot(x, n, "-", marker=MARKERS[2], color=GREY, linewidth=1, label="Candidates")
+    counts_axes.plot(x, n_true, "-o", color=PALETTE[0], linewidth=1, label="True sites")
     counts_axes.set(xscale="logit", yscale="symlog", xlim=ends)
     counts_axes.set_xticks(ticks[::2], names[::2])
     for axis in (counts_axes.xaxis, counts_axes.yaxis):

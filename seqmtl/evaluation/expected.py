@@ -92,20 +92,19 @@ def expected_sites(
     Returns
     -------
     dict
-        By task ``{"expected", "error_likely", "reliability": [row, ...]}``. The rows are those of
-        all candidates, of those above :data:`LIKELY`, and of bins of the probability:
-        ``{"probability", "n", "expected", "true", "true_interval", "holds"}``.
-        ``error_likely`` is the mean absolute difference of probability and share of true sites
-        among the candidates above :data:`LIKELY`, over the bins; None if there are none.
+        By task ``{"expected", "calibration_error_p10", "reliability": [row, ...]}``. The rows are
+        those of all candidates, of those above :data:`LIKELY`, and of bins of the probability:
+        ``{"probability", "n", "expected", "true", "true_interval", "calibrated"}``.
+        ``calibration_error_p10`` is the mean absolute difference of probability and fraction of
+        true sites among the candidates above :data:`LIKELY`, over the bins; None if there are none.
 
     Notes
     -----
-    The interval is where the number of true sites would be if the probabilities hold. It is the
-    wider of two 95 % intervals: a bootstrap over blocks of the difference between the true and the
-    expected number, for other regions of the genome, and a Poisson variable, for other sites in
-    them. ``holds`` is ``"yes"`` if both numbers differ by at most a factor of :data:`FACTOR`. It is
-    ``"by chance"`` if they differ by more, but the expected number is in the Poisson interval of
-    the true one, as it would be for independent sites; else it is ``"no"``.
+    The interval is that of the number of true sites: the wider of two 95 % intervals, a bootstrap
+    over blocks of the genome of the difference between the true and the expected number, and that
+    of a Poisson variable. ``calibrated`` is ``"yes"`` if both numbers differ by at most a factor
+    of :data:`FACTOR`. It is ``"within error"`` if they differ by more, but the expected number is
+    in the Poisson interval of the true one, as it would be for independent sites; else ``"no"``.
     """
     block_numbers = np.arange(len(labels)) % BLOCKS if blocks is None else blocks
     check_probabilities(probabilities, len(labels))
@@ -126,7 +125,7 @@ def expected_sites(
 
 
 def failures(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Describe the tasks whose probabilities do not hold.
+    """Describe the tasks whose probabilities are not calibrated.
 
     Parameters
     ----------
@@ -145,19 +144,16 @@ def failures(tasks: Mapping[str, Mapping[str, Any]]) -> list[str]:
         all_candidates = rows.get("all")
         high = rows.get(_HIGHEST)
         parts = []
-        if all_candidates and all_candidates["holds"] == "no":
+        if all_candidates and all_candidates["calibrated"] == "no":
             parts.append(
-                f"{all_candidates['expected']:,.0f} sites are expected, and "
+                f"{all_candidates['expected']:,.0f} sites expected, "
                 f"{all_candidates['true']:,.0f} true"
             )
-        if high and high["holds"] == "no":
+        if high and high["calibrated"] == "no":
             true_share = high["true"] / high["n"]
-            parts.append(
-                f"of {high['n']:,.0f} candidates of probability 0.9 or more, {true_share:.0%} are "
-                "true"
-            )
+            parts.append(f"{true_share:.0%} of {high['n']:,.0f} candidates with p >= 0.9 are true")
         if parts:
-            sentences.append(f"{name}: probabilities do not hold: {'; '.join(parts)}")
+            sentences.append(f"{name}: probabilities are not calibrated ({'; '.join(parts)})")
     return sentences
 
 
@@ -187,8 +183,8 @@ def _describe(sums: NDArray[np.float64]) -> dict[str, Any]:
         poisson_low, poisson_high = _poisson_interval(true)
         low, high = max(0.0, min(low, poisson_low)), max(high, poisson_high)
         agrees = expected <= FACTOR * true and true <= FACTOR * expected
-        holds = (
-            "yes" if agrees else "by chance" if poisson_low <= expected <= poisson_high else "no"
+        calibrated = (
+            "yes" if agrees else "within error" if poisson_low <= expected <= poisson_high else "no"
         )
         rows.append(
             {
@@ -197,12 +193,12 @@ def _describe(sums: NDArray[np.float64]) -> dict[str, Any]:
                 "expected": expected,
                 "true": true,
                 "true_interval": [low, high],
-                "holds": holds,
+                "calibrated": calibrated,
             }
         )
     n, expected, true = sums[:, :, likely:].sum(axis=1)
     error = float(np.abs(expected - true).sum() / n.sum()) if n.any() else None
-    return {"expected": rows[0]["expected"], "error_likely": error, "reliability": rows}
+    return {"expected": rows[0]["expected"], "calibration_error_p10": error, "reliability": rows}
 
 
 def _poisson_interval(n: float) -> tuple[float, float]:

@@ -48,10 +48,10 @@ def draw_path(
         figure = new_figure(WIDTH, 9.6)
         along, front, weights = figure.subplots(3, 1)
         _draw_lines(along, x, change, tasks)
-        along.set(title="Objectives of the tasks", ylabel=f"change from p = {p[base]:g}, %")
+        along.set(title="Objectives of the tasks", ylabel=f"Change from p = {p[base]:g} (%)")
         _draw_front(front, p, objectives, tasks)
         _draw_lines(weights, x, theta, kernels)
-        weights.set(title="Kernel weights", ylabel="weight")
+        weights.set(title="Kernel weights", ylabel="Weight")
         for axes in (along, weights):
             _mark_trade_offs(axes, finite, x[-1] if np.isinf(p[-1]) else None)
     return figure
@@ -71,7 +71,9 @@ def _draw_lines(
 
 def _mark_trade_offs(axes: Axes, finite: NDArray[np.float64], infinite: float | None) -> None:
     """Label the finite p with powers of ten, and the position of infinity."""
-    axes.set(xscale="log", xlabel="trade-off p: easy tasks first < 1 < hard tasks first")
+    axes.set(
+        xscale="log", xlabel="Trade-off p (below 1: easy tasks first, above 1: hard tasks first)"
+    )
     if infinite is None:
         return
     low, high = np.log10([finite.min(initial=1.0), finite.max(initial=1.0)])
@@ -87,11 +89,11 @@ def _draw_front(
     """Draw the solutions: two tasks against each other, more tasks as mean and worst."""
     if len(tasks) == 2:
         x, y = objectives.T
-        first, second = (f"objective of {plain_text(task)}" for task in tasks)
+        first, second = (f"Objective of {plain_text(task)}" for task in tasks)
         axes.set(xlabel=first, ylabel=second)
     else:
         x, y = objectives.mean(axis=1), objectives.max(axis=1)
-        axes.set(xlabel="mean objective of the tasks", ylabel="largest objective of a task")
+        axes.set(xlabel="Mean objective of the tasks", ylabel="Largest objective of a task")
     axes.plot(x, y, color=GREY, linewidth=0.9)
     axes.scatter(x, y, s=26, zorder=3, **{"color": line_style(0)["color"]})
     for i in _with_room(x, y):
@@ -100,7 +102,7 @@ def _draw_front(
         )
     axes.ticklabel_format(useOffset=False)
     axes.locator_params(axis="x", nbins=6)
-    axes.set(title="The front")
+    axes.set(title="Pareto front")
     axes.grid()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from seqmtl._html import element, join, picture, table
+from seqmtl._html import notebook, picture, table
 from seqmtl.evaluation.cells import MEAN, draw_dots, metric_cells
 
 
@@ -23,18 +23,18 @@ class Evaluation(dict[str, Any]):
 
     def _repr_html_(self) -> str:
         if not ("tasks" in self and MEAN in self):
-            return element("pre", super().__repr__())
+            return notebook(super().__repr__())
         tables = {metric: metric_cells({"": self}, metric) for metric in self._metrics()}
         sizes = {name: f"{task['n']:,}" for name, task in self["tasks"].items()} | {MEAN: ""}
         rows = [
-            [name, n, *(cells[name][""] for cells in tables.values())] for name, n in sizes.items()
+            [name, n, *(str(cells[name][""]) for cells in tables.values())]
+            for name, n in sizes.items()
         ]
-        html = table(["task", "n", *tables], rows, repr(self), has_total=True)
+        parts = [table(["task", "n", *tables], rows, has_total=True)]
         drawn = next(name for name in tables if name.startswith("auprc"))
-        if self[MEAN][drawn] is None:
-            return html
-        dots = picture(lambda: draw_dots({drawn: tables[drawn]}), f"{drawn} by task", "")
-        return join(filter(None, [html, dots]))
+        if self[MEAN][drawn] is not None:
+            parts.append(picture(lambda: draw_dots({drawn: tables[drawn]}), f"{drawn} by task"))
+        return notebook(repr(self), *parts)
 
     def _metrics(self) -> list[str]:
         return [key for key in self[MEAN] if key != "n_tasks"]

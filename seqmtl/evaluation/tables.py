@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from seqmtl._html import Markup, table
-from seqmtl.evaluation.metrics import AUPRC_TITLES, RECALLS
+from seqmtl.evaluation.metrics import AUPRC_TITLES
+
+_RECALL = 0.8  # of the precision in a table: most sites
 
 
 class Column(NamedTuple):
@@ -50,10 +51,12 @@ def tab_separated(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) 
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def as_html(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], caption: str) -> Markup:
-    """Return rows as a table of HTML, without columns that are empty in all of them."""
+def filled_table(
+    columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]
+) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and the cells of a table, without columns that are empty in all rows."""
     filled = [column for column in columns if any(column.cell(row) for row in rows)]
-    return table([column.head for column in filled], cells(filled, rows), caption)
+    return [column.head for column in filled], cells(filled, rows)
 
 
 def stacked(tables: Sequence[str]) -> str:
@@ -62,7 +65,7 @@ def stacked(tables: Sequence[str]) -> str:
 
 
 def metrics_table(metrics: Mapping[str, Any], **labels: str) -> str:
-    """Format metrics, with those of genomes and of probabilities if there are any.
+    """Format AUPRC, AUROC and, over genomes, the precision at 80 % recall.
 
     Parameters
     ----------
@@ -71,70 +74,40 @@ def metrics_table(metrics: Mapping[str, Any], **labels: str) -> str:
     **labels : str
         Further columns before the others: headings, and the text of every row.
     """
-    label_columns = [Column(label, label) for label in labels]
+    auprc = next(key for key in AUPRC_TITLES if key in metrics["mean"])
+    columns = [Column(name, name) for name in (*labels, "organism")]
+    columns += [Column(metric, metric, ".4f") for metric in (auprc, "auroc")]
     rows = _named({**metrics["tasks"], "mean": metrics["mean"]})
-    columns = [Column("organism", "name"), *_metric_columns(metrics["mean"], rows[0])]
-    return tab_separated([*label_columns, *columns], [{**labels, **row} for row in rows])
+    if "genome" in rows[0]:
+        keys = ("genome", "precision_at_recall", str(_RECALL))
+        columns.append(Column(f"precision_{100 * _RECALL:.0f}", keys, ".4f"))
+    return tab_separated(columns, [{**labels, **row} for row in rows])
 
 
-def _metric_columns(mean: Mapping[str, Any], task: Mapping[str, Any]) -> list[Column]:
-    """Return the columns of metrics that the mean or a task has."""
-    auprc = next(key for key in AUPRC_TITLES if key in mean)
-    columns = [Column("n", "n"), Column("positive", "n_positive")]
-    for metric in ("auroc", auprc):
-        columns += [
-            Column(metric, metric, ".4f"),
-            Column(f"{metric}_95", f"{metric}_interval", ".4f"),
-        ]
-    if "genome" in task:
-        columns.append(Column("prevalence", ("genome", "prevalence"), ".2g"))
-        columns += [
-            Column(f"precision_{100 * r:.0f}", ("genome", "precision_at_recall", str(r)), ".4f")
-            for r in RECALLS
-        ]
-    if "expected" in task:
-        columns += [
-            Column("expected", "expected", ".1f"),
-            Column("error_0.1", "error_likely", ".4f"),
-            Column("holds", ("reliability", 0, "holds")),
-        ]
-    return columns
-
-
-def reliability_table(tasks: Mapping[str, Mapping[str, Any]], **labels: str) -> str:
+def reliability_table(tasks: Mapping[str, Mapping[str, Any]]) -> str:
     """Format the rows of :func:`~seqmtl.evaluation.expected_sites`.
 
     Parameters
     ----------
     tasks : mapping of str to mapping
         Entries by task; those without "reliability" have no rows.
-    **labels
-        See :func:`metrics_table`.
     """
-    columns = [Column(label, label) for label in labels]
-    columns += [
-        Column("organism", "name"),
+    columns = [
+        Column("organism", "organism"),
         Column("probability", "probability"),
         Column("candidates", "n", ".0f"),
         Column("expected", "expected", ".1f"),
         Column("true", "true", ".0f"),
-        Column("true_95", "true_interval", ".1f"),
-        Column("holds", "holds"),
+        Column("true_ci95", "true_interval", ".1f"),
+        Column("calibrated", "calibrated"),
     ]
-    return tab_separated(columns, [{**labels, **row} for row in reliability_rows(tasks)])
+    return tab_separated(columns, reliability_rows(tasks))
 
 
 def thresholds_table(tasks: Mapping[str, Mapping[str, Any]]) -> str:
-    """Format the thresholds of calibrated organisms with the calibration of the organisms."""
+    """Format the score thresholds of calibrated organisms."""
     columns = [
-        Column("organism", "name"),
-        Column("method", "method"),
-        Column("n", "n"),
-        Column("positive", "n_positive"),
-        Column("prevalence", "prevalence", ".2g"),
-        Column("expected", "expected", ".1f"),
-        Column("error_0.1", "error_likely", ".3f"),
-        Column("error", "calibration_error", ".2g"),
+        Column("organism", "organism"),
         Column("recall", "recall", ".2f"),
         Column("precision", "precision", ".3f"),
         Column("score", "score", ".4f"),
@@ -152,10 +125,10 @@ def reliability_rows(tasks: Mapping[str, Mapping[str, Any]]) -> list[dict[str, A
     """Return a row for every bin of the probability of every organism."""
     rows = []
     for name, task in tasks.items():
-        rows += [{"name": name, **row} for row in task.get("reliability", [])]
+        rows += [{"organism": name, **row} for row in task.get("reliability", [])]
     return rows
 
 
 def _named(entries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return entries as rows with their names."""
-    return [{"name": name, **entry} for name, entry in entries.items()]
+    return [{"organism": name, **entry} for name, entry in entries.items()]

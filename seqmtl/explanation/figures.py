@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 _FLANK = 20  # bases to either side of the site
 _MAX_FLANK, _MIN_TALL = 40, 0.3  # bases, for stacks that are as tall as this share of the tallest
 _FLAT = 0.04  # of the tallest stack: what is lower at the ends is cut off
-_X_LABEL = "bases from the site (0: its first base)"
-_EFFECT = "change of the score"
+_X_LABEL = "Position relative to the site (bases; 0: its first base)"
+_EFFECT = "Change of the score"
 
 
 def draw_poim(poim: Poim) -> Figure:
@@ -55,17 +55,17 @@ def draw_poim(poim: Poim) -> Figure:
             interpolation="none",
             extent=(*limits, 0.5, poim.max_order + 0.5),
         )
-        heat.set(ylabel="k-mer length", title=plain_text(f"{poim.label}: k-mers that matter", 70))
+        heat.set(ylabel="k-mer length", title=plain_text(f"{poim.label}: importance of k-mers", 70))
         heat.set_yticks(range(1, poim.max_order + 1))
         bar = figure.colorbar(image, ax=heat, pad=0.01, aspect=12)
-        bar.set_label("largest\nchange", fontsize="small")
+        bar.set_label("Largest\nchange", fontsize="small")
         bar.outline.set_visible(False)
         _mark_site(lines, poim.site)
         lines.axhline(0, color=GREY, linewidth=0.6)
         for code, letter in enumerate("ACGT"):
             q = poim.Q[0][:, code]
             lines.plot(poim.positions, q, color=LETTER_COLOURS[code], label=letter)
-        lines.set(ylabel=_EFFECT, xlabel=_X_LABEL, title="Single letters", xlim=limits)
+        lines.set(ylabel=_EFFECT, xlabel=_X_LABEL, title="Single bases", xlim=limits)
         lines.legend(
             loc="lower right", bbox_to_anchor=(1, 0.98), ncols=4, handlelength=1, borderpad=0
         )
@@ -159,7 +159,7 @@ def draw_contributions(
         ):
             logo, heat = part.subplots(2, 1, sharex=True, height_ratios=(1.6, 1))
             _logo_panel(logo, stacks, positions, site)
-            logo.set(ylabel="adds to\nthe score", title=plain_text(title, 70))
+            logo.set(ylabel="Contribution\nto the score", title=plain_text(title, 70))
             logo.set(xlim=(positions[0] - 0.6, positions[-1] + 0.6))
             logo.set(ylim=extent(heights.reshape(-1, 4)))
             image = heat.imshow(
@@ -172,10 +172,10 @@ def draw_contributions(
                 extent=(positions[0] - 0.5, positions[-1] + 0.5, 3.5, -0.5),
             )
             heat.set_yticks(range(4), "ACGT")
-            heat.set_ylabel("changed to")
+            heat.set_ylabel("Mutated to")
             _ticks(heat)
             bar = part.colorbar(image, ax=heat, pad=0.01, aspect=6)
-            bar.set_label("change")
+            bar.set_label("Change")
             bar.outline.set_visible(False)
         if len(letters):
             heat.set_xlabel(_X_LABEL)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import brief
-from seqmtl._html import element, join
+from seqmtl._html import notebook
 from seqmtl._names import NameIndex, match_names
 from seqmtl._surroundings import usual_floats
 from seqmtl._version import __version__
@@ -135,9 +135,7 @@ class Model:
         return f"{type(self).__name__} of {names}"
 
     def _repr_html_(self) -> str:
-        summary = element("pre", "\n".join(self.text("")))
-        more = element("details", join([element("summary", "Details"), summary]))
-        return join([element("div", repr(self)), *self._pictures(), more])
+        return notebook(repr(self), *self._pictures(), details="\n".join(self.text("")))
 
     def _pictures(self) -> list[str]:
         """Return what notebooks show between the name of a model and its details."""

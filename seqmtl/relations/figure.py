@@ -137,7 +137,7 @@ def _draw_tree(axes: Axes, layout: TreeLayout, size: float, end: float) -> None:
     axes.tick_params(axis="y", left=False, labelleft=False)
     if layout.has_lengths:
         axes.locator_params(axis="x", nbins=4)
-        axes.set_xlabel("path length from the root")
+        axes.set_xlabel("Path length from the root")
     else:
         axes.spines["bottom"].set_visible(False)
         axes.set_xticks([])

@@ -186,13 +186,12 @@ class NamedKernels:
         return len(self.names)
 
     def _repr_html_(self) -> str:
-        from seqmtl._html import element, join, picture
+        from seqmtl._html import notebook, picture
         from seqmtl.relations.figure import draw_kernel
 
-        drawing = picture(lambda: draw_kernel(self.scaled()), str(self), "")
-        if not drawing:
-            return element("pre", str(self))
-        return join([element("div", str(self).partition("\n")[0]), drawing])
+        title, _, matrix = str(self).partition("\n")
+        drawing = picture(lambda: draw_kernel(self.scaled()), str(self))
+        return notebook(title, drawing, details="" if drawing else matrix)
 
     def __repr__(self) -> str:
         several = f", mean of {self.n_kernels} kernels," if self.n_kernels > 1 else ""

@@ -43,9 +43,9 @@ def draw_convergence(
                 **line_style(index),
             )
         if tolerance is not None:
-            axes.axhline(tolerance, color=GREY, linewidth=1, linestyle="--", label="goal")
-        axes.set(yscale="log", xlabel="passes over the training windows")
-        axes.set(ylabel="distance from the optimum", xlim=(0, None))
+            axes.axhline(tolerance, color=GREY, linewidth=1, linestyle="--", label="tolerance")
+        axes.set(yscale="log", xlabel="Passes over the training windows")
+        axes.set(ylabel="Relative duality gap", xlim=(0, None))
         axes.grid()
         figure.legend(loc="outside right upper")
     return figure
@@ -76,7 +76,7 @@ def draw_learning_curves(documents: Sequence[Mapping[str, Any]]) -> Figure:
                 style = line_style(index)
                 axes.fill_between(x, low, high, color=style["color"], alpha=0.12)
                 axes.plot(x, mean, marker="o", label=plain_text(method), **style)
-            axes.set(xscale="log", xlabel="training windows per organism", title=METRICS[metric])
+            axes.set(xscale="log", xlabel="Training windows per organism", ylabel=METRICS[metric])
             sizes = sorted({training_windows(document) for document in by_size})
             axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
             axes.set_xticks([], minor=True)
@@ -96,13 +96,17 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
     """
     from matplotlib.ticker import LogLocator, NullLocator
 
-    lengths = {"longest considered": "longest", "median called": "middle", "shortest": "shortest"}
+    lengths = {
+        "longest considered": "longest",
+        "median predicted": "median",
+        "shortest": "shortest",
+    }
     panels: dict[str, dict[str, list[float]]] = {
         "Donors and acceptors": {
             "expected": [sum(round_["expected"]) for round_ in rounds],
-            "of probability 0.9 or more": [sum(round_["sure"]) for round_ in rounds],
+            "p \N{GREATER-THAN OR EQUAL TO} 0.9": [sum(round_["n_p90"]) for round_ in rounds],
         },
-        "Introns (bases)": {
+        "Intron length (bases)": {
             name: [round_[key] for round_ in rounds] for name, key in lengths.items()
         },
     }
@@ -111,11 +115,12 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
         for axes, (title, lines) in zip(figure.subplots(1, 2), panels.items(), strict=True):
             for index, (name, values) in enumerate(lines.items()):
                 axes.plot(values, marker="o", label=name, **line_style(index))
-            axes.set(xlabel="round (0: the relatives alone)", title=title)
+            axes.set(xlabel="Round of self-training", ylabel=title)
             axes.set_xticks(range(len(rounds)))
             axes.grid()
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=len(lines) - 1)
         figure.axes[0].set_ylim(0, None)
+        figure.axes[0].yaxis.set_major_formatter("{x:,.0f}")
         figure.axes[1].set_yscale("log")
         figure.axes[1].yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         figure.axes[1].yaxis.set_major_formatter("{x:,.0f}")

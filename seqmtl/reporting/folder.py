@@ -26,7 +26,7 @@ from seqmtl.splicing.model import PairedModel
 logger = logging.getLogger("seqmtl")
 
 #: How the sites of a paired model are evaluated.
-WAYS = ("alone", "paired")
+METHODS = ("alone", "paired")
 _DEEPEST = 3
 _TRAINED = record({"train": record({"n": whole(1)})})
 _SCAN = {
@@ -55,7 +55,7 @@ _BIN = {
     "expected": number(min_val=0),
     "true": number(min_val=0),
     "true_interval": _RANGE,
-    "holds": text,
+    "calibrated": text,
 }
 _TASK = {
     **_AREAS,
@@ -66,7 +66,7 @@ _TASK = {
 }
 _OF_PROBABILITIES = {
     "expected": number(min_val=0),
-    "error_likely": _SHARE,
+    "calibration_error_p10": _SHARE,
     "reliability": items(record(_BIN)),
 }
 _METRICS = {
@@ -79,7 +79,7 @@ _PAIRS = record(
     {
         "model": text,
         "split": text,
-        "signals": mapping(record(dict.fromkeys(WAYS, record(_METRICS)))),
+        "signals": mapping(record(dict.fromkeys(METHODS, record(_METRICS)))),
     }
 )
 #: Names of signals in text.
@@ -109,8 +109,12 @@ class Signal:
         The dataset.
     models : dict of str to MultiTaskModel
         Models by file name without suffix.
+    files : dict of str to str
+        Their files.
     metrics : dict of str to dict
         Results of ``seqmtl evaluate --json`` on the test regions by model.
+    metric_files : dict of str to str
+        Their files.
     curves : dict of str to str
         Pictures of the curves by model.
     """
@@ -120,7 +124,9 @@ class Signal:
     dataset: dict[str, Any] = field(default_factory=dict)
     folder: str = ""
     models: dict[str, MultiTaskModel] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
+    metric_files: dict[str, str] = field(default_factory=dict)
     curves: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -149,13 +155,23 @@ class Signal:
         return max(self.models, key=rank, default=next(iter(self.metrics), ""))
 
     @property
+    def model_file(self) -> str:
+        """File of the main model."""
+        return self.files[self.main]
+
+    @property
+    def summary_file(self) -> str:
+        """Summary of the dataset."""
+        return os.path.join(self.folder, SUMMARY)
+
+    @property
     def organisms(self) -> list[str]:
         """Organisms of the main model, or else of its evaluation or the dataset."""
         if self.models:
             return list(self.models[self.main].tasks)
         return list(self.metrics[self.main]["tasks"] if self.metrics else self.dataset["organisms"])
 
-    def rivals(self) -> dict[str, Any]:
+    def distinct_metrics(self) -> dict[str, Any]:
         """Return the metrics with those of the main model first, and without copies."""
         copies = self.copies()
         names = sorted(self.metrics, key=lambda name: name != self.main)
@@ -216,8 +232,8 @@ class FolderContents:
         Summaries of ``seqmtl scan --json`` by file.
     introns : dict of str to PredictedIntrons
         Introns of ``seqmtl annotate`` by file of their summary.
-    left_out : list of str
-        Files that are not on the page, and why.
+    skipped : list of str
+        What is not on the page, and why.
     annotations : dict of str to str
         Annotations to compare the introns of an organism with.
     """
@@ -231,7 +247,7 @@ class FolderContents:
     pairs: dict[str, Any] = field(default_factory=dict)
     scans: dict[str, Any] = field(default_factory=dict)
     introns: dict[str, PredictedIntrons] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
 
     _genes: dict[str, Annotation] = field(default_factory=dict)
 
@@ -274,7 +290,7 @@ def read_folder(
     """
     folder = os.fspath(folder)
     if not os.path.isdir(folder):
-        raise SeqmtlError(f"{folder}: no such folder; give the one that holds the results")
+        raise SeqmtlError(f"{folder}: no such folder")
     contents = FolderContents(folder, tree, annotations or {})
     for annotation in contents.annotations.values():
         contents.genes(annotation)
@@ -288,8 +304,8 @@ def read_folder(
     contents.signals = {name: contents.signals[name] for name in in_order}
     if not contents.signals and not contents.paired:
         raise SeqmtlError(
-            f"{folder}: neither a data set nor a model (*.seqmtl) in it; make them with "
-            "seqmtl dataset and seqmtl train -o FOLDER/NAME.seqmtl"
+            f"{folder}: contains neither a dataset nor a model (*.seqmtl); run seqmtl dataset -o "
+            f"{folder}/NAME or seqmtl train -o {folder}/NAME.seqmtl"
         )
     return contents
 
@@ -309,13 +325,14 @@ def _add_model(contents: FolderContents, path: str) -> None:
     try:
         model = load_site_model(path)
     except ModelFileError as error:
-        contents.left_out.append(str(error))
+        contents.skipped.append(str(error))
         return
     name = os.path.relpath(path, contents.path).removesuffix(".seqmtl")
     if isinstance(model, PairedModel):
         contents.paired[name] = model
     else:
-        contents.signal(model.site.kind).models[name] = model
+        signal = contents.signal(model.site.kind)
+        signal.models[name], signal.files[name] = model, path
 
 
 def _add_json(contents: FolderContents, path: str) -> None:
@@ -325,7 +342,7 @@ def _add_json(contents: FolderContents, path: str) -> None:
         if isinstance(document, Mapping):
             _add_document(contents, path, document)
     except (OSError, ValueError) as error:
-        contents.left_out.append(str(error) if path in str(error) else f"{path}: {error}")
+        contents.skipped.append(str(error) if path in str(error) else f"{path}: {error}")
 
 
 def _add_document(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
@@ -346,7 +363,7 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
         _EVALUATION("", document)
         _add_evaluation(contents, path, document)
     elif {"tasks", "mean", "bootstrap"} <= document.keys():
-        raise ValueError("an evaluation of windows, the page is about the regions of data sets")
+        raise ValueError("an evaluation of windows; the page shows evaluations of datasets")
     elif {"methods", "sizes", "settings"} <= document.keys():
         check_document(document)
         items(_TRAINED, 1)("sizes", list(document["sizes"].values()))
@@ -355,7 +372,8 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
 
 def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
     """Add the introns of ``seqmtl annotate``, compared with an annotation."""
-    predicted = read_introns(os.path.join(os.path.dirname(path), _INTRONS))
+    introns_path = os.path.join(os.path.dirname(path), _INTRONS)
+    predicted = read_introns(introns_path)
     organism, genome = document["organism"], document.get("genome")
     annotation, annotated, n_gaps = contents.annotations.get(organism, ""), None, 0
     if annotation:
@@ -369,13 +387,15 @@ def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any
                 raise SeqmtlError(str(error)) from error
         else:
             logger.warning(
-                "%s: the genome %s is not there, so that all gaps between exons count as introns, "
-                "also those of tRNAs; run the command where annotate was run",
+                "%s: all gaps between exons count as introns, including those of tRNAs, because "
+                "the genome %s was not found; run seqmtl report where annotate was run",
                 annotation,
                 genome,
             )
-    introns = PredictedIntrons(organism, intron_rows(predicted, annotated), annotation, n_gaps)
-    contents.introns[os.path.relpath(path, contents.path)] = introns
+    rows = intron_rows(predicted, annotated)
+    contents.introns[os.path.relpath(path, contents.path)] = PredictedIntrons(
+        organism, rows, annotation, n_gaps, introns_path
+    )
 
 
 def _check_annotations(contents: FolderContents) -> None:
@@ -384,8 +404,8 @@ def _check_annotations(contents: FolderContents) -> None:
     for name in contents.annotations:
         if name not in names:
             raise SeqmtlError(
-                f"--annotation {name}={contents.annotations[name]}: {contents.path} has no introns "
-                f"of {name} by seqmtl annotate, but of {', '.join(names) or 'no organism'}"
+                f"--annotation {name}={contents.annotations[name]}: {contents.path} has no output "
+                f"of seqmtl annotate for {name}, only for {', '.join(names) or 'no organism'}"
             )
 
 
@@ -395,7 +415,7 @@ def _add_dataset(contents: FolderContents, path: str) -> None:
     signal = contents.signal(summary["signal"])
     if signal.dataset:
         raise ValueError(
-            f"a second data set of {signal.name}; give each a folder of results of its own"
+            f"a second dataset of {signal.name} sites; give each dataset its own folder of results"
         )
     signal.dataset, signal.folder = summary, os.path.dirname(path)
 
@@ -403,14 +423,14 @@ def _add_dataset(contents: FolderContents, path: str) -> None:
 def _add_evaluation(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
     """Add the metrics of a model on the test regions, by its name in the folder."""
     if document["split"] != "test":
-        raise ValueError(f"evaluated on the split {document['split']!r}, the page is about test")
+        raise ValueError(f"evaluated on the split {document['split']!r}; the page shows test")
     signal = contents.signal(document["signal"])
     stem = os.path.basename(document["model"]).removesuffix(".seqmtl")
     names = [name for name in signal.models if os.path.basename(name) == stem]
     name = names[0] if len(names) == 1 else stem
     if name in signal.metrics:
         raise ValueError(f"a second evaluation of {name}")
-    signal.metrics[name] = document
+    signal.metrics[name], signal.metric_files[name] = document, path
     picture = os.path.join(os.path.dirname(path), os.path.basename(document.get("plot") or "-"))
     if picture.endswith((".png", ".svg")) and os.path.isfile(picture):
         signal.curves[name] = picture

@@ -1,4 +1,4 @@
-"""One stretch of a genome: introns and sites that a scan called, and annotated genes."""
+"""A region of a genome: predicted introns and sites, and annotated genes."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INTRONS = "introns.gff3"  # end of the name of the introns of a scan
-_CALLED = 0.5  # probability from which an intron counts as called
-_SHORTEST, _LONGEST, _INTRONS = 6_000, 60_000, 20  # bases; median introns in a stretch
+_CALLED = 0.5  # probability from which an intron counts as predicted
+_SHORTEST, _LONGEST, _INTRONS = 6_000, 60_000, 20  # bases; median introns in a region
 _LANES = 3  # of transcripts
 _WIDTH, _LANE = 10.0, 0.35  # inches; heights of a lane and of a probability of 1 are relative
 _BROKEN = (0, (3, 2))
-Region = tuple[str, int, int]
+Span = tuple[str, int, int]
 
 
 @dataclass
-class Stretch:
-    """Introns, sites and transcripts of a stretch of a contig.
+class Region:
+    """Introns, sites and transcripts of a region of a contig.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Stretch:
     transcripts : list of Transcript
         What is annotated; empty without annotation.
     is_held_out : bool
-        Whether the stretch was chosen among test regions.
+        Whether the region was chosen among test regions.
     """
 
     contig: str
@@ -53,7 +53,7 @@ class Stretch:
     is_held_out: bool = False
 
     def annotated(self) -> set[tuple[int, int, bool]]:
-        """Return the annotated introns that are wholly in the stretch, but frame shifts."""
+        """Return the annotated introns that are wholly in the region, but frame shifts."""
         from seqmtl.datasets.config import SiteRules
 
         least = SiteRules().min_intron
@@ -66,60 +66,57 @@ class Stretch:
         return {call[:3] for call in self.introns if call.probability >= _CALLED}
 
     def text(self) -> str:
-        """Return the numbers of called introns and of annotated ones among them, as a sentence."""
+        """Return the numbers of predicted introns and of annotated ones among them."""
         called, annotated = self.called(), self.annotated()
-        sentence = f"{len(called)} introns have a probability of {_CALLED:g} or more"
+        sentence = f"{len(called)} predicted introns (p >= {_CALLED:g})"
         if not self.transcripts:
             return f"{sentence}."
-        return (
-            f"{sentence}, {len(called & annotated)} of them among the {len(annotated)} that are "
-            "annotated."
-        )
+        return f"{sentence}; {len(called & annotated)} of {len(annotated)} annotated introns found."
 
 
-def find_stretch(
-    files: Sequence[str], regions: Sequence[Region] = (), transcripts: Sequence[Transcript] = ()
-) -> Stretch | None:
-    """Return the stretch with the most called introns; None without introns.
+def find_region(
+    files: Sequence[str], test_regions: Sequence[Span] = (), transcripts: Sequence[Transcript] = ()
+) -> Region | None:
+    """Return the region with the most called introns; None without introns.
 
     Parameters
     ----------
     files : sequence of str
         What ``seqmtl scan --format all`` wrote: ``*.introns.gff3``, ``*.donor.bed.gz`` and
         ``*.acceptor.bed.gz``.
-    regions : sequence of (contig, start, end)
-        Test regions: the stretch is in one of them, if there are introns.
+    test_regions : sequence of (contig, start, end)
+        The region is in one of these, if introns are.
     transcripts : sequence of Transcript
         Annotated genes.
     """
     calls = [each for path in files if path.endswith(INTRONS) for each in read_calls(path)]
-    held_out = [each for each in calls if any(_is_inside(*each, region) for region in regions)]
+    held_out = [each for each in calls if any(_is_inside(*each, span) for span in test_regions)]
     of_tests = _fullest(held_out)
-    stretch = of_tests or _fullest(calls)
-    if stretch is None:
+    region = of_tests or _fullest(calls)
+    if region is None:
         return None
-    stretch.is_held_out = of_tests is not None
-    stretch.introns = [call for contig, call in calls if _is_near(call, contig, stretch)]
-    for name, sites in (("donor", stretch.donors), ("acceptor", stretch.acceptors)):
+    region.is_held_out = of_tests is not None
+    region.introns = [call for contig, call in calls if _is_near(call, contig, region)]
+    for name, sites in (("donor", region.donors), ("acceptor", region.acceptors)):
         for path in (path for path in files if path.endswith(f".{name}.bed.gz")):
-            sites += [call for contig, call in read_calls(path) if _is_near(call, contig, stretch)]
-    stretch.transcripts = [
-        transcript for transcript in transcripts if _is_near(transcript, transcript.contig, stretch)
+            sites += [call for contig, call in read_calls(path) if _is_near(call, contig, region)]
+    region.transcripts = [
+        transcript for transcript in transcripts if _is_near(transcript, transcript.contig, region)
     ]
-    return stretch
+    return region
 
 
-def _is_inside(contig: str, call: Call, region: Region) -> bool:
-    return region[0] == contig and region[1] <= call.start and call.end <= region[2]
+def _is_inside(contig: str, call: Call, span: Span) -> bool:
+    return span[0] == contig and span[1] <= call.start and call.end <= span[2]
 
 
-def _is_near(feature: Any, contig: str, stretch: Stretch) -> bool:
-    """Return whether a call or a transcript is on the stretch, at least in part."""
-    return contig == stretch.contig and feature.start < stretch.end and feature.end > stretch.start
+def _is_near(feature: Any, contig: str, region: Region) -> bool:
+    """Return whether a call or a transcript is on the region, at least in part."""
+    return contig == region.contig and feature.start < region.end and feature.end > region.start
 
 
-def _fullest(calls: Sequence[tuple[str, Call]]) -> Stretch | None:
-    """Return the stretch with the most called introns; of ties, the one with the most probable."""
+def _fullest(calls: Sequence[tuple[str, Call]]) -> Region | None:
+    """Return the region with the most called introns; of ties, the one with the most probable."""
     called = sorted(each for each in calls if each[1].probability >= _CALLED)
     if not called:
         return None
@@ -131,7 +128,7 @@ def _fullest(calls: Sequence[tuple[str, Call]]) -> Stretch | None:
     contig = next(contig for contig, call in called if call is inside[0])
     start, end = inside[0].start, max(call.end for call in inside)
     margin = max((end - start) // 20, 150)
-    return Stretch(contig, max(start - margin, 0), end + margin)
+    return Region(contig, max(start - margin, 0), end + margin)
 
 
 def _runs(called: Sequence[tuple[str, Call]], span: int) -> Iterator[list[Call]]:
@@ -143,7 +140,7 @@ def _runs(called: Sequence[tuple[str, Call]], span: int) -> Iterator[list[Call]]
         yield [one, *(call for _, call in near if call.end <= end)]
 
 
-def held_out_regions(folder: str, organism: str) -> list[Region]:
+def held_out_regions(folder: str, organism: str) -> list[Span]:
     """Return the test regions of an organism in a dataset."""
     return [
         (row.fields[0], row.integer(1), row.integer(2))
@@ -152,14 +149,14 @@ def held_out_regions(folder: str, organism: str) -> list[Region]:
     ]
 
 
-def draw_stretch(stretch: Stretch) -> Figure:
-    """Draw a stretch.
+def draw_region(region: Region) -> Figure:
+    """Draw a region.
 
     From top to bottom: sites and introns of the plus strand, annotated genes, introns and sites of
     the minus strand. Bars are sites, their height is the probability. Peaks are introns: darker if
     more probable, solid if annotated or if there is no annotation, else dashed.
     """
-    lanes = _lanes(stretch)
+    lanes = _lanes(region)
     introns = _LANE * max(len(lanes), 1) / 2 + 0.1
     sites = introns + 0.95
     with figure_style():
@@ -168,9 +165,9 @@ def draw_stretch(stretch: Stretch) -> Figure:
         for k, lane in enumerate(lanes):
             _draw_genes(axes, lane, ((len(lanes) - 1) / 2 - k) * _LANE)
         for sign in (1, -1):
-            _draw_roofs(axes, stretch, sign * introns, sign)
+            _draw_roofs(axes, region, sign * introns, sign)
             axes.axhline(sign * sites, color=FAINT, linewidth=0.8)
-            for colour, calls in zip(PALETTE, (stretch.donors, stretch.acceptors), strict=False):
+            for colour, calls in zip(PALETTE, (region.donors, region.acceptors), strict=False):
                 of_strand = [call for call in calls if call.is_reverse == (sign < 0)]
                 tops = [sign * (sites + call.probability) for call in of_strand]
                 axes.vlines([call.start + 1 for call in of_strand], sign * sites, tops, colour)
@@ -181,30 +178,30 @@ def draw_stretch(stretch: Stretch) -> Figure:
         }
         names |= {"annotated": 0.0} if lanes else {}
         axes.set_yticks([*names.values()], [*names])
-        axes.set(xlim=(stretch.start, stretch.end), ylim=(-sites - 1.1, sites + 1.1))
+        axes.set(xlim=(region.start, region.end), ylim=(-sites - 1.1, sites + 1.1))
         axes.tick_params(axis="y", length=0)
         axes.spines[["left", "bottom"]].set_visible(False)
         axes.spines["top"].set_visible(True)
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
-        axes.set_xlabel(plain_text(stretch.contig), loc="left")
+        axes.set_xlabel(f"Position on {plain_text(region.contig)} (bases)", loc="left")
         axes.xaxis.set_major_formatter("{x:,.0f}")
         styles: dict[str, Any] = {
             "donor": {"color": PALETTE[0]},
             "acceptor": {"color": PALETTE[1]},
-            "intron: the darker, the more probable": {"color": INK},
+            "intron (darker: more probable)": {"color": INK},
         }
-        styles |= {"not annotated": {"color": INK, "linestyle": _BROKEN}} if lanes else {}
+        styles |= {"intron, not annotated": {"color": INK, "linestyle": _BROKEN}} if lanes else {}
         handles = [axes.plot([], [], label=name, **style)[0] for name, style in styles.items()]
         figure.legend(handles=handles, loc="outside upper left", ncols=len(handles))
     return figure
 
 
-def _draw_roofs(axes: Axes, stretch: Stretch, base: float, sign: int) -> None:
+def _draw_roofs(axes: Axes, region: Region, base: float, sign: int) -> None:
     """Draw roofs above introns, with probabilities where there is room."""
-    annotated, room = stretch.annotated(), (stretch.end - stretch.start) / 40
-    for call in (call for call in stretch.introns if call.is_reverse == (sign < 0)):
-        is_annotated = not stretch.transcripts or call[:3] in annotated
+    annotated, room = region.annotated(), (region.end - region.start) / 40
+    for call in (call for call in region.introns if call.is_reverse == (sign < 0)):
+        is_annotated = not region.transcripts or call[:3] in annotated
         middle, top = (call.start + call.end) / 2, base + 0.5 * sign
         axes.plot(
             [call.start, middle, call.end],
@@ -214,17 +211,18 @@ def _draw_roofs(axes: Axes, stretch: Stretch, base: float, sign: int) -> None:
             linestyle="-" if is_annotated else _BROKEN,
             alpha=0.15 + 0.85 * call.probability,
         )
-        if call.end - call.start > room and call.probability >= _CALLED:
+        is_inside = region.start <= middle < region.end
+        if is_inside and call.end - call.start > room and call.probability >= _CALLED:
             style: Any = {"va": "bottom" if sign > 0 else "top", "ha": "center", "color": GREY}
             axes.text(middle, top, f"{call.probability:.2f}", fontsize="x-small", **style)
 
 
-def _lanes(stretch: Stretch) -> list[list[Transcript]]:
+def _lanes(region: Region) -> list[list[Transcript]]:
     """Return the transcripts in lanes without overlaps; those that fit in no lane are left out."""
     lanes: list[list[Transcript]] = []
-    gap = (stretch.end - stretch.start) / 60
+    gap = (region.end - region.start) / 60
     for transcript in sorted(
-        stretch.transcripts, key=lambda transcript: (transcript.start, -transcript.end)
+        region.transcripts, key=lambda transcript: (transcript.start, -transcript.end)
     ):
         free = (lane for lane in lanes if lane[-1].end + gap < transcript.start)
         lane = next(free, [])

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
 
-from seqmtl._html import Markup, element, join
 from seqmtl.evaluation.expected import expected_sites
-from seqmtl.evaluation.tables import Column, as_html
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
 from seqmtl.io.genome import load_genome
@@ -23,14 +21,7 @@ from seqmtl.linear_model.site import SIGNALS, Site
 Intron = tuple[str, int, int, bool]
 
 _LEVELS = (0.1, 0.5, 0.9)
-_CALLED, _SUREST = 1, 2  # the levels of the summary, and of what is sure
-_COLUMNS = (
-    Column("Probability", "least", ".1f"),
-    Column("Found", "found", ","),
-    Column("Annotated", "known", ","),
-    Column("Others", "others", ","),
-    Column("Missed", "missed", ","),
-)
+_LIKELY, _HIGHEST = 1, 2  # levels of the summary, and of the warning
 
 
 class Call(NamedTuple):
@@ -55,43 +46,46 @@ class PredictedIntrons(NamedTuple):
         File that the introns are compared with, or "".
     n_gaps : int
         Gaps between exons in it, of which those with splice sites are introns; 0 if all count.
+    path : str
+        File of the introns.
     """
 
     organism: str
     rows: list[dict[str, Any]]
     annotation: str = ""
     n_gaps: int = 0
+    path: str = ""
 
     def sentence(self) -> str:
-        """Return how many introns are likely, and how many of them annotated, as a sentence."""
-        row = self.rows[_CALLED]
-        text = f"{self.organism}: {row['found']:,} introns of probability {row['least']} or more"
+        """Return the numbers of predicted introns, and of annotated ones among them."""
+        row = self.rows[_LIKELY]
+        text = f"{self.organism}: {row['found']:,} introns predicted (p >= {row['least']})"
         if not self.annotation:
             return f"{text}."
         return (
-            f"{text}, {row['known']:,} of them among the {row['known'] + row['missed']:,} of "
-            f"{os.path.basename(self.annotation)}."
+            f"{text}; {row['known']:,} of the {row['known'] + row['missed']:,} introns in "
+            f"{os.path.basename(self.annotation)} are among them."
         )
 
     def warning(self) -> str:
-        """Return a warning if fewer of the surest introns are annotated than their probability.
+        """Return a warning if fewer of the most probable introns are annotated than expected.
 
         That is by more than a factor, and by more than chance: see
         :func:`seqmtl.evaluation.expected_sites`.
         """
         if not self.annotation:
             return ""
-        row = self.rows[_SUREST]
+        row = self.rows[_HIGHEST]
         n, n_annotated, least = row["found"], row["known"], row["least"]
         labels, p = np.arange(n) < n_annotated, np.full(n, least)
         expected = expected_sites(labels, p, np.full(n, ""))[""] if n else {"reliability": []}
-        holds = [level["holds"] for level in expected["reliability"][:1]]
-        if holds != ["no"] or n_annotated > least * n:
+        calibrated = [level["calibrated"] for level in expected["reliability"][:1]]
+        if calibrated != ["no"] or n_annotated > least * n:
             return ""
         return (
-            f"{self.organism}: of {n:,} introns of probability {least} or more, "
-            f"{n_annotated / n:.0%} are in {os.path.basename(self.annotation)}: it lacks introns, "
-            "or the probabilities are too high"
+            f"{self.organism}: only {n_annotated / n:.0%} of {n:,} introns with p >= {least} are "
+            f"in {os.path.basename(self.annotation)}, so it is incomplete or the probabilities are "
+            "too high; check some of them in a genome browser"
         )
 
 
@@ -141,8 +135,8 @@ def annotated_introns(
     """
     if contigs and not set(contigs) & set(annotation.contigs):
         raise SeqmtlError(
-            f"{annotation.path}: introns were found on {min(contigs)} and others, the annotation "
-            f"has {', '.join(annotation.contigs[:3])}; give that of the same genome"
+            f"{annotation.path}: none of its contigs ({', '.join(annotation.contigs[:3])}, ...) "
+            f"has predicted introns, unlike {min(contigs)}; give the annotation of the same genome"
         )
     gaps = {
         (transcript.contig, start, end, transcript.is_reverse)
@@ -206,21 +200,3 @@ def intron_rows(
             }
         rows.append(row)
     return rows
-
-
-def introns(predicted: Iterable[PredictedIntrons]) -> Markup:
-    """Return a table of the introns of every organism by probability."""
-    tables = []
-    for of_organism in predicted:
-        caption = f"{of_organism.organism}, without labels: introns of this probability or more"
-        if of_organism.annotation:
-            caption += f", and how many of them are in {of_organism.annotation}, with the same ends"
-        if of_organism.n_gaps:
-            caption += (
-                f". Of the {of_organism.n_gaps:,} gaps between exons there, those count that have "
-                "20 bases or more, GT and AG, as for seqmtl dataset"
-            )
-        if warning := of_organism.warning():
-            tables.append(element("p", element("b", f"{warning}.")))
-        tables.append(as_html(_COLUMNS, of_organism.rows, caption))
-    return join(tables)

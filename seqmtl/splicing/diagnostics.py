@@ -23,9 +23,9 @@ PRECISION = {
     "few": (0.25, 1.0),  # with fewer calls
 }
 _GC = (0.19, 0.51)  # share of G and C in the genomes of the table
-_MOVED = 0.8  # change of the site models' weights: 0.3 to 0.6 in the table
-_BACKWARDS = 0.1  # introns found backwards, for each forwards
-_KEPT = 0.8  # share of the calls of one round that the next confirms
+_MAX_CHANGE = 0.8  # change of the site models' weights: 0.3 to 0.6 in the table
+_MAX_REVERSED = 0.1  # introns called in the reversed genome, per intron called
+_MIN_RETAINED = 0.8  # share of the calls of one round that the next confirms
 _RARE = 0.05  # share of the relatives' introns that are as short, or as long, as the median called
 _MAX_BASES = 2_000_000  # bases to check the genetic code in
 
@@ -65,27 +65,28 @@ def warnings_for(
     )
     if not has_calls:
         return warnings
-    middle, moved, backwards, retained = last.middle, last.moved, last.backwards, last.kept
-    below = float(prior[:middle].sum() / prior.sum())
+    median, retained = last.median, last.retained
+    reversed_rate, change = last.reversed_rate, last.weight_change
+    below = float(prior[:median].sum() / prior.sum())
     warn(
         not _RARE <= below <= 1 - _RARE,
-        f"the median intron called has {middle:,} bases, and {min(below, 1 - below):.1%} of the "
+        f"the median intron called has {median:,} bases, and {min(below, 1 - below):.1%} of the "
         f"relatives' introns are as {'short' if below < 0.5 else 'long'}",
     )
     warn(
-        moved > _MOVED,
+        change > _MAX_CHANGE,
         "its splice-site motifs differ strongly from those of the relatives: the weights of the "
-        f"site models changed by {moved:.0%}, at most {_MOVED:.0%} in the genomes tested",
+        f"site models changed by {change:.0%}, at most {_MAX_CHANGE:.0%} in the genomes tested",
     )
     warn(
-        backwards > _BACKWARDS,
-        f"the estimated false discovery rate is {backwards:.0%}: introns called in the reversed "
-        "genome, which has none, for each intron called",
+        reversed_rate > _MAX_REVERSED,
+        f"the estimated false discovery rate is {reversed_rate:.0%}: introns called in the "
+        "reversed genome, which has none, per intron called",
     )
     warn(
-        retained < _KEPT,
-        f"the last round confirmed {retained:.0%} of the calls of the one before, {_KEPT:.0%} or "
-        "more in the genomes tested",
+        retained < _MIN_RETAINED,
+        f"the last round confirmed {retained:.0%} of the calls of the one before, "
+        f"{_MIN_RETAINED:.0%} or more in the genomes tested",
     )
     return warnings
 

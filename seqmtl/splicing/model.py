@@ -65,20 +65,31 @@ _TWO = items(number(min_val=0), 2, max_items=2)
 #: What a file says of a :class:`seqmtl.splicing.rounds.SelfTrainingRound`.
 _ROUND = {
     "expected": _TWO,
-    "sure": _TWO,
-    "kept": number(min_val=0),
-    "backwards": number(min_val=0),
+    "n_p90": _TWO,
+    "retained": number(min_val=0),
+    "reversed_rate": number(min_val=0),
     "shortest": whole(),
-    "middle": whole(),
+    "median": whole(),
     "longest": whole(),
-    "moved": number(min_val=0),
+    "weight_change": number(min_val=0),
+}
+#: Names of these values, and of those beside them, in files of earlier versions.
+_EARLIER = {
+    "sure": "n_p90",
+    "kept": "retained",
+    "backwards": "reversed_rate",
+    "middle": "median",
+    "moved": "weight_change",
+    "doubts": "warnings",
+    "right": "precision_p90",
+    "known": "n_known",
 }
 _UNLABELLED = record(
     {"rounds": items(record(_ROUND), 1), "bases": whole()},
-    {"known": items(whole(), 2, max_items=2), "doubts": items(text), "right": _TWO},
+    {"n_known": items(whole(), 2, max_items=2), "warnings": items(text), "precision_p90": _TWO},
 )
 #: The heading of the lines of :func:`round_line`.
-ROUNDS = "round    donors  acceptors  sure (p >= 0.9)  kept  backwards  moved  introns (bases)"
+ROUNDS = "round    donors  acceptors     p >= 0.9  retained  reversed  change  introns (bases)"
 _ANY = mapping(lambda name, value: None, 1)
 _HEADER = record(
     {
@@ -184,7 +195,7 @@ class PairedModel(Model):
             ]
             for name, facts in self.layer_facts().items()
         ]
-        return [table(head, rows, "What the layer above donors and acceptors is from")]
+        return [table(head, rows)]
 
     def describe(self) -> dict[str, Any]:
         """Return a summary of the model as JSON values."""
@@ -212,14 +223,14 @@ class PairedModel(Model):
                 f"({layer.n_sites:,} held-out sites)"
             )
         for name, facts in called.items():
-            n_known = facts.get("known", [0, 0])
+            n_known = facts.get("n_known", [0, 0])
             labels = "{:,} donors, {:,} acceptors known".format(*n_known)
             labels = labels if any(n_known) else "no labels"
             lines += ["", f"{name}: {labels}, {facts['bases']:,} bases of its genome", ROUNDS]
             lines += [round_line(k, entry) for k, entry in enumerate(facts["rounds"])]
             lines += [
                 *expectation(facts),
-                *(f"doubt: {entry}" for entry in facts.get("doubts", [])),
+                *(f"warning: {entry}" for entry in facts.get("warnings", [])),
             ]
         for signal, model in self.site_models.items():
             lines += [
@@ -233,7 +244,7 @@ class PairedModel(Model):
         facts = self.training.get("unlabelled", {}).get(organism)
         if facts is None:
             return "annotated"
-        return "called or known" if any(facts.get("known", [])) else "called"
+        return "called or known" if any(facts.get("n_known", [])) else "called"
 
     def layer_facts(self) -> dict[str, dict[str, Any]]:
         """Return the layers without their arrays."""
@@ -299,6 +310,7 @@ class PairedModel(Model):
             If they are inconsistent.
         """
         try:
+            description = _with_new_names(description)
             cls._check(description, arrays)
             edges = [signal for signal in EDGES if signal in description]
             donor, acceptor, *others = (
@@ -332,23 +344,40 @@ class PairedModel(Model):
 
 def round_line(number: int, facts: Mapping[str, Any]) -> str:
     """Return a line about a round of self-training; 0 is that before the first."""
-    sure = "{:,.0f}, {:,.0f}".format(*facts["sure"])
+    high = "{:,.0f}, {:,.0f}".format(*facts["n_p90"])
     return (
-        f"{number:>5} {facts['expected'][0]:>9,.0f} {facts['expected'][1]:>10,.0f} {sure:>16} "
-        f"{facts['kept']:>5.0%} {facts['backwards']:>10.1%} {facts['moved']:>6.2f}  "
-        f"{facts['shortest']:,}-{facts['middle']:,}-{facts['longest']:,}"
+        f"{number:>5} {facts['expected'][0]:>9,.0f} {facts['expected'][1]:>10,.0f} {high:>12} "
+        f"{facts['retained']:>9.0%} {facts['reversed_rate']:>9.1%} {facts['weight_change']:>7.2f}  "
+        f"{facts['shortest']:,}-{facts['median']:,}-{facts['longest']:,}"
     )
 
 
 def expectation(facts: Mapping[str, Any]) -> list[str]:
     """Return a line about the precision of calls without labels, if it was measured."""
-    if "right" not in facts:
+    if "precision_p90" not in facts:
         return []
-    low, high = facts["right"]
+    low, high = facts["precision_p90"]
     return [
         f"in held-out organisms, {low:.0%} to {high:.0%} of the sites and introns called at "
         "probability 0.9 or more were correct"
     ]
+
+
+def _with_new_names(description: dict[str, Any]) -> dict[str, Any]:
+    """Return a header in which the facts about self-training have their present names."""
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, list):
+            return [renamed(entry) for entry in value]
+        if isinstance(value, dict):
+            return {_EARLIER.get(name, name): renamed(entry) for name, entry in value.items()}
+        return value
+
+    training = description.get("training")
+    if not isinstance(training, dict) or not isinstance(training.get("unlabelled"), dict):
+        return description
+    unlabelled = {name: renamed(facts) for name, facts in training["unlabelled"].items()}
+    return {**description, "training": {**training, "unlabelled": unlabelled}}
 
 
 def _organisms(

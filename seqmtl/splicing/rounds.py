@@ -11,7 +11,7 @@ from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import Posteriors
 
 LIKELY = 0.5  # least posterior of an intron, or of a site beside an exon, that is called
-SURE = 0.9  # posterior of a sure call
+HIGH = 0.9  # posterior of the calls to learn from
 
 #: Sites of each stretch of a genome, with their posteriors.
 SitePosteriors = list[tuple[Sites, Posteriors]]
@@ -24,31 +24,31 @@ class SelfTrainingRound(NamedTuple):
     ----------
     expected : tuple of float
         Sums of the posteriors of donors and of acceptors in the sample.
-    sure : tuple of int
+    n_p90 : tuple of int
         Donors and acceptors with a posterior of 0.9 or more.
-    kept : float
-        Share of the sure sites of the round before that still have a posterior of 0.5.
-    backwards : float
-        Introns expected in the sample read backwards, for each expected forwards.
-    shortest, middle, longest : int
+    retained : float
+        Share of these sites of the round before that still have a posterior of 0.5.
+    reversed_rate : float
+        Introns expected in the reversed sample, per intron expected in the sample.
+    shortest, median, longest : int
         Bases of the introns considered, and of the median one called.
-    moved : float
-        Size of the change of the site models' weights, for that of the relatives' weights.
+    weight_change : float
+        Norm of the change of the site models' weights, divided by that of the relatives' weights.
     """
 
     expected: tuple[float, float]
-    sure: tuple[int, int]
-    kept: float
-    backwards: float
+    n_p90: tuple[int, int]
+    retained: float
+    reversed_rate: float
     shortest: int
-    middle: int
+    median: int
     longest: int
-    moved: float
+    weight_change: float
 
     @property
     def net(self) -> float:
         """Expected number of sites, less those that are there by chance."""
-        return sum(self.expected) * (1 - self.backwards)
+        return sum(self.expected) * (1 - self.reversed_rate)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values as a model file has them."""
@@ -81,11 +81,11 @@ def likely_sites(posteriors: SitePosteriors) -> float:
     return float(every[every >= LIKELY].sum())
 
 
-def sure_sites(posteriors: SitePosteriors) -> tuple[int, int]:
-    """Return the number of donors and of acceptors that are called."""
+def high_sites(posteriors: SitePosteriors) -> tuple[int, int]:
+    """Return the number of donors and of acceptors with a posterior of 0.9 or more."""
     n = np.zeros(2, dtype=np.int64)
     for sites, chain in posteriors:
-        n += np.bincount(sites["signals"][np.exp(chain.sites) >= SURE], minlength=2)
+        n += np.bincount(sites["signals"][np.exp(chain.sites) >= HIGH], minlength=2)
     return int(n[0]), int(n[1])
 
 

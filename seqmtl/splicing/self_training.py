@@ -66,14 +66,14 @@ from seqmtl.splicing.lengths import mixed_table, relatives_density
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import SITE_LENGTH
 from seqmtl.splicing.rounds import (
+    HIGH,
     LIKELY,
-    SURE,
     SelfTrainingRound,
     SitePosteriors,
     called_lengths,
     expected_sites,
+    high_sites,
     likely_sites,
-    sure_sites,
 )
 from seqmtl.splicing.self_training_options import SelfTrainingOptions
 
@@ -253,10 +253,10 @@ class SelfTraining:
         self, before: SitePosteriors | None, moved: float = 0.0
     ) -> SelfTrainingRound:
         """Return the summary of the last round."""
-        sure = sure_sites(self.posteriors)
+        sure = high_sites(self.posteriors)
         retained = 1.0
         if before is not None:
-            old = np.concatenate([np.exp(chain.sites) >= SURE for _, chain in before])
+            old = np.concatenate([np.exp(chain.sites) >= HIGH for _, chain in before])
             new = np.concatenate([np.exp(chain.sites) >= LIKELY for _, chain in self.posteriors])
             retained = float(new[old].mean()) if old.any() else 1.0
         expected = expected_sites(self.posteriors)
@@ -290,13 +290,13 @@ class SelfTraining:
 
         Calls count less three times those that the genome read backwards would have.
         """
-        options, backwards = self._options, self.rounds[-1].backwards
+        options, backwards = self._options, self.rounds[-1].reversed_rate
         n_calls = min(options.min_calls, options.min_calls_per_mb * self.sample.size / 1e6)
         least = max(n_calls / FOLDS, options.min_calls_of_fold)
         for fold in range(FOLDS):
             sure = Sites.join(
                 sites.take(
-                    (np.exp(chain.sites) >= SURE) & (of_stretch != fold) & ~self._is_labelled(sites)
+                    (np.exp(chain.sites) >= HIGH) & (of_stretch != fold) & ~self._is_labelled(sites)
                 )
                 for (sites, chain), of_stretch in zip(
                     self.posteriors, self.sample.fold, strict=True
@@ -309,18 +309,17 @@ class SelfTraining:
             if n < least:
                 besides = "" if self.known_introns is None else " that are not known"
                 return (
-                    f"{donors:,} donors and {acceptors:,} acceptors with a probability of 0.9"
-                    f"{besides}, in one half of the genome, are too few to learn from: the genome "
-                    f"has hardly any introns, or is unlike the relatives; {np.ceil(least):.0f} of "
-                    "each are needed, where copies of a repeat count once"
+                    f"too few predictions for self-training: {donors:,} donors and {acceptors:,} "
+                    f"acceptors with p >= 0.9{besides} in one half of the genome, and "
+                    f"{np.ceil(least):.0f} of each are needed (copies of a repeat count once); the "
+                    "genome has hardly any introns, or is unlike the relatives"
                 )
             if left < least:
                 return (
-                    f"of {donors:,} donors and {acceptors:,} acceptors with a probability of 0.9, "
-                    f"in one half of the genome, only {left:,.0f} of each may be true, and "
-                    f"{np.ceil(least):.0f} are needed to learn from: {backwards:.0%} as many "
-                    "introns are found in the genome read backwards, where there are none, and up "
-                    f"to {options.false_per_backwards:.0f} false ones for each of these forwards"
+                    f"too few predictions for self-training: of {donors:,} donors and "
+                    f"{acceptors:,} acceptors with p >= 0.9 in one half of the genome, as few as "
+                    f"{left:,.0f} of each may be true, and {np.ceil(least):.0f} are needed; the "
+                    f"reversed genome, where all introns are false, has {backwards:.0%} as many"
                 )
         return ""
 
@@ -351,7 +350,9 @@ class SelfTraining:
             last = self._summarize_round(before, float(np.mean(moved)))
             if (reason := self._worse(last)) and not self.state.is_alone:
                 self.state, self._candidates, self.posteriors = *old, before
-                logger.info("%s: stopped, and the last round dropped: it %s", self.name, reason)
+                logger.info(
+                    "%s: stopped after round %d: %s", self.name, len(self.rounds) - 1, reason
+                )
                 return
             self.rounds.append(last)
             if self._checkpoint is not None:  # what it learnt, before the shares settle
@@ -359,17 +360,13 @@ class SelfTraining:
             on_round(last)
 
     def _worse(self, new: SelfTrainingRound) -> str:
-        """Return a phrase on what is worse in a round than in the last; "" if nothing is."""
-        last = self.rounds[-1].net
-        if new.net < last:
+        """Return a phrase on why a round is worse than the last; "" if it is not."""
+        if new.net < self.rounds[-1].net:
+            return "a further round would not improve the predictions"
+        if new.reversed_rate > self._options.max_backwards:
             return (
-                f"finds {new.net:,.0f} donors and acceptors more than in the genome read "
-                f"backwards, the round before {last:,.0f}"
-            )
-        if new.backwards > self._options.max_backwards:
-            return (
-                f"finds {new.backwards:.0%} as many introns in the genome read backwards as "
-                f"forwards, more than {self._options.max_backwards:.0%}"
+                f"a further round would predict {new.reversed_rate:.0%} as many introns in the "
+                "reversed genome, where all are false"
             )
         return ""
 
@@ -508,7 +505,7 @@ class SelfTraining:
     def paired(self) -> PairedModel:
         """Return the paired model with the organism."""
         # the others are there by chance
-        real = max(1 - self.rounds[-1].backwards, self._options.min_true_share)
+        real = max(1 - self.rounds[-1].reversed_rate, self._options.min_true_share)
         donors, acceptors = (share * real for share in self.state.shares)
         layer = replace(self.state, shares=(donors, acceptors)).layer(self._options.ceiling)
         case = "few" if self.state.is_alone or not self.is_enough else "placed"
@@ -516,11 +513,11 @@ class SelfTraining:
         facts = {
             "rounds": [one.to_dict() for one in self.rounds],
             "bases": self.sample.size,
-            "doubts": warnings_for(
-                self.sample, self.rounds[-1], self._prior, sum(self.rounds[-1].sure) > 0
+            "warnings": warnings_for(
+                self.sample, self.rounds[-1], self._prior, sum(self.rounds[-1].n_p90) > 0
             ),
-            "right": [*PRECISION[case]],
-            "known": [len(self.known_introns.donors), len(self.known_introns.acceptors)]
+            "precision_p90": [*PRECISION[case]],
+            "n_known": [len(self.known_introns.donors), len(self.known_introns.acceptors)]
             if self.known_introns
             else [0, 0],
         }

@@ -248,7 +248,7 @@ def test_it_says_at_which_shares_they_hold_and_that_training_windows_are_no_held
     command = f"calibrate {files}/m {files}/windows.tsv -o {files}/d"
     assert "--prevalence" in seqmtl(command).err
     shown = seqmtl(f"{command} --split train --prevalence 0.1").err
-    assert "the probabilities of sites are too good" in shown
+    assert "probabilities are too good" in shown
 
 
 def test_absent_class_and_missing_split(files, tmp_path, write, seqmtl):
@@ -274,7 +274,7 @@ def test_an_organism_with_too_few_sites_does_not_keep_others_from_calibration(
     command = f"calibrate {files}/m {table} -o {out} --plot {tmp_path}/r.png"
     messages = seqmtl(f"{command} --prevalence 0.01").err
     assert "b: calibration needs at least two windows of each class, got 1 true sites" in messages
-    assert "the probabilities of b stay as trained" in messages
+    assert "not calibrated, because DATA lacks them: b" in messages
     assert list(MultiTaskModel.load(out).curves) == ["a"]
     assert (tmp_path / "r.png").exists()
 

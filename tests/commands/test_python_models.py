@@ -98,7 +98,7 @@ def test_a_regression_has_other_targets_than_labels(table, tmp_path, seqmtl):
     windows = draw(90, seed=1)
     MultiTaskSVR(WeightedDegree(4)).fit(windows, windows.labels / 2).model_.save(tmp_path / "m")
     error = seqmtl(f"evaluate {tmp_path / 'm'} {table}", 1).err
-    assert "is a model of regression, but labels of windows are 1 and -1" in error
+    assert "a regression model cannot be evaluated on labels of 1 and -1" in error
 
 
 def test_figures_on_the_training_rows_are_too_good(table, tmp_path, monkeypatch, seqmtl):
@@ -120,4 +120,4 @@ def test_figures_on_the_training_rows_are_too_good(table, tmp_path, monkeypatch,
         options = "--features wd:2 --selection none -o m"
         seqmtl(f"train {tmp_path}/{trained_on}.tsv {options}")
         error = seqmtl(f"evaluate m {evaluated_on}.tsv --bootstrap 0").err
-        assert error.count("so these figures are too good; give examples held") == n_warnings
+        assert error.count("so this accuracy is too good; give examples held") == n_warnings

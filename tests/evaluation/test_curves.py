@@ -191,5 +191,5 @@ def test_reliability_shows_the_bins():
     figure = draw_reliability({name: found[name] for name in [*found][:1]})
     figure.canvas.draw()
     (legend,) = figure.legends
-    assert [own.get_text() for own in legend.texts] == ["95 % interval", "candidates", "true sites"]
+    assert [own.get_text() for own in legend.texts] == ["95 % interval", "Candidates", "True sites"]
     assert 0 <= legend.get_window_extent().x0 < legend.get_window_extent().x1 <= figure.bbox.x1

@@ -17,21 +17,21 @@ def test_numbers_and_error_by_hand():
     assert [by_name["all"][key] for key in ("n", "true")] == [1014, 6]
     assert [by_name[">0.1"][key] for key in ("n", "true")] == [14, 6]
     assert by_name["0.1-0.25"]["expected"] == pytest.approx(2.0)
-    assert found["error_likely"] == pytest.approx((0.0 + 0.7 + 0.15) / 14)
+    assert found["calibration_error_p10"] == pytest.approx((0.0 + 0.7 + 0.15) / 14)
 
 
-def test_what_does_not_hold_is_told_from_chance():
+def test_sampling_error_is_told_from_miscalibration():
     rng = np.random.default_rng(0)
     n, p = 40_000, 0.005
     blocks = np.arange(n) // (n // 20)
     labels = (rng.random(n) < p).astype(int)
     few = (np.arange(n) % 100 == 0) & (labels > 0)  # about two sites
-    cases = {"yes": (labels, 1.0), "no": (labels, 2.0), "by chance": (few.astype(int), 1.0)}
-    for holds, (y, factor) in cases.items():
-        share = factor * (p if holds != "by chance" else 1.6 * y.sum() / n)
+    cases = {"yes": (labels, 1.0), "no": (labels, 2.0), "within error": (few.astype(int), 1.0)}
+    for calibrated, (y, factor) in cases.items():
+        share = factor * (p if calibrated != "within error" else 1.6 * y.sum() / n)
         found = expected_sites(y, np.full(n, share), np.full(n, "t"), None, blocks)["t"]
         row = found["reliability"][0]
-        assert row["holds"] == holds
+        assert row["calibrated"] == calibrated
         low, high = row["true_interval"]
         least, most = (poisson.sf(row["true"] - 1, low), poisson.cdf(row["true"], high))
         assert max(least, most) <= 0.0251  # no narrower than that of a Poisson variable
@@ -39,8 +39,8 @@ def test_what_does_not_hold_is_told_from_chance():
         assert line in reliability_table({"t": found})
 
 
-def test_what_fails_in_one_place_is_no_chance():
-    """A fly with a repeat: 150 sites expected, 84 true, and a third of the sure calls right."""
+def test_errors_in_one_region_are_no_sampling_error():
+    """A fly with a repeat: 150 sites expected, 84 true, and a third of the probable sites true."""
     n = 20_000
     blocks, p, labels = np.arange(n) // 1000, np.full(n, 5e-4), np.zeros(n, dtype=int)
     surely = [*range(0, n, 476), *range(500, 597)]  # 42 of them over the genome, 97 in one block
@@ -51,13 +51,13 @@ def test_what_fails_in_one_place_is_no_chance():
         next(row for row in found["fly"]["reliability"] if row["probability"] == own)
         for own in ("all", "0.9-1")
     )
-    assert (round(every["expected"]), every["true"], every["holds"]) == (143, 84, "no")
-    assert (high["n"], high["true"], high["holds"]) == (140, 42, "no")
+    assert (round(every["expected"]), every["true"], every["calibrated"]) == (143, 84, "no")
+    assert (high["n"], high["true"], high["calibrated"]) == (140, 42, "no")
     low, most = every["true_interval"]
     assert low < 84 < 140 < most  # as the block may not be there
     assert failures(found) == [
-        "fly: probabilities do not hold: 143 sites are expected, and 84 true; of 140 candidates of "
-        "probability 0.9 or more, 30% are true"
+        "fly: probabilities are not calibrated (143 sites expected, 84 true; 30% of 140 candidates "
+        "with p >= 0.9 are true)"
     ]
     assert failures(expected_sites(labels, labels * 1.0, np.full(n, "fly"))) == []
 
@@ -81,5 +81,5 @@ def test_probabilities_are_wanted():
 
 def test_without_likely_candidates_there_is_no_error():
     found = expected_sites(np.array([1, -1]), np.array([0.01, 0.02]), np.full(2, "t"))["t"]
-    assert found["error_likely"] is None
+    assert found["calibration_error_p10"] is None
     assert [row["probability"] for row in found["reliability"]][1] == ">0.1"

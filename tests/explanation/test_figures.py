@@ -64,7 +64,7 @@ def test_poim_figure_has_its_values_at_their_positions(found):
     np.testing.assert_allclose(image.get_array().filled(np.nan), found.importance())
     assert tuple(image.get_extent()) == (-12.5, 7.5, 0.5, 4.5)
     assert image.origin == "lower"
-    assert heat.get_title(loc="left") == "a: k-mers that matter"
+    assert heat.get_title(loc="left") == "a: importance of k-mers"
     by_letter = {line.get_label(): line for line in lines.lines}
     for code, letter in enumerate("ACGT"):
         np.testing.assert_array_equal(by_letter[letter].get_xdata(), np.arange(-12, 8))
@@ -73,7 +73,7 @@ def test_poim_figure_has_its_values_at_their_positions(found):
     assert np.diff(lines.get_xticks()).tolist() == [2] * (len(lines.get_xticks()) - 1)
     other = poim(make_model(WeightedDegree(3), 20, offset=12), "b", max_order=4)
     difference = draw_poim(differential(found, other))
-    assert difference.axes[0].get_title(loc="left") == "a - b: k-mers that matter"
+    assert difference.axes[0].get_title(loc="left") == "a - b: importance of k-mers"
 
 
 def test_logos_are_around_the_site_in_rows_of_one_scale(found):
@@ -110,8 +110,8 @@ def test_contributions_figure_has_a_logo_and_a_heat_map_per_window():
     windows = Windows.from_strings(["ACGTN" * 4, "GATTACAGATTACAGATTAC"])
     parts, changes = (explain(model, windows, "a") for explain in (contributions, mutagenesis))
     figure = draw_contributions(windows.matrix(), parts, changes, ["one", "two $x$"], model.site)
-    logos = [axes for axes in figure.axes if axes.get_ylabel() == "adds to\nthe score"]
-    heats = [axes for axes in figure.axes if axes.get_ylabel() == "changed to"]
+    logos = [axes for axes in figure.axes if axes.get_ylabel() == "Contribution\nto the score"]
+    heats = [axes for axes in figure.axes if axes.get_ylabel() == "Mutated to"]
     assert [axes.get_title(loc="left") for axes in logos] == ["one", r"two \$x\$"]
     for heat, change in zip(heats, changes, strict=True):
         np.testing.assert_array_equal(heat.get_images()[0].get_array(), change.T)

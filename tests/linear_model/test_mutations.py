@@ -17,7 +17,7 @@ from seqmtl import (
 from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.loading import load_model
 from seqmtl.reporting.folder import Signal
-from seqmtl.reporting.sections import training
+from seqmtl.reporting.signal_sections import training
 from tests.linear_model.cases import motif_windows
 from tests.mutations import mutations, read, use, write
 
@@ -214,5 +214,5 @@ def test_figures_of_the_report_take_what_is_accepted(calibrated, tmp_path):
             continue
         n_drawn += 1
         if n_drawn % 6 == 0:
-            training(Signal("signal", models={"model": model}))
+            training(Signal("signal", models={"model": model}, files={"model": "model.seqmtl"}))
     assert n_drawn >= 12

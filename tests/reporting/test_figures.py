@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from seqmtl._html import Markup, element, join, text
+from seqmtl._html import fill
 from seqmtl.evaluation import add_expected, evaluate
 from seqmtl.evaluation.cells import draw_dots, metric_cells
 from seqmtl.reporting.figures import draw_convergence
-from seqmtl.reporting.sections import results
+from seqmtl.reporting.signal_sections import results
 
 NAMES = ("<script>alert(1)</script>", "a & b", "plain")
 
@@ -27,8 +27,13 @@ def methods():
     return found
 
 
+def _page(methods, shown=""):
+    values = {**results(methods, shown), "over": "all", "files": []}
+    return fill("report/accuracy.html", metrics=values, copies=[])
+
+
 def test_tables_mark_what_leads_by_more_than_intervals_and_escape_names(methods):
-    page = results("all", methods, "")
+    page = _page(methods)
     for name in NAMES:
         for metric in ("auroc", "auprc_genome"):
             entries = {m: r["tasks"][name] for m, r in methods.items()}
@@ -49,9 +54,9 @@ def test_tables_mark_what_leads_by_more_than_intervals_and_escape_names(methods)
     assert "&amp;amp;" not in page
 
 
-def test_nothing_is_bold_among_ties_and_what_is_unknown_is_told(methods):
+def test_nothing_is_bold_among_ties_or_if_unknown(methods):
     same = methods["union & all"]
-    assert "<b>" not in results("all", {"one": same, "two": same}, "")
+    assert "<b>" not in _page({"one": same, "two": same})
     result = evaluate(
         [1, 0, 1, 1],
         [1.0, 0.0, 1.0, 2.0],
@@ -59,10 +64,10 @@ def test_nothing_is_bold_among_ties_and_what_is_unknown_is_told(methods):
         auprc="auprc_genome",
         n_bootstrap=0,
     )
-    page = results("all", {"multi-task": result}, "")
+    page = _page({"multi-task": result})
     assert page.count('<th scope="row">b</th><td>n/a</td>') == 2
     assert "<b>" not in page
-    assert "bootstrap" not in page
+    assert "resamples" not in page
 
 
 def test_dots_and_whiskers_are_the_results(methods):
@@ -92,10 +97,3 @@ def test_convergence_leaves_out_gaps_that_have_no_logarithm():
     assert line.get_ydata().tolist() == [1.0, 0.1]
     _, tolerance = draw_convergence({"run": history}, 0.01).axes[0].lines
     assert list(tolerance.get_ydata()) == [0.01, 0.01]
-
-
-def test_html_pieces():
-    assert text("<&>\"'") == "&lt;&amp;&gt;&quot;&#x27;"
-    assert text(Markup("<br>")) == "<br>"
-    assert join(["<", Markup("<br>")], "") == "&lt;<br>"
-    assert element("a", "x>", href='"#', class_="c") == '<a href="&quot;#" class="c">x&gt;</a>'

@@ -1,4 +1,4 @@
-"""The stretch of a genome: which one is chosen, what is told of it, where things are drawn."""
+"""The region of a genome: which one is chosen, what is told of it, where things are drawn."""
 
 import gzip
 
@@ -9,10 +9,10 @@ from seqmtl.io.annotation import read_annotation
 from seqmtl.io.transcripts import Transcript
 from seqmtl.reporting.genome_view import (
     Call,
-    Stretch,
+    Region,
     _lanes,
-    draw_stretch,
-    find_stretch,
+    draw_region,
+    find_region,
     held_out_regions,
 )
 
@@ -25,7 +25,7 @@ def _intron(contig, start, end, p, strand="+"):
 
 @pytest.fixture
 def files(tmp_path):
-    """Two stretches of called introns on contig a, the fuller one first; one on contig b."""
+    """Two regions of called introns on contig a, the fuller one first; one on contig b."""
     rows = [
         *(_intron("a", 1000 + 500 * k, 1100 + 500 * k, 0.9) for k in range(5)),
         _intron("a", 1200, 1300, 0.2, "-"),
@@ -44,13 +44,13 @@ def files(tmp_path):
     return [str(tmp_path / name) for name in ("x.introns.gff3", "x.donor.bed.gz")]
 
 
-def test_the_stretch_with_the_most_introns_is_chosen(files):
-    found = find_stretch(files)
+def test_the_region_with_the_most_introns_is_chosen(files):
+    found = find_region(files)
     assert (found.contig, found.start, found.end) == ("a", 850, 3250)
     assert len(found.introns) == 6
     assert found.donors == [Call(1000, 1002, False, 0.9)]
-    assert found.text() == "5 introns have a probability of 0.5 or more."
-    assert find_stretch(files[1:]) is None
+    assert found.text() == "5 predicted introns (p >= 0.5)."
+    assert find_region(files[1:]) is None
 
 
 def test_test_regions_come_first(files, tmp_path):
@@ -58,19 +58,19 @@ def test_test_regions_come_first(files, tmp_path):
     (tmp_path / "regions.tsv").write_text(regions + "a\t0\t9000\ttrain\tfly\n")
     held_out = held_out_regions(str(tmp_path), "fly")
     assert held_out == [("a", 80_000, 99_000)]
-    found = find_stretch(files, held_out)
+    found = find_region(files, held_out)
     assert (found.start, found.is_held_out) == (89_850, True)
-    elsewhere = find_stretch(files, [("b", 0, 10)])  # no introns there
+    elsewhere = find_region(files, [("b", 0, 10)])  # no introns there
     assert (elsewhere.start, elsewhere.is_held_out) == (850, False)
-    doubtful = find_stretch(files, [("a", 1150, 1350)])  # none that is called
+    doubtful = find_region(files, [("a", 1150, 1350)])  # none that is called
     assert (doubtful.start, doubtful.is_held_out) == (850, False)
 
 
-def test_of_stretches_with_as_many_introns_the_surest_is_chosen(tmp_path):
+def test_of_regions_with_as_many_introns_the_surest_is_chosen(tmp_path):
     path = tmp_path / "introns.gff3"
     places = ((1_000, 0.6), (50_000, 0.9), (99_000, 0.7))
     path.write_text("".join(f"{_intron('a', start, start + 90, p)}\n" for start, p in places))
-    assert find_stretch([str(path)]).start == 50_000 - 150
+    assert find_region([str(path)]).start == 50_000 - 150
 
 
 def test_transcripts_are_in_three_lanes_none_on_another():
@@ -78,23 +78,23 @@ def test_transcripts_are_in_three_lanes_none_on_another():
         Transcript(f"t{k}", "", "a", False, ((100 * k, end),))
         for k, end in enumerate((300, 400, 500, 600, 900, 700))
     ]
-    lanes = _lanes(Stretch("a", 0, 1000, transcripts=genes))
+    lanes = _lanes(Region("a", 0, 1000, transcripts=genes))
     assert [[own.start for own in lane] for lane in lanes] == [[0, 400], [100, 500], [200]]
 
 
-def test_introns_longer_than_a_stretch(tmp_path):
+def test_introns_longer_than_a_region(tmp_path):
     path = tmp_path / "introns.gff3"
     path.write_text(_intron("a", 1_000, 100_000, 0.7) + "\n" + _intron("a", 5, 90_000, 0.8) + "\n")
-    found = find_stretch([str(path)])
+    found = find_region([str(path)])
     assert found.start == 0
     assert found.end > 90_000
 
 
 def test_what_is_annotated_is_told_and_drawn(files, tmp_path):
     genes = read_annotation(tmp_path / "genes.gff3").transcripts
-    found = find_stretch(files, transcripts=genes)
-    assert found.text().endswith(", 2 of them among the 3 that are annotated.")
-    axes = draw_stretch(found).axes[0]
+    found = find_region(files, transcripts=genes)
+    assert found.text().endswith("; 2 of 3 annotated introns found.")
+    axes = draw_region(found).axes[0]
     roofs = [line for line in axes.lines if len(line.get_xdata()) == 3]
     assert sum(roof.get_linestyle() == "--" for roof in roofs) == 4  # 3 called, 1 doubtful
     opacities = [roof.get_alpha() for roof in roofs]
@@ -104,8 +104,8 @@ def test_what_is_annotated_is_told_and_drawn(files, tmp_path):
 
 def test_places_are_those_of_the_genome():
     calls = [Call(100, 200, False, 1.0), Call(300, 500, True, 0.5)]
-    stretch = Stretch("a$b", 0, 1000, calls, [Call(100, 102, False, 0.25)], [])
-    figure = draw_stretch(stretch)
+    region = Region("a$b", 0, 1000, calls, [Call(100, 102, False, 0.25)], [])
+    figure = draw_region(region)
     (axes,) = figure.axes
     above, below = (line for line in axes.lines if len(line.get_xdata()) == 3)
     assert [list(roof.get_xdata()) for roof in (above, below)] == [[100, 150, 200], [300, 400, 500]]

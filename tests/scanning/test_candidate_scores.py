@@ -235,10 +235,10 @@ def test_rows_that_the_model_was_trained_on_are_told(case, tmp_path, seqmtl):
     ):
         given = f"{folder}/m {data} --split {split}"
         for command, what in (
-            (f"evaluate {given} --bootstrap 0", "these figures are too good"),
+            (f"evaluate {given} --bootstrap 0", "this accuracy is too good"),
             (
                 f"calibrate {given} -o {tmp_path}/c --organism x",
-                "the probabilities of sites are too good",
+                "probabilities are too good",
             ),
         ):
             warnings = [line for line in seqmtl(command).err.splitlines() if "good" in line]
@@ -246,7 +246,7 @@ def test_rows_that_the_model_was_trained_on_are_told(case, tmp_path, seqmtl):
             assert all(f"{told} " in line and what in line for line in warnings)
     _train(folder / "out", tmp_path / "other", "--split", "test")
     told = seqmtl(f"evaluate {tmp_path}/other {folder}/out").err
-    assert "split test, so these figures are too good" in told
+    assert "split test, so this accuracy is too good" in told
 
 
 @pytest.mark.parametrize("split", ["test", "valid", "all"])

@@ -26,11 +26,14 @@ def test_a_genome_like_those_tested_raises_no_doubt():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"middle": 60}, "the median intron called has 60 bases, and 1.2% of the .* as short"),
-        ({"middle": 990}, "the median intron called has 990 bases, and 1.1% of the .* as long"),
-        ({"moved": 0.9}, "motifs differ strongly .* the weights of the site models changed by 90%"),
-        ({"backwards": 0.2}, "the estimated false discovery rate is 20%"),
-        ({"kept": 0.5}, "the last round confirmed 50% of the calls of the one before"),
+        ({"median": 60}, "the median intron called has 60 bases, and 1.2% of the .* as short"),
+        ({"median": 990}, "the median intron called has 990 bases, and 1.1% of the .* as long"),
+        (
+            {"weight_change": 0.9},
+            "motifs differ strongly .* the weights of the site models changed by 90%",
+        ),
+        ({"reversed_rate": 0.2}, "the estimated false discovery rate is 20%"),
+        ({"retained": 0.5}, "the last round confirmed 50% of the calls of the one before"),
     ],
 )
 def test_each_doubt_is_told_where_there_are_calls(change, message):

@@ -51,23 +51,23 @@ def test_rounds_neither_begin_nor_go_on_where_too_much_is_found_backwards(new, m
     )
     assert own.is_enough
     told, first = [], own.rounds[0]
-    own.rounds[0] = first._replace(backwards=0.33)
+    own.rounds[0] = first._replace(reversed_rate=0.33)
     assert not own.is_enough
-    assert "33% as many introns are found in the genome read backwards" in own.shortage
-    assert "only 1 of each may be true, and 4 are needed" in own.shortage
+    assert "where all introns are false, has 33% as many" in own.shortage
+    assert "as few as 1 of each may be true, and 4 are needed" in own.shortage
     assert "hardly any introns" not in own.shortage  # which is not what was measured
     own.rounds[0] = first
     monkeypatch.setattr(own, "_backwards", lambda: 1e6)
     with caplog.at_level("INFO"):
         own.train(told.append)
-    assert "donors and acceptors more than in the genome read backwards, the round" in caplog.text
+    assert "a further round would not improve the predictions" in caplog.text
     assert told == []
     assert own.rounds == [first]
 
 
 def _range_told(model):
     """Return how many of the calls may be right."""
-    return tuple(model.training["unlabelled"]["c"]["right"])
+    return tuple(model.training["unlabelled"]["c"]["precision_p90"])
 
 
 def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
@@ -90,7 +90,7 @@ def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
     assert len(after & true) > 1.05 * len(before & true) > 0.4 * len(true)
     assert len(after & true) > 0.9 * len(after)
     assert own.rounds[1:] == told != []
-    assert own.rounds[-1].backwards < 0.05
+    assert own.rounds[-1].reversed_rate < 0.05
     assert abs(sum(own.rounds[-1].expected) / len(true) - 1) < 0.2
 
 
@@ -116,7 +116,7 @@ def test_no_introns_are_made_up_in_a_genome_without_any(new, write, seed):
     model, genes = load_model(new / "pair.seqmtl"), new / "sim/genomes/c.fa"
     own = SelfTraining(model, "c", sample_genome(path, PADDING))
     beside = SelfTraining(model, "c", sample_genome(genes, PADDING))  # 240,000 bases
-    assert sum(own.rounds[0].sure) < 0.03 * sum(beside.rounds[0].sure)
+    assert sum(own.rounds[0].n_p90) < 0.03 * sum(beside.rounds[0].n_p90)
     assert not own.is_enough
 
 
@@ -132,10 +132,10 @@ def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, wri
     known = read_known_introns(str(bed), "c", str(path), (model.donor, model.acceptor))
     own = SelfTraining(model, "c", sample_genome(path, PADDING), known_introns=known)
     assert not own.is_enough
-    assert "with a probability of 0.9 that are not known, in one half of the" in own.shortage
-    assert "are too few to learn from: the genome has hardly any introns" in own.shortage
+    assert "acceptors with p >= 0.9 that are not known in one half of the" in own.shortage
+    assert "the genome has hardly any introns, or is unlike the relatives" in own.shortage
     told = []
     own.train(told.append)
     assert len(told) == n_rounds
-    assert own.paired().training["unlabelled"]["c"]["known"] == [n, n]
+    assert own.paired().training["unlabelled"]["c"]["n_known"] == [n, n]
     assert _range_told(own.paired()) == PRECISION["few"]

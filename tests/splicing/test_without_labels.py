@@ -11,11 +11,23 @@ import sys
 import pytest
 
 from seqmtl._progress import _Progress
+from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.files.write import only_run_in
 from seqmtl.loading import load_model
 from seqmtl.splicing.checkpoint import RoundsFile
 from seqmtl.splicing.self_training import SelfTraining
 from tests.crashes import die_at_renames, files_of
+
+_EARLIER_NAMES = {
+    "sure": "n_p90",
+    "kept": "retained",
+    "backwards": "reversed_rate",
+    "middle": "median",
+    "moved": "weight_change",
+    "doubts": "warnings",
+    "right": "precision_p90",
+    "known": "n_known",
+}
 
 
 def _genome(new):
@@ -93,6 +105,14 @@ def test_adapt_learns_from_the_genome(new, tmp_path, seqmtl):
     assert sum(line[:5] == "    1" for line in seqmtl(f"info {model}").out.splitlines()) == 1
     assert (tmp_path / "rounds.svg").stat().st_size > 1000
     assert load_model(model).training["unlabelled"]["c"]["rounds"] == rounds
+    header, arrays = read_arrays(model)  # of an earlier version, with other names
+    facts = json.dumps(header["training"]["unlabelled"])
+    for earlier, name in _EARLIER_NAMES.items():
+        assert f'"{name}": ' in facts
+        facts = facts.replace(f'"{name}": ', f'"{earlier}": ')
+    header["training"]["unlabelled"] = json.loads(facts)
+    write_arrays(tmp_path / "earlier.seqmtl", header, arrays)
+    assert load_model(tmp_path / "earlier.seqmtl").training == load_model(model).training
     again = seqmtl(f"adapt {model} {options} -o {tmp_path}/again.seqmtl", 2).err
     assert "organism 'c' is in the model already" in again
     seqmtl(f"scan {model} {_genome(new)} --organism c --format introns -o {tmp_path}/c.bed")
@@ -113,11 +133,10 @@ def test_calls_of_a_chimp_are_refused_for_what_was_measured(shared_data, tmp_pat
     options = f"--genome chimp={genome} --organism chimp --like h_sapiens -o {tmp_path}/m.seqmtl"
     shown = seqmtl(f"adapt starter:splice {options}").err
     first = load_model(tmp_path / "m.seqmtl").training["unlabelled"]["chimp"]["rounds"][0]
-    assert f"{first['backwards']:.0%} as many introns are found in the genome read back" in shown
+    assert f"where all introns are false, has {first['reversed_rate']:.0%} as many" in shown
     donors, acceptors = re.search(r"of (\d+) donors and (\d+) acceptors", shown).groups()
-    for n, whole in zip((int(donors), int(acceptors)), first["sure"], strict=True):
+    for n, whole in zip((int(donors), int(acceptors)), first["n_p90"], strict=True):
         assert 0 < n < whole  # those of one half, without copies
-    assert "too few to learn" not in shown
     assert "hardly any introns" not in shown
 
 
@@ -144,8 +163,8 @@ def test_calls_are_not_told_as_true_sites(new, tmp_path, seqmtl):
 def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqmtl):
     options = f"--genome r={new}/random.fa --organism r -o {tmp_path}/r.seqmtl"
     shown = seqmtl(f"adapt {new}/pair.seqmtl {options}").err
-    (reason,) = re.findall(r"warning: r: (.*); the model is that of the relatives", shown)
-    pattern = r"only (\d+) of each may be true, and 4 are needed to learn from: (\d+)% as many intr"
+    (reason,) = re.findall(r"warning: r: (.*); the weights are those of the relatives", shown)
+    pattern = r"as few as (\d+) of each may be true, and 4 are needed; .*, has (\d+)% as many"
     left, backwards = map(int, re.search(pattern, reason).groups())
     donors, acceptors = map(int, re.search(r"of (\d+) donors and (\d+) acc", reason).groups())
     assert left < 4 <= min(donors, acceptors)
@@ -189,12 +208,12 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
         assert (out / f"sites.{signal}.plus.bw").stat().st_size > 1000
     page = (out / "report.html").read_text()
     assert "<h1>Introns of c</h1>" in page
-    assert "after each round of learning from what was found" in page
+    assert "by models trained on the predictions of the round before" in page
     assert "in held-out organisms, 81% to 99% of the sites and introns called at" in page
-    assert summary["right"] == [0.81, 0.99]
+    assert summary["precision_p90"] == [0.81, 0.99]
     assert summary["introns_from"]["0.5"] >= summary["introns_from"]["0.9"] > 100
-    for doubt in summary["doubts"]:
-        assert f"Warning: {doubt}" in page
+    for warning in summary["warnings"]:
+        assert f"Warning:</strong> c: {warning}" in page
     made = {path: path.stat().st_mtime_ns for path in out.iterdir() if path.is_file()}
     assert "is there, of the same files and options" in seqmtl(command).err
     changed = {path.name for path, time in made.items() if path.stat().st_mtime_ns != time}
@@ -207,13 +226,13 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     assert "is there" not in shown
     assert "donors and" in shown
     assert "acceptors are known" in shown
-    assert min(load_model(out / "model.seqmtl").training["unlabelled"]["c"]["known"]) > 150
+    assert min(load_model(out / "model.seqmtl").training["unlabelled"]["c"]["n_known"]) > 150
     truth = f"{new}/sim/annotation/c.gff3"
     told = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html").err
     n, right, true = map(
         int,
         re.search(
-            r"c: (\d+) introns of .* 0.5 or more, (\d+) .* the (\d+) of c.gff3", told
+            r"c: (\d+) introns predicted \(p >= 0.5\); (\d+) of the (\d+) introns in c.gff3", told
         ).groups(),
     )
     assert n == json.loads((out / "summary.json").read_text())["introns_from"]["0.5"]
@@ -222,7 +241,7 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     summary = (out / "summary.json").read_text()
     (out / "summary.json").write_text(summary.replace("c.fa", "moved.fa"))
     shown = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html").err
-    assert "moved.fa is not there, so that all gaps between exons count as introns" in shown
+    assert "all gaps between exons count as introns, including those of tRNAs, because" in shown
     contigs = _genome(new).read_text().split(">")[1:]
     parts = [contig.partition("\n")[::2] for contig in contigs]
     other = "".join(f">{name}\n{''.join(letters.split())[::-1]}\n" for name, letters in parts)
@@ -231,7 +250,7 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     shown = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html", 1).err
     assert "most donor sites must be GT, got" in shown
     shown = seqmtl(f"report {out} --annotation d={truth} -o {tmp_path}/page.html", 2).err
-    assert "has no introns of d by seqmtl annotate, but of c" in shown
+    assert "has no output of seqmtl annotate for d, only for c" in shown
 
 
 #: They tell times, and so differ from run to run.

@@ -1,0 +1,250 @@
+"""Values of the sections about a folder: introns, paired models, regions, comparisons, scans."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+from seqmtl._html import embedded
+from seqmtl._version import __version__
+from seqmtl.comparison.results import draw_comparison
+from seqmtl.evaluation.tables import Column
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.io.dataset import annotation_path
+from seqmtl.reporting.figures import draw_learning_curves, draw_rounds, training_windows
+from seqmtl.reporting.folder import METHODS, SIGNAL_NAMES, FolderContents
+from seqmtl.reporting.genome_view import (
+    INTRONS,
+    Region,
+    draw_region,
+    find_region,
+    held_out_regions,
+)
+from seqmtl.reporting.signal_sections import Values, results, table
+from seqmtl.splicing.model import expectation
+
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "biopython")
+_MAX_REGIONS = 3
+
+
+def introns(contents: FolderContents) -> Values:
+    """Return introns predicted without labels, and the rounds of self-training."""
+    columns = [
+        Column("Probability", "least", ".1f"),
+        Column("Predicted", "found", ","),
+        Column("Annotated", "known", ","),
+        Column("Not annotated", "others", ","),
+        Column("Missed", "missed", ","),
+    ]
+    genomes = [
+        {
+            **table(columns, predicted.rows),
+            "organism": predicted.organism,
+            "annotation": predicted.annotation,
+            "n_gaps": f"{predicted.n_gaps:,}" if predicted.n_gaps else "",
+            "warning": predicted.warning(),
+            "files": [predicted.path],
+        }
+        for predicted in contents.introns.values()
+    ]
+    rounds = _by_organism(
+        {
+            name: {
+                organism: {**facts, "file": contents.path_of(name)}
+                for organism, facts in model.training.get("unlabelled", {}).items()
+            }
+            for name, model in contents.paired.items()
+        }
+    )
+    if not genomes and not rounds:
+        return {}
+    return {"genomes": genomes, "rounds": [_rounds(*each) for each in rounds.items()]}
+
+
+def _rounds(organism: str, facts: Mapping[str, Any]) -> Values:
+    """Return the rounds of self-training of an organism without labels."""
+    columns = [
+        Column("Round", "round"),
+        Column("Donors", ("expected", 0), ",.0f"),
+        Column("Acceptors", ("expected", 1), ",.0f"),
+        Column("Donors, p ≥ 0.9", ("n_p90", 0), ",.0f"),
+        Column("Acceptors, p ≥ 0.9", ("n_p90", 1), ",.0f"),
+        Column("Retained", "retained", ".0%"),
+        Column("Reversed rate", "reversed_rate", ".1%"),
+        Column("Weight change", "weight_change", ".2f"),
+    ]
+    rounds = facts["rounds"]
+    return {
+        **table(columns, [{"round": number, **values} for number, values in enumerate(rounds)]),
+        "organism": organism,
+        "n_bases": f"{facts['bases']:,}",
+        "image": embedded(lambda: draw_rounds(rounds)) if len(rounds) > 1 else "",
+        "precision": "; ".join(expectation(facts)),
+        "warnings": facts.get("warnings", []),
+        "files": [facts["file"]],
+    }
+
+
+def _by_organism(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return facts of models by organism, and by model where they differ."""
+    by_organism: dict[str, dict[str, Any]] = {}
+    for model, organisms in models.items():
+        for organism, facts in organisms.items():
+            by_model = by_organism.setdefault(organism, {})
+            others = [{**other, "file": facts["file"]} for other in by_model.values()]
+            if facts not in others:  # a model keeps the facts of the one that it was made from
+                by_model[model] = facts
+    return {
+        f"{model}: {organism}" if len(by_model) > 1 else organism: facts
+        for organism, by_model in by_organism.items()
+        for model, facts in by_model.items()
+    }
+
+
+def paired(contents: FolderContents) -> Values:
+    """Return evaluations of paired models: sites alone, and with their partners."""
+    evaluations = []
+    for name, document in contents.pairs.items():
+        over = f"AUPRC over every candidate in the {document['split']} regions, alone and paired"
+        for signal, methods in document["signals"].items():
+            by_method = {method: methods[method] for method in METHODS}
+            file = os.path.join(contents.path, name)
+            values = {**results(by_method, "paired"), "over": over, "files": [file]}
+            evaluations.append({"sites": SIGNAL_NAMES.get(signal, signal), "results": values})
+    return {"evaluations": evaluations} if evaluations else {}
+
+
+def paired_models(contents: FolderContents) -> Values:
+    """Return the data of the paired models."""
+    columns = [
+        Column("Organism", "name"),
+        Column("Introns", "n_introns", ","),
+        Column("Source of introns", "source"),
+        Column("Shortest (bases)", "shortest", ","),
+        Column("Longest (bases)", "longest", ","),
+        Column("Coding bases", "n_coding", ","),
+        Column("Calibration sites", "n_sites", ","),
+    ]
+    layers = _by_organism(
+        {
+            name: {
+                organism: {
+                    **facts,
+                    "source": model.source_of_introns(organism),
+                    "file": contents.path_of(name),
+                }
+                for organism, facts in model.layer_facts().items()
+            }
+            for name, model in contents.paired.items()
+        }
+    )
+    rows = [{"name": name, **facts} for name, facts in layers.items()]
+    files = [contents.path_of(name) for name in contents.paired]
+    return {**table(columns, rows), "files": files} if rows else {}
+
+
+def regions(contents: FolderContents) -> Values:
+    """Return the region with the most introns of the first genomes that were scanned."""
+    drawn: list[Values] = []
+    for name, summary in contents.scans.items():
+        directory = os.path.join(contents.path, os.path.dirname(name))
+        for scan in summary["scans"]:
+            files = _files_of(scan, directory)
+            if len(drawn) == _MAX_REGIONS or not any(path.endswith(INTRONS) for path in files):
+                continue
+            region = _region(contents, scan["organism"], files)
+            image = embedded(partial(draw_region, region)) if region else ""
+            if region and image:
+                span = f"{region.contig}:{region.start + 1:,}-{region.end:,}"
+                drawn.append(
+                    {
+                        "image": image,
+                        "position": f"{scan['organism']}, {span}",
+                        "sentence": region.text(),
+                        "is_held_out": region.is_held_out,
+                        "files": [path for path in files if path.endswith(INTRONS)],
+                    }
+                )
+    return {"regions": drawn} if drawn else {}
+
+
+def _files_of(scan: Mapping[str, Any], directory: str) -> list[str]:
+    """Return the files of a scan that lie beside its summary in `directory`, or above."""
+    names = [os.path.basename(path) for path in scan["files"]]
+    paths = [os.path.normpath(f"{directory}/{up}{name}") for name in names for up in ("", "../")]
+    return [path for path in paths if os.path.isfile(path)]
+
+
+def _region(contents: FolderContents, organism: str, files: list[str]) -> Region | None:
+    """Return the region of an organism to show, if any."""
+    held_out, annotation = [], contents.annotations.get(organism)
+    try:
+        for signal in contents.signals.values():
+            if organism in signal.dataset.get("organisms", {}):
+                held_out = held_out_regions(signal.folder, organism)
+                annotation = annotation or annotation_path(signal.folder, organism, signal.dataset)
+        transcripts = contents.genes(annotation).transcripts if annotation else ()
+        return find_region(files, held_out, transcripts)
+    except (OSError, ValueError, IndexError, SeqmtlError) as error:
+        contents.skipped.append(f"a region of the genome of {organism}: {error}")
+        return None
+
+
+def comparisons(contents: FolderContents) -> Values:
+    """Return a learning curve over the comparisons of each folder, or the dots of a single one."""
+    by_folder: dict[str, dict[str, Any]] = {}
+    for name, document in contents.comparisons.items():
+        path = os.path.join(contents.path, name)
+        by_folder.setdefault(os.path.dirname(name), {})[path] = document
+    drawn = [_comparison(documents) for documents in by_folder.values()]
+    return {"comparisons": drawn} if drawn and drawn[0]["image"] else {}
+
+
+def _comparison(by_path: Mapping[str, Any]) -> Values:
+    """Return a picture of comparisons in one folder."""
+    documents = list(by_path.values())
+    sizes = {training_windows(document) for document in documents}
+    if len(sizes) > 1:
+        return {
+            "image": embedded(lambda: draw_learning_curves(documents)),
+            "title": "AUROC and AUPRC by the number of training windows",
+            "caption": "Mean over the organisms. Bands: one standard deviation over the splits.",
+            "files": [*by_path],
+        }
+    return {
+        "image": embedded(lambda: draw_comparison(documents[0])),
+        "title": "AUROC and AUPRC by organism and method",
+        "caption": f"Methods on the same splits, {sizes.pop():,.0f} training windows per organism.",
+        "files": [*by_path],
+    }
+
+
+def scans(contents: FolderContents) -> Values:
+    """Return the scans, one row per organism."""
+    entries = []
+    for name, summary in contents.scans.items():
+        directory = os.path.join(contents.path, os.path.dirname(name))
+        for scan in summary["scans"]:
+            entry: Values = {key: f"{scan[key]:,}" for key in ("n_bases", "n_scored", "n_reported")}
+            entry |= {"organism": scan["organism"], "files": _files_of(scan, directory)}
+            entries.append({**entry, "model": os.path.basename(summary["model"])})
+    return {"scans": entries} if entries else {}
+
+
+def about(contents: FolderContents, command: str) -> Values:
+    """Return the command, the folder, versions, and what is not shown."""
+    datasets = [
+        (signal.text, signal.dataset.get("command")) for signal in contents.signals.values()
+    ]
+    versions = [f"seqmtl {__version__}", f"Python {platform.python_version()}"]
+    return {
+        "command": command,
+        "folder": os.path.abspath(contents.path),
+        "datasets": [each for each in datasets if each[1]],
+        "versions": [*versions, *(f"{name} {version(name)}" for name in _PACKAGES)],
+        "skipped": contents.skipped,
+    }

@@ -1,0 +1,283 @@
+"""Values of the sections about one signal: data, similarity, accuracy, calibration, features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from seqmtl._html import data_url, embedded
+from seqmtl.evaluation.cells import Cells, best_of, draw_dots, metric_cells
+from seqmtl.evaluation.curves import draw_reliability
+from seqmtl.evaluation.expected import failures
+from seqmtl.evaluation.metrics import RECALLS
+from seqmtl.evaluation.tables import Column, filled_table, reliability_rows, threshold_rows
+from seqmtl.explanation import poim
+from seqmtl.explanation.figures import draw_logo, draw_poim
+from seqmtl.files.streams import read_bytes
+from seqmtl.relations.figure import draw_kernel
+from seqmtl.reporting.figures import draw_convergence
+from seqmtl.reporting.folder import Signal
+
+_POIM_ORDER = 6
+_MAX_LOGOS = 12
+_MAX_REASONS = 12
+_SPLITS = ("train", "valid", "test")
+
+#: Values of the template of a section; none for a section without content.
+Values = dict[str, Any]
+Table = dict[str, Any]
+
+
+def table(columns: list[Column], rows: list[Any]) -> Table:
+    """Return the headings and rows of a table, without empty columns."""
+    head, cells = filled_table(columns, rows)
+    return {"head": head, "rows": cells}
+
+
+def data(signal: Signal) -> Values:
+    """Return sites and decoys by organism and split, exclusions, and the check for leakage."""
+    summary = signal.dataset
+    if not summary:
+        return {}
+    rows = []
+    for name, entry in summary["organisms"].items():
+        counts = [entry["splits"].get(split, {}) for split in _SPLITS]
+        sites, decoys = ([count.get(key, 0) for count in counts] for key in ("sites", "decoys"))
+        numbers = [summary["genomes"][name]["n_bases"], sum(sites), sum(decoys)]
+        of_splits = [f"{p:,} / {n:,}" for p, n in zip(sites, decoys, strict=True)]
+        rows.append([name, *(f"{n:,}" for n in numbers), *of_splits])
+    excluded = sorted(summary["left_out"].items(), key=lambda item: -item[1])[:_MAX_REASONS]
+    return {
+        "head": ["Organism", "Genome (bases)", "Sites", "Decoys"]
+        + [f"{split}: sites / decoys" for split in _SPLITS],
+        "rows": rows,
+        "window": summary["window"],
+        "sites": signal.text,
+        "excluded": [[reason, f"{n:,}"] for reason, n in excluded],
+        "leakage": [[name, f"{n:,}"] for name, n in _nested(summary["leakage"])],
+        "files": [signal.summary_file],
+    }
+
+
+def _nested(entries: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
+    """Yield the names and values of a mapping, which may be nested."""
+    for name, value in entries.items():
+        label = f"{prefix}{name.replace('_', ' ')}"
+        if isinstance(value, Mapping):
+            yield from _nested(value, f"{label}: ")
+        else:
+            yield label, value
+
+
+def similarity(signal: Signal) -> Values:
+    """Return the task kernel of the main model."""
+    if not signal.models or len(signal.organisms) < 2:
+        return {}
+    model = signal.models[signal.main]
+    kernel = model.kernel.restrict(model.tasks).scaled()
+    image = embedded(lambda: draw_kernel(kernel, signal.tree))
+    values = {"image": image, "kernel": model.kernel.source, "has_tree": signal.tree is not None}
+    return {**values, "files": [signal.model_file]} if image else {}
+
+
+def kernel_weights(signal: Signal) -> Values:
+    """Return the kernel weights of the main model (MKL)."""
+    kernels = signal.models[signal.main].training.get("mkl", []) if signal.models else []
+    columns = [
+        Column("Similarity", "label"),
+        Column("Kind", "view"),
+        Column("Organisms", "n_tasks"),
+        Column("Weight", "weight", ".3f"),
+    ]
+    rows = [{**kernel, "n_tasks": len(kernel["tasks"])} for kernel in kernels]
+    return {**table(columns, rows), "files": [signal.model_file]} if rows else {}
+
+
+def hyperparameters(signal: Signal) -> Values:
+    """Return the selected hyperparameters of every organism of the main model."""
+    training = signal.models[signal.main].training if signal.models else {}
+    tasks, adapted = training.get("selection", {}).get("tasks", {}), training.get("adapted", {})
+    columns = [
+        Column("Organism", "name"),
+        Column("Trust in relatives", "trust", ".2f"),
+        Column("C", "C", ".2g"),
+    ]
+    rows = [{"name": name, **task} for name, task in tasks.items()]
+    rows += [
+        {"name": name, "trust": sum(float(x) * share for x, share in facts["trust"].items())}
+        for name, facts in adapted.items()
+        if "trust" in facts
+    ]
+    if not rows:
+        return {}
+    has_adapted = len(rows) > len(tasks)
+    return {**table(columns, rows), "has_adapted": has_adapted, "files": [signal.model_file]}
+
+
+def accuracy(signal: Signal) -> Values:
+    """Return the metrics of all models that were evaluated, and the curves of the main one."""
+    if not signal.metrics:
+        return {}
+    metrics = signal.distinct_metrics()
+    files = [signal.metric_files[name] for name in metrics]
+    curves = [(name, data_url(read_bytes(path), path[-3:])) for name, path in signal.curves.items()]
+    over = "AUPRC over every candidate in the test regions"
+    values = {**results(metrics, signal.main), "over": over, "curves": curves, "files": files}
+    return {"metrics": values, "copies": [*signal.copies().items()]}
+
+
+def results(methods: Mapping[str, Mapping[str, Any]], shown: str) -> Values:
+    """Return metrics by organism as tables and pictures.
+
+    Parameters
+    ----------
+    methods : mapping of str to mapping
+        Results of ``seqmtl evaluate`` by method; the organisms are those of the first.
+    shown : str
+        The method whose probabilities are shown, if it has any.
+    """
+    bootstrap = next(iter(methods.values()))["bootstrap"]
+    auroc, auprc = (metric_cells(methods, metric) for metric in ("auroc", "auprc_genome"))
+    tasks = methods.get(shown, {}).get("tasks", {})
+    bins = reliability_rows(tasks)
+    interval = (
+        f"{100 * bootstrap['confidence']:g} % intervals ({bootstrap['n_resamples']} resamples)"
+    )
+    return {
+        "warnings": failures(tasks),
+        "interval": interval if bootstrap["n_resamples"] else "",
+        "has_rivals": len(methods) > 1,
+        "auroc": _best_in_bold(auroc),
+        "auprc": _best_in_bold(auprc),
+        "dots": embedded(lambda: draw_dots({"AUROC": auroc, "AUPRC (genome)": auprc})),
+        "reliability": embedded(lambda: draw_reliability(tasks)) if bins else "",
+        "precision": _precision(methods),
+        "expected": _expected(bins),
+        "curves": [],
+    }
+
+
+def _best_in_bold(cells: Cells) -> Table:
+    """Return the table of one metric; the best of a row is bold."""
+    from markupsafe import Markup
+
+    rows = []
+    for name, row in cells.items():
+        best = best_of(row)
+        texts = [Markup("<b>{}</b>").format(c) if m in best else str(c) for m, c in row.items()]
+        rows.append([name, *texts])
+    return {"head": ["Organism", *next(iter(cells.values()))], "rows": rows}
+
+
+def _precision(methods: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Return the precision over the whole genome at several recalls, and expected sites."""
+    columns = [
+        Column("Organism", "name"),
+        Column("Model", "method"),
+        Column("Prevalence", ("genome", "prevalence"), ".2g"),
+        Column("AUPRC (genome)", ("genome", "auprc"), ".3f"),
+    ]
+    columns += [
+        Column(f"Precision at {r:.0%} recall", ("genome", "precision_at_recall", str(r)), ".3f")
+        for r in RECALLS
+    ]
+    columns += [Column("True sites", "n_positive", ","), Column("Expected", "expected", ",.1f")]
+    rows = [
+        {"name": name, "method": method, **task}
+        for method, metrics in methods.items()
+        for name, task in metrics["tasks"].items()
+    ]
+    rows.sort(key=lambda row: str(row["name"]))
+    return table(columns, rows)
+
+
+def _expected(bins: list[dict[str, Any]]) -> Table:
+    """Return the expected and the true number of sites by probability."""
+    columns = [
+        Column("Organism", "organism"),
+        Column("Probability", "probability"),
+        Column("Candidates", "n", ",.0f"),
+        Column("Expected", "expected", ",.1f"),
+        Column("True sites", "true", ",.0f"),
+        Column("95 % interval", "true_interval", ",.1f"),
+        Column("Calibrated", "calibrated"),
+    ]
+    return table(columns, bins)
+
+
+def calibration(signal: Signal) -> Values:
+    """Return the score thresholds of the main model."""
+    model = signal.models.get(signal.main)
+    if model is None or model.kind != "classification" or not model.curves:
+        return {}
+    columns = [
+        Column("Organism", "organism"),
+        Column("Method", "method"),
+        Column("Recall", "recall", ".0%"),
+        Column("Score", "score", ".3f"),
+        Column("Probability", "probability", ".3g"),
+        Column("Precision", "precision", ".3f"),
+    ]
+    rows = threshold_rows(model.training["calibration"])
+    return {**table(columns, rows), "files": [signal.model_file]}
+
+
+def training(signal: Signal) -> Values:
+    """Return the convergence of all models; copies of a model count once."""
+    histories: dict[str, Any] = {}
+    for name, model in signal.models.items():
+        history = model.training.get("history")
+        if history and history not in histories.values():
+            histories[name] = history
+    if not histories:
+        return {}
+    tolerances = {signal.models[name].training["settings"]["tol"] for name in histories}
+    tolerance = min(tolerances) if len(tolerances) == 1 else None
+    image = embedded(lambda: draw_convergence(histories, tolerance))
+    files = [signal.files[name] for name in histories]
+    return {"image": image, "files": files} if image else {}
+
+
+def features(signal: Signal) -> Values:
+    """Return logos, and the importance of k-mers, of the organisms of the main model."""
+    if not signal.models:
+        return {}
+    model = signal.models[signal.main]
+    order = min(_POIM_ORDER, model.length)
+    poims = [poim(model, name, max_order=order) for name in model.tasks[:_MAX_LOGOS]]
+    logo = embedded(lambda: draw_logo(*poims))
+    if not logo:
+        return {}
+    return {
+        "logo": logo,
+        "organisms": [each.label for each in poims],
+        "n_others": max(len(model.tasks) - _MAX_LOGOS, 0),
+        "poims": [(each.label, embedded(partial(draw_poim, each))) for each in poims],
+        "files": [signal.model_file],
+    }
+
+
+def models(signal: Signal) -> Values:
+    """Return the settings and commands of every model."""
+    entries = []
+    for name, model in signal.models.items():
+        facts = model.training
+        settings = ", ".join(
+            f"{key}={value:.3g}" if isinstance(value, float) else f"{key}={value}"
+            for key, value in facts["settings"].items()
+            if value is not None
+        )
+        entries.append(
+            {
+                "file": signal.files[name],
+                "features": model.features,
+                "n_weights": f"{model.W.shape[0]:,}",
+                "length": model.length,
+                "n_windows": f"{sum(task['n'] for task in facts['tasks'].values()):,}",
+                "gap": f"{facts['duality_gap']:.1e}" + " (stopped)" * (not facts["converged"]),
+                "settings": settings,
+            }
+        )
+    commands = [model.training.get("command", "") for model in signal.models.values()]
+    return {"models": entries, "commands": [*filter(None, commands)]} if entries else {}
