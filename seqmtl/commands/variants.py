@@ -116,19 +116,17 @@ class Variants(_options.Relatives, _options.Threads):
             raise UsageError("only one output can go to standard output; name files for the others")
 
     def _genome(self, scorer: Any, chrom_map: dict[str, str]) -> Any:
-        """Load the contigs that have variants; all contigs if the variants come from a stream.
-
-        A VCF file is checked first, so that its errors are reported at once.
-        """
+        """Load the contigs that have variants; all contigs if the variants come from a stream."""
         from seqmtl.io import load_genome
-        from seqmtl.io.vcf import VcfReader, contigs_of
+        from seqmtl.io.vcf import VcfReader
         from seqmtl.variant_effects.effect_text import texts_of
 
         if self.vcf == "-":
             return load_genome(self.fasta, padding=1)
+        reader = VcfReader(self.vcf)
         for text in texts_of(scorer):
-            text.check(VcfReader(self.vcf))
-        only = {chrom_map.get(name, name): None for name in contigs_of(self.vcf)}
+            text.check(reader)
+        only = {chrom_map.get(name, name): None for name in reader.contigs()}
         try:
             return load_genome(self.fasta, padding=1, only=only)
         except InputFormatError:

@@ -69,9 +69,9 @@ class OrganismDataset:
     exclusions : list of Exclusion
         Items excluded from the dataset.
     masked : ndarray of int64, shape (n, 2)
-        Intervals of the buffer that are left out; disjoint and increasing.
-    sequences : ndarray of uint8, shape (n_sites, window), or None
-        Codes of the true sites' windows, if homologues are to be left out.
+        Masked intervals of the buffer; disjoint and increasing.
+    sequences : ndarray of uint8, shape (n_sites, window)
+        Codes of the true sites' windows.
     """
 
     organism: str
@@ -84,7 +84,7 @@ class OrganismDataset:
     regions: Regions
     exclusions: list[Exclusion]
     masked: NDArray[np.int64]
-    sequences: NDArray[np.uint8] | None = None
+    sequences: NDArray[np.uint8]
 
     def weights(self) -> NDArray[np.float32]:
         """Return the number of genomic positions that each row represents, shape (n,)."""
@@ -92,6 +92,11 @@ class OrganismDataset:
         weights = np.ones(strata.size, dtype=np.float32)
         weights[strata >= 0] = self.decoys.weights(strata[strata >= 0])
         return weights
+
+    def select(self, is_selected: NDArray[np.bool_]) -> None:
+        """Reduce the dataset to some of its windows."""
+        self.sequences = self.sequences[is_selected[self.windows["labels"] > 0]]
+        self.windows = self.windows.take(is_selected)
 
 
 def build_datasets(config: Config) -> Iterator[OrganismDataset]:
@@ -225,7 +230,6 @@ def _build(config: Config, number: int) -> OrganismDataset:
         rng
     )
     dataset = _join(name, organism, resolver, true_sites, decoys, regions, masked)
-    dataset.sequences = _sequences(dataset, genome, config)
     dataset.exclusions += _excluded_transcripts(name, annotation)
     _log(dataset)
     return dataset
@@ -249,17 +253,6 @@ def _warn_of_small(signal: str, annotation: Annotation, true: Sequence[Annotated
             signal,
             describe_features(small),
         )
-
-
-def _sequences(
-    dataset: OrganismDataset, genome: Genome, config: Config
-) -> NDArray[np.uint8] | None:
-    """Return the codes of the true sites' windows, if homologues are to be left out."""
-    if config.split.homologues:
-        return None
-    true = dataset.windows.take(dataset.windows["labels"] > 0)
-    windows = Windows(genome.codes, true.starts, config.window, is_reverse=true.is_reverse)
-    return windows.matrix()
 
 
 def _masked(organism: OrganismConfig, genome: Genome) -> NDArray[np.int64]:
@@ -366,10 +359,18 @@ def _join(
         for reason, count in decoys.excluded.items()
         if count
     ]
-    names = resolver.consensus.names
-    all_sites = true_sites.all_sites
     return OrganismDataset(
-        name, facts, genome.contigs, windows, names, decoys, all_sites, regions, exclusions, masked
+        organism=name,
+        genome=facts,
+        contigs=genome.contigs,
+        windows=windows,
+        names=resolver.consensus.names,
+        decoys=decoys,
+        all_sites=true_sites.all_sites,
+        regions=regions,
+        exclusions=exclusions,
+        masked=masked,
+        sequences=codes_of_windows[np.flatnonzero(windows["labels"] > 0)].matrix(),
     )
 
 

@@ -1,8 +1,8 @@
-"""Windows of equal sequence: find those to remove, and measure what splits have in common."""
+"""Windows of equal sequence: find those to remove, and count those that splits share."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from seqmtl.datasets.config import SPLITS
 from seqmtl.datasets.homologues import count_homologues
-from seqmtl.io.dataset import read_dataset, read_summary
 from seqmtl.sequences import Windows
+from seqmtl.sequences.sites import Sites
 
 _BLOCK = 1 << 14
 
@@ -72,16 +72,17 @@ def find_duplicates(
     }
 
 
-def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a dataset and compare the sequences of its splits.
-
-    The check is independent of how the dataset was made: the sequences are extracted again from
-    the genomes, and compared by their :func:`fingerprints`.
+def measure_leakage(
+    windows: Mapping[str, Sites], sequences: Mapping[str, NDArray[np.uint8]]
+) -> dict[str, Any]:
+    """Compare the sequences of the splits.
 
     Parameters
     ----------
-    path : path-like
-        Folder of the dataset.
+    windows : mapping of str to Sites
+        Windows by organism, with labels, splits and prints: their :func:`fingerprints`.
+    sequences : mapping of str to ndarray of uint8, shapes (n_sites, length)
+        Codes of the true sites' windows among them.
 
     Returns
     -------
@@ -95,26 +96,22 @@ def measure_leakage(path: str | os.PathLike[str]) -> dict[str, Any]:
         them related to a true site of train of any organism, by organism, see
         :func:`seqmtl.datasets.homologues.has_homologue`.
     """
-    keys = []
-    labels = []
-    splits = []
     sites = {}
     overlapping = {f"{a}-{b}": 0 for a, b in combinations(SPLITS, 2)}
-    for organism in read_summary(path)["genomes"]:
-        windows = read_dataset(path, organism=organism).windows
-        split = np.array([SPLITS.index(name) for name in windows.split_names])[windows.splits]
-        keys.append(fingerprints(windows))
-        labels.append(windows.labels)
-        splits.append(split)
-        train, test = (np.flatnonzero((windows.labels > 0) & (split == k)) for k in (0, 2))
-        sites[organism] = windows[train].matrix(), windows[test].matrix()
+    for organism, of_organism in windows.items():
+        starts, split, codes = of_organism.starts, of_organism["splits"], sequences[organism]
+        split_of_site = split[of_organism["labels"] > 0]
+        sites[organism] = codes[split_of_site == 0], codes[split_of_site == 2]
         for a, b in combinations(range(3), 2):
             overlapping[f"{SPLITS[a]}-{SPLITS[b]}"] += _count_overlapping(
-                windows.starts[split == b], windows.starts[split == a], windows.length
+                starts[split == b], starts[split == a], codes.shape[1]
             )
-    group = _groups(np.concatenate(keys))
-    label = np.concatenate(labels) > 0
-    split = np.concatenate(splits)
+    keys, labels, split = (
+        np.concatenate([of_organism[name] for of_organism in windows.values()])
+        for name in ("prints", "labels", "splits")
+    )
+    group = _groups(keys)
+    label = labels > 0
     counts = np.zeros((int(group.max(initial=-1)) + 1, 2, 3), dtype=np.int64)
     np.add.at(counts, (group, label.astype(np.int64), split), 1)
     in_split = counts.sum(axis=1)

@@ -80,6 +80,11 @@ def write_dataset(
     check_folder(target, force=force)
     datasets = list(build_datasets(config))
     _remove_leaks(datasets, config)
+    leakage = measure_leakage(
+        {dataset.organism: dataset.windows for dataset in datasets},
+        {dataset.organism: dataset.sequences for dataset in datasets},
+    )
+    summary = _with_relative_paths(_summary(datasets, config, command, leakage), target)
     with atomic_folder(target, last=SUMMARY, first=WINDOWS) as scratch:
         tables = (
             _windows(datasets, config),
@@ -89,9 +94,6 @@ def write_dataset(
         )
         for name, lines in zip(MEMBERS, tables, strict=False):
             write_lines(scratch / name, lines)
-        summary = _summary(datasets, config, command)
-        write_json(scratch / SUMMARY, _with_relative_paths(summary, scratch))
-        summary = _with_relative_paths({**summary, "leakage": measure_leakage(scratch)}, target)
         write_json(scratch / SUMMARY, summary)
     return summary
 
@@ -139,7 +141,7 @@ def _remove_leaks(datasets: Sequence[OrganismDataset], config: Config) -> None:
             is_unique[chosen] = False
             dataset.exclusions += _leak_exclusions(dataset, chosen, reason, config)
         begin += is_unique.size
-        dataset.windows = dataset.windows.take(is_unique)
+        dataset.select(is_unique)
 
 
 def _with_homologues(
@@ -150,9 +152,7 @@ def _with_homologues(
 ) -> NDArray[np.int64]:
     """Return the rows of true sites of train with a homologue in valid or test."""
     rows = np.flatnonzero(labels > 0)
-    sequences = np.concatenate(
-        [dataset.sequences for dataset in datasets if dataset.sequences is not None]
-    )
+    sequences = np.concatenate([dataset.sequences for dataset in datasets])
     organisms = np.repeat(np.arange(len(datasets)), [len(dataset.windows) for dataset in datasets])[
         rows
     ]
@@ -279,7 +279,9 @@ def _with_relative_paths(summary: dict[str, Any], folder: Path) -> dict[str, Any
     return {**summary, "folder": str(folder.resolve()), "genomes": genomes}
 
 
-def _summary(datasets: Sequence[OrganismDataset], config: Config, command: str) -> dict[str, Any]:
+def _summary(
+    datasets: Sequence[OrganismDataset], config: Config, command: str, leakage: dict[str, Any]
+) -> dict[str, Any]:
     """Collect counts and settings."""
     return {
         "schema_version": 2,
@@ -292,7 +294,7 @@ def _summary(datasets: Sequence[OrganismDataset], config: Config, command: str) 
         "site": vars(config.site),
         "genomes": {dataset.organism: dataset.genome for dataset in datasets},
         "organisms": {dataset.organism: _facts(dataset) for dataset in datasets},
-        "leakage": {},
+        "leakage": leakage,
         "left_out": count_reasons([row for dataset in datasets for row in dataset.exclusions]),
         "config": json.loads(json.dumps(asdict(config))),
     }

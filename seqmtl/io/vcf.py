@@ -101,6 +101,11 @@ class VcfReader:
         matches = (_INFO_ID.match(line) for line in self.meta)
         return {readable(match[1]) for match in matches if match}
 
+    def contigs(self) -> list[str]:
+        """Read to the end, and return the contigs in order; records are not checked."""
+        names = dict.fromkeys(text.partition(b"\t")[0] for _, text in self._lines)
+        return [readable(name) for name in names]
+
     def batches(self, size: int) -> Iterator[VcfBatch]:
         """Yield the records, at most `size` at a time, fewer if lines are long.
 
@@ -145,20 +150,6 @@ class VcfReader:
 
     def _refuse(self, line: int | None, message: str) -> NoReturn:
         raise InputFormatError(message, path=self.source, line=line)
-
-
-def contigs_of(path: PathLike) -> list[str]:
-    """Scan a VCF file and return the contigs of its records, in order.
-
-    Raises
-    ------
-    InputFormatError
-        If a line is invalid, see :class:`VcfReader`.
-    """
-    names: dict[bytes, None] = {}
-    for batch in VcfReader(path).batches(1 << 14):
-        names.update(dict.fromkeys(row[CHROM] for row in batch.rows))
-    return [readable(name) for name in names]
 
 
 def add_info(row: list[bytes], entry: bytes) -> bytes:

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from seqmtl import read_dataset
-from seqmtl.datasets import read_config, write_dataset
+from seqmtl.datasets import measure_leakage, read_config, write_dataset
+from seqmtl.datasets.duplicates import fingerprints
 from seqmtl.io.dataset import read_split_genome
+from seqmtl.sequences import Windows
+from seqmtl.sequences.sites import Sites
 from tests.oracles.annotation import reverse_complement
 
 WINDOW = 21
@@ -287,41 +290,55 @@ def cut(contigs, rows):
         yield letters if row["strand"] == "+" else reverse_complement(letters)
 
 
-def test_leakage_is_measured_and_not_assumed(tmp_path):
-    from seqmtl.datasets import measure_leakage
-
-    contigs, genes = make_genome(11)
-    contigs["chr2"] = contigs["chr1"]
-    genes = [g for g in genes if g[0] == "chr1"]
-    write_inputs(tmp_path, contigs, genes)
-    build(tmp_path, config_text(tables="[split]\nvalid = 0\ntest = 0"))
-    path = tmp_path / "out" / "windows.tsv"
-    header, row = path.read_text().splitlines()[:2]
-    fields = row.split("\t")
-    start, strand, label = int(fields[1]), fields[5], fields[7]
-
-    def line(contig, start, label, split):
-        place = [contig, str(start), str(start + WINDOW), "n", "0", strand]
-        return "\t".join([*place, "x", label, split, "1"])
-
-    other = "-1" if label == "1" else "1"
-    rows = [
-        line("chr1", start, label, "train"),
-        line("chr1", start, label, "train"),
-        line("chr2", start, label, "test"),  # the same sequence in another split
-        line("chr2", start, other, "test"),  # and with the other label
-        line("chr1", start + WINDOW - 1, label, "valid"),  # one base in common with train
-        line("chr1", start + 2 * WINDOW - 1, label, "test"),  # beside the one in valid
+def test_leakage_is_measured_and_not_assumed():
+    rows = [  # letters, start, label, split
+        ("ACGT" * 5 + "A", 100, 1, 0),
+        ("ACGT" * 5 + "A", 100, 1, 0),
+        ("ACGT" * 5 + "A", 900, 1, 2),  # the same sequence in another split
+        ("ACGT" * 5 + "A", 900, -1, 2),  # and with the other label
+        ("CCAT" * 5 + "A", 120, 1, 1),  # one base in common with train
+        ("GGAT" * 5 + "A", 141, 1, 2),  # beside the one in valid
     ]
-    path.write_text("\n".join([header, *rows]) + "\n")
-    assert measure_leakage(tmp_path / "out") == {
+    letters, starts, labels, splits = zip(*rows, strict=True)
+    windows = Windows.from_strings(letters)
+    columns = {"labels": labels, "splits": splits}
+    sites = Sites(
+        np.array(starts),
+        np.zeros(len(rows), bool),
+        {name: np.array(column) for name, column in columns.items()}
+        | {"prints": fingerprints(windows)},
+    )
+    assert measure_leakage({"x": sites}, {"x": windows.matrix()[np.array(labels) > 0]}) == {
         "duplicates_between_splits": {"train-valid": 0, "train-test": 2, "valid-test": 0},
         "with_both_labels": 4,
         "overlapping_between_splits": {"train-valid": 1, "train-test": 0, "valid-test": 0},
         "duplicates_inside_splits": 1,
-        "test_sites_compared": {"x": 1},
+        "test_sites_compared": {"x": 2},
         "test_sites_with_homologue_in_train": {"x": 0},  # 21 bases are too few to tell
     }
+
+
+def test_the_leakage_of_the_files_is_that_of_the_summary(tmp_path):
+    contigs, genes = make_genome(11)
+    for name in "xy":
+        write_inputs(tmp_path, contigs, genes, name)
+    summary = build(tmp_path, config_text(organisms=("x", "y")))
+    windows, sequences = {}, {}
+    for name in "xy":
+        read = read_dataset(tmp_path / "out", organism=name).windows
+        columns = {"labels": read.labels, "splits": splits_of(read), "prints": fingerprints(read)}
+        windows[name] = Sites(read.starts, read.is_reverse, columns)
+        sequences[name] = read[np.flatnonzero(read.labels > 0)].matrix()
+    leakage = measure_leakage(windows, sequences)
+    assert leakage == summary["leakage"]
+    assert sum(leakage["test_sites_with_homologue_in_train"].values()) == 0
+    assert leakage["duplicates_inside_splits"] > 0
+
+
+def splits_of(windows):
+    """The split of each window, by its number."""
+    names = ["train", "valid", "test"]
+    return np.array([names.index(name) for name in windows.split_names])[windows.splits]
 
 
 @given(seed=st.integers(0, 10_000), signal=st.sampled_from(["donor", "acceptor", "tss", "polya"]))

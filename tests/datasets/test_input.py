@@ -332,10 +332,10 @@ def test_the_command_writes_where_it_may(folder, seqmtl):
 
 
 def test_a_failure_leaves_nothing_behind(folder, monkeypatch):
-    def fail(path):
+    def fail(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr("seqmtl.datasets.writing.measure_leakage", fail)
+    monkeypatch.setattr("seqmtl.datasets.writing._exclusion_lines", fail)
     with pytest.raises(OSError, match=r"disk full"):
         build(folder, config_text())
     assert not (folder / "out").exists()
