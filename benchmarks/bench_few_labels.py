@@ -40,7 +40,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for n in arguments.sizes:
         out = arguments.folder / f"{n}.json"
-        options = ["--tree", arguments.tree, "--splits", arguments.draws, "--per-organism", n]
+        options = ["--tree", arguments.tree, "--splits", arguments.draws, "--train-size", n]
         seqmtl("compare", arguments.data, *options, "--methods", ",".join(METHODS), "--json", out)
         found = json.loads(out.read_text())["methods"]
         for method, name in METHODS.items():

@@ -58,7 +58,7 @@ def evaluate(
         names.append((model, data, whole))
     models, data, whole = zip(*names[:2], strict=True)
     pair = folder / f"{config.stem}.{'genes' if edges else 'pair'}{ends}.seqmtl"
-    options = [word for model, *_ in names[2:] for word in ("--edge", model)]
+    options = [word for model, *_ in names[2:] for word in ("--boundary-model", model)]
     make(pair, "pair", *models, *data, *options)
     figures = Path(f"{pair}.json")
     make(figures, "evaluate", pair, *whole, option="--json")

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from reprlib import Repr
 from typing import Any, NoReturn
 
+from seqmtl.exceptions import ParameterError
+
 _LONGEST = 80  # characters of a value in a message
 _BRIEF = Repr()
 _BRIEF.maxlevel, _BRIEF.maxstring, _BRIEF.maxlong = 2, 60, 40
@@ -21,9 +23,9 @@ def brief(value: Any) -> str:
 
 
 def refuse(name: str, rule: str, value: Any, remedy: str = "") -> NoReturn:
-    """Raise ValueError for a value that breaks a rule; it states the rule, then the remedy."""
+    """Raise the error of a value that breaks a rule; it states the rule, then the remedy."""
     ending = f"; {remedy}" if remedy else ""
-    raise ValueError(f"{name} must be {rule}, got {brief(value)}{ending}".lstrip())
+    raise ParameterError(f"must be {rule}, got {brief(value)}{ending}", name)
 
 
 def is_number(value: Any) -> bool:

@@ -63,16 +63,21 @@ def match_names(wanted: Iterable[str], names: Sequence[str], where: str) -> list
         if len(matches) > 1:
             options = ", ".join(repr(str(names[i])) for i in matches[:_SHOWN])
             raise UnknownTaskError(
-                f"task {name!r} is ambiguous in {where}: it could be {options}; write it in full"
+                f"task {name!r} is ambiguous in {where}: it could be {options}; write it in full",
+                name,
             )
         if not matches:
-            lost = [repr(name) for name in wanted_names if not index.find(name)]
-            are = f"task {lost[0]} is" if len(lost) == 1 else f"tasks {_shown(lost)} are"
-            raise UnknownTaskError(f"{are} not in {where}; {index.hint(name)}")
+            lost = [name for name in wanted_names if not index.find(name)]
+            are = (
+                f"task {name!r} is" if len(lost) == 1 else f"tasks {_shown([*map(repr, lost)])} are"
+            )
+            raise UnknownTaskError(f"{are} not in {where}; {index.hint(name)}", *lost)
         if matches[0] in owner:
             raise UnknownTaskError(
                 f"task {name!r} is given twice: it and {owner[matches[0]]!r} are both "
-                f"{str(names[matches[0]])!r} in {where}; leave one of them out"
+                f"{str(names[matches[0]])!r} in {where}; leave one of them out",
+                name,
+                owner[matches[0]],
             )
         owner[matches[0]] = name
         order.append(matches[0])

@@ -2,9 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class SeqmtlError(Exception):
-    """Base class of all errors with a message for the user."""
+    """Base class of all errors with a message for the user.
+
+    Attributes
+    ----------
+    path : str or None
+        File with the error.
+    option : str or None
+        Parameter or option with a wrong value; the message goes on after its name.
+    """
+
+    path: str | None = None
+    option: str | None = None
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return f"{self.path}: {text}" if self.path else text
+
+
+class ParameterError(SeqmtlError, ValueError):
+    """A parameter has a value that breaks a rule.
+
+    Parameters
+    ----------
+    message : str
+        The rule, such as "must be at least 1, got 0".
+    option : str, optional
+        Name of the parameter.
+    """
+
+    def __init__(self, message: str, option: str | None = None) -> None:
+        self.message = message
+        self.option = option
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return f"{self.option} {self.message}" if self.option else self.message
+
+
+class UsageError(ParameterError):
+    """An option is missing or has a wrong value, or arguments do not go together."""
 
 
 class InputFormatError(SeqmtlError, ValueError):
@@ -20,6 +62,8 @@ class InputFormatError(SeqmtlError, ValueError):
         1-based line in the file.
     record : str, optional
         Name of the record, if the file has names.
+    option : str, optional
+        Parameter that asks for what the file lacks; the message goes on after its name.
     """
 
     def __init__(
@@ -28,11 +72,13 @@ class InputFormatError(SeqmtlError, ValueError):
         path: str | None = None,
         line: int | None = None,
         record: str | None = None,
+        option: str | None = None,
     ) -> None:
         self.message = message
         self.path = None if path is None else str(path)
         self.line = line
         self.record = record
+        self.option = option
         super().__init__(message)
 
     def __str__(self) -> str:
@@ -41,19 +87,28 @@ class InputFormatError(SeqmtlError, ValueError):
             location += f":{self.line}"
         if self.record is not None:
             location += f" (record {self.record!r})" if location else f"record {self.record!r}"
-        return f"{location}: {self.message}" if location else self.message
+        text = f"{self.option} {self.message}" if self.option else self.message
+        return f"{location}: {text}" if location else text
 
 
 class ModelFileError(InputFormatError):
     """A model file is damaged, not a model, or of an unsupported format version."""
 
 
-class UsageError(SeqmtlError, ValueError):
-    """An option is missing or has a wrong value, or arguments do not go together."""
-
-
 class UnknownTaskError(SeqmtlError, ValueError):
-    """A requested task is not in the model or the task kernel."""
+    """A requested task is not in the model or the task kernel.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, and which names are similar.
+    *names : str
+        The names that were asked for.
+    """
+
+    def __init__(self, message: str, *names: str) -> None:
+        self.names = names
+        super().__init__(message)
 
 
 class MemoryLimitError(SeqmtlError, MemoryError):
@@ -76,3 +131,19 @@ class TrainingInterrupted(SeqmtlError, KeyboardInterrupt):  # noqa: N818
     def __init__(self, message: str, checkpoint: str | None = None) -> None:
         self.checkpoint = checkpoint
         super().__init__(message)
+
+
+@contextmanager
+def errors_about(path: str | None) -> Iterator[None]:
+    """Name a file in the errors about its data that name none; not so standard input, ``-``."""
+    try:
+        yield
+    except (ClusterError, UsageError, InputFormatError, UnicodeError):
+        raise
+    except (SeqmtlError, ValueError) as error:
+        if path in (None, "-") or getattr(error, "option", None):
+            raise
+        if not isinstance(error, SeqmtlError):
+            raise InputFormatError(str(error), path) from error
+        error.path = error.path or path
+        raise

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.linear_model.base import Model, read_model_file
 
 if TYPE_CHECKING:
@@ -71,3 +72,21 @@ def _site_model(
     from seqmtl.linear_model.model import MultiTaskModel
 
     return MultiTaskModel.rebuild(path, description, arrays)
+
+
+def window_model(model: Model, path: str) -> MultiTaskModel:
+    """Return a model that scores windows.
+
+    Raises
+    ------
+    SeqmtlError
+        If it scores pairs of sites, or numbers.
+    """
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.splicing.model import NOT_WINDOWS
+
+    if not isinstance(model, MultiTaskModel):
+        raise SeqmtlError(NOT_WINDOWS)
+    if model.inputs == "numbers":
+        raise InputFormatError("is a model of numbers; use it in Python", path)
+    return model

@@ -1,4 +1,4 @@
-"""Write the reference: a page per command from its parser, one per subpackage from its docstrings.
+"""Write the reference: a page per command from its options, one per subpackage from its docstrings.
 
 The pages are made anew by every build, below ``docs/reference``, so that no help text and no list
 of names is kept twice.
@@ -6,7 +6,6 @@ of names is kept twice.
 
 from __future__ import annotations
 
-import argparse
 import pkgutil
 import re
 from collections.abc import Iterator
@@ -15,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import seqmtl
-from seqmtl.commands.main import build_parser, parsers_of
+from seqmtl.commands._command import Command, heading
+from seqmtl.commands.main import command_named, command_names
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -27,25 +27,20 @@ def subpackages() -> list[str]:
     return [name for name in names if getattr(import_module(f"seqmtl.{name}"), "__all__", [])]
 
 
-def commands() -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of all commands by name."""
-    return parsers_of(build_parser())
+def commands() -> dict[str, Command]:
+    """Return all commands by name."""
+    return {name: command_named(name) for name in command_names()}
 
 
-def summaries() -> dict[str, str]:
-    """Return one line on every command, as ``seqmtl --help`` has it."""
-    return {name: parser.description or "" for name, parser in commands().items()}
-
-
-def command_page(name: str, parser: argparse.ArgumentParser) -> str:
+def command_page(command: Command) -> str:
     """Return the page of a command: usage, examples and notes, and every option."""
-    formatter = argparse.HelpFormatter(prog=parser.prog, width=84, max_help_position=24)
-    formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups)
-    parts = [f"# seqmtl {name}", f"{_sentence(parser.description or '')}"]
-    parts += [_literal(formatter.format_help())]
-    parts += [text for block in _blocks(parser.epilog or "") for text in _epilog(block)]
-    groups = sorted(parser._action_groups, key=lambda group: group.title == "messages")
-    parts += [text for group in groups for text in _group(parser, group)]
+    parts = [f"# seqmtl {command.name}", _sentence(command.summary)]
+    parts += [_literal(f"usage: {command.usage()}")]
+    text = f"examples:\n{command.text}"
+    parts += [part for block in _blocks(text) for part in _epilog(block)]
+    for title, options in command.groups().items():
+        parts.append(f"## {_sentence(title)[:-1]}")
+        parts += [f"`{heading(each)}`\n: {_escape(each.help)}" for each in options]
     return "\n\n".join(parts) + "\n"
 
 
@@ -79,21 +74,6 @@ def _epilog(block: str) -> Iterator[str]:
         yield _escape(block)
 
 
-def _group(parser: argparse.ArgumentParser, group: Any) -> Iterator[str]:
-    actions = [a for a in group._group_actions if a.help != argparse.SUPPRESS and a.dest != "help"]
-    if not actions:
-        return
-    title = {"positional arguments": "arguments"}.get(group.title, group.title)
-    yield f"## {_sentence(title)[:-1]}"
-    if group.description:
-        yield _escape(group.description)
-    formatter = parser._get_formatter()
-    for action in actions:
-        head = formatter._format_action_invocation(action)
-        text = formatter._expand_help(action) if action.help else ""
-        yield f"`{head}`\n: {_escape(text)}"
-
-
 def public_names(subpackage: str) -> list[str]:
     """Return the names that a subpackage exports and the package itself does not."""
     module = import_module(f"seqmtl.{subpackage}")
@@ -120,8 +100,11 @@ def place(module: str, name: str) -> str:
 
 def pages() -> dict[str, str]:
     """Return the text of every page of the reference by its path below ``docs/reference``."""
-    found = {f"commands/{name}.md": command_page(name, p) for name, p in commands().items()}
-    lines = [f"- [seqmtl {name}]({name}.md): {_escape(text)}" for name, text in summaries().items()]
+    found = {f"commands/{name}.md": command_page(each) for name, each in commands().items()}
+    lines = [
+        f"- [seqmtl {name}]({name}.md): {_escape(each.summary)}"
+        for name, each in commands().items()
+    ]
     found["commands/index.md"] = _index(
         "Commands", "`seqmtl COMMAND --help` prints the same.\n\n" + "\n".join(lines), commands()
     )

@@ -7,8 +7,9 @@ from typing import Any
 
 from seqmtl._messages import is_first_time
 from seqmtl._names import simplify
-from seqmtl.adaptation.relatives import ALIKE, LARGEST_TREE, RelativeWeights, years
+from seqmtl.adaptation.relatives import ALIKE, RelativeWeights, years
 from seqmtl.linear_model.model import SCORED_FROM_RELATIVES
+from seqmtl.relations.trees import LARGEST_TREE
 
 logger = logging.getLogger(__name__)
 

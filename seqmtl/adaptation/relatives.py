@@ -32,18 +32,18 @@ from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
 from seqmtl._names import NameIndex, simplify
-from seqmtl.exceptions import UnknownTaskError
+from seqmtl.exceptions import UnknownTaskError, UsageError
 from seqmtl.files import catalogue
 from seqmtl.relations import TaskKernel
 from seqmtl.relations.clades import TaxonLeaves, shipped_clades
 from seqmtl.relations.ncbi_taxonomy import read_ncbi_taxonomy
-from seqmtl.relations.trees import Tree, prune_to, read_tree
+from seqmtl.relations.trees import LARGEST_TREE, Tree, prune_to, read_tree
 
 Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
-#: The shipped tree in which organisms are looked up if no tree is given.
-LARGEST_TREE = "eukaryotes"
+#: The name of a relative for which all organisms of the model count the same.
+AUTO = "auto"
 #: Ratio up to which distances are taken for the same.
 ALIKE = 1.01
 _TYPO = 0.85  # least similarity of two spellings of a species
@@ -191,7 +191,8 @@ def _in_tree(tree: Tree, tasks: Sequence[str], target: str) -> RelativeWeights:
         raise UnknownTaskError(
             f"{target!r} is neither an organism of the model nor one organism, clade or genus of "
             f"{where}; {_hint(tree, tasks, target)}; give a species, genus, family, order, class "
-            "or taxid, auto, or the folder of an NCBI taxonomy dump as tree (--tree, tree=)"
+            "or taxid, auto, or the folder of an NCBI taxonomy dump as tree (--tree, tree=)",
+            target,
         )
     leaves = NameIndex(tree.leaf_names)
     leaf_of = {name: hits[0] for name in tasks if len(hits := leaves.find(name)) == 1}
@@ -320,3 +321,16 @@ def extend(
     return TaskKernel(
         names, np.insert(matrices, at, column, axis=2), kernel.source, labels=kernel.labels
     )
+
+
+def relative_named(like: str | None, tree: object) -> str | None:
+    """Return the relative of an organism, None for auto.
+
+    Raises
+    ------
+    UsageError
+        If a tree is given that is not used.
+    """
+    if like == AUTO and tree is not None:
+        raise UsageError(f"--like {AUTO} uses no tree; leave --tree out, or name a relative")
+    return None if like == AUTO else like

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice
 from seqmtl._surroundings import unchanged_environment
 from seqmtl.calibration.sigmoid import fit_sigmoid
+from seqmtl.exceptions import ParameterError
 from seqmtl.files.model_file import Forms
 
 METHODS = ("auto", "isotonic", "sigmoid")
@@ -380,7 +381,7 @@ def weights_for_prevalence(
 
 def _check_prevalence(prevalence: float) -> None:
     if not 0 < prevalence < 1:
-        raise ValueError(f"prevalence must be between 0 and 1, got {prevalence:g}")
+        raise ParameterError(f"must be between 0 and 1, got {prevalence:g}", "prevalence")
 
 
 def _count_levels(

@@ -1,20 +1,26 @@
-"""Commands: a request as options of a parser, with text, and how its result is printed."""
+"""Commands: a request, its help, and how its result is printed."""
 
 from __future__ import annotations
 
-import argparse
-import re
-import sys
-from collections.abc import Callable
+import shutil
+import textwrap
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from seqmtl.commands._console import show
 from seqmtl.commands._kinds import positive_int
-from seqmtl.commands._request import Option, Request, name_of, options_of
+from seqmtl.commands._request import Option, Request, name_of, option, options_of
 
-#: Exit code if training stopped before reaching its tolerance.
-NOT_CONVERGED = 3
+_WIDTH = 100  # columns of the help, at most
+_INDENT = 25  # columns before what an option is for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Messages(Request):
+    """Options of every command."""
+
+    quiet: bool = option("-q", "show only warnings and errors", default=False)
+    log_json: bool = option("log messages as JSON lines", default=False)
+    debug: bool = option("show the traceback of errors", default=False)
 
 
 @dataclass(frozen=True)
@@ -34,103 +40,71 @@ class Command:
         goes to standard output.
     has_converged : callable
         Whether the tolerance was reached, given what ``run`` returned.
-    usage : str, optional
-        First line of the help. Default: all options.
-    adjust : callable
-        Changes the parser.
     """
 
     request: type[Request]
     summary: str
     text: str
-    show: Callable[[Any, Any], str] = lambda request, result: ""
-    has_converged: Callable[[Any], bool] = lambda result: True
-    usage: str | None = None
-    adjust: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+    show: Callable[..., str] = lambda request, result: ""
+    has_converged: Callable[..., bool] = lambda result: True
 
-    def add_to(self, subparsers: Any) -> None:
-        """Add the command to a parser."""
-        parser = subparsers.add_parser(
-            name_of(self.request),
-            help=self.summary,
-            description=self.summary,
-            epilog=f"examples:\n{self.text}",
-            usage=self.usage,
-            formatter_class=OneScreen if self.usage else argparse.RawDescriptionHelpFormatter,
+    @property
+    def name(self) -> str:
+        """Its name, such as ``scan``."""
+        return name_of(self.request)
+
+    def groups(self) -> dict[str, list[Option]]:
+        """Return its options by the title of their group."""
+        groups: dict[str, list[Option]] = {"arguments": [], "options": []}
+        for each in sorted(options_of(self.request), key=lambda each: not each.is_required):
+            title = each.group or ("arguments" if each.is_positional else "options")
+            groups.setdefault(title, []).append(each)
+        groups["messages"] = list(options_of(Messages))
+        return {title: options for title, options in groups.items() if options}
+
+    def usage(self) -> str:
+        """Return how it is typed: its arguments and the options that it needs."""
+        words = ["seqmtl", self.name]
+        options = sorted(options_of(self.request), key=lambda each: not each.is_positional)
+        for each in options:
+            if each.is_positional:
+                words.append(each.names[0] if each.is_required else f"[{each.names[0]}]")
+            elif each.is_required:
+                words.append(f"{each.names[0]} {value_of(each)}")
+        return " ".join([*words, "[options]"])
+
+    def help(self) -> str:
+        """Return its help, as wide as the terminal."""
+        lines = [f"usage: {self.usage()}", "", self.summary]
+        for title, options in self.groups().items():
+            lines += ["", f"{title}:", *in_columns((heading(each), each.help) for each in options)]
+        return "\n".join([*lines, "", "examples:", self.text, ""])
+
+
+def heading(each: Option) -> str:
+    """Return an option as it is typed: ``-o, --output FILE``."""
+    value = "" if each.is_positional or each.is_flag else f" {value_of(each)}"
+    return f"{', '.join(each.names)}{value}"
+
+
+def value_of(each: Option) -> str:
+    """Return how the help shows the value of an option."""
+    if each.metavar is None and each.choices is not None:
+        return f"{{{','.join(each.choices)}}}"
+    return each.metavar or ("N" if each.kind is positive_int else each.name.upper())
+
+
+def in_columns(rows: Iterable[tuple[str, str]]) -> list[str]:
+    """Return lines of names and, beside them, texts, as wide as the terminal."""
+    width = min(shutil.get_terminal_size().columns - 2, _WIDTH)
+    indent = " " * _INDENT
+    lines = []
+    for name, text in rows:
+        first = f"  {name:{_INDENT - 4}}  "
+        is_long = len(first) > _INDENT
+        lines += [first.rstrip()] * is_long
+        start = indent if is_long else first
+        lines += textwrap.wrap(
+            text, width, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False
         )
-        quiet = "show only warnings and errors"
-        parser.add_argument("-q", "--quiet", action="store_true", help=quiet)
-        parser.add_argument("--log-json", action="store_true", help="log messages as JSON lines")
-        parser.add_argument("--debug", action="store_true", help="show the traceback of errors")
-        groups = {"": parser}
-        for option in options_of(self.request):
-            if option.group not in groups:
-                groups[option.group] = parser.add_argument_group(option.group)
-            add_option(groups[option.group], option)
-        parser.set_defaults(of=self, usage_error=parser.error)
-        self.adjust(parser)
-
-    def finish(self, request: Any, result: Any) -> int:
-        """Show the result; return the exit code."""
-        if getattr(request, "json", None) != "-":
-            show(self.show(request, result))
-        return 0 if self.has_converged(result) else NOT_CONVERGED
-
-    def request_of(self, args: argparse.Namespace, command_line: str) -> Request:
-        """Return the request of parsed arguments."""
-        names = {option.name for option in options_of(self.request)}
-        given = {name: value for name, value in vars(args).items() if name in names}
-        return self.request(**given, command_line=command_line)
-
-
-class OneScreen(argparse.RawDescriptionHelpFormatter):
-    """Compact help for a command with many options: no blank lines between groups."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=28)
-
-    def format_help(self) -> str:
-        """Return the text."""
-        return re.sub(r"\n\n(?=\S)", "\n", super().format_help())
-
-    def _format_action_invocation(self, action: argparse.Action) -> str:
-        if not action.option_strings or action.nargs == 0:
-            return super()._format_action_invocation(action)
-        metavar = self._format_args(action, self._get_default_metavar_for_optional(action))
-        return f"{', '.join(action.option_strings)} {metavar}"  # as Python 3.13 does
-
-
-def add_option(parser: Any, option: Option) -> None:
-    """Add an option to a parser or a group; its default is that of the request."""
-    settings: dict[str, Any] = {"help": option.help, "default": argparse.SUPPRESS}
-    if option.is_positional:
-        nargs = None if option.is_required else "?"
-        parser.add_argument(option.name, metavar=option.metavar, nargs=nargs, **settings)
-        return
-    long = f"--{option.name.replace('_', '-')}"
-    flags = [*option.flags] if f"-{option.name}" in option.flags else [*option.flags, long]
-    flags.sort(key=lambda flag: (flag.startswith("--"), flag != long))
-    settings |= {"dest": option.name, "required": option.is_required}
-    if option.kind.__name__ == "flag":
-        action = "store_true"
-    else:
-        action = "append" if option.is_repeated else "store"
-        metavar = "N" if option.kind is positive_int else None
-        settings |= {"metavar": option.metavar or metavar, "type": _type_of(option)}
-        settings |= {"choices": option.choices}
-    parser.add_argument(*flags, action=action, **settings)
-
-
-def _type_of(option: Option) -> Callable[[str], Any]:
-    """Return the type of an option: its kind, with a description for the help."""
-
-    def parse(text: str) -> Any:
-        if text == "help" and option.manual is not None:
-            show(f"{option.manual}\n")
-            sys.exit(0)
-        try:
-            return option.kind(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-
-    return parse
+    return lines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import logging
@@ -13,7 +12,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO
+from typing import TextIO
 
 from seqmtl._messages import is_record_logged
 from seqmtl._progress import REDRAW
@@ -100,7 +99,7 @@ class _JsonFormatter(logging.Formatter):
     """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        entry: dict[str, Any] = {
+        entry: dict[str, object] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
             "level": record.levelname.lower(),
             "message": record.getMessage(),
@@ -109,11 +108,11 @@ class _JsonFormatter(logging.Formatter):
         return json.dumps(entry)
 
 
-def setup_logging(args: argparse.Namespace) -> None:
+def setup_logging(*, quiet: bool, log_json: bool) -> None:
     """Send the package's log to stderr as text or JSON lines."""
     handler = _Handler(sys.stderr)
     handler.addFilter(is_record_logged)
-    if args.log_json:
+    if log_json:
         handler.setFormatter(_JsonFormatter())
     else:
         handler.setFormatter(_TextFormatter("seqmtl: %(levelname)s: %(message)s"))
@@ -122,9 +121,9 @@ def setup_logging(args: argparse.Namespace) -> None:
         logging.addLevelName(logging.WARNING, "warning")
     root = logging.getLogger("seqmtl")
     root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING if args.quiet else logging.INFO)
+    root.setLevel(logging.WARNING if quiet else logging.INFO)
     root.propagate = False
-    REDRAW.set(_redraw if sys.stderr.isatty() and not args.log_json else None)
+    REDRAW.set(_redraw if sys.stderr.isatty() and not log_json else None)
 
 
 def _redraw(text: str) -> None:
@@ -138,7 +137,7 @@ def _redraw(text: str) -> None:
 def warnings_as_messages() -> Iterator[None]:
     """Log each user-facing warning once."""
 
-    def show(message: Warning | str, *_: Any) -> None:
+    def show(message: Warning | str, *_: object) -> None:
         logging.getLogger("seqmtl").warning("%s", message)
 
     with warnings.catch_warnings():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 from seqmtl._names import NameIndex, check_distinct, match_names
-from seqmtl.commands import _examples
-from seqmtl.exceptions import InputFormatError, SeqmtlError, UsageError
+from seqmtl.exceptions import InputFormatError, UsageError
 from seqmtl.io import load_genomes, read_sites
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences import Windows, add_decoys, concatenate
@@ -28,7 +28,8 @@ def read_as_of_model(
         If the options conflict, a file is invalid, or a dataset has another signal.
     """
     if not source.genome and not source.sites:
-        return _examples.read_as_of_model(model, source, organism, require_labels=require_labels)
+        examples = replace(source.source, organism=organism)
+        return examples.read_for(model, require_labels=require_labels)
     if source.data:
         raise UsageError("give either DATA, or --genome with --sites, not both")
     window, shift, site = model.length, model.shift, model.site
@@ -46,8 +47,10 @@ def _by_genome(source: Any, window: int, require_labels: bool) -> list[Windows]:
     parts = []
     for organism, _, path in named:
         genome = genomes[organism]
-        windows = read_sites(path, genome, organism=organism, at_end=source.at_end, **options)
-        if windows.splits is not None and source.split_or_all is not None:
+        windows = read_sites(
+            path, genome, organism=organism, contig_ends=source.contig_ends, **options
+        )
+        if windows.splits is not None and source.source.split_or_none is not None:
             windows = windows.select_split(source.split)
         if require_labels and (windows.labels > 0).all():
             windows = add_decoys(windows, genome, ratio=source.decoys, seed=source.seed)
@@ -82,7 +85,7 @@ def _by_organism(named: list[tuple[str, str]], option: str) -> dict[str, str]:
     names = [name for name, _ in named]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise SeqmtlError(
+        raise UsageError(
             f"{option} must name every organism once, got {twice[0]!r} twice; leave one out"
         )
     try:

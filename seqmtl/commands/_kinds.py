@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TypeVar, cast
 
 from seqmtl._checks import check_integer, check_number, is_number, refuse
 from seqmtl._surroundings import has_matplotlib
 
-Kind = Callable[[Any], Any]
+Kind = Callable[[object], object]
+
+_Number = TypeVar("_Number", int, float)
 
 _LARGEST = (1 << 62) - 1
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """Take a text or a path."""
     path_or_text = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(path_or_text, str):
@@ -27,19 +29,19 @@ def text(value: Any) -> str:
     return path_or_text
 
 
-def flag(value: Any) -> bool:
+def flag(value: object) -> bool:
     """Take true or false."""
     if not isinstance(value, bool):
         refuse("", "True or False", value)
     return value
 
 
-def integer(value: Any) -> int:
+def integer(value: object) -> int:
     """Take an integer."""
     return _whole(value, None)
 
 
-def positive_int(value: Any) -> int:
+def positive_int(value: object) -> int:
     """Take an integer of at least 1."""
     return _whole(value, 1)
 
@@ -47,7 +49,7 @@ def positive_int(value: Any) -> int:
 def up_to(max_val: int) -> Kind:
     """Return a kind that takes an integer from 1 to another."""
 
-    def number(value: Any) -> int:
+    def number(value: object) -> int:
         parsed = _parsed(value, int)
         check_integer("", parsed, 1, max_val)
         return int(parsed)
@@ -55,12 +57,12 @@ def up_to(max_val: int) -> Kind:
     return number
 
 
-def count(value: Any) -> int:
+def count(value: object) -> int:
     """Take an integer of at least 0."""
     return _whole(value, 0)
 
 
-def _whole(value: Any, min_val: int | None) -> int:
+def _whole(value: object, min_val: int | None) -> int:
     parsed = _parsed(value, int)
     check_integer("", parsed, min_val)
     if abs(parsed) > _LARGEST:
@@ -68,7 +70,7 @@ def _whole(value: Any, min_val: int | None) -> int:
     return int(parsed)
 
 
-def memory(value: Any) -> int:
+def memory(value: object) -> int:
     """Take a size in bytes, such as 500M or 4G."""
     factors = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
     plain = str(value).upper().removesuffix("B").removesuffix("I")
@@ -82,22 +84,22 @@ def memory(value: Any) -> int:
     return n_bytes
 
 
-def finite_float(value: Any) -> float:
+def finite_float(value: object) -> float:
     """Take a finite number."""
     return _number(value, min_val=-math.inf)
 
 
-def positive_float(value: Any) -> float:
+def positive_float(value: object) -> float:
     """Take a finite number above 0."""
     return _number(value)
 
 
-def norm(value: Any) -> float:
+def norm(value: object) -> float:
     """Take the p of a p-norm, from 1 to infinity."""
     return _number(value, min_val=1, is_finite=False)
 
 
-def share(value: Any) -> float:
+def share(value: object) -> float:
     """Take a number between 0 and 1, both excluded."""
     parsed = _parsed(value, float)
     if not is_number(parsed) or not 0 < parsed < 1:
@@ -105,47 +107,55 @@ def share(value: Any) -> float:
     return float(parsed)
 
 
-def probability(value: Any) -> float:
+def probability(value: object) -> float:
     """Take a number from 0 to 1."""
     return _number(value, min_val=0, max_val=1)
 
 
-def change(value: Any) -> float:
+def change(value: object) -> float:
     """Take a change of a probability, above 0 and at most 1."""
     return _number(value, max_val=1)
 
 
-def _number(value: Any, **limits: Any) -> float:
+def _number(
+    value: object,
+    min_val: float | None = None,
+    max_val: float = math.inf,
+    *,
+    is_finite: bool = True,
+) -> float:
     parsed = _parsed(value, float)
-    check_number("", parsed, **limits)
+    check_number("", parsed, min_val=min_val, max_val=max_val, is_finite=is_finite)
     return float(parsed)
 
 
-def _parsed(value: Any, kind: type) -> Any:
-    """Return the number that a text says, or what is not one as it is."""
+def _parsed(value: object, kind: type[_Number]) -> _Number:
+    """Return the number that a text says, or what is not one as it is, which a check refuses."""
     try:
-        return kind(value) if isinstance(value, str) and "_" not in value else value
+        if isinstance(value, str) and "_" not in value:
+            return kind(value)
     except ValueError:
-        return value
+        pass
+    return cast("_Number", value)
 
 
-def positive_floats(value: Any) -> tuple[float, ...]:
+def positive_floats(value: object) -> tuple[float, ...]:
     """Take comma-separated numbers above 0; return them sorted, without duplicates."""
     return tuple(sorted(set(map(positive_float, _several(value)))))
 
 
-def scales(value: Any) -> tuple[float, ...]:
+def scales(value: object) -> tuple[float, ...]:
     """Take comma-separated numbers above 0."""
     return tuple(map(positive_float, _several(value)))
 
 
-def _several(value: Any) -> Any:
+def _several(value: object) -> Iterable[object]:
     if isinstance(value, str):
         return value.split(",")
-    return [value] if is_number(value) else value
+    return [value] if is_number(value) else cast("Iterable[object]", value)
 
 
-def names_list(value: Any) -> tuple[str, ...]:
+def names_list(value: object) -> tuple[str, ...]:
     """Take comma-separated names."""
     names = tuple(text(name).strip() for name in _several(value))
     if not all(names):
@@ -153,15 +163,16 @@ def names_list(value: Any) -> tuple[str, ...]:
     return names
 
 
-def named_path(value: Any) -> tuple[str, str]:
+def named_path(value: object) -> tuple[str, str]:
     """Take ORGANISM=FILE, or the two of them."""
-    name, path = (value.partition("=")[::2]) if isinstance(value, str) else value
+    pair = value.partition("=")[::2] if isinstance(value, str) else value
+    name, path = cast("tuple[str, str]", pair)
     if not (name and path):
         refuse("", "ORGANISM=FILE", value)
     return text(name), text(path)
 
 
-def dask_address(value: Any) -> str:
+def dask_address(value: object) -> str:
     """Take the address of a dask scheduler."""
     from seqmtl.cluster import check_address
 
@@ -171,7 +182,7 @@ def dask_address(value: Any) -> str:
 def path_of(*suffixes: str) -> Kind:
     """Return a kind that takes a path with one of these suffixes, which sets the format."""
 
-    def path(value: Any) -> str:
+    def path(value: object) -> str:
         name = text(value)
         if not name.lower().endswith(suffixes):
             suffix_list = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
@@ -181,7 +192,7 @@ def path_of(*suffixes: str) -> Kind:
     return path
 
 
-def figure(value: Any) -> str:
+def figure(value: object) -> str:
     """Take the path of a figure, which can be drawn."""
     path = path_of(".png", ".svg", ".pdf")(value)
     require_matplotlib()

@@ -5,71 +5,73 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from seqmtl.commands import _kinds
-from seqmtl.commands._request import Request, option, required
+from seqmtl.commands._request import Field, Request, option, required
+from seqmtl.exceptions import UsageError
 from seqmtl.features.grammar import GRAMMAR
 from seqmtl.files.write import write_json
+from seqmtl.relations.kinds import KINDS, MANUAL, PLAIN
 
 if TYPE_CHECKING:
     from seqmtl.features._base import FeatureDefinition
     from seqmtl.linear_model.base import Model
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.relations.build import KernelRequest
+    from seqmtl.splicing.model import PairedModel
+    from seqmtl.training.example_source import ExampleSource
 
 logger = logging.getLogger("seqmtl")
 
 
-def model_file(what: str = "model file") -> Any:
+def model_file(what: str = "model file") -> Field:
     """Return the option of a model, an argument without a flag."""
     return required(what, metavar="MODEL", is_positional=True)
 
 
-STARTER_OR_FILE = "model file, starter:donor, starter:acceptor or starter:splice (both, paired)"
+STARTER_OR_FILE = "model file, or starter:donor, starter:acceptor, starter:splice (paired)"
 
 
-def window_data(what: str, *, is_required: bool = True) -> Any:
+def window_data(what: str, *, is_required: bool = True) -> Field:
     """Return the option DATA."""
-    about = (
-        f"{what}: dataset folder, TSV (organism, label, sequence, split) or FASTA (organism=, "
-        "label=), plain or gzip; - for stdin"
-    )
+    about = f"{what}: dataset folder, TSV or FASTA, also gzip; - for stdin"
     return (required if is_required else option)(about, metavar="DATA", is_positional=True)
 
 
-def summary_file(what: str) -> Any:
+def summary_file(what: str) -> Field:
     """Return the option --json."""
-    return option(what, metavar="FILE", role="how")
+    return option(what, metavar="FILE", affects_output=False)
 
 
-def figure(what: str) -> Any:
+def figure(what: str) -> Field:
     """Return the option --plot."""
-    about = f"{what}: .png, .svg or .pdf"
-    return option(about, kind=_kinds.figure, metavar="FILE", role="how")
+    about = f"{what} (.png, .svg or .pdf)"
+    return option(about, kind=_kinds.figure, metavar="FILE", affects_output=False)
 
 
-def known_introns() -> Any:
+def known_introns() -> Field:
     """Return the option --introns."""
     return option(
-        "known introns of the genome, from reads, proteins or a few genes: GFF3 or GTF of genes, "
-        "BED12, STAR's SJ.out.tab, GFF of hints (BRAKER), or BED6 of introns",
+        "known introns: GFF3, GTF, BED12, BED6, SJ.out.tab or hints (GFF)",
         metavar="FILE",
     )
 
 
-def seed(what: str, default: int = 0) -> Any:
+def seed(what: str, default: int = 0) -> Field:
     """Return the option --seed."""
     return option(what, kind=_kinds.count, default=default)
 
 
-def features(value: Any) -> str:
+def features(value: object) -> str:
     """Take a list of k-mer features."""
     text = _kinds.text(value)
     try:
         str(feature_map(text))
     except ValueError as error:
-        raise ValueError(f"{error}\n{GRAMMAR}") from error
+        raise ValueError(f"cannot be read: {error}\n{GRAMMAR}") from error
     return text
 
 
@@ -83,19 +85,17 @@ def feature_map(text: str | None) -> FeatureDefinition:
     return JointFeatures(maps) if len(maps) > 1 else maps[0]
 
 
-def features_option(group: str) -> Any:
+def features_option(group: str) -> Field:
     """Return the option --features."""
     about = "k-mer features, such as wd:8 (see --features help)"
-    return option(about, kind=features, metavar="FEATURES", group=group, manual=GRAMMAR)
+    return option(about, kind=features, metavar="FEATURES", group=group, long_help=GRAMMAR)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Threads(Request):
     """Threads."""
 
-    threads: int | None = option(
-        "threads; results do not depend on it (default: all usable cores)", role="how"
-    )
+    threads: int | None = option("threads (default: all usable cores)", affects_output=False)
 
     @contextmanager
     def threads_in_use(self) -> Iterator[None]:
@@ -121,23 +121,16 @@ class WindowInput(Request):
     site: int | None = None
 
     @property
-    def is_dataset(self) -> bool:
-        """Whether DATA is a dataset."""
-        from seqmtl.io.dataset import is_dataset
+    def source(self) -> ExampleSource:
+        """DATA, and which of its rows to read."""
+        from seqmtl.training.example_source import ExampleSource
 
-        return bool(self.data) and is_dataset(str(self.data))
+        return ExampleSource(str(self.data), self.organism, self.split, self.site)
 
     @property
     def files(self) -> list[str]:
         """The files that are read for the windows."""
-        from seqmtl.io.dataset import files_of_data
-
-        return files_of_data(self.data)
-
-    @property
-    def split_or_all(self) -> str | None:
-        """The split to read, None for all rows."""
-        return None if self.split == "all" else self.split
+        return [] if self.data is None else self.source.files
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +139,7 @@ class LabelledRows(WindowInput):
 
     organism: str | None = option("organism of all rows (default: as in DATA)")
     split: str = option(
-        "split to use, if DATA is a dataset or has a split column; all for every row",
+        "split to use, or all",
         default="test",
     )
 
@@ -159,7 +152,7 @@ class GenomeSites(WindowInput):
     """Windows of DATA, or around sites in genomes."""
 
     genome: tuple[tuple[str, str], ...] = of_sites(
-        "genome of an organism; repeat for each",
+        "genome of an organism; may be repeated",
         metavar="ORGANISM=FASTA",
         kind=_kinds.named_path,
         is_repeated=True,
@@ -170,8 +163,8 @@ class GenomeSites(WindowInput):
         kind=_kinds.named_path,
         is_repeated=True,
     )
-    at_end: str = of_sites(
-        "at contig ends, pad windows with N or drop them", choices=("pad", "drop"), default="pad"
+    contig_ends: str = of_sites(
+        "at contig ends, pad windows with N, or drop them", choices=("pad", "drop"), default="pad"
     )
 
     @property
@@ -184,7 +177,7 @@ class GenomeSites(WindowInput):
 class TrainingRun(Threads):
     """What training writes, and how it runs."""
 
-    output: str = required("-o", "model file", metavar="MODEL", role="how")
+    output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
     json: str | None = summary_file("write the training summary as JSON")
 
     def finish(self, model: Model, summary: str, tol: float, limits: str) -> None:
@@ -201,14 +194,113 @@ class Relatives(Request):
     """The options that score an organism without training data."""
 
     like: str | None = option(
-        "relative of an organism that the model lacks: a species, genus, clade, common name or "
-        "NCBI taxid; auto: no relative known, so all organisms of the model count the same, or, "
-        "for a model of seqmtl pair, by what each finds in the genome",
+        "relative of an organism that the model lacks: species, genus, clade, common name or NCBI "
+        "taxid; auto: no relative known",
         metavar="NAME",
     )
     tree: str | None = option(
-        "where --like is looked up: Newick or Nexus file, shipped tree, or folder of an NCBI "
-        "taxonomy dump (default: what the model knows, then eukaryotes)",
+        "where to look up --like: tree file, shipped tree or folder of an NCBI taxonomy (default: "
+        "the tree of the model, then eukaryotes)",
         metavar="FILE|NAME",
     )
     organism: str | None = None
+
+
+#: A request that has ``--like``.
+WithLike = TypeVar("WithLike", bound=Relatives)
+
+
+def with_organism_of_like(
+    model: MultiTaskModel | PairedModel, request: WithLike, *, has_genome: bool = False
+) -> tuple[MultiTaskModel | PairedModel, WithLike]:
+    """Return the model with the organism of ``--like``, and the request that scores it.
+
+    It is called by ``--organism``, or else by the name of ``--like``. Without ``--organism``, an
+    organism that the model was trained on is scored by its own weights. A paired model is returned
+    as it is, if the request `has_genome`; the genome is then what the organism is added by.
+
+    Raises
+    ------
+    SeqmtlError
+        If it cannot be added to the model, or `--organism` is all.
+    UnknownTaskError
+        If no organism or clade has the name; the message lists near matches.
+    """
+    from seqmtl.adaptation import adapt
+    from seqmtl.adaptation.relatives import relative_named
+    from seqmtl.linear_model.base import is_known
+    from seqmtl.splicing.model import PairedModel
+
+    like, organism = request.like, request.organism
+    if like is None:
+        if request.tree is not None:
+            raise UsageError("--tree is for --like; name the organism to look up, or leave it out")
+        return model, request
+    if isinstance(model, PairedModel) and not has_genome:
+        raise UsageError(
+            "--like with a model of seqmtl pair is for seqmtl scan and adapt, which look at the "
+            "genome; add the organism with seqmtl adapt, and leave --like out"
+        )
+    if organism == "all" and "all" not in model.tasks:
+        raise UsageError("--like places one organism; name it with --organism, or leave that out")
+    if organism is None and is_known(like, model.tasks):
+        return model, replace(request, organism=model.match(like))
+    organism = organism or like
+    request = replace(request, organism=organism)
+    if isinstance(model, PairedModel):
+        from seqmtl.splicing.new_organism import check_new
+
+        check_new(model, organism, like, request.tree)
+        return model, request
+    relative = relative_named(like, request.tree)
+    return adapt(model, organism, like=relative, tree=request.tree), request
+
+
+#: An option of the relation between the organisms.
+relation_option = partial(option, group="relation between the organisms")
+
+
+def tree_option() -> Field:
+    """Return the option --tree."""
+    return relation_option(
+        "Newick or Nexus file, or a shipped tree: eukaryotes, metazoa, vertebrates, insects, "
+        "nematodes, plants or fungi",
+        metavar="FILE|NAME",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relations(Request):
+    """How the organisms are related: by a tree, or by a table or a kind of similarity."""
+
+    tree: str | None = tree_option()
+    similarity: str | None = relation_option(
+        "kind (see --similarity help) or table of similarities (default: tree)",
+        metavar="KIND|TSV",
+        long_help=MANUAL,
+    )
+
+    def relation(self, learnt: str | None = None) -> KernelRequest | None:
+        """Return the requested task kernel, or None; no file is read.
+
+        Parameters
+        ----------
+        learnt : str, optional
+            Kind of the kernels whose weights are learnt, in place of `similarity`.
+
+        Raises
+        ------
+        UsageError
+            If there is no tree for the kind, or both a tree and a table.
+        """
+        asked = learnt or self.similarity
+        name = (asked or "").partition(":")[0]
+        if name not in KINDS and asked and self.tree:
+            raise UsageError(f"--similarity {asked} is a table, which needs no --tree; give one")
+        if name in KINDS and name not in PLAIN and not self.tree:
+            other = "use 'seqmtl similarity ... -o K.tsv', then --similarity K.tsv"
+            ending = "" if learnt else f"; for another source, {other}"
+            raise UsageError(f"{name} is computed from a tree; give --tree{ending}")
+        from seqmtl.relations.build import kernel_request
+
+        return kernel_request(asked, tree=self.tree)

@@ -1,86 +1,156 @@
-"""Parsers whose messages name the argument typed and the one probably meant."""
+"""Arguments of the command line to values of options, and messages about them."""
 
 from __future__ import annotations
 
 import argparse
-import re
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import takewhile
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from seqmtl.commands import _removed
+from seqmtl.commands._command import Command, Messages
 from seqmtl.commands._console import show
+from seqmtl.commands._request import Option, options_of
+from seqmtl.exceptions import SeqmtlError, UnknownTaskError, UsageError
 
 _ALIKE = 0.6  # least similarity of two spellings
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that refuses unknown options first, takes no abbreviations, and answers in a line.
+    """The options of a command.
 
-    Abbreviations would change their meaning with each new option.
+    It takes texts only: a request turns them into values. There are no abbreviations, which would
+    change their meaning with each new option.
     """
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(allow_abbrev=False, **settings)
-        self.arguments: list[str] = []
+    def __init__(self, command: Command) -> None:
+        super().__init__(f"seqmtl {command.name}", allow_abbrev=False, exit_on_error=False)
+        self.command = command
+        self.options = (*options_of(command.request), *options_of(Messages))
+        for each in self.options:
+            self._add(each)
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, after refusing options that the parser does not have."""
-        self.arguments = [*(sys.argv[1:] if args is None else args)]
-        arguments = self.arguments
-        if self._subparsers is not None:  # arguments after the command belong to it
-            arguments = [*takewhile(lambda word: word.startswith("-"), arguments)]
-        for word in takewhile(lambda word: word != "--", arguments):
-            name = word.partition("=")[0]
-            if name.startswith("--") and name not in self._option_string_actions:
-                replacement = _removed.replacement_of_option(self.prog.partition(" ")[2], name)
-                if replacement:
-                    self.error(f"{name} was removed: {replacement}")
-                flags = [flag for flag in self._option_string_actions if flag.startswith("--")]
-                self.error(f"there is no option {name}{did_you_mean(name, flags)}")
-        return super().parse_known_args(args, namespace)
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is None or value in action.choices:
+    def _add(self, each: Option) -> None:
+        if each.is_positional:
+            nargs = None if each.is_required else "?"
+            self.add_argument(
+                each.name, metavar=each.metavar, nargs=nargs, default=argparse.SUPPRESS
+            )
             return
-        meant = did_you_mean(str(value), action.choices)
-        if isinstance(action, argparse._SubParsersAction):
-            if value in _removed.COMMANDS:
-                self.error(f"{value} was removed: {_removed.COMMANDS[value]}")
-            self.error(f"there is no command {value!r}{meant or '; seqmtl lists them'}")
-        choices = ", ".join(map(str, action.choices))
-        raise argparse.ArgumentError(action, f"must be one of {choices}, got {value!r}{meant}")
+        action: str | type[argparse.Action] = "store"
+        if each.is_flag:
+            action = "store_true"
+        elif each.long_help is not None:
+            action = _TextOrHelp
+        elif each.is_repeated:
+            action = "append"
+        self.add_argument(
+            *each.names,
+            dest=each.name,
+            action=action,
+            required=each.is_required,
+            default=argparse.SUPPRESS,
+        )
 
-    def _print_message(self, message: str, file: Any = None) -> None:
-        if file is sys.stdout:
-            show(message)
-        else:
-            super()._print_message(message, file)
+    def print_help(self, file: object = None) -> None:
+        """Show the help of the command."""
+        show(self.command.help())
 
     def error(self, message: str) -> NoReturn:
-        """Exit with code 2, after one line that names an option as it was typed."""
-        match = re.fullmatch(r"argument (\S+): (.*)", message, flags=re.DOTALL)
-        if match:
-            space = " " if match[2].startswith("must ") else ": "
-            message = f"{self._as_typed(match[1].split('/'))}{space}{match[2]}"
-        _, _, command = self.prog.partition(" ")
-        of = f" ({self.prog.partition(' ')[0]} help {command})" if command else ""
-        self.exit(2, f"{self.prog}: error: {message}{of}\n")
+        """Refuse the arguments."""
+        raise UsageError(message)
 
-    def _as_typed(self, names: Sequence[str]) -> str:
-        """Return the name of an option that is among the arguments, or else its last."""
-        typed = [
-            name
-            for name in names
-            for word in self.arguments
-            if word.partition("=")[0] == name or (len(name) == 2 and word.startswith(name))
-        ]
-        return typed[0] if typed else names[-1]
+    def values(self, words: Sequence[str]) -> tuple[dict[str, object], Messages]:
+        """Return the options that are given, as texts, and those of every command.
+
+        Raises
+        ------
+        UsageError
+            If an option is unknown or incomplete, or one is missing.
+        """
+        flags = ["--help", *(name for each in self.options for name in each.names)]
+        check_flags(words, flags)
+        try:
+            values = vars(self.parse_args(words))
+        except argparse.ArgumentError as error:
+            names = (error.argument_name or "").split("/")
+            raise UsageError(f"{as_typed(names, words)}: {error.message}") from error
+        quiet, log_json, debug = (
+            bool(values.pop(name, False)) for name in ("quiet", "log_json", "debug")
+        )
+        return values, Messages(quiet=quiet, log_json=log_json, debug=debug)
+
+
+class _TextOrHelp(argparse.Action):
+    """Store the value of an option, or show what its values may be if that is ``help``."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        if values != "help":
+            setattr(namespace, self.dest, values)
+            return
+        assert isinstance(parser, Parser)
+        (text,) = (each.long_help for each in parser.options if each.name == self.dest)
+        show(f"{text}\n")
+        parser.exit()
+
+
+def check_flags(words: Iterable[str], flags: Iterable[str]) -> None:
+    """Check that there are the options that are given, before one that is missing is named.
+
+    Raises
+    ------
+    UsageError
+        If there is not; it names the most similar one.
+    """
+    long = [flag for flag in flags if flag.startswith("--")]
+    for word in takewhile(lambda word: word != "--", words):
+        name = word.partition("=")[0]
+        if name.startswith("--") and name not in long:
+            raise UsageError(f"there is no option {name}{did_you_mean(name, long)}")
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Return a question that suggests a similar name, or an empty string."""
-    near = get_close_matches(word, [*map(str, names)], n=1, cutoff=_ALIKE)
+    near = get_close_matches(word, list(names), n=1, cutoff=_ALIKE)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def as_typed(names: Sequence[str], words: Sequence[str]) -> str:
+    """Return the name of an option that is among the arguments, or else its last."""
+    typed = [
+        name
+        for name in names
+        for word in words
+        if word.partition("=")[0] == name or (len(name) == 2 and word.startswith(name))
+    ]
+    return typed[0] if typed else names[-1]
+
+
+def usage_message(
+    error: Exception, options: Iterable[Option], values: Mapping[str, object], words: Sequence[str]
+) -> str | None:
+    """Return the message if an option that was given is at fault, None if it is about data."""
+    if not isinstance(error, SeqmtlError):
+        return None
+    for each in options:
+        if each.name not in values:
+            continue
+        name = as_typed(each.names, words)
+        if isinstance(error, UnknownTaskError) and _names_in(values[each.name], error.names):
+            return f"{name}: {error.args[0]}"
+        if each.name == error.option:
+            location = f"{error.path}: " if error.path else ""
+            return f"{location}{name} {error.args[0]}"
+    return str(error) if isinstance(error, UsageError) else None
+
+
+def _names_in(value: object, names: Sequence[str]) -> bool:
+    """Return whether a value of an option has one of the names."""
+    texts = value if isinstance(value, list) else [value]
+    return any(part in names for text in texts for part in str(text).split(","))

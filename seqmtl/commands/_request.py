@@ -12,17 +12,23 @@ import inspect
 import math
 import os
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
+from seqmtl._checks import check_choice
 from seqmtl._surroundings import usual_floats
 from seqmtl.commands._kinds import Kind, flag, positive_float, positive_int, text
 from seqmtl.exceptions import UsageError
 from seqmtl.files.streams import buffered_pipes
 
-_RUN = TypeVar("_RUN", bound="Request")
+#: What a class body assigns to a field; the type of the field is that of its annotation.
+Field: TypeAlias = Any
+#: What a command returns, and writes as JSON.
+Document: TypeAlias = dict[str, Any]
+
+_Result = TypeVar("_Result", covariant=True)
 #: Kinds of fields by their annotations.
 _KINDS: dict[str, Kind] = {"int": positive_int, "float": positive_float, "bool": flag}
 
@@ -48,37 +54,50 @@ class Option:
         Values allowed.
     metavar : str, optional
         How the help shows a value.
-    role : {"what", "how"}
-        Whether the option changes the results or only how they are made: threads, resuming.
+    affects_output : bool
+        Whether the results depend on it; not so for threads, resuming, paths of outputs.
     group : str
         Title of the group of options in the help.
     is_repeated : bool
         Whether it may be given several times; the field then holds a tuple.
     is_positional : bool
         Whether it is an argument without a flag.
-    manual : str, optional
+    long_help : str, optional
         What the value ``help`` shows on the command line.
     """
 
     name: str
-    default: Any
+    default: object
     flags: tuple[str, ...]
     help: str
     kind: Kind
     choices: tuple[str, ...] | None = None
     metavar: str | None = None
-    role: Literal["what", "how"] = "what"
+    affects_output: bool = True
     group: str = ""
     is_repeated: bool = False
     is_positional: bool = False
-    manual: str | None = None
+    long_help: str | None = None
 
     @property
     def is_required(self) -> bool:
         """Whether it has no default."""
         return self.default is MISSING
 
-    def value(self, value: Any) -> Any:
+    @property
+    def is_flag(self) -> bool:
+        """Whether it takes no value on the command line."""
+        return self.kind is flag
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its names on the command line, the long one last."""
+        if self.is_positional:
+            return (self.metavar or self.name,)
+        long = () if f"-{self.name}" in self.flags else (f"--{self.name.replace('_', '-')}",)
+        return (*self.flags, *long)
+
+    def value(self, value: object) -> object:
         """Return a value, or several, in the form that the field holds.
 
         Raises
@@ -91,23 +110,23 @@ class Option:
         try:
             return self._all(value) if self.is_repeated else self._one(value)
         except ValueError as error:
-            raise UsageError(f"{self.name} {error}") from error
+            raise UsageError(str(error), self.name) from error
 
-    def _all(self, values: Any) -> tuple[Any, ...]:
+    def _all(self, values: object) -> tuple[object, ...]:
         if isinstance(values, Mapping):
             values = values.items()
         elif isinstance(values, (str, os.PathLike)):
             values = [values]
-        return tuple(map(self._one, values))
+        return tuple(map(self._one, cast("Iterable[object]", values)))
 
-    def _one(self, value: Any) -> Any:
+    def _one(self, value: object) -> object:
         converted = self.kind(value)
-        if self.choices is not None and converted not in self.choices:
-            raise ValueError(f"must be one of {', '.join(self.choices)}, got {value!r}")
+        if self.choices is not None:
+            check_choice("", converted, self.choices)
         return converted
 
 
-def option(*texts: str, default: Any = None, **about: Any) -> Any:
+def option(*texts: str, default: object = None, **about: object) -> Field:
     """Return a field of a request; see :class:`Option` for what it can say of itself.
 
     Texts are flags, and the help. The kind is by default that of the annotation: text or path, an
@@ -120,7 +139,7 @@ def option(*texts: str, default: Any = None, **about: Any) -> Any:
     return field(default=default, metadata={"flags": flags, "help": help_text, **about})
 
 
-def required(*texts: str, **about: Any) -> Any:
+def required(*texts: str, **about: object) -> Field:
     """Return a field of a request that has no default."""
     return option(*texts, default=MISSING, **about)
 
@@ -151,11 +170,11 @@ class Request:
             If so.
         """
 
-    def run(self) -> Any:
+    def run(self) -> object:
         """Do what is asked; return the result."""
         raise NotImplementedError
 
-    def __call__(self) -> Any:
+    def __call__(self) -> object:
         """Do what is asked."""
         with buffered_pipes(), self.threads_in_use():
             return self.run()
@@ -175,20 +194,16 @@ class Request:
         name = name_of(type(self)).replace("-", "_")
         return self.command_line or f"seqmtl.{name}({', '.join(given)})"
 
-    def changed(self: _RUN, **changes: Any) -> _RUN:
-        """Return a request with other values of some options."""
-        return dataclasses.replace(self, **changes)
-
-    def fingerprint(self, *without: str) -> dict[str, Any]:
+    def fingerprint(self, *without: str) -> Document:
         """Return the options that change the results, as JSON values, except some."""
         return {
             each.name: _as_json(getattr(self, each.name))
             for each in options_of(type(self))
-            if each.role == "what" and each.name not in without
+            if each.affects_output and each.name not in without
         }
 
 
-def _as_json(value: Any) -> Any:
+def _as_json(value: object) -> object:
     if isinstance(value, tuple):
         return list(map(_as_json, value))
     is_odd = isinstance(value, float) and not math.isfinite(value)
@@ -202,9 +217,9 @@ def options_of(request: type[Request]) -> tuple[Option, ...]:
     return tuple(_option_of(fields[name]) for name in dict.fromkeys(names) if name in fields)
 
 
-def _option_of(of: Any) -> Option:
+def _option_of(of: dataclasses.Field[object]) -> Option:
     kind = _KINDS.get(str(of.type).split()[0], text)
-    option = Option(**{"name": of.name, "default": of.default, "kind": kind, **of.metadata})
+    option = Option(name=of.name, default=of.default, **{"kind": kind, **of.metadata})
     default = f"{of.default:g}" if isinstance(of.default, float) else str(of.default)
     if default in ("", "None", "False", "()") or "(default" in option.help or option.is_required:
         return option
@@ -217,21 +232,28 @@ def name_of(request: type[Request]) -> str:
     return "".join(letters).removeprefix("-")
 
 
-def python_function(request: type[Request]) -> Callable[..., Any]:
+class _Runnable(Protocol[_Result]):
+    """A request with a result of some type."""
+
+    def run(self) -> _Result: ...
+
+
+def python_function(command: type[_Runnable[_Result]]) -> Callable[..., _Result]:
     """Return the Python function of a command, with its signature and documentation.
 
     Parameters
     ----------
-    request : type
+    command : type
         A subclass of :class:`Request`. Its summary and its return value are those of the
         docstrings of the class and of its ``run``.
     """
+    request = cast("type[Request]", command)
     options = sorted(options_of(request), key=lambda each: not each.is_positional)
     signature = inspect.Signature([_parameter(each) for each in options])
 
     @usual_floats
-    def function(*args: Any, **named: Any) -> Any:
-        return request(**signature.bind(*args, **named).arguments)()
+    def function(*args: object, **named: object) -> _Result:
+        return cast("_Result", request(**signature.bind(*args, **named).arguments)())
 
     function.__name__ = function.__qualname__ = name_of(request).replace("-", "_")
     function.__module__ = request.__module__
@@ -268,4 +290,4 @@ def _type_of(each: Option) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}.".replace("%%", "%")
+    return f"{text[:1].upper()}{text[1:]}."

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from seqmtl._progress import ScanProgress
 from seqmtl._threads import n_threads
 from seqmtl._version import __version__
-from seqmtl.commands._scoring import add_unlabelled, log_warnings, with_organism_of_like
-from seqmtl.exceptions import SeqmtlError, UsageError
+from seqmtl.commands._options import with_organism_of_like
+from seqmtl.exceptions import UsageError
 from seqmtl.files.names import safe_names
 from seqmtl.files.streams import numbered_lines, readable
 from seqmtl.files.write import check_outputs, write_json
@@ -39,6 +39,7 @@ from seqmtl.sequences.genome import unknown_contig
 from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.layer import ENDS
 from seqmtl.splicing.model import PairedModel
+from seqmtl.splicing.new_organism import add_unlabelled, log_warnings
 
 if TYPE_CHECKING:
     from seqmtl.commands.scan import Scan
@@ -119,7 +120,7 @@ def _prepare(request: Scan) -> _Job:
     if job.is_paired:
         _check_paired(job)
         if file_format in OF_INTRONS and request.min_probability is None:
-            job = replace(job, request=request.changed(min_probability=_LEAST_PROBABILITY))
+            job = replace(job, request=replace(request, min_probability=_LEAST_PROBABILITY))
     elif file_format in OF_INTRONS:
         raise UsageError("introns need a model of seqmtl pair; choose another --format")
     for organism in job.outputs:
@@ -141,9 +142,9 @@ def _outputs(request: Scan, tasks: tuple[str, ...]) -> dict[str, str]:
     if request.organism != "all" or "all" in tasks:
         return {request.organism or tasks[0]: request.output}
     if request.output == "-":
-        raise SeqmtlError("--organism all writes one file per organism; name an output file")
+        raise UsageError("--organism all writes one file per organism; name an output file")
     if request.genome == "-":
-        raise SeqmtlError("--organism all reads the genome once per organism; give it as a file")
+        raise UsageError("--organism all reads the genome once per organism; give it as a file")
     return {name: inserted(request.output, safe) for name, safe in safe_names(tasks).items()}
 
 
@@ -151,17 +152,17 @@ def _check_paired(job: _Job) -> None:
     """Refuse options that do not apply to a model of both ends of introns."""
     request = job.request
     if job.is_unlabelled and request.genome == "-":
-        raise SeqmtlError(
+        raise UsageError(
             "--like with a model of seqmtl pair first looks at the genome, so that it cannot "
             "come from standard input; give it as a file"
         )
     for name in _NOT_FOR_PAIRS:
         if getattr(request, name) is not None:
-            raise SeqmtlError(
+            raise UsageError(
                 f"--{name.replace('_', '-')} is not for a model of seqmtl pair; leave it out"
             )
     if request.top is not None and job.file_format != "introns":
-        raise SeqmtlError(
+        raise UsageError(
             "--top takes the best introns of a model of seqmtl pair; add --format introns, or "
             "choose sites by --min-probability"
         )
@@ -208,7 +209,7 @@ def _lengths(job: _Job) -> dict[str, int] | None:
     asking = [name for name, is_asked in needs.items() if is_asked]
     if request.genome == "-":
         if asking:
-            raise SeqmtlError(
+            raise UsageError(
                 f"{asking[0]} reads the genome twice, so the genome cannot come from standard "
                 "input; give it as a file"
             )
@@ -279,7 +280,7 @@ def _site(model: MultiTaskModel, letters: str | None) -> Site:
         )
     length = len(letters.split(",")[0].strip())
     if not length:
-        raise SeqmtlError(f"--consensus must be letters such as AG, or any, got {letters!r}")
+        raise UsageError(f"must be letters such as AG, or any, got {letters!r}", "consensus")
     return replace(site, length=length, letters=letters)
 
 
@@ -289,7 +290,7 @@ def _contigs(text: str, lengths: dict[str, int]) -> frozenset[str]:
     names = [readable(line) for _, line in numbered_lines(text[1:])] if is_list else text.split(",")
     names = [name.strip() for name in names if name.strip()]
     if not names:
-        raise SeqmtlError(f"--contigs must name the contigs to scan, got none in {text!r}")
+        raise UsageError(f"must name the contigs to scan, got none in {text!r}", "contigs")
     if not lengths.keys() >= {*names}:
         raise UsageError(f"--contigs: {unknown_contig(names, list(lengths))}")
     return frozenset(names)
@@ -298,7 +299,7 @@ def _contigs(text: str, lengths: dict[str, int]) -> frozenset[str]:
 def _value(job: _Job, organism: str) -> str:
     """Return the values of tracks: the requested ones, by default probabilities if calibrated."""
     holds = job.is_paired or _is_calibrated(job.model, organism)
-    return job.request.value or ("probability" if holds else "score")
+    return job.request.track_value or ("probability" if holds else "score")
 
 
 def _is_calibrated(model: Model, organism: str) -> bool:

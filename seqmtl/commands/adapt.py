@@ -6,19 +6,12 @@ import itertools
 import logging
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
-from seqmtl.commands._request import option, python_function, required
-from seqmtl.commands._scoring import (
-    add_unlabelled,
-    check_new,
-    contents_of,
-    log_warnings,
-    relatives,
-)
-from seqmtl.exceptions import SeqmtlError, TrainingInterrupted, UsageError
+from seqmtl.commands._request import Document, option, python_function, required
+from seqmtl.exceptions import InputFormatError, TrainingInterrupted, UsageError, errors_about
 from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
@@ -40,27 +33,23 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         "model file of seqmtl train or pair, starter:donor or starter:acceptor"
     )
     data: str | None = _options.window_data(
-        "labelled windows of the organism, around the same site as in training",
+        "labelled windows of the organism",
         is_required=False,
     )
-    organism: str = required("the new organism", metavar="NAME")
+    organism: str = required("name of the new organism", metavar="NAME")
     like: str | None = option(
-        "relative of the organism: a species, genus, clade, common name or NCBI taxid (default: "
-        "its own name); auto: no relative known, so all organisms of the model count the same, "
-        "or, for a model of seqmtl pair, by what each finds in the genome",
+        "relative of the organism: species, genus, clade, common name or NCBI taxid (default: its "
+        "name); auto: no relative known",
         metavar="NAME",
     )
     tree: str | None = option(
-        "Newick or Nexus file, shipped tree, or folder of an NCBI taxonomy dump (default: what "
-        "the model knows, and eukaryotes for --like)",
+        "where to look up --like: tree file, shipped tree or folder of an NCBI taxonomy (default: "
+        "the tree of the model, then eukaryotes)",
         metavar="FILE|NAME",
     )
-    split: str = _options.of_sites(
-        "split to use, if DATA has a split column (default: train)", default="train"
-    )
+    split: str = _options.of_sites("split to use, or all", default="train")
     prevalence: float | None = option(
-        "share of true sites among the candidates to be scored (default: the genome's if DATA "
-        "is a dataset, else that of the windows)",
+        "share of true sites among candidates (default: as in the dataset or DATA)",
         metavar="SHARE",
         kind=_kinds.share,
     )
@@ -72,7 +61,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
     )
     seed: int = _options.of_sites("seed of the decoys", kind=_kinds.count, default=0)
     plot: str | None = _options.figure(
-        "of a model of seqmtl pair: expected sites and lengths of introns by round"
+        "expected sites and intron lengths by round, of paired models"
     )
     introns: str | None = _options.known_introns()
 
@@ -94,20 +83,23 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         if isinstance(model, PairedModel):
             return self._of_pairs(model)
         for what in (what for what in ("plot", "introns") if getattr(self, what)):
-            raise SeqmtlError(f"--{what} is for a model of seqmtl pair; leave it out")
-        return self._of_windows(model)
+            raise UsageError(f"--{what} is for a model of seqmtl pair; leave it out")
+        with errors_about(self.data):
+            return self._of_windows(model)
 
     def _of_windows(self, model: MultiTaskModel) -> MultiTaskModel:
         name, windows, started = self.organism, None, time.perf_counter()
         if self.data or self.genome or self.sites:
             windows = self._read(model)
         from seqmtl import adaptation
+        from seqmtl.adaptation.relatives import relative_named
 
         adapted = adaptation.adapt(
             model,
             name,
             windows,
-            **relatives(self.like, self.tree),
+            like=relative_named(self.like, self.tree),
+            tree=self.tree,
             prevalence=None if windows is None else self._prevalence(),
         )
         if windows is not None:
@@ -124,7 +116,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         write_json(self.json, {"schema_version": 1, "organism": name, **entry})
         return adapted
 
-    def _log(self, training: dict[str, Any], name: str, seconds: float) -> None:
+    def _log(self, training: Document, name: str, seconds: float) -> None:
         """Log the relatives of the organism, how much they are trusted, and the time."""
         entry, counts = training["adapted"][name], training["tasks"][name]
         first = max(entry["relatives"], key=lambda other: entry["relatives"][other])
@@ -156,6 +148,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         """
         from seqmtl._names import match_names
         from seqmtl.splicing.checkpoint import RoundsFile
+        from seqmtl.splicing.new_organism import check_new, contents_of, log_warnings
 
         given = {"DATA": self.data, "--sites": self.sites, "--prevalence": self.prevalence}
         for what in (what for what, value in given.items() if value):
@@ -215,6 +208,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         """
         from seqmtl._progress import RoundProgress
         from seqmtl.splicing.model import ROUNDS, round_line
+        from seqmtl.splicing.new_organism import add_unlabelled
 
         name, numbers, progress = self.organism, itertools.count(), RoundProgress()
 
@@ -272,20 +266,20 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         import numpy as np
 
         from seqmtl._names import match_names
-        from seqmtl.commands._examples import warn_of
         from seqmtl.commands._genome_sites import read_as_of_model
         from seqmtl.io.tables import is_table_of_windows
         from seqmtl.sequences.quality import window_warnings
 
         if not model.can_scan:
-            raise SeqmtlError(f"{self.model}: is a model of numbers; adapt it in Python")
+            raise InputFormatError("is a model of numbers; adapt it in Python", self.model)
         organism: str | None = self.organism
-        if self.data and not self.is_dataset and is_table_of_windows(self.data):
+        if self.data and not self.source.is_dataset and is_table_of_windows(self.data):
             organism = None  # the column names it
         windows = read_as_of_model(model, self, organism, require_labels=True)
         task = match_names([self.organism], windows.task_names, self.data or "--genome")[0]
         windows = windows[np.flatnonzero(windows.task_ids == task)]
-        warn_of(window_warnings([windows]), self)
+        for fault in window_warnings([windows]):
+            logger.warning("%s: %s", self.data or "the windows", fault)
         return windows
 
     def _prevalence(self) -> float | None:
@@ -293,7 +287,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         from seqmtl._names import match_names
         from seqmtl.io.dataset import read_summary
 
-        if self.prevalence is not None or not self.data or not self.is_dataset:
+        if self.prevalence is not None or not self.data or not self.source.is_dataset:
             return self.prevalence
         facts = read_summary(self.data)["organisms"]
         counts = facts[list(facts)[match_names([self.organism], list(facts), self.data)[0]]]
@@ -320,7 +314,6 @@ COMMAND = Command(
     Adapt,
     "add an organism to a trained model, from few labels or none",
     _TEXT,
-    usage="seqmtl adapt MODEL [DATA] --organism NAME -o MODEL [options]",
 )
 
 adapt = python_function(Adapt)

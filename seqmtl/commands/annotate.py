@@ -42,7 +42,7 @@ class Annotate(_options.Threads):
         "relative known, so each organism of the model counts by what it finds in the genome",
         metavar="NAME",
     )
-    output: str = required("-o", "folder to write", metavar="FOLDER", role="how")
+    output: str = required("-o", "folder to write", metavar="FOLDER", affects_output=False)
     model: str = option(f"model file of seqmtl pair (default: {_MODEL})", default=_MODEL)
     organism: str | None = option(
         "name of the organism (default: that of the file); one of the model is scored by it as "
@@ -66,12 +66,12 @@ class Annotate(_options.Threads):
         dict
             The summary, as FOLDER/summary.json has it.
         """
-        from seqmtl.commands._scoring import check_new
         from seqmtl.io.genome import contig_lengths
         from seqmtl.io.rows import check_first_field
         from seqmtl.linear_model.base import is_known
         from seqmtl.scanning.writers.formats import output_paths
         from seqmtl.splicing.model import PairedModel
+        from seqmtl.splicing.new_organism import check_new
 
         for path, what in ((self.genome, "genome"), (self.introns, "introns")):
             if path is not None and not os.path.isfile(path):
@@ -102,11 +102,11 @@ class Annotate(_options.Threads):
 
     def _adapted(self, given: PairedModel, name: str) -> PairedModel:
         """Return the paired model with the organism; it is made if need be."""
-        from seqmtl.commands._scoring import contents_of
         from seqmtl.commands.adapt import Adapt
         from seqmtl.files.streams import read_json, sha256_of
         from seqmtl.linear_model.base import is_known
         from seqmtl.splicing.model import PairedModel
+        from seqmtl.splicing.new_organism import contents_of
 
         path, facts = self._path("model.seqmtl"), self._path("model.json")
         inputs = {
@@ -218,7 +218,6 @@ COMMAND = Command(
     Annotate,
     "find the introns of a genome without labels",
     _TEXT,
-    usage="seqmtl annotate FASTA --like NAME -o FOLDER [options]",
 )
 
 annotate = python_function(Annotate)

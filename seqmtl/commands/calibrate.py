@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function, required
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import InputFormatError, SeqmtlError, errors_about
 from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Calibrate(_options.LabelledRows, _options.Threads):
 
     model: str = _options.model_file()
     data: str = _options.window_data("labelled windows not used in training")
-    output: str = required("-o", "model file", metavar="MODEL", role="how")
+    output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
     split: str = option(
         "split to use, if DATA is a dataset or has a split column; all for every row",
         default="valid",
@@ -61,24 +61,26 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         dict
             The summary, as ``json`` has it.
         """
-        from seqmtl.commands._scoring import score_labelled
-        from seqmtl.loading import load_site_model
+        from seqmtl.loading import load_site_model, window_model
+        from seqmtl.scanning.labelled_scores import score_labelled
         from seqmtl.splicing.model import PairedModel
 
         check_outputs(self.files, [self.output, self.json, self.plot], replaced=self.model)
         model = load_site_model(self.model)
         if isinstance(model, PairedModel):
-            raise SeqmtlError(
-                f"{self.model}: a model of seqmtl pair is already calibrated; to change that, "
-                "calibrate the donor and the acceptor model and run seqmtl pair again"
+            raise InputFormatError(
+                "a model of seqmtl pair is already calibrated; to change that, calibrate the donor "
+                "and the acceptor model and run seqmtl pair again",
+                self.model,
             )
         if model.kind != "classification":
-            raise SeqmtlError(f"{self.model}: only two-class models have probabilities")
-        held = score_labelled(model, self, "probabilities are")
-        shares = _shares(self, held.names)
-        if self.split == "valid" and self.folds > 1 and held.counts is not None:
-            held, shares = _with_training_regions(model, held, shares, self)
-        summary = _calibrated(model, held, shares, self)
+            raise InputFormatError("only two-class models have probabilities", self.model)
+        with errors_about(self.data):
+            held = score_labelled(window_model(model, self.model), self.source, "probabilities are")
+            shares = _shares(self, held.names)
+            if self.split == "valid" and self.folds > 1 and held.counts is not None:
+                held, shares = _with_training_regions(model, held, shares, self)
+            summary = _calibrated(model, held, shares, self)
         model.save(self.output)
         write_json(self.json, summary)
         logger.info(
@@ -164,7 +166,7 @@ def _shares(request: Calibrate, names: Sequence[str]) -> dict[str, float | None]
 
     if request.prevalence is not None:
         return dict.fromkeys(names, request.prevalence)
-    if not request.is_dataset:
+    if not request.source.is_dataset:
         logger.warning(
             "probabilities assume the share of true sites in the windows; give that of the genome "
             "with --prevalence"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from seqmtl.commands import _kinds, _options, _relations
+from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
-from seqmtl.commands._request import option, python_function, required
-from seqmtl.exceptions import SeqmtlError, UsageError
+from seqmtl.commands._request import Document, option, python_function, required
+from seqmtl.exceptions import SeqmtlError, UsageError, errors_about
 from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seqmtl")
 
 
-def methods(value: Any) -> tuple[str, ...]:
+def methods(value: object) -> tuple[str, ...]:
     """Take comma-separated methods."""
     from seqmtl.comparison.runs import METHODS
 
@@ -35,36 +35,32 @@ _of_splits = partial(option, group="splits")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(_relations.Relations, _options.Threads):
+class Compare(_options.Relations, _options.Threads):
     """Compare individual, union, multi-task and MKL models and the default of train."""
 
     data: str = _options.window_data("labelled windows")
-    json: str = required("write results as JSON", metavar="FILE", role="how")
+    json: str = required("write results as JSON", metavar="FILE", affects_output=False)
     plot: str | None = _options.figure("means with intervals by organism")
     methods: tuple[str, ...] = _of_methods(
-        "methods to run: individual, union, mtl (similarity from the tree), mkl (learned "
-        "weights of the clades of the tree), default (what seqmtl train does by default), unseen "
-        "(each organism predicted by the default model of the others) (default: all but unseen)",
+        "methods to run (default: individual,union,mtl,mkl,default)",
         metavar="LIST",
         kind=methods,
         default="individual,union,mtl,mkl,default",
     )
     C: tuple[float, ...] = _of_methods(
         "-C",
-        "costs to choose from, for all methods but default; mkl uses one cost for all organisms",
+        "costs to choose from, for all methods but default",
         metavar="LIST",
         kind=_kinds.positive_floats,
         default="0.1,1,10",
     )
     features: str | None = _options.features_option("methods")
     splits: int = _of_splits(
-        "number of random splits; one, with bootstrap intervals, if the data give the training "
-        "and test windows",
+        "random splits; only one if DATA has training and test windows",
         default=10,
     )
-    per_organism: int | None = _of_splits(
-        "labelled windows per organism for training and tuning together (default: all but the "
-        "test windows)",
+    train_size: int | None = _of_splits(
+        "windows per organism for training and tuning (default: all but the test)",
         metavar="N",
         kind=_kinds.integer,
     )
@@ -79,7 +75,7 @@ class Compare(_relations.Relations, _options.Threads):
         if "mkl" in self.methods and self.tree is None:
             raise UsageError("mkl learns the weights of clades; give --tree, or other --methods")
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Document:
         """Train and test every method on every split.
 
         Returns
@@ -91,7 +87,8 @@ class Compare(_relations.Relations, _options.Threads):
 
         inputs = [*files_of_data(self.data), self.tree, self.similarity]
         check_outputs(inputs, [self.json, f"{self.json}.partial", self.plot])
-        comparison = _comparison(self)
+        with errors_about(self.data):
+            comparison = _comparison(self)
         from seqmtl.comparison import FinishedRuns
         from seqmtl.comparison.protocol import count_split, drawn_parts
         from seqmtl.comparison.results import make_document
@@ -102,7 +99,7 @@ class Compare(_relations.Relations, _options.Threads):
             logger.info(
                 "the data say which windows are for training and which for the test, so that all "
                 "splits would be the same run: running one, with bootstrap intervals "
-                "(--per-organism draws training windows)"
+                "(--train-size draws training windows)"
             )
         digest = comparison.fingerprint()
         partial = FinishedRuns(f"{self.json}.partial", digest)
@@ -157,7 +154,7 @@ class Compare(_relations.Relations, _options.Threads):
         with use_threads(n_at_once):
             return run_comparison(comparison, jobs, partial, finished=finished, on_result=show)
 
-    def _write(self, document: dict[str, Any]) -> None:
+    def _write(self, document: Document) -> None:
         """Write the document and the figure, each atomically."""
         from seqmtl._style import save_figure
         from seqmtl.comparison.results import draw_comparison
@@ -169,20 +166,23 @@ class Compare(_relations.Relations, _options.Threads):
 
 def _comparison(request: Compare) -> Comparison:
     """Read the windows and run all checks before training."""
-    from seqmtl.commands._examples import all_of_one_split, read_training_windows
     from seqmtl.comparison import Comparison, Protocol
     from seqmtl.comparison.protocol import check_windows
     from seqmtl.linear_model.dataset_site import site_in_dataset
     from seqmtl.relations import TaskKernel
+    from seqmtl.relations.build import check_tree
+    from seqmtl.training.example_source import ExampleSource
     from seqmtl.training.settings import Settings
 
-    protocol = Protocol(request.per_organism, request.seed)
-    windows = read_training_windows(_options.WindowInput(data=request.data))
-    if all_of_one_split(windows, request.data):
+    protocol = Protocol(request.train_size, request.seed)
+    source = ExampleSource(request.data)
+    windows = source.read_labelled()
+    if len(windows.split_names) == 1:
+        source.log_one_split(windows)
         windows.splits, windows.split_names = None, ()
     names = windows.task_names
     relation = request.relation()
-    _relations.check_tree(relation, names)
+    check_tree(relation, names)
     check_windows(windows, protocol)
     features = _options.feature_map(request.features)
     features.n_features(windows.length)
@@ -199,15 +199,22 @@ def _comparison(request: Compare) -> Comparison:
 
 
 _TEXT = """\
-  seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --per-organism 1000 \\
+  seqmtl compare windows.tsv.gz --tree tree.nwk --splits 10 --train-size 1000 \\
                  --json comparison.json --plot comparison.png > comparison.md
   seqmtl compare windows.tsv.gz --methods individual,union --json comparison.json
+
+methods:
+  individual, union  one model per organism; one model of all windows
+  mtl                similarity of the organisms from the tree
+  mkl                learned weights of the clades of the tree; one cost for all organisms
+  default            what seqmtl train does by default
+  unseen             each organism predicted by the default model of the others
 
 Repeat the same command to resume an interrupted run. If you then ask for more splits or methods,
 the finished ones are reused from comparison.json."""
 
 
-def _show(_: Compare, document: dict[str, Any]) -> str:
+def _show(_: Compare, document: Document) -> str:
     """Show the means and spreads."""
     from seqmtl.comparison.results import to_markdown
 

@@ -21,13 +21,15 @@ class Dataset(_options.Threads):
     """Make labelled windows from genomes and annotations."""
 
     config: str = required("TOML file (see below)", metavar="CONFIG", is_positional=True)
-    output: str = required("-o", "folder to write", metavar="DIR", role="how")
+    output: str = required("-o", "folder to write", metavar="DIR", affects_output=False)
     signal: str | None = option(
         "override the signal of CONFIG",
         choices=("donor", "acceptor", "tss", "start", "stop", "polya"),
     )
     json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
-    force: bool = option("write into a folder that holds other files", default=False, role="how")
+    force: bool = option(
+        "write into a folder that holds other files", default=False, affects_output=False
+    )
 
     def run(self) -> dict[str, Any]:
         """Build the dataset, and write it.

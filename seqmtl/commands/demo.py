@@ -8,13 +8,17 @@ import shlex
 import subprocess
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from seqmtl._messages import messages_from
 from seqmtl.commands import _options
 from seqmtl.commands._command import Command
+from seqmtl.commands._parser import Parser
 from seqmtl.commands._request import Request, option
 from seqmtl.exceptions import SeqmtlError
+
+if TYPE_CHECKING:
+    from seqmtl.reporting.folder import FolderContents
 
 logger = logging.getLogger("seqmtl")
 
@@ -65,12 +69,10 @@ _EXAMPLES = """\
 class Demo(Request):
     """Annotate a new genome without labels."""
 
-    output: str = option(
-        "-o", default="seqmtl-demo", metavar="DIR", help="folder to write (default: seqmtl-demo)"
-    )
+    output: str = option("-o", default="seqmtl-demo", metavar="DIR", help="folder to write")
     seed: int = _options.seed("seed of the simulation", 1)
 
-    def run(self) -> Any:
+    def run(self) -> object:
         """Show and run the commands, logging only warnings and errors; return the result."""
         _check_folder(self.output)
         result = None
@@ -80,7 +82,7 @@ class Demo(Request):
                 result = self._run_step(step)
         return result
 
-    def _run_step(self, step: str) -> Any:
+    def _run_step(self, step: str) -> object:
         if step is _EDIT:
             line = step.format(shlex.quote(self.output))
             _tell(line)
@@ -88,9 +90,10 @@ class Demo(Request):
         arguments = [word.format(self.output, self.seed) for word in step.split()]
         command_line = shlex.join(["seqmtl", *arguments])
         _tell(command_line)
-        args = import_module("seqmtl.commands.main").build_parser(arguments).parse_args(arguments)
+        command = import_module(f"seqmtl.commands.{arguments[0]}").COMMAND
+        values, _ = Parser(command).values(arguments[1:])
         with messages_from(logging.WARNING):
-            return args.of.request_of(args, command_line)()
+            return command.request(**values, command_line=command_line)()
 
 
 def _check_folder(folder: str) -> None:
@@ -117,7 +120,7 @@ def _tell(line: str) -> None:
         print(line, flush=True)
 
 
-def _show(request: Demo, contents: Any) -> str:
+def _show(request: Demo, contents: FolderContents) -> str:
     """Show the summary of the page, and name both pages."""
     from seqmtl.reporting.summary_text import summarise
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function
-from seqmtl.exceptions import SeqmtlError, UsageError
+from seqmtl.exceptions import InputFormatError, UsageError, errors_about
 from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
@@ -50,18 +50,18 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         dict
             The metrics, as ``json`` has them; see :func:`seqmtl.evaluation.evaluate`.
         """
-        from seqmtl.commands._scoring import with_organism_of_like
         from seqmtl.io.dataset import files_of_data
         from seqmtl.loading import load_site_model
         from seqmtl.splicing.model import PairedModel
 
         inputs = [self.model, *self.files, *files_of_data(self.acceptors), self.tree]
         check_outputs(inputs, [self.json, self.plot])
-        model, request = with_organism_of_like(load_site_model(self.model), self)
+        model, request = _options.with_organism_of_like(load_site_model(self.model), self)
         if model.kind == "regression":
-            raise SeqmtlError(
-                f"{self.model}: a regression model cannot be evaluated on labels of 1 and -1; "
-                "compare its predictions with the targets in Python"
+            raise InputFormatError(
+                "a regression model cannot be evaluated on labels of 1 and -1; compare its "
+                "predictions with the targets in Python",
+                self.model,
             )
         if isinstance(model, PairedModel):
             metrics = _of_pairs(model, request)
@@ -92,11 +92,13 @@ def _of_model(model: MultiTaskModel, request: Evaluate) -> dict[str, Any]:
     """Return the metrics of a model, with expected numbers of sites if it is calibrated."""
     from seqmtl import evaluation
     from seqmtl._style import save_figure
-    from seqmtl.commands._scoring import score_labelled
+    from seqmtl.loading import window_model
+    from seqmtl.scanning.labelled_scores import score_labelled
 
     if request.acceptors:
         raise UsageError(f"{request.model} takes one DATA; only a model of seqmtl pair takes two")
-    held = score_labelled(model, request, _FIGURES)
+    with errors_about(request.data):
+        held = score_labelled(window_model(model, request.model), request.source, _FIGURES)
     data = (held.labels, held.scores, held.tasks)
     auprc = "auprc_windows" if held.counts is None else "auprc_genome"
     options: dict[str, Any] = {"n_bootstrap": request.bootstrap, "seed": request.seed}
@@ -116,8 +118,8 @@ def _of_pairs(model: PairedModel, request: Evaluate) -> dict[str, Any]:
     """Compare the scores of single sites with those that use their partners."""
     from seqmtl import evaluation
     from seqmtl.calibration.curve import to_probability
-    from seqmtl.commands._scoring import warn_if_trained_on
     from seqmtl.splicing import score_paired
+    from seqmtl.training.example_source import warn_if_trained_on
 
     if not request.acceptors:
         raise UsageError(

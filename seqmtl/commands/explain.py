@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
+from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
-from seqmtl.commands._request import option, python_function, required
+from seqmtl.commands._request import Document, option, python_function, required
+from seqmtl.exceptions import SeqmtlError, UsageError, errors_about
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.sequences import Windows
+    from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
+
+_SUMMARY, _SITES, _KIND = "summary.json", "sites.tsv", "seqmtl explain"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,38 +33,29 @@ class Explain(_options.GenomeSites, _options.Threads):
     """Show what a model has learned: POIMs, sequence logos, base contributions."""
 
     model: str = _options.model_file()
-    data: str | None = _options.window_data(
-        "windows to explain (labels are not needed)", is_required=False
-    )
-    output: str = required(
-        "-o", "folder to write; other files in it are kept", metavar="DIR", role="how"
-    )
+    data: str | None = _options.window_data("windows to explain", is_required=False)
+    output: str = required("-o", "folder to write", metavar="DIR", affects_output=False)
     organism: str = option("organisms to explain", metavar="NAME,...", default="all")
     reference: str | None = option(
-        "organism to compare the others with (default: the mean over all organisms; with two, "
-        "the second)",
+        "organism to compare with (default: the mean of all; of two, the second)",
         metavar="NAME",
     )
     max_order: int = option(
-        "length of the longest oligomers, up to 10", metavar="K", kind=_kinds.up_to(10), default=6
+        "longest oligomers, up to 10", metavar="K", kind=_kinds.up_to(10), default=6
     )
     background: str = option(
-        "letter frequencies of the background sequences: uniform, as in the organism's windows "
-        "in DATA, or four probabilities",
+        "letter frequencies: uniform, those of DATA, or four probabilities",
         metavar="uniform|data|A,C,G,T",
         default="uniform",
     )
     top: int = option("oligomers to list per order, and k-mers per region", default=100)
     n_windows: int = option(
-        "explain the N highest-scoring windows of DATA per organism (default: 10); the first 3 "
-        "are drawn",
+        "highest-scoring windows of DATA to explain per organism",
         default=10,
     )
-    split: str = option(
-        "split to use, if DATA has a split column; all for every row", default="test"
-    )
+    split: str = option("split to use, or all", default="test")
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Document:
         """Write the folder.
 
         Returns
@@ -58,14 +63,171 @@ class Explain(_options.GenomeSites, _options.Threads):
         dict
             Its summary.json.
         """
-        from seqmtl.commands._explain_folder import write_folder
-
         started = time.perf_counter()
         _kinds.require_matplotlib("seqmtl explain")
-        summary = write_folder(self)
+        summary = _write_folder(self)
         seconds = time.perf_counter() - started
         logger.info("%s: %d files, %.1f s", self.output, len(summary["files"]), seconds)
         return summary
+
+
+def _write_folder(request: Explain) -> Document:
+    """Write the folder; return its summary."""
+    from seqmtl.files.write import atomic_folder, write_json
+    from seqmtl.loading import load_site_model
+    from seqmtl.splicing.model import PairedModel
+
+    _check_folder(request)
+    with atomic_folder(request.output, last=_SUMMARY) as folder:
+        model = load_site_model(request.model)
+        if isinstance(model, PairedModel):
+            facts = _explain_sites(model, request, folder)
+        else:
+            with errors_about(request.data):
+                facts = _explain_organisms(model, request, folder)
+        about = {"kind": _KIND, "seqmtl_version": __version__, "model": request.model}
+        summary = {"schema_version": 2, **about, **facts}
+        write_json(folder / _SUMMARY, summary)
+        return summary
+
+
+def _check_folder(request: Explain) -> None:
+    """Check that neither inputs nor files of other programs are overwritten.
+
+    Raises
+    ------
+    SeqmtlError
+        If they would be.
+    """
+    from seqmtl.explanation.folder import PREFIXES, TABLES
+    from seqmtl.files.streams import read_json
+    from seqmtl.files.write import check_outputs
+
+    path = os.path.join(request.output, _SUMMARY)
+    if os.path.exists(path):
+        content = None
+        with suppress(OSError, ValueError):
+            content = read_json(path)
+        if not isinstance(content, dict) or content.get("kind") != _KIND:
+            raise SeqmtlError(
+                f"{path} was not written by seqmtl explain and would be overwritten; choose "
+                "another folder with -o"
+            )
+    if os.path.isdir(request.output):
+        of_organisms = (name for name in os.listdir(request.output) if name.startswith(PREFIXES))
+        names = (_SUMMARY, _SITES, *TABLES, *of_organisms)
+        outputs = [os.path.join(request.output, name) for name in names]
+        check_outputs([request.model, *request.files], outputs)
+
+
+def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) -> Document:
+    """Write the importances of oligomers and, with windows, of their bases."""
+    from seqmtl.explanation.folder import ExplanationFolder, file_stems
+
+    if model.can_scan:
+        model.site.require_known()
+    organisms = _organisms(request.organism, model)
+    reference = _organisms(request.reference, model)[0] if request.reference else None
+    windows = _windows(request, model, organisms)
+    backgrounds = _backgrounds(request.background, organisms, windows)
+    work = ExplanationFolder(model, folder, request.max_order, request.top)
+    for number, organism in enumerate(organisms, 1):
+        started = time.perf_counter()
+        work.importance(organism, backgrounds[organism], reference)
+        if organism in windows:
+            work.windows(organism, windows[organism], request.n_windows)
+        seconds = time.perf_counter() - started
+        logger.info("%s (%d of %d): %.1f s", organism, number, len(organisms), seconds)
+    stems = file_stems(model)
+    return {
+        "organisms": {name: stems[name] for name in organisms},
+        "window": model.length,
+        "site": vars(model.site),
+        "features": model.features.to_dict(model.length),
+        "settings": {
+            "max_order": request.max_order,
+            "top": request.top,
+            "n_windows": request.n_windows,
+            "reference": reference,
+            "background": backgrounds,
+        },
+        "files": [*work.finish(), _SUMMARY],
+    }
+
+
+def _explain_sites(model: PairedModel, request: Explain, folder: Path) -> Document:
+    """Write the contributions to the probabilities of sites."""
+    from seqmtl.commands._genome_sites import genomes_with_sites
+    from seqmtl.files.write import write_lines
+    from seqmtl.splicing.site_table import COLUMNS, explained_sites
+
+    if request.data or not (request.genome and request.sites):
+        raise UsageError(
+            "a model of seqmtl pair explains sites of a genome; give --genome and --sites, and no "
+            "DATA"
+        )
+    rows = [COLUMNS, *explained_sites(model, genomes_with_sites(request))]
+    write_lines(folder / _SITES, ["\t".join(row) + "\n" for row in rows])
+    return {"n_sites": len(rows) - 1, "files": [_SITES, _SUMMARY]}
+
+
+def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
+    """Return organisms of the model by the names that were given, or all."""
+    from seqmtl._names import match_names
+    from seqmtl.linear_model.base import is_known
+
+    if wanted == "all" and "all" not in model.tasks:
+        return list(model.tasks)
+    names = wanted.split(",")
+    relatives = model.kernel.names[len(model.tasks) :]
+    for name in names:
+        if is_known(name, relatives) and not is_known(name, model.tasks):
+            raise UsageError(
+                f"organism {name!r} has no training data, but is a relative; explain shows "
+                f"{', '.join(model.tasks)}, and seqmtl.explanation.poim in Python takes its name"
+            )
+    return [model.tasks[t] for t in match_names(names, model.tasks, "this model")]
+
+
+def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> dict[str, Windows]:
+    """Read the windows of each requested organism; empty if no input is given."""
+    from seqmtl.commands._genome_sites import read_as_of_model
+    from seqmtl.explanation.folder import windows_by_organism
+    from seqmtl.training.example_source import check_organism_named
+
+    if not (request.data or request.genome or request.sites):
+        return {}
+    windows = read_as_of_model(model, request, None, require_labels=False)
+    is_unnamed = windows.task_names == ("task",) and "task" not in model.tasks
+    if is_unnamed and len(organisms) == 1:
+        windows = windows.with_tasks(organisms * len(windows))
+    check_organism_named(windows, model.tasks)
+    return windows_by_organism(windows, organisms)
+
+
+def _backgrounds(
+    text: str, organisms: list[str], windows: dict[str, Windows]
+) -> dict[str, list[float]]:
+    """Return the probabilities of A, C, G and T for every organism."""
+    from seqmtl.explanation.poim import UNIFORM, check_background, letter_frequencies
+
+    if text == "data":
+        if missing := [name for name in organisms if name not in windows]:
+            raise UsageError(
+                f"--background data needs windows of {', '.join(missing)}; give DATA with them"
+            )
+        return {name: letter_frequencies(windows[name]) for name in organisms}
+    letters: Sequence[float] = UNIFORM
+    if text != "uniform":
+        try:
+            letters = [float(part) for part in text.split(",")]
+        except ValueError:
+            raise UsageError(
+                "must be uniform, data, or four probabilities such as 0.3,0.2,0.2,0.3, got "
+                f"{text!r}",
+                "background",
+            ) from None
+    return dict.fromkeys(organisms, check_background(letters).tolist())
 
 
 _TEXT = """\

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
 
 from seqmtl.commands import _options
 from seqmtl.commands._command import Command
-from seqmtl.commands._request import Request, option
+from seqmtl.commands._request import Document, Request, option
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.write import write_json
 
@@ -29,7 +28,7 @@ class Info(Request):
     model: str = _options.model_file(_options.STARTER_OR_FILE)
     json: bool = option("print JSON", default=False)
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Document:
         """Read the model.
 
         Returns
@@ -45,7 +44,7 @@ class Info(Request):
         return {"schema_version": 1, "path": self.model, **model.describe(), "text": text}
 
 
-def _show(request: Info, description: dict[str, Any]) -> str:
+def _show(request: Info, description: Document) -> str:
     text = str(description.pop("text"))
     if request.json:
         write_json("-", description)

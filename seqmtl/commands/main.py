@@ -7,7 +7,6 @@ reader of standard output closed the pipe before all was written, as other progr
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import re
@@ -15,30 +14,25 @@ import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
 
 from seqmtl._messages import forget_logged, message_of
 from seqmtl._surroundings import unchanged_environment
-from seqmtl.commands._command import Command
+from seqmtl.commands._command import Command, in_columns
 from seqmtl.commands._console import (
     open_streams,
+    printable,
     setup_logging,
     show,
     warnings_as_messages,
     writing_to_the_end,
 )
-from seqmtl.commands._parser import Parser
-from seqmtl.exceptions import (
-    ClusterError,
-    InputFormatError,
-    SeqmtlError,
-    TrainingInterrupted,
-    UnknownTaskError,
-    UsageError,
-)
+from seqmtl.commands._parser import Parser, check_flags, did_you_mean, usage_message
+from seqmtl.commands._request import Request
+from seqmtl.exceptions import SeqmtlError, TrainingInterrupted, UsageError
 
 logger = logging.getLogger("seqmtl")
 
+_NOT_CONVERGED = 3
 _CLOSED_PIPE = 128 + 13  # SIGPIPE, as a shell tells it
 
 #: Commands by what they are for, in the order in which a newcomer needs them.
@@ -66,49 +60,25 @@ examples:
 exit codes: 0 success, 1 bad data, 2 usage error, 3 not converged, 130 interrupted"""
 
 
-class _Version(argparse.Action):
-    """Print the version; it is looked up only here, because this takes longer than the help."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from seqmtl._version import __version__
-
-        show(f"seqmtl {__version__}\n")
-        parser.exit()
+def command_names() -> list[str]:
+    """Return the names of all commands, in the order of the help."""
+    return " ".join(GROUPS.values()).split()
 
 
-def build_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Build the parser of all commands, or of the one that the arguments begin with."""
-    parser = Parser(
-        prog="seqmtl",
-        usage="seqmtl [-h] [--version] COMMAND ...",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
-    subparsers = parser.add_subparsers(
-        prog="seqmtl", dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS
-    )
-    groups = {title: names.split() for title, names in GROUPS.items()}
-    asked = [
-        name
-        for names in groups.values()
-        for name in names
-        if name.replace("_", "-") in arguments[:1]
-    ]
-    for title, names in groups.items():
-        group = parser.add_argument_group(title)
-        for name in names:
-            if name in (asked or names):
-                import_module(f"seqmtl.commands.{name}").COMMAND.add_to(subparsers)
-                group._group_actions.append(subparsers._choices_actions[-1])
-    return parser
+def command_named(name: str) -> Command:
+    """Return a command."""
+    command = import_module(f"seqmtl.commands.{name}").COMMAND
+    assert isinstance(command, Command)
+    return command
 
 
-def parsers_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of the commands by name."""
-    choices = (a.choices for a in parser._actions if isinstance(a, argparse._SubParsersAction))
-    return dict(next(choices))
+def help_text() -> str:
+    """Return the help of the program: its commands in groups."""
+    lines = ["usage: seqmtl [-h] [--version] COMMAND ...", "", _DESCRIPTION]
+    for title, names in GROUPS.items():
+        rows = ((name, command_named(name).summary) for name in names.split())
+        lines += ["", f"{title}:", *in_columns(rows)]
+    return "\n".join([*lines, "", _EXAMPLES, ""])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -132,37 +102,61 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _main([*(sys.argv[1:] if argv is None else argv)])
         except BrokenPipeError:
             return _CLOSED_PIPE
+        except OSError as error:  # of showing the help
+            return _refuse("seqmtl", message_of(error), 1)
 
 
-def _main(arguments: list[str]) -> int:
-    """Run the command of the arguments."""
-    if arguments[:1] == ["help"]:
-        arguments = [*arguments[1:2], "--help"]
-    parser = build_parser(arguments)
-    if not arguments:
-        parser.print_help(sys.stderr)
+def _main(words: list[str]) -> int:
+    """Run the command of the arguments, or show a help."""
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    if not words:
+        sys.stderr.write(help_text())
         return 2
-    odd = [argument for argument in arguments if re.search("[\ud800-\udfff]", argument)]
-    if odd:
-        parser.error(f"{odd[0]!a} is not UTF-8, as models and summaries are; rename the file")
+    name = words[0]
+    if name in ("-h", "--help"):
+        show(help_text())
+        return 0
+    if name == "--version":
+        from seqmtl._version import __version__  # takes longer than the help
+
+        show(f"seqmtl {__version__}\n")
+        return 0
     try:
-        args = parser.parse_args(arguments)
-    except BrokenPipeError:
-        raise
-    except OSError as error:  # of showing the help
-        parser.exit(1, f"seqmtl: error: {message_of(error)}\n")
-    setup_logging(args)
+        check_flags([name], ("--help", "--version"))
+        if name not in command_names():
+            meant = did_you_mean(name, command_names())
+            raise UsageError(f"there is no command {name!r}{meant or '; seqmtl lists them'}")
+    except UsageError as error:
+        return _refuse("seqmtl", str(error), 2)
+    return _run(command_named(name), words)
+
+
+def _refuse(program: str, message: str, code: int) -> int:
+    """Write why nothing was done; return the exit code."""
+    sys.stderr.write(printable(f"{program}: error: {message}\n"))
+    return code
+
+
+def _run(command: Command, words: list[str]) -> int:
+    """Run a command; turn errors into messages."""
+    arguments, program, hint = words[1:], f"seqmtl {command.name}", f" (seqmtl help {command.name})"
+    parser = Parser(command)
+    try:
+        odd = [word for word in words if re.search("[\ud800-\udfff]", word)]
+        if odd:
+            raise UsageError(
+                f"{odd[0]!a} is not UTF-8, as models and summaries are; rename the file"
+            )
+        values, messages = parser.values(arguments)
+    except UsageError as error:
+        return _refuse(program, f"{error}{hint}", 2)
+    setup_logging(quiet=messages.quiet, log_json=messages.log_json)
     forget_logged()
-    return _run(args, shlex.join(["seqmtl", *arguments]))
-
-
-def _run(args: argparse.Namespace, command_line: str) -> int:
-    """Run the command; turn errors into messages."""
-    command: Command = args.of
     try:
         with warnings_as_messages():
-            request = command.request_of(args, command_line)
-            code = command.finish(request, request())
+            request = command.request(**values, command_line=shlex.join(["seqmtl", *words]))
+            code = _finish(command, request, request())
             sys.stdout.flush()  # a full disk shows here, not when Python exits
             return code
     except BrokenPipeError:
@@ -171,59 +165,20 @@ def _run(args: argparse.Namespace, command_line: str) -> int:
         logger.error("%s", str(error) or "interrupted")
         return 130
     except (SeqmtlError, ValueError, OSError, ImportError, MemoryError) as error:
-        message = _of_an_option(error, args)
+        message = usage_message(error, parser.options, values, arguments)
         if message:
-            args.usage_error(message)
-        if args.debug:
+            return _refuse(program, f"{message}{hint}", 2)
+        if messages.debug:
             raise
-        logger.error("%s", _with_data(error, args))
+        logger.error("%s", message_of(error))
         return 1
 
 
-def _of_an_option(error: Exception, args: argparse.Namespace) -> str | None:
-    """Return the message if an option has a wrong value, None if it is about data."""
-    if isinstance(error, InputFormatError):
-        return _of_a_choice(error, args)
-    text = str(error)
-    for action in args.usage_error.__self__._actions:
-        value = getattr(args, action.dest, None)
-        if value is None:
-            continue
-        rule = text.removeprefix(f"{action.dest} ")
-        if rule.startswith("must ") and rule != text:
-            return str(argparse.ArgumentError(action, rule))
-        if text.startswith(tuple(f"{flag}{end}" for flag in action.option_strings for end in " :")):
-            return text
-        values = value if isinstance(value, (list, tuple)) else [value]
-        parts = {part for each in values for part in str(each).split(",")}
-        if isinstance(error, UnknownTaskError) and any(repr(part) in text for part in parts):
-            return str(argparse.ArgumentError(action, text))
-    return text if isinstance(error, UsageError) else None
-
-
-def _of_a_choice(error: InputFormatError, args: argparse.Namespace) -> str | None:
-    """Return the message for a value that is not among those in a file; None for other errors."""
-    for action in args.usage_error.__self__._actions:
-        rule = error.message.removeprefix(f"{action.dest} ")
-        asked = f"got {getattr(args, action.dest, None)!r}"
-        if rule != error.message and rule.startswith("must be one of ") and asked in rule:
-            return f"{error.path}: {argparse.ArgumentError(action, rule)}"
-    return None
-
-
-def _with_data(error: Exception, args: argparse.Namespace) -> str:
-    """Return the message of an error, after the name of DATA if it names no file."""
-    text, data = message_of(error), getattr(args, "data", None)
-    is_of_data = isinstance(error, (SeqmtlError, ValueError)) and not isinstance(
-        error, ClusterError
-    )
-    if not is_of_data or getattr(error, "path", None) or not data or not os.path.exists(data):
-        return text
-    given = [value for value in vars(args).values() if isinstance(value, str)]
-    outputs = [getattr(args, name, None) for name in ("output", "json", "plot")]
-    paths = [path for path in given if os.path.exists(path) or path in outputs]
-    names = [os.path.basename(os.path.normpath(path)) for path in paths]
-    return text if any(name in text for name in names) else f"{data}: {text}"
+def _finish(command: Command, request: Request, result: object) -> int:
+    """Show the result of a command; return the exit code."""
+    if getattr(request, "json", None) != "-":
+        show(command.show(request, result))
+    return 0 if command.has_converged(result) else _NOT_CONVERGED
 
 
 def run() -> None:

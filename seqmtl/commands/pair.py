@@ -28,8 +28,8 @@ class Pair(_options.Threads):
     acceptor: str = required("model file of acceptors", metavar="ACCEPTOR", is_positional=True)
     donors: str = required("dataset of donors", metavar="DONORS", is_positional=True)
     acceptors: str = required("dataset of acceptors", metavar="ACCEPTORS", is_positional=True)
-    output: str = required("-o", "model file", metavar="MODEL", role="how")
-    edge: tuple[str, ...] = option(
+    output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
+    boundary_model: tuple[str, ...] = option(
         "calibrated model of edges of genes: start, stop, tss or polya; may be repeated",
         metavar="MODEL",
         is_repeated=True,
@@ -55,10 +55,15 @@ class Pair(_options.Threads):
         from seqmtl.splicing.model import PairedModel
 
         data = (self.donors, self.acceptors)
-        inputs = [self.donor, self.acceptor, *self.edge, *chain(*map(files_of_data, data))]
+        inputs = [
+            self.donor,
+            self.acceptor,
+            *self.boundary_model,
+            *chain(*map(files_of_data, data)),
+        ]
         check_outputs(inputs, [self.output, self.json])
         donor, acceptor = MultiTaskModel.load(self.donor), MultiTaskModel.load(self.acceptor)
-        edges = _edges(self.edge, donor.tasks)
+        edges = _edges(self.boundary_model, donor.tasks)
         layer = fit_layer(donor, acceptor, *data, split=self.split, edges=edges)
         training = {"split": self.split, "command": self.command}
         model = PairedModel(donor, acceptor, layer, training, edges)
@@ -111,7 +116,7 @@ _TEXT = """\
   seqmtl train acceptors -o acc.seqmtl; seqmtl calibrate acc.seqmtl acceptors -o acc.seqmtl
   seqmtl pair donor.seqmtl acc.seqmtl donors acceptors -o splice.seqmtl
   seqmtl evaluate splice.seqmtl donors acceptors
-  seqmtl pair donor.seqmtl acc.seqmtl donors acceptors --edge start.seqmtl -o genes.seqmtl
+  seqmtl pair donor.seqmtl acc.seqmtl donors acceptors --boundary-model start.seqmtl -o genes.seqmtl
 
 An acceptor needs a donor at the distance of an intron, and most introns are between stretches of
 coding sequence in the same frame. The new model has both models, and a layer above them that gives
@@ -119,9 +124,9 @@ every parse of a contig into coding sequence and introns a weight: by the log-od
 lengths of its introns, and its codons, from a start codon to a stop codon. The probability of a
 site is the share of the parses with it. Intron lengths and coding content are learned from the
 training regions. Eight numbers per organism are fitted on the validation regions, which neither
-model has seen. With models of start and stop codons (--edge; trained and calibrated like the
-others, on datasets of annotations with CDS) more sites are found; models of tss and polya give the
-ends of transcripts. scan then reports these signals, too.
+model has seen. With models of start and stop codons (--boundary-model; trained and calibrated like
+the others, on datasets of annotations with CDS) more sites are found; models of tss and polya give
+the ends of transcripts. scan then reports these signals, too.
 
 Only regions in the same split of both datasets are used. They have the same splits if they come
 from one configuration with annotations; or name the contigs under [organisms.NAME.split].

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from seqmtl.commands import _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function
+from seqmtl.exceptions import errors_about
 from seqmtl.files.write import atomic_write, check_outputs
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
     model: str = _options.model_file("model file, starter:donor or starter:acceptor")
     data: str = _options.window_data("windows to score (labels not needed)")
     output: str | None = option(
-        "-o", "scores (default: standard output)", metavar="TSV", role="how"
+        "-o", "scores (default: standard output)", metavar="TSV", affects_output=False
     )
 
     def run(self) -> dict[str, NDArray[Any]]:
@@ -37,14 +38,14 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         dict of str to ndarray, each of shape (n,)
             The columns of the table: name, organism, score, and what else the model has.
         """
-        from seqmtl.commands._examples import read_for_model
-        from seqmtl.commands._scoring import with_organism_of_like
-        from seqmtl.loading import load_site_model
+        from seqmtl.loading import load_site_model, window_model
 
         check_outputs([self.model, *self.files, self.tree], [self.output])
-        model, request = with_organism_of_like(load_site_model(self.model), self)
-        windows = read_for_model(model, request, require_labels=False)
-        columns = {"name": windows.names, **model.predictions(windows)}
+        any_model, request = _options.with_organism_of_like(load_site_model(self.model), self)
+        model = window_model(any_model, self.model)
+        with errors_about(self.data):
+            windows = request.source.read_to_score(model, require_labels=False)
+            columns = {"name": windows.names, **model.predictions(windows)}
         if self.output:
             write_scores(columns, self.output)
         logger.info("scored %d windows", len(windows))

@@ -23,7 +23,11 @@ class Report(Request):
 
     folder: str = required("folder of results", metavar="DIR", is_positional=True)
     output: str = required(
-        "-o", "page to write", metavar="HTML", kind=_kinds.path_of(".html", ".htm"), role="how"
+        "-o",
+        "page to write",
+        metavar="HTML",
+        kind=_kinds.path_of(".html", ".htm"),
+        affects_output=False,
     )
     title: str | None = option("heading (default: signals and organisms)")
     tree: str | None = option("tree to draw next to the similarity", metavar="NEWICK|NAME")
@@ -73,7 +77,7 @@ _TEXT = """\
 The report shows what commands wrote in DIR: datasets (seqmtl dataset), models (*.seqmtl),
 evaluations (seqmtl evaluate --json, with the picture of --plot beside it, on the test regions of
 datasets; also of models of seqmtl pair), comparisons (seqmtl compare --json; several sizes of
---per-organism make a learning curve), scans (seqmtl scan --json) and introns (seqmtl annotate;
+--train-size make a learning curve), scans (seqmtl scan --json) and introns (seqmtl annotate;
 also how many of them are in --annotation). It scores nothing. The details are those of one model
 that shares information between organisms: the default of seqmtl train if present. Test labels play
 no part in this choice. The page is a single file that needs no network."""

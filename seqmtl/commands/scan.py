@@ -18,10 +18,7 @@ def format_name(value: Any) -> str:
     from seqmtl.scanning.writers.formats import FORMATS
 
     name = str(value).lower()
-    try:
-        check_choice("", name if name in FORMATS else value, FORMATS)
-    except ValueError as error:
-        raise ValueError(str(error).lstrip()) from None
+    check_choice("", name if name in FORMATS else value, FORMATS)
     return name
 
 
@@ -33,7 +30,9 @@ class Scan(_options.Relatives, _options.Threads):
     genome: str = required(
         "genome: plain, gzip or bgzip; - for stdin", metavar="FASTA", is_positional=True
     )
-    output: str = required("-o", "file to write; - for standard output", metavar="OUT", role="how")
+    output: str = required(
+        "-o", "file to write; - for standard output", metavar="OUT", affects_output=False
+    )
     format: str | None = option(
         "bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), hints "
         "(for AUGUSTUS); of a model of seqmtl pair also introns (BED12, or GFF3 if OUT ends in "
@@ -47,7 +46,7 @@ class Scan(_options.Relatives, _options.Threads):
         "organism whose model to use; all writes one file per organism (default: the only one)",
         metavar="NAME",
     )
-    value: str | None = option(
+    track_value: str | None = option(
         "value in bedGraph and bigWig (default: the probability if the model is calibrated for "
         "the organism or of seqmtl pair, else the raw score)",
         choices=("score", "probability"),
@@ -127,11 +126,11 @@ share no two letters. bedGraph and bigWig put the value at the first base of tha
 takes the larger value of both strands. Files ending in .gz are bgzipped and indexed (.tbi).
 
 A model of seqmtl pair reports donors and acceptors, with probabilities given their partners, in
-OUT.donor.bed and OUT.acceptor.bed (and OUT.start.bed and so on, with pair --edge), or in one file
-for spsc; the score is the log-odds of the probability. --format introns writes introns of at least
---min-probability (default: 0.1), with the probabilities of the intron, its donor and its acceptor.
-Filters affect only what is written: the model uses all candidates. An intron is in a region if it
-starts there, and soft-masked if one of its sites is."""
+OUT.donor.bed and OUT.acceptor.bed (and OUT.start.bed and so on, with pair --boundary-model), or in
+one file for spsc; the score is the log-odds of the probability. --format introns writes introns of
+at least --min-probability (default: 0.1), with the probabilities of the intron, its donor and its
+acceptor. Filters affect only what is written: the model uses all candidates. An intron is in a
+region if it starts there, and soft-masked if one of its sites is."""
 
 COMMAND = Command(Scan, "score every candidate site of a genome, both strands", _TEXT)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from seqmtl.commands import _kinds, _options, _relations
+from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
-from seqmtl.commands._relations import check_tree, kernel_request
 from seqmtl.commands._request import Request, option, python_function
 from seqmtl.exceptions import UsageError
 from seqmtl.files.write import check_outputs
@@ -31,15 +30,14 @@ class Similarity(Request):
     """
 
     model: str | None = option(
-        "model of seqmtl train: compare the similarity of its weights with its task kernel and "
-        "with the source below",
+        "model whose weights to compare with its task kernel and with the source",
         metavar="MODEL",
         is_positional=True,
     )
     similarity: str | None = option(
-        "kind, see below, or task kernel as written by -o (default: depends on the source)",
+        "kind (see below) or table written by -o (default: depends on the source)",
         metavar="KIND|TSV",
-        manual=MANUAL,
+        long_help=MANUAL,
     )
     organisms: tuple[str, ...] | None = option(
         "organisms, in this order and spelling (default: all)",
@@ -47,27 +45,27 @@ class Similarity(Request):
         kind=_kinds.names_list,
     )
     output: str | None = option(
-        "-o", "table to write (default: print a summary)", metavar="TSV", role="how"
+        "-o", "table to write (default: print a summary)", metavar="TSV", affects_output=False
     )
     plot: str | None = _options.figure("figure")
-    tree: str | None = _relations.tree_option()
-    taxonomy: str | None = _relations.source(
-        "NCBI taxonomy dump: folder with nodes.dmp and names.dmp", metavar="DIR"
+    tree: str | None = _options.tree_option()
+    taxonomy: str | None = _options.relation_option(
+        "NCBI taxonomy: folder with nodes.dmp and names.dmp", metavar="DIR"
     )
-    alignment: str | None = _relations.source(
+    alignment: str | None = _options.relation_option(
         "aligned sequences, such as rRNA, named by organism", metavar="FASTA"
     )
-    distances: str | None = _relations.source(
+    distances: str | None = _options.relation_option(
         "distances: square table, or lines of a, b, distance", metavar="TSV"
     )
-    graph: tuple[str, ...] = _relations.source(
+    graph: tuple[str, ...] = _options.relation_option(
         "lines of a, b and an optional weight; may be repeated", metavar="FILE", is_repeated=True
     )
-    groups: str | None = _relations.source(
+    groups: str | None = _options.relation_option(
         "lines of organism or group, its group, optional weight", metavar="TSV"
     )
-    scales: tuple[float, ...] | None = _relations.source(
-        f"scales of {' and '.join(SCALED)} (default: 1/4, 1 and 4 times the median distance)",
+    scales: tuple[float, ...] | None = _options.relation_option(
+        f"scales of {' and '.join(SCALED)} (default: 1/4, 1, 4 times the median distance)",
         metavar="S,...",
         kind=_kinds.scales,
     )
@@ -81,6 +79,7 @@ class Similarity(Request):
             The similarities.
         """
         from seqmtl.files.write import write_lines
+        from seqmtl.relations.build import kernel_request
 
         tables = (self.alignment, self.distances, self.groups, self.similarity, *self.graph)
         inputs = [self.model, self.tree, self.taxonomy, *tables]
@@ -111,6 +110,8 @@ class Similarity(Request):
 
     def _given(self, relation: KernelRequest | None) -> TaskKernel:
         """Return the kernel of a source."""
+        from seqmtl.relations.build import check_tree
+
         if relation is None:
             raise UsageError(
                 f"give one of {_SOURCES}, or --similarity TSV or individual with --organisms"
@@ -126,6 +127,7 @@ class Similarity(Request):
 
         from seqmtl.linear_model.model import MultiTaskModel
         from seqmtl.relations import TaskKernel
+        from seqmtl.relations.build import check_tree
 
         model = MultiTaskModel.load(str(self.model))
         weights = model.weight_similarity().restrict(self.organisms or model.tasks)
@@ -155,7 +157,7 @@ _TEXT = f"""\
 {MANUAL}"""
 
 
-def _show(request: Similarity, kernel: Any) -> str:
+def _show(request: Similarity, kernel: TaskKernel) -> str:
     return "" if request.output else f"{kernel}\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from seqmtl._messages import messages_from
 from seqmtl.commands import _options
@@ -14,6 +14,9 @@ from seqmtl.commands._request import Request, option, python_function, required
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.write import check_outputs
 
+if TYPE_CHECKING:
+    from seqmtl.simulation import Simulation
+
 logger = logging.getLogger("seqmtl")
 
 
@@ -21,11 +24,11 @@ logger = logging.getLogger("seqmtl")
 class Simulate(Request):
     """Simulate genomes related by a tree, with sites whose motifs drift, and write them."""
 
-    output: str = required("-o", "folder to write", metavar="DIR", role="how")
+    output: str = required("-o", "folder to write", metavar="DIR", affects_output=False)
     tree: str | None = option("tree (default: six made-up organisms)", metavar="NEWICK")
-    seed: int = _options.seed("random seed; same seed, same bytes")
+    seed: int = _options.seed("random seed")
     signal: str = option(
-        "signal whose sites the windows are centred on",
+        "signal in the centre of the windows",
         choices=("acceptor", "donor", "tss"),
         default="acceptor",
     )
@@ -33,13 +36,13 @@ class Simulate(Request):
     window: int = option("bases per window", metavar="BP", default=200)
     chromosomes: int = option("chromosomes per organism; the last is the test set", default=3)
     chromosome_length: int = option(
-        "bases per chromosome; 1000 windows need at least about 45000, or 200000 with tss",
+        "bases per chromosome; 1000 windows need about 45000 (tss: 200000)",
         metavar="BP",
         default=200_000,
     )
     no_windows: bool = option("write only genomes, sites and annotation", default=False)
 
-    def run(self) -> Any:
+    def run(self) -> Simulation:
         """Simulate, and write the files.
 
         Returns

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from seqmtl.commands import _kinds, _options, _relations
+from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
-from seqmtl.commands._request import option, python_function
-from seqmtl.exceptions import TrainingInterrupted, UsageError
+from seqmtl.commands._request import Document, option, python_function
+from seqmtl.exceptions import TrainingInterrupted, UsageError, errors_about
 from seqmtl.files.write import check_outputs
 from seqmtl.relations.kinds import MANUAL, PLAIN, learnable
 
 if TYPE_CHECKING:
+    from seqmtl.core.dcd import Progress, WarmStart
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.linear_model.site import Site
     from seqmtl.relations import TaskKernel
     from seqmtl.relations.build import KernelRequest
+    from seqmtl.sequences.examples import Examples
+    from seqmtl.training.out_of_core import OutOfCoreTrainer
     from seqmtl.training.selection import SearchSpace
     from seqmtl.training.settings import Settings
+    from seqmtl.training.stored_windows import WindowCache
 
 logger = logging.getLogger("seqmtl")
 
@@ -32,41 +37,37 @@ _SAVE_AFTER = 1.0  # passes of work between checkpoints, which take far less tim
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
+class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
     """Train one model for all organisms on windows."""
 
     data: str = _options.window_data("training windows")
-    organism: str | None = _of_data("organism of all rows; overrides DATA", metavar="NAME")
-    split: str = _of_data(
-        "split to use, if DATA has a split column (default: train)", default="train"
-    )
+    organism: str | None = _of_data("organism of all rows (default: as in DATA)", metavar="NAME")
+    split: str = _of_data("split to use, or all", default="train")
     window: int | None = _of_data("use the central BP bases (default: all)", metavar="BP")
     shift: int = _of_data(
-        "shift the window from the centre in the 3' direction",
+        "shift the window towards the 3' end",
         metavar="BP",
         kind=_kinds.integer,
         default=0,
     )
     site: int | None = _of_data(
-        "first base of the site in the sequences of a table or FASTA, 0-based (default: the column "
-        "site, or where all true sites have the same letters)",
+        "first base of the site, 0-based (default: column site, or common letters)",
         metavar="BASE",
         kind=_kinds.count,
     )
-    mkl: str | None = _relations.source(
-        "learn the weights of several kernels of the tree: hierarchical (one per clade), smooth or "
-        "multigraph",
+    mkl: str | None = _options.relation_option(
+        "learn the weights of several kernels of the tree (see --mkl help)",
         metavar="KIND",
         kind=learnable,
-        manual=MANUAL,
+        long_help=MANUAL,
     )
-    norm: float | None = _relations.source(
-        "p of the p-norm on --mkl weights: 1 sparse, inf uniform (default: 2)",
+    norm: float | None = _options.relation_option(
+        "p-norm of the --mkl weights: 1 sparse, inf uniform (default: 2)",
         metavar="P",
         kind=_kinds.norm,
     )
     selection: str | None = _of_model(
-        "auto: tune cost, trust and bin weights (default); none: train as given",
+        "tune cost, trust and bin weights, or train as given (default: auto)",
         choices=("auto", "none"),
     )
     features: str | None = _options.features_option("model")
@@ -82,18 +83,18 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
     max_epochs: int = _of_model("maximum number of epochs", default=1000)
     seed: int = _options.seed("seed of the example order")
     memory: int | None = option(
-        "keep windows on disk, in MODEL.windows, and use at most this much memory, such as 4G",
+        "keep windows on disk, and use at most this much memory, such as 4G",
         metavar="SIZE",
         kind=_kinds.memory,
-        role="how",
+        affects_output=False,
     )
     dask: str | None = option(
-        "score windows on dask workers: tcp://HOST:PORT, FILE.json or local:N",
+        "score windows on Dask workers: tcp://HOST:PORT, FILE.json or local:N",
         kind=_kinds.dask_address,
         metavar="ADDRESS",
-        role="how",
+        affects_output=False,
     )
-    resume: bool = option("resume an interrupted training", default=False, role="how")
+    resume: bool = option("resume an interrupted training", default=False, affects_output=False)
 
     @property
     def is_on_disk(self) -> bool:
@@ -109,7 +110,7 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
         if self.is_on_disk and (self.mkl or not LOSSES[self.loss].is_sparse):
             odd = "--mkl" if self.mkl else f"--loss {self.loss}"
             raise UsageError(f"{odd} needs all windows in memory; leave out --memory and --dask")
-        if self.site is not None and self.is_dataset:
+        if self.site is not None and self.source.is_dataset:
             raise UsageError("--site is for tables and FASTA: a dataset has its own; leave it out")
         if self.mkl is not None and self.similarity is not None:
             raise UsageError("--mkl and --similarity both set the kind; give only one")
@@ -129,14 +130,15 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
         MultiTaskModel
             The model; ``training["converged"]`` tells whether it reached the tolerance.
         """
-        from seqmtl.commands._examples import organisms_named
+        from seqmtl.relations.build import check_tree
 
         inputs = [*self.files, self.tree, self.similarity]
         check_outputs(inputs, [self.output, f"{self.output}.checkpoint", self.json])
         relation = self.relation(self.mkl)
-        _relations.check_tree(relation, organisms_named(self))
         started = time.perf_counter()
-        model, remove = _trained(self, relation)
+        with errors_about(self.data):
+            check_tree(relation, self.source.organisms())
+            model, remove = _trained(self, relation)
         self._describe(model, time.perf_counter() - started)
         n = sum(task["n"] for task in model.training["tasks"].values())
         summary = (
@@ -150,7 +152,7 @@ class Train(_options.TrainingRun, _options.WindowInput, _relations.Relations):
     def _describe(self, model: MultiTaskModel, seconds: float) -> None:
         """Note in the model what it was trained on."""
         model.shift = self.shift
-        if self.is_dataset:
+        if self.source.is_dataset:
             model.training["dataset"] = {"path": self.data, "signal": model.site.signal}
         model.training["command"] = self.command
         model.training["sources"] = [self.data]
@@ -176,7 +178,7 @@ def _trained(
     from seqmtl.training.fit import train as train_jointly
 
     show, show_choice = TrainingProgress(request.tol), SelectionProgress()
-    with _examples(request) as (examples, disk, checkpoint):
+    with _examples(request) as (examples, disk, cache):
         names, data = examples.names, examples.data
         kernel, features = (
             _task_kernel(request, relation, names),
@@ -184,26 +186,25 @@ def _trained(
         )
         settings, space = _settings(request), _space(request, relation, kernel, names)
         site = _site(request, examples)
-        if checkpoint is None:
-            choices = None if space is None else space.to_dict()
-            path = f"{request.output}.checkpoint"
-            checkpoint = Checkpoint(path, data, features, kernel, settings, choices)
+        choices = None if space is None else space.to_dict()
+        path = f"{request.output}.checkpoint"
+        checkpoint = cache or Checkpoint(path, data, features, kernel, settings, choices)
 
         saved_at = 0.0
 
-        def on_epoch(start: Any, progress: Any) -> None:
+        def on_epoch(start: WarmStart, progress: Progress) -> None:
             nonlocal saved_at
             if progress.work >= saved_at + _SAVE_AFTER:
                 checkpoint.save(start)
                 saved_at = progress.work
             show(progress)
 
-        def on_score(*progress: Any) -> None:
+        def on_score(name: str, number: int, n: int) -> None:
             checkpoint.save_scores()
-            show_choice(*progress)
+            show_choice(name, number, n)
 
         try:
-            options: dict[str, Any] = {
+            options: Document = {
                 # by default the kernel of --tree is R, not K: selection trains with
                 # K_st = sqrt(d_s d_t) min(x_s, x_t) R_st, see seqmtl.training.selection
                 "task_kernel": kernel if space is None else space,
@@ -231,7 +232,7 @@ def _trained(
     return model, checkpoint.remove
 
 
-def _site(request: Train, examples: Any) -> Site:
+def _site(request: Train, examples: Examples) -> Site:
     """Return the site of the windows, and log it.
 
     Raises
@@ -255,17 +256,50 @@ def _site(request: Train, examples: Any) -> Site:
     return site
 
 
-def _examples(request: Train) -> Any:
-    """Return a context of the examples and, if they stay on disk, how to train and the cache."""
-    from seqmtl.commands._examples import read_training_windows
+@contextmanager
+def _examples(
+    request: Train,
+) -> Iterator[tuple[Examples, OutOfCoreTrainer | None, WindowCache | None]]:
+    """Yield the examples and, if they stay on disk, how to train on them and their folder."""
     from seqmtl.sequences.examples import Examples
 
-    if request.is_on_disk:
-        from seqmtl.commands._train_stored import on_disk
+    source = request.source
+    if not request.is_on_disk:
+        windows = source.read_labelled(request.window, request.shift)
+        yield Examples.of(windows.with_tasks(windows.tasks)), None, None
+        return
+    from seqmtl.training.stored_windows import WindowCache, stored_examples
 
-        return on_disk(request)
-    windows = read_training_windows(request, request.window, request.shift)
-    return nullcontext((Examples.of(windows.with_tasks(windows.tasks)), None, None))
+    if source.data == "-":
+        raise UsageError("--memory and --dask read DATA from disk; name a dataset or a table")
+    if source.is_fasta:
+        raise UsageError("--memory and --dask need DATA that is a dataset or a table; name one")
+    cache = WindowCache(f"{request.output}.windows", _problem(request))
+    with stored_examples(
+        cache,
+        source,
+        request.window,
+        request.shift,
+        memory=request.memory,
+        dask=request.dask,
+        resume=request.resume,
+    ) as (examples, trainer):
+        yield examples, trainer, cache
+
+
+def _problem(request: Train) -> Document:
+    """Return what determines windows on disk and the training problem, files as digests."""
+    from seqmtl.files.streams import sha256_of
+    from seqmtl.io.dataset import SUMMARY, WINDOWS, folder_of
+
+    problem = request.fingerprint("tol", "max_epochs")
+    for name in ("data", "tree", "similarity"):
+        if problem[name] is not None and os.path.isfile(problem[name]):
+            problem[name] = sha256_of(problem[name])
+    if request.source.is_dataset:
+        paths = (os.path.join(folder_of(request.data), name) for name in (WINDOWS, SUMMARY))
+        problem["data"] = [sha256_of(path) for path in paths]
+    return problem
 
 
 def _task_kernel(
@@ -275,9 +309,11 @@ def _task_kernel(
 
     A single kernel keeps organisms without data, so that they can be scored from their relatives.
     """
+    from seqmtl.relations.build import check_tree
+
     if relation is None:
         return None
-    _relations.check_tree(relation, organisms)
+    check_tree(relation, organisms)
     keeps_all = request.mkl is None and relation.kind not in PLAIN
     return relation.build(None if keeps_all else organisms)
 
@@ -297,7 +333,7 @@ def _settings(request: Train) -> Settings:
 
 
 def _space(
-    request: Train, asked: KernelRequest | None, kernel: Any, names: tuple[str, ...]
+    request: Train, asked: KernelRequest | None, kernel: TaskKernel | None, names: tuple[str, ...]
 ) -> SearchSpace | None:
     """Return the hyperparameters to tune, if any; those set by the user stay fixed."""
     from seqmtl.training.selection import COSTS, SearchSpace
@@ -315,9 +351,12 @@ def _space(
 COMMAND = Command(
     Train,
     "train one model for all organisms on windows",
-    "  seqmtl train windows.tsv.gz --tree metazoa --window 141 -o splice.seqmtl",
+    """\
+  seqmtl train windows.tsv.gz --tree metazoa --window 141 -o splice.seqmtl
+
+A table has the columns organism, label, sequence and, if it has several parts, split; a FASTA file
+has organism= and label= in its headers.""",
     has_converged=lambda model: bool(model.training["converged"]),
-    usage="seqmtl train DATA -o MODEL [options]",
 )
 
 train = python_function(Train)

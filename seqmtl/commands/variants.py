@@ -35,7 +35,7 @@ class Variants(_options.Relatives, _options.Threads):
         "-o",
         "annotated variants: .vcf, .vcf.gz (bgzip; with .tbi if pysam is installed), or -",
         metavar="VCF",
-        role="how",
+        affects_output=False,
     )
     distance: int | None = option(
         "consider sites up to N bases from the variant (default: all whose window it overlaps)",
@@ -53,7 +53,7 @@ class Variants(_options.Relatives, _options.Threads):
     tsv: str | None = option(
         "also write the effects as a table (.gz: bgzip; - for standard output)",
         metavar="FILE",
-        role="how",
+        affects_output=False,
     )
     json: str | None = _options.summary_file("write counts as JSON (- for standard output)")
 
@@ -108,9 +108,10 @@ class Variants(_options.Relatives, _options.Threads):
         inputs = [self.model, self.vcf, self.fasta, self.tree, self.chrom_map]
         check_outputs(inputs, [self.output, self.tsv, self.json])
         if self.output != "-" and not self.output.endswith((".vcf", ".vcf.gz")):
-            raise SeqmtlError(
-                f"output must end in .vcf or .vcf.gz, or be -, got {self.output}; for BCF, write "
-                ".vcf.gz and convert it with: bcftools view -Ob"
+            raise UsageError(
+                f"must end in .vcf or .vcf.gz, or be -, got {self.output}; for BCF, write .vcf.gz "
+                "and convert it with: bcftools view -Ob",
+                "output",
             )
         if [self.output, self.tsv, self.json].count("-") > 1:
             raise UsageError("only one output can go to standard output; name files for the others")
@@ -138,12 +139,11 @@ class Variants(_options.Relatives, _options.Threads):
 
 def _scorer(request: Variants) -> EffectScorer | PairedEffectScorer:
     """Return the scorer of alleles for the model."""
-    from seqmtl.commands._scoring import with_organism_of_like
     from seqmtl.loading import load_site_model
     from seqmtl.splicing.model import PairedModel
     from seqmtl.variant_effects import EffectScorer, PairedEffectScorer
 
-    model, request = with_organism_of_like(load_site_model(request.model), request)
+    model, request = _options.with_organism_of_like(load_site_model(request.model), request)
     if request.organism is None and len(model.tasks) > 1:
         raise UsageError(
             f"the model has {len(model.tasks)} organisms; name one of "

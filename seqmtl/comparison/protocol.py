@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.exceptions import ParameterError
 from seqmtl.sequences import Windows
 
 PARTS = ("train", "test")
@@ -22,7 +23,7 @@ class Protocol:
 
     Attributes
     ----------
-    per_organism : int or None
+    train_size : int or None
         Number of labelled windows per organism for training, including selection; None uses all
         windows outside the test set.
     seed : int
@@ -34,17 +35,17 @@ class Protocol:
         If a number is too small for both classes.
     """
 
-    per_organism: int | None = None
+    train_size: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.per_organism is not None and self.per_organism < _MIN_TRAIN:
+        if self.train_size is not None and self.train_size < _MIN_TRAIN:
             raise ValueError(
-                f"per_organism must be at least {_MIN_TRAIN}, two of either class, "
-                f"got {self.per_organism}; choose more"
+                f"train_size must be at least {_MIN_TRAIN}, two of either class, "
+                f"got {self.train_size}; choose more"
             )
         if self.seed < 0:
-            raise ValueError(f"seed must be at least 0, got {self.seed}; give another")
+            raise ParameterError(f"must be at least 0, got {self.seed}; give another", "seed")
 
 
 class Split(NamedTuple):
@@ -90,7 +91,7 @@ def drawn_parts(windows: Windows, protocol: Protocol) -> tuple[str, ...]:
     if windows.splits is None:
         return PARTS
     sizes = [n for _, n, _ in _counts(windows, "train")]
-    uses_all_windows = protocol.per_organism is None or max(sizes) <= protocol.per_organism
+    uses_all_windows = protocol.train_size is None or max(sizes) <= protocol.train_size
     return () if uses_all_windows else ("train",)
 
 
@@ -112,7 +113,7 @@ def check_windows(windows: Windows, protocol: Protocol) -> None:
     ------
     ValueError
         If there is only one organism, one is called "mean", a split is missing, or organisms have
-        too few windows of a class or for `per_organism`; the message lists them with counts.
+        too few windows of a class or for `train_size`; the message lists them with counts.
     """
     if len(windows.task_names) < 2:
         raise ValueError(
@@ -144,25 +145,26 @@ def check_windows(windows: Windows, protocol: Protocol) -> None:
                 f"every organism must have at least {min_windows} windows of either class{where}, "
                 f"but {', '.join(too_few)}; add windows, or leave the organism out"
             )
-    if protocol.per_organism is not None:
-        _check_enough(windows, protocol.per_organism)
+    if protocol.train_size is not None:
+        _check_enough(windows, protocol.train_size)
 
 
-def _check_enough(windows: Windows, per_organism: int) -> None:
+def _check_enough(windows: Windows, train_size: int) -> None:
     """Check that all organisms have the requested number of windows."""
     too_few = []
-    min_windows = per_organism
+    min_windows = train_size
     for name, n, n_positive in _counts(windows, "train"):
         free = n - (_n_test(n) if windows.splits is None else 0)
         min_windows = min(min_windows, free)
-        if free < per_organism:
+        if free < train_size:
             too_few.append(f"{name} has {n} ({n_positive} positive)")
     if too_few:
         test = ", which must leave some for the test," if windows.splits is None else ""
-        raise ValueError(
-            f"per_organism must be at most what every organism has{test} got {per_organism}, but "
+        raise ParameterError(
+            f"must be at most what every organism has{test} got {train_size}, but "
             f"{', '.join(too_few)}; choose at most {min_windows}, add windows, or leave the "
-            "organism out"
+            "organism out",
+            "train_size",
         )
 
 
@@ -199,7 +201,7 @@ def _draw_organism(
     else:
         test = _rows(windows, task, "test")
     order = _stratified_order(windows.labels, rows, 2, rng)
-    return order[: protocol.per_organism], test
+    return order[: protocol.train_size], test
 
 
 def _stratified_order(

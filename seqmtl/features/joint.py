@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.core.rows import RowBlock, Rows, View
+from seqmtl.exceptions import ParameterError
 from seqmtl.features._base import FeatureDefinition, empty_block
 from seqmtl.features.numeric import Numeric
 from seqmtl.features.positional_kmers import PositionalKmers
@@ -181,5 +182,5 @@ def features_from_dict(description: dict[str, Any]) -> Any:
         return JointFeatures([features_from_dict(view) for view in description["views"]])
     if kind not in _KINDS:
         kinds = ", ".join([*_KINDS, JointFeatures.kind])
-        raise ValueError(f"features must be one of {kinds}, got {kind!r}")
+        raise ParameterError(f"must be one of {kinds}, got {kind!r}", "features")
     return _KINDS[kind].from_dict(description)

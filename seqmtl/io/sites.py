@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 _BED = {"contig": 0, "position": 1, "end": 2, "score": 4, "strand": 5}
 _BED_COLUMNS = 6
-_AT_END = ("pad", "drop")
+_CONTIG_ENDS = ("pad", "drop")
 
 
 def read_sites(
@@ -40,7 +40,7 @@ def read_sites(
     *,
     window: int,
     organism: str | None = None,
-    at_end: str = "pad",
+    contig_ends: str = "pad",
     require_labels: bool = True,
 ) -> Windows:
     """Read sites as windows into a genome, at most 14 bytes each, without copying the sequence.
@@ -70,7 +70,7 @@ def read_sites(
     organism : str, optional
         Organism of the sites. In a table with that column, rows of other organisms are skipped.
         Default: the column, or ``"task"``.
-    at_end : {"pad", "drop"}
+    contig_ends : {"pad", "drop"}
         Whether to pad windows that extend beyond the contig with N, or to drop them.
     require_labels : bool
         Whether a table must have the column ``label``. Without it labels are 0.
@@ -90,9 +90,9 @@ def read_sites(
     """
     if window < 1:
         raise ValueError(f"window must be 1 or more, got {window}")
-    if at_end not in _AT_END:
-        raise ValueError(f"at_end must be 'pad' or 'drop', got {at_end!r}")
-    reader = _Reader(path, genome, window, organism, at_end == "drop")
+    if contig_ends not in _CONTIG_ENDS:
+        raise ValueError(f"contig_ends must be 'pad' or 'drop', got {contig_ends!r}")
+    reader = _Reader(path, genome, window, organism, contig_ends == "drop")
     for block in reader.blocks(require_labels):
         reader.add(block)
     return reader.result()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import check_distinct
-from seqmtl.exceptions import InputFormatError
+from seqmtl.exceptions import InputFormatError, ParameterError
 from seqmtl.files.streams import (
     PAD_BYTES,
     Lines,
@@ -92,7 +92,7 @@ def read_windows(
             "strings use Windows.from_strings(sequences, labels, tasks)"
         )
     if window is not None and window < 1:
-        raise ValueError(f"window must be 1 or more, got {window}; leave it out for all")
+        raise ParameterError(f"must be 1 or more, got {window}; leave it out for all", "window")
     if is_dataset(path):
         if site is not None:
             raise ValueError(f"site is known of a dataset, got {site}; leave it out")
@@ -377,9 +377,10 @@ class _Reader:
                 f"{self.window_columns.splits.names[i]} ({count:,} rows)" for i, count in counts
             )
             raise InputFormatError(
-                f"split must be one of the column's values, {splits}, got {self.split!r}; "
+                f"must be one of the column's values, {splits}, got {self.split!r}; "
                 "choose one of them",
                 path=self.source,
+                option="split",
             )
         organisms = self.window_columns.organisms
         check_distinct(organisms.names, self.source, organisms.lines)

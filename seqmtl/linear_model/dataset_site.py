@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import InputFormatError, SeqmtlError, UsageError
 from seqmtl.io.dataset import is_dataset, read_summary
 from seqmtl.linear_model.site import Site
 
@@ -37,7 +37,7 @@ def site_in_dataset(data: str, length: int, shift: int) -> Site | None:
     wide = length + 2 * abs(shift)
     before = (summary["window"] - wide) // 2 + abs(shift) + shift
     if not 0 <= site.offset - before <= length - site.length:
-        raise SeqmtlError(
+        raise UsageError(
             f"--window {length} --shift {shift} cuts off the {site.kind} site at offset "
             f"{site.offset} of the dataset's {summary['window']} bases; take a longer window or "
             "another shift"
@@ -74,8 +74,9 @@ def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift:
     is_shared = bool({*model.consensus} & {*site.consensus}) or not site.consensus
     if site.signal != model.signal if model.signal else not is_shared:
         ours, theirs = (f"{s.signal or s.letters} sites" for s in (model, site))
-        raise SeqmtlError(
-            f"the model has {ours} at base {model.offset} of its {length}, but {data} has "
-            f"{theirs}; build a dataset with the model's signal"
+        raise InputFormatError(
+            f"the model has {ours} at base {model.offset} of its {length}, the dataset {theirs}; "
+            "build a dataset with the model's signal",
+            data,
         )
     return replace(site, offset=model.offset)

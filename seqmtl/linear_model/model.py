@@ -309,7 +309,8 @@ class MultiTaskModel(Model):
             if not index.find(name):
                 raise UnknownTaskError(
                     f"task {name!r} is not in the model's task kernel; {index.hint(name)} (or give "
-                    "it a place among them: --like, seqmtl adapt; seqmtl.adaptation.adapt)"
+                    "it a place among them: --like, seqmtl adapt; seqmtl.adaptation.adapt)",
+                    name,
                 )
         distinct = tuple(dict.fromkeys(names))
         return dict(zip(distinct, match_names(distinct, index.names, "this model"), strict=True))

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl._names import NameIndex, match_names
-from seqmtl.exceptions import InputFormatError
+from seqmtl.exceptions import InputFormatError, UnknownTaskError, UsageError
 from seqmtl.relations.distances import Distances, linkage_tree, read_alignment_distances
 from seqmtl.relations.graphs import read_graph
-from seqmtl.relations.kinds import ALL, SCALED, Kind, parse_kind
+from seqmtl.relations.kinds import ALL, KINDS, SCALED, Kind, parse_kind
 from seqmtl.relations.ncbi_taxonomy import read_ncbi_taxonomy
 from seqmtl.relations.relation_tables import all_members, read_distances, read_groups
 from seqmtl.relations.task_kernel import TaskKernel
-from seqmtl.relations.trees import Tree, TreeSource, prune_to, read_tree
+from seqmtl.relations.trees import LARGEST_TREE, Tree, TreeSource, prune_to, read_tree
 
 FilePath: TypeAlias = "str | os.PathLike[str]"
 
@@ -294,3 +294,71 @@ class KernelRequest:
 def _distinct(graphs: Sequence[tuple[tuple[str, ...], NDArray[np.float64]]]) -> tuple[str, ...]:
     """Return the tasks of all graphs, in order of appearance."""
     return tuple(dict.fromkeys(name for names, _ in graphs for name in names))
+
+
+def kernel_request(
+    similarity: str | None,
+    *,
+    scales: tuple[float, ...] | None = None,
+    tree: TreeSource | None = None,
+    taxonomy: FilePath | None = None,
+    alignment: FilePath | None = None,
+    distances: FilePath | None = None,
+    graph: Sequence[FilePath] = (),
+    groups: FilePath | None = None,
+) -> KernelRequest | None:
+    """Return the requested task kernel, or None if nothing is; no file is read.
+
+    Parameters
+    ----------
+    similarity : str, optional
+        A kind, see :func:`seqmtl.relations.kinds.parse_kind`, or the path of a table. Default: the
+        default kind of the source.
+    scales, tree, taxonomy, alignment, distances, graph, groups
+        See :class:`KernelRequest`.
+
+    Raises
+    ------
+    UsageError
+        If the kind does not fit the sources.
+    """
+    sources = (tree, taxonomy, alignment, distances, groups)
+    if similarity is None and scales is None and not graph and not any(sources):
+        return None
+    is_kind = (similarity or "").partition(":")[0] in KINDS
+    try:
+        return KernelRequest(
+            similarity if is_kind else None,
+            scales,
+            tree,
+            taxonomy,
+            alignment,
+            distances,
+            graph,
+            groups,
+            table=None if is_kind else similarity,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def check_tree(relation: KernelRequest | None, organisms: Iterable[str]) -> None:
+    """Check that --tree, if given, can be read and has some organisms.
+
+    Raises
+    ------
+    InputFormatError
+        If it cannot be read.
+    UnknownTaskError
+        If it lacks an organism.
+    """
+    if relation is None or relation.tree is None:
+        return
+    tree, names = relation.read_tree(), tuple(dict.fromkeys(organisms))
+    try:
+        match_names(names, tree.leaf_names, f"the tree {tree.source}")
+    except UnknownTaskError as error:
+        largest = NameIndex(read_tree(LARGEST_TREE).leaf_names)
+        if not all(map(largest.find, names)):
+            raise
+        raise UnknownTaskError(f"{error} (try --tree {LARGEST_TREE})", *error.names) from error

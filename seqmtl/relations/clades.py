@@ -121,7 +121,7 @@ class Clades:
             return None
         if taxa[-1] >= self.ends[taxa[0]]:
             options = " or ".join(self.names[i] for i in taxa)
-            raise UnknownTaskError(f"{name!r} could be {options}; write one of them")
+            raise UnknownTaskError(f"{name!r} could be {options}; write one of them", name)
         return taxa[0]
 
     def lineage(self, taxon: int) -> list[int]:

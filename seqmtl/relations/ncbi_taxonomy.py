@@ -148,7 +148,9 @@ class _Dump:
             if taxid in organism_of:
                 raise UnknownTaskError(
                     f"task {str(organism)!r} is given twice: it and "
-                    f"{str(organism_of[taxid])!r} are both taxid {taxid}; leave one of them out"
+                    f"{str(organism_of[taxid])!r} are both taxid {taxid}; leave one of them out",
+                    str(organism),
+                    str(organism_of[taxid]),
                 )
             organism_of[taxid] = organism
         return organism_of
@@ -198,11 +200,12 @@ class _Dump:
         if taxids:
             raise UnknownTaskError(
                 f"task {name!r} is ambiguous in {where}: it could be taxid "
-                f"{', '.join(map(str, taxids[:_EXAMPLES]))}; give the taxid"
+                f"{', '.join(map(str, taxids[:_EXAMPLES]))}; give the taxid",
+                name,
             )
         similar = self._similar_names(name)
         hint = f"did you mean {' or '.join(map(repr, similar))}?" if similar else "give its taxid"
-        raise UnknownTaskError(f"task {name!r} is not in {where}; {hint}")
+        raise UnknownTaskError(f"task {name!r} is not in {where}; {hint}", name)
 
     def _similar_names(self, name: str) -> list[str]:
         """Return similarly spelled names of the dump with the same first letter."""
@@ -224,7 +227,8 @@ class _Dump:
                     return current
         raise UnknownTaskError(
             f"task '{taxid}' is not in the taxonomy {self.folder.name}; look up its taxid at NCBI, "
-            "or download a newer dump"
+            "or download a newer dump",
+            str(taxid),
         )
 
     def _names(self) -> Iterator[tuple[str, str, bool]]:

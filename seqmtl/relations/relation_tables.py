@@ -354,7 +354,7 @@ def membership(groups: Mapping[str, Iterable[str]], names: Sequence[str]) -> NDA
     if not R.any(axis=0).all():
         name = names[int(np.argmin(R.any(axis=0)))]
         hint = NameIndex(all_members(groups)).hint(name)
-        raise UnknownTaskError(f"task {name!r} is not in any of the groups; {hint}")
+        raise UnknownTaskError(f"task {name!r} is not in any of the groups; {hint}", name)
     return R
 
 

@@ -313,6 +313,9 @@ def _cycle(parents: Sequence[int], i: int) -> list[int]:
     return [*seen[seen.index(i) :], i]
 
 
+#: The shipped tree in which organisms are looked up if no tree is given.
+LARGEST_TREE = "eukaryotes"
+
 TreeSource: TypeAlias = "Tree | BioTree | str | os.PathLike[str]"
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._checks import check_number
+from seqmtl.exceptions import ParameterError
 from seqmtl.io.genome import ContigPiece
 from seqmtl.sequences.sites import Sites
 
@@ -61,7 +62,7 @@ class SiteFilters:
 
     def __post_init__(self) -> None:
         if self.top is not None and self.top < 1:
-            raise ValueError(f"top must be at least 1, got {self.top}")
+            raise ParameterError(f"must be at least 1, got {self.top}", "top")
         if self.min_probability is not None:
             check_number("min_probability", self.min_probability, min_val=0, max_val=1)
 

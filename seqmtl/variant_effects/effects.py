@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl.exceptions import ParameterError
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences import Genome
@@ -187,7 +188,7 @@ class AlleleScorer(ABC):
         max_distance: int,
     ) -> None:
         if distance is not None and distance < 0:
-            raise ValueError(f"distance must be 0 or more, got {distance}")
+            raise ParameterError(f"must be 0 or more, got {distance}", "distance")
         self.organism = organism
         self._flank = flank
         self._length = length

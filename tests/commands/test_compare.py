@@ -21,7 +21,7 @@ from seqmtl.sequences import Windows
 from seqmtl.training.settings import Settings
 
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
-OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --per-organism 30 --json out.json"
+OPTIONS = f"--tree '{TREE}' -C 1 --features wd:3 --train-size 30 --json out.json"
 #: Kills itself after two runs are in the file of finished runs.
 KILLED = """
 import os, signal, sys
@@ -83,7 +83,7 @@ def test_all_methods_and_figure(folder, whole):
         assert all(len(task["auroc"]) == 3 for task in method["tasks"].values())
         assert all(set(chosen) == {"ape", "man", "fly"} for chosen in method["chosen"])
     assert whole["settings"]["command"] == "compare"
-    assert whole["settings"]["per_organism"] == 30
+    assert whole["settings"]["train_size"] == 30
     assert whole["drawn"] == ["train"]
     sizes = [whole["sizes"]["fly"][part]["n"] for part in ("train", "test")]
     assert sizes == [30, 50]
@@ -136,7 +136,7 @@ def test_runs_of_other_settings_are_not_mixed(compare):
 def test_errors_come_before_training(compare, seqmtl, data, monkeypatch):
     for code, more, message in (
         (1, "--tree '((ape,men),fly);'", "task 'man' is not in the tree .*'men'"),
-        (2, "--per-organism 5000", "--per-organism must be at most .* got 5000"),
+        (2, "--train-size 5000", "--train-size must be at most .* got 5000"),
         (1, "--plot /nowhere/x.png", "no folder /nowhere"),
         (1, "--json /nowhere/x.json", "no folder /nowhere"),
         (2, "--methods mlt", "must be some of individual, .*, default, unseen, got 'mlt'"),

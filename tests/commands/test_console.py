@@ -1,6 +1,5 @@
 """Progress of a running command."""
 
-import argparse
 import json
 import logging
 
@@ -14,12 +13,11 @@ from seqmtl.commands._console import setup_logging
 def test_progress_tells_share_speed_and_time_left(monkeypatch, capsys):
     clock = iter(np.arange(0.0, 100.0, 10.0))
     monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
-    args = argparse.Namespace(quiet=False, log_json=True)
-    setup_logging(args)
+    setup_logging(quiet=False, log_json=True)
     progress = _progress.ScanProgress(100)
-    for _ in range(3):
+    for n_scanned in (5_000_000, 10_000_000, 15_000_000):
         progress.read(20)
-        progress(5_000_000)
+        progress(n_scanned, n_scanned)
     progress.close()
     lines = [json.loads(line)["message"] for line in capsys.readouterr().err.splitlines()]
     assert lines[1:] == [
@@ -28,21 +26,20 @@ def test_progress_tells_share_speed_and_time_left(monkeypatch, capsys):
     ]
     with messages_from(logging.WARNING):  # a command of the demo
         assert _progress.ScanProgress(None)._quiet
-    setup_logging(argparse.Namespace(quiet=True, log_json=True))
-    _progress.ScanProgress(None)(5_000_000)
+    setup_logging(quiet=True, log_json=True)
+    _progress.ScanProgress(None)(5_000_000, 5_000_000)
     assert capsys.readouterr().err == ""
 
 
 def test_a_line_of_the_log_every_five_seconds_and_none_when_quiet(monkeypatch, capsys):
     clock = iter([0.0, 1.0, 6.0, 7.0, 0.0, 10.0])
     monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
-    args = argparse.Namespace(quiet=False, log_json=True)
-    setup_logging(args)
+    setup_logging(quiet=False, log_json=True)
     progress = _progress.SelectionProgress()
     for number in (1, 2, 3):
         progress(f"C = {number}", number, 8)
     (line,) = map(json.loads, capsys.readouterr().err.splitlines())
     assert line["message"] == "cross-validation: 2 of 8, C = 2, about 18 s left"
-    setup_logging(argparse.Namespace(quiet=True, log_json=True))
+    setup_logging(quiet=True, log_json=True)
     _progress.SelectionProgress()("C = 1", 1, 8)
     assert capsys.readouterr().err == ""

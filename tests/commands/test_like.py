@@ -9,7 +9,7 @@ import pytest
 
 from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree, load_model
 from seqmtl.adaptation import adapt
-from seqmtl.commands._scoring import with_organism_of_like
+from seqmtl.commands._options import with_organism_of_like
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.sequences import concatenate
 from seqmtl.sequences.examples import Examples

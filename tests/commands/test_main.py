@@ -233,7 +233,7 @@ def test_the_help_of_train_fits_one_screen(seqmtl, monkeypatch):
     assert max(map(len, lines)) <= 100
     grammar = "the K1-mers to K2-mers in bins of W positions"
     assert grammar in seqmtl("train --features help -o m").out
-    assert grammar in seqmtl("train --features wd -o m", 2).err
+    assert grammar in seqmtl("train d --features wd -o m", 2).err
 
 
 def test_a_model_of_one_task_needs_no_organism(table, tmp_path, write, seqmtl):

@@ -6,19 +6,35 @@ import sys
 
 import pytest
 
-from seqmtl.commands._parser import did_you_mean
-from seqmtl.commands.main import GROUPS, build_parser, parsers_of
+from seqmtl.commands._parser import Parser, did_you_mean
+from seqmtl.commands._request import options_of
+from seqmtl.commands.main import GROUPS, command_named, command_names
 
 
 def test_without_a_command_all_are_listed_and_that_is_a_usage_error(seqmtl):
     shown = seqmtl("", 2)
     assert shown.out == ""
     assert shown.err == seqmtl("--help").out == seqmtl("help").out
-    listed = re.findall(r"^  (\w[\w-]*)  +\S", shown.err.split("examples:")[0], re.MULTILINE)
-    assert listed == [*parsers_of(build_parser())]
+    listed = re.findall(r"^  (\w[\w-]*)  +\S", shown.err.split("  seqmtl help")[0], re.MULTILINE)
+    assert listed == command_names()
     assert listed[0] == "annotate"
     titles = [line[:-1] for line in shown.err.splitlines() if re.fullmatch(r"[a-z].*:", line)]
-    assert titles == ["options", *GROUPS, "examples"]
+    assert titles == [*GROUPS, "examples"]
+
+
+@pytest.mark.parametrize("name", command_names())
+def test_the_help_of_a_command_names_its_options_and_has_an_example(name, seqmtl, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = seqmtl(f"{name} --help").out.splitlines()
+    command = command_named(name)
+    assert lines[0].startswith(f"usage: seqmtl {name} ")
+    assert command.summary in lines
+    for option in options_of(command.request):
+        names = re.escape(", ".join(option.names))
+        assert sum(re.match(rf"  {names}( |$)", line) is not None for line in lines) == 1
+        assert option.help
+    assert any(line.startswith(f"  seqmtl {name} ") for line in lines)
+    assert max(map(len, lines)) <= 100
 
 
 def test_help_is_a_command_too(seqmtl):
@@ -65,8 +81,9 @@ def test_what_is_wrong_is_told_in_a_line_with_what_was_meant(command, message, s
 
 
 def test_what_follows_two_dashes_is_no_option():
-    args = build_parser(["info"]).parse_args(["info", "--", "--tre"])
-    assert args.model == "--tre"
+    values, messages = Parser(command_named("info")).values(["-q", "--", "--tre"])
+    assert values == {"model": "--tre"}
+    assert messages.quiet
 
 
 def test_wrong_values_that_show_in_the_run_are_named_as_typed(tmp_path, seqmtl):

@@ -27,7 +27,7 @@ KILLED = """
 import os, signal, sys
 from seqmtl.commands.main import main
 from seqmtl.training.checkpoint import Checkpoint
-from seqmtl.commands._train_stored import WindowCache
+from seqmtl.training.stored_windows import WindowCache
 
 last, is_within, n_saved = int(sys.argv[1]), sys.argv[2] == "within", 0
 

@@ -11,12 +11,11 @@ from numpy.testing import assert_allclose
 import seqmtl as package
 from seqmtl import MultiTaskKernelSVC, MultiTaskSVC, TaskKernel
 from seqmtl.commands import similarity
-from seqmtl.commands._examples import organisms_named
-from seqmtl.commands._options import WindowInput
-from seqmtl.commands._relations import Relations
+from seqmtl.commands._options import Relations
 from seqmtl.exceptions import UsageError
 from seqmtl.io.dataset import HEADER, KIND
 from seqmtl.relations.kinds import KINDS
+from seqmtl.training.example_source import ExampleSource
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2)insects:1)root;"
 
@@ -260,8 +259,8 @@ def test_the_organisms_of_a_dataset(tmp_path, seqmtl):
             "maize": {"splits": {"train": {"sites": 0}, "test": {"sites": 9}}},
         }
     }
-    args = WindowInput(data=str(tmp_path), split="train")
-    assert organisms_named(args) == []
+    source = ExampleSource(str(tmp_path), split="train")
+    assert source.organisms() == []
     for facts in summary["organisms"].values():
         facts |= {"sites": 0, "decoys": 0, "left_out": {}}
         facts["splits"] = {s: {"decoys": 0, **n} for s, n in facts["splits"].items()}
@@ -279,7 +278,7 @@ def test_the_organisms_of_a_dataset(tmp_path, seqmtl):
     }
     (tmp_path / "windows.tsv").write_text(f"{HEADER}\n")
     (tmp_path / "summary.json").write_text(json.dumps(summary))
-    assert organisms_named(args) == ["human", "rice"]
+    assert source.organisms() == ["human", "rice"]
     message = seqmtl(f"train {tmp_path} --tree vertebrates -o never", 1).err
     assert "'rice' is not in the tree vertebrates; it has" in message
     assert message.endswith("(try --tree eukaryotes)\n")

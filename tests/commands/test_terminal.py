@@ -118,7 +118,7 @@ def shell(request, model, tmp_path):
         "scan --help",
         "train --features help",
         "info {model} --json",
-        "scan {model} {genome} --organism man --format bedgraph --value score -q -o -",
+        "scan {model} {genome} --organism man --format bedgraph --track-value score -q -o -",
     ],
 )
 def test_standard_output_that_is_full_or_closed_is_named_in_one_line(shell, command):
@@ -129,7 +129,7 @@ def test_standard_output_that_is_full_or_closed_is_named_in_one_line(shell, comm
 
 @pytest.mark.parametrize(
     "command",
-    ["help", "info {model}", "scan {model} {genome} --format bedgraph --value score -q -o -"],
+    ["help", "info {model}", "scan {model} {genome} --format bedgraph --track-value score -q -o -"],
 )
 def test_a_closed_pipe_ends_a_command_in_silence(shell, command):
     """``seqmtl ... | head -1``: code 141, as of other programs that are ended by SIGPIPE."""
@@ -142,7 +142,8 @@ def test_a_closed_pipe_ends_a_command_in_silence(shell, command):
 
 def test_a_disk_that_becomes_full_under_standard_output_is_an_error(shell, tmp_path):
     """``PYTHONUNBUFFERED=1``, as in many containers, cut the text, with code 0."""
-    scan = "{seqmtl} scan {model} {genome} --organism man --format bedgraph --value score -q -o -"
+    options = "--organism man --format bedgraph --track-value score -q"
+    scan = f"{{seqmtl}} scan {{model}} {{genome}} {options} -o -"
     told = FULL.replace("No space left on device", "File too large")
     assert shell(f"(ulimit -f 1; {scan} > out)") == (1, "", told)
     assert shell("(ulimit -f 1; {seqmtl} help scan > out)") == (1, "", told)

@@ -43,12 +43,12 @@ def _thirds(n):
     st.one_of(st.none(), st.integers(4, 12)),
     st.integers(0, 5),
 )
-def test_parts_are_disjoint_and_stratified(count, per_organism, number):
+def test_parts_are_disjoint_and_stratified(count, train_size, number):
     counts = {"ape": count, "fly": (40, 60)}
     windows = _windows(counts)
-    protocol = Protocol(per_organism, seed=3)
+    protocol = Protocol(train_size, seed=3)
     least = sum(count) - max(sum(count) // 5, 2)
-    if per_organism is not None and least < per_organism:
+    if train_size is not None and least < train_size:
         with pytest.raises(ValueError, match=rf"ape has {sum(count)} \({count[0]} positive\)"):
             draw_split(windows, number, protocol)
         return
@@ -64,7 +64,7 @@ def test_parts_are_disjoint_and_stratified(count, per_organism, number):
             assert abs(found["n_positive"] - share) <= 3
         assert parts["test"]["n"] == max(n // 5, 2)
         left = n - parts["test"]["n"]
-        expected = left if per_organism is None else per_organism
+        expected = left if train_size is None else train_size
         assert parts["train"]["n"] == expected
 
 
@@ -102,7 +102,7 @@ def test_draws_depend_on_seed_split_and_organism_only():
 
 
 @pytest.mark.parametrize(
-    ("counts", "splits", "per_organism", "message"),
+    ("counts", "splits", "train_size", "message"),
     [
         ({"ape": (9, 9)}, None, None, "needs at least two organisms, got ape; add"),
         (
@@ -132,9 +132,9 @@ def test_draws_depend_on_seed_split_and_organism_only():
         ),
     ],
 )
-def test_too_little_is_refused_with_names_and_counts(counts, splits, per_organism, message):
+def test_too_little_is_refused_with_names_and_counts(counts, splits, train_size, message):
     with pytest.raises(ValueError, match=message):
-        check_windows(_windows(counts, splits), Protocol(per_organism))
+        check_windows(_windows(counts, splits), Protocol(train_size))
 
 
 def test_other_values_of_the_split_column_are_refused():
@@ -148,7 +148,7 @@ def test_other_values_of_the_split_column_are_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"per_organism": 3}, "per_organism must be at least 4, two of either class"),
+        ({"train_size": 3}, "train_size must be at least 4, two of either class"),
         ({"seed": -1}, "seed must be at least 0, got -1"),
     ],
 )

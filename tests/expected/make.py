@@ -14,7 +14,6 @@ import importlib
 import io
 import itertools
 import json
-import os
 import re
 import struct
 import sys
@@ -26,7 +25,6 @@ from typing import Any
 from unittest import mock
 
 import seqmtl
-from seqmtl.commands.main import build_parser, parsers_of
 from seqmtl.commands.main import main as seqmtl_main
 from seqmtl.comparison import Comparison, FinishedRuns, Protocol, run_comparison
 from seqmtl.comparison.protocol import count_split, drawn_parts
@@ -295,7 +293,7 @@ def compare() -> Outputs:
     windows = seqmtl.read_windows("sim/windows.tsv.gz", window=41)
     comparison = Comparison(
         windows,
-        Protocol(per_organism=60),
+        Protocol(train_size=60),
         PositionalKmers("wd:2"),
         Settings(tol=1e-8),
         C=(0.1, 1.0),
@@ -357,31 +355,9 @@ def explain() -> Outputs:
     return outputs
 
 
-def help_texts() -> Outputs:
-    """Return the help of the program and of every command, 100 columns wide."""
-    outputs = {"help/seqmtl.txt": _help("")}
-    for name in parsers_of(build_parser()):
-        outputs[f"help/{name}.txt"] = _help(name)
-    return outputs
-
-
-def _help(command: str) -> str:
-    columns, os.environ["COLUMNS"] = os.environ.get("COLUMNS"), "100"
-    printed = io.StringIO()
-    try:
-        with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
-            seqmtl_main([*command.split(), "--help"])
-    finally:
-        del os.environ["COLUMNS"]
-        if columns is not None:
-            os.environ["COLUMNS"] = columns
-    return printed.getvalue()
-
-
 STEPS: dict[str, Callable[[], Outputs]] = {
     step.__name__: step
     for step in (
-        help_texts,
         simulate_signals,
         training,
         dataset,

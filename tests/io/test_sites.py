@@ -68,7 +68,7 @@ def test_windows_agree_with_a_naive_cut(tmp_path_factory, caplog, sites, length,
         stream.BLOCK_BYTES = block
         padded = read_sites(folder / "sites.bed", genome, window=length, organism="worm")
         kept = read_sites(
-            folder / "sites.bed", genome, window=length, organism="worm", at_end="drop"
+            folder / "sites.bed", genome, window=length, organism="worm", contig_ends="drop"
         )
     finally:
         stream.BLOCK_BYTES = before
@@ -180,7 +180,7 @@ def test_rows_of_other_organisms_are_skipped_and_counted(write, genome, caplog):
     for place, options, error, message in (
         (write(TABLE, "t"), {"organism": "ant"}, InputFormatError, r"\(worm, fly\), got 'ant'"),
         (path, {"window": 0}, ValueError, "window must be 1 or more, got 0"),
-        (path, {"at_end": "clip"}, ValueError, "'pad' or 'drop', got 'clip'"),
+        (path, {"contig_ends": "clip"}, ValueError, "'pad' or 'drop', got 'clip'"),
         (path, {"window": 30}, ValueError, r"padding of 14 or more.*got 12; .*padding=30"),
     ):
         with pytest.raises(error, match=message):
@@ -191,7 +191,7 @@ def test_windows_at_the_ends_are_counted_and_logged(write, genome, caplog):
     path = write(bed("I 0 2 x . +", "I 9 11 x . +", "II 6 8 x . -"))
     with caplog.at_level(logging.INFO, logger="seqmtl"):
         windows = read_sites(path, genome, window=6)
-        read_sites(path, genome, window=6, at_end="drop")
+        read_sites(path, genome, window=6, contig_ends="drop")
     assert windows.sequences() == ["NNACGT", "AAGTCC", "NNATGC"]
     padded, dropped = (message.partition(": ")[2] for message in caplog.messages)
     rest = "dropped at contig ends, 0 of other organisms skipped"
@@ -199,7 +199,7 @@ def test_windows_at_the_ends_are_counted_and_logged(write, genome, caplog):
     assert dropped == f"3 sites (1 true, 0 decoys); 0 windows padded with N, 2 {rest}"
     path = write(bed("II 3 5 x . +"))  # a window longer than the contig
     assert read_sites(path, genome, window=12).sequences() == ["NNTTAGGCATNN"]
-    assert len(read_sites(path, genome, window=12, at_end="drop")) == 0
+    assert len(read_sites(path, genome, window=12, contig_ends="drop")) == 0
 
 
 BAD = [

@@ -398,7 +398,7 @@ def test_probabilities_of_an_uncalibrated_model_are_told_of_once(scan, capsys, s
     has_probabilities = suffix not in ("bw", "bedgraph")
     for options, n in (
         ([], has_probabilities),
-        (["--value", "probability"], 1),
+        (["--track-value", "probability"], 1),
         (["--min-probability", "0.5"], 1),
     ):
         scan(*options, out=f"x.{suffix}")
@@ -412,10 +412,10 @@ def test_tracks_hold_probabilities_if_the_organism_is_calibrated(scan, tmp_path,
     values = {}
     for name, options in {
         "default": [],
-        "asked": ["--value", "probability"],
-        "raw": ["--value", "score"],
+        "asked": ["--track-value", "probability"],
+        "raw": ["--track-value", "score"],
         "fly": ["--organism", "fly"],
-        "raw_fly": ["--organism", "fly", "--value", "score"],
+        "raw_fly": ["--organism", "fly", "--track-value", "score"],
     }.items():
         values[name] = text_rows(scan(*options, out=f"{name}.bedgraph", model=path))
     assert values["default"] == values["asked"] != values["raw"]

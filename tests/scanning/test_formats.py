@@ -128,10 +128,10 @@ def test_bed_has_the_sites_with_the_letters_of_the_training_alone(scan, models, 
 def test_bigwig_holds_a_strand_a_file(scan, contigs, expected, tmp_path, letters):
     pybigwig = pytest.importorskip("pyBigWig")
     options = [] if letters else ["--consensus", "any"]
-    scan("x.bw", "--value", "score", *options)
+    scan("x.bw", "--track-value", "score", *options)
     assert {p.name for p in tmp_path.iterdir()} == {"x.plus.bw", "x.minus.bw"}
     for strand, name in (("+", "x.plus.bw"), ("-", "x.minus.bw")):
-        single = scan("one.bigWig", "--value", "score", "--strand", strand, *options)
+        single = scan("one.bigWig", "--track-value", "score", "--strand", strand, *options)
         assert single.read_bytes() == (tmp_path / name).read_bytes()
         with pybigwig.open(str(single)) as file:
             assert file.chroms() == {contig: len(text) for contig, text in contigs.items()}
@@ -146,7 +146,7 @@ def test_bigwig_holds_a_strand_a_file(scan, contigs, expected, tmp_path, letters
 
 def test_probabilities_as_values(scan, models, expected):
     pybigwig = pytest.importorskip("pyBigWig")
-    options = ["--consensus", "any", "--value", "probability", "--strand", "+"]
+    options = ["--consensus", "any", "--track-value", "probability", "--strand", "+"]
     wiggle, graph = scan("x.bw", *options), scan("x.bedgraph", *options)
     sites = expected("donor", "")
     p = zip(sites, probabilities(models["donor"], sites), strict=True)

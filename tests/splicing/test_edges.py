@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from seqmtl.commands._scoring import add_unlabelled
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.genome import ContigPiece, load_genome
@@ -18,6 +17,7 @@ from seqmtl.splicing import PairedFinder
 from seqmtl.splicing.candidates import edge_finders, find_edges
 from seqmtl.splicing.layer import CODONS, ENDS, Edge
 from seqmtl.splicing.model import PairedModel
+from seqmtl.splicing.new_organism import add_unlabelled
 from tests import mutations
 from tests.invocation import rows_of, run
 from tests.oracles.pairs import codons, whole_contig
@@ -33,7 +33,7 @@ def genes(case, tmp_path_factory):
         run(f"dataset {config} --signal {signal} -o {data}")
         run(f"train {data} --selection none --features wd:4 -C 10 --window 31 -o {model}")
         run(f"calibrate {model} {data} -o {model}")
-        options += f" --edge {model}"
+        options += f" --boundary-model {model}"
     inputs = f"{case}/donor {case}/acceptor {case}/donors {case}/acceptors"
     run(f"pair {inputs} {options} -o {folder}/genes")
     return folder
@@ -111,12 +111,14 @@ def test_models_of_edges_are_in_the_file_and_in_words(case, genes, seqmtl):
 
 def test_what_is_no_edge_is_refused(case, genes, seqmtl):
     pair = f"pair {case}/donor {case}/acceptor {case}/donors {case}/acceptors -o {genes}/x"
-    told = seqmtl(f"{pair} --edge {case}/donor", code=1).err
+    told = seqmtl(f"{pair} --boundary-model {case}/donor", code=1).err
     assert "must be a classifier of start, stop, tss or polya sites" in told
-    told = seqmtl(f"{pair} --edge {genes}/start --edge {genes}/start", code=2).err
+    told = seqmtl(
+        f"{pair} --boundary-model {genes}/start --boundary-model {genes}/start", code=2
+    ).err
     assert "is a second model of start sites" in told
     assert not (genes / "x").exists()
-    told = seqmtl(f"{pair} --edge {genes}/start --json {genes}/x.json").err
+    told = seqmtl(f"{pair} --boundary-model {genes}/start --json {genes}/x.json").err
     assert "has no b, so its edges are not used there" in told
     # and so start codons of b weigh about what they do without models
     alone, beside = (
@@ -127,7 +129,7 @@ def test_what_is_no_edge_is_refused(case, genes, seqmtl):
     header, arrays = read_arrays(genes / "start")
     renamed = json.loads(json.dumps(header).replace('"a"', '"z"'))
     write_arrays(genes / "of_z", renamed, arrays)
-    told = seqmtl(f"{pair} --edge {genes}/of_z", code=1).err
+    told = seqmtl(f"{pair} --boundary-model {genes}/of_z", code=1).err
     assert "of_z has none of the organisms of the model of donors, a, b; leave it out" in told
 
 

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load_model, use_threads
-from seqmtl.commands._train_stored import WindowCache
 from seqmtl.commands.main import main
-from seqmtl.commands.train import Train
 from seqmtl.core.losses import LOSSES
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.files import streams
@@ -30,6 +28,7 @@ from seqmtl.training.out_of_core import OutOfCoreTrainer
 from seqmtl.training.parts import score_part
 from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
+from seqmtl.training.stored_windows import WindowCache
 from tests import mutations
 from tests.linear_model.cases import assert_same_optimum
 
@@ -352,7 +351,7 @@ def assert_damage_is_told(path, read):
 
 
 def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
-    from seqmtl.commands import _train_stored
+    from seqmtl.training import stored_windows
 
     output, asked = tmp_path / "m.seqmtl", []
     command = f"train {table} -o {output} --features wd:4 --memory 2G --selection none"
@@ -364,7 +363,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
         return score_part(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_train_stored, "score_part", interrupt)
+        patch.setattr(stored_windows, "score_part", interrupt)
         shown = seqmtl(command, code=130).err
     assert "repeat the command with --resume to continue" in shown
     folder = tmp_path / "m.seqmtl.windows"
@@ -384,7 +383,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
     assert "state: damaged; train without --resume" in shown
     (folder / "state").write_bytes(state)
     part = StoredPart(**json.loads(whole)["parts"][0])
-    kept = WindowCache(Train(data="x", output=str(folder).removesuffix(".windows")))
+    kept = WindowCache(str(folder), {})
     kept.n_windows = part.n
     assert_damage_is_told(Path(part.path), part.load)
     assert_damage_is_told(folder / "state", kept.load)
@@ -394,7 +393,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
         return score_part(task, part, active, *rest)
 
     asked.clear()
-    monkeypatch.setattr(_train_stored, "score_part", watch)
+    monkeypatch.setattr(stored_windows, "score_part", watch)
     seqmtl(f"{command} --resume")
     assert asked[0] == (n_active, True)  # it begins where the other was
     assert load_model(output).training["converged"]
@@ -429,7 +428,7 @@ def test_files_that_changed_are_not_taken_for_those_of_the_interrupted_run(
     table, tmp_path, seqmtl, monkeypatch, changed
 ):
     """Other contents of the same size and time stamp, as after rsync -t or in a container."""
-    from seqmtl.commands import _train_stored
+    from seqmtl.training import stored_windows
 
     asked = []
 
@@ -445,7 +444,7 @@ def test_files_that_changed_are_not_taken_for_those_of_the_interrupted_run(
     command = f"train {data} --tree {tree} -o {tmp_path}/m.seqmtl --features wd:4 --memory 2G"
     command += " --selection none"
     with monkeypatch.context() as patch:
-        patch.setattr(_train_stored, "score_part", interrupt)
+        patch.setattr(stored_windows, "score_part", interrupt)
         seqmtl(command, code=130)
     path = tree if changed == "tree" else data
     before, facts = path.read_bytes(), path.stat()

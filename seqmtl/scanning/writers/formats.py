@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from seqmtl.exceptions import UsageError
+from seqmtl.exceptions import ParameterError, UsageError
 from seqmtl.files.streams import Output
 from seqmtl.files.write import is_special
 from seqmtl.scanning.blocks import Finder
@@ -67,9 +67,10 @@ def guess_format(output: Output) -> str:
     formats = [kind for kind, suffixes in SUFFIXES.items() if name.endswith(suffixes)]
     if not formats and os.path.splitext(name)[1]:
         all_suffixes = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
-        raise ValueError(
-            f"output must end in one of {all_suffixes} (or of these and .gz), got {output}; "
-            "or name the format (--format)"
+        raise ParameterError(
+            f"must end in one of {all_suffixes} (or of these and .gz), got {output}; or name the "
+            "format (--format)",
+            "output",
         )
     return formats[0] if formats else "bed"
 

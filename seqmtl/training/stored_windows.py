@@ -1,4 +1,4 @@
-"""Train on windows that stay on disk, and on the workers of a dask scheduler."""
+"""Training windows that stay on disk, in a folder from which an interrupted training resumes."""
 
 from __future__ import annotations
 
@@ -10,28 +10,25 @@ from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seqmtl._memory import available_memory
 from seqmtl._schema import anything, choice, either, items, mapping, record, whole, word
 from seqmtl._version import __version__
 from seqmtl.cluster import Workers, connect
-from seqmtl.commands._examples import organisms_named, parts_of_table, warn_of
-from seqmtl.commands.train import Train
-from seqmtl.exceptions import MemoryLimitError, SeqmtlError
+from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
-from seqmtl.files.streams import read_json, sha256_of
+from seqmtl.files.streams import read_json
 from seqmtl.files.write import UNFINISHED, remove_file, write_json
-from seqmtl.io import guess_format, read_dataset
-from seqmtl.io.dataset import SUMMARY, WINDOWS, folder_of, read_summary
-from seqmtl.io.window_store import PART, StoredPart, WindowStore, store_windows
+from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
-from seqmtl.sequences.quality import WindowChecker
 from seqmtl.training.checkpoint import differing
+from seqmtl.training.example_source import ExampleSource
 from seqmtl.training.out_of_core import OutOfCoreTrainer
 from seqmtl.training.parts import PartResult, PartTask, score_part
 
-logger = logging.getLogger("seqmtl")
+logger = logging.getLogger(__name__)
 
 _DONE, _STATE = "store.json", "state"
 _PART = {
@@ -53,16 +50,18 @@ class WindowCache:
 
     Parameters
     ----------
-    request : Train
-        Options of the command.
+    path : str
+        The folder.
+    problem : dict
+        What determines the windows and the problem, as JSON values.
     """
 
-    scores = None
+    scores: dict[str, NDArray[np.float64]] | None = None
     n_windows = 0
 
-    def __init__(self, request: Train) -> None:
-        self._request = request
-        self.path = os.path.abspath(f"{request.output}.windows")  # workers may be elsewhere
+    def __init__(self, path: str, problem: dict[str, Any]) -> None:
+        self.path = os.path.abspath(path)  # workers may be elsewhere
+        self._problem = {"version": __version__, **problem}
         self._state, self._done = (os.path.join(self.path, name) for name in (_STATE, _DONE))
 
     @property
@@ -110,9 +109,8 @@ class WindowCache:
             raise SeqmtlError(f"{self._state}: damaged; train without --resume") from error
         return start
 
-    def store(self, memory: int) -> WindowStore:
-        """Return the stored windows of DATA: those of an interrupted run, or new ones."""
-        resume = self._request.resume
+    def store(self, windows: Iterable[Windows], *, resume: bool) -> WindowStore:
+        """Return stored windows: those of an interrupted run, or new ones."""
         if resume and os.path.exists(self._done):
             return self._stored()
         if resume:
@@ -122,9 +120,9 @@ class WindowCache:
                 "%s: what an interrupted run has left is replaced, without --resume", self.path
             )
         self.remove()
-        store = store_windows(_windows(self._request, memory), self.path)
+        store = store_windows(windows, self.path)
         parts = [part._asdict() for part in store.parts]
-        write_json(self._done, {"request": self._fingerprint(), "parts": parts})
+        write_json(self._done, {"request": self._problem, "parts": parts})
         return store
 
     def _stored(self) -> WindowStore:
@@ -140,7 +138,7 @@ class WindowCache:
             ]
         except ValueError as error:
             raise SeqmtlError(f"{self._done}: damaged ({error}); train without --resume") from error
-        if names := differing(document["request"], self._fingerprint()):
+        if names := differing(document["request"], self._problem):
             raise SeqmtlError(
                 f"{self.path} belongs to other data or options ({names}); resume with the "
                 "original ones, or omit --resume to start afresh"
@@ -148,38 +146,63 @@ class WindowCache:
         logger.info("%s: resuming", self.path)
         return WindowStore.of(parts)
 
-    def _fingerprint(self) -> dict[str, Any]:
-        """Return what determines the windows and the problem, as JSON values."""
-        data = self._request.data
-        assert data is not None
-        asked = self._request.fingerprint("tol", "max_epochs")
-        for name in ("data", "tree", "similarity"):
-            if asked[name] is not None and os.path.isfile(asked[name]):
-                asked[name] = sha256_of(asked[name])
-        if self._request.is_dataset:
-            names = (WINDOWS, SUMMARY)
-            asked["data"] = [sha256_of(os.path.join(folder_of(data), name)) for name in names]
-        return {"version": __version__, **asked}
+    def check_folder(self) -> None:
+        """Check that the folder has nothing that belongs to others.
+
+        Raises
+        ------
+        SeqmtlError
+            If it has.
+        """
+        if others := _other_files(self.path):
+            raise SeqmtlError(
+                f"the windows would be stored in {self.path}, which has other files ({others[0]}); "
+                "move them, or choose another --output"
+            )
 
 
 @contextmanager
-def on_disk(request: Train) -> Iterator[tuple[Examples, OutOfCoreTrainer, WindowCache]]:
-    """Store the windows of DATA; yield them, how to train on them, and the folder.
+def stored_examples(
+    cache: WindowCache,
+    source: ExampleSource,
+    window: int | None,
+    shift: int,
+    *,
+    memory: int | None,
+    dask: str | None,
+    resume: bool,
+) -> Iterator[tuple[Examples, OutOfCoreTrainer]]:
+    """Store the windows of a source; yield them, and how to train on them.
 
     The folder is removed after an error, unless there is something to start from.
+
+    Parameters
+    ----------
+    cache : WindowCache
+        The folder.
+    source : ExampleSource
+        A dataset or a table.
+    window, shift
+        See :meth:`ExampleSource.read_in_parts`.
+    memory : int, optional
+        Bytes to use at most. Default: what is available.
+    dask : str, optional
+        Address of the scheduler whose workers score the windows.
+    resume : bool
+        Whether to start from what an interrupted run has left.
     """
-    cache, memory = WindowCache(request), request.memory or available_memory()
-    _check_input(request, cache.path)
+    memory = memory or available_memory()
+    cache.check_folder()
     try:
-        with connect(request.dask) if request.dask else nullcontext() as workers:
-            store = cache.store(memory)
+        with connect(dask) if dask else nullcontext() as workers:
+            store = cache.store(source.read_in_parts(window, shift, memory), resume=resume)
             cache.n_windows = len(store)
             examples = Examples(store, store.labels, store.task_ids, store.task_names)
             if workers is None:
-                yield examples, OutOfCoreTrainer(memory, _score_here), cache
+                yield examples, OutOfCoreTrainer(memory, _score_here)
             else:
                 workers.check(cache.path)
-                yield examples, OutOfCoreTrainer(memory, *_by_workers(workers)), cache
+                yield examples, OutOfCoreTrainer(memory, *_by_workers(workers))
     except BaseException:
         if not cache.is_written:
             cache.remove()
@@ -203,47 +226,7 @@ def _by_workers(workers: Workers) -> tuple[Callable[..., Any], Callable[..., Any
     return score_parts, run
 
 
-def _check_input(request: Train, folder: str) -> None:
-    """Check DATA, and that the folder of the windows has nothing that belongs to others."""
-    if request.data == "-":
-        raise SeqmtlError("--memory and --dask read DATA from disk; name a dataset or a table")
-    if not request.is_dataset and guess_format(request.data) == "fasta":
-        raise SeqmtlError("--memory and --dask need DATA that is a dataset or a table; name one")
-    others = _other_files(folder)
-    if others:
-        raise SeqmtlError(
-            f"the windows would be stored in {folder}, which has other files ({others[0]}); move "
-            "them, or choose another --output"
-        )
-
-
 def _other_files(folder: str) -> list[str]:
     """Return the names in a folder, if it exists, that are not of stored windows."""
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     return [name for name in names if not _STORED.fullmatch(name)]
-
-
-def _windows(request: Train, memory: int) -> Iterator[Windows]:
-    """Yield the windows of DATA, an organism at a time if it is a dataset."""
-    if request.is_dataset:
-        genomes = read_summary(request.data)["genomes"]
-        largest = max(genome["n_bases"] for genome in genomes.values())
-        if largest > memory:
-            raise MemoryLimitError(
-                f"the largest genome takes {largest / 2**30:.1f} GiB, and --memory allows "
-                f"{memory / 2**30:.1f}; give more"
-            )
-        parts: Iterator[Windows] = (
-            read_dataset(request.data, split=request.split_or_all, organism=name).windows
-            for name in organisms_named(request)
-        )
-    else:
-        wide = None if request.window is None else request.window + 2 * abs(request.shift)
-        parts = parts_of_table(request, request.organism, wide, PART)
-    checker = WindowChecker()
-    for windows in parts:
-        if request.window is not None:
-            windows = windows.center(request.window, request.shift)
-        checker.add(windows)
-        yield windows
-    warn_of(checker.faults(), request)

@@ -1,0 +1,209 @@
+"""Write what a model has learnt of its organisms into a folder: tables and figures."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from seqmtl._names import NameIndex, match_names
+from seqmtl._style import save_figure
+from seqmtl.exceptions import SeqmtlError
+from seqmtl.explanation.contributions import contributions, mutagenesis
+from seqmtl.explanation.figures import draw_contributions, draw_logo, draw_poim
+from seqmtl.explanation.poim import (
+    Oligomer,
+    Poim,
+    differential,
+    mean_kmers,
+    mean_poim,
+    oligomer,
+    poim,
+)
+from seqmtl.files.names import safe_names
+from seqmtl.files.write import write_lines
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.sequences import Windows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+logger = logging.getLogger(__name__)
+
+#: Begins of the names of files of one organism.
+PREFIXES = ("poim_", "logo_", "contributions_")
+#: Tables of all organisms, with their columns.
+TABLES = {
+    "position_importance.tsv": ("organism", "k", "position", "importance", "oligomer", "Q", "gain"),
+    "kmers.tsv": ("organism", "begin", "end", "k", "kmer", "weight", "beyond_letters"),
+    "contributions.tsv": (
+        "organism",
+        "window",
+        "score",
+        "position",
+        "letter",
+        "contribution",
+        "dA",
+        "dC",
+        "dG",
+        "dT",
+    ),
+}
+_DRAWN = 3  # windows per figure
+_MEAN = " mean"  # over all organisms; cannot clash with a name
+_OLIGOMERS = ("k", "position", "oligomer", "Q", "beyond_letters")
+Row = tuple[Any, ...]
+
+
+def file_stems(model: MultiTaskModel) -> dict[str, str]:
+    """Return how the files of every organism, and those of their mean, are called."""
+    return safe_names([*model.tasks, _MEAN])
+
+
+def windows_by_organism(windows: Windows, organisms: Sequence[str]) -> dict[str, Windows]:
+    """Return the windows of every organism that has any, and warn of those that have none.
+
+    Raises
+    ------
+    SeqmtlError
+        If none has any.
+    """
+    index = NameIndex(windows.task_names)
+    clear = [name for name in organisms if len(index.find(name)) == 1]
+    tasks = [match_names([name], windows.task_names, "the data")[0] for name in clear]
+    by_organism = {n: windows[windows.task_ids == t] for n, t in zip(clear, tasks, strict=True)}
+    by_organism = {name: rows for name, rows in by_organism.items() if len(rows)}
+    missing = [name for name in organisms if name not in by_organism]
+    if len(missing) == len(organisms):
+        raise SeqmtlError(
+            f"the data have no windows of {', '.join(missing)}, only of "
+            f"{', '.join(windows.task_names) or 'none'}; check --organism and --split"
+        )
+    if missing:
+        logger.warning("no windows of %s in the data", ", ".join(missing))
+    return by_organism
+
+
+class ExplanationFolder:
+    """The files about organisms that were written so far, and the rows of their shared tables.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        The model.
+    folder : Path
+        Where to write.
+    max_order : int
+        Length of the longest oligomers.
+    top : int
+        Oligomers to list per order, and k-mers per region.
+    """
+
+    def __init__(self, model: MultiTaskModel, folder: Path, max_order: int, top: int) -> None:
+        self.model, self.folder, self.max_order, self.top = model, folder, max_order, top
+        self.files: list[str] = []
+        self._stem = file_stems(model)
+        self._shared: dict[str, list[Row]] = {name: [head] for name, head in TABLES.items()}
+        self._other: Poim | None = None  # the reference
+
+    def importance(self, organism: str, background: list[float], reference: str | None) -> None:
+        """Write the POIM and logo of an organism, and its difference from the reference.
+
+        Without a reference, that is the mean over all organisms; of two, the second.
+        """
+        options: Any = {"max_order": self.max_order, "background": background}
+        result = poim(self.model, organism, **options)
+        name, orders = self._stem[organism], range(1, self.max_order + 1)
+        best: Iterator[Oligomer] = (row for k in orders for row in result.top(k, self.top))
+        self._table(f"poim_{name}.tsv", chain([_OLIGOMERS], best))
+        self._shared["position_importance.tsv"] += _importance_rows(result)
+        for k in orders:
+            self._shared["kmers.tsv"] += (
+                (organism, begin, end, k, *values)
+                for begin, end, *values in mean_kmers(result, k, self.top)
+            )
+        self._figure(f"poim_{name}", draw_poim(result))
+        self._figure(f"logo_{name}", draw_logo(result))
+        other = self._compared_with(organism, reference)
+        if other is None:
+            return
+        if self._other is None or self._other.background != result.background:
+            mean = other == _MEAN
+            self._other = (
+                mean_poim(self.model, **options) if mean else poim(self.model, other, **options)
+            )
+        difference = differential(result, self._other)
+        self._figure(f"poim_difference_{name}_{self._stem[other]}", draw_poim(difference))
+
+    def _compared_with(self, organism: str, reference: str | None) -> str | None:
+        """Return the reference for an organism; with two organisms, the first uses the second."""
+        tasks = self.model.tasks
+        if reference is not None:
+            return reference if reference != organism else None
+        if len(tasks) > 2:
+            return _MEAN
+        return tasks[1] if len(tasks) == 2 and organism == tasks[0] else None
+
+    def windows(self, organism: str, windows: Windows, n: int) -> None:
+        """Explain the n highest-scoring windows, and draw the first few."""
+        scores = self.model.decision_function(windows, tasks=organism)
+        best = np.argsort(-scores, kind="stable")[:n]
+        windows, scores, site = windows[best], scores[best], self.model.site
+        parts = contributions(self.model, windows, organism)
+        changes = mutagenesis(self.model, windows, organism)
+        codes, names = windows.matrix(), windows.names
+        for (i, j), code in np.ndenumerate(codes):
+            base = organism, names[i], scores[i], j - site.offset, "ACGTN"[code]
+            self._shared["contributions.tsv"].append((*base, parts[i, j], *changes[i, j]))
+        drawn = slice(min(_DRAWN, len(windows)))
+        titles = [
+            f"{organism}, window {name}: score {value:.2f}"
+            for name, value in zip(names[drawn], scores[drawn], strict=True)
+        ]
+        figure = draw_contributions(codes[drawn], parts[drawn], changes[drawn], titles, site)
+        self._figure(f"contributions_{self._stem[organism]}", figure)
+
+    def finish(self) -> list[str]:
+        """Write the shared tables; return the names of all files."""
+        for name, rows in self._shared.items():
+            if len(rows) > 1:
+                self._table(name, rows)
+        return sorted(self.files)
+
+    def _table(self, name: str, rows: Iterable[Row]) -> None:
+        """Write tab-separated lines, with six digits of each number that is not whole."""
+        texts = (
+            (f"{value:.6g}" if isinstance(value, float) else str(value) for value in row)
+            for row in rows
+        )
+        write_lines(self.folder / name, ("\t".join(row) + "\n" for row in texts))
+        self.files.append(name)
+
+    def _figure(self, stem: str, figure: Figure) -> None:
+        for suffix in ("png", "svg"):
+            save_figure(figure, self.folder / f"{stem}.{suffix}")
+            self.files.append(f"{stem}.{suffix}")
+
+
+def _importance_rows(result: Poim) -> Iterator[Row]:
+    """Yield the importance of every order and position, with the most important oligomer."""
+    importance, gain, positions = (
+        result.importance(),
+        result.gain(),
+        result.positions,
+    )
+    for k, q in enumerate(result.Q, 1):
+        for j, code in enumerate(np.abs(q).argmax(axis=1).tolist()):
+            best = oligomer(code, k), q[j, code]
+            yield (
+                result.label,
+                k,
+                positions[j],
+                importance[k - 1, j],
+                *best,
+                gain[k - 1, j],
+            )

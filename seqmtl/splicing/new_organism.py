@@ -1,0 +1,129 @@
+"""Add an organism without labels to a paired model: by its genome, and by its relatives."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from seqmtl._messages import messages_from
+from seqmtl._version import __version__
+from seqmtl.adaptation import adapt
+from seqmtl.adaptation.relatives import AUTO, relative_named
+from seqmtl.datasets.known_introns import read_known_introns
+from seqmtl.exceptions import UsageError
+from seqmtl.files.catalogue import model_path
+from seqmtl.files.streams import sha256_of
+from seqmtl.linear_model.base import is_known
+from seqmtl.relations.ncbi_taxonomy import DUMP
+from seqmtl.splicing.checkpoint import RoundsFile
+from seqmtl.splicing.genome_sample import sample_genome
+from seqmtl.splicing.model import PairedModel, expectation
+from seqmtl.splicing.self_training import SelfTraining
+
+logger = logging.getLogger(__name__)
+
+
+def check_new(model: PairedModel, name: str, like: str | None, tree: str | None) -> None:
+    """Check that a new organism can be added to a paired model, and log its relatives.
+
+    Raises
+    ------
+    UsageError
+        If the model has the organism.
+    UnknownTaskError
+        If no organism or clade has the name; the message lists near matches.
+    """
+    if is_known(name, model.tasks):
+        raise UsageError(f"organism {name!r} is in the model already; give it another name")
+    adapt(model.donor, name, like=relative_named(like, tree), tree=tree)
+
+
+def add_unlabelled(
+    model: PairedModel,
+    name: str,
+    genome: str,
+    like: str | None,
+    tree: str | None,
+    introns: str | None = None,
+    *,
+    checkpoint: RoundsFile | None = None,
+    watch: Callable[[int, str, float], object] | None = None,
+) -> SelfTraining:
+    """Add an organism to a paired model by its genome, after :func:`check_new`.
+
+    Parameters
+    ----------
+    model : PairedModel
+        Model without the organism.
+    name : str
+        The organism.
+    genome : str
+        Its genome, a FASTA file.
+    like, tree : str, optional
+        Its relative, and where that is looked up, see :func:`seqmtl.adaptation.adapt`; auto: the
+        organisms of the model count by what each finds in the genome.
+    introns : str, optional
+        Known introns of the genome.
+    checkpoint, watch
+        See :class:`seqmtl.splicing.self_training.SelfTraining`.
+    """
+    evidence = None
+    if introns is not None:
+        evidence = read_known_introns(introns, name, genome, (model.donor, model.acceptor))
+        logger.info(
+            "%s: %d donors and %d acceptors are known",
+            name,
+            len(evidence.donors),
+            len(evidence.acceptors),
+        )
+    sample = sample_genome(genome, max(model.donor.length, model.acceptor.length))
+    with messages_from(logging.ERROR):
+        self_training = SelfTraining(
+            model,
+            name,
+            sample,
+            known_introns=evidence,
+            like=relative_named(like, tree),
+            tree=tree,
+            checkpoint=checkpoint,
+            watch=watch,
+        )
+    if like == AUTO:
+        counts = dict(zip(model.donor.tasks, self_training.weights, strict=True))
+        counts_text = ", ".join(f"{task} {a:.2f}" for task, a in counts.items())
+        logger.info("%s: relatives count by what each finds in the genome: %s", name, counts_text)
+    return self_training
+
+
+def contents_of(
+    model: str, genome: str, tree: str | None, introns: str | None
+) -> dict[str, str | None]:
+    """Return digests of the files that an organism without labels is learnt from, and the version.
+
+    Of a folder, these are its files that are read; a tree that is no file stands for itself.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    """
+    read = {"model": model_path(model), "genome": genome}
+    read |= {"introns": introns} if introns else {}
+    if tree is not None and os.path.isfile(tree):
+        read["tree"] = tree
+    elif tree is not None and os.path.isdir(tree):
+        read |= {name: os.path.join(tree, name) for name in DUMP}
+    digests = {
+        name: sha256_of(path) if os.path.exists(path) else None for name, path in read.items()
+    }
+    return {"seqmtl_version": __version__, "tree": tree, **digests}
+
+
+def log_warnings(name: str, facts: Mapping[str, Any]) -> None:
+    """Log the expected precision of calls in a genome without labels, and warnings on them."""
+    for line in expectation(facts):
+        logger.info("%s: %s", name, line)
+    for warning in facts["warnings"]:
+        logger.warning("%s: %s; check some introns in a genome browser before use", name, warning)
