@@ -42,7 +42,8 @@ class ParameterError(SeqmtlError, ValueError):
         super().__init__(message)
 
     def __str__(self) -> str:
-        return f"{self.option} {self.message}" if self.option else self.message
+        text = f"{self.option} {self.message}" if self.option else self.message
+        return f"{self.path}: {text}" if self.path else text
 
 
 class UsageError(ParameterError):
@@ -138,12 +139,13 @@ def errors_about(path: str | None) -> Iterator[None]:
     """Name a file in the errors about its data that name none; not so standard input, ``-``."""
     try:
         yield
-    except (ClusterError, UsageError, InputFormatError, UnicodeError):
+    except (ClusterError, UsageError):
         raise
-    except (SeqmtlError, ValueError) as error:
-        if path in (None, "-") or getattr(error, "option", None):
+    except SeqmtlError as error:
+        if path != "-":
+            error.path = error.path or path
+        raise
+    except ValueError as error:
+        if path in (None, "-"):
             raise
-        if not isinstance(error, SeqmtlError):
-            raise InputFormatError(str(error), path) from error
-        error.path = error.path or path
-        raise
+        raise InputFormatError(str(error), path) from error

@@ -11,7 +11,7 @@ from typing import NoReturn
 from seqmtl.commands._command import Command, Messages
 from seqmtl.commands._console import show
 from seqmtl.commands._request import Option, options_of
-from seqmtl.exceptions import SeqmtlError, UnknownTaskError, UsageError
+from seqmtl.exceptions import InputFormatError, SeqmtlError, UnknownTaskError, UsageError
 
 _ALIKE = 0.6  # least similarity of two spellings
 
@@ -145,7 +145,8 @@ def usage_message(
         if isinstance(error, UnknownTaskError) and _names_in(values[each.name], error.names):
             return f"{name}: {error.args[0]}"
         if each.name == error.option:
-            location = f"{error.path}: " if error.path else ""
+            is_of_file = isinstance(error, InputFormatError) and error.path is not None
+            location = f"{error.path}: " if is_of_file else ""
             return f"{location}{name} {error.args[0]}"
     return str(error) if isinstance(error, UsageError) else None
 

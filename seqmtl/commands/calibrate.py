@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
-from seqmtl.commands._request import option, python_function, required
+from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import InputFormatError, SeqmtlError, errors_about
 from seqmtl.files.write import check_outputs, write_json
 
@@ -53,7 +53,7 @@ class Calibrate(_options.LabelledRows, _options.Threads):
     json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
     plot: str | None = _options.figure("reliability diagram, cross-fitted")
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Document:
         """Calibrate, and write the model.
 
         Returns
@@ -117,7 +117,7 @@ def _with_training_regions(
 
 def _calibrated(
     model: Model, held: CandidateScores, shares: dict[str, float | None], request: Calibrate
-) -> dict[str, Any]:
+) -> Document:
     """Fit a probability curve for every organism; return a summary."""
     import numpy as np
 
@@ -126,13 +126,13 @@ def _calibrated(
     from seqmtl.calibration.curve import cross_fitted, weights_for_prevalence
     from seqmtl.evaluation import calibration_error, draw_reliability, expected_sites
 
-    by_task: dict[str, Any] = {}
+    by_task: Document = {}
     problems: list[str] = []
     numbers = match_names(held.names, model.tasks, "this model")
     for task, number in zip(held.names, numbers, strict=True):
         name, share = model.tasks[number], shares[task]
         candidates = held.of(task)
-        options: dict[str, Any] = {"method": request.method, "prevalence": share}
+        options: Document = {"method": request.method, "prevalence": share}
         try:
             p, rows, held_out = cross_fitted(**candidates, **options)
         except ValueError as error:
@@ -198,7 +198,7 @@ number. calibrated: yes, if both numbers are within a factor of 1.25; within err
 but the difference is within sampling error; else no. JSON has the calibration error, too."""
 
 
-def _show(_: Calibrate, summary: dict[str, Any]) -> str:
+def _show(_: Calibrate, summary: Document) -> str:
     """Show the score thresholds and the reliability of every organism."""
     from seqmtl.evaluation import reliability_table, thresholds_table
 

@@ -6,11 +6,10 @@ import logging
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from seqmtl.commands import _options
 from seqmtl.commands._command import Command
-from seqmtl.commands._request import option, python_function, required
+from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.files.write import check_outputs, write_json
 
 logger = logging.getLogger("seqmtl")
@@ -31,7 +30,7 @@ class Dataset(_options.Threads):
         "write into a folder that holds other files", default=False, affects_output=False
     )
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Document:
         """Build the dataset, and write it.
 
         Returns
@@ -55,7 +54,7 @@ class Dataset(_options.Threads):
         return summary
 
 
-def _log(summary: dict[str, Any], folder: str, seconds: float) -> None:
+def _log(summary: Document, folder: str, seconds: float) -> None:
     for reason, count in sorted(summary["left_out"].items(), key=lambda item: -item[1]):
         logger.info("left out: %s: %d", reason, count)
     leaks = summary["leakage"]
@@ -120,7 +119,7 @@ of genomic positions it represents. The drawn decoys are for training; `seqmtl c
 annotated sites (DIR/sites.tsv) as true. DIR/left_out.tsv lists what was left out, and why."""
 
 
-def _show(_: Dataset, summary: dict[str, Any]) -> str:
+def _show(_: Dataset, summary: Document) -> str:
     """Format the counts as a tab-separated table."""
     lines = ["organism\tsites\tdecoys\ttrain\tvalid\ttest\tleft_out"]
     for name, facts in summary["organisms"].items():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
-from seqmtl.commands._request import option, python_function
+from seqmtl.commands._request import Document, option, python_function
 from seqmtl.exceptions import InputFormatError, UsageError, errors_about
 from seqmtl.files.write import check_outputs, write_json
 
@@ -42,7 +42,7 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
     )
     seed: int = _options.seed("seed of the bootstrap")
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Document:
         """Score the rows, and compare the scores with the labels.
 
         Returns
@@ -72,7 +72,7 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         return metrics
 
 
-def _warn_of_failures(metrics: dict[str, Any]) -> None:
+def _warn_of_failures(metrics: Document) -> None:
     """Warn of probabilities that are not calibrated; of a paired model, of those with partners."""
     from seqmtl.evaluation import failures
 
@@ -88,7 +88,7 @@ def _warn_of_failures(metrics: dict[str, Any]) -> None:
             )
 
 
-def _of_model(model: MultiTaskModel, request: Evaluate) -> dict[str, Any]:
+def _of_model(model: MultiTaskModel, request: Evaluate) -> Document:
     """Return the metrics of a model, with expected numbers of sites if it is calibrated."""
     from seqmtl import evaluation
     from seqmtl._style import save_figure
@@ -101,8 +101,8 @@ def _of_model(model: MultiTaskModel, request: Evaluate) -> dict[str, Any]:
         held = score_labelled(window_model(model, request.model), request.source, _FIGURES)
     data = (held.labels, held.scores, held.tasks)
     auprc = "auprc_windows" if held.counts is None else "auprc_genome"
-    options: dict[str, Any] = {"n_bootstrap": request.bootstrap, "seed": request.seed}
-    metrics: dict[str, Any] = evaluation.evaluate(*data, counts=held.counts, auprc=auprc, **options)
+    options: Document = {"n_bootstrap": request.bootstrap, "seed": request.seed}
+    metrics: Document = evaluation.evaluate(*data, counts=held.counts, auprc=auprc, **options)
     if held.counts is not None:
         metrics |= {"model": request.model, "signal": model.site.kind, "split": request.split}
         metrics |= {"plot": request.plot} if request.plot else {}
@@ -114,7 +114,7 @@ def _of_model(model: MultiTaskModel, request: Evaluate) -> dict[str, Any]:
     return metrics
 
 
-def _of_pairs(model: PairedModel, request: Evaluate) -> dict[str, Any]:
+def _of_pairs(model: PairedModel, request: Evaluate) -> Document:
     """Compare the scores of single sites with those that use their partners."""
     from seqmtl import evaluation
     from seqmtl.calibration.curve import to_probability
@@ -137,8 +137,8 @@ def _of_pairs(model: PairedModel, request: Evaluate) -> dict[str, Any]:
         )
     split = None if request.split == "all" else request.split
     scores_of_signals = score_paired(model, *data, split=split, organism=request.organism)
-    options: dict[str, Any] = {"n_bootstrap": request.bootstrap, "seed": request.seed}
-    signals: dict[str, Any] = {}
+    options: Document = {"n_bootstrap": request.bootstrap, "seed": request.seed}
+    signals: Document = {}
     for signal, held in scores_of_signals.items():
         p_alone = getattr(model, signal).probability(held.alone, held.tasks.tolist())
         signals[signal] = {}
@@ -173,7 +173,7 @@ A model of seqmtl pair takes two datasets. Sites are scored alone and with their
 regions that are in the same split of both."""
 
 
-def _show(_: Evaluate, metrics: dict[str, Any]) -> str:
+def _show(_: Evaluate, metrics: Document) -> str:
     """Show AUPRC, AUROC and the precision at 80 % recall of every organism."""
     from seqmtl.evaluation import metrics_table
     from seqmtl.evaluation.tables import stacked

@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
-from seqmtl.commands._request import option, python_function, required
+from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import InputFormatError, SeqmtlError, UsageError
 from seqmtl.files.bgzip import index_packed
 from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
+    from seqmtl.sequences import Genome
     from seqmtl.variant_effects import AnnotationSummary, EffectScorer, PairedEffectScorer
 
 logger = logging.getLogger("seqmtl")
@@ -62,7 +63,7 @@ class Variants(_options.Relatives, _options.Threads):
         if self.distance is not None and self.distance < 0:
             raise UsageError(f"--distance must be 0 or more, got {self.distance}")
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Document:
         """Annotate the variants.
 
         Returns
@@ -116,7 +117,9 @@ class Variants(_options.Relatives, _options.Threads):
         if [self.output, self.tsv, self.json].count("-") > 1:
             raise UsageError("only one output can go to standard output; name files for the others")
 
-    def _genome(self, scorer: Any, chrom_map: dict[str, str]) -> Any:
+    def _genome(
+        self, scorer: EffectScorer | PairedEffectScorer, chrom_map: dict[str, str]
+    ) -> Genome:
         """Load the contigs that have variants; all contigs if the variants come from a stream."""
         from seqmtl.io import load_genome
         from seqmtl.io.vcf import VcfReader

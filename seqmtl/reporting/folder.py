@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from seqmtl._messages import message_of
 from seqmtl._schema import anything, either, items, mapping, number, record, text, whole
 from seqmtl.comparison.results import check_document
-from seqmtl.exceptions import InputFormatError, ModelFileError, SeqmtlError
+from seqmtl.exceptions import InputFormatError, ModelFileError, SeqmtlError, errors_about
 from seqmtl.files.streams import is_pipe, read_json
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
@@ -338,11 +339,12 @@ def _add_model(contents: FolderContents, path: str) -> None:
 def _add_json(contents: FolderContents, path: str) -> None:
     """Add a document that a command wrote; say why one that looks like it is left out."""
     try:
-        document = read_json(path)
-        if isinstance(document, Mapping):
-            _add_document(contents, path, document)
+        with errors_about(path):
+            document = read_json(path)
+            if isinstance(document, Mapping):
+                _add_document(contents, path, document)
     except (OSError, ValueError) as error:
-        contents.skipped.append(str(error) if path in str(error) else f"{path}: {error}")
+        contents.skipped.append(message_of(error))
 
 
 def _add_document(contents: FolderContents, path: str, document: Mapping[str, Any]) -> None:
