@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import logging
+import resource
+import sys
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from seqmtl._checks import check_choice
+from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function, required
+from seqmtl.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.scanning.filters import ScanSummary, SiteFilters
+    from seqmtl.scanning.plan import ScanPlan
+    from seqmtl.splicing.model import PairedModel
+
+logger = logging.getLogger("seqmtl")
 
 _WHICH = "which sites"
+_MIN_PROBABILITY = 0.1  # of introns, and of BED beside them
 
 
 def format_name(value: Any) -> str:
@@ -100,9 +115,171 @@ class Scan(_options.Relatives, _options.Threads):
         list of dict
             For every organism its name, files, counts and seconds, as ``json`` has them.
         """
-        from seqmtl.commands._scan import scan_genome
+        from seqmtl.files.write import check_outputs
+        from seqmtl.loading import load_site_model
 
-        return scan_genome(self)
+        loaded = load_site_model(self.model)
+        model, request = _options.with_organism_of_like(loaded, self, has_genome=True)
+        plan = request._plan(model)
+        if plan.writes_introns and request.min_probability is None:
+            request = replace(request, min_probability=_MIN_PROBABILITY)
+        plan.check()
+        files = [file for organism in plan.outputs for file in plan.files(organism)]
+        check_outputs(request._inputs, [*files, self.json])
+        lengths = plan.contig_lengths(
+            [f"--{name}" for name in ("contigs", "regions") if getattr(self, name) is not None]
+        )
+        filters = request._filters(plan.file_format, lengths or {})
+        scans = [request._scan(plan, organism, filters, lengths) for organism in plan.outputs]
+        if self.json:
+            request._write_summary(plan.file_format, scans)
+        return scans
+
+    def _plan(self, model: MultiTaskModel | PairedModel) -> ScanPlan:
+        """Return what is read and written.
+
+        Raises
+        ------
+        UsageError
+            If an option does not apply to the model.
+        """
+        from seqmtl.scanning.plan import ScanPlan
+        from seqmtl.scanning.writers.formats import guess_format
+        from seqmtl.splicing.paired_sites import NewOrganism, site_model
+
+        if self.json == "-" and self.output == "-":
+            raise UsageError("sites and summary cannot both go to standard output; name a file")
+        new = None if self.like is None else NewOrganism(self.genome, self.like, self.tree)
+        sites = site_model(model, new)
+        outputs = self._outputs(model.tasks)
+        file_format = self.format or guess_format(self.output)
+        for name, message in sites.unsupported(file_format).items():
+            if getattr(self, name) is not None:
+                raise UsageError(message)
+        return ScanPlan(
+            sites, self.genome, outputs, file_format, self.strand, self.track_value, self.consensus
+        )
+
+    def _outputs(self, tasks: tuple[str, ...]) -> dict[str, str]:
+        """Return the output of every organism to scan for."""
+        from seqmtl.files.names import safe_names
+        from seqmtl.scanning.writers.formats import inserted
+
+        if self.organism is None and len(tasks) > 1:
+            raise UsageError(
+                f"the model has {len(tasks)} organisms; name one of {', '.join(tasks)} with "
+                "--organism, or all"
+            )
+        if self.organism != "all" or "all" in tasks:
+            return {self.organism or tasks[0]: self.output}
+        if self.output == "-":
+            raise UsageError("--organism all writes one file per organism; name an output file")
+        if self.genome == "-":
+            raise UsageError("--organism all reads the genome once per organism; give it as a file")
+        return {name: inserted(self.output, safe) for name, safe in safe_names(tasks).items()}
+
+    @property
+    def _inputs(self) -> list[str | None]:
+        """The files that are read."""
+        is_list = self.contigs is not None and self.contigs.startswith("@")
+        contigs = self.contigs[1:] if self.contigs and is_list else None
+        return [self.model, self.genome, self.tree, self.regions, contigs]
+
+    def _filters(self, file_format: str, lengths: dict[str, int]) -> SiteFilters:
+        """Return the filters of sites, given the lengths of the contigs."""
+        from seqmtl.io.rows import read_regions
+        from seqmtl.scanning.filters import SiteFilters
+
+        return SiteFilters(
+            contigs=None if self.contigs is None else _contigs(self.contigs, lengths),
+            regions=None if self.regions is None else read_regions(self.regions, lengths),
+            skip_lower=self.softmask == "skip",
+            threshold=self.threshold,
+            min_probability=None if file_format == "all" else self.min_probability,
+            top=self.top,
+        )
+
+    def _scan(
+        self,
+        plan: ScanPlan,
+        organism: str,
+        filters: SiteFilters,
+        lengths: dict[str, int] | None,
+    ) -> dict[str, Any]:
+        """Scan for the sites of an organism, and log it; return its entry in the summary."""
+        started = time.perf_counter()
+        introns = self.min_probability if plan.writes_introns else None
+        summary = plan.run(organism, filters, introns=introns, lengths=lengths)
+        seconds = time.perf_counter() - started
+        files = plan.files(organism)
+        entry = {
+            "organism": organism,
+            "files": files,
+            **vars(summary),
+            "seconds": round(seconds, 3),
+            "megabases_per_second": round(summary.n_bases / 1e6 / max(seconds, 1e-9), 3),
+        }
+        logger.info(
+            "%s: %s: %d contigs, %d positions scored, %s written in %.1f s (%.1f Mb/s)",
+            " and ".join(filter(None, [", ".join(files[:-1]), files[-1]])),
+            organism,
+            summary.n_contigs,
+            summary.n_scored,
+            _counts(summary, plan.file_format),
+            seconds,
+            entry["megabases_per_second"],
+            extra={"fields": entry},
+        )
+        return entry
+
+    def _write_summary(self, file_format: str, scans: list[dict[str, Any]]) -> None:
+        from seqmtl._threads import n_threads
+        from seqmtl.files.write import write_json
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        summary = {
+            "schema_version": 1,
+            "command": "scan",
+            "seqmtl_version": __version__,
+            "model": self.model,
+            "genome": self.genome,
+            "format": file_format,
+            "options": self.fingerprint("model", "genome"),
+            "threads": n_threads(),
+            "scans": scans,
+            "peak_memory_mib": round(peak / (1024**2 if sys.platform == "darwin" else 1024), 1),
+        }
+        write_json(self.json, summary)
+
+
+def _contigs(text: str, lengths: dict[str, int]) -> frozenset[str]:
+    """Return the requested contigs; all must be in the genome."""
+    from seqmtl.files.streams import numbered_lines, readable
+    from seqmtl.sequences.genome import unknown_contig
+
+    is_list = text.startswith("@")
+    names = [readable(line) for _, line in numbered_lines(text[1:])] if is_list else text.split(",")
+    names = [name.strip() for name in names if name.strip()]
+    if not names:
+        raise UsageError(f"must name the contigs to scan, got none in {text!r}", "contigs")
+    if not lengths.keys() >= {*names}:
+        raise UsageError(f"--contigs: {unknown_contig(names, list(lengths))}")
+    return frozenset(names)
+
+
+def _counts(summary: ScanSummary, file_format: str) -> str:
+    """Summarize the fate of the candidates."""
+    parts = [f"{summary.n_candidates} candidates"]
+    parts += [f"{n} removed by {reason}" for reason, n in summary.removed.items()]
+    n_sites, n_low = summary.n_reported, summary.n_reported - summary.n_records
+    if file_format == "introns":
+        return ", ".join([*parts, f"{n_sites} left; {summary.n_records} introns"])
+    if file_format == "spsc":
+        parts.append(f"{n_low} at -6 or below left to the aligner's penalty for unlisted sites")
+    elif file_format == "hints":
+        parts.append(f"{n_low} no likelier than before left out")
+    is_chosen = file_format in ("spsc", "hints")
+    return ", ".join([*parts, f"{summary.n_records if is_chosen else n_sites} sites"])
 
 
 _TEXT = """\

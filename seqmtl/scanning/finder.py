@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from seqmtl._checks import check_choice
 from seqmtl.calibration.curve import to_probability
+from seqmtl.exceptions import ParameterError
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.position_weights import window_scorer
@@ -179,9 +180,10 @@ def _parse_consensus(consensus: str | None, site_length: int) -> tuple[str, ...]
     sequences = tuple(sequence.strip().upper() for sequence in consensus.split(","))
     for sequence in sequences:
         if len(sequence) != site_length or np.any(encode(sequence) >= OTHER):
-            raise ValueError(
-                f"consensus must be {site_length} of the letters A, C, G, T (the model's site), or "
-                f"several such words separated by commas, got {consensus!r}"
+            raise ParameterError(
+                f"must be {site_length} of the letters A, C, G, T (the model's site), or several "
+                f"such words separated by commas, got {consensus!r}",
+                "consensus",
             )
     return sequences
 

@@ -1,0 +1,205 @@
+"""What a scan reads and writes, and what it needs from a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from seqmtl._progress import ScanProgress
+from seqmtl.exceptions import UsageError
+from seqmtl.io.genome import contig_lengths, read_contigs
+from seqmtl.scanning.blocks import Finder
+from seqmtl.scanning.filters import ScanSummary, SiteFilters
+from seqmtl.scanning.scan import write_scan
+from seqmtl.scanning.writers.base import TrackOptions
+from seqmtl.scanning.writers.formats import OF_INTRONS, check_seekable, output_paths
+
+
+class SiteModel(Protocol):
+    """A model of sites, as a scan sees it.
+
+    Attributes
+    ----------
+    has_introns : bool
+        Whether its sites are ends of introns.
+    """
+
+    has_introns: bool
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Its organisms."""
+
+    def unsupported(self, file_format: str) -> Mapping[str, str]:
+        """Return the options that do not apply to it, with a message for each."""
+
+    def check(self, organism: str) -> None:
+        """Check that an organism can be scored, and log how."""
+
+    def signals(self, organism: str, file_format: str) -> tuple[str, ...]:
+        """Return the signals to write in a format."""
+
+    def is_calibrated(self, organism: str) -> bool:
+        """Return whether probabilities hold over the genome."""
+
+    def warn_if_uncalibrated(self, organism: str) -> None:
+        """Log what probabilities are, unless they hold over the genome."""
+
+    def finder(
+        self,
+        organism: str,
+        *,
+        strands: str,
+        filters: SiteFilters,
+        consensus: str | None,
+        introns: float | None,
+        signals: Sequence[str],
+    ) -> Finder:
+        """Return the finder of the sites of an organism.
+
+        Parameters
+        ----------
+        organism : str
+            The organism.
+        strands : {"both", "+", "-"}
+            Strands to report.
+        filters : SiteFilters
+            Which sites to report.
+        consensus : str, optional
+            Letters of the sites, or any. Default: those of the training windows.
+        introns : float, optional
+            Also find introns of at least this probability.
+        signals : sequence of str
+            Result of :meth:`signals`.
+        """
+
+
+@dataclass(frozen=True)
+class ScanPlan:
+    """The scans of a genome, one for each organism of a model.
+
+    Attributes
+    ----------
+    model : SiteModel
+        The model.
+    genome : str
+        FASTA file, or ``-``.
+    outputs : dict of str to str
+        Output by organism.
+    file_format : str
+        One of :data:`seqmtl.scanning.writers.formats.FORMATS`.
+    strands : {"both", "+", "-"}
+        Strands to scan.
+    track_value : {"score", "probability"}, optional
+        Values of tracks. Default: probabilities, if they are calibrated.
+    consensus : str, optional
+        Letters of the sites, see :meth:`SiteModel.finder`.
+    """
+
+    model: SiteModel
+    genome: str
+    outputs: dict[str, str]
+    file_format: str
+    strands: str = "both"
+    track_value: str | None = None
+    consensus: str | None = None
+
+    @property
+    def writes_introns(self) -> bool:
+        """Whether introns are written."""
+        return self.file_format in OF_INTRONS
+
+    def files(self, organism: str) -> list[str]:
+        """Return the files to write for an organism."""
+        signals = self.model.signals(organism, self.file_format)
+        return output_paths(self.outputs[organism], self.file_format, self.strands, signals)
+
+    def check(self) -> None:
+        """Check that the model has the organisms, and that outputs can hold the format.
+
+        Raises
+        ------
+        UsageError
+            If not.
+        UnknownTaskError
+            If the model does not know an organism.
+        """
+        if self.writes_introns and not self.model.has_introns:
+            raise UsageError("introns need a model of seqmtl pair; choose another --format")
+        for organism, output in self.outputs.items():
+            self.model.check(organism)
+            n_signals = len(self.model.signals(organism, self.file_format))
+            check_seekable("" if output == "-" else output, self.file_format, n_signals)
+
+    def contig_lengths(self, options: Sequence[str]) -> dict[str, int] | None:
+        """Return the contig lengths, if the format or the options named need them.
+
+        Raises
+        ------
+        UsageError
+            If they are needed, and the genome comes from standard input.
+        """
+        needing = [*(["bigwig"] if self.file_format in ("bigwig", "all") else []), *options]
+        if self.genome == "-" and needing:
+            raise UsageError(
+                f"{needing[0]} reads the genome twice, so the genome cannot come from standard "
+                "input; give it as a file"
+            )
+        is_needed = needing or (self.file_format == "gff3" and self.genome != "-")
+        return contig_lengths(self.genome) if is_needed else None
+
+    def run(
+        self,
+        organism: str,
+        filters: SiteFilters,
+        *,
+        introns: float | None = None,
+        lengths: Mapping[str, int] | None = None,
+    ) -> ScanSummary:
+        """Scan the genome for the sites of an organism, and write them.
+
+        Parameters
+        ----------
+        organism : str
+            One of the organisms.
+        filters : SiteFilters
+            Which sites to report.
+        introns : float, optional
+            Minimum probability of introns, if they are written.
+        lengths : mapping of str to int, optional
+            Result of :meth:`contig_lengths`.
+        """
+        finder = self.model.finder(
+            organism,
+            strands=self.strands,
+            filters=filters,
+            consensus=self.consensus,
+            introns=introns,
+            signals=self.model.signals(organism, self.file_format),
+        )
+        is_calibrated = self.model.is_calibrated(organism)
+        value = self.track_value or ("probability" if is_calibrated else "score")
+        has_scores_alone = self.file_format in ("bigwig", "bedgraph") and value == "score"
+        if not has_scores_alone or filters.min_probability is not None:
+            self.model.warn_if_uncalibrated(organism)
+        is_file = os.path.isfile(self.genome)
+        progress = ScanProgress(os.path.getsize(self.genome) if is_file else None)
+        contigs = read_contigs(
+            self.genome,
+            only=filters.scanned,
+            keep_case=filters.skip_lower,
+            on_read=progress.read,
+        )
+        try:
+            return write_scan(
+                self.outputs[organism],
+                contigs,
+                finder,
+                file_format=self.file_format,
+                track=TrackOptions(value, lengths),
+                progress=progress,
+            )
+        finally:
+            progress.close()

@@ -1,0 +1,109 @@
+"""A model that scores each site alone, as a scan sees it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from seqmtl.exceptions import UsageError
+from seqmtl.linear_model.base import is_known
+from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.site import Site
+from seqmtl.scanning.filters import SiteFilters
+from seqmtl.scanning.finder import SiteFinder, finder_of
+
+logger = logging.getLogger(__name__)
+
+
+class UnpairedSites:
+    """Sites that are scored alone; a :class:`seqmtl.scanning.plan.SiteModel`.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        The model.
+    """
+
+    has_introns = False
+
+    def __init__(self, model: MultiTaskModel) -> None:
+        self.model = model
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The organisms of the model."""
+        return self.model.tasks
+
+    def unsupported(self, file_format: str) -> Mapping[str, str]:
+        """Return no option: all apply."""
+        return {}
+
+    def check(self, organism: str) -> None:
+        """Check that an organism can be scored, and log its relatives if it has no data."""
+        self.model.log_relatives([organism])
+        self.model.log_odds_of(organism)  # an error if there are no probabilities
+
+    def signals(self, organism: str, file_format: str) -> tuple[str, ...]:
+        """Return one signal, whose name is not in the names of files."""
+        return ("",)
+
+    def is_calibrated(self, organism: str) -> bool:
+        """Return whether the organism was calibrated."""
+        model = self.model
+        return is_known(organism, model.tasks) and model.match(organism) in model.curves
+
+    def warn_if_uncalibrated(self, organism: str) -> None:
+        """Log what the probabilities of an organism are, unless it was calibrated."""
+        if not is_known(organism, self.tasks):
+            logger.info(
+                "%s: probabilities are the weighted mean log-odds of its relatives, at their "
+                "prevalence; use them to rank sites (--top), not as precision",
+                organism,
+            )
+        elif not self.is_calibrated(organism):
+            logger.warning(
+                "%s is not calibrated: probabilities assume the %.2g %% true sites of the training "
+                "windows; run seqmtl calibrate",
+                organism,
+                100 * self.model.prevalence(organism),
+            )
+
+    def finder(
+        self,
+        organism: str,
+        *,
+        strands: str,
+        filters: SiteFilters,
+        consensus: str | None = None,
+        introns: float | None = None,
+        signals: Sequence[str] = (),
+    ) -> SiteFinder:
+        """Return the finder of the sites of an organism."""
+        site = self._site(consensus)
+        return finder_of(self.model, organism, site=site, strands=strands, filters=filters)
+
+    def _site(self, consensus: str | None) -> Site:
+        """Return the site to report: its letters are those of the training windows by default."""
+        site = self.model.site
+        if consensus is None:
+            if site.letters:
+                logger.info(
+                    "reporting only sites with the letters %s, as in the training data; "
+                    "use --consensus any to report every position",
+                    site.letters,
+                )
+            return site
+        if consensus.lower() == "any":
+            return replace(site, letters="")
+        sequences = {sequence.strip() for sequence in consensus.upper().split(",")}
+        if site.letters and not sequences <= {*site.consensus}:
+            logger.warning(
+                "the training windows have %s at the site, but --consensus is %s",
+                site.letters,
+                consensus,
+            )
+        length = len(consensus.split(",")[0].strip())
+        if not length:
+            raise UsageError(f"must be letters such as AG, or any, got {consensus!r}", "consensus")
+        return replace(site, length=length, letters=consensus)
