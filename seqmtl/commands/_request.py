@@ -21,7 +21,7 @@ from seqmtl._checks import check_choice
 from seqmtl._surroundings import usual_floats
 from seqmtl.commands._kinds import Kind, flag, positive_float, positive_int, text
 from seqmtl.exceptions import UsageError
-from seqmtl.files.streams import buffered_pipes
+from seqmtl.files.pipes import buffered_pipes
 
 #: What a class body assigns to a field; the type of the field is that of its annotation.
 Field: TypeAlias = Any

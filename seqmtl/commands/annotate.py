@@ -66,8 +66,8 @@ class Annotate(_options.Threads):
         dict
             The summary, as FOLDER/summary.json has it.
         """
+        from seqmtl.io.bed import check_first_field
         from seqmtl.io.genome import contig_lengths
-        from seqmtl.io.rows import check_first_field
         from seqmtl.linear_model.base import is_known
         from seqmtl.scanning.writers.formats import output_paths
         from seqmtl.splicing.model import PairedModel

@@ -187,7 +187,7 @@ class Scan(_options.Relatives, _options.Threads):
 
     def _filters(self, file_format: str, lengths: dict[str, int]) -> SiteFilters:
         """Return the filters of sites, given the lengths of the contigs."""
-        from seqmtl.io.rows import read_regions
+        from seqmtl.io.bed import read_regions
         from seqmtl.scanning.filters import SiteFilters
 
         return SiteFilters(

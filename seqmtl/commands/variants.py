@@ -71,7 +71,7 @@ class Variants(_options.Relatives, _options.Threads):
         dict
             Counts of records and alleles by what became of them, as ``json`` has them.
         """
-        from seqmtl.io.rows import read_chrom_map
+        from seqmtl.io.bed import read_chrom_map
         from seqmtl.variant_effects import Annotator, annotate_vcf
 
         self._check_outputs()

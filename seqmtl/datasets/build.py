@@ -26,9 +26,9 @@ from seqmtl.datasets.true_sites import CROSSING, MASKED, Contigs, Exclusion, Sit
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import load_genome
 from seqmtl.io.annotation import read_annotation
+from seqmtl.io.bed import check_first_field, read_chrom_map, read_regions, read_site_bed
 from seqmtl.io.dataset import genome_sum
 from seqmtl.io.junctions import read_junctions
-from seqmtl.io.rows import check_first_field, read_chrom_map, read_regions, read_site_bed
 from seqmtl.io.transcripts import Annotation, Transcript, describe_features
 from seqmtl.sequences import ContigTable, Genome, Windows
 from seqmtl.sequences.intervals import is_inside, merge_intervals

@@ -15,7 +15,7 @@ from seqmtl._names import check_distinct
 from seqmtl._schema import Rule, either, flag, items, number, whole, word
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import read_bytes
-from seqmtl.io.fields import LONGEST_NAME
+from seqmtl.io.tsv import LONGEST_NAME
 from seqmtl.linear_model.site import SIGNALS, Site
 
 logger = logging.getLogger(__name__)

@@ -16,8 +16,8 @@ from seqmtl.datasets.true_sites import Contigs, SiteResolver
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.genome import load_genome
-from seqmtl.io.junctions import is_hint, read_junctions
-from seqmtl.io.rows import is_gff, read_rows
+from seqmtl.io.junctions import is_gff, is_hint, read_junctions
+from seqmtl.io.tsv import read_rows
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences.genome import Genome
 from seqmtl.sequences.sites import Sites

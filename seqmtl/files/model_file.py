@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.catalogue import model_path
-from seqmtl.files.streams import is_pipe
+from seqmtl.files.pipes import is_pipe
 from seqmtl.files.write import atomic_write
 
 #: Types and shape of arrays by name; None stands for any size.

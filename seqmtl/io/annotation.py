@@ -13,8 +13,7 @@ from typing import NoReturn
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
 from seqmtl.io.copies import is_one, separate_copies
-from seqmtl.io.junctions import is_hint
-from seqmtl.io.rows import COORDINATES, MAX_DIGITS, is_coordinate, is_gff, is_row, rows_of
+from seqmtl.io.junctions import is_gff, is_hint
 from seqmtl.io.transcript_rows import (
     CDS,
     CODING_EXONS,
@@ -44,6 +43,7 @@ from seqmtl.io.transcripts import (
     describe_features,
     read_bed12,
 )
+from seqmtl.io.tsv import MAX_DIGITS, WHOLE_NUMBER, is_coordinate, is_row, rows_of
 
 logger = logging.getLogger(__name__)
 
@@ -375,7 +375,7 @@ class _GffReader:
         """Return the interval of a feature, 0-based half-open."""
         if not (is_coordinate(first) and is_coordinate(last)):
             text = readable(last if is_coordinate(first) else first)[:_MAX_LETTERS]
-            self._refuse(f"start and end must be {COORDINATES}, got {text!r}; correct it")
+            self._refuse(f"start and end must each be {WHOLE_NUMBER}, got {text!r}; correct it")
         start, end = int(first), int(last)
         if start < 1:
             self._refuse(f"start must be 1 or more (1-based, closed), got {start}; correct it")

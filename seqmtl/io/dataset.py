@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,19 +18,13 @@ from seqmtl._names import check_distinct, match_names
 from seqmtl._schema import either, mapping, record, text, whole, word
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.streams import (
-    Lines,
     PathLike,
     first_bytes,
     line_blocks,
-    numbered_lines,
-    pop_header,
     read_json,
-    readable,
 )
-from seqmtl.io.columns import IntervalColumns, WindowColumns
-from seqmtl.io.fields import Fields, split_fields
 from seqmtl.io.genome import load_genome, load_genomes
-from seqmtl.io.rows import Row
+from seqmtl.io.tsv import Columns, LabelColumn, NameColumn, as_number, pop_row, read_columns
 from seqmtl.sequences import Genome, Windows
 
 logger = logging.getLogger(__name__)
@@ -225,12 +220,9 @@ def read_dataset(
     for name, genome in loaded.items():
         check_genome(name, paths[name], genome, summary)
     source = os.path.join(folder, WINDOWS)
-    reader = _Reader(source, loaded, length, split, cut or (0, length))
-    header, _, blocks = pop_header(line_blocks(source), lambda line: True)
-    if readable(header) != HEADER:
-        raise InputFormatError(f"the first line must be {HEADER!r}; {REMEDY}", source, 1)
-    for block in blocks:
-        reader.add(block)
+    reader = _WindowReader(source, loaded, length, split, cut or (0, length))
+    for rows in _read_member(source, HEADER):
+        reader.add(rows)
     windows = reader.windows()
     offset = summary["site"]["offset"] - reader.first
     windows.site = offset if 0 <= offset < windows.length else None
@@ -327,8 +319,8 @@ def check_genome(name: str, path: str, genome: Genome, summary: Mapping[str, Any
         )
 
 
-class _Reader:
-    """State of reading windows.tsv."""
+class _WindowReader:
+    """Reader of windows.tsv, a block of rows at a time."""
 
     def __init__(
         self,
@@ -338,82 +330,86 @@ class _Reader:
         split: str | None,
         cut: tuple[int, int],
     ) -> None:
-        self.source = source
-        self.genomes = genomes
-        self.length = length
-        self.split = split
-        self.first, self.cut_length = cut
-        self.n_past_end = 0
-        self.window_columns = WindowColumns(source)
-        columns = {**_COLUMN, "position": _COLUMN["start"]}
-        genome_list = list(genomes.values())
-        self.intervals = IntervalColumns(genome_list, columns, what="a window", remedy=REMEDY)
+        self._source = source
+        self._genomes = genomes
+        self._length = length
+        self._split = split
+        self.first, self._cut_length = cut
+        self._n_past_end = 0
+        self._labels = LabelColumn(source)
+        self._splits = NameColumn("split", _COLUMN["split"])
+        self._parts: dict[str, list[NDArray[Any]]] = {}
 
-    def add(self, block: Lines) -> None:
-        """Read a block of rows."""
-        fields = split_fields(block, len(_COLUMN), self.source)
-        columns = self.window_columns
-        if not len(fields):
-            return
-        organism_ids = columns.organisms.encode(fields, _COLUMN["organism"])
-        names = list(self.genomes)
-        task_of = [names.index(n) if n in names else -1 for n in columns.organisms.names]
-        tasks = np.array(task_of)[organism_ids]
-        splits = columns.splits.encode(fields, _COLUMN["split"])
-        chosen = tasks >= 0
-        if self.split is not None:
-            chosen &= splits == columns.splits.number(self.split)
+    def add(self, rows: Columns) -> None:
+        """Add the windows of a block of rows that are of the split and the organisms."""
+        split_ids = self._splits.numbers(rows)
+        is_of_split = np.array([self._split in (None, name) for name in self._splits.names])
+        organisms = rows.texts(_COLUMN["organism"])
+        chosen = np.array([name in self._genomes for name in organisms]) & is_of_split[split_ids]
         if not chosen.any():
             return
-        fields = fields.rows(chosen)
-        tasks = tasks[chosen]
-        splits = splits[chosen]
-        intervals = self.intervals.parse(fields, tasks)
-        lengths = intervals.ends - intervals.begins
-        if (lengths != self.length).any():
-            row = int((lengths != self.length).argmax())
-            message = f"a window must have {self.length} bases, got {lengths[row]}; {REMEDY}"
-            fields.refuse(row, message)
-        offset = np.where(
-            intervals.is_reverse, self.length - self.first - self.cut_length, self.first
-        )
-        begins = intervals.begins + offset
-        inside = (begins >= 0) & (begins + self.cut_length <= intervals.contig_lengths)
-        self.n_past_end += int((~inside).sum())
-        columns.add(
-            inside,
-            starts=begins + intervals.contig_starts,
-            is_reverse=intervals.is_reverse,
-            labels=columns.labels.parse(fields, _COLUMN["label"]),
-            task_ids=tasks,
-            splits=splits,
-            weights=self._weights(fields),
-        )
+        rows = rows.take(chosen)
+        parts = [self._located(organism, run) for organism, run in rows.runs(_COLUMN["organism"])]
+        block = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        block["labels"] = self._labels.signs(rows, _COLUMN["label"])
+        block["splits"] = split_ids[chosen]
+        block["weights"] = _weights(rows)
+        is_inside = block.pop("is_inside")
+        self._n_past_end += int((~is_inside).sum())
+        for name, column in block.items():
+            self._parts.setdefault(name, []).append(column[is_inside])
 
-    @staticmethod
-    def _weights(fields: Fields) -> NDArray[np.float64]:
-        weights = fields.numbers(_COLUMN["weight"], "weight")
-        is_bad = ~(np.isfinite(weights) & (weights > 0))
-        fields.refuse_first(is_bad, _COLUMN["weight"], "weight must be a number above 0", REMEDY)
-        return weights
+    def _located(self, organism: str, rows: Columns) -> dict[str, NDArray[Any]]:
+        """Return where the windows of an organism are in its genome."""
+        genome = self._genomes[organism]
+        lengths = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
+        contigs, begins, ends = rows.intervals(lengths, what="a window", remedy=REMEDY)
+        for number in np.flatnonzero(ends - begins != self._length)[:1].tolist():
+            rows.row(number).refuse(
+                f"a window must have {self._length} bases, got {ends[number] - begins[number]}; "
+                f"{REMEDY}"
+            )
+        is_reverse = rows.is_reverse(_COLUMN["strand"])
+        begins += np.where(is_reverse, self._length - self.first - self._cut_length, self.first)
+        numbers = np.array([*map(genome.index, contigs)])
+        return {
+            "starts": genome.starts[numbers] + begins,
+            "is_reverse": is_reverse,
+            "is_inside": (begins >= 0) & (begins + self._cut_length <= genome.lengths[numbers]),
+            "task_ids": np.full(len(rows), [*self._genomes].index(organism), dtype=np.int16),
+        }
 
     def windows(self) -> Windows:
         """Return all windows of the chosen rows."""
-        columns = self.window_columns.arguments()
-        if columns["starts"] is None:
-            splits = ", ".join(sorted(self.window_columns.splits.names)) or "none"
+        if not self._parts:
+            splits = ", ".join(sorted(self._splits.names)) or "none"
             raise InputFormatError(
-                f"no windows of split {self.split!r}, organism {', '.join(self.genomes)}; "
+                f"no windows of split {self._split!r}, organism {', '.join(self._genomes)}; "
                 f"the file has the splits {splits}",
-                self.source,
+                self._source,
             )
-        if self.n_past_end:
+        if self._n_past_end:
             logger.warning(
-                "%d windows are left out: they go over an end of a contig", self.n_past_end
+                "%d windows are left out: they go over an end of a contig", self._n_past_end
             )
-        genome = next(iter(self.genomes.values()))
-        columns |= {"task_names": list(self.genomes), "locator": genome.locator}
-        return Windows(genome.codes, length=self.cut_length, **columns)
+        genome = next(iter(self._genomes.values()))
+        columns: dict[str, Any] = {name: np.concatenate(part) for name, part in self._parts.items()}
+        return Windows(
+            genome.codes,
+            length=self._cut_length,
+            task_names=list(self._genomes),
+            split_names=self._splits.names,
+            locator=genome.locator,
+            **columns,
+        )
+
+
+def _weights(rows: Columns) -> NDArray[np.float32]:
+    texts = rows.texts(_COLUMN["weight"])
+    weights = np.array([*map(as_number, texts)])
+    for number in np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))[:1].tolist():
+        rows.row(number).refuse(f"weight must be a number above 0, got {texts[number]!r}; {REMEDY}")
+    return weights.astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -468,50 +464,55 @@ def read_split_genome(path: PathLike, organism: str, split: str | None = None) -
     fasta = genome_path(folder, organism, summary)
     genome = load_genome(fasta, padding=int(summary["window"]))
     check_genome(organism, fasta, genome, summary)
-    lengths = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
-
-    def interval(row: Row) -> tuple[int, int]:
-        contig, start, end = row.interval(lengths, REMEDY)
-        begin = int(genome.starts[genome.index(contig)])
-        return begin + start, begin + end
-
-    rows = [
-        row
-        for row in _rows(os.path.join(folder, REGIONS), REGIONS_HEADER)
-        if row.fields[4] == organism
-    ]
-    masked = [interval(row) for row in rows if row.fields[3] == MASK]
-    regions = [interval(row) for row in rows if row.fields[3] == split]
-    if split is None:
-        regions = [interval(row) for row in rows if row.fields[3] != MASK]
-    sites = [
-        (interval(row)[0], row.fields[5] == "-", row.fields[7] == "1")
-        for row in _rows(os.path.join(folder, SITES), SITES_HEADER)
-        if row.fields[6] == organism
-    ]
-    columns = np.array(sites, dtype=np.int64).reshape(-1, 3)
+    regions: dict[str, list[NDArray[np.int64]]] = {}
+    for rows in _read_member(os.path.join(folder, REGIONS), REGIONS_HEADER):
+        for name, run in rows.runs(3):
+            regions.setdefault(name, []).append(_bounds(run, 4, organism, genome))
+    masked = regions.pop(MASK, [])
+    of_split = [*chain(*regions.values())] if split is None else regions.get(split, [])
+    sites: list[NDArray[np.int64]] = []
+    is_reverse: list[bool] = []
+    is_true: list[bool] = []
+    for rows in _read_member(os.path.join(folder, SITES), SITES_HEADER):
+        sites.append(_bounds(rows, 6, organism, genome)[:, 0])
+        is_of_organism = [name == organism for name in rows.texts(6)]
+        is_reverse += compress(rows.is_reverse(5), is_of_organism)
+        is_true += compress((label == "1" for label in rows.texts(7)), is_of_organism)
     return SplitGenome(
         genome,
-        np.array(sorted(regions), dtype=np.int64).reshape(-1, 2),
-        columns[:, 0],
-        columns[:, 1] > 0,
-        columns[:, 2] > 0,
-        np.array(sorted(masked), dtype=np.int64).reshape(-1, 2),
+        _sorted(of_split),
+        np.concatenate([np.empty(0, dtype=np.int64), *sites]),
+        np.array(is_reverse, dtype=np.bool_),
+        np.array(is_true, dtype=np.bool_),
+        _sorted(masked),
     )
 
 
-def _rows(source: str, header: str) -> Iterator[Row]:
-    """Yield the rows of a file with this header."""
+def _bounds(rows: Columns, column: int, organism: str, genome: Genome) -> NDArray[np.int64]:
+    """Return the bounds of the intervals of an organism in the buffer of its genome."""
+    rows = rows.take([name == organism for name in rows.texts(column)])
+    if not len(rows):
+        return np.empty((0, 2), dtype=np.int64)
+    lengths = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
+    contigs, begins, ends = rows.intervals(lengths, remedy=REMEDY)
+    starts = genome.starts[[*map(genome.index, contigs)]]
+    return np.column_stack([starts + begins, starts + ends])
+
+
+def _sorted(bounds: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    intervals = np.concatenate([np.empty((0, 2), dtype=np.int64), *bounds])
+    return intervals[np.lexsort((intervals[:, 1], intervals[:, 0]))]
+
+
+def _read_member(source: str, header: str) -> Iterator[Columns]:
+    """Yield the rows of a file of a dataset, which begins with this header, in blocks."""
     if not os.path.exists(source):
         raise InputFormatError(
             "a dataset must have this file beside its windows, but it is missing "
             f"(earlier versions did not write it); {REMEDY}",
             source,
         )
-    for line, raw in numbered_lines(source):
-        row = Row(source, line, readable(raw).split("\t"))
-        is_header = row.fields == header.split("\t")
-        if is_header != (line == 1) or len(row.fields) != header.count("\t") + 1:
-            row.refuse(f"a row must have the fields of {header!r}; {REMEDY}")
-        if line > 1:
-            yield row
+    first, blocks = pop_row(line_blocks(source), source, bytes.strip)
+    if first is None or first.line > 1 or first.fields != header.split("\t"):
+        raise InputFormatError(f"the first line must be {header!r}; {REMEDY}", source, 1)
+    return read_columns(blocks, source, len(first.fields), bytes.strip)

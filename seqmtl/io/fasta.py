@@ -13,6 +13,7 @@ from seqmtl._memory import require_memory
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import (
+    BLOCK_BYTES,
     BYTE_ORDER_MARK,
     PathLike,
     byte_blocks,
@@ -21,7 +22,7 @@ from seqmtl.files.streams import (
     source_name,
     too_long,
 )
-from seqmtl.io.columns import LabelColumn
+from seqmtl.io.tsv import LabelColumn
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID, OTHER
 from seqmtl.sequences.windows import name_table
@@ -82,6 +83,7 @@ def scan_fasta(
     unique_names: bool = True,
     keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
+    size: int = BLOCK_BYTES,
 ) -> Iterator[Header | bytes]:
     """Yield the header of each record, then its codes in pieces, in bounded memory.
 
@@ -98,6 +100,8 @@ def scan_fasta(
         Whether codes distinguish lower case, see :data:`~seqmtl.sequences.alphabet.CASED_CODES`.
     on_read : callable, optional
         Called with the number of bytes read from the file since the last call.
+    size : int
+        Bytes to read at a time.
 
     Yields
     ------
@@ -115,7 +119,7 @@ def scan_fasta(
     header = None
     has_sequence = True
     names = set[str]()
-    for line, is_header, text in _text_pieces(path, on_read):
+    for line, is_header, text in _text_pieces(path, on_read, size):
         if is_header:
             _check_sequence(header, has_sequence)
             description = readable(text[1:]).strip()
@@ -145,7 +149,7 @@ def scan_fasta(
 
 
 def _text_pieces(
-    path: PathLike, on_read: Callable[[int], None] | None
+    path: PathLike, on_read: Callable[[int], None] | None, size: int
 ) -> Iterator[tuple[int, bool, bytes]]:
     """Yield whole header lines and pieces of what is between them: line, is it a header, text.
 
@@ -155,7 +159,7 @@ def _text_pieces(
     line = 1
     at_line_start = True
     has_begun = False
-    for block in byte_blocks(path, on_read):
+    for block in byte_blocks(path, on_read, size):
         text = remainder + block
         if not has_begun:
             start = text.removeprefix(BYTE_ORDER_MARK).lstrip()
@@ -362,13 +366,13 @@ def read_fasta_windows(
         sites.append(base_of_site)
         if sites[0] != base_of_site or not 0 <= (base_of_site or 0) < length:
             _refuse_site(sites[0], base_of_site, length, header, name)
-        codes += _piece(sequence, start, length)
+        codes += cut_window(sequence, start, length)
         label = values.get("label")
         if label is None and require_labels:
             header.refuse(
                 "a record must have a label; write label=1 or label=-1 in the header", name=name
             )
-        sign = 0 if label is None else column.parse_text(label, header.line)
+        sign = 0 if label is None else column.parse(label, header.line)
         rows[name] = sign, organism or values.get("organism")
     labels, organisms = zip(*rows.values(), strict=True)
     task_names, task_ids = _tasks(organisms, list(rows))
@@ -384,9 +388,11 @@ def read_fasta_windows(
     )
 
 
-def _piece(sequence: NDArray[np.uint8], start: int, length: int) -> bytes:
+def cut_window(sequence: bytes | NDArray[np.uint8], start: int, length: int) -> bytes:
     """Return `length` codes from base `start`, with N for those outside the sequence."""
-    inner = sequence[max(start, 0) : max(start + length, 0)].tobytes()
+    inner = bytes(sequence[max(start, 0) : max(start + length, 0)])
+    if len(inner) == length:
+        return inner
     return (bytes([OTHER] * -start) + inner).ljust(length, bytes([OTHER]))
 
 

@@ -11,14 +11,15 @@ from typing import NamedTuple
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, source_name
-from seqmtl.io.rows import Row, as_number, read_rows
 from seqmtl.io.transcripts import read_blocks
+from seqmtl.io.tsv import Row, as_number, is_coordinate, read_rows
 
 logger = logging.getLogger(__name__)
 
-_STAR = 9
+_GFF = _STAR = 9
 _BED12 = 12
 _BED6 = 6
+_STRANDS = ("+", "-", ".", "?")
 _STAR_STRANDS = {"0": ".", "1": "+", "2": "-"}
 _STAR_MOTIFS = {str(motif) for motif in range(7)}
 _REMEDIES = {
@@ -62,6 +63,16 @@ class Junction(NamedTuple):
     strand: str
     reads: int
     line: int
+
+
+def is_gff(fields: Sequence[str]) -> bool:
+    """Return whether a row is GFF3, GTF or the like, not STAR's or BED.
+
+    It has more than nine columns if there are tabs among its attributes, or columns after them.
+    """
+    if len(fields) < _GFF or (is_coordinate(fields[1]) and is_coordinate(fields[2])):
+        return False
+    return len(fields) == _GFF or fields[6] in _STRANDS
 
 
 def is_hint(fields: Sequence[str]) -> bool:

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from itertools import chain
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import NameIndex, check_distinct, match_names
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files.streams import (
-    PAD_BYTES,
-    Lines,
-    PathLike,
-    line_blocks,
-    pop_header,
-    readable,
-    source_name,
+from seqmtl.files.streams import PathLike, line_blocks, source_name
+from seqmtl.io.bed import true_by_score
+from seqmtl.io.tsv import (
+    BED,
+    Columns,
+    IntervalColumns,
+    LabelColumn,
+    NameColumn,
+    Row,
+    as_number,
+    find_columns,
+    is_row,
+    pop_row,
+    read_columns,
 )
-from seqmtl.io.columns import IntervalColumns, WindowColumns
-from seqmtl.io.fields import Fields, find_columns, split_fields
-from seqmtl.io.rows import is_row
 from seqmtl.sequences import Genome, Windows
 from seqmtl.sequences.sites import window_starts
 
 logger = logging.getLogger(__name__)
 
-_BED = {"contig": 0, "position": 1, "end": 2, "score": 4, "strand": 5}
-_BED_COLUMNS = 6
+_SCORE, _STRAND, _BED_COLUMNS = 4, 5, 6
 _CONTIG_ENDS = ("pad", "drop")
 
 
@@ -92,174 +92,174 @@ def read_sites(
         raise ValueError(f"window must be 1 or more, got {window}")
     if contig_ends not in _CONTIG_ENDS:
         raise ValueError(f"contig_ends must be 'pad' or 'drop', got {contig_ends!r}")
-    reader = _Reader(path, genome, window, organism, contig_ends == "drop")
-    for block in reader.blocks(require_labels):
-        reader.add(block)
-    return reader.result()
+    source = source_name(path)
+    blocks = line_blocks(path)
+    first, after = pop_row(blocks, source, is_row)
+    if first is None:
+        raise InputFormatError(
+            "the file must hold sites, but it is empty; check how it was written", path=source
+        )
+    reader = _SiteReader(first, genome, organism, require_labels)
+    if reader.is_bed:
+        reader.add(Columns(source, [first.line], [first.fields]))
+    for rows in read_columns(after, source, len(first.fields), is_row):
+        reader.add(rows)
+    return reader.windows(window, drop=contig_ends == "drop")
 
 
-class _Reader:
-    """State of reading a file of sites."""
+class _SiteReader:
+    """Reader of sites, row by row.
+
+    Parameters
+    ----------
+    first : Row
+        The first row, which distinguishes BED from a table.
+    genome, organism, require_labels
+        See :func:`read_sites`.
+    """
 
     def __init__(
-        self, path: PathLike, genome: Genome, window: int, organism: str | None, drop: bool
+        self, first: Row, genome: Genome, organism: str | None, require_labels: bool
     ) -> None:
-        self.path = path
-        self.source = source_name(path)
-        self.genome = genome
-        self.window = window
-        self.organism = organism
-        self.drop = drop
-        self.columns: dict[str, int] = {}
-        self.n_columns = _BED_COLUMNS
-        self.is_bed = self.scores_are_numbers = True
-        self.window_columns = WindowColumns(self.source)
-        self.n_sites = self.n_padded = self.n_dropped = self.n_skipped = 0
-        self.bases: set[int] = set()  # first bases of the sites in their windows
-
-    def blocks(self, require_labels: bool) -> Iterator[Lines]:
-        """Return the blocks of rows; the first line distinguishes BED from a table."""
-        first, line, remainder = pop_header(line_blocks(self.path), is_row)
-        if not first:
-            self._refuse("the file must hold sites, but it is empty; check how it was written")
-        names = [name.strip() for name in readable(first).split("\t")]
-        self.n_columns = len(names)
+        self._source = first.source
+        self._genome = genome
+        self._organism = organism
+        names = [name.strip() for name in first.fields]
         has_number = any(name.isdigit() for name in names)
         self.is_bed = has_number or not {"contig", "position", "strand"} & set(names)
         if self.is_bed:
-            if self.n_columns < _BED_COLUMNS:
-                self._refuse_bed(first, line)
-            self.columns = dict(_BED)
-            remainder = chain([Lines(first + b"\n" + bytes(PAD_BYTES), line)], remainder)
+            _check_bed(first)
+            self._columns = {"strand": _STRAND}
+            self._interval = BED
         else:
             required = ["contig", "position", "strand"] + ["label"] * require_labels
-            self.columns = find_columns(first, line, required, self.source)
-        start = "start" if self.is_bed else "position"
-        self.intervals = IntervalColumns([self.genome], self.columns, start)
-        return remainder
+            columns = self._columns = find_columns(first, required)
+            self._interval = IntervalColumns(
+                columns["contig"], columns["position"], columns.get("end"), "position"
+            )
+        self._labels = LabelColumn(first.source)
+        self._organisms = NameColumn("organism", self._columns.get("organism", -1))
+        self._splits = NameColumn("split", self._columns.get("split", -1))
+        self._wanted = NameIndex([organism or ""])
+        self._lengths = dict(zip(genome.names, genome.lengths.tolist(), strict=True))
+        self._starts = dict(zip(genome.names, genome.starts.tolist(), strict=True))
+        self._n_skipped = 0
+        self._parts: dict[str, list[NDArray[Any]]] = {}
 
-    def _refuse(self, message: str, line: int | None = None) -> NoReturn:
-        raise InputFormatError(message, path=self.source, line=line)
-
-    def _refuse_bed(self, first: bytes, line: int) -> NoReturn:
-        remedy = "add name, score and strand (+ or -)"
-        if self.n_columns == 1:
-            remedy = "separate columns by tabs; a table has a header with contig, position, strand"
-        if first.startswith(b">"):
-            remedy = "this looks like FASTA"
-        self._refuse(f"BED must have at least six columns, got {self.n_columns}; {remedy}", line)
-
-    def add(self, block: Lines) -> None:
-        """Convert the sites of a block to windows."""
-        fields = split_fields(
-            block, self.n_columns, self.source, is_comment=lambda line: not is_row(line)
+    def add(self, rows: Columns) -> None:
+        """Add the sites of a block of rows, but for those of other organisms."""
+        columns = self._columns
+        block: dict[str, NDArray[Any]] = {}
+        if "organism" in columns:
+            task_ids = self._organisms.numbers(rows)
+            if self._organism is not None:
+                is_wanted = np.array([*map(self._is_wanted, self._organisms.names)])[task_ids]
+                self._n_skipped += int((~is_wanted).sum())
+                if not is_wanted.any():
+                    return
+                rows, task_ids = rows.take(is_wanted), task_ids[is_wanted]
+            block["task_ids"] = task_ids
+        contigs, block["begins"], block["ends"] = rows.intervals(
+            self._lengths, self._interval, "site"
         )
-        if "organism" in self.columns and len(fields):
-            fields = self._of_organism(fields)
-        if not len(fields):
-            return
-        self.n_sites += len(fields)
-        intervals = self.intervals.parse(fields)
-        labels = self._labels(fields)
-        starts = window_starts(intervals.begins, intervals.ends, intervals.is_reverse, self.window)
-        offsets_reverse = starts + self.window - intervals.ends
-        self.bases.update(
-            np.where(intervals.is_reverse, offsets_reverse, intervals.begins - starts).tolist()
-        )
-        inside = (starts >= 0) & (starts + self.window <= intervals.contig_lengths)
-        n_outside = int(inside.size - inside.sum())
-        if self.drop:
-            self.n_dropped += n_outside
+        for name, of_contig in (("contig_starts", self._starts), ("contig_lengths", self._lengths)):
+            block[name] = np.array([*map(of_contig.__getitem__, contigs)])
+        block["is_reverse"] = rows.is_reverse(columns["strand"])
+        if self.is_bed:
+            block["scores"] = np.array([*map(as_number, rows.texts(_SCORE))])
+        elif "label" in columns:
+            block["labels"] = self._labels.signs(rows, columns["label"])
+        if "split" in columns:
+            block["splits"] = self._splits.numbers(rows)
+        for name, column in block.items():
+            self._parts.setdefault(name, []).append(column)
+
+    def _is_wanted(self, organism: str) -> bool:
+        return bool(self._wanted.find(organism))
+
+    def windows(self, length: int, *, drop: bool) -> Windows:
+        """Return the windows, and log the counts.
+
+        Parameters
+        ----------
+        length : int
+            Bases of a window.
+        drop : bool
+            Whether to leave those out that extend beyond their contig.
+        """
+        if not self._parts:
+            self._refuse_empty()
+        names = self._organisms.names
+        if self._organism is not None:
+            wanted = [*filter(self._is_wanted, names)]
+            match_names(wanted, [self._organism], self._source)
         else:
-            self.n_padded += n_outside
-            self._check_padding(starts, intervals.contig_lengths)
-        chosen = inside if self.drop else np.ones_like(inside)
-        self.window_columns.add(
-            chosen,
-            starts=starts + intervals.contig_starts,
-            is_reverse=intervals.is_reverse,
-            labels=labels,
-        )
-        for column, names in (
-            ("splits", self.window_columns.splits),
-            ("task_ids", self.window_columns.organisms),
-        ):
-            column_index = self.columns.get(names.what)
-            if column_index is not None and (names.what != "organism" or self.organism is None):
-                self.window_columns.add(chosen, **{column: names.encode(fields, column_index)})
-
-    def _of_organism(self, fields: Fields) -> Fields:
-        ids = self.window_columns.organisms.encode(fields, self.columns["organism"])
-        if self.organism is None:
-            return fields
-        ids_of_organism = [
-            self.window_columns.organisms.number(name) for name in self._matching_names()
-        ]
-        chosen = np.flatnonzero(np.isin(ids, ids_of_organism))
-        self.n_skipped += len(fields) - chosen.size
-        return fields.rows(chosen)
-
-    def _matching_names(self) -> list[str]:
-        """Return the names in the column that mean the wanted organism."""
-        index = NameIndex([self.organism or ""])
-        return [name for name in self.window_columns.organisms.names if index.find(name)]
-
-    def _labels(self, fields: Fields) -> NDArray[np.int8]:
-        """Return labels; for BED the signs of the scores, interpreted when all rows are read."""
-        if not self.is_bed:
-            if "label" in self.columns:
-                return self.window_columns.labels.parse(fields, self.columns["label"])
-            return np.zeros(len(fields), dtype=np.int8)
-        if self.scores_are_numbers:
-            scores = fields.numbers(_BED["score"], "score")
-            self.scores_are_numbers = bool(np.isfinite(scores).all())
-            if self.scores_are_numbers:
-                return np.where(scores > 0, 1, -1).astype(np.int8)
-        return np.ones(len(fields), dtype=np.int8)
-
-    def _check_padding(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
-        over = np.maximum(-starts, starts + self.window - lengths)
-        if over.max() > self.genome.padding:
+            check_distinct(names, self._source, self._organisms.lines)
+        sites = {name: np.concatenate(part) for name, part in self._parts.items()}
+        begins, ends, is_reverse = sites["begins"], sites["ends"], sites["is_reverse"]
+        starts = window_starts(begins, ends, is_reverse, length)
+        excess = np.maximum(-starts, starts + length - sites["contig_lengths"])
+        chosen = excess <= 0 if drop else np.ones(starts.size, dtype=np.bool_)
+        if not drop and excess.max() > self._genome.padding:
             raise ValueError(
-                f"genome must be loaded with padding of {over.max()} or more for this window, "
-                f"got {self.genome.padding}; load it with padding={self.window}"
+                f"genome must be loaded with padding of {excess.max()} or more for this window, "
+                f"got {self._genome.padding}; load it with padding={length}"
             )
-
-    def result(self) -> Windows:
-        """Return the windows, and tell the counts."""
-        names = self.window_columns.organisms
-        if not self.n_sites and self.n_skipped:
-            self._refuse(
-                f"organism must be one of the column's ({', '.join(names.names)}), "
-                f"got {self.organism!r}; choose one of them"
-            )
-        if not self.n_sites:
-            self._refuse(
-                "the table must have rows, but it has only a header; check how it was written"
-            )
-        if self.organism is not None:
-            match_names(self._matching_names(), [self.organism], self.source)
-        else:
-            check_distinct(names.names, self.source, names.lines)
-        columns = self.window_columns.arguments()
-        if self.organism:
-            columns["task_names"] = (self.organism,)
-        columns["locator"] = self.genome.locator
-        if len(self.bases) == 1 and 0 <= min(self.bases) < self.window:
-            columns["site"] = min(self.bases)
-        windows = Windows(self.genome.codes, length=self.window, **columns)
-        labels = windows.labels
-        if self.is_bed and (not self.scores_are_numbers or not (labels > 0).any()):
-            labels[:] = 1
-        by_label = int((labels > 0).sum()), int((labels < 0).sum())
+        columns: dict[str, Any] = {"locator": self._genome.locator}
+        if self._organism:
+            columns["task_names"] = (self._organism,)
+        elif "organism" in self._columns:
+            columns["task_names"] = names
+            columns["task_ids"] = sites["task_ids"][chosen]
+        if "split" in self._columns:
+            columns["splits"] = sites["splits"][chosen]
+        bases = np.unique(np.where(is_reverse, starts + length - ends, begins - starts))
+        if bases.size == 1 and 0 <= bases[0] < length:
+            columns["site"] = int(bases[0])
+        labels = self._label_column(sites)[chosen]
         logger.info(
             "%s: %d sites (%d true, %d decoys); %d windows padded with N, "
             "%d dropped at contig ends, %d of other organisms skipped",
-            self.source,
-            self.n_sites,
-            *by_label,
-            self.n_padded,
-            self.n_dropped,
-            self.n_skipped,
+            self._source,
+            begins.size,
+            int((labels > 0).sum()),
+            int((labels < 0).sum()),
+            0 if drop else int((excess > 0).sum()),
+            int((excess > 0).sum()) if drop else 0,
+            self._n_skipped,
         )
-        return windows
+        return Windows(
+            self._genome.codes,
+            (starts + sites["contig_starts"])[chosen],
+            length,
+            is_reverse=is_reverse[chosen],
+            labels=labels,
+            split_names=self._splits.names,
+            **columns,
+        )
+
+    def _label_column(self, sites: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
+        """Return labels; for BED the signs of the scores, if there are both, else +1."""
+        if self.is_bed:
+            return np.where(true_by_score(sites["scores"]), 1, -1).astype(np.int8)
+        return sites.get("labels", np.zeros(sites["begins"].size, dtype=np.int8))
+
+    def _refuse_empty(self) -> NoReturn:
+        message = "the table must have rows, but it has only a header; check how it was written"
+        if self._n_skipped:
+            message = (
+                f"organism must be one of the column's ({', '.join(self._organisms.names)}), "
+                f"got {self._organism!r}; choose one of them"
+            )
+        raise InputFormatError(message, path=self._source)
+
+
+def _check_bed(first: Row) -> None:
+    n_columns = len(first.fields)
+    if n_columns < _BED_COLUMNS:
+        remedy = "add name, score and strand (+ or -)"
+        if n_columns == 1:
+            remedy = "separate columns by tabs; a table has a header with contig, position, strand"
+        if first.fields[0].startswith(">"):
+            remedy = "this looks like FASTA"
+        first.refuse(f"BED must have at least six columns, got {n_columns}; {remedy}")

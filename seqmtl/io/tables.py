@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError, ParameterError
-from seqmtl.files.streams import (
-    PAD_BYTES,
-    Lines,
-    PathLike,
-    first_bytes,
-    line_blocks,
-    pop_header,
-    source_name,
-)
-from seqmtl.io.columns import WindowColumns
+from seqmtl.files.streams import PathLike, first_bytes, source_name
 from seqmtl.io.dataset import is_dataset, read_dataset
-from seqmtl.io.fasta import guess_format, read_fasta_windows
-from seqmtl.io.fields import Fields, cut, find_columns, split_fields
+from seqmtl.io.fasta import cut_window, guess_format, read_fasta_windows
+from seqmtl.io.tsv import Columns, LabelColumn, NameColumn, Row, read_table
 from seqmtl.sequences import RowNames, Windows
-from seqmtl.sequences.alphabet import CHECKED_CODES, OTHER
+from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID
 
 logger = logging.getLogger(__name__)
 
@@ -108,7 +101,7 @@ def read_windows(
         return read_fasta_windows(
             path, window=window, organism=organism, require_labels=require_labels, site=site
         )
-    reader = _Reader(path, window, split, organism, require_labels, site=site)
+    reader = _TableReader(path, window, split, organism, require_labels, site=site)
     return reader.read()
 
 
@@ -145,7 +138,7 @@ def read_windows_around(
         return read_fasta_windows(
             path, window=window, organism=organism, require_labels=require_labels, base=base
         )
-    return _Reader(path, window, split, organism, require_labels, base=base).read()
+    return _TableReader(path, window, split, organism, require_labels, base=base).read()
 
 
 def read_windows_in_parts(
@@ -158,16 +151,11 @@ def read_windows_in_parts(
     site: int | None = None,
 ) -> Iterator[Windows]:
     """Yield the labelled windows of a table, about n at a time; see :func:`read_windows`."""
-    reader = _Reader(path, window, split, organism, True, site=site)
-    n_parts = 0
-    for block in reader.blocks:
-        reader.add(block)
-        if len(reader.codes) >= n * (reader.length or 1):
-            yield reader.windows()
-            reader.clear()
-            n_parts += 1
-    if reader.codes or not n_parts:
-        yield reader.windows()
+    reader = _TableReader(path, window, split, organism, True, site=site, n=n)
+    windows = reader.read()
+    while len(windows):
+        yield windows
+        windows = reader.read()
 
 
 def is_table_of_windows(path: PathLike) -> bool:
@@ -180,9 +168,10 @@ def is_table_of_windows(path: PathLike) -> bool:
     return {b"organism", b"sequence"} <= {name.strip() for name in header.split(b"\t")}
 
 
-class _Reader:
-    """Reader of a table.
+class _TableReader:
+    """Reader of a table, a block of rows at a time.
 
+    It returns all windows, or about n at a time.
     With `base`, windows are cut for a model, see :func:`read_windows_around`; else `site` is the
     site of all sequences.
     """
@@ -197,207 +186,196 @@ class _Reader:
         *,
         site: int | None = None,
         base: int | None = None,
+        n: int = sys.maxsize,
     ) -> None:
-        self.source = source_name(path)
-        self.window = window
-        self.split = split
-        self.organism = organism
-        header, line, self.blocks = pop_header(line_blocks(path), lambda line: bool(line.strip()))
+        self._n = n
+        self._source = source_name(path)
+        self._window = window
+        self._split = split
+        self._organism = organism
         required = ["sequence"] + ["label"] * require_labels + ["organism"] * (organism is None)
-        self.columns = find_columns(header, line, required, self.source)
-        self.n_columns = header.count(b"\t") + 1
-        self.n_rows = 0
-        self.window_columns = WindowColumns(self.source)
-        self.clear()
-        self.split_counts: Counter[int] = Counter()
-        self.length = window
-        self.first_length: tuple[int, int] | None = None
-        self.site = site
-        self.base = base
-        self.has_site = site is not None or "site" in self.columns
-        self.first_site: tuple[int, int] | None = None
+        self._columns, blocks = read_table(path, required)
+        self._blocks = (part for rows in blocks for part in rows.split(n))
+        self._labels = LabelColumn(self._source)
+        self._organisms = NameColumn("organism", self._columns.get("organism", -1))
+        self._splits = NameColumn("split", self._columns.get("split", -1))
+        self._split_counts = Counter[str]()
+        self._n_rows = 0
+        self._length = window or 0
+        self._first_length: tuple[int, int] | None = None
+        self._site = site
+        self._base = base
+        self._has_site = site is not None or "site" in self._columns
+        self._first_site: tuple[int, int] | None = None
 
     def read(self) -> Windows:
-        """Read all rows."""
-        for block in self.blocks:
-            self.add(block)
-        return self.windows()
+        """Read the next rows, until there are n windows or a few more, and return these."""
+        first_row, codes = self._n_rows, bytearray()
+        parts: dict[str, list[NDArray[Any]]] = {}
+        for rows in self._blocks:
+            block, block_codes = self._window_columns(rows)
+            codes += block_codes
+            for name, column in block.items():
+                parts.setdefault(name, []).append(column)
+            if len(codes) >= self._n * self._length:
+                break
+        if not codes:
+            self._refuse_empty()
+        columns: dict[str, Any] = {name: np.concatenate(part) for name, part in parts.items()}
+        numbers = columns.pop("numbers", np.empty(0, dtype=np.int32))
+        logger.info(
+            "%s: kept %d of %d rows, %d bases each",
+            self._source,
+            numbers.size,
+            self._n_rows - first_row,
+            self._length,
+        )
+        check_distinct(self._organisms.names, self._source, self._organisms.lines)
+        columns["task_names"] = self._organisms.names
+        if self._organism is not None:
+            columns["task_names"] = (self._organism,)
+        if "names" not in columns:
+            all_rows = numbers.size == self._n_rows
+            columns["locator"] = RowNames(self._length, None if all_rows else numbers)
+        if self._has_site:
+            columns["site"] = self._base if self._first_site is None else self._first_site[0]
+        return Windows(
+            np.frombuffer(codes, dtype=np.uint8),
+            np.arange(numbers.size, dtype=np.int64) * self._length,
+            self._length,
+            split_names=self._splits.names,
+            **columns,
+        )
 
-    def clear(self) -> None:
-        """Drop the rows read so far."""
-        self.codes = bytearray()
-        self.n_before = self.n_rows
-        self.window_columns.clear()
-        self.names: list[str] = []
+    def _window_columns(self, rows: Columns) -> tuple[dict[str, NDArray[Any]], bytes]:
+        """Check a block of rows; return the columns and codes of those of the requested split."""
+        letters, lengths = self._letters(rows)
+        first_bases = self._first_bases(rows, lengths)
+        numbers = np.arange(self._n_rows, self._n_rows + len(rows), dtype=np.int32)
+        self._n_rows += len(rows)
+        columns: dict[str, NDArray[Any]] = {"numbers": numbers}
+        if "label" in self._columns:
+            columns["labels"] = self._labels.signs(rows, self._columns["label"])
+        chosen = np.ones(len(rows), dtype=np.bool_)
+        if "split" in self._columns:
+            columns["splits"] = self._splits.numbers(rows)
+            splits = rows.texts(self._columns["split"])
+            self._split_counts.update(splits)
+            if self._split is not None:
+                chosen = np.array(splits) == self._split
+        if "name" in self._columns:
+            columns["names"] = np.array(rows.texts(self._columns["name"]), dtype=object)
+        columns = {name: column[chosen] for name, column in columns.items()}
+        if self._organism is None and chosen.any():
+            columns["task_ids"] = self._organisms.numbers(rows.take(chosen))
+        if chosen.all() and not first_bases.any() and (lengths == self._length).all():
+            return columns, letters
+        begins = np.cumsum(lengths) - lengths
+        spans = np.column_stack([begins, begins + lengths, first_bases])[chosen].tolist()
+        pieces = (
+            cut_window(letters[begin:end], first, self._length) for begin, end, first in spans
+        )
+        return columns, b"".join(pieces)
 
-    def add(self, block: Lines) -> None:
-        """Check the rows of a block, and keep those of the requested split."""
-        encoded = np.frombuffer(block.text.translate(CHECKED_CODES), dtype=np.uint8)
-        special = np.flatnonzero(encoded[:-PAD_BYTES] > OTHER)
-        fields = split_fields(block, self.n_columns, self.source, special=special)
-        if not len(fields):
-            return
-        self._check_letters(fields)
-        self._check_lengths(fields)
-        first_bases = self._first_bases(fields)
-        labels = np.zeros(len(fields), dtype=np.int8)
-        if "label" in self.columns:
-            labels = self.window_columns.labels.parse(fields, self.columns["label"])
-        chosen: slice | NDArray[np.int64] = slice(None)
-        splits = None
-        if "split" in self.columns:
-            splits = self.window_columns.splits.encode(fields, self.columns["split"])
-            self.split_counts.update(dict(enumerate(np.bincount(splits).tolist())))
-            if self.split is not None:
-                split_id = self.window_columns.splits.number(self.split)
-                chosen = np.flatnonzero(splits == split_id)
-        rows = np.arange(self.n_rows, self.n_rows + len(fields))
-        self.window_columns.add(chosen, labels=labels, splits=splits, rows=rows)
-        self.n_rows += len(fields)
-        fields = fields.rows(chosen)
-        self.codes += self._cut(encoded, fields, first_bases[chosen]).reshape(-1).data
-        if self.organism is None:
-            tasks = self.window_columns.organisms.encode(fields, self.columns["organism"])
-            self.window_columns.add(slice(None), task_ids=tasks)
-        if "name" in self.columns:
-            self.names += fields.strings(self.columns["name"])
+    def _letters(self, rows: Columns) -> tuple[bytes, NDArray[np.int64]]:
+        """Return the codes of all sequences, one after the other, and their lengths."""
+        sequences = rows.texts(self._columns["sequence"])
+        codes = "".join(sequences).encode().translate(CHECKED_CODES)
+        if INVALID in codes:
+            for row, sequence in zip(rows, sequences, strict=True):
+                _check_letters(row, sequence)
+        lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
+        if self._first_length is None:
+            self._set_length(rows.row(0), len(sequences[0]))
+        for row_number in np.flatnonzero(self._is_odd(lengths))[:1].tolist():
+            self._refuse_length(rows.row(row_number), int(lengths[row_number]))
+        return codes, lengths
 
-    def _first_bases(self, fields: Fields) -> NDArray[np.int64]:
+    def _set_length(self, first: Row, length: int) -> None:
+        """Decide by the first row whether whole sequences are read, and of which length."""
+        self._first_length = length, first.line
+        if self._base is not None and not self._has_site and length < self._length:
+            self._window = None  # all are shorter than the model's windows
+        if self._window is None:
+            self._length = length
+
+    def _is_odd(self, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which sequences have a length from which no window can be cut."""
+        if self._base is not None and self._has_site:
+            return np.zeros(lengths.size, dtype=np.bool_)
+        if self._window is not None:
+            return lengths < self._window
+        return (lengths != self._length) | (lengths == 0)
+
+    def _refuse_length(self, row: Row, length: int) -> NoReturn:
+        if self._window is not None:
+            whose, remedy = "window's", "choose a smaller window or leave the row out"
+            if self._base is not None:
+                whose, remedy = "model's", "add a column site, its first base (0-based)"
+            row.refuse(
+                f"sequence must have at least the {whose} {self._window} bases, got {length}; "
+                f"{remedy}"
+            )
+        if length == 0:
+            row.refuse("sequence must not be empty; fill the field")
+        expected, line = self._first_length or (0, 0)
+        row.refuse(
+            f"sequences must have equal lengths, got {length} bases here and {expected} on line "
+            f"{line}; cut them to the same length, or give a window (at most "
+            f"{min(length, expected)}) to take the centre of each"
+        )
+
+    def _first_bases(self, rows: Columns, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the first base of each sequence to keep; negative if N is added before it."""
-        lengths = fields.lengths(self.columns["sequence"])
-        width = self.length or 0
-        first_bases = (lengths - width) // 2
-        if not self.has_site:
-            return first_bases
-        sites = np.full(len(fields), self.site)
-        if self.site is None:
-            sites = fields.integers(self.columns["site"], "site (its first base, 0-based)")
-        outside = np.flatnonzero(sites >= lengths)
-        if outside.size:
-            row = int(outside[0])
-            fields.refuse(
-                row,
-                f"site must be a base of the sequence, 0 to {lengths[row] - 1}, got {sites[row]}; "
-                "correct it",
+        centred = (lengths - self._length) // 2
+        if not self._has_site:
+            return centred
+        sites = np.full(len(rows), self._site)
+        if self._site is None:
+            sites = rows.integers(self._columns["site"], "site (its first base, 0-based)")
+        for number in np.flatnonzero(sites >= lengths)[:1].tolist():
+            rows.row(number).refuse(
+                f"site must be a base of the sequence, 0 to {lengths[number] - 1}, got "
+                f"{sites[number]}; correct it"
             )
-        if self.base is not None:
-            return sites - self.base
-        bases = sites - first_bases
-        if self.first_site is None:
-            self.first_site = int(bases[0]), int(fields.lines[0])
-        base, line = self.first_site
-        differs = np.flatnonzero((bases != base) | (bases < 0) | (bases >= width))
-        if differs.size:
-            row = int(differs[0])
+        if self._base is not None:
+            return sites - self._base
+        bases = sites - centred
+        if self._first_site is None:
+            self._first_site = int(bases[0]), rows.row(0).line
+        base, line = self._first_site
+        is_bad = (bases != base) | (bases < 0) | (bases >= self._length)
+        for number in np.flatnonzero(is_bad)[:1].tolist():
             rule = f"at base {base} as on line {line}"
-            fields.refuse(
-                row,
-                f"the site must be {'inside the window' if bases[row] == base else rule}, got base "
-                f"{bases[row]} of the {width} bases kept; cut the sequences to the same length "
-                "around it, or take another window",
+            if bases[number] == base:
+                rule = "inside the window"
+            rows.row(number).refuse(
+                f"the site must be {rule}, got base {bases[number]} of the {self._length} bases "
+                "kept; cut the sequences to the same length around it, or take another window"
             )
-        return first_bases
+        return centred
 
-    def _cut(
-        self, encoded: NDArray[np.uint8], fields: Fields, first_bases: NDArray[np.int64]
-    ) -> NDArray[np.uint8]:
-        """Cut the windows, with N for what lies outside a sequence, shape (n, window)."""
-        column = self.columns["sequence"]
-        width = self.length or 0
-        begins, lengths = fields.begins(column), fields.lengths(column)
-        if not self.has_site or self.base is None:
-            return cut(encoded, begins + first_bases, width)
-        letters = cut(np.pad(encoded, width), begins + first_bases + width, width)
-        positions = first_bases[:, np.newaxis] + np.arange(width)
-        letters[(positions < 0) | (positions >= lengths[:, np.newaxis])] = OTHER
-        return letters
-
-    def _check_letters(self, fields: Fields) -> None:
-        column = self.columns["sequence"]
-        n_special = fields.n_special[:, column]
-        if n_special.any():
-            row = int((n_special > 0).argmax())
-            text = fields.string(row, column)
-            position = next(
-                i for i, letter in enumerate(text) if CHECKED_CODES[min(ord(letter), 255)] > OTHER
-            )
-            fields.refuse(
-                row,
-                f"sequence must be of IUPAC nucleotide letters, got {text[position]!r} at letter "
-                f"{position + 1}; correct the sequence",
-            )
-
-    def _check_lengths(self, fields: Fields) -> None:
-        lengths = fields.lengths(self.columns["sequence"])
-        if self.base is not None:
-            if self.has_site:
-                return
-            if not self.n_rows and lengths[0] < (self.window or 0):
-                self.window = None  # all are shorter than the model's windows
-        if self.window is not None:
-            too_short = np.flatnonzero(lengths < self.window)
-            if too_short.size:
-                whose = "window's"
-                remedy = "choose a smaller window or leave the row out"
-                if self.base is not None:
-                    whose = "model's"
-                    remedy = "add a column site, its first base (0-based)"
-                fields.refuse(
-                    int(too_short[0]),
-                    f"sequence must have at least the {whose} {self.window} bases, "
-                    f"got {lengths[too_short[0]]}; {remedy}",
-                )
-            return
-        if self.first_length is None:
-            self.first_length = int(lengths[0]), int(fields.lines[0])
-            self.length = int(lengths[0])
-        expected, line = self.first_length
-        other = np.flatnonzero((lengths != expected) | (lengths == 0))
-        if other.size:
-            row = int(other[0])
-            if lengths[row] == 0:
-                fields.refuse(row, "sequence must not be empty; fill the field")
-            fields.refuse(
-                row,
-                f"sequences must have equal lengths, got {lengths[row]} bases here and {expected} "
-                f"on line {line}; cut them to the same length, or give a window (at most "
-                f"{min(int(lengths[row]), expected)}) to take the centre of each",
-            )
-
-    def windows(self) -> Windows:
-        """Return all windows of the chosen rows."""
-        if not self.n_rows:
+    def _refuse_empty(self) -> None:
+        """Refuse a table without windows; there may be none after the last part."""
+        if not self._n_rows:
             raise InputFormatError(
                 "the table must have rows, but it has only a header; check how it was written",
-                path=self.source,
+                path=self._source,
             )
-        if not self.codes:
-            counts = sorted(self.split_counts.items())
-            splits = ", ".join(
-                f"{self.window_columns.splits.names[i]} ({count:,} rows)" for i, count in counts
-            )
+        if self._split_counts and self._split and not self._split_counts[self._split]:
+            counts = (f"{name} ({n:,} rows)" for name, n in self._split_counts.items())
             raise InputFormatError(
-                f"must be one of the column's values, {splits}, got {self.split!r}; "
+                f"must be one of the column's values, {', '.join(counts)}, got {self._split!r}; "
                 "choose one of them",
-                path=self.source,
+                path=self._source,
                 option="split",
             )
-        organisms = self.window_columns.organisms
-        check_distinct(organisms.names, self.source, organisms.lines)
-        codes = np.frombuffer(self.codes, dtype=np.uint8)
-        width = self.length or 0
-        n = codes.size // width
-        columns = self.window_columns.arguments()
-        columns["starts"] = np.arange(n, dtype=np.int64) * width
-        if self.has_site:
-            columns["site"] = self.base if self.first_site is None else self.first_site[0]
-        if self.organism is not None:
-            columns["task_names"] = (self.organism,)
-        if "name" in self.columns:
-            columns["names"] = self.names
-        else:
-            rows = self.window_columns.joined("rows") if n < self.n_rows else None
-            columns["locator"] = RowNames(width, rows)
-        n_rows = self.n_rows - self.n_before
-        logger.info("%s: kept %d of %d rows, %d bases each", self.source, n, n_rows, width)
-        return Windows(codes, length=width, **columns)
+
+
+def _check_letters(row: Row, sequence: str) -> None:
+    for number, letter in enumerate(sequence, 1):
+        if CHECKED_CODES[min(ord(letter), 255)] == INVALID:
+            row.refuse(
+                f"sequence must be of IUPAC nucleotide letters, got {letter!r} at letter "
+                f"{number}; correct the sequence"
+            )

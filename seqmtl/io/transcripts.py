@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from seqmtl.io.rows import Row
+from seqmtl.io.tsv import Row
 
 _MAX_TYPES = 12
 _BED12_FIELDS = 12

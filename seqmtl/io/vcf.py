@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, first_bytes, numbered_lines, readable, source_name
-from seqmtl.io.rows import COORDINATES, is_coordinate
+from seqmtl.io.tsv import WHOLE_NUMBER, is_coordinate
 
 CHROM = 0
 POS = 1
@@ -141,9 +141,7 @@ class VcfReader:
             )
         if not is_coordinate(row[POS]):
             position = readable(row[POS])[:60]
-            self._refuse(
-                line, f"POS must be one of the {COORDINATES}, got {position!r}; correct the line"
-            )
+            self._refuse(line, f"POS must be {WHOLE_NUMBER}, got {position!r}; correct the line")
         if not row[REF] or b"" in row[ALT].split(b","):
             self._refuse(line, "REF and the entries of ALT must not be empty; correct the line")
         return row

@@ -14,7 +14,8 @@ from seqmtl._messages import message_of
 from seqmtl._schema import anything, either, items, mapping, number, record, text, whole
 from seqmtl.comparison.results import check_document
 from seqmtl.exceptions import InputFormatError, ModelFileError, SeqmtlError, errors_about
-from seqmtl.files.streams import is_pipe, read_json
+from seqmtl.files.pipes import is_pipe
+from seqmtl.files.streams import read_json
 from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
 from seqmtl.io.transcripts import Annotation

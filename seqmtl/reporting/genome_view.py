@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from seqmtl._style import FAINT, GREY, INK, PALETTE, figure_style, new_figure, plain_text
 from seqmtl.io.dataset import REGIONS
-from seqmtl.io.rows import read_rows
 from seqmtl.io.transcripts import Transcript
+from seqmtl.io.tsv import read_rows
 from seqmtl.reporting.introns import Call, read_calls
 
 if TYPE_CHECKING:

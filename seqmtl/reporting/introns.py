@@ -13,8 +13,8 @@ from seqmtl.evaluation.expected import expected_sites
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
 from seqmtl.io.genome import load_genome
-from seqmtl.io.rows import read_rows
 from seqmtl.io.transcripts import Annotation
+from seqmtl.io.tsv import read_rows
 from seqmtl.linear_model.site import SIGNALS, Site
 
 #: An intron: contig, first base and the base after the last (0-based), whether on the minus strand.

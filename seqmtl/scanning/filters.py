@@ -33,7 +33,7 @@ class SiteFilters:
         Contigs to scan. Default: all.
     regions : mapping of str to (starts, ends), optional
         Keep sites whose interval starts in one of these, see
-        :func:`seqmtl.io.rows.read_regions`; contigs without a region are not scanned.
+        :func:`seqmtl.io.bed.read_regions`; contigs without a region are not scanned.
     skip_lower : bool
         Drop sites that overlap a lower-case (soft-masked) letter.
     threshold : float, optional

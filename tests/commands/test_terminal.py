@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from seqmtl.commands._console import printable
-from seqmtl.io.rows import is_row
+from seqmtl.io.tsv import is_row
 from tests.scanning.cases import make_model
 
 CONTROLS = "".join(map(chr, [*range(32), *range(127, 160), 0x202E, 0x2066]))

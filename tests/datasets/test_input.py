@@ -9,7 +9,7 @@ from seqmtl import read_dataset
 from seqmtl.datasets import read_config
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import is_dataset
-from seqmtl.io.rows import read_chrom_map, read_site_bed
+from seqmtl.io.bed import read_chrom_map, read_site_bed
 from tests.datasets.test_build import build, config_text, make_genome, read_rows, write_inputs
 
 
@@ -174,7 +174,7 @@ def test_errors_of_a_bed_of_sites_and_of_contig_names(write):
         ("chr1\t5\t7\tn\n", "at least six tab-separated columns, got 4"),
         ("chr1\t5\t6\tn\t0\t+\n", "must have 2 bases, got 5-6"),
         ("chr1\t7\t5\tn\t0\t+\n", "must have 2 bases, got 7-5"),
-        ("chr1\t-5\t-3\tn\t0\t+\n", "whole numbers of up to 18 digits, got '-5'"),
+        ("chr1\t-5\t-3\tn\t0\t+\n", "whole number of up to 18 digits, got '-5'"),
         ("# nothing\n", "must have rows"),
     ):
         with pytest.raises(InputFormatError, match=message):

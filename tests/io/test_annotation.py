@@ -450,8 +450,8 @@ def test_what_is_unsure_is_listed(write):
     [
         (row() + row(0, 5), 2, "start must be 1 or more .*, got 0"),
         (row() + row(200, 101), 2, "start must not be after end, got 200-101"),
-        (row() + row("1.5"), 2, "must be whole numbers of up to 18 digits, got '1.5'"),
-        (row() + row(-5), 2, "must be whole numbers of up to 18 digits, got '-5'"),
+        (row() + row("1.5"), 2, "must each be a whole number of up to 18 digits, got '1.5'"),
+        (row() + row(-5), 2, "must each be a whole number of up to 18 digits, got '-5'"),
         (row() + row(strand="plus"), 2, r"strand must be \+, -, . or \?, got 'plus'"),
         (row() + "chr1\tx\texon\n", 2, "nine tab-separated fields, got 3"),
         (row(attributes="t1"), 1, "ninth field must have attributes .*, got 't1'"),
@@ -471,7 +471,7 @@ def test_what_is_unsure_is_listed(write):
         ("c\t5\t9\tn\t0\t+\t5\t5\t0\t2\t4\t0\n", 1, "blockCount must be the number"),
         ("c\t5\t9\tn\t0\t+\t5\t5\t0\t1\t3\t0\n", 1, "blocks must span 5-9, got 5-8"),
         ("c\t5\t9\tn\t0\t+\t5\t5\t0\t2\t3,2\t0,2\n", 1, "blocks must not be empty or overlap"),
-        ("c\t5\t-9\tn\t0\t+\t5\t5\t0\t2\t3,2\t0,2\n", 1, "must be whole numbers .*, got '-9'"),
+        ("c\t5\t-9\tn\t0\t+\t5\t5\t0\t2\t3,2\t0,2\n", 1, "must be a whole number .*, got '-9'"),
     ],
 )
 def test_bad_rows_are_refused_with_file_and_line(write, text, line, message):

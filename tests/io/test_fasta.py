@@ -11,19 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.files import streams as stream
 from seqmtl.io import read_fasta, read_fasta_windows
+from seqmtl.io.fasta import scan_fasta
 from seqmtl.sequences import decode
 
 TEXT = ">one first\nACGT\nacgt\n\nNNRY\n>two\nTT\n"
 EXPECTED = [("one", "one first", "ACGTACGTNNNN"), ("two", "two", "TT")]
 
 
-def records(path) -> list[tuple[str, str, str]]:
-    return [(name, description, decode(codes)) for name, description, codes in read_fasta(path)]
+def records(path, size) -> list[tuple[str, str, str]]:
+    """Return the records, read so many bytes at a time."""
+    found: list[list[str]] = []
+    for item in scan_fasta(path, size=size):
+        if isinstance(item, bytes):
+            found[-1][2] += decode(np.frombuffer(item, dtype=np.uint8))
+        else:
+            found.append([item.name, item.description, ""])
+    return [tuple(record) for record in found]
 
 
-def test_every_form_reads_alike_at_every_block_boundary(write, monkeypatch):
+def test_every_form_reads_alike_at_every_block_boundary(write):
     forms = (
         TEXT,
         TEXT.rstrip("\n"),
@@ -37,9 +44,8 @@ def test_every_form_reads_alike_at_every_block_boundary(write, monkeypatch):
     for content in forms:
         path = write(content)
         for size in range(1, 21):
-            monkeypatch.setattr(stream, "BLOCK_BYTES", size)
-            monkeypatch.setattr(stream, "RAW_BYTES", size)
-            assert records(path) == EXPECTED
+            assert records(path, size) == EXPECTED
+    assert [(*names, decode(codes)) for *names, codes in read_fasta(path)] == EXPECTED
     first, second = (codes for _, _, codes in read_fasta(path))
     first[:] = 0  # records are independent and writable
     assert decode(second) == "TT"
@@ -67,12 +73,7 @@ def test_random_files_agree_with_biopython(tmp_path_factory, data):
     path.write_bytes(text.encode())
     with open(path, encoding="utf-8") as handle:
         expected = [(r.id, str(r.seq).upper()) for r in SeqIO.parse(handle, "fasta")]
-    before = stream.BLOCK_BYTES
-    try:
-        stream.BLOCK_BYTES = data.draw(st.integers(1, 60))
-        found = records(path)
-    finally:
-        stream.BLOCK_BYTES = before
+    found = records(path, data.draw(st.integers(1, 60)))
     masked = [
         (name, "".join(c if c in "ACGT" else "N" for c in letters)) for name, letters in expected
     ]
@@ -105,12 +106,11 @@ BAD = [
 
 
 @pytest.mark.parametrize(("content", "message", "line", "record"), BAD)
-def test_bad_files_are_refused(write, monkeypatch, content, message, line, record):
+def test_bad_files_are_refused(write, content, message, line, record):
     path = write(content)
-    for size in (1, 3, 1 << 20):
-        monkeypatch.setattr(stream, "BLOCK_BYTES", size)
+    for size in (16, 1 << 20):
         with pytest.raises(InputFormatError, match=message) as caught:
-            records(path)
+            records(path, size)
         place = caught.value.path, caught.value.line, caught.value.record
         assert place == (str(path), line, record)
 

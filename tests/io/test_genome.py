@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from seqmtl._messages import forget_logged, messages_from
 from seqmtl.exceptions import InputFormatError, MemoryLimitError
-from seqmtl.files import streams as stream
 from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io import fasta, load_genome, load_genomes, read_contigs
 from seqmtl.io.fasta import read_fasta_windows
@@ -82,17 +81,11 @@ def test_bad_genomes_are_refused(write, content, message):
 
 @given(
     st.lists(st.text("ACGTN", min_size=1, max_size=40), min_size=1, max_size=4),
-    st.integers(1, 50),
 )
-def test_contigs_in_any_blocks_of_the_file(tmp_path_factory, sequences, block):
+def test_contigs_are_read_one_by_one(tmp_path_factory, sequences):
     path = tmp_path_factory.mktemp("contigs") / "genome.fa"
     path.write_text("".join(f">c{i}\n{s[:7]}\n{s[7:]}\n" for i, s in enumerate(sequences)))
-    before = stream.BLOCK_BYTES
-    try:
-        stream.BLOCK_BYTES = block
-        contigs = list(read_contigs(path))
-    finally:
-        stream.BLOCK_BYTES = before
+    contigs = list(read_contigs(path))
     assert [(contig.name, decode(contig.codes)) for contig in contigs] == [
         (f"c{i}", sequence) for i, sequence in enumerate(sequences)
     ]

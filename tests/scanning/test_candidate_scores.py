@@ -366,7 +366,7 @@ def test_errors(case, tmp_path, seqmtl):
         ("regions.tsv", "\ttrain\t", "\ttrain ", "a row must have the fields of '#contig"),
         ("regions.tsv", "\nchr1\t", "\nchr9\t", "contig must be one of .* got 'chr9'"),
         ("sites.tsv", "\nchr1\t", "\nchr1\t9", "must lie inside chr1"),
-        ("sites.tsv", "\nchr1\t", "\nchr1\t-", "coordinates must be"),
+        ("sites.tsv", "\nchr1\t", "\nchr1\t-", "a coordinate must be"),
     ):
         text = (out / name).read_text()
         assert old in text

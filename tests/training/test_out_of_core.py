@@ -15,7 +15,6 @@ from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load_model, use_
 from seqmtl.commands.main import main
 from seqmtl.core.losses import LOSSES
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
-from seqmtl.files import streams
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io import window_store
 from seqmtl.io.tables import read_windows, read_windows_in_parts
@@ -314,8 +313,7 @@ def trained(path, folder, *options):
     return [load_model(folder / f"{name}.seqmtl") for name in ("core", "disk")]
 
 
-def test_a_table_is_read_in_parts(table, monkeypatch):
-    monkeypatch.setattr(streams, "BLOCK_BYTES", 2_000)
+def test_a_table_is_read_in_parts(table):
     for options in ({}, {"split": "train"}, {"window": 21}):
         whole = read_windows(table, **options)
         parts = list(read_windows_in_parts(table, 100, **options))
@@ -470,7 +468,6 @@ def test_nothing_is_kept_of_a_selection_that_is_interrupted(table, tmp_path, seq
 
 @pytest.mark.parametrize("memory", ["", "--memory 2G"])
 def test_faults_of_windows_are_those_of_all_parts(tmp_path, write, seqmtl, monkeypatch, memory):
-    monkeypatch.setattr(streams, "BLOCK_BYTES", 20_000)
     monkeypatch.setattr(window_store, "PART", 500)
     rng = np.random.default_rng(2)
     rows = ["".join(row) for row in rng.choice(list("ACGT"), (3_000, 30))]

@@ -15,7 +15,7 @@ from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io import load_genome
-from seqmtl.io.rows import read_chrom_map
+from seqmtl.io.bed import read_chrom_map
 from seqmtl.io.vcf import VcfReader, add_info, escape
 from seqmtl.linear_model.site import Site
 from seqmtl.variant_effects import Annotator, EffectScorer, annotate_vcf, score_variants
@@ -392,7 +392,7 @@ BAD = {
     ),
     "blank line": (HEADER + COLUMNS + "\n\n" + RECORDS[0], "bad.vcf:7: a record must have 8"),
     "POS": (HEADER + COLUMNS + "\n" + record("x1", "A", "C"), "bad.vcf:7: POS must be one"),
-    "POS below 0": (HEADER + COLUMNS + "\n" + record(-1, "A", "C"), "POS must be one of the"),
+    "POS below 0": (HEADER + COLUMNS + "\n" + record(-1, "A", "C"), "POS must be a whole number"),
     "no REF": (HEADER + COLUMNS + "\n" + record(5, "", "C"), "bad.vcf:7: REF and the entries"),
     "no ALT": (HEADER + COLUMNS + "\n" + record(5, "A", "C,"), "entries of ALT must not be empty"),
     "BCF": (bgzip(b"BCF\2\2\0\0\0\0##file") + BGZIP_END, "the file is BCF, .*: bcftools view -Oz"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import check_choice
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.bgzip import packer
-from seqmtl.io.rows import check_first_field
+from seqmtl.io.bed import check_first_field
 from seqmtl.scanning.blocks import Block
 from seqmtl.scanning.finder import SiteFinder
 from seqmtl.scanning.writers.lines import Field, Fields, format_lines, name_field

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.io.rows import check_first_field
+from seqmtl.io.bed import check_first_field
 from seqmtl.scanning.blocks import Block
 from seqmtl.scanning.writers.base import BoundaryWriter, FormattedBlock, LineWriter, describe
 from seqmtl.scanning.writers.lines import (

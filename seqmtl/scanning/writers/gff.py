@@ -7,7 +7,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.io.rows import check_first_field
+from seqmtl.io.bed import check_first_field
 from seqmtl.scanning.blocks import Block
 from seqmtl.scanning.writers.base import LineWriter, describe
 from seqmtl.scanning.writers.lines import (

@@ -6,7 +6,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from seqmtl.io.rows import check_first_field
+from seqmtl.io.bed import check_first_field
 from seqmtl.scanning.blocks import Block, Finder
 from seqmtl.scanning.writers.base import LineWriter, SitesBySignal, TrackOptions
 from seqmtl.scanning.writers.gff import in_attribute, in_gff

@@ -1,51 +1,20 @@
-"""Rows of BED and other tab-separated text, one by one: coordinates, strands, refusals."""
+"""BED of sites and of regions, and the names of contigs in such files."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import compress
-from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import PathLike, numbered_lines, readable, source_name
-from seqmtl.sequences.genome import unknown_contig
+from seqmtl.io.tsv import Row, as_number, is_row, read_rows
 from seqmtl.sequences.intervals import merge_intervals
 
 logger = logging.getLogger(__name__)
-
-#: Digits of the largest coordinate.
-MAX_DIGITS = 18
-#: What :func:`is_coordinate` asks for.
-COORDINATES = f"whole numbers of up to {MAX_DIGITS} digits"
-_NO_ROWS = (b"track", b"browser")
-_MAX_LETTERS = 60
-_GFF_FIELDS = 9
-_STRANDS = ("+", "-", ".", "?")
-
-
-def is_row(line: bytes) -> bool:
-    """Return whether a BED line is a row, not blank, a comment, or a track or browser line."""
-    first = line.split(None, 1)[:1]
-    return bool(first) and not line.startswith(b"#") and first[0] not in _NO_ROWS
-
-
-def is_coordinate(field: bytes | str) -> bool:
-    """Return whether a field is a coordinate: a whole number that fits into 64 bits."""
-    return field.isascii() and field.isdigit() and len(field) <= MAX_DIGITS
-
-
-def is_gff(fields: Sequence[str]) -> bool:
-    """Return whether a row is GFF3, GTF or the like, not STAR's or BED.
-
-    It has more than nine columns if there are tabs among its attributes, or columns after them.
-    """
-    if len(fields) < _GFF_FIELDS or (is_coordinate(fields[1]) and is_coordinate(fields[2])):
-        return False
-    return len(fields) == _GFF_FIELDS or fields[6] in _STRANDS
 
 
 def check_first_field(contig: str) -> bytes:
@@ -64,85 +33,6 @@ def check_first_field(contig: str) -> bytes:
             record=contig,
         )
     return name
-
-
-class Row(NamedTuple):
-    """A row of tab-separated text; its methods raise InputFormatError with the file and the line.
-
-    Attributes
-    ----------
-    source : str
-        Name of the file.
-    line : int
-        1-based line.
-    fields : list of str
-        The columns.
-    """
-
-    source: str
-    line: int
-    fields: list[str]
-
-    def refuse(self, message: str) -> NoReturn:
-        """Raise the error for an invalid row."""
-        raise InputFormatError(message, path=self.source, line=self.line)
-
-    def check_columns(self, min_columns: int, rule: str, remedy: str = "correct the line") -> None:
-        """Refuse a row of fewer columns."""
-        if len(self.fields) < min_columns:
-            self.refuse(f"{rule}, got {len(self.fields)}; {remedy}")
-
-    def integer(self, column: int) -> int:
-        """Return a coordinate or a count."""
-        return self.parse(self.fields[column])
-
-    def parse(self, text: str) -> int:
-        """Return a part of a field as a coordinate or a count."""
-        if not is_coordinate(text):
-            self.refuse(
-                f"coordinates must be {COORDINATES}, got {text[:_MAX_LETTERS]!r}; correct it"
-            )
-        return int(text)
-
-    def strand(self, column: int, unknown: str = "") -> str:
-        """Return ``+`` or ``-``, or ``.`` for one of the letters that stand for no strand."""
-        strand = self.fields[column]
-        if strand in ("+", "-"):
-            return strand
-        if strand not in list(unknown):
-            rule = "+, - or ." if unknown else "+ or -"
-            self.refuse(
-                f"strand must be {rule}, got {strand[:_MAX_LETTERS]!r}; give that of the row"
-            )
-        return "."
-
-    def interval(
-        self, lengths: Mapping[str, int], remedy: str = "correct its coordinates"
-    ) -> tuple[str, int, int]:
-        """Return contig, start and end (0-based, half-open), given the lengths of the contigs."""
-        contig = self.fields[0]
-        start = self.integer(1)
-        end = self.integer(2)
-        if contig not in lengths:
-            self.refuse(unknown_contig([contig], list(lengths)))
-        if not start < end <= lengths[contig]:
-            self.refuse(
-                f"an interval must lie inside {contig} (0-based half-open, {lengths[contig]} "
-                f"bases), got {start}-{end}; {remedy}"
-            )
-        return contig, start, end
-
-
-def rows_of(lines: Iterable[tuple[int, bytes]], source: str) -> Iterator[Row]:
-    """Yield the rows among numbered lines, without comments, track and browser lines."""
-    for line, text in lines:
-        if is_row(text):
-            yield Row(source, line, readable(text).split("\t"))
-
-
-def read_rows(path: PathLike) -> Iterator[Row]:
-    """Yield the rows of a file of BED or the like, plain, gzip or bgzip."""
-    return rows_of(numbered_lines(path), source_name(path))
 
 
 #: A site: contig, first base (0-based), whether it is on the minus strand, name, 1-based line.
@@ -187,20 +77,23 @@ def read_site_bed(path: PathLike, *, length: int) -> list[BedSite]:
         scores.append(as_number(row.fields[4]))
     if not sites:
         raise InputFormatError("a BED of sites must have rows, but it is empty", source_name(path))
-    is_true = np.array(scores) > 0
-    if not np.isfinite(scores).all() or is_true.all() or not is_true.any():
-        return sites
-    n_decoys = len(sites) - int(is_true.sum())
-    logger.info("%s: %d records with score 0 are decoys, not sites", source_name(path), n_decoys)
+    is_true = true_by_score(np.array(scores))
+    if n_decoys := int((~is_true).sum()):
+        logger.info(
+            "%s: %d records with score 0 are decoys, not sites", source_name(path), n_decoys
+        )
     return list(compress(sites, is_true))
 
 
-def as_number(text: str) -> float:
-    """Return the score of a BED record, NaN if it is not a number."""
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
+def true_by_score(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which sites of a BED file are true, the others being decoys.
+
+    If all scores are numbers, and there are some above 0 and others, those above 0; else all.
+    """
+    is_true = scores > 0
+    if not np.isfinite(scores).all() or not is_true.any():
+        is_true[:] = True
+    return is_true
 
 
 def read_regions(

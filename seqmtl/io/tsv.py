@@ -1,0 +1,446 @@
+"""Tab-separated text, row by row: tables with a header, BED, and other formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import chain, compress, count, groupby, repeat
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqmtl.exceptions import InputFormatError
+from seqmtl.files.streams import PathLike, line_blocks, numbered_lines, readable, source_name
+from seqmtl.sequences.genome import unknown_contig
+
+#: Digits of the largest coordinate.
+MAX_DIGITS = 18
+#: What :func:`is_coordinate` asks for.
+WHOLE_NUMBER = f"a whole number of up to {MAX_DIGITS} digits"
+#: Bytes of the longest name of an organism, a split or a contig.
+LONGEST_NAME = 255
+LABEL_RULE = "label must be 1, -1 or 0"
+
+_NO_ROWS = (b"track", b"browser")
+_STARTS_OF_NO_ROWS = b"#tb \t\v\f"
+_MAX_LETTERS = 60
+_MAX_NAMES = int(np.iinfo(np.int16).max)
+
+
+def is_row(line: bytes) -> bool:
+    """Return whether a BED line is a row, not blank, a comment, or a track or browser line."""
+    if line[:1] not in _STARTS_OF_NO_ROWS:
+        return True
+    first = line.split(None, 1)[:1]
+    return bool(first) and not line.startswith(b"#") and first[0] not in _NO_ROWS
+
+
+def is_coordinate(field: bytes | str) -> bool:
+    """Return whether a field is a coordinate: a whole number that fits into 64 bits."""
+    return field.isascii() and field.isdigit() and len(field) <= MAX_DIGITS
+
+
+def as_number(text: str) -> float:
+    """Return a field as a number, NaN if it is none; 1_000 is one in Python only."""
+    try:
+        return float("nan") if "_" in text else float(text)
+    except ValueError:
+        return float("nan")
+
+
+class IntervalColumns(NamedTuple):
+    """Columns of an interval, those of BED by default; without an end, it is a single base."""
+
+    contig: int = 0
+    start: int = 1
+    end: int | None = 2
+    start_name: str = "start"
+
+
+BED = IntervalColumns()
+
+
+class Row(NamedTuple):
+    """A row of tab-separated text; its methods raise InputFormatError with the file and the line.
+
+    Attributes
+    ----------
+    source : str
+        Name of the file.
+    line : int
+        1-based line.
+    fields : list of str
+        The columns.
+    """
+
+    source: str
+    line: int
+    fields: list[str]
+
+    def refuse(self, message: str) -> NoReturn:
+        """Raise the error for an invalid row."""
+        raise InputFormatError(message, path=self.source, line=self.line)
+
+    def check_columns(self, min_columns: int, rule: str, remedy: str = "correct the line") -> None:
+        """Refuse a row of fewer columns."""
+        if len(self.fields) < min_columns:
+            self.refuse(f"{rule}, got {len(self.fields)}; {remedy}")
+
+    def check_width(self, n_columns: int) -> None:
+        """Refuse a row of another number of columns than the first."""
+        if len(self.fields) != n_columns:
+            self.refuse(
+                f"a row must have {n_columns} tab-separated fields like the first, "
+                f"got {len(self.fields)}; correct the line"
+            )
+
+    def integer(self, column: int, what: str = "a coordinate") -> int:
+        """Return a coordinate or a count."""
+        return self.parse(self.fields[column], what)
+
+    def parse(self, text: str, what: str = "a coordinate") -> int:
+        """Return a part of a field as a coordinate or a count."""
+        if not is_coordinate(text):
+            self.refuse(f"{what} must be {WHOLE_NUMBER}, got {text[:_MAX_LETTERS]!r}; correct it")
+        return int(text)
+
+    def strand(self, column: int, unknown: str = "") -> str:
+        """Return ``+`` or ``-``, or ``.`` for one of the letters that stand for no strand."""
+        strand = self.fields[column]
+        if strand in ("+", "-"):
+            return strand
+        if strand not in list(unknown):
+            rule = "+, - or ." if unknown else "+ or -"
+            self.refuse(
+                f"strand must be {rule}, got {strand[:_MAX_LETTERS]!r}; give that of the row"
+            )
+        return "."
+
+    def interval(
+        self,
+        lengths: Mapping[str, int],
+        columns: IntervalColumns = BED,
+        what: str = "an interval",
+        remedy: str = "",
+    ) -> tuple[str, int, int]:
+        """Return contig, start and end (0-based, half-open), given the lengths of the contigs."""
+        contig = self.fields[columns.contig]
+        start = self.integer(columns.start, columns.start_name)
+        end = start + 1 if columns.end is None else self.integer(columns.end, "end")
+        length = lengths.get(contig)
+        if length is None:
+            self.refuse(unknown_contig([contig], list(lengths)))
+        if not start < end <= length:
+            rule, hint = "start before it ends", "swap or correct the coordinates"
+            if start < end:
+                rule = f"lie inside {contig} ({length} bases)"
+                hint = "coordinates are 0-based, half-open; check that it is the right genome"
+            self.refuse(f"{what} must {rule}, got {start}-{end}; {remedy or hint}")
+        return contig, start, end
+
+
+def rows_of(
+    lines: Iterable[tuple[int, bytes]], source: str, is_row: Callable[[bytes], object] = is_row
+) -> Iterator[Row]:
+    """Yield the rows among numbered lines; by default without comments, track, browser lines."""
+    for line, text in lines:
+        if is_row(text):
+            yield Row(source, line, readable(text).split("\t"))
+
+
+def read_rows(path: PathLike) -> Iterator[Row]:
+    """Yield the rows of a file of BED or the like, plain, gzip or bgzip."""
+    return rows_of(numbered_lines(path), source_name(path))
+
+
+class Columns:
+    """Rows of one block of a file, column by column.
+
+    A column is checked as a whole; if it is not as it should be, row by row, by the methods of
+    :class:`Row`, whose errors give the line.
+
+    Parameters
+    ----------
+    source : str
+        Name of the file.
+    lines : sequence of int
+        1-based lines of the rows, at least one.
+    fields : sequence of list of str
+        The fields of each row, of the same number.
+    """
+
+    def __init__(self, source: str, lines: Sequence[int], fields: Sequence[list[str]]) -> None:
+        self.source, self._lines, self._fields = source, lines, fields
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __iter__(self) -> Iterator[Row]:
+        return map(Row, repeat(self.source), self._lines, self._fields)
+
+    def row(self, number: int) -> Row:
+        """Return one of the rows."""
+        return Row(self.source, self._lines[number], self._fields[number])
+
+    def widths(self) -> set[int]:
+        """Return the numbers of fields that rows have."""
+        return {*map(len, self._fields)}
+
+    def take(self, chosen: Sequence[bool] | NDArray[np.bool_]) -> Columns:
+        """Return the rows for which a mask is true."""
+        return Columns(
+            self.source, [*compress(self._lines, chosen)], [*compress(self._fields, chosen)]
+        )
+
+    def split(self, n: int) -> Iterator[Columns]:
+        """Yield n rows at a time."""
+        for first in range(0, len(self), n):
+            part = slice(first, first + n)
+            yield Columns(self.source, self._lines[part], self._fields[part])
+
+    def runs(self, column: int) -> Iterator[tuple[str, Columns]]:
+        """Yield runs of rows that have the same text in a column, with this text."""
+        rows = zip(self._lines, self._fields, strict=True)
+        for text, run in groupby(rows, lambda row: row[1][column]):
+            yield text, Columns(self.source, *zip(*run, strict=True))
+
+    def texts(self, column: int) -> list[str]:
+        """Return a column."""
+        return [fields[column] for fields in self._fields]
+
+    def integers(self, column: int, what: str = "a coordinate") -> NDArray[np.int64]:
+        """Return a column of coordinates or counts, see :meth:`Row.integer`."""
+        texts = self.texts(column)
+        digits = "".join(texts)
+        is_short = max(map(len, texts)) <= MAX_DIGITS
+        if not (digits.isascii() and digits.isdigit() and is_short and all(texts)):
+            for row in self:
+                row.integer(column, what)
+        return np.fromiter(map(int, texts), np.int64, len(texts))
+
+    def is_reverse(self, column: int) -> NDArray[np.bool_]:
+        """Return which rows are on the minus strand, see :meth:`Row.strand`."""
+        strands = self.texts(column)
+        if not {"+", "-"}.issuperset(strands):
+            for row in self:
+                row.strand(column)
+        return np.fromiter(map("-".__eq__, strands), np.bool_, len(strands))
+
+    def intervals(
+        self,
+        lengths: Mapping[str, int],
+        columns: IntervalColumns = BED,
+        what: str = "an interval",
+        remedy: str = "",
+    ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+        """Return contigs, starts and ends, see :meth:`Row.interval`."""
+        contigs = self.texts(columns.contig)
+        n_bases = np.fromiter(map(lengths.get, contigs, repeat(-1)), np.int64, len(contigs))
+        starts = self.integers(columns.start, columns.start_name)
+        ends = starts + 1 if columns.end is None else self.integers(columns.end, "end")
+        if not ((starts < ends) & (ends <= n_bases)).all():
+            for row in self:
+                row.interval(lengths, columns, what, remedy)
+        return contigs, starts, ends
+
+
+def read_columns(
+    blocks: Iterable[tuple[int, list[bytes]]],
+    source: str,
+    n_columns: int,
+    is_row: Callable[[bytes], object],
+) -> Iterator[Columns]:
+    """Yield the rows of a file, a block at a time.
+
+    Raises
+    ------
+    InputFormatError
+        If a row has another number of fields.
+    """
+    for first_line, lines in blocks:
+        are_rows = [*map(is_row, lines)]
+        numbers = [*compress(count(first_line), are_rows)]
+        text = readable(b"\n".join(compress(lines, are_rows)))
+        columns = Columns(source, numbers, [row.split("\t") for row in text.split("\n")])
+        if not numbers:
+            continue
+        if columns.widths() != {n_columns}:
+            for row in columns:
+                row.check_width(n_columns)
+        yield columns
+
+
+def pop_row(
+    blocks: Iterator[tuple[int, list[bytes]]], source: str, is_row: Callable[[bytes], object]
+) -> tuple[Row | None, Iterator[tuple[int, list[bytes]]]]:
+    """Return the first row, or None, and the blocks of the lines after it."""
+    for first_line, lines in blocks:
+        for row in rows_of(enumerate(lines, first_line), source, is_row):
+            n = row.line + 1 - first_line
+            return row, chain([(row.line + 1, lines[n:])], blocks)
+    return None, blocks
+
+
+def read_table(path: PathLike, required: Sequence[str]) -> tuple[dict[str, int], Iterator[Columns]]:
+    """Read a table whose first row names the columns; blank lines are skipped.
+
+    Returns
+    -------
+    columns : dict of str to int
+        The index of every column.
+    blocks : iterator of Columns
+        The rows after the header.
+
+    Raises
+    ------
+    InputFormatError
+        If there is no header, a column is missing, or a name is repeated; by the iterator, if a
+        row has another number of fields.
+    """
+    source = source_name(path)
+    header, blocks = pop_row(line_blocks(path), source, bytes.strip)
+    if header is None:
+        raise InputFormatError(
+            "the file must hold a table, but it is empty; check how it was written", path=source
+        )
+    columns = find_columns(header, required)
+    return columns, read_columns(blocks, source, len(columns), bytes.strip)
+
+
+def find_columns(header: Row, required: Sequence[str]) -> dict[str, int]:
+    """Return the index of every column that a header names.
+
+    Raises
+    ------
+    InputFormatError
+        If a column is missing, or a name is repeated.
+    """
+    names = [name.strip() for name in header.fields]
+    for name in required:
+        if name not in names:
+            header.refuse(
+                f"the header must name the column {name!r}, got {', '.join(map(repr, names))}; "
+                f"{_column_hint(name, names)}"
+            )
+    repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if repeated is not None:
+        header.refuse(f"the header must name a column once, got {repeated!r} again; rename one")
+    return {name: i for i, name in enumerate(names)}
+
+
+def _column_hint(required: str, names: list[str]) -> str:
+    """Suggest what may have been meant by a missing column."""
+    lowered = {name.strip("\"'#").lower(): name for name in names}
+    if names[0].startswith(">"):
+        return "this looks like FASTA, not a table"
+    if len(names) == 1 and any(mark in names[0] for mark in ",; "):
+        return "separate the columns by tabs"
+    if close := get_close_matches(required, lowered, n=1):
+        return f"rename {lowered[close[0]]!r} to {required!r}"
+    return f"add a column named {required!r}"
+
+
+class NameColumn:
+    """The names in a column of organisms or splits, numbered in order of appearance.
+
+    Parameters
+    ----------
+    what : str
+        Name of the column, for messages.
+    column : int
+        Its index.
+
+    Attributes
+    ----------
+    names : list of str
+        The names.
+    lines : list of int
+        The line where each is first.
+    """
+
+    def __init__(self, what: str, column: int) -> None:
+        self._what, self._column = what, column
+        self.names: list[str] = []
+        self.lines: list[int] = []
+        self._numbers: dict[str, int] = {}
+
+    def numbers(self, rows: Columns) -> NDArray[np.int16]:
+        """Return the number of the name in each row.
+
+        Raises
+        ------
+        InputFormatError
+            If a name is empty or longer than 255 bytes, or there are too many names.
+        """
+        names = rows.texts(self._column)
+        for name in dict.fromkeys(names):
+            if name not in self._numbers:
+                self._add(rows.row(names.index(name)))
+        return np.fromiter(map(self._numbers.__getitem__, names), np.int16, len(names))
+
+    def _add(self, row: Row) -> None:
+        name = row.fields[self._column]
+        if not name:
+            row.refuse(f"{self._what} must not be empty; fill the field")
+        if len(name.encode()) > LONGEST_NAME:
+            row.refuse(
+                f"{self._what} must have at most {LONGEST_NAME} bytes, got {len(name.encode())}; "
+                "shorten it"
+            )
+        if len(self.names) == _MAX_NAMES:
+            row.refuse(
+                f"there must be at most {_MAX_NAMES:,} different values of {self._what}; "
+                "check that it is the right column"
+            )
+        self._numbers[name] = len(self.names)
+        self.names.append(name)
+        self.lines.append(row.line)
+
+
+class LabelColumn:
+    """Parse labels one by one, and refuse files with both -1 and 0 for negatives.
+
+    Parameters
+    ----------
+    source : str
+        Name of the file.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._signs = {"1": 1, "+1": 1}  # of the labels so far
+        self._first_line: dict[str, int] = {}  # of -1 and of 0
+
+    def parse(self, text: str, line: int) -> int:
+        """Return +1, or -1 (also for 0).
+
+        Raises
+        ------
+        InputFormatError
+            If a label is not 1, +1, -1 or 0, or the file has both -1 and 0.
+        """
+        return self._signs.get(text) or self._add(text, line)
+
+    def signs(self, rows: Columns, column: int) -> NDArray[np.int8]:
+        """Return a column of labels, see :meth:`parse`."""
+        texts = rows.texts(column)
+        for text in dict.fromkeys(texts):
+            self.parse(text, rows.row(texts.index(text)).line)
+        return np.fromiter(map(self._signs.__getitem__, texts), np.int8, len(texts))
+
+    def _add(self, text: str, line: int) -> int:
+        if text not in ("-1", "0"):
+            message = f"{LABEL_RULE}, got {text!r}; correct it"
+            raise InputFormatError(message, path=self.source, line=line)
+        self._signs[text] = -1
+        self._first_line[text] = line
+        if len(self._first_line) == 2:
+            (earlier, first), (later, second) = self._first_line.items()
+            raise InputFormatError(
+                f"labels must be 1 and -1, or 1 and 0, but this file has {earlier} on line {first} "
+                f"and {later} on line {second}; use one of them for negatives",
+                path=self.source,
+                line=second,
+            )
+        return -1
