@@ -14,12 +14,12 @@ import pytest
 import seqmtl
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "many-genomes.md"
-N_GENOMES = 20
+N_GENOMES = 4
 
 
 @pytest.fixture(scope="module")
 def genomes(tmp_path_factory):
-    """A folder with 20 small genomes, and what scans of them one by one write."""
+    """A folder with small genomes, and what scans of them one by one write."""
     folder = tmp_path_factory.mktemp("many")
     (folder / "genomes").mkdir()
     (folder / "expected").mkdir()

@@ -58,6 +58,9 @@ def test_annotated_genomes_become_models_tracks_introns_and_a_report(tmp_path):
         no_windows=True,
         output=tmp_path / "sim",
     )
+    config = tmp_path / "sim" / "dataset.toml"
+    few = "\nwindow = 81\n[decoys]\nratio = 3\n\n"
+    config.write_text(config.read_text().replace("\n\n", few, 1))
     genome = tmp_path / "more" / "c.fa"
     genome.parent.mkdir()
     genome.write_bytes((tmp_path / "sim" / "genomes" / "b.fa").read_bytes())
