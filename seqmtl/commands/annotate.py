@@ -1,4 +1,4 @@
-"""``seqmtl annotate``: the introns of a genome without labels."""
+"""``seqmtl annotate``: the introns of a genome without annotation."""
 
 from __future__ import annotations
 
@@ -34,32 +34,31 @@ _WRITTEN = (
 
 @dataclass(frozen=True, kw_only=True)
 class Annotate(_options.Threads):
-    """Find the introns of a genome without labels: adapt, scan, and write a page."""
+    """Find the introns of a genome without annotation: adapt a model, scan, write a report."""
 
     genome: str = required("genome: plain, gzip or bgzip", metavar="FASTA", is_positional=True)
     like: str = required(
-        "relative of the organism: a species, genus, clade, common name or NCBI taxid; auto: no "
-        "relative known, so each organism of the model counts by what it finds in the genome",
+        "relative of your organism: a species, genus, clade, common name or NCBI taxid; auto: no "
+        "relative known",
         metavar="NAME",
     )
     output: str = required("-o", "folder to write", metavar="FOLDER", affects_output=False)
     model: str = option(f"model file of seqmtl pair (default: {_MODEL})", default=_MODEL)
     organism: str | None = option(
-        "name of the organism (default: that of the file); one of the model is scored by it as "
-        "it is",
+        "name of your organism (default: that of the file)",
         metavar="NAME",
     )
     tree: str | None = option(
-        "where --like is looked up: Newick or Nexus file, shipped tree, or folder of an NCBI "
-        "taxonomy dump (default: what the model knows, then eukaryotes)",
+        "tree with the name of --like: Newick or Nexus file, shipped tree, or folder of an NCBI "
+        "taxonomy dump (default: that of the model, then eukaryotes)",
         metavar="FILE|NAME",
     )
     introns: str | None = _options.known_introns()
 
     def run(self) -> dict[str, Any]:
-        """Adapt the model, scan the genome, and write the page.
+        """Adapt the model, scan the genome, and write the report.
 
-        What is there of the same files and options is not made again.
+        Steps that an earlier run finished with the same files and options are not repeated.
 
         Returns
         -------
@@ -75,7 +74,7 @@ class Annotate(_options.Threads):
 
         for path, what in ((self.genome, "genome"), (self.introns, "introns")):
             if path is not None and not os.path.isfile(path):
-                fault = "a pipe or a folder" if os.path.exists(path) else "no such file"
+                fault = "not a regular file" if os.path.exists(path) else "no such file"
                 raise SeqmtlError(f"{path}: {fault}; give the {what} as a file")
         given = PairedModel.load(self.model)
         name = self.organism or os.path.basename(self.genome).partition(".")[0]
@@ -83,8 +82,8 @@ class Annotate(_options.Threads):
             check_new(given, name, self.like, self.tree)
         elif self.introns:
             raise UsageError(
-                f"{given.match(name)} is an organism of the model, which has learnt its introns; "
-                "leave --introns out, or give another name with --organism"
+                f"the model already has {given.match(name)}; leave --introns out, or give another "
+                "name with --organism"
             )
         for contig in contig_lengths(self.genome):
             check_first_field(contig)
@@ -123,8 +122,8 @@ class Annotate(_options.Threads):
             remove_file(self._path(_SCAN))
             if is_known(name, given.tasks):
                 logger.info(
-                    "%s is an organism of the model, which is used as it is; for another "
-                    "organism, give another name with --organism",
+                    "the model already has %s and is used unchanged; if this is another organism, "
+                    "name it with --organism",
                     given.match(name),
                 )
                 given.save(path)
@@ -140,7 +139,7 @@ class Annotate(_options.Threads):
                 ).run()
             write_json(facts, {"schema_version": 1, "inputs": inputs, "sha256": sha256_of(path)})
         else:
-            logger.info("%s is there, of the same files and options", path)
+            logger.info("%s: exists for the same inputs and options, not repeated", path)
         return PairedModel.load(path)
 
     def _scanned(self, name: str) -> dict[str, Any]:
@@ -198,25 +197,25 @@ _TEXT = """\
   seqmtl annotate briggsae.fa --like c_elegans --organism c_briggsae -o briggsae
   seqmtl annotate alga.fa --like auto --organism alga --model pair.seqmtl -o alga
 
-Nothing but the genome and a relative is needed. The model of the relatives finds introns, learns
-from what it found, and finds more, in rounds (seqmtl adapt PAIR --genome). FOLDER gets
+Only the genome and the name of a relative are needed. The model predicts introns, is adapted to its
+own most probable predictions, and predicts again, in rounds (see seqmtl adapt). FOLDER gets
 
-  report.html            the rounds, expected numbers and lengths of introns; open it in a browser
+  report.html            numbers and lengths of introns by round, an example region, warnings
   sites.introns.gff3     introns of probability 0.1 or more
   sites.donor.bed.gz     donors and acceptors of probability 0.1 or more, each in a file
   sites.donor.plus.bw    probabilities of all candidates, each signal and strand in a file
   model.seqmtl           the adapted model, for seqmtl scan, variants and explain
-  summary.json           the rounds, and the numbers of what was written
+  summary.json           the rounds, and the numbers of introns and sites
 
 Precision at probability 0.9 or more: 0.81 to 0.99 in held-out organisms, and 0.25 to 0.36 in one
-repeat-rich genome with too few calls to learn from, of which a warning tells. If introns are known
+repeat-rich genome with too few predictions to adapt to, which is a warning. If introns are known
 from reads, proteins or a few genes, give them with --introns. An --organism that the model has is
-scored without further learning. After an interruption, repeat the command: finished steps with the
-same files and options are not repeated."""
+scored without adapting. After an interruption, repeat the command: finished steps with the same
+files and options are not repeated."""
 
 COMMAND = Command(
     Annotate,
-    "find the introns of a genome without labels",
+    "find the introns of a genome without annotation or RNA-seq",
     _TEXT,
 )
 

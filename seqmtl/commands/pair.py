@@ -30,19 +30,19 @@ class Pair(_options.Threads):
     acceptors: str = required("dataset of acceptors", metavar="ACCEPTORS", is_positional=True)
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
     boundary_model: tuple[str, ...] = option(
-        "calibrated model of edges of genes: start, stop, tss or polya; may be repeated",
+        "calibrated model of gene boundaries (start, stop, tss or polya); may be repeated",
         metavar="MODEL",
         is_repeated=True,
     )
     split: str = option(
-        "split to fit on; never train, whose sites the models know",
+        "split to fit on; not train, on which the models were trained",
         choices=("valid", "test"),
         default="valid",
     )
     json: str | None = _options.summary_file("write a summary as JSON; - for standard output")
 
     def run(self) -> PairedModel:
-        """Fit the layer above both models, and write them with it.
+        """Fit the chain of exons and introns, and write the model.
 
         Returns
         -------
@@ -86,7 +86,7 @@ def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, Mult
         model = MultiTaskModel.load(path)
         signal = model.site.kind if model.can_scan else "site"
         if signal in models:
-            raise UsageError(f"{path} is a second model of {signal} sites; give one of each signal")
+            raise UsageError(f"{path}: second model of {signal} sites; give one of each signal")
         models[signal] = model
         try:
             check_edges({signal: model})
@@ -95,13 +95,11 @@ def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, Mult
         tasks = [model.match(name) for name in organisms if is_known(name, model.tasks)]
         if not tasks:
             raise SeqmtlError(
-                f"{path} has none of the organisms of the model of donors, {', '.join(organisms)}; "
-                "leave it out, or train one of them"
+                f"{path} has none of the organisms of the donor model ({', '.join(organisms)}); "
+                "leave it out, or train it on one of them"
             )
         if lacking := [name for name in organisms if not is_known(name, model.tasks)]:
-            logger.warning(
-                "%s has no %s, so its edges are not used there", path, ", ".join(lacking)
-            )
+            logger.warning("%s lacks %s and is not used there", path, ", ".join(lacking))
         if missing := [name for name in tasks if name not in model.curves]:
             logger.warning(
                 "%s is not calibrated for %s; run seqmtl calibrate", path, ", ".join(missing)
@@ -119,33 +117,29 @@ _TEXT = """\
   seqmtl pair donor.seqmtl acc.seqmtl donors acceptors --boundary-model start.seqmtl -o genes.seqmtl
 
 An acceptor needs a donor at the distance of an intron, and most introns are between stretches of
-coding sequence in the same frame. The new model has both models, and a layer above them that gives
-every parse of a contig into coding sequence and introns a weight: by the log-odds of its sites, the
-lengths of its introns, and its codons, from a start codon to a stop codon. The probability of a
-site is the share of the parses with it. Intron lengths and coding content are learned from the
-training regions. Eight numbers per organism are fitted on the validation regions, which neither
-model has seen. With models of start and stop codons (--boundary-model; trained and calibrated like
-the others, on datasets of annotations with CDS) more sites are found; models of tss and polya give
-the ends of transcripts. scan then reports these signals, too.
+coding sequence in the same frame. The new model has both models and a chain of coding exons and
+introns, which weights every parse of a contig by the log-odds of its sites, the lengths of its
+introns, and its codons. The probability of a site is the weighted fraction of parses that use it.
+Intron lengths and coding content are learned from the training regions, and eight numbers per
+organism are fitted on the validation regions, which neither model has seen. Models of start and
+stop codons (--boundary-model; trained and calibrated like the others, on datasets of annotations
+with CDS) find more sites; models of tss and polya give the ends of transcripts. scan then reports
+these signals, too.
 
 Only regions in the same split of both datasets are used. They have the same splits if they come
 from one configuration with annotations; or name the contigs under [organisms.NAME.split].
 
-columns: introns are those annotated in the training regions, shortest and longest the bases in the
-table of their lengths (longer ones are geometric), coding the coding bases that the content is
-from, sites the true sites fitted on; see the page Method."""
+columns: annotated introns in the training regions, the shortest and longest of their length table
+(bases; longer ones are geometric), coding bases, and true sites that the model was fitted on. JSON
+has the fitted numbers; see the page Method."""
 
 
 def _show(_: Pair, model: PairedModel) -> str:
     """Format the layer of every organism."""
-    lines = [
-        "organism\tintrons\tshortest\tlongest\tcoding\tsites\tscale\tshift\tcoding_shift\tswitch"
-        "\tcoding_scale\texon_shift"
-    ]
+    lines = ["organism\tintrons\tshortest\tlongest\tcoding\tsites"]
     lines += [
         f"{name}\t{layer.n_introns}\t{layer.shortest}\t{layer.longest}\t{layer.n_coding}"
-        f"\t{layer.n_sites}\t{layer.scale:.3f}\t{layer.shift:.3f}\t{layer.coding_shift:.3f}"
-        f"\t{layer.switch:.3f}\t{layer.coding_scale:.3f}\t{layer.exon_shift:.3f}"
+        f"\t{layer.n_sites}"
         for name, layer in model.layer.items()
     ]
     return "\n".join(lines) + "\n"

@@ -73,8 +73,8 @@ _TEXT = """\
   seqmtl predict splice.seqmtl candidates.fa --organism c_elegans > scores.tsv
   seqmtl predict starter:acceptor candidates.fa --like "Apis mellifera"
 
-The last column tells whether a window has the letters of the model's sites, such as AG (yes or no).
-The score of a window that has lost them means little."""
+has_site: whether the window has the consensus of the model's sites, such as AG (yes or no). Scores
+of windows without it mean little."""
 
 
 def _show(request: Predict, columns: dict[str, Any]) -> str:

@@ -80,7 +80,8 @@ datasets; also of models of seqmtl pair), comparisons (seqmtl compare --json; se
 --train-size make a learning curve), scans (seqmtl scan --json) and introns (seqmtl annotate;
 also how many of them are in --annotation). It scores nothing. The details are those of one model
 that shares information between organisms: the default of seqmtl train if present. Test labels play
-no part in this choice. The page is a single file that needs no network."""
+no part in this choice. The page is a single file that needs no network; it links to the files in
+DIR."""
 
 COMMAND = Command(Report, "summarize a folder of results as one HTML page", _TEXT)
 

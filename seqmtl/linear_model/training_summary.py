@@ -22,7 +22,7 @@ def tasks_text(tasks: Sequence[str], training: dict[str, Any]) -> list[str]:
     def line(name: str) -> str:
         n, positive = counts[name]["n"], ""
         if "n_positive" in counts[name]:
-            what = "called, without labels" if _is_called(training, name) else "positive"
+            what = "predicted, without labels" if _is_called(training, name) else "positive"
             positive = f", {counts[name]['n_positive']:,} {what}"
         return f"  {name:<{width}}  {n:>9,} windows{positive}"
 
@@ -47,7 +47,7 @@ def calibration_text(
     def text(name: str) -> str:
         task = calibrated[name]
         is_called = _is_called(training, name)
-        sites = "calls of the model and no labels" if is_called else "true sites"
+        sites = "predictions, no labels" if is_called else "true sites"
         head = (
             f"  {name}: {task['method']}, {task['n_positive']:,} {sites}, a share of "
             f"{task['prevalence']:.2g} of all candidates"
@@ -84,10 +84,10 @@ def chosen_text(training: dict[str, Any]) -> list[str]:
     chosen = training.get("selection")
     if chosen is None:
         return []
-    lines = ["chosen on held-out labels"]
+    lines = ["hyperparameters, selected on held-out labels"]
     parts = [f"{part:.0%} {name}" for name, part in chosen.get("relations", {}).items()]
     if len(parts) > 1:
-        lines.append(f"  who is close to whom: {', '.join(parts)}")
+        lines.append(f"  relation: {', '.join(parts)}")
     width = max(len(name) for name in chosen["tasks"])
     first = next(iter(chosen["tasks"].values()))
     trusts = first.get("weights", {})
@@ -118,7 +118,7 @@ def learnt_text(training: dict[str, Any]) -> list[str]:
     lines = []
     for view in dict.fromkeys(kernel["view"] for kernel in learnt):
         kernels = [kernel for kernel in learnt if kernel["view"] == view]
-        lines.append(f"learnt weights of {view}")
+        lines.append(f"kernel weights of {view}")
         if len(kernels) > _MAX_LINES:
             lines += _few(kernels, lambda kernel: kernel["weight"], _weight)
             continue
@@ -138,12 +138,12 @@ def _weight(kernel: dict[str, Any]) -> str:
 def adapted_text(training: dict[str, Any]) -> list[str]:
     """Describe who the relatives of adapted organisms are, and how much each counts."""
     adapted = training.get("adapted", {})
-    lines = ["learnt from relatives and few labels, or calls"] if adapted else []
+    lines = ["adapted from relatives, with few labels or predictions"] if adapted else []
     for name, entry in adapted.items():
         weights = sorted(entry["relatives"].items(), key=lambda item: -item[1])
         relatives = ", ".join(f"{weight:.2f} {other}" for other, weight in weights)
         trust = ", ".join(f"{x}: {weight:.2f}" for x, weight in entry["trust"].items())
-        calls = ", learnt from calls of the model" if _is_called(training, name) else ""
+        calls = ", adapted to predictions of the model" if _is_called(training, name) else ""
         lines += [
             f"  {name}: placed by {entry['source']}{calls}",
             f"    weights of the relatives {relatives}; evidence of trust {trust}",

@@ -148,7 +148,7 @@ class TestLearntSimilarity:
     def test_info_draws_the_weights(self, train, tmp_path, seqmtl):
         model, _ = train("--tree {data}/tree.nwk --mkl hierarchical")
         text = seqmtl(f"info {tmp_path}/m.seqmtl").out
-        assert re.findall("learnt weights of (.*)", text) == ["wd:2"]
+        assert re.findall("kernel weights of (.*)", text) == ["wd:2"]
         drawn = re.findall(r"^ +(animals|primates) +([0-9.]+)", text, re.MULTILINE)
         assert [label for label, _ in drawn] == ["animals", "primates"]
         weights = [entry["weight"] for entry in model.training["mkl"]]
@@ -170,7 +170,7 @@ class TestSelection:
         assert set(chosen["relations"]) == {"tree(text)", "all alike"}
         assert not (tmp_path / "m.seqmtl.checkpoint").exists()
         output = seqmtl(f"info {tmp_path}/m.seqmtl").out
-        assert "chosen on held-out labels" in output
+        assert "hyperparameters, selected on held-out labels" in output
         for name, task in chosen["tasks"].items():
             assert re.search(rf"{name} +{task['trust']:.2f} +{task['C']:.2g} ", output), output
 

@@ -206,7 +206,7 @@ def test_the_text_of_many_tasks_is_short():
         {"view": "v", "label": f"k{m}", "tasks": ["a", "b"], "weight": m / 40} for m in range(40)
     ]
     lines = learnt_text({"mkl": learnt})
-    assert lines[:2] == ["learnt weights of v", "  0.0000  k0, 2 tasks"]
+    assert lines[:2] == ["kernel weights of v", "  0.0000  k0, 2 tasks"]
     assert lines[-1] == "  0.9750  k39, 2 tasks"
     assert len(lines) == 22
     chosen = {

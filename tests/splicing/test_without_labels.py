@@ -149,9 +149,9 @@ def test_calls_are_not_told_as_true_sites(new, tmp_path, seqmtl):
     n = donor["calibration"]["c"]["n_positive"]
     lines = seqmtl(f"info {model}").out.splitlines()
     own = [line.strip() for line in lines if line.strip().startswith("c")]
-    assert sum("called, without labels" in line for line in own) == 2  # donors and acceptors
-    assert f"c: isotonic, {n:,} calls of the model and no labels, a share of" in "\n".join(own)
-    assert sum("learnt from calls of the model" in line for line in own) == 2
+    assert sum("predicted, without labels" in line for line in own) == 2  # donors and acceptors
+    assert f"c: isotonic, {n:,} predictions, no labels, a share of" in "\n".join(own)
+    assert sum("adapted to predictions of the model" in line for line in own) == 2
     assert not any("true site" in line or "positive" in line for line in own)
     assert sum("true sites" in line for line in lines) == 4  # those of a and of b
     seqmtl(f"report {tmp_path} -o {tmp_path}/page.html")
@@ -215,7 +215,7 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     for warning in summary["warnings"]:
         assert f"Warning:</strong> c: {warning}" in page
     made = {path: path.stat().st_mtime_ns for path in out.iterdir() if path.is_file()}
-    assert "is there, of the same files and options" in seqmtl(command).err
+    assert "exists for the same inputs and options" in seqmtl(command).err
     changed = {path.name for path, time in made.items() if path.stat().st_mtime_ns != time}
     assert changed == {"summary.json", "report.html"}
     (out / "sites.introns.gff3").unlink()  # as if interrupted
@@ -223,7 +223,7 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl):
     assert _introns(out / "sites.introns.gff3") == introns
     known = f"{command} --introns {new}/sim/annotation/c.gff3"
     shown = seqmtl(known).err
-    assert "is there" not in shown
+    assert "exists for" not in shown
     assert "donors and" in shown
     assert "acceptors are known" in shown
     assert min(load_model(out / "model.seqmtl").training["unlabelled"]["c"]["n_known"]) > 150
@@ -500,7 +500,7 @@ def test_annotate_after_a_taxonomy_dump_has_changed_learns_again(
     models = []
     for parents in ([1, 5, 1, 5, 1], [1, 5, 1, 5, 1], [1, 1, 5, 5, 1]):
         write_nodes(parents)
-        is_there = "is there, of the same" in seqmtl(f"annotate {_genome(new)} {options}").err
+        is_there = "exists for the same" in seqmtl(f"annotate {_genome(new)} {options}").err
         models.append((is_there, (out / "model.seqmtl").read_bytes()))
     assert [is_there for is_there, _ in models] == [False, True, False]
     assert models[0][1] == models[1][1] != models[2][1]
@@ -509,7 +509,7 @@ def test_annotate_after_a_taxonomy_dump_has_changed_learns_again(
 def test_annotate_with_an_organism_of_the_model_has_no_rounds(new, tmp_path, seqmtl, scan):
     options = f"--like a --organism a --model {new}/pair.seqmtl -o {tmp_path}/a"
     shown = seqmtl(f"annotate {_genome(new)} {options}").err
-    assert "a is an organism of the model, which is used as it is" in shown
+    assert "the model already has a and is used unchanged" in shown
     summary = json.loads((tmp_path / "a/summary.json").read_text())
     assert "rounds" not in summary
     assert len(_introns(tmp_path / "a/sites.introns.gff3")) == len(scan("--organism a")[0])
