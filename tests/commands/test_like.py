@@ -246,28 +246,3 @@ def test_paired_models_refuse_it_without_a_genome():
     message = "--like with a model of seqmtl pair is for seqmtl scan and adapt"
     with pytest.raises(SeqmtlError, match=message):
         with_organism_of_like(model, request)
-
-
-def test_variants_are_scored_for_an_organism_it_lacks(genome, vcf, tmp_path, seqmtl):
-    path, at = vcf
-    options = f"--vcf {path} --fasta {genome} -o {tmp_path}/out.vcf --like 'Apis mellifera'"
-    assert (
-        "Apis mellifera: nearest trained relative d_mel"
-        in seqmtl(f"variants starter:donor {options}").err
-    )
-    assert (tmp_path / "out.vcf").read_text().splitlines()[-1].startswith(f"c\t{at}\t")
-
-
-def test_the_models_take_windows_of_a_dataset_of_the_defaults(tmp_path, seqmtl):
-    options = "--tree '(fly:1,dog:1);' --chromosome-length 50000 --no-windows -q"
-    seqmtl(f"simulate {options} -o {tmp_path}")
-    for signal in ("donor", "acceptor"):
-        (tmp_path / "d.toml").write_text(
-            f'signal = "{signal}"\nsplit.by = "contigs"\n[organisms.dog]\n'
-            'genome = "genomes/dog.fa"\nannotation = "annotation/dog.gff3"\n'
-        )
-        data, new = tmp_path / signal, tmp_path / f"{signal}.seqmtl"
-        seqmtl(f"dataset {tmp_path}/d.toml -o {data} -q")
-        seqmtl(f"evaluate starter:{signal} {data} --organism dog --like chimp")
-        seqmtl(f"adapt starter:{signal} {data} --organism dog -o {new}")
-        assert MultiTaskModel.load(new).training["tasks"]["dog"]["n_positive"] > 10

@@ -13,15 +13,13 @@ import pytest
 
 from seqmtl import (
     MultiTaskModel,
-    MultiTaskSVC,
     PositionalKmers,
     WeightedDegree,
     read_dataset,
 )
 from seqmtl.commands.main import main
-from seqmtl.io import load_genomes, read_sites, read_windows
+from seqmtl.io import read_windows
 from seqmtl.linear_model.site import Site
-from seqmtl.sequences import concatenate
 from seqmtl.simulation import simulate, write_simulation
 from tests.invocation import rows_of
 
@@ -93,21 +91,6 @@ def test_curves_of_windows_are_drawn(model, table, tmp_path, seqmtl):
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_windows_of_sites_in_python_equal_the_windows_of_the_table(data, text, write):
-    genomes = load_genomes({name: data / "genomes" / f"{name}.fa" for name in NAMES}, padding=60)
-    sites = concatenate(
-        [
-            read_sites(data / "sites" / f"{name}.bed", genomes[name], window=60, organism=name)
-            for name in NAMES
-        ]
-    )
-    svc = MultiTaskSVC(WeightedDegree(3), tol=1e-6)
-    first, second = (svc.fit(w).model_ for w in (sites, read_windows(write(text), window=60)))
-    assert first.training["primal"] == pytest.approx(second.training["primal"], rel=1e-6)
-    assert first.site == second.site
-    assert first.site.letters == "AG"
-
-
 def test_a_bed_of_sites_is_made_into_a_dataset_trained_and_evaluated(data, tmp_path, seqmtl):
     text = 'signal = "acceptor"\nwindow = 61\n[decoys]\nratio = 5\n[split]\nblock = 3000\n'
     sites = {}
@@ -146,17 +129,6 @@ def test_info_tells_how_far_training_came(model, data, seqmtl):
     assert summary["epochs"] >= 1
     assert "duality gap" in seqmtl(f"info {model}").out
     assert not (data / "model.seqmtl.checkpoint").exists()
-
-
-def test_a_relative_without_data_is_scored_from_the_tree(table, tmp_path, write, seqmtl):
-    tree = write("(((ape:0.1,chimp:0.1):0.1,man:0.2):0.8,fly:1.0);", "bigger.nwk")
-    seqmtl(f"train {table} --tree {tree} {QUICK} --selection none -o {tmp_path}/m -q")
-    command = f"predict {tmp_path}/m {table} --organism chimp"
-    shown = seqmtl(command)
-    assert "\tchimp\t" in shown.out
-    assert (
-        "chimp: no training data, scored from its relatives, of which ape counts most" in shown.err
-    )
 
 
 def test_a_split_and_a_shifted_window_are_remembered(table, tmp_path, seqmtl):

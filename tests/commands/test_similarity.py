@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,27 +53,6 @@ def test_draws(tree, tmp_path, seqmtl):
         assert shown.out.startswith("TaskKernel of 4 tasks, mean of 3 kernels")
 
 
-def test_sources(write, tmp_path, monkeypatch, seqmtl):
-    write(">a\nACGT\n>b\nACGA\n>c\nTCCA\n", "rrna.fasta")
-    write("a\tb\t1\na\tc\t2\nb\tc\t2\n", "D.tsv")
-    write("a\tb\n", "a.tsv")
-    write("b\tc\n", "b.tsv")
-    write("a\tx\nb\tx\nc\ty\n", "groups.tsv")
-    monkeypatch.chdir(tmp_path)
-    for options, source in (
-        ("--alignment rrna.fasta --scales 0.1,2", "smooth(rrna.fasta)"),
-        ("--alignment rrna.fasta --similarity hierarchical", "rrna.fasta by average linkage"),
-        ("--distances D.tsv --scales 1", "smooth(D.tsv)"),
-        ("--graph a.tsv", "graph"),
-        ("--graph a.tsv --graph b.tsv", "kernels: a.tsv, b.tsv"),
-        ("--groups groups.tsv", "clustering(2 groups)"),
-        ("--similarity easy --organisms x,y", "easy(0.5)"),
-    ):
-        assert source in seqmtl(f"similarity {options} --plot K.png").out
-        assert Path("K.png").stat().st_size > 1000
-        Path("K.png").unlink()
-
-
 def test_a_projected_matrix_is_told_once_as_a_message(write, tmp_path, seqmtl):
     table = write("\ta\tb\tc\na\t1\t-1\t-1\nb\t-1\t1\t-1\nc\t-1\t-1\t1\n")
     command = f"similarity --similarity {table} --plot {tmp_path}/K.png"
@@ -86,11 +64,6 @@ def test_a_projected_matrix_is_told_once_as_a_message(write, tmp_path, seqmtl):
     entry = json.loads(seqmtl(f"{command} --log-json").err)
     assert entry["level"] == "warning"
     assert "clipped to 0" in entry["message"]
-
-
-def test_unknown_organisms_get_near_matches(seqmtl):
-    shown = seqmtl("similarity --tree metazoa --organisms human,Mus_muscullus", 2)
-    assert "did you mean 'Mus_musculus' or" in shown.err
 
 
 @pytest.mark.parametrize(
@@ -107,18 +80,6 @@ def test_wrong_usage(seqmtl, options, message):
     found = seqmtl(f"similarity {options}", 2).err.splitlines()[-1]
     assert found.startswith("seqmtl similarity: error: ")
     assert all(part in found for part in message.split(".*")), found
-
-
-def test_kinds_take_numbers(write, tmp_path, seqmtl):
-    graph, out = write("a\tb\nb\tc\t2\n"), tmp_path / "K.tsv"
-    A = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
-    seqmtl(f"similarity --graph {graph} --similarity graphical:0.25 -o {out} -q")
-    expected = TaskKernel.graphical(A, "abc", 0.25)
-    assert_allclose(TaskKernel.from_tsv(out).matrix, expected.matrix)
-    shown = seqmtl(f"similarity --graph {graph} --similarity graph:0,2").out
-    assert "mean of 2 kernels, from graph" in shown
-    assert "kernels: a=0, a=2" in shown
-    assert "graphical:A" in seqmtl("train --similarity help").out
 
 
 def test_what_a_model_has_learnt(write, tmp_path, seqmtl):
@@ -144,23 +105,6 @@ def test_what_a_model_has_learnt(write, tmp_path, seqmtl):
     assert "3 tasks from weights of the model" in seqmtl(f"similarity {tmp_path / 'm'}").out
     MultiTaskKernelSVC().fit(X, y, tasks).model_.save(tmp_path / "k")
     assert "kernels" in seqmtl(f"similarity {tmp_path / 'k'}", 1).err
-
-
-def test_many_organisms_are_drawn_as_clades_if_there_are_any(write, tmp_path, seqmtl):
-    out, plot = tmp_path / "K.tsv", tmp_path / "K.svg"
-    for size in (3, 201):
-        clades = [",".join(f"t{k}:1" for k in range(i, i + size)) for i in range(0, 201, size)]
-        tree = write("(" + ",".join(f"({clade}):1" for clade in clades) + ");")
-        seqmtl(f"similarity --tree {tree} -o {out} --plot {plot} -q")
-        assert len(TaskKernel.from_tsv(out)) == 201
-        assert plot.stat().st_size > 10_000
-        has_clades = "(t198..t200) (3)" in plot.read_text()  # matplotlib notes the text
-        assert has_clades == (size == 3)
-
-
-def test_outputs_are_checked_first(tree, tmp_path, seqmtl):
-    shown = seqmtl(f"similarity --tree {tree} -o {tmp_path}/no/K.tsv", 1)
-    assert "no folder" in shown.err
 
 
 def test_every_kind_is_explained():

@@ -15,11 +15,8 @@ LENGTH, GAP, N_SITES = 60, 150, 80
 #: bases of its interval.
 SIGNALS = {
     "donor": ("CAG|AAGTAT", ["GT"], 2),
-    "acceptor": ("TTTTCTTTTTC|GTGG", ["AG"], 2),
-    "start": ("GCCACC|GCG", ["ATG"], 3),
     "stop": ("GGCTCC|ATTGC", ["TAA", "TAG", "TGA"], 3),
     "tss": ("TATAAAGGCGGCC|AGTTC", ["A", "G"], 1),
-    "polya": ("AATAAAGTCTGTTTC|TGTGTTGT", ["A", "C"], 1),
 }
 _TURN = str.maketrans("ACGT", "TGCA")
 

@@ -107,12 +107,6 @@ class TestLearntSimilarity:
         assert found == [(view, label) for view in names for label in ("animals", "primates")]
         assert model.kernel.labels == names
 
-    def test_several_numbers_of_a_kind_are_kernels_to_weight(self, train):
-        model, _ = train("--mkl graphical:0.5,2 --tree {data}/tree.nwk --norm inf")
-        A = 1 - np.eye(3)  # fly is below the root: with all
-        expected = sum(TaskKernel.graphical(A, NAMES, a).matrix for a in (0.5, 2.0))
-        assert_allclose(model.kernel.matrix, expected)
-
     @pytest.mark.parametrize(
         ("options", "names", "matrix"),
         [
