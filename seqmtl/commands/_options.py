@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from seqmtl.linear_model.base import Model
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.relations.build import KernelRequest
+    from seqmtl.sequences import Windows
     from seqmtl.splicing.model import PairedModel
     from seqmtl.training.example_source import ExampleSource
+    from seqmtl.training.genome_sites import GenomeSites
 
 logger = logging.getLogger("seqmtl")
 
@@ -148,7 +150,7 @@ of_sites = partial(option, group="windows cut from genomes instead of DATA")
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenomeSites(WindowInput):
+class SitesInput(WindowInput):
     """Windows of DATA, or around sites in genomes."""
 
     genome: tuple[tuple[str, str], ...] = of_sites(
@@ -167,10 +169,38 @@ class GenomeSites(WindowInput):
         "at contig ends, pad windows with N, or drop them", choices=("pad", "drop"), default="pad"
     )
 
+    decoys: float = 10.0
+    seed: int = 0
+
     @property
     def files(self) -> list[str]:
         """The files that are read for the windows."""
         return [*super().files, *(path for _, path in (*self.genome, *self.sites))]
+
+    @property
+    def genome_sites(self) -> GenomeSites:
+        """The sites in genomes."""
+        from seqmtl.training.genome_sites import GenomeSites
+
+        split = self.source.split_or_none
+        return GenomeSites(self.genome, self.sites, self.contig_ends, split, self.decoys, self.seed)
+
+    def read_for(
+        self, model: MultiTaskModel, organism: str | None, *, require_labels: bool
+    ) -> Windows:
+        """Read windows of DATA, or of sites in genomes, with the site at the position of the model.
+
+        Raises
+        ------
+        SeqmtlError
+            If the options conflict, a file is invalid, or a dataset has another signal.
+        """
+        if not self.genome and not self.sites:
+            source = replace(self.source, organism=organism)
+            return source.read_for(model, require_labels=require_labels)
+        if self.data:
+            raise UsageError("give either DATA, or --genome with --sites, not both")
+        return self.genome_sites.read_for(model, require_labels=require_labels)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ logger = logging.getLogger("seqmtl")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adapt(_options.TrainingRun, _options.GenomeSites):
+class Adapt(_options.TrainingRun, _options.SitesInput):
     """Add an organism to a trained model, from few labels or none."""
 
     model: str = _options.model_file(
@@ -266,7 +266,6 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         import numpy as np
 
         from seqmtl._names import match_names
-        from seqmtl.commands._genome_sites import read_as_of_model
         from seqmtl.io.tables import is_table_of_windows
         from seqmtl.sequences.quality import window_warnings
 
@@ -275,7 +274,7 @@ class Adapt(_options.TrainingRun, _options.GenomeSites):
         organism: str | None = self.organism
         if self.data and not self.source.is_dataset and is_table_of_windows(self.data):
             organism = None  # the column names it
-        windows = read_as_of_model(model, self, organism, require_labels=True)
+        windows = self.read_for(model, organism, require_labels=True)
         task = match_names([self.organism], windows.task_names, self.data or "--genome")[0]
         windows = windows[np.flatnonzero(windows.task_ids == task)]
         for fault in window_warnings([windows]):

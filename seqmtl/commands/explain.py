@@ -29,7 +29,7 @@ _SUMMARY, _SITES, _KIND = "summary.json", "sites.tsv", "seqmtl explain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(_options.GenomeSites, _options.Threads):
+class Explain(_options.SitesInput, _options.Threads):
     """Show what a model has learned: POIMs, sequence logos, base contributions."""
 
     model: str = _options.model_file()
@@ -157,7 +157,6 @@ def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) ->
 
 def _explain_sites(model: PairedModel, request: Explain, folder: Path) -> Document:
     """Write the contributions to the probabilities of sites."""
-    from seqmtl.commands._genome_sites import genomes_with_sites
     from seqmtl.files.write import write_lines
     from seqmtl.splicing.site_table import COLUMNS, explained_sites
 
@@ -166,7 +165,7 @@ def _explain_sites(model: PairedModel, request: Explain, folder: Path) -> Docume
             "a model of seqmtl pair explains sites of a genome; give --genome and --sites, and no "
             "DATA"
         )
-    rows = [COLUMNS, *explained_sites(model, genomes_with_sites(request))]
+    rows = [COLUMNS, *explained_sites(model, request.genome_sites.by_organism())]
     write_lines(folder / _SITES, ["\t".join(row) + "\n" for row in rows])
     return {"n_sites": len(rows) - 1, "files": [_SITES, _SUMMARY]}
 
@@ -191,13 +190,12 @@ def _organisms(wanted: str, model: MultiTaskModel) -> list[str]:
 
 def _windows(request: Explain, model: MultiTaskModel, organisms: list[str]) -> dict[str, Windows]:
     """Read the windows of each requested organism; empty if no input is given."""
-    from seqmtl.commands._genome_sites import read_as_of_model
     from seqmtl.explanation.folder import windows_by_organism
     from seqmtl.training.example_source import check_organism_named
 
     if not (request.data or request.genome or request.sites):
         return {}
-    windows = read_as_of_model(model, request, None, require_labels=False)
+    windows = request.read_for(model, None, require_labels=False)
     is_unnamed = windows.task_names == ("task",) and "task" not in model.tasks
     if is_unnamed and len(organisms) == 1:
         windows = windows.with_tasks(organisms * len(windows))

@@ -7,13 +7,13 @@ import resource
 import sys
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seqmtl._checks import check_choice
 from seqmtl._version import __version__
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
-from seqmtl.commands._request import option, python_function, required
+from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _WHICH = "which sites"
 _MIN_PROBABILITY = 0.1  # of introns, and of BED beside them
 
 
-def format_name(value: Any) -> str:
+def format_name(value: object) -> str:
     """Take the name of a format, in any case."""
     from seqmtl.scanning.writers.formats import FORMATS
 
@@ -107,7 +107,7 @@ class Scan(_options.Relatives, _options.Threads):
     )
     json: str | None = _options.summary_file("write a summary; - for standard output")
 
-    def run(self) -> list[dict[str, Any]]:
+    def run(self) -> list[Document]:
         """Scan, and write the sites.
 
         Returns
@@ -205,7 +205,7 @@ class Scan(_options.Relatives, _options.Threads):
         organism: str,
         filters: SiteFilters,
         lengths: dict[str, int] | None,
-    ) -> dict[str, Any]:
+    ) -> Document:
         """Scan for the sites of an organism, and log it; return its entry in the summary."""
         started = time.perf_counter()
         introns = self.min_probability if plan.writes_introns else None
@@ -232,7 +232,7 @@ class Scan(_options.Relatives, _options.Threads):
         )
         return entry
 
-    def _write_summary(self, file_format: str, scans: list[dict[str, Any]]) -> None:
+    def _write_summary(self, file_format: str, scans: list[Document]) -> None:
         from seqmtl._threads import n_threads
         from seqmtl.files.write import write_json
 

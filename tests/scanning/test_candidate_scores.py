@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from seqmtl import MultiTaskModel, Windows
-from seqmtl.commands._genome_sites import read_as_of_model
 from seqmtl.commands.explain import Explain
 from seqmtl.commands.main import main
 from seqmtl.exceptions import InputFormatError, SeqmtlError
@@ -199,7 +198,7 @@ def test_a_model_with_its_site_elsewhere_takes_datasets_and_no_other_windows(
     )
     files = {"genome": {"x": folder / "x.fa"}, "sites": {"x": tmp_path / "x.bed"}}
     request = Explain(model="m", output="explained", **files)
-    windows = read_as_of_model(model, request, None, require_labels=False)
+    windows = request.read_for(model, None, require_labels=False)
     assert model.site.is_in(windows).all()
     assert_allclose(
         model.decision_function(windows), expected.scores[expected.tasks == "x"], atol=1e-4
