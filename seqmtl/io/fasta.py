@@ -62,7 +62,7 @@ class Header(NamedTuple):
         raise InputFormatError(message, path=self.source, line=line or self.line, record=name)
 
 
-def hold(buffer: bytearray, codes: bytes, path: PathLike) -> None:
+def hold(buffer: bytearray, codes: bytes | bytearray, path: PathLike) -> None:
     """Append codes to those held in memory.
 
     Raises
@@ -247,46 +247,42 @@ def guess_format(path: PathLike) -> str:
     return "fasta" if first_bytes(path).lstrip().startswith(b">") else "table"
 
 
-def read_fasta(path: PathLike) -> Iterator[tuple[str, str, NDArray[np.uint8]]]:
-    """Yield the records of a FASTA file one by one.
+def read_records(
+    path: PathLike,
+    *,
+    only: Container[str] | None = None,
+    unique_names: bool = True,
+    keep_case: bool = False,
+    on_read: Callable[[int], None] | None = None,
+) -> Iterator[tuple[Header, bytearray]]:
+    """Yield the header and the codes of each record.
 
     Parameters
     ----------
-    path : path-like
-        Plain, gzip or bgzip file, or ``"-"`` for standard input.
-
-    Yields
-    ------
-    name : str
-        First word of the header.
-    description : str
-        The whole header without ``>``.
-    codes : ndarray of uint8
-        Encoded sequence, see :mod:`seqmtl.sequences.alphabet`.
+    path, unique_names, keep_case, on_read
+        See :func:`scan_fasta`.
+    only : container of str, optional
+        Names of the records to read; the others have no codes. Default: all.
 
     Raises
     ------
     InputFormatError
-        If the file is empty or not FASTA, a record has no sequence or an invalid letter, or a
-        name is repeated; the message gives the file, the record and the line.
+        See :func:`scan_fasta`.
+    MemoryLimitError
+        If a record does not fit into memory.
     """
-    for header, codes in _records(path, unique_names=True):
-        yield header.name, header.description, codes
-
-
-def _records(path: PathLike, *, unique_names: bool) -> Iterator[tuple[Header, NDArray[np.uint8]]]:
     header: Header | None = None
     codes = bytearray()
-    for item in scan_fasta(path, unique_names=unique_names):
-        if isinstance(item, bytes):
+    for item in scan_fasta(path, unique_names=unique_names, keep_case=keep_case, on_read=on_read):
+        if not isinstance(item, bytes):
+            if header is not None:
+                yield header, codes
+            header = item
+            codes = bytearray()
+        elif only is None or (header is not None and header.name in only):
             hold(codes, item, path)
-            continue
-        if header is not None:
-            yield header, np.frombuffer(codes, dtype=np.uint8)
-        header = item
-        codes = bytearray()
     if header is not None:
-        yield header, np.frombuffer(codes, dtype=np.uint8)
+        yield header, codes
 
 
 def read_fasta_windows(
@@ -330,7 +326,7 @@ def read_fasta_windows(
     Raises
     ------
     InputFormatError
-        If the file is not FASTA (see :func:`read_fasta`), names are repeated, labels are missing
+        If the file is not FASTA (see :func:`scan_fasta`), names are repeated, labels are missing
         or invalid, lengths or sites differ, or two names of organisms mean the same one.
     """
     if window is not None and window < 1:
@@ -342,7 +338,8 @@ def read_fasta_windows(
     codes = bytearray()
     first = None
     sites = list[int | None]()
-    for header, sequence in _records(path, unique_names=False):
+    for header, letters in read_records(path, unique_names=False):
+        sequence = np.frombuffer(letters, dtype=np.uint8)
         name, values = parse_header(header)
         _check_unique(header, name, rows)
         base_of_site = _site_of(values, sequence.size, header, name) if site is None else site

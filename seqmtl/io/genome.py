@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from seqmtl.files.streams import (
     readable,
     source_name,
 )
-from seqmtl.io.fasta import Header, hold, scan_fasta
+from seqmtl.io.fasta import hold, read_records, scan_fasta
 from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID, LOWER, OTHER
 from seqmtl.sequences.genome import ContigTable, Genome, unknown_contig
 
@@ -32,8 +32,7 @@ _LINE_END = 2
 def load_genome(path: PathLike, *, padding: int, only: Collection[str] | None = None) -> Genome:
     """Read a genome into one encoded buffer, one byte per base.
 
-    The file is streamed, so plain gzip works. If only some contigs are requested, an index beside
-    the file avoids reading the others.
+    If only some contigs are requested, an index beside the file avoids reading the others.
 
     Parameters
     ----------
@@ -104,18 +103,15 @@ def _append(
     starts: list[int] = []
     ends: list[int] = []
     other_names: list[str] = []
-    for item in _scan(path, only):
-        if isinstance(item, bytes):
-            hold(buffer, item, path)
-            ends[-1] = len(buffer)
-            continue
-        if only is not None and item not in only:
-            other_names.append(item)
+    for name, codes in _read(path, only):
+        if only is not None and name not in only:
+            other_names.append(name)
             continue
         if names:
             buffer += gap
-        names.append(item)
+        names.append(name)
         starts.append(len(buffer))
+        hold(buffer, codes, path)
         ends.append(len(buffer))
     if names:
         buffer += gap
@@ -200,24 +196,12 @@ def read_contigs(
     MemoryLimitError
         If a contig does not fit into memory.
     """
-    name = ""
-    codes = bytearray()
-    for item in _scan(path, only, keep_case, on_read):
-        if isinstance(item, bytes):
-            hold(codes, item, path)
-            continue
-        if name:
-            yield _contig(name, codes, keep_case)
-        name = item
-        codes = bytearray()
-    yield _contig(name, codes, keep_case)
-
-
-def _contig(name: str, codes: bytearray, keep_case: bool) -> ContigPiece:
-    array = np.frombuffer(codes, dtype=np.uint8)
-    if not keep_case:
-        return ContigPiece(name, 0, array)
-    return ContigPiece(name, 0, array & np.uint8(LOWER - 1), array >= LOWER)
+    for name, codes in _read(path, only, keep_case, on_read):
+        array = np.frombuffer(codes, dtype=np.uint8)
+        if keep_case:
+            yield ContigPiece(name, 0, array & np.uint8(LOWER - 1), array >= LOWER)
+        else:
+            yield ContigPiece(name, 0, array)
 
 
 def contig_lengths(path: PathLike) -> dict[str, int]:
@@ -241,62 +225,89 @@ def contig_lengths(path: PathLike) -> dict[str, int]:
         return {contig.name: contig.length for contig in read_index(path)}
     if os.path.exists(index) and not is_compressed(path):
         logger.warning("%s does not match the current %s and is not used", index, path)
-    lengths: dict[str, int] = {}
-    name = ""
-    for item in _scan(path):
-        if isinstance(item, bytes):
-            lengths[name] += len(item)
-        else:
-            name = item
-            lengths[name] = 0
-    return lengths
+    return {name: len(codes) for name, codes in _read(path)}
 
 
-def _scan(
+def _read(
     path: PathLike,
     only: Collection[str] | None = None,
     keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
-) -> Iterator[str | bytes]:
-    """Yield the name of each contig, followed by its codes in blocks if it is requested.
+) -> Iterator[tuple[str, bytearray]]:
+    """Yield the name and the codes of each contig; those that are not requested have no codes.
 
-    If there is a current index, contigs that are not requested are skipped.
+    A file with a current index is read by pyfaidx, others as a stream. A warning says, once, if
+    most letters are no nucleotides.
     """
-    if only is not None and os.fspath(path) != "-" and index_is_current(path):
-        yield from scan_indexed(path, only, keep_case=keep_case, on_read=on_read)
-        return
-    is_selected = False
-    items = scan_fasta(path, keep_case=keep_case, on_read=on_read)
-    for item in _check_letters(items, path):
-        if isinstance(item, bytes):
-            if is_selected:
-                yield item
-            continue
-        if not item.name:
-            item.refuse("a contig must have a name, but its header is empty; name it")
-        is_selected = only is None or item.name in only
-        yield item.name
-
-
-def _check_letters(items: Iterable[Header | bytes], path: PathLike) -> Iterator[Header | bytes]:
-    """Yield everything, and warn once of a file whose letters mostly are no nucleotides."""
+    read = _read_indexed if index_is_current(path) else _read_stream
     n_letters = n_other = 0
-    for item in items:
-        if isinstance(item, bytes):
-            n_letters += len(item)
-            n_other += item.count(OTHER) + item.count(OTHER + LOWER)
-        yield item
-    name = source_name(path)
+    for name, codes in read(path, only, keep_case, on_read):
+        n_letters += len(codes)
+        n_other += codes.count(OTHER) + codes.count(OTHER + LOWER)
+        yield name, codes
+    source = source_name(path)
     if (
         2 * n_other > n_letters
         and is_level_logged(logging.WARNING)
-        and is_first_time(("letters", name))
+        and is_first_time(("letters", source))
     ):
         logger.warning(
             "%s: only %.0f %% of the letters are A, C, G or T; is it a nucleotide sequence?",
-            name,
+            source,
             100 * (1 - n_other / n_letters),
         )
+
+
+def _read_stream(
+    path: PathLike,
+    only: Collection[str] | None,
+    keep_case: bool,
+    on_read: Callable[[int], None] | None,
+) -> Iterator[tuple[str, bytearray]]:
+    for header, codes in read_records(path, only=only, keep_case=keep_case, on_read=on_read):
+        if not header.name:
+            header.refuse("a contig must have a name, but its header is empty; name it")
+        yield header.name, codes
+
+
+def _read_indexed(
+    path: PathLike,
+    only: Collection[str] | None,
+    keep_case: bool,
+    on_read: Callable[[int], None] | None,
+) -> Iterator[tuple[str, bytearray]]:
+    from pyfaidx import Faidx
+
+    path = os.fspath(path)
+    end = 0
+    with Faidx(path, indexname=f"{path}.fai", as_raw=True, rebuild=False) as file:
+        for contig in read_index(path):
+            codes = bytearray()
+            is_selected = only is None or contig.name in only
+            for start in range(0, contig.length if is_selected else 0, BLOCK_BYTES):
+                last = min(start + BLOCK_BYTES, contig.length)
+                letters = file.fetch(contig.name, start + 1, last)
+                hold(codes, _encoded(letters, last - start, contig, path, keep_case), path)
+            if on_read is not None:
+                on_read(contig.end - end)
+            end = contig.end
+            yield contig.name, codes
+
+
+def _encoded(letters: str, n: int, contig: IndexedContig, path: str, keep_case: bool) -> bytes:
+    """Return the codes of n letters of a contig."""
+    table = CASED_CODES if keep_case else CHECKED_CODES
+    codes = letters.encode("latin-1", errors="replace").translate(table)
+    if len(codes) != n or INVALID in codes:
+        for _ in scan_fasta(path):  # names the line of a letter that is no nucleotide
+            pass
+        raise InputFormatError(
+            f"the contig must hold {contig.length:,} IUPAC nucleotide letters, as its index says, "
+            f"but it does not; remove its index {path}.fai",
+            path=path,
+            record=contig.name,
+        )
+    return codes
 
 
 class IndexedContig(NamedTuple):
@@ -314,53 +325,6 @@ class IndexedContig(NamedTuple):
         lines, remainder = divmod(self.length, self.n_letters)
         n_ends = lines if remainder else lines - 1
         return self.offset + self.length + n_ends * (self.n_bytes - self.n_letters)
-
-
-def scan_indexed(
-    path: str | os.PathLike[str],
-    only: Collection[str],
-    *,
-    keep_case: bool = False,
-    on_read: Callable[[int], None] | None = None,
-) -> Iterator[str | bytes]:
-    """Yield the name of each contig, followed by its codes in blocks if it is requested.
-
-    Parameters
-    ----------
-    path : path-like
-        FASTA file whose index is current, see :func:`index_is_current`.
-    only : collection of str
-        Contigs to read.
-    keep_case, on_read
-        See :func:`~seqmtl.io.fasta.scan_fasta`; skipped bytes count as read.
-
-    Raises
-    ------
-    InputFormatError
-        If a contig contains anything but nucleotide letters.
-    """
-    from pyfaidx import Faidx
-
-    path = os.fspath(path)
-    code_of = CASED_CODES if keep_case else CHECKED_CODES
-    with Faidx(path, indexname=f"{path}.fai", as_raw=True, rebuild=False) as file:
-        for name, record in file.index.items():
-            yield name
-            length = int(record.rlen)
-            for start in range(0, length if name in only else 0, BLOCK_BYTES):
-                end = min(start + BLOCK_BYTES, length)
-                letters = file.fetch(name, start + 1, end).encode("latin-1", errors="replace")
-                codes = letters.translate(code_of)
-                if len(codes) != end - start or INVALID in codes:
-                    raise InputFormatError(
-                        f"{start}-{end} must hold {end - start} IUPAC nucleotide letters, got "
-                        f"others; correct the file, or remove its index {path}.fai",
-                        path=path,
-                        record=name,
-                    )
-                yield codes
-            if on_read is not None:
-                on_read(length)
 
 
 def read_index(path: str | os.PathLike[str]) -> list[IndexedContig]:
@@ -412,6 +376,7 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
                 if file.read(1).isspace():
                     return False
                 end = row.end
-            return 0 <= size - end <= _LINE_END and bool(rows)
+            n_names = len({row.name for row in rows})
+            return 0 <= size - end <= _LINE_END and 0 < n_names == len(rows)
     except (OSError, OverflowError, ValueError, ZeroDivisionError):
         return False
