@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seqmtl._version import __version__
 from seqmtl.commands import _options
 from seqmtl.commands._command import Command
-from seqmtl.commands._request import option, python_function, required
+from seqmtl.commands._request import Document, option, python_function, required
 from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.files.write import check_outputs, make_folder, only_run_in, remove_file, write_json
 
@@ -55,7 +55,7 @@ class Annotate(_options.Threads):
     )
     introns: str | None = _options.known_introns()
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Document:
         """Adapt the model, scan the genome, and write the report.
 
         Steps that an earlier run finished with the same files and options are not repeated.
@@ -142,7 +142,7 @@ class Annotate(_options.Threads):
             logger.info("%s: exists for the same inputs and options, not repeated", path)
         return PairedModel.load(path)
 
-    def _scanned(self, name: str) -> dict[str, Any]:
+    def _scanned(self, name: str) -> Document:
         """Return the entry of the scan in its summary; the genome is scanned if need be."""
         from seqmtl.commands.scan import Scan
         from seqmtl.files.streams import read_json
@@ -163,7 +163,7 @@ class Annotate(_options.Threads):
         )
         return scan.run()[0]
 
-    def _summed_up(self, model: PairedModel, name: str, scan: dict[str, Any]) -> dict[str, Any]:
+    def _summed_up(self, model: PairedModel, name: str, scan: Document) -> Document:
         """Write the summary and the page; return the summary."""
         from seqmtl.commands.report import Report
         from seqmtl.reporting.introns import intron_rows, read_introns

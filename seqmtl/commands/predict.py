@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from seqmtl.commands import _options
 from seqmtl.commands._command import Command
@@ -13,9 +13,14 @@ from seqmtl.exceptions import errors_about
 from seqmtl.files.write import atomic_write, check_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
+
+Column: TypeAlias = "NDArray[np.generic]"  # type: ignore[explicit-any]
+#: Names, organisms, scores and the like, each of shape (n,).
+Columns: TypeAlias = "dict[str, Column]"
 
 logger = logging.getLogger("seqmtl")
 
@@ -30,7 +35,7 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         "-o", "scores (default: standard output)", metavar="TSV", affects_output=False
     )
 
-    def run(self) -> dict[str, NDArray[Any]]:
+    def run(self) -> Columns:
         """Score the rows.
 
         Returns
@@ -52,7 +57,7 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         return columns
 
 
-def write_scores(columns: dict[str, NDArray[Any]], path: str) -> None:
+def write_scores(columns: Columns, path: str) -> None:
     """Write scores as a table."""
     with atomic_write(path) as stream:
         stream.write("\t".join(columns) + "\n")
@@ -62,10 +67,13 @@ def write_scores(columns: dict[str, NDArray[Any]], path: str) -> None:
             stream.write("".join("\t".join(row) + "\n" for row in zip(*texts, strict=True)))
 
 
-def _texts(column: NDArray[Any]) -> Iterator[str]:
+def _texts(column: Column) -> Iterator[str]:
     """Format floats with six digits, truth as yes and no, and other values as they are."""
-    form: dict[str, Callable[[Any], str]] = {"f": "{:.6g}".format, "b": ("no", "yes").__getitem__}
-    return map(form.get(column.dtype.kind, str), column.tolist())
+    if column.dtype.kind == "f":
+        return map("{:.6g}".format, column.tolist())
+    if column.dtype.kind == "b":
+        return map(("no", "yes").__getitem__, column.tolist())
+    return map(str, column.tolist())
 
 
 _TEXT = """\
@@ -77,7 +85,7 @@ has_site: whether the window has the consensus of the model's sites, such as AG 
 of windows without it mean little."""
 
 
-def _show(request: Predict, columns: dict[str, Any]) -> str:
+def _show(request: Predict, columns: Columns) -> str:
     """Write the scores to standard output, unless they have a file."""
     if request.output is None:
         write_scores(columns, "-")
