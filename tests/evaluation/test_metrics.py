@@ -2,8 +2,6 @@
 
 import json
 import logging
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -235,12 +233,3 @@ def test_calibration_error_by_hand():
     expected = (2 * abs(0.5 - 0.25) + 3 * abs(1 - 0.95)) / 5
     assert calibration_error(labels, probabilities) == pytest.approx(expected)
     assert calibration_error(labels, probabilities, n_bins=1) == pytest.approx(abs(0.8 - 0.67))
-
-
-def test_import_is_light():
-    code = (
-        "import sys, seqmtl.evaluation, seqmtl.reporting; "
-        "print([m for m in ('sklearn', 'scipy', 'matplotlib', 'Bio') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

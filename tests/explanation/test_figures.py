@@ -121,12 +121,9 @@ def test_contributions_figure_has_a_logo_and_a_heat_map_per_window():
     assert highest == pytest.approx(parts[1].max())
 
 
-def test_figures_are_rendered_without_warnings_and_the_same_twice(found):
+def test_figures_are_the_same_twice_and_drawn_for_windows_of_one_base(found):
     for draw in (draw_poim, draw_logo):
-        svg = render(draw(found), "svg")
-        assert svg == render(draw(found), "svg")
-        assert svg.startswith(b"<?xml")
-        assert render(draw(found), "png").startswith(b"\x89PNG")
+        assert render(draw(found), "svg") == render(draw(found), "svg")
     one_base = poim(make_model(WeightedDegree(1), 1, offset=0), "a", max_order=1)
     assert render(draw_poim(one_base), "png")
     assert render(draw_logo(one_base), "png")

@@ -12,7 +12,7 @@ import pytest
 
 from seqmtl import TaskKernel
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.reporting.folder import read_folder
+from seqmtl.reporting.folder import Signal, read_folder
 from seqmtl.reporting.signal_sections import hyperparameters
 from seqmtl.reporting.summary_text import summarise
 from seqmtl.scanning.candidate_scores import score_candidates
@@ -189,32 +189,24 @@ def test_the_numbers_are_those_of_evaluate(evaluated, page):
             assert f"<td>{low:,.1f}-{high:,.1f}</td><td>{row['calibrated']}</td>" in text
 
 
-def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels(results, tmp_path):
-    for name, options in {
-        "a_individual": "--similarity individual",
-        "b_union": "--similarity union",
-        "c_tree": f"--tree {results.parent}/sim/tree.nwk",
-    }.items():
-        quick = f"--features wd:1 --tol 0.5 --selection none -o {tmp_path}/{name}.seqmtl"
-        run(f"train {results}/acceptor/dataset {quick} {options}")
-    assert read_folder(tmp_path).signals["acceptor"].main == "c_tree"
-    # the default: what is shared was chosen on held-out labels
-    shutil.copy(results / "acceptor" / "raw.seqmtl", tmp_path / "d_default.seqmtl")
-    signal = read_folder(tmp_path).signals["acceptor"]
+def _model(kernel, training=None):
+    return SimpleNamespace(tasks=kernel.names, kernel=kernel, training=training or {}, curves={})
+
+
+def test_the_main_model_is_chosen_by_what_it_is_not_by_its_name_or_test_labels():
+    names = ["a", "b", "c"]
+    tree = _model(TaskKernel.from_tree("((a:1,b:1):1,c:2);"))
+    signal = Signal("acceptor", models={"a_individual": _model(TaskKernel.individual(names))})
+    signal.models |= {"b_union": _model(TaskKernel.union(names)), "c_tree": tree}
+    assert signal.main == "c_tree"
+    # the default, selected on held-out labels
+    signal.models["d_default"] = _model(tree.kernel, {"selection": {"tasks": {"a": {}}}})
     assert signal.main == "d_default"
     signal.dataset = {"organisms": {"another": {}}}
-    signal.models["e_other"] = SimpleNamespace(
-        tasks=("another",), kernel=TaskKernel.union(["another"]), training={}, curves={}
-    )
+    signal.models["e_other"] = _model(TaskKernel.union(["another"]))
     assert signal.main == "e_other"
     signal.dataset = {}
-    # whatever was evaluated, and whatever the test labels say
     signal.metrics = {"a_individual": {}, "b_union": {}}
-    assert signal.main == "d_default"
-    signal.metrics = {
-        name: {"mean": {"auprc_genome": float(name == "a_individual")}, "tasks": {}}
-        for name in signal.models
-    }
     assert signal.main == "d_default"
 
 
@@ -267,21 +259,6 @@ def test_copies_of_a_summary_and_further_data_sets(results, tmp_path):
     assert contents.signals["acceptor"].dataset == json.loads(summary.read_text())
     (line,) = contents.skipped
     assert line.startswith(f"{tmp_path}/two/summary.json: a second dataset of acceptor")
-
-
-def test_thresholds_of_rare_sites_are_no_zeros(tmp_path, results, seqmtl):
-    data = results / "acceptor" / "dataset"
-    rare = tmp_path / "rare.seqmtl"
-    options = f"-o {rare} --prevalence 1e-6 --folds 1"
-    table = seqmtl(f"calibrate {results}/joint.seqmtl {data} {options}").out
-    seqmtl(f"report {tmp_path} -o {tmp_path}/r.html")
-    page = (tmp_path / "r.html").read_text()
-    shown = re.findall(r"probability +(\S+)", seqmtl(f"info {rare}").out)
-    shown += [line.split("\t")[-1] for line in table.split("\n\n")[0].splitlines()[1:]]
-    rows = re.findall(r"<tr>.*?<td>(?:sigmoid|isotonic)</td>.*?</tr>", page)
-    shown += [re.findall(r"<td>(.*?)</td>", row)[3] for row in rows]
-    assert len(shown) == 3 * 12  # three places, three organisms, four recalls
-    assert min(map(float, shown)) > 0
 
 
 def test_bad_folders(tmp_path, results, write, seqmtl):
