@@ -6,8 +6,8 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -20,7 +20,12 @@ from seqmtl.datasets.decoy_sampler import Decoys, DecoySampler
 from seqmtl.datasets.duplicates import fingerprints
 from seqmtl.datasets.introns import MARGIN, Introns, check_introns, find_introns
 from seqmtl.datasets.reading_frames import decide_coding
-from seqmtl.datasets.signals import AnnotatedSite, annotated_sites, uncertain_sites
+from seqmtl.datasets.signals import (
+    annotated_sites,
+    positions_of,
+    site_columns,
+    uncertain_sites,
+)
 from seqmtl.datasets.splits import Regions, make_regions
 from seqmtl.datasets.true_sites import CROSSING, MASKED, Contigs, Exclusion, SiteResolver, TrueSites
 from seqmtl.exceptions import InputFormatError, SeqmtlError
@@ -56,8 +61,10 @@ class OrganismDataset:
         Contigs of the FASTA file in the genome's buffer.
     windows : Sites
         The windows, sorted by start and strand, with the columns labels (1 or -1), splits and
-        consensus (indices), strata (-1 for a true site), annotated (None for a decoy), and prints:
-        fingerprints, equal for equal sequences.
+        consensus (indices), strata (-1 for a true site), row (of the annotated sites, -1 for a
+        decoy), and prints: fingerprints, equal for equal sequences.
+    annotated : Sites
+        Annotated sites, see :func:`seqmtl.datasets.signals.site_columns`.
     names : tuple of str
         Consensus sequences by index.
     decoys : Decoys
@@ -78,6 +85,7 @@ class OrganismDataset:
     genome: dict[str, object]
     contigs: ContigTable
     windows: Sites
+    annotated: Sites
     names: tuple[str, ...]
     decoys: Decoys
     all_sites: Sites
@@ -125,14 +133,15 @@ class _Evidence:
     ----------
     annotation, introns : Annotation, Introns or None
         Transcripts, or introns of reads, if the file has them.
-    annotated, uncertain : list of AnnotatedSite
-        Sites, and positions that are neither true sites nor decoys.
+    annotated, uncertain : Sites
+        Sites, and positions that are neither true sites nor decoys; see
+        :func:`seqmtl.datasets.signals.site_columns`.
     """
 
+    annotated: Sites
+    uncertain: Sites
     annotation: Annotation | None = None
     introns: Introns | None = None
-    annotated: list[AnnotatedSite] = field(default_factory=list)
-    uncertain: list[AnnotatedSite] = field(default_factory=list)
 
 
 def _read_evidence(
@@ -158,9 +167,10 @@ def _read_evidence(
     if annotation is not None:
         annotation = decide_coding(annotation, contigs)
         annotated = annotated_sites(annotation, signal, rules.min_intron)
-        return contigs, _Evidence(annotation, None, annotated, uncertain_sites(annotation, signal))
+        return contigs, _Evidence(annotated, uncertain_sites(annotation, signal), annotation)
     if not junctions:
-        return contigs, _Evidence(annotated=[AnnotatedSite(*row) for row in bed_sites])
+        rows = ((*site, "", -1, False) for site in bed_sites)
+        return contigs, _Evidence(site_columns(rows), site_columns([]))
     introns = find_introns(
         name,
         organism.source,
@@ -170,7 +180,7 @@ def _read_evidence(
         check_letters=bool(rules.words),
     )
     annotated = introns.annotated_sites(signal, rules.min_intron)
-    return contigs, _Evidence(None, introns, annotated, introns.uncertain(signal))
+    return contigs, _Evidence(annotated, introns.uncertain(signal), introns=introns)
 
 
 def _build(config: Config, number: int) -> OrganismDataset:
@@ -198,9 +208,9 @@ def _build(config: Config, number: int) -> OrganismDataset:
             + "; ".join(sorted({row.reason for row in excluded}))
         )
     if annotation is not None and config.signal in ("tss", "polya"):
-        _warn_of_small(config.signal, annotation, true_sites.sites["annotated"].tolist())
-    if is_splice and organism.sites is None:
-        source_of_introns = introns or annotation
+        _warn_of_small(config.signal, annotation, annotated.take(true_sites.sites["row"]))
+    source_of_introns = introns or annotation
+    if is_splice and source_of_introns is not None:
         positions = _donors(source_of_introns, config.sites.min_intron, contigs)
     else:
         positions = true_sites.sites.starts
@@ -212,18 +222,19 @@ def _build(config: Config, number: int) -> OrganismDataset:
     masked = _masked(organism, genome)
     is_masked = is_inside(true_sites.sites.starts, masked)
     for is_out, reason in ((is_masked, MASKED), (~is_in_region & ~is_masked, CROSSING)):
-        out = true_sites.sites["annotated"][is_out]
-        true_sites.exclusions += [resolver.exclusion(site, reason) for site in out]
+        rows = true_sites.sites["row"][is_out].tolist()
+        true_sites.exclusions += [resolver.exclusion(annotated, row, reason) for row in rows]
     true_sites.sites = true_sites.sites.take(is_in_region & ~is_masked)
     within = None
+    true = annotated.take(true_sites.sites["row"])
     if introns is not None:
-        genes = introns.genes(annotated, true_sites.sites["annotated"], contigs)
+        genes = introns.genes(annotated, true, contigs)
         true_sites.exclusions += introns.exclusions
         if config.junctions.decoys == "introns":
             within = merge_intervals(np.concatenate(genes))
         _log_junctions(name, genome, genes, within)
     else:
-        genes = _genes(annotation, annotated, true_sites.sites["annotated"], contigs)
+        genes = _genes(annotation, annotated, true, contigs)
     if organism.sites is not None and config.decoys.in_genes:
         logger.info("%s: no genes are known, so decoys are drawn from the whole genome", name)
     decoys = DecoySampler(resolver, true_sites, genes, regions, config.decoys, within, masked).draw(
@@ -235,13 +246,13 @@ def _build(config: Config, number: int) -> OrganismDataset:
     return dataset
 
 
-def _warn_of_small(signal: str, annotation: Annotation, true: Sequence[AnnotatedSite]) -> None:
+def _warn_of_small(signal: str, annotation: Annotation, true: Sites) -> None:
     """Warn if many ends of transcripts are those of RNAs that are cut out of longer ones."""
     kinds = {
         (transcript.name, transcript.line): transcript.biotype
         for transcript in annotation.transcripts
     }
-    n_of_kind = Counter(kinds.get((site.name, site.line), "") for site in true)
+    n_of_kind = Counter(kinds.get(key, "") for key in _keys(true))
     small = {kind: n for kind, n in n_of_kind.items() if _SMALL_RNA.search(kind)}
     if sum(small.values()) > _MAX_SMALL_SHARE * len(true):
         logger.warning(
@@ -265,22 +276,18 @@ def _masked(organism: OrganismConfig, genome: Genome) -> NDArray[np.int64]:
     return merge_intervals(np.concatenate(intervals))
 
 
-def _donors(
-    introns: Annotation | Introns | None, min_intron: int, contigs: Contigs
-) -> NDArray[np.int64]:
+def _donors(introns: Annotation | Introns, min_intron: int, contigs: Contigs) -> NDArray[np.int64]:
     """Return the distinct donors in the genome's buffer, by which both ends of introns are split.
 
     So datasets of donors and of acceptors have the same regions.
     """
-    annotated: list[AnnotatedSite] = []
     if isinstance(introns, Annotation):
         annotated = annotated_sites(introns, "donor", min_intron)
-    elif introns is not None:
+    else:
         annotated = introns.annotated_sites("donor", min_intron)
-    annotated = [site for site in annotated if not site.reason]
-    contig = contigs.indices([site.contig for site in annotated])
-    starts = np.array([site.start for site in annotated], dtype=np.int64)
-    return np.unique((contigs.genome.starts[contig] + starts)[contig >= 0])
+    annotated = annotated.take(annotated["reasons"] == "")
+    contig = contigs.indices(annotated["contigs"])
+    return np.unique((contigs.genome.starts[contig] + annotated.starts)[contig >= 0])
 
 
 def _log_junctions(
@@ -298,18 +305,21 @@ def _log_junctions(
 
 
 def _genes(
-    annotation: Annotation | None,
-    annotated: list[AnnotatedSite],
-    true: Iterable[AnnotatedSite],
-    contigs: Contigs,
+    annotation: Annotation | None, annotated: Sites, true: Sites, contigs: Contigs
 ) -> list[NDArray[np.int64]]:
     """Return the extents of genes with sites on the plus and the minus strand of the buffer."""
     transcripts = annotation.transcripts if annotation is not None else []
-    true_positions = {site[:3] for site in true}
-    with_sites = {(site.name, site.line) for site in annotated if site[:3] in true_positions}
+    true_positions = {*positions_of(true)}
+    rows = zip(_keys(annotated), positions_of(annotated), strict=True)
+    with_sites = {key for key, position in rows if position in true_positions}
     genes = {_gene(t) for t in transcripts if (t.name, t.line) in with_sites}
     with_true_sites = [t for t in transcripts if _gene(t) in genes]
     return contigs.extents([(t.contig, t.start, t.end, t.is_reverse) for t in with_true_sites])
+
+
+def _keys(annotated: Sites) -> list[tuple[str, int]]:
+    """Return name and line of the transcripts of annotated sites."""
+    return [*zip(annotated["names"].tolist(), annotated["lines"].tolist(), strict=True)]
 
 
 def _gene(transcript: Transcript) -> tuple[str, str, int]:
@@ -336,8 +346,8 @@ def _join(
         sites.adding(strata=np.full(len(sites), -1, np.int16)), starts=resolver.window_starts(sites)
     )
     consensus = (drawn["strata"] % n_sequences).astype(np.int8)
-    no_annotation = np.full(len(drawn), None, dtype=object)
-    windows = Sites.join([true, drawn.adding(consensus=consensus, annotated=no_annotation)])
+    drawn = drawn.adding(consensus=consensus, row=np.full(len(drawn), -1))
+    windows = Sites.join([true, drawn])
     windows = windows.take(np.lexsort([windows.is_reverse, windows.starts]))
     codes_of_windows = Windows(
         genome.codes, windows.starts, resolver.window, is_reverse=windows.is_reverse
@@ -364,6 +374,7 @@ def _join(
         genome=facts,
         contigs=genome.contigs,
         windows=windows,
+        annotated=true_sites.annotated,
         names=resolver.consensus.names,
         decoys=decoys,
         all_sites=true_sites.all_sites,

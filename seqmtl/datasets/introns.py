@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.datasets.config import JunctionRules
-from seqmtl.datasets.signals import SHORT_INTRON, AnnotatedSite
+from seqmtl.datasets.signals import SHORT_INTRON, SiteRow, positions_of, site_columns
 from seqmtl.datasets.true_sites import Contigs, Exclusion
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.junctions import Junction
 from seqmtl.io.transcripts import Annotation
 from seqmtl.sequences import Genome
 from seqmtl.sequences.alphabet import encode
+from seqmtl.sequences.sites import Sites
 
 logger = logging.getLogger(__name__)
 
@@ -39,66 +39,61 @@ _UNKNOWN = 0
 _REVERSE = -1
 
 
-class Intron(NamedTuple):
-    """A junction with its strand, and the reason for its exclusion, or an empty one."""
-
-    junction: Junction
-    is_reverse: bool
-    reads: int
-    reason: str = ""
-
-
 @dataclass(frozen=True)
 class Introns:
     """Introns of spliced reads.
 
     Attributes
     ----------
-    rows : list of Intron
-        Those with a strand, each interval once.
+    junctions : list of Junction
+        Those with a strand, each interval once, with all its reads.
+    reasons : list of str
+        The reason for the exclusion of each, or "".
     exclusions : list of Exclusion
         Junctions whose strand is unknown.
     """
 
-    rows: list[Intron]
+    junctions: list[Junction]
+    reasons: list[str]
     exclusions: list[Exclusion]
 
-    def uncertain(self, signal: str) -> list[AnnotatedSite]:
-        """Return where the donors or acceptors of junctions left out may be, on both strands."""
-        result = []
-        for row in self.exclusions:
-            start, end = int(row.start), int(row.end)
-            for is_reverse in (False, True):
-                at_start = (signal == "donor") != is_reverse
-                site = start if at_start else end - 2
-                result.append(AnnotatedSite(row.contig, site, is_reverse, ".", 0, row.reason))
-        return result
-
-    def annotated_sites(self, signal: str, min_intron: int) -> list[AnnotatedSite]:
-        """Return the donors or acceptors of all introns, including those left out with a reason."""
-        result = []
-        for (contig, start, end, _, _, line), is_reverse, reads, reason in self.rows:
-            at_start = (signal == "donor") != is_reverse
-            site = start if at_start else end - 2
-            exclusion_reason = reason or (SHORT_INTRON if end - start < min_intron else "")
-            name = f"{start + 1}-{end}:{reads}"
-            result.append(
-                AnnotatedSite(
-                    contig, site, is_reverse, name, line, exclusion_reason, is_weak=bool(reason)
-                )
+    def uncertain(self, signal: str) -> Sites:
+        """Return where the donors or acceptors of excluded junctions may be, on both strands."""
+        return site_columns(
+            (
+                row.contig,
+                _site_start(int(row.start), int(row.end), signal, is_reverse),
+                is_reverse,
+                ".",
+                0,
+                row.reason,
+                -1,
+                False,
             )
-        return result
+            for row in self.exclusions
+            for is_reverse in (False, True)
+        )
 
-    def genes(
-        self, annotated: Sequence[AnnotatedSite], true: Iterable[AnnotatedSite], contigs: Contigs
-    ) -> list[NDArray[np.int64]]:
+    def annotated_sites(self, signal: str, min_intron: int) -> Sites:
+        """Return the donors or acceptors of all introns, with a reason for those excluded."""
+        rows: list[SiteRow] = []
+        for junction, reason in zip(self.junctions, self.reasons, strict=True):
+            contig, start, end, strand, reads, line = junction
+            is_reverse = strand == "-"
+            site = _site_start(start, end, signal, is_reverse)
+            name = f"{start + 1}-{end}:{reads}"
+            shown = reason or (SHORT_INTRON if end - start < min_intron else "")
+            rows.append((contig, site, is_reverse, name, line, shown, -1, bool(reason)))
+        return site_columns(rows)
+
+    def genes(self, annotated: Sites, true: Sites, contigs: Contigs) -> list[NDArray[np.int64]]:
         """Return the surroundings of the introns of true sites, on plus and minus strand.
 
         Parameters
         ----------
-        annotated : sequence of AnnotatedSite
+        annotated : Sites
             Result of :meth:`annotated_sites`.
-        true : iterable of AnnotatedSite
+        true : Sites
             The true sites among them.
         contigs : Contigs
             Contigs of the genome by their names in the file.
@@ -108,14 +103,20 @@ class Introns:
         list of two ndarrays of int64, shape (n, 2)
             Disjoint intervals of the genome's buffer: introns and 250 bases on either side.
         """
-        true_positions = {site[:3] for site in true}
+        true_positions = {*positions_of(true)}
+        rows = zip(self.junctions, positions_of(annotated), annotated["reasons"], strict=True)
         return contigs.extents(
             [
-                (junction.contig, junction.start - MARGIN, junction.end + MARGIN, is_reverse)
-                for (junction, is_reverse, _, _), site in zip(self.rows, annotated, strict=True)
-                if not site.reason and site[:3] in true_positions
+                (junction.contig, junction.start - MARGIN, junction.end + MARGIN, position[2])
+                for junction, position, reason in rows
+                if not reason and position in true_positions
             ]
         )
+
+
+def _site_start(start: int, end: int, signal: str, is_reverse: bool) -> int:
+    """Return the first base of the donor or acceptor of an intron."""
+    return start if (signal == "donor") != is_reverse else end - 2
 
 
 def find_introns(
@@ -173,12 +174,12 @@ def find_introns(
         )
     chosen, totals, exclusions = _unique_intervals(organism, source, junctions, strand, reads)
     strongest = _max_overlapping(starts[chosen], ends[chosen], np.where(inside[chosen], totals, 0))
-    rows = []
+    introns, reasons = [], []
     for i, n, n_strongest in zip(chosen.tolist(), totals.tolist(), strongest.tolist(), strict=True):
         is_minor = n < rules.min_share * n_strongest
-        reason = FEW_READS if n < rules.min_reads else MINOR_JUNCTION if is_minor else ""
-        rows.append(Intron(junctions[i], bool(strand[i] < 0), n, reason))
-    return Introns(rows, exclusions)
+        reasons.append(FEW_READS if n < rules.min_reads else MINOR_JUNCTION if is_minor else "")
+        introns.append(junctions[i]._replace(strand="+-"[int(strand[i] < 0)], reads=n))
+    return Introns(introns, reasons, exclusions)
 
 
 def _locate(

@@ -83,7 +83,7 @@ def read_known_introns(
     else:
         introns = find_introns(organism, path, junctions, contigs, JunctionRules(min_reads=1))
         annotated = [introns.annotated_sites(signal, rules.min_intron) for signal in signals]
-        bounds = {(row.junction.contig, *row.junction[1:3]) for row in introns.rows}
+        bounds = {junction[:3] for junction in introns.junctions}
     bounds = _on_contigs(bounds, contigs, path, fasta)
     sites_of_signals: list[Sites] = []
     for signal, model, sites_of_signal in zip(signals, models, annotated, strict=True):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
 
 from seqmtl.exceptions import InputFormatError
 from seqmtl.io.transcripts import Annotation, Segment, Transcript, UncertainRegion
+from seqmtl.sequences.sites import Sites
 
 _CODON = 3
 
@@ -16,46 +18,47 @@ NO_UTR = "transcript that ends where its coding sequence does (no UTR annotated)
 INCOMPLETE = "coding sequence incomplete (its first phase is not 0)"
 NO_END = "end of a transcript that is incomplete there, as the annotation says"
 NO_CODON = "end of a coding sequence that is incomplete there, as the annotation says"
-LEFT_OUT = "site of a transcript that is left out"
+EXCLUDED = "site of a transcript that is left out"
 SPANNING = "codon that spans an intron"
 ODD_LENGTH = "coding sequence whose length is not a multiple of three"
 
 
-class AnnotatedSite(NamedTuple):
-    """An annotated site.
+#: Contig, first base, whether it is on the minus strand, transcript, line, reason of exclusion,
+#: alternative first base, and whether the evidence is weak.
+SiteRow = tuple[str, int, bool, str, int, str, int, bool]
 
-    Attributes
-    ----------
-    contig : str
-        Contig as named in the annotation.
-    start : int
-        0-based first base on the forward strand.
-    is_reverse : bool
-        Whether the site is on the minus strand.
-    name : str
-        Transcript.
-    line : int
-        1-based line of the annotation.
-    reason : str
-        Why the site is left out, or "".
-    other : int
-        Alternative position if `start` lacks the consensus, or -1.
-    is_weak : bool
-        Whether the evidence is too weak for a true site and to exclude decoys nearby.
+
+def site_columns(rows: Iterable[SiteRow]) -> Sites:
+    """Return annotated sites as columns; their starts count from the first base of the contig.
+
+    The columns are contigs and names, those of the annotation; lines, from 1; reasons of the
+    exclusion of sites, or ""; alternatives, other starts of sites that lack the consensus, or -1;
+    and is_weak, whether the evidence is too weak for a true site and to exclude decoys nearby.
     """
+    columns = [*zip(*rows, strict=True)] or [()] * 8
+    contigs, starts, is_reverse, names, lines, reasons, alternatives, is_weak = columns
+    return Sites(
+        np.array(starts, dtype=np.int64),
+        np.array(is_reverse, dtype=bool),
+        {
+            "contigs": np.array(contigs, dtype=object),
+            "names": np.array(names, dtype=object),
+            "lines": np.array(lines, dtype=np.int64),
+            "reasons": np.array(reasons, dtype=object),
+            "alternatives": np.array(alternatives, dtype=np.int64),
+            "is_weak": np.array(is_weak, dtype=bool),
+        },
+    )
 
-    contig: str
-    start: int
-    is_reverse: bool
-    name: str
-    line: int
-    reason: str = ""
-    other: int = -1
-    is_weak: bool = False
+
+def positions_of(sites: Sites) -> list[tuple[str, int, bool]]:
+    """Return contig, start and strand of annotated sites."""
+    columns = sites["contigs"], sites.starts, sites.is_reverse
+    return [*zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> list[AnnotatedSite]:
-    """Return the sites of a signal in all transcripts, including those left out with a reason.
+def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> Sites:
+    """Return the sites of a signal in all transcripts, including those with a reason of exclusion.
 
     A position occurs once for each transcript that has it.
 
@@ -74,16 +77,16 @@ def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> lis
         If no transcript has such a site; the message says what the file has.
     """
     if signal in ("donor", "acceptor"):
-        sites = [p for t in annotation.transcripts for p in _splice(t, signal, min_intron)]
+        rows = [p for t in annotation.transcripts for p in _splice(t, signal, min_intron)]
         needed = "introns (gaps between exons of one transcript)"
     elif signal in ("tss", "polya"):
-        sites = [_end(t, signal == "tss") for t in annotation.transcripts]
+        rows = [_end(t, signal == "tss") for t in annotation.transcripts]
         needed = "transcripts with a strand"
     else:
         of_transcript = _start_codon if signal == "start" else _stop_codon
-        sites = [of_transcript(t) for t in annotation.transcripts if t.cds and t.is_cds_certain]
+        rows = [of_transcript(t) for t in annotation.transcripts if t.cds and t.is_cds_certain]
         needed = "coding sequences"
-    if not sites:
+    if not rows:
         reasons = Counter(row.reason for row in annotation.exclusions)
         left_out = "".join(f"; left out: {reason} ({n:,})" for reason, n in reasons.items())
         raise InputFormatError(
@@ -92,10 +95,10 @@ def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> lis
             "give a richer annotation or choose another signal",
             path=annotation.path,
         )
-    return sites
+    return site_columns(rows)
 
 
-def uncertain_sites(annotation: Annotation, signal: str) -> list[AnnotatedSite]:
+def uncertain_sites(annotation: Annotation, signal: str) -> Sites:
     """Return possible sites of excluded transcripts and other uncertain regions.
 
     They are neither true sites nor decoys. Each end of an exon may be a splice site, since
@@ -108,11 +111,11 @@ def uncertain_sites(annotation: Annotation, signal: str) -> list[AnnotatedSite]:
     signal : str
         One of :data:`seqmtl.linear_model.site.SIGNALS`.
     """
-    return [
-        AnnotatedSite(row.contig, start, row.is_reverse, row.name, row.line, LEFT_OUT)
+    return site_columns(
+        (row.contig, start, row.is_reverse, row.name, row.line, EXCLUDED, -1, False)
         for row in annotation.uncertain
         for start in _uncertain_starts(row, signal)
-    ]
+    )
 
 
 def _uncertain_starts(row: UncertainRegion, signal: str) -> list[int]:
@@ -135,15 +138,15 @@ def _uncertain_starts(row: UncertainRegion, signal: str) -> list[int]:
     return [start, beside, _codon_after(row.exons, row.cds, at_start=at_start)]
 
 
-def _splice(transcript: Transcript, signal: str, min_intron: int) -> Iterator[AnnotatedSite]:
+def _splice(transcript: Transcript, signal: str, min_intron: int) -> Iterator[SiteRow]:
     """Yield the first or last two bases of each intron in reading direction."""
     at_start = (signal == "donor") != transcript.is_reverse
     for start, end in transcript.introns:
         reason = SHORT_INTRON if end - start < min_intron else ""
-        yield _annotated_site(transcript, start if at_start else end - 2, reason)
+        yield _row(transcript, start if at_start else end - 2, reason)
 
 
-def _end(transcript: Transcript, is_tss: bool) -> AnnotatedSite:
+def _end(transcript: Transcript, is_tss: bool) -> SiteRow:
     """Return the first or last base of a transcript in reading direction."""
     at_start = is_tss != transcript.is_reverse
     start = transcript.start if at_start else transcript.end - 1
@@ -156,10 +159,10 @@ def _end(transcript: Transcript, is_tss: bool) -> AnnotatedSite:
         if stop and not is_tss:  # in GTF the stop codon follows the coding sequence
             cds_end = min(cds_end, stop[0][0]) if at_start else max(cds_end, stop[-1][1] - 1)
         reason = NO_UTR if cds_end == start else ""
-    return _annotated_site(transcript, start, reason)
+    return _row(transcript, start, reason)
 
 
-def _start_codon(transcript: Transcript) -> AnnotatedSite:
+def _start_codon(transcript: Transcript) -> SiteRow:
     """Return the start codon as annotated, or else the first codon."""
     segments = transcript.start_codon or transcript.cds
     start, is_contiguous = _codon_at(segments, at_start=not transcript.is_reverse)
@@ -168,10 +171,10 @@ def _start_codon(transcript: Transcript) -> AnnotatedSite:
         reason = INCOMPLETE
     if "start" in transcript.incomplete:
         reason = NO_CODON
-    return _annotated_site(transcript, start, reason)
+    return _row(transcript, start, reason)
 
 
-def _stop_codon(transcript: Transcript) -> AnnotatedSite:
+def _stop_codon(transcript: Transcript) -> SiteRow:
     """Return the stop codon as annotated, or else the last codon or the one after it."""
     at_start = transcript.is_reverse
     is_incomplete = "stop" in transcript.incomplete
@@ -179,7 +182,7 @@ def _stop_codon(transcript: Transcript) -> AnnotatedSite:
         start, is_contiguous = _codon_at(transcript.stop_codon, at_start=at_start)
         is_contiguous = is_contiguous and _is_in_exon(transcript, start)
         reason = NO_CODON if is_incomplete else "" if is_contiguous else SPANNING
-        return _annotated_site(transcript, start, reason)
+        return _row(transcript, start, reason)
     start, is_contiguous = _codon_at(transcript.cds, at_start=at_start)
     other = _codon_after(transcript.exons, transcript.cds, at_start=at_start)
     n_coding = sum(end - begin for begin, end in transcript.cds) - (transcript.phase or 0)
@@ -188,7 +191,7 @@ def _stop_codon(transcript: Transcript) -> AnnotatedSite:
         reason = ODD_LENGTH
     if is_incomplete:
         reason = NO_CODON
-    return _annotated_site(transcript, start, reason, other)
+    return _row(transcript, start, reason, other)
 
 
 def _codon_at(segments: Sequence[Segment], *, at_start: bool) -> tuple[int, bool]:
@@ -220,15 +223,6 @@ def _is_in_exon(transcript: Transcript, start: int) -> bool:
     return any(begin <= start and start + _CODON <= end for begin, end in transcript.exons)
 
 
-def _annotated_site(
-    transcript: Transcript, start: int, reason: str, other: int = -1
-) -> AnnotatedSite:
-    return AnnotatedSite(
-        transcript.contig,
-        start,
-        transcript.is_reverse,
-        transcript.name,
-        transcript.line,
-        reason,
-        other,
-    )
+def _row(transcript: Transcript, start: int, reason: str, other: int = -1) -> SiteRow:
+    of_transcript = transcript.name, transcript.line
+    return transcript.contig, start, transcript.is_reverse, *of_transcript, reason, other, False

@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.datasets.signals import AnnotatedSite
 from seqmtl.exceptions import InputFormatError
 from seqmtl.linear_model.site import Site
 from seqmtl.sequences.alphabet import OTHER, decode, reverse_complement
@@ -142,13 +141,13 @@ class Exclusion(NamedTuple):
 
     @classmethod
     def of_site(
-        cls, site: AnnotatedSite, length: int, reason: str, organism: str, source: str
+        cls, annotated: Sites, row: int, length: int, reason: str, organism: str, source: str
     ) -> Exclusion:
-        """Return the record of an annotated position of this many bases."""
-        strand = "-" if site.is_reverse else "+"
-        end = site.start + length
-        position = (site.contig, site.start, end, strand, site.name)
-        return cls(organism, *position, reason, 1, f"{source}:{site.line}")
+        """Return the record of one of the annotated sites, of this many bases."""
+        contig, name = annotated["contigs"][row], annotated["names"][row]
+        start, strand = int(annotated.starts[row]), "+-"[int(annotated.is_reverse[row])]
+        source_line = f"{source}:{annotated['lines'][row]}"
+        return cls(organism, contig, start, start + length, strand, name, reason, 1, source_line)
 
     @classmethod
     def of_many(cls, number: int, reason: str, organism: str, source: str) -> Exclusion:
@@ -171,7 +170,7 @@ class Contigs:
     genome: Genome
     names: Mapping[str, str]
 
-    def indices(self, names: Sequence[str]) -> NDArray[np.int64]:
+    def indices(self, names: Sequence[str] | NDArray[Any]) -> NDArray[np.int64]:
         """Return the index of each contig, or -1 if the genome lacks it."""
         genome_names = {name: self.names.get(name, name) for name in dict.fromkeys(names)}
         index = {name: -1 for name in genome_names}
@@ -207,7 +206,10 @@ class TrueSites:
     Attributes
     ----------
     sites : Sites
-        By start; the columns are consensus, the index of the sequence at each, and annotated.
+        By start; the columns are consensus, the index of the sequence at each, and row, the
+        number of each among those annotated.
+    annotated : Sites
+        Result of :func:`seqmtl.datasets.signals.site_columns`.
     all_sites : Sites
         All annotated positions in the genome, including excluded and uncertain ones. The column
         is_weak is True for evidence too weak to exclude decoys nearby.
@@ -216,6 +218,7 @@ class TrueSites:
     """
 
     sites: Sites
+    annotated: Sites
     all_sites: Sites
     exclusions: list[Exclusion]
 
@@ -250,16 +253,17 @@ class SiteResolver:
         offset = self.window - self.site.length - self.site.offset
         return sites.starts - np.where(sites.is_reverse, offset, self.site.offset)
 
-    def exclusion(self, site: AnnotatedSite, reason: str) -> Exclusion:
-        """Return the record of a position that is left out."""
-        return Exclusion.of_site(site, self.site.length, reason, self.organism, self.source)
+    def exclusion(self, annotated: Sites, row: int, reason: str) -> Exclusion:
+        """Return the record of an annotated site that is excluded."""
+        length = self.site.length
+        return Exclusion.of_site(annotated, row, length, reason, self.organism, self.source)
 
     def find(
         self,
-        annotated: Sequence[AnnotatedSite],
+        annotated: Sites,
         contigs: Contigs,
         *,
-        uncertain: Sequence[AnnotatedSite] = (),
+        uncertain: Sites | None = None,
         allow_missing: bool = False,
         remedy: str = REMEDY,
     ) -> TrueSites:
@@ -267,14 +271,14 @@ class SiteResolver:
 
         Parameters
         ----------
-        annotated : sequence of AnnotatedSite
-            Positions as annotated.
+        annotated : Sites
+            Annotated sites, see :func:`seqmtl.datasets.signals.site_columns`.
         contigs : Contigs
             Contigs of the genome by their names in the annotation.
-        uncertain : sequence of AnnotatedSite
-            Positions that are neither true sites nor decoys, unless they are among the sites.
+        uncertain : Sites, optional
+            Such positions that are neither true sites nor decoys, unless they are among the sites.
         allow_missing : bool
-            Whether to leave out positions on contigs that the FASTA file lacks, instead of failing.
+            Whether to exclude positions on contigs that the FASTA file lacks, instead of failing.
         remedy : str
             What to do if all contigs are missing, for the message.
 
@@ -283,10 +287,9 @@ class SiteResolver:
         InputFormatError
             If contigs are unknown, or most sites lack the consensus of the signal.
         """
-        contig = contigs.indices([site.contig for site in annotated])
+        contig = contigs.indices(annotated["contigs"])
         self._check_contigs(annotated, contig, contigs, allow_missing, remedy)
-        is_reverse = np.array([site.is_reverse for site in annotated], dtype=bool)
-        alternatives = np.array([site.other for site in annotated], dtype=np.int64)
+        is_reverse, alternatives = annotated.is_reverse, annotated["alternatives"]
         starts, is_inside = self._locate(annotated, contig)
         lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
         consensus = self.consensus.at(self.genome.codes, starts, is_reverse)
@@ -304,43 +307,35 @@ class SiteResolver:
             np.where(is_moved, other_starts, starts),
             np.where(is_moved, other_consensus, consensus),
         )
-        as_annotated = np.fromiter(annotated, dtype=object, count=len(annotated))
-        sites = Sites(starts, is_reverse, {"consensus": consensus, "annotated": as_annotated})
-        reasons = self._reasons(sites, contig, is_inside)
+        rows = np.arange(len(annotated))
+        sites = Sites(starts, is_reverse, {"consensus": consensus, "row": rows})
+        reasons = self._reasons(annotated, sites, contig, is_inside)
         self._check_letters(annotated, is_inside, consensus)
-        true_sites = self._unique(sites, is_inside, reasons)
-        uncertain = [*uncertain, *self._past_end(annotated, contig)]
+        true_sites = self._unique(annotated, sites, is_inside, reasons)
+        past_end = self._past_end(annotated, contig)
+        uncertain = past_end if uncertain is None else Sites.join([uncertain, past_end])
         return replace(true_sites, all_sites=self._with(true_sites.all_sites, uncertain, contigs))
 
-    def _past_end(
-        self, annotated: Sequence[AnnotatedSite], contig: NDArray[np.int64]
-    ) -> list[AnnotatedSite]:
+    def _past_end(self, annotated: Sites, contig: NDArray[np.int64]) -> Sites:
         """Return positions past the end of a contig, wrapped to its start: it may be circular."""
-        lengths = self.genome.lengths[contig]
-        starts = np.array([site.start for site in annotated], dtype=np.int64) - lengths
-        chosen = np.flatnonzero((contig >= 0) & (starts >= 0)).tolist()
-        return [annotated[i]._replace(start=int(starts[i])) for i in chosen]
+        wrapped = replace(annotated, starts=annotated.starts - self.genome.lengths[contig])
+        return wrapped.take((contig >= 0) & (wrapped.starts >= 0))
 
     def _locate(
-        self, annotated: Sequence[AnnotatedSite], contig: NDArray[np.int64]
+        self, annotated: Sites, contig: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the positions in the genome's buffer, and which are inside their contig."""
-        local = np.array([site.start for site in annotated], dtype=np.int64)
+        local = annotated.starts
         lengths = np.where(contig >= 0, self.genome.lengths[contig], 0)
         is_inside = (local >= 0) & (local + self.site.length <= lengths)
         return np.where(
             is_inside, local + self.genome.starts[contig], self.genome.padding
         ), is_inside
 
-    def _with(
-        self, all_sites: Sites, uncertain: Sequence[AnnotatedSite], contigs: Contigs
-    ) -> Sites:
+    def _with(self, all_sites: Sites, uncertain: Sites, contigs: Contigs) -> Sites:
         """Add positions to the annotated ones, as weak evidence."""
-        starts, is_inside = self._locate(
-            uncertain, contigs.indices([site.contig for site in uncertain])
-        )
-        is_reverse = np.array([site.is_reverse for site in uncertain], dtype=bool)
-        keys = np.unique(2 * starts[is_inside] + is_reverse[is_inside])
+        starts, is_inside = self._locate(uncertain, contigs.indices(uncertain["contigs"]))
+        keys = np.unique(2 * starts[is_inside] + uncertain.is_reverse[is_inside])
         keys = keys[~np.isin(keys, 2 * all_sites.starts + all_sites.is_reverse)]
         added = Sites(keys // 2, keys % 2 > 0)
         if not len(added):
@@ -350,17 +345,15 @@ class SiteResolver:
 
     def _check_contigs(
         self,
-        annotated: Sequence[AnnotatedSite],
+        annotated: Sites,
         contig: NDArray[np.int64],
         contigs: Contigs,
         allow_missing: bool,
         remedy: str,
     ) -> None:
         """Refuse contigs that the genome lacks: all, or any if that is not allowed."""
-        annotated_contigs = list(dict.fromkeys(site.contig for site in annotated))
-        missing = list(
-            dict.fromkeys(annotated[i].contig for i in np.flatnonzero(contig < 0).tolist())
-        )
+        annotated_contigs = list(dict.fromkeys(annotated["contigs"]))
+        missing = list(dict.fromkeys(annotated["contigs"][contig < 0]))
         has_none = len(missing) == len(annotated_contigs)
         if not missing or (allow_missing and not has_none):
             return
@@ -373,13 +366,17 @@ class SiteResolver:
         raise InputFormatError(
             f"{unknown_contig(fasta_names, self.genome.names)}{remedy}" + hint * (not has_none),
             path=self.source,
-            line=annotated[int((contig < 0).argmax())].line,
+            line=int(annotated["lines"][(contig < 0).argmax()]),
         )
 
     def _reasons(
-        self, sites: Sites, contig: NDArray[np.int64], is_inside: NDArray[np.bool_]
+        self,
+        annotated: Sites,
+        sites: Sites,
+        contig: NDArray[np.int64],
+        is_inside: NDArray[np.bool_],
     ) -> list[str]:
-        """Return for each position why it is left out, or ""."""
+        """Return for each position why it is excluded, or ""."""
         windows = self.window_starts(sites)
         consensus = sites["consensus"]
         begin, end = self.genome.starts[contig], (self.genome.starts + self.genome.lengths)[contig]
@@ -394,7 +391,10 @@ class SiteResolver:
             default=0,
         )
         texts = ["", NO_CONTIG, OUTSIDE, AT_END, OTHER_LETTERS, NO_CONSENSUS]
-        reasons = [site.reason or texts[problems[i]] for i, site in enumerate(sites["annotated"])]
+        reasons = [
+            reason or texts[problem]
+            for reason, problem in zip(annotated["reasons"], problems.tolist(), strict=True)
+        ]
         for i in np.flatnonzero(problems == 5):
             if reasons[i] == NO_CONSENSUS:
                 codes = self.genome.codes[sites.starts[i] :][: self.site.length]
@@ -404,19 +404,18 @@ class SiteResolver:
 
     def _check_letters(
         self,
-        annotated: Sequence[AnnotatedSite],
+        annotated: Sites,
         is_inside: NDArray[np.bool_],
         consensus: NDArray[np.int8],
     ) -> None:
         """Raise an error if the genome does not match the annotation, or one strand of it."""
         if self.site.length == 1 or not self.consensus.sequences:
             return
-        is_usable = is_inside & np.array([not site.reason for site in annotated], dtype=bool)
-        is_reverse = np.array([site.is_reverse for site in annotated], dtype=bool)
+        is_usable = is_inside & (annotated["reasons"] == "")
         strands = {
             "": is_usable,
-            " of the plus strand": ~is_reverse,
-            " of the minus strand": is_reverse,
+            " of the plus strand": ~annotated.is_reverse,
+            " of the minus strand": annotated.is_reverse,
         }
         for strand, is_strand in strands.items():
             n_usable, n_fit = (
@@ -443,7 +442,11 @@ class SiteResolver:
             )
 
     def _unique(
-        self, sites: Sites, is_inside: NDArray[np.bool_], reasons: Sequence[str]
+        self,
+        annotated: Sites,
+        sites: Sites,
+        is_inside: NDArray[np.bool_],
+        reasons: Sequence[str],
     ) -> TrueSites:
         """Merge equal positions; one is excluded only if it is so in every transcript."""
         is_excluded = np.array([bool(reason) for reason in reasons], dtype=bool)
@@ -454,17 +457,18 @@ class SiteResolver:
         first |= ~is_inside[order]
         order = order[first]
         inside_contig = sites.take(order[is_inside[order]])
-        is_weak = np.array([site.is_weak for site in inside_contig["annotated"]], dtype=bool)
+        is_weak = annotated["is_weak"][inside_contig["row"]]
         excluded = np.sort(order[is_excluded[order]]).tolist()
         return TrueSites(
             sites.take(order[~is_excluded[order]]),
+            annotated,
             Sites(inside_contig.starts, inside_contig.is_reverse, {"is_weak": is_weak}),
-            [self.exclusion(sites["annotated"][i], reasons[i]) for i in excluded],
+            [self.exclusion(annotated, i, reasons[i]) for i in excluded],
         )
 
 
 def count_reasons(exclusions: Sequence[Exclusion]) -> dict[str, int]:
-    """Return the number of items left out by reason, combining all mismatches of letters."""
+    """Return the number of items excluded by reason, combining all mismatches of letters."""
     counts: Counter[str] = Counter()
     for row in exclusions:
         counts[row.reason.partition(":")[0]] += row.number

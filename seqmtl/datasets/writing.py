@@ -170,11 +170,10 @@ def _leak_exclusions(
     """Yield one line per true site, and one for all decoys."""
     length = config.site.length
     source = config.organisms[dataset.organism].source
-    annotated = [site for site in dataset.windows["annotated"][rows] if site is not None]
-    for site in annotated:
-        yield Exclusion.of_site(site, length, reason, dataset.organism, source)
-    if len(annotated) < rows.size:
-        n_decoys = rows.size - len(annotated)
+    row_of = dataset.windows["row"][rows]
+    for row in row_of[row_of >= 0].tolist():
+        yield Exclusion.of_site(dataset.annotated, row, length, reason, dataset.organism, source)
+    if n_decoys := int((row_of < 0).sum()):
         path = str(dataset.genome["path"])
         yield Exclusion.of_many(n_decoys, reason, dataset.organism, path)
 

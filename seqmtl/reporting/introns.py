@@ -149,7 +149,7 @@ def annotated_introns(
 def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> set[Intron]:
     """Return the gaps between exons whose two ends are true sites."""
     from seqmtl.datasets.config import SiteRules
-    from seqmtl.datasets.signals import annotated_sites
+    from seqmtl.datasets.signals import annotated_sites, positions_of
     from seqmtl.datasets.true_sites import Contigs, SiteResolver
 
     loaded = load_genome(genome, padding=1, only={gap[0] for gap in gaps})
@@ -159,7 +159,7 @@ def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> 
         resolver = SiteResolver("", annotation.path, loaded, site, site.length)
         annotated = annotated_sites(annotation, signal, SiteRules().min_intron)
         sites = resolver.find(annotated, Contigs(loaded, {}), allow_missing=True).sites
-        ends.append({row[:3] for row in sites["annotated"]})
+        ends.append({*positions_of(annotated.take(sites["row"]))})
     donors, acceptors = ends
     introns = set()
     for contig, start, end, is_reverse in gaps:
