@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize, minimize_scalar
-from scipy.sparse import csr_matrix
 
 from seqmtl import Spectrum, TaskKernel, WeightedDegree
 from seqmtl.core import dcd, gram
@@ -17,19 +16,17 @@ from seqmtl.core.dcd_loops import dual_step
 from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.losses import LOSSES, find_loss
 from seqmtl.features._base import sparse_rows
-from seqmtl.features.numeric import NumericRows
 from seqmtl.sequences import Windows
 from tests.core.cases import BY_LIBLINEAR, EVERY_LOSS, Case, numbers, strings
 from tests.oracles import dcd as oracle
 from tests.oracles.losses import LOSSES as FORMULAS
 
 
-@pytest.mark.parametrize("T", [1, 3])
+@pytest.mark.parametrize(("T", "epsilon"), [(1, 0.3), (3, 0.0), (3, 0.3), (3, 50.0)])
 @pytest.mark.parametrize("loss", EVERY_LOSS)
-@pytest.mark.parametrize("epsilon", [0.0, 0.3, 50.0])
 def test_the_objective_is_that_of_a_general_optimiser(loss, epsilon, T):
     """Widmer 2012, eq. 12: the dual by L-BFGS-B on the kernel matrix, for every loss."""
-    if epsilon and loss in LOSSES:
+    if epsilon != 0.3 and loss in LOSSES:
         return
     case = numbers(loss, T=T, epsilon=epsilon, C=np.random.default_rng(1).uniform(0.2, 2, 80))
     solution = case.solve(tol=1e-9)
@@ -63,14 +60,6 @@ def test_strings_are_liblinear_on_explicit_features(loss, features):
     solution = case.solve(tol=2e-7)
     assert 0 <= solution.gap <= 2e-7
     assert solution.primal == pytest.approx(case.primal(*case.by_liblinear()), rel=1e-6)
-
-
-@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
-def test_sparse_is_dense(loss):
-    case = numbers(loss, n=200, d=12, T=3, C=0.3)
-    case.X[np.abs(case.X) < 0.8] = 0
-    sparse = replace(case, rows=NumericRows(csr_matrix(case.X)))
-    assert sparse.solve(tol=1e-9).primal == pytest.approx(case.solve(tol=1e-9).primal, rel=1e-8)
 
 
 @pytest.mark.parametrize("loss", EVERY_LOSS)
@@ -245,9 +234,16 @@ class _Recorded:
         return self.orders[-1]
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("features", ["numbers", "slots", "lists of strings", "groups of tasks"])
-def test_every_epoch_is_the_algorithm_of_the_paper(loss, features):
+@pytest.mark.parametrize(
+    ("features", "loss"),
+    [
+        *(("numbers", loss) for loss in LOSSES),
+        ("slots", "logistic"),
+        ("lists of strings", "hinge"),
+        ("groups of tasks", "squared_hinge"),
+    ],
+)
+def test_every_epoch_is_the_algorithm_of_the_paper(features, loss):
     """Widmer 2012, Algorithm 1: the same alpha after each epoch, in the same order."""
     case = numbers(loss, T=3, bias=0.0)
     if features != "numbers":
@@ -264,7 +260,7 @@ def test_every_epoch_is_the_algorithm_of_the_paper(loss, features):
     descent = dcd.Descent(problem, dtype=np.float64)
     descent._rng = recorded = _Recorded(1)
     alpha, W = np.zeros(case.z.size), np.zeros((case.X.shape[1], len(case.K)))
-    for number in range(3):
+    for number in range(2):
         descent._epoch()
         order = recorded.orders[number]
         arguments = case.X, case.y, case.tasks, case.K, problem.C, loss

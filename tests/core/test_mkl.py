@@ -108,9 +108,8 @@ def size(theta, norm):
     return np.linalg.norm(theta, norm)
 
 
-@pytest.mark.parametrize("n_views", [1, 2])
 @pytest.mark.parametrize("loss", EVERY_LOSS)
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize(("norm", "n_views"), [(1.0, 2), (4 / 3, 1), (2.0, 2), (np.inf, 1)])
 def test_the_optimum_is_that_of_a_general_convex_solver(norm, loss, n_views):
     """Widmer 2015, eq. 9, Problem 1: the optimum by CVXPY, for every loss."""
     data = case(norm, loss, n_views)
@@ -152,19 +151,18 @@ def test_weights_of_kernels_are_the_norm_of_the_weights(norm, of):
     assert data.solve().primal == pytest.approx(problem.value, rel=1e-6)
 
 
-@pytest.mark.parametrize("n_views", [1, 2])
 @pytest.mark.parametrize("loss", EVERY_LOSS)
-@pytest.mark.parametrize("norm", [1.0, 2.0])
+@pytest.mark.parametrize(("norm", "n_views"), [(1.0, 2), (2.0, 1)])
 def test_epochs_and_theta_steps_reach_the_optimum(norm, loss, n_views):
     """Widmer 2015, Algorithm 2: epochs and theta steps alone reach the optimum by CVXPY."""
     data = case(norm, loss, n_views)
-    solution = data.descend(tol=1e-5)
+    solution = data.descend(tol=1e-4)
     assert solution.converged
     assert solution.n_epochs > 0
-    assert solution.primal == pytest.approx(data.optimum(), rel=1.1e-5)
+    assert solution.primal == pytest.approx(data.optimum(), rel=1.1e-4)
 
 
-@pytest.mark.parametrize("norm", [1.01, 1.1, 100.0])
+@pytest.mark.parametrize("norm", [1.01, 100.0])
 def test_norms_close_to_the_ends(norm):
     data = case(norm, n_views=2, seed=3)
     solution = data.solve(tol=1e-8)
@@ -318,14 +316,6 @@ def test_what_is_returned_at_the_epoch_limit_belongs_together(max_epochs):
     X = np.hstack(data.X)
     f = (X @ solution.W + data.bias * solution.bias)[np.arange(60), data.tasks]
     assert_allclose(data.y * f, solution.margins, atol=1e-9)
-
-
-def test_single_precision_reaches_its_tolerance():
-    data = case(2.0, n=100, d=12, n_views=2)
-    solution = data.solve(tol=1e-4, dtype=np.float32)
-    assert solution.W.dtype == np.float32
-    assert 0 <= solution.gap <= 1e-4
-    assert solution.primal == pytest.approx(data.optimum(), rel=1e-4)
 
 
 @pytest.mark.parametrize("is_exact", [False, True], ids=["after steps", "after a certificate"])

@@ -5,10 +5,10 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix
 
-from seqmtl import MultiTaskSVC, MultiTaskSVR, TaskKernel, core
+from seqmtl import TaskKernel, core
 from seqmtl.core import dcd, newton
 from seqmtl.core.losses import LOSSES
 from seqmtl.core.newton import LowDimProblem, SecondOrder, split
@@ -17,7 +17,6 @@ from seqmtl.core.solver import with_second_order
 from seqmtl.features.numeric import NumericRows
 from tests.core.cases import EVERY_LOSS, numbers
 from tests.oracles.losses import LOSSES as FORMULAS
-from tests.oracles.svm import multitask_kernel
 
 KERNELS = ("individual", "union", "default", "any", "rank 2", "nearly singular")
 
@@ -132,22 +131,6 @@ def test_dual_variables_lie_exactly_on_their_bounds(loss):
     assert between.sum() <= 3 * 5
 
 
-@pytest.mark.parametrize("kind", KERNELS)
-def test_split_and_equations_by_dense_matrices(kind):
-    p = problem("hinge", kind)
-    low_dim = LowDimProblem(p, p.rows.X)
-    lam, R = split(p.K[0])
-    assert_allclose(lam * np.eye(3) + R @ R.T, p.K[0], atol=1e-12)
-    H = np.outer(p.y, p.y) * multitask_kernel(p.rows.X, p.tasks, p.K[0], 1.0)
-    H = H[np.ix_(low_dim.order, low_dim.order)]
-    rng = np.random.default_rng(1)
-    alpha, D = rng.standard_normal(150), rng.exponential(size=150)
-    assert_allclose(low_dim.hessian(alpha), H @ alpha, atol=1e-9)
-    W = low_dim.factor(D)(low_dim.virtual(alpha))
-    expected = np.linalg.solve(np.eye(150) + H * D, H @ alpha)  # margins of (I + K B) W = K G
-    assert_allclose(low_dim.margins(W), expected, atol=1e-9)
-
-
 def test_rank_of_the_shared_part():
     assert split(np.eye(7))[1].shape == (7, 0)
     assert split(np.ones((7, 7)))[1].shape == (7, 1)
@@ -210,20 +193,6 @@ def test_sparse_matrices_that_are_full_take_part():
         q = replace(p, rows=NumericRows(X))
         assert (SecondOrder.of(q) is not None) == is_few
     solve(replace(p, rows=NumericRows(csr_matrix(p.rows.X))))
-
-
-def test_single_precision_keeps_its_digits():
-    assert solve(problem("hinge", C=10.0), 1e-5, dtype=np.float32).W.dtype == np.float32
-
-
-def test_estimators_reach_their_tolerance_at_large_costs():
-    p, q = (problem(loss, n=300) for loss in ("hinge", "epsilon_insensitive"))
-    names = p.tasks.astype(str)
-    svc = MultiTaskSVC(C=1e3, tol=1e-8).fit(p.rows.X, p.y, tasks=names)
-    svr = MultiTaskSVR(C=1e3, tol=1e-8).fit(q.rows.X, q.targets, tasks=names)
-    for model in (svc, svr):
-        assert model.dual_gap_ <= 1e-8
-        assert model.n_iter_ < 200
 
 
 def test_smooth_losses_begin_where_they_are_told():

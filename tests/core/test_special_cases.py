@@ -97,7 +97,6 @@ def test_frustratingly_easy_is_liblinear_on_augmented_features(loss):
 @pytest.mark.parametrize(
     "kernel",
     [
-        TaskKernel.union(NAMES),
         TaskKernel.graph(EDGES, NAMES),
         TaskKernel.graphical(EDGES, NAMES, 0.5),
         TaskKernel.clustering({"a": NAMES[:2], "b": NAMES[1:]}, NAMES),

@@ -112,12 +112,6 @@ def test_kernels_that_are_none(kind, kernel, message):
         kind(kernel).fit(X, Y, NAMES)
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_kernels_must_be_some(kind, data):
-    with pytest.raises(ValueError, match="kernels must hold at least one kernel, got none"):
-        kind([]).fit(data.X, data.y, data.names)
-
-
 GIVEN = MultiTaskKernelSVC("precomputed")
 ROWS = ParetoMKLClassifier([Precomputed(np.eye(10))])
 
@@ -143,13 +137,6 @@ def test_tasks_are_not_missing(missing, data):
     names[5] = missing
     with pytest.raises(ValueError, match=r"task of every example, got (None|nan) for example 5"):
         MultiTaskKernelSVC().fit(data.X, data.y, names)
-
-
-def test_a_number_names_one_task_for_all(data):
-    numbers = np.unique(data.names, return_inverse=True)[1]
-    model = ParetoMKLClassifier().fit(data.X, data.y, numbers)
-    expected = model.decision_function(data.X, np.full(data.y.size, 1))
-    np.testing.assert_array_equal(model.decision_function(data.X, 1), expected)
 
 
 def test_a_warning_names_the_settings_that_there_are(data):
@@ -202,6 +189,10 @@ def test_costs_and_tolerances_are_finite_numbers(kind, value, data):
             "tasks 'a', 'c' are not in",
         ),
         (KernelMKLClassifier, "task_kernels", [[]], "task_kernels must hold at least one"),
+        *[
+            (kind, "kernels", [[]], "kernels must hold at least one kernel, got")
+            for kind in LEARNERS
+        ],
         *[
             (kind, "class_weight", ["heavy"], "class_weight must be None, 'balanced' or a mapping")
             for kind in (MultiTaskKernelSVC, KernelMKLClassifier)

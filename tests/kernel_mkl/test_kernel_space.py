@@ -22,7 +22,6 @@ from seqmtl import (
 )
 from seqmtl.core.interior import minimise_in_box
 from seqmtl.core.norms import conjugate, dual_norm, minimise_on_ball, norm_of
-from seqmtl.kernel_mkl import svm as svm_module
 from seqmtl.kernel_mkl.descent import descend
 from seqmtl.kernel_mkl.rules import MixedNorm, Partial, Separate, Shared, trade_off
 from seqmtl.kernel_mkl.svm import KernelSVM, best_intercept, solve_dual
@@ -58,22 +57,12 @@ def problems(data):
     ("p", "norm", "seed"),
     [
         (1, 1, 0),
-        (1, 1.1, 1),
-        (1, 2, 2),
         (1, np.inf, 0),
-        (1.5, 1, 1),
         (1.5, 1.1, 2),
-        (1.5, 2, 0),
-        (2, 1, 2),
-        (2, 1.1, 0),
         (2, 2, 1),
-        (2, np.inf, 2),
         (10, 1, 1),
-        (10, 1.1, 2),
         (10, 2, 1),
-        (np.inf, 1, 2),
         (np.inf, 1.1, 1),
-        (np.inf, 2, 0),
         (np.inf, np.inf, 1),
     ],
 )
@@ -122,7 +111,7 @@ def test_descent_ends_at_the_saddle_point_of_the_paper(p):
 
 
 @pytest.mark.parametrize("norm", [1.0, 1.1, 2.0, np.inf])
-@pytest.mark.parametrize("p", [1.5, 4.0, 10.0, np.inf])
+@pytest.mark.parametrize("p", [1.5, np.inf])
 def test_a_step_ends_at_the_saddle_point_of_fixed_functions(p, norm):
     """Li 2014, eq. 2, 9: theta and lambda for fixed functions, by CVXPY."""
     rng = np.random.default_rng(8)
@@ -171,7 +160,7 @@ def test_a_step_is_certified_and_never_rises(seed, p, norm, decades):
 # -- other rules of kernel weights -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("norm", [1, 1.1, 2, np.inf])
+@pytest.mark.parametrize("norm", [1.1, np.inf])
 def test_individual_tasks_are_that_many_problems(norm):
     """Li 2014, 5.4, baseline: MKL of every task alone, by CVXPY."""
     data = given(1)
@@ -184,25 +173,22 @@ def test_individual_tasks_are_that_many_problems(norm):
         assert_allclose(model.theta_[t], theta, atol=2e-2)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("share", [0, 0.3, 1])
-def test_kernels_in_common_and_of_ones_own(share, seed):
+def test_kernels_in_common_and_of_ones_own(share):
     """Li 2014, 5.4, Tang's method: a common kernel and one per task, by CVXPY."""
-    data = given(seed)
+    data = given()
     optimum, zeta, theta = oracle.partial(data, share)
     model = fit(PartiallySharedMKLClassifier, data, share=share)
     assert_allclose(model.objective_, optimum, rtol=1e-5)
-    if seed == 0:  # elsewhere the kernel of a task may stand in for the common one
-        assert_allclose(model.theta_, theta, atol=2e-2)
+    assert_allclose(model.theta_, theta, atol=2e-2)
     assert_allclose(model.common_.sum(), share, atol=1e-9)
     assert zeta.sum() <= share + 1e-6
 
 
-@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("q", [1, 1.5, 2])
-def test_a_mixed_norm_is_that_of_cvxpy(q, seed):
+def test_a_mixed_norm_is_that_of_cvxpy(q):
     """Li 2014, 5.4, Sparse MTL: the squared l_1-l_q norm, by CVXPY."""
-    data = given(seed)
+    data = given(1)
     model = fit(SparseMKLClassifier, data, p=1, q=q)
     assert_allclose(model.objective_, oracle.mixed_norm(data, q), rtol=1e-5)
 
@@ -310,8 +296,7 @@ def all_products(data, constant=1.0):
     ]
 
 
-@pytest.mark.parametrize("norm", [1, 1.5, 2, np.inf])
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(("norm", "fit_intercept"), [(1, True), (1.5, False), (np.inf, True)])
 def test_learnt_products_are_those_of_cvxpy(norm, fit_intercept):
     """Widmer 2015, eq. 7: MKL over products of task and base kernels, by CVXPY."""
     data = given(int(fit_intercept))
@@ -375,7 +360,7 @@ def value_of(H, y, C, alpha):
     return half + (C * np.maximum(0, 1 - y * (f + b))).sum(), alpha.sum() - half
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_machine_is_that_of_libsvm_and_of_cvxpy(seed):
     """Li 2014, eq. 2: the objective of a task, with an intercept, by LIBSVM and CVXPY."""
     data = oracle.data(seed, n=30, T=1)
@@ -438,12 +423,6 @@ def test_the_best_intercept_by_brute_force(seed):
     b = best_intercept(f, y, C)
     assert_allclose(losses(b), values.min())
     assert_allclose(b, 0.5 * (best.min() + best.max()))
-
-
-def test_a_polishing_step_that_leaves_the_box_is_not_taken():
-    H, y, C = np.eye(4), np.array([1.0, 1.0, -1.0, -1.0]), np.full(4, 0.9)
-    alpha = np.array([0.5, 0.2, 0.3, 0.4])  # the optimum without bounds is 1 everywhere
-    assert_array_equal(svm_module._polish(H, y, C, alpha, True), alpha)
 
 
 # -- boxes and balls -----------------------------------------------------------------------------
@@ -510,8 +489,8 @@ def test_numbers_that_nobody_scaled_are_solved_to_the_gap():
     assert weights.gap_ <= weights.tol
 
 
-@pytest.mark.parametrize("r", [1.0, 1.1, 2.0, 5.0, np.inf])
-@pytest.mark.parametrize("length", [1e-3, 0.3, 20.0])
+@pytest.mark.parametrize("r", [1.0, 1.1, np.inf])
+@pytest.mark.parametrize("length", [0.3, 20.0])
 def test_a_step_in_a_ball_is_what_it_is_defined_as(r, length):
     """Li 2014, eq. 14, Theorem 2: a step with a Bregman divergence in a ball, by CVXPY."""
     rng = np.random.default_rng(7)

@@ -141,8 +141,9 @@ def test_the_default_shares_a_quarter(data, new):
     )
 
 
-@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
-@pytest.mark.parametrize("gamma", ["scale", 0.7])
+@pytest.mark.parametrize(
+    ("kernel", "gamma"), [("linear", "scale"), ("poly", 0.7), ("rbf", "scale")]
+)
 def test_named_kernels_have_the_parameters_of_scikit_learn(data, new, kernel, gamma):
     options = {"kernel": kernel, "gamma": gamma, "degree": 2, "coef0": 0.5}
     model = fit(data, "union", **options)
@@ -234,11 +235,10 @@ def strings(n=40, seed=0):
     ], y
 
 
-@pytest.mark.parametrize("kernel", ["spectrum:2", "wd:4:1"])
-def test_texts_and_windows_give_the_same(kernel):
+def test_texts_and_windows_give_the_same():
     texts, y = strings()
     tasks = np.tile(["fly", "worm"], 20)
-    model = MultiTaskKernelSVC(kernel, C=C)
+    model = MultiTaskKernelSVC("wd:4:1", C=C)
     scores = clone(model).fit(texts, y, tasks).decision_function(texts[::2], "fly")
     for X in (
         np.array(texts),
@@ -269,17 +269,10 @@ def test_peptides_of_different_lengths_are_texts():
 # -- searches --------------------------------------------------------------------------------------
 
 
-def test_clones_and_pickles(data, new):
-    model = fit(data, TaskKernel.graphical(PATH, ["a", "b", "c"], 0.3))
-    again = pickle.loads(pickle.dumps(model))
-    assert_array_equal(again.decision_function(*new), model.decision_function(*new))
-    twin = clone(model)
-    assert not hasattr(twin, "model_")
-    twin.fit(data.X, data.y, data.names)
-    assert_array_equal(twin.decision_function(*new), model.decision_function(*new))
+def test_a_pickle_has_no_kernel_matrix(data):
     given = MultiTaskKernelSVC("precomputed").fit(rbf(data.X, data.X), data.y, data.names)
     held = sum(part.nbytes for part in vars(given.model_).values() if isinstance(part, np.ndarray))
-    assert len(pickle.dumps(given)) < held + 5000  # not the whole matrix
+    assert len(pickle.dumps(given)) < held + 5000
 
 
 def test_dual_variables_are_those_of_the_model(data):

@@ -69,18 +69,17 @@ def test_the_hardest_task_gains_as_p_grows(data, path):
     assert_allclose(worst[-1], oracle.pareto(data, np.inf, NORM)[0], rtol=1e-5)
 
 
-@pytest.mark.parametrize("p", [0.05, 0.5, 1.0, 1.5, 4.0, np.inf])
-def test_descent_never_rises(data, p):
+def test_descent_never_rises(data, path):
     """Li 2014, Algorithm 2: no iteration raises the objective."""
-    model = fit(data, p=p)
-    values = np.array([step["objective"] for step in model.history_])
-    assert len(values) == model.n_iter_
-    assert (np.diff(values) <= 1e-8 * values[0]).all()
-    assert values[-1] == model.objective_
+    for model in (fit(data, p=0.5), *path.estimators):
+        values = np.array([step["objective"] for step in model.history_])
+        assert len(values) == model.n_iter_
+        assert (np.diff(values) <= 1e-8 * values[0]).all()
+        assert values[-1] == model.objective_
 
 
-def test_the_gap_is_that_of_the_objective(data):
-    model = fit(data, p=4.0)
+def test_the_gap_is_that_of_the_objective(path):
+    model = path.estimators[P.index(4.0)]
     values = np.array([step["objective"] for step in model.history_])
     assert_allclose(_norm(model.objectives_, 4.0), values[-1])
     gaps = [step["gap"] for step in model.history_]
@@ -88,15 +87,14 @@ def test_the_gap_is_that_of_the_objective(data):
 
 
 def test_a_warm_start_ends_where_a_cold_one_does(data, path):
-    for p, model in zip(P[::2], path.estimators[::2], strict=True):
-        cold = fit(data, p=p)
-        assert_allclose(model.objective_, cold.objective_, rtol=3e-6)
-        assert_allclose(model.objectives_, cold.objectives_, rtol=5e-3)
+    warm, cold = path.estimators[3], fit(data, p=P[3])
+    assert_allclose(warm.objective_, cold.objective_, rtol=3e-6)
+    assert_allclose(warm.objectives_, cold.objectives_, rtol=5e-3)
+    scores = [model.decision_function(data.X, data.names) for model in (warm, cold)]
+    assert_allclose(*scores, atol=2e-2)
 
 
-def test_a_model_of_the_path_predicts_like_any_other(data, path):
-    scores = path.estimators[3].decision_function(data.X, data.names)
-    assert_allclose(scores, fit(data, p=P[3]).decision_function(data.X, data.names), atol=2e-2)
+def test_scores_of_a_model_of_the_path_are_an_expansion(data, path):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((5, 2))
     model = path.estimators[0]
@@ -108,7 +106,7 @@ def test_a_model_of_the_path_predicts_like_any_other(data, path):
     assert_allclose(model.decision_function(X, "b"), expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("p", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("p", [0.3, 3.0])
 def test_one_task_is_one_problem_whatever_the_trade_off(data, p):
     is_task = data.names == "c"
     model = ParetoMKLClassifier(KERNELS, p=p, **TIGHT).fit(data.X[is_task], data.y[is_task])
@@ -147,8 +145,8 @@ def three_classes(n=60, k=3, seed=0):
     return rng.standard_normal((n, 2)) + 1.2 * np.column_stack([np.cos(2 * y), np.sin(2 * y)]), y
 
 
-@pytest.mark.parametrize("k", [3, 5])
-def test_one_against_one_is_that_of_scikit_learn(k):
+def test_one_against_one_is_that_of_scikit_learn():
+    k = 5
     X, y = three_classes(k=k)
     y = np.array(list("edcba"))[y]
     model = ParetoMKLClassifier([RBF(0.5)], p=1, C=2.0, tol=1e-6).fit(X, y)
@@ -208,10 +206,10 @@ def figure_of(P, T, M, seed=0):
     return draw_path(p, g, tasks, rng.random((P, M)), [f"RBF(gamma={m})" for m in range(M)])
 
 
-@pytest.mark.parametrize(("T", "M"), [(2, 3), (45, 40)])
-def test_nothing_in_the_picture_overlaps(T, M, tmp_path):
+def test_nothing_in_the_picture_overlaps():
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+    T, M = 45, 40
     figure = figure_of(9, T, M)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
