@@ -141,7 +141,7 @@ def _check_parses(sites, layer):
     return introns, exons
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_posteriors_are_the_shares_of_all_parses(seed):
     rng = np.random.default_rng(seed)
     options = {"n_lengths": 5, "decay": 0.2} if seed % 3 else {}
@@ -164,7 +164,7 @@ def test_exons_are_what_lies_between_introns(seed):
 
 
 @pytest.mark.parametrize("n_signals", [4, 6])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_genes_have_edges(seed, n_signals):
     """Coding sequence and transcripts begin and end there, in the frame of the codon."""
     rng = np.random.default_rng(seed)
@@ -178,7 +178,7 @@ def test_genes_have_edges(seed, n_signals):
     assert (np.delete(found, rows) == -700.0).all()
 
 
-@pytest.mark.parametrize("n_signals", [2, 4, 6])
+@pytest.mark.parametrize("n_signals", [2, 6])
 def test_a_longer_contig_equals_the_quadratic_recursion(n_signals):
     """A site's posterior is the derivative of the log of the sum by the log of its weight."""
     rng = np.random.default_rng(5)
@@ -287,7 +287,7 @@ def test_both_strands_read_the_same():
 @pytest.mark.parametrize("content", [-40.0, 0.0, 40.0])
 def test_a_chromosome_of_candidates_stays_finite(level, content):
     rng = np.random.default_rng(2)
-    n = 200_000
+    n = 50_000
     layer = _layer(rng, n_lengths=40, decay=0.02, **_exons(rng, 40))
     places = np.sort(rng.choice(4 * n, n, replace=False))
     sites = joined(
@@ -306,7 +306,7 @@ def test_a_chromosome_of_candidates_stays_finite(level, content):
     assert np.exp(log_p[~is_end]).sum() == pytest.approx(np.exp(log_p[is_end]).sum(), rel=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_ceiling_multiplies_every_posterior(seed):
     rng = np.random.default_rng(seed)
     layer, sites = _layer(rng), _sites(rng, 60, 16, spread=3)

@@ -84,7 +84,7 @@ def test_all_signals_are_scanned_and_equal_one_chain_over_the_contig(case, genes
     assert json.loads((genes / "x.json").read_text())["scans"][0]["n_candidates"] == n_sites
 
 
-def test_models_of_edges_are_in_the_file_and_in_words(case, genes, seqmtl):
+def test_models_of_edges_are_in_the_file_and_in_words(genes, seqmtl):
     first = load_model(genes / "genes")
     first.save(genes / "again")
     assert (genes / "again").read_bytes() == (genes / "genes").read_bytes()
@@ -99,14 +99,6 @@ def test_models_of_edges_are_in_the_file_and_in_words(case, genes, seqmtl):
     assert "<td>donor, acceptor, start, stop, polya</td>" in first._repr_html_()
     facts = json.loads(seqmtl(f"info {genes / 'genes'} --json").out)
     assert (facts["start"]["tasks"], facts["stop"]["tasks"]) == (["a"], ["a", "b"])
-    written = seqmtl(
-        f"scan {genes / 'genes'} {case}/sim/genomes/a.fa --organism a --format all "
-        f"-o {genes / 'all'} -q"
-    )
-    assert not written.err
-    assert {path.name for path in genes.glob("all.*.bed.gz")} == {
-        f"all.{signal}.bed.gz" for signal in first.site_models
-    }
 
 
 def test_what_is_no_edge_is_refused(case, genes, seqmtl):
@@ -211,7 +203,7 @@ def test_a_changed_layer_is_refused_or_scans_with_finite_numbers(
     header, arrays = mutations.read((genes / "genes").read_bytes())
     own = {name: array for name, array in arrays.items() if "." not in name}
     changes = [*mutations._of_header({"layer": header["layer"]}), *mutations._of_arrays(own)]
-    drawn = [changes[i] for i in np.random.default_rng(0).permutation(len(changes))[:200]]
+    drawn = [changes[i] for i in np.random.default_rng(0).permutation(len(changes))[:60]]
     codes = load_genome(case / "sim/genomes/a.fa", padding=1).codes[1:4_001]
     counts = {"refused": 0, "taken": 0}
     for name, change in [*drawn, *_arrays_with(arrays)]:

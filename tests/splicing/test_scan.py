@@ -73,7 +73,7 @@ def test_sites_and_introns_are_those_of_whole_contigs(case, expected, tmp_path, 
         assert len(certain) > 50
 
 
-@pytest.mark.parametrize("name", ["x.spsc", "x.introns.gff3.gz", "x.bedgraph", "x.bw"])
+@pytest.mark.parametrize("name", ["x.spsc", "x.introns.gff3.gz", "x.bw"])
 def test_threads_change_nothing(case, tmp_path, monkeypatch, name):
     small_blocks(monkeypatch, 5_000)
     options = "--format introns" if "introns" in name else ""
@@ -252,7 +252,6 @@ def small_contigs(case, tmp_path_factory):
     "options",
     [
         "--format all",
-        "--format introns",
         "--format introns --top 7 --strand +",
         "--format bed --min-probability 0.01 --softmask skip",
         "--format spsc",

@@ -259,14 +259,12 @@ def test_short_contigs_lower_case_and_n_are_as_scans_of_what_alleles_make(case, 
         text = letters[start - 30 : start + 40] + 10 * "N" + letters[start + 40 : end + 30]
         texts[strand], n = text[:50] + text[50:].lower(), len(text)
         for place, size, alts in (
-            (30, 1, "a,C,gtt"),
-            (n - 31, 1, "C,T"),
-            (0, 1, "acg,T"),
+            (30, 1, "a,gtt"),
+            (n - 31, 1, "C"),
+            (0, 1, "acg"),
             (n - 2, 2, "a"),
             (69, 12, "N"),
-            (31, 3, "TTT"),
             (28, 9, "A"),
-            (75, 1, "G"),
         ):
             records.append((strand, place, text[place : place + size], alts))
     (tmp_path / "x.fa").write_text("".join(f">{name}\n{own}\n" for name, own in texts.items()))
