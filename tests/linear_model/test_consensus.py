@@ -49,7 +49,7 @@ def test_scores_move_by_the_difference_of_the_log_odds(method):
         assert shifts[1 - main] == pytest.approx((-1) ** main * offset / 2.0, abs=0.12)
 
 
-@pytest.mark.parametrize(("n_true", "n_rare"), [(0, 3), (0, 400), (1, 3), (5, 400), (300, 400)])
+@pytest.mark.parametrize(("n_true", "n_rare"), [(0, 3), (0, 400), (5, 400)])
 @pytest.mark.parametrize("method", ["isotonic", "sigmoid"])
 def test_the_sum_of_probabilities_is_the_posterior_mean(method, n_rare, n_true):
     scores, y, words = candidates(5000, [0.0], seed=1)

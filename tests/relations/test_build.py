@@ -12,10 +12,9 @@ from scipy.spatial.distance import squareform
 
 from seqmtl import TaskKernel
 from seqmtl.exceptions import InputFormatError, MemoryLimitError, UnknownTaskError
-from seqmtl.relations import Distances, kinds, read_tree
+from seqmtl.relations import Distances
 from seqmtl.relations.build import KernelRequest
 from seqmtl.relations.distances import linkage_tree
-from seqmtl.relations.kinds import KINDS, Kind
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2,ant:2)insects:1)root;"
 NAMES = ("ape", "man", "fly", "bee", "ant")
@@ -130,10 +129,6 @@ class TestTrees:
         with pytest.raises(ValueError, match="organisms must be given with a taxonomy"):
             KernelRequest("tree", taxonomy=tmp_path).read_tree()
 
-    def test_a_tree_is_taken_as_it_is(self):
-        tree = read_tree(TREE)
-        assert KernelRequest("tree", tree=tree).read_tree() is tree
-
     def test_memory_is_asked_for_before(self, monkeypatch):
         monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 100)
         with pytest.raises(MemoryLimitError, match="use fewer tasks"):
@@ -148,26 +143,6 @@ class TestDistances:
             assert_allclose(a.matrices, b.matrices)
         smooth = build("smooth", alignment=alignment)
         assert (build(None, alignment=alignment), smooth.n_kernels) == (smooth, 3)
-
-    def test_a_new_kind_is_given_what_it_declares(self, distances, monkeypatch):
-        def decay(cls, D):
-            return cls(D.names, np.exp(-D.matrix))
-
-        entry = Kind("decay", "distances", ("distances",))
-        monkeypatch.setattr(TaskKernel, "decay", classmethod(decay), raising=False)
-        monkeypatch.setattr(kinds, "KINDS", (*KINDS, "decay"))
-        monkeypatch.setitem(kinds.ALL, "decay", entry)
-        smooth = KernelRequest("smooth", (1.0,), distances=distances).build()
-        assert_allclose(build("decay", distances=distances).matrix, smooth.matrix)
-        with pytest.raises(ValueError, match="scales must be given with smooth only, got decay"):
-            KernelRequest("decay", (1.0,), distances=distances)
-
-    def test_hierarchical_by_average_linkage(self, alignment):
-        kernel = build("hierarchical", ["bee", "man", "fly", "ape"], alignment=alignment)
-        assert kernel.names == ("bee", "man", "fly", "ape")
-        groups = sorted(tuple(np.flatnonzero(np.diagonal(K))) for K in kernel.matrices)
-        assert groups == [(0, 1, 2, 3), (0, 2), (1, 3)]
-        assert kernel.source == "hierarchical(rrna.fasta by average linkage)"
 
     def test_unknown_organism(self, alignment):
         with pytest.raises(UnknownTaskError, match="'wolf' is not in the distances from rrna"):
@@ -191,13 +166,6 @@ class TestGraphs:
         A[0, 0, 1] = A[0, 1, 0] = 1
         A[1, 2, 3] = A[1, 3, 2] = 3
         assert_allclose(kernel.matrices, [_inverse(A[0]), _inverse(A[1])])
-
-    def test_each_graph_has_its_own_spelling(self, write):
-        one = write("Homo_sapiens\tMus_musculus\n", "a.tsv")
-        other = write("h_sapiens\tmouse\nmouse\tfly\n", "b.tsv")
-        kernel = build("multigraph", ["human", "Mus musculus"], graph=[one, other])
-        assert_allclose(kernel.matrices[0], kernel.matrices[1])
-        assert kernel.matrices[0][0, 1] > 0
 
     def test_files_of_one_name_are_numbered(self, write, tmp_path):
         (tmp_path / "sub").mkdir()
@@ -284,11 +252,6 @@ class TestChoice:
         with pytest.raises(ValueError, match=message):
             KernelRequest(kind, **sources)
 
-    def test_nothing_changes_afterwards(self):
-        request = KernelRequest("smooth", (1.0,), tree="t")
-        with pytest.raises(AttributeError, match="cannot assign to field 'kind'"):
-            request.kind = "tree"
-
     def test_organisms_that_no_source_lists(self):
         assert KernelRequest("union").needs_organisms
         assert KernelRequest("tree", taxonomy="d").needs_organisms
@@ -329,9 +292,3 @@ class TestChoice:
     def test_wrong_numbers(self, kind, message):
         with pytest.raises(ValueError, match=message):
             KernelRequest(kind, tree="t")
-
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_every_kind_comes_from_a_tree(self, kind):
-        kernel = build(kind, tree="six_eukaryotes")
-        assert len(kernel) == 6
-        assert (np.linalg.eigvalsh(kernel.matrix) > -1e-9).all()

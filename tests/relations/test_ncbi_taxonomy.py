@@ -1,8 +1,5 @@
 """Trees from the NCBI taxonomy dump."""
 
-import csv
-import re
-
 import numpy as np
 import pytest
 
@@ -127,11 +124,6 @@ def test_an_organism_above_another_is_a_leaf_too(dump):
     assert read_ncbi_taxonomy(dump(), [21]).leaf_names == ("Musca nova",)
 
 
-def test_a_taxid_without_a_name(dump):
-    nodes = [(i, parent, {} if i in (12, 21) else names) for i, parent, names in NODES]
-    assert clades(read_ncbi_taxonomy(dump(nodes), [21, 22])) == {"taxid 12": {"21", "Musca vetus"}}
-
-
 @pytest.mark.parametrize(
     ("organisms", "message"),
     [
@@ -148,11 +140,6 @@ def test_a_taxid_without_a_name(dump):
 def test_names_that_are_not_clear(dump, organisms, message):
     with pytest.raises(UnknownTaskError, match=message):
         read_ncbi_taxonomy(dump(), organisms)
-
-
-def test_no_organism(dump):
-    with pytest.raises(ValueError, match="organisms must be at least one name or taxid, got none"):
-        read_ncbi_taxonomy(dump(), [])
 
 
 @pytest.mark.parametrize(
@@ -201,26 +188,6 @@ def test_malformed_files(dump, name, content, line, message):
 def test_a_folder_without_a_dump(tmp_path):
     with pytest.raises(InputFormatError, match="cannot be read as a file of the NCBI taxonomy"):
         read_ncbi_taxonomy(tmp_path, [1])
-
-
-def test_all_organisms_of_the_extract(shared_data):
-    folder = shared_data / "phylo" / "taxonomy"
-    with open(folder / "lineages.tsv", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream, delimiter="\t"))
-    tree = read_ncbi_taxonomy(folder, [row["species"] for row in rows])
-    assert set(tree.leaf_names) == {row["species"] for row in rows}
-    expected = {}
-    for row in rows:
-        for taxon in row["lineage"].split(";"):
-            expected.setdefault(taxon, set()).add(row["species"])
-    found = clades(tree)
-    assert {frozenset(clade) for clade in found.values()} == {
-        frozenset(clade) for clade in expected.values() if len(clade) > 1
-    }
-    for label, members in found.items():
-        assert expected[re.sub(r" \(\d+\)$", "", label)] == members  # above another organism
-    by_taxid = read_ncbi_taxonomy(folder, [int(row["tax_id"]) for row in rows])
-    assert by_taxid.to_newick() == tree.to_newick()
 
 
 @pytest.mark.parametrize("taxid", ["9" * 30, "9" * 5000, "x", "-3", ""])

@@ -201,14 +201,6 @@ def test_graphical_between_union_and_independence():
     assert TaskKernel.graphical(A, "abcde", np.ones(5)).source == "graphical(a=per task)"
 
 
-def test_components_share_nothing_and_a_task_alone_keeps_to_itself():
-    A = scipy.sparse.csr_array(([2.0, 2.0], ([0, 2], [2, 0])), shape=(4, 4))
-    for K in (TaskKernel.graph(A, "abcd").matrix, TaskKernel.graphical(A, "abcd", 0.1).matrix):
-        assert K[0, 2] > 0.3
-        assert_array_equal(K[1], [0, 1, 0, 0])
-        assert_array_equal(K[3], [0, 0, 0, 1])
-
-
 def cluster_q(R, lam, r):
     """Q = lam I + G of Widmer et al. 2015, eq. 13-15, entry by entry."""
     C, T = np.shape(R)
@@ -281,14 +273,6 @@ def test_overlapping_groups_have_a_kernel_each(rho, rho0):
     of_tree = TaskKernel.hierarchical(HIERARCHY, None, rho, rho0)
     of_groups = {label: list(members) for label, members in clades.items()}
     assert TaskKernel.hierarchical(of_groups, None, rho, rho0) == of_tree
-
-
-def test_hierarchical_of_some_leaves():
-    K = TaskKernel.hierarchical(HIERARCHY, ["F", "a", "d", "b"])
-    assert (K.names, K.labels) == (("F", "a", "d", "b"), ("all", "ab", "def"))
-    assert_array_equal(K.matrices[1], [[0, 0, 0, 0], [0, 2, 0, 1], [0, 0, 0, 0], [0, 1, 0, 2]])
-    assert_array_equal(K.matrices[2], [[2, 0, 1, 0], [0, 0, 0, 0], [1, 0, 2, 0], [0, 0, 0, 0]])
-    assert TaskKernel.hierarchical("(((a,b)x)y);").labels == ("x",)
 
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch):

@@ -30,20 +30,6 @@ def test_nested_groups_are_indented_with_their_own_members():
     )
 
 
-def test_order_of_the_groups_does_not_have_to_be_that_of_the_tree():
-    text = draw_tree_text(["low", "high", "apart"], ["ab", "abc", "xy"], [1, 2, 0])
-    assert [line.split()[0] for line in text.splitlines()] == [
-        "high",
-        "c",
-        "low",
-        "a,",
-        "apart",
-        "x,",
-    ]
-    assert "\n  low" in text
-    assert "\napart" in text
-
-
 @pytest.mark.parametrize(
     "members", [["abc", "abc", "abc"], ["ab", "bc", "abc"]], ids=["equal", "overlap"]
 )
@@ -63,13 +49,6 @@ def test_many_members_are_wrapped_and_names_stay_whole():
 def test_no_kernels_and_no_weights():
     assert draw_tree_text([], [], []) == ""
     assert draw_tree_text(["a"], ["x"], [0.0]) == "a  0.000\n  x\n"
-
-
-def test_deep_nesting():
-    groups = [[f"t{i}" for i in range(m, 300)] for m in range(299)]
-    lines = draw_tree_text([f"g{m}" for m in range(299)], groups, [1.0] * 299).splitlines()
-    assert lines[-2].startswith("  " * 298 + "g298")
-    assert lines[-1] == "  " * 299 + "t298, t299"
 
 
 def test_refusals():

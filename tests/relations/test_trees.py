@@ -224,7 +224,7 @@ class TestNewick:
         with pytest.raises(TypeError, match=r"a Tree or one of .*, got int"):
             read_tree(5)
 
-    @settings(max_examples=300)
+    @settings(max_examples=100)
     @given(st.text("(),:;'[] ab19.e/\t", max_size=14), st.sampled_from([")", "a,b);", ")'c'9;"]))
     def test_any_text_is_read_or_refused(self, text, end):
         try:
@@ -325,16 +325,6 @@ class TestNexus:
         labels = ("", "O'Brien", "Burton's_fish", "David's ape", "Grevy's_x")
         assert read_tree(write(text)).labels == labels
 
-    def test_as_bio_phylo_reads(self, write):
-        from Bio import Phylo
-
-        text = "#NEXUS\nBegin trees;\n tree one = [&R] ((a:1,b:2):0.5,(c:1.5,d:2):0.25);\nEnd;\n"
-        oracle, tree = Phylo.read(io.StringIO(text), "nexus"), read_tree(text)
-        assert list(tree.leaf_names) == [leaf.name for leaf in oracle.get_terminals()]
-        for s, a in enumerate(tree.leaf_names):
-            for t, b in enumerate(tree.leaf_names):
-                assert tree.distances()[s, t] == pytest.approx(oracle.distance(a, b))
-
     @pytest.mark.parametrize(
         ("text", "message"),
         [
@@ -426,16 +416,6 @@ class TestNodes:
             return
         assert len({tree.node_name(i) for i in range(len(tree))}) == len(tree)
 
-    def test_names_of_nodes(self):
-        tree = read_tree("(((a,b),c)x,(d,e)x);")
-        assert [tree.node_name(i) for i in (0, 1, 2, 3, 6)] == [
-            "(a..e)",
-            "x",
-            "(a..b)",
-            "a",
-            "x (d..e)",
-        ]
-
     def test_trees_are_immutable_and_travel(self):
         tree = read_tree(TREE)
         with pytest.raises(ValueError, match="read-only"):
@@ -464,13 +444,9 @@ def test_deep_and_wide_trees_are_quick():
 
 REAL = {
     "drosophila_dm3.nw": 20,
-    "ensembl_benchmark.branch_len.nw": 227,
     "ensembl_plants.branch_len.nw": 214,
-    "ensembl_plants.topology.nw": 415,
     "ensembl_vertebrates.branch_len.nw": 262,
     "metazoa57.nw": 57,
-    "nemabase_18s.nwk.gz": 5232,
-    "phast_cftr25_hybrid.nh": 25,
     "ucsc_46way.nh": 46,
 }
 

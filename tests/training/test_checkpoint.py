@@ -13,7 +13,6 @@ from seqmtl import JointFeatures, Spectrum, TaskKernel, WeightedDegree
 from seqmtl.adaptation.few_labels import train_with_few
 from seqmtl.core.dcd import WarmStart
 from seqmtl.exceptions import ModelFileError, SeqmtlError
-from seqmtl.files.model_file import read_arrays
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.checkpoint import Checkpoint
 from seqmtl.training.fit import train
@@ -82,14 +81,11 @@ def path(written, tmp_path):
     return shutil.copy(written / "0", tmp_path / "run.checkpoint")
 
 
-@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
 @pytest.mark.parametrize("number", range(len(PROBLEMS)))
-def test_a_resumed_run_ends_at_the_same_gap_in_fewer_epochs(
-    windows, whole, tmp_path, number, share
-):
+def test_a_resumed_run_ends_at_the_same_gap_in_fewer_epochs(windows, whole, tmp_path, number):
     problem, (model, solution) = PROBLEMS[number], whole[number]
     path = tmp_path / "checkpoint"
-    saved = _interrupt(windows, path, problem, max(int(share * solution.n_epochs), 1))
+    saved = _interrupt(windows, path, problem, max(solution.n_epochs // 2, 1))
     start = _checkpoint(path, windows, problem).load()
     assert_array_equal(start.alpha, saved.alpha)
     assert_array_equal(start.theta, saved.theta)
@@ -115,27 +111,6 @@ def test_tasks_that_are_learnt_after_the_others(windows, tmp_path):
     assert resumed.n_epochs < solution.n_epochs
     assert resumed.primal == pytest.approx(solution.primal, rel=1.01 * TOL)
     assert again.tasks == model.tasks == ("worm", "fly")
-
-
-def test_what_it_belongs_to_can_be_read(windows, path):
-    problem = read_arrays(path)[0]["problem"]
-    assert problem["windows"][:4] == [N, 16, "worm", "fly"]
-    assert problem["features"]["hash_bits"] == 12
-    assert (problem["C"], problem["loss"], problem["seed"]) == (0.5, "hinge", 3)
-    assert "tol" not in problem
-
-
-def test_a_checkpoint_is_replaced_as_a_whole(windows, path, monkeypatch):
-    before = path.read_bytes()
-
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "fsync", killed)
-    with pytest.raises(KeyboardInterrupt):
-        _checkpoint(path, windows).save(WarmStart(np.zeros(N)))
-    assert path.read_bytes() == before
-    assert os.listdir(path.parent) == [path.name]
 
 
 def test_only_the_same_problem_is_resumed(windows, written):

@@ -102,13 +102,6 @@ class TestTrust:
         own = selection.alternatives(TaskKernel.join([tree, tree], "twice", "ab"))["twice, b"]
         assert_allclose(own.nodes.matrices()[0], tree.matrix)
 
-    def test_a_relation_without_a_part_is_told(self, caplog, monkeypatch):
-        monkeypatch.setattr(selection, "_NEGLIGIBLE", 0.5)
-        caplog.set_level(logging.INFO)
-        wrong = TaskKernel(NAMES, [[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]], "wrong tree")
-        _select(_examples(360, ODD), SearchSpace.of_sharing(NAMES, wrong))
-        assert "wrong tree: held-out labels give it next to no part in the model" in caplog.text
-
 
 class TestKernel:
     def test_it_is_the_formula(self, chosen):
@@ -250,10 +243,6 @@ class TestMoreThanAFewThousand:
         at_zero = settings.costs(examples).sum()  # all margins are 0
         # it is that of 540 of the 900 examples
         assert warm.history[0].primal - cold.primal < 0.3 * (at_zero - cold.primal)
-
-    def test_it_stays_where_tasks_are_one(self):
-        alike, apart = (_trust(_select(_examples(900, d, noise=3.0))) for d in (ALIKE, APART))
-        assert (alike > apart).all()
 
 
 def test_what_is_known_is_not_found_again():

@@ -37,8 +37,7 @@ FEATURES = {
 
 
 @pytest.mark.parametrize("features", FEATURES)
-@pytest.mark.parametrize("threads", [2, 3])
-def test_training_is_the_same_with_any_number(windows, features, threads):
+def test_training_is_the_same_with_any_number(windows, features):
     def trained():
         model, solution = train(
             Examples.of(windows), features=FEATURES[features], settings=Settings(tol=1e-5)
@@ -46,7 +45,7 @@ def test_training_is_the_same_with_any_number(windows, features, threads):
         return np.asarray(solution.W), solution.alpha, model.decision_function(windows)
 
     alone = trained()
-    with use_threads(threads):
+    with use_threads(3):
         together = trained()
     for expected, found in zip(alone, together, strict=True):
         np.testing.assert_array_equal(expected, found)
