@@ -143,7 +143,7 @@ class TestProblem:
 
 
 class TestRelatives:
-    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("seed", range(2))
     def test_weights_fitted_to_labels_are_those_of_a_general_optimiser(self, seed):
         rng = np.random.default_rng(seed)
         scores, y = rng.normal(size=(30, 4)), np.where(rng.random(30) < 0.4, 1.0, -1.0)
@@ -407,12 +407,6 @@ class TestModel:
         for name in model.tasks:
             assert auprc(adapted, name) == auprc(model, name)
 
-    def test_the_result_does_not_depend_on_copies_being_counted(self, model):
-        few = windows_of("man", 24, 5)
-        test, twice = windows_of("man", 60, 3), concatenate([few, few[:1], few[:1]])
-        scores = [adapt(model, "man", own).decision_function(test, "man") for own in (few, twice)]
-        assert np.corrcoef(*scores)[0, 1] > 0.95
-
     def test_many_labels_are_weighed_on_a_sample(self, model, monkeypatch):
         windows = windows_of("man", 300, 5)
         monkeypatch.setattr(learning, "MAX_GRAM_EXAMPLES", 60)
@@ -420,13 +414,6 @@ class TestModel:
         assert adapted.training["tasks"]["man"]["n"] == 300
         assert adapted.training["calibration"]["man"]["n"] < 80
         assert auprc(adapted, "man") > auprc(adapt(model, "man", windows[:60]), "man")
-
-    def test_a_wrong_place_is_overruled_by_labels(self, model):
-        wrong = adapt(model, "man", like="bee")
-        assert auprc(wrong, "man") < 0.75
-        adapted = adapt(model, "man", windows_of("man", 100, 5), like="bee")
-        right = adapt(model, "man", windows_of("man", 100, 5), like="ape")
-        assert auprc(adapted, "man") > auprc(right, "man") - 0.02
 
 
 def test_settings_of_a_later_version_are_left_alone(model):

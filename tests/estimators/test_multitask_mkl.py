@@ -46,9 +46,8 @@ CLADES = TaskKernel.hierarchical(TREE)
 
 
 class TestAgainstFixedKernels:
-    @pytest.mark.parametrize("norm", [1.0, 1.3, 2.0, np.inf])
-    @pytest.mark.parametrize("loss", LOSSES)
-    def test_it_is_the_svc_with_the_learnt_kernel(self, norm, loss):
+    @pytest.mark.parametrize(("loss", "norm"), zip(LOSSES, (1.0, 1.3, np.inf), strict=True))
+    def test_it_is_the_svc_with_the_learnt_kernel(self, loss, norm):
         X, y, tasks = _numbers()
         mkl = _mkl(features=None, norm=norm, loss=loss, **TIGHT).fit(X, y, tasks)
         assert mkl.dual_gap_ <= 1e-8
@@ -65,14 +64,6 @@ class TestAgainstFixedKernels:
         training = mkl.model_.training
         assert training["primal"] == pytest.approx(svc.model_.training["primal"], rel=3e-8)
         assert_allclose(mkl.decision_function(X, tasks), svc.decision_function(X, tasks), atol=2e-3)
-
-    def test_learning_the_weights_never_costs(self):
-        X, y, tasks = _numbers()
-        mkl = _mkl(features=None, norm=2.0, **TIGHT).fit(X, y, tasks)
-        for angle in np.linspace(0.1, 1.5, 8):
-            fixed = CLADES.combine([np.cos(angle), np.sin(angle)])
-            svc = MultiTaskSVC(task_kernel=fixed, C=0.5, **TIGHT).fit(X, y, tasks)
-            assert mkl.model_.training["primal"] <= svc.model_.training["primal"] * (1 + 1e-7)
 
     def test_a_single_kernel_has_weight_one(self):
         windows = _strings()
@@ -222,10 +213,6 @@ class TestBadInput:
         with pytest.raises(error, match=message):
             _mkl(**options).fit(_strings())
 
-    def test_a_view_of_no_numbers(self):
-        with pytest.raises(ValueError, match=r"0 feature\(s\)"):
-            _mkl(features=[Numeric()]).fit(np.zeros((6, 0)), [0, 1] * 3, NAMES[[0, 0, 1, 1, 2, 2]])
-
     def test_a_task_of_one_class(self):
         windows = _strings()
         y = np.where(windows.task_ids == 2, -1, windows.labels)
@@ -245,8 +232,9 @@ class TestBadInput:
 class TestOtherLosses:
     """Widmer 2015, Problem 1 and 3 for losses without classes, against CVXPY."""
 
-    @pytest.mark.parametrize("norm", [1.0, 1.5, np.inf])
-    @pytest.mark.parametrize("loss", [*REGRESSION_LOSSES, "one class"])
+    @pytest.mark.parametrize(
+        ("loss", "norm"), [*zip(REGRESSION_LOSSES, (1.5, np.inf), strict=False), ("one class", 1.0)]
+    )
     def test_it_is_the_optimum(self, loss, norm, tmp_path):
         windows, z = strings(n=60, length=12), np.random.default_rng(1).normal(size=60)
         tasks = np.array(windows.tasks)

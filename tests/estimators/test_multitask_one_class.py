@@ -36,7 +36,7 @@ def _strings(n=240, length=20, seed=0, motif=True):
     )
 
 
-@pytest.mark.parametrize("C", [0.001, 0.02, 5.0])
+@pytest.mark.parametrize("C", [0.02, 5.0])
 def test_scores_equal_a_quadratic_program(C):
     X, tasks = _numbers()
     detector = MultiTaskOneClassSVM(task_kernel="easy", C=C, tol=1e-10).fit(X, tasks=tasks)
@@ -74,7 +74,7 @@ def test_a_tiny_cost_scores_by_mean_similarity():
     assert_allclose(detector.score_samples(X, tasks), 1e-6 * X @ X.sum(axis=0), rtol=1e-9)
 
 
-@pytest.mark.parametrize("contamination", [0.05, 0.1, 0.5])
+@pytest.mark.parametrize("contamination", [0.05, 0.5])
 def test_the_threshold_is_a_quantile_of_each_task(contamination):
     X, tasks = _numbers(n=600)
     detector = MultiTaskOneClassSVM(C=0.001, contamination=contamination).fit(X, tasks=tasks)
@@ -91,10 +91,9 @@ def test_the_threshold_is_a_quantile_of_each_task(contamination):
     assert_array_equal(detector.fit_predict(X, tasks=tasks), predictions)
 
 
-@pytest.mark.parametrize("C", [0.001, 1.0])
-def test_novel_strings_are_found(C):
+def test_novel_strings_are_found():
     training, fresh, novel = _strings(), _strings(seed=1), _strings(seed=2, motif=False)
-    detector = MultiTaskOneClassSVM(FEATURES, C=C).fit(training)
+    detector = MultiTaskOneClassSVM(FEATURES, C=1.0).fit(training)
     assert detector.tasks_ == ("fly", "plant", "worm")
     scores = [detector.decision_function(windows) for windows in (fresh, novel)]
     assert roc_auc_score(np.repeat([1, 0], 240), np.concatenate(scores)) > 0.99

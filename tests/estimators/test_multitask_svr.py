@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.metrics import r2_score
-from sklearn.svm import LinearSVR
 
 from seqmtl import MultiTaskModel, MultiTaskSVR
 from seqmtl.commands.main import main
@@ -19,17 +18,6 @@ from tests.oracles import svm as oracle
 by_linear_svr = pytest.mark.parametrize(
     "loss", ["epsilon_insensitive", "squared_epsilon_insensitive"]
 )
-
-
-@by_linear_svr
-def test_one_task_equals_linear_svr(loss):
-    X, y, _ = numbers(n=300)
-    options = {"loss": loss, "epsilon": 0.2, "C": 0.3}
-    svr = MultiTaskSVR(**options, **TIGHT).fit(X, y)
-    reference = LinearSVR(**options, tol=1e-9, max_iter=10**6, random_state=0).fit(X, y)
-    assert_allclose(svr.coef_[0], reference.coef_, atol=2e-4)
-    assert_allclose(svr.intercept_, reference.intercept_, atol=2e-4)
-    assert svr.score(X, y) == pytest.approx(reference.score(X, y), abs=1e-4)
 
 
 @pytest.mark.parametrize("loss", REGRESSION_LOSSES)
@@ -67,8 +55,7 @@ def test_epsilon_is_the_error_that_costs_nothing():
 
 
 @by_linear_svr
-@pytest.mark.parametrize("n", [40, 600])
-@pytest.mark.parametrize(("size", "epsilon"), [(0.1, 5.0), (0.0, 0.0)])
+@pytest.mark.parametrize(("n", "size", "epsilon"), [(40, 0.1, 5.0), (600, 0.0, 0.0)])
 def test_targets_that_are_all_within_epsilon_give_zero(loss, n, size, epsilon):
     """Both objectives are 0: nothing is wrong with a gap of 0 / 0."""
     rng = np.random.default_rng(0)

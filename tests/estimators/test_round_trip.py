@@ -10,20 +10,13 @@ from seqmtl import MultiTaskSVC, load_model, read_dataset, read_windows
 from seqmtl.exceptions import InputFormatError
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    from seqmtl.commands.main import main
-
-    folder = tmp_path_factory.mktemp("round")
-    simulate = "simulate --tree (bee:0.1,cat:0.4); --chromosome-length 60000 --no-windows -q -o"
-    assert main([*simulate.split(), str(folder / "sim")]) == 0
-    dataset = ["dataset", str(folder / "sim" / "dataset.toml"), "-q", "-o"]
-    assert main([*dataset, str(folder / "acceptors")]) == 0
-    return folder / "acceptors"
+@pytest.fixture
+def folder(world):
+    return world.dataset("acceptor")
 
 
 def test_a_dataset_is_read_as_windows(folder):
-    for options in ({}, {"split": "train"}, {"organism": "cat", "split": "test"}):
+    for options in ({}, {"split": "train"}, {"organism": "b", "split": "test"}):
         windows, expected = read_windows(folder, **options), read_dataset(folder, **options).windows
         assert windows.sequences() == expected.sequences()
         assert list(windows.labels) == list(expected.labels)

@@ -13,12 +13,10 @@ from seqmtl import WeightedDegree
 from seqmtl.kernels import (
     GappedKmerKernel,
     MismatchKernel,
-    Normalized,
     SpectrumKernel,
     WeightedDegreeKernel,
     check_psd,
     kernel_from_dict,
-    make_kernel,
 )
 from seqmtl.sequences import Windows
 from tests.oracles import strings as oracle
@@ -266,10 +264,3 @@ def test_sequences_that_cannot_be_read_are_refused(kernel, X, message):
             compare(X)
     with pytest.raises(ValueError, match="X and Z must be of equal length, got 4 and 3"):
         WeightedDegreeKernel()(["ACGT"], ["ACG"])
-
-
-def test_kernels_say_what_they_compare():
-    spectrum = make_kernel("spectrum:3")
-    assert (spectrum.inputs, Normalized(spectrum).inputs) == ("sequences", "sequences")
-    rbf = make_kernel("rbf")
-    assert (rbf.inputs, Normalized(rbf).inputs) == ("numbers", "numbers")

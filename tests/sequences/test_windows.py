@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from Bio.Seq import Seq
@@ -118,14 +116,6 @@ def test_concatenate_appends_rows(one, other):
     assert rows(concatenate([first, second, first])) == rows(first) + rows(second) + rows(first)
 
 
-@given(containers())
-def test_concatenate_of_parts_shares_their_buffer(case):
-    _, windows = case
-    joined = concatenate([windows[::2], windows[1::2]])
-    assert joined.codes is windows.codes
-    assert sorted(rows(joined)) == sorted(rows(windows))
-
-
 def test_what_windows_refuse():
     one, two = Windows.from_strings(["ACGT"]), Windows.from_strings(["ACGT", "CCCC"])
     codes = encode("ACGT")
@@ -153,16 +143,6 @@ def test_from_strings_takes_two_kinds_of_labels():
     for labels in ([1, 2], [1, 0, -1], [0.5, 1]):
         with pytest.raises(ValueError, match="labels must be"):
             Windows.from_strings(["AC"] * len(labels), labels)
-
-
-def test_columns_cost_at_most_16_bytes_a_window():
-    n = 1000
-    windows = Windows(np.zeros(10, np.uint8), np.zeros(n), 4, splits=np.zeros(n))
-    columns = [value for value in vars(windows).values() if isinstance(value, np.ndarray)]
-    assert sum(column.nbytes for column in columns) - 10 <= 16 * n
-    again = pickle.loads(pickle.dumps(Windows.from_strings(["ACGT", "TTTT"], [1, -1], ["a", "b"])))
-    assert again.sequences() == ["ACGT", "TTTT"]
-    assert again.names.tolist() == ["0", "1"]
 
 
 def test_columns_of_windows_can_be_chosen_and_named_otherwise():
