@@ -11,7 +11,7 @@ def test_workers_elsewhere_train_the_same_model(tmp_path, scheduler, seqmtl, mon
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(3)
     rows = ["organism\tlabel\tsequence"]
-    for n in range(900):
+    for n in range(300):
         label, bases = 1 if n % 3 == 0 else -1, rng.choice(list("ACGT"), 30)
         bases[14:16] = ["A", "G"] if label > 0 or n % 2 else ["G", "T"]
         rows.append(f"{('ape', 'man')[n % 2]}\t{label}\t{''.join(bases)}")
@@ -19,7 +19,7 @@ def test_workers_elsewhere_train_the_same_model(tmp_path, scheduler, seqmtl, mon
     models = []
     for name, where in {"here": "", "there": f"--dask {scheduler}"}.items():
         (tmp_path / name).mkdir()
-        seqmtl(f"train w.tsv -o {name}/m.seqmtl --memory 2G {where}")
+        seqmtl(f"train w.tsv --features wd:3 -o {name}/m.seqmtl --memory 2G {where}")
         assert [path.name for path in (tmp_path / name).iterdir()] == ["m.seqmtl"]
         models.append(load_model(tmp_path / name / "m.seqmtl"))
     here, there = models

@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqmtl import _names as names
@@ -69,6 +69,7 @@ def test_names_that_are_refused(organisms, wanted, known, message):
         match_names(wanted, known, "K")
 
 
+@settings(max_examples=30)
 @given(st.lists(st.text(), unique=True, max_size=8), st.randoms())
 def test_a_name_always_finds_itself(known, random):
     wanted = random.sample(known, len(known))

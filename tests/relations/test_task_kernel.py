@@ -48,7 +48,7 @@ def test_tree_similarity_by_hand():
     assert_allclose(K.matrix, 0.2 + 0.8 * shared / np.outer(height, height))
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(newick(), st.floats(0, 1), st.randoms())
 def test_kernels_of_any_tree(tree, base, random):
     """PSD without a warning, and the order of the names is no more than an order."""
