@@ -192,39 +192,12 @@ class TestRelatives:
         assert_allclose(found.weights, r2 * own / own.sum() + (1 - r2) / 2, atol=1e-12)
         assert found[2:] == (pytest.approx(r2), "fly", 2, ("fly",), False)  # 0 from fly, 4 from bee
 
-    def test_a_name_of_several_nodes_is_the_leaf_or_the_widest_clade(self):
-        tree = "(((fly,gnat)Musca,(bee,wasp)Apis)Musca,(ape,(lemur)ape)Apis);"
-        kernel = TaskKernel.individual(["ape", "fly"])
-        for name, same in (("Musca", "((fly,gnat),(bee,wasp))all"), ("ape", "")):
-            plain = f"({same or '((fly,gnat),(bee,wasp))'},(ape,(lemur)));"
-            expected = weights_of_relatives(
-                kernel, kernel.names, "n", like="all" if same else "ape", tree=plain
-            )
-            found = weights_of_relatives(kernel, kernel.names, "n", like=name, tree=tree)
-            assert_allclose(found.weights, expected.weights)
-        with pytest.raises(UnknownTaskError, match=r"'Apis' is neither .* nor one organism"):
-            weights_of_relatives(kernel, kernel.names, "n", like="Apis", tree=tree)
-
     def test_in_the_place_of_a_relative_it_counts_alone_and_nowhere_all_are_alike(self):
         kernel = TaskKernel.individual(["ape", "fly"])
         assert_allclose(
             weights_of_relatives(kernel, kernel.names, "gnat", like="fly").weights, [0, 1]
         )
         assert_allclose(weights_of_relatives(kernel, kernel.names, "gnat").weights, [0.5, 0.5])
-
-    def test_the_less_a_tree_explains_the_more_all_count_alike(self):
-        # n and s split at depth d of 1 from the root, at which u is: R_ns = d on top of a base
-        kernel, found = TaskKernel.individual(["s", "u"]), []
-        for split in (0.99, 0.5, 0.01):
-            tree = f"((s:{1 - split},n:{1 - split}):{split},u:1);"
-            found.append(weights_of_relatives(kernel, kernel.names, "n", tree=tree))
-        weights = [placed.weights[0] for placed in found]
-        assert weights == sorted(weights, reverse=True)
-        assert weights[0] > 0.95
-        assert 0.5 <= weights[2] < 0.55
-        assert [placed.r2 for placed in found] == sorted(
-            (placed.r2 for placed in found), reverse=True
-        )
 
     def test_a_taxonomy_dump_places_what_no_tree_has(self, tmp_path):
         # root - (animals - (flies - (fly, gnat), worm), weed); the gnat's sister is the fly

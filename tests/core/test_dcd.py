@@ -9,15 +9,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize, minimize_scalar
 
-from seqmtl import Spectrum, TaskKernel, WeightedDegree
+from seqmtl import Spectrum, TaskKernel
 from seqmtl.core import dcd, gram
 from seqmtl.core.dcd import WarmStart
 from seqmtl.core.dcd_loops import dual_step
 from seqmtl.core.grouped_kernel import GroupedKernel
 from seqmtl.core.losses import LOSSES, find_loss
 from seqmtl.features._base import sparse_rows
-from seqmtl.sequences import Windows
-from tests.core.cases import BY_LIBLINEAR, EVERY_LOSS, Case, numbers, strings
+from tests.core.cases import BY_LIBLINEAR, EVERY_LOSS, numbers, strings
 from tests.oracles import dcd as oracle
 from tests.oracles.losses import LOSSES as FORMULAS
 
@@ -69,20 +68,6 @@ def test_epochs_reach_the_optimum_on_strings(loss):
     solution, (_, dual) = case.solve(tol=1e-6), case.dual()
     assert solution.converged
     assert solution.primal == pytest.approx(dual, rel=2e-6)
-
-
-def test_a_wide_tube_leaves_every_weight_at_zero():
-    case = numbers("epsilon_insensitive", epsilon=100.0)
-    solution = case.solve()
-    assert (solution.primal, solution.dual, solution.gap) == (0.0, 0.0, 0.0)
-    assert not solution.W.any()
-
-
-def test_negated_targets_negate_the_solution():
-    case = numbers("epsilon_insensitive", T=3, C=0.5)
-    there, back = (replace(case, z=sign * case.z).solve(tol=1e-10) for sign in (1, -1))
-    assert_allclose(back.W, -there.W, atol=1e-4)
-    assert there.alpha.min() < 0 < there.alpha.max()
 
 
 def random_alpha(loss, C, rng):
@@ -190,16 +175,6 @@ def test_the_epoch_limit_is_kept_and_the_gap_reported():
     solution = strings(T=1).solve(tol=1e-9, max_epochs=2)
     assert (solution.n_epochs, solution.converged) == (2, False)
     assert solution.gap > 1e-9
-
-
-def test_rows_without_features_do_no_harm():
-    windows = Windows.from_strings(["NNNN", "ACGT", "TTTT", "NNNN"])
-    rows = WeightedDegree(degree=2).bind(windows)
-    z = np.array([1.0, 1.0, -1.0, -1.0])
-    case = Case(None, z, np.zeros(4, dtype=int), np.eye(1), bias=0.0, rows=rows)
-    solution = case.solve(tol=1e-9)
-    assert np.isfinite(solution.W).all()
-    assert solution.margins[0] == 0
 
 
 @pytest.mark.parametrize("T", [1, 3])

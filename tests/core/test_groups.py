@@ -137,25 +137,6 @@ def _newick(first, last, rng):
     return f"({_newick(first, middle, rng)},{_newick(middle, last, rng)}):{rng.random():.3f}"
 
 
-@pytest.mark.parametrize(("hash_bits", "share_of_n"), [(None, 0.1), (9, 0.0)])
-def test_windows_are_trained_as_with_the_plain_matrix(hash_bits, share_of_n):
-    windows = _windows(share_of_n)
-    kernel = TaskKernel.from_tree(_newick(0, 24, np.random.default_rng(3)) + ";")
-    options = {
-        "features": PositionalKmers("wd:3,kmers:2-4/7=0.3", hash_bits=hash_bits),
-        "settings": Settings(tol=1e-7, dtype="float64"),
-    }
-    grouped, solution = train(Examples.of(windows), task_kernel=kernel, **options)
-    plain, expected = train(
-        Examples.of(windows), task_kernel=TaskKernel(kernel.names, kernel.matrix), **options
-    )
-    assert isinstance(grouped.W, TaskWeights)
-    assert isinstance(plain.W, np.ndarray)
-    assert_allclose(solution.margins, expected.margins, atol=1e-6)
-    assert_allclose(np.asarray(grouped.W), plain.W, atol=1e-6)
-    assert_allclose(grouped.calibration, plain.calibration, rtol=1e-4)
-
-
 def test_learnt_weights_are_those_of_plain_matrices():
     windows = _windows()
     kernel = TaskKernel.hierarchical(_newick(0, 24, np.random.default_rng(3)) + ";")

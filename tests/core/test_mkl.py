@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 from seqmtl import core
 from seqmtl.core import mkl as algorithm
-from seqmtl.core.dcd import Descent, WarmStart
+from seqmtl.core.dcd import WarmStart
 from seqmtl.core.losses import REGRESSION_LOSSES
 from seqmtl.core.mkl import KernelSet
 from seqmtl.features.joint import JointRows
@@ -316,28 +316,3 @@ def test_what_is_returned_at_the_epoch_limit_belongs_together(max_epochs):
     X = np.hstack(data.X)
     f = (X @ solution.W + data.bias * solution.bias)[np.arange(60), data.tasks]
     assert_allclose(data.y * f, solution.margins, atol=1e-9)
-
-
-@pytest.mark.parametrize("is_exact", [False, True], ids=["after steps", "after a certificate"])
-def test_weights_follow_a_new_kernel(is_exact):
-    """2015, eq. 26: W = V K of the new theta, also if W had just been computed for the gap."""
-    rng = np.random.default_rng(8)
-    X, tasks = rng.standard_normal((40, 5)), np.arange(40) % 3
-    y = np.where(rng.random(40) < 0.5, 1.0, -1.0)
-    kernels = KernelSet(KERNELS, np.zeros(len(KERNELS), np.int64), 2.0)
-    theta = kernels.start()
-    problem = core.Problem(NumericRows(X), y, tasks, kernels.combine(theta), np.ones(40))
-    descent = Descent(problem, dtype=np.float64, start=WarmStart(rng.random(40)))
-    if is_exact:
-        descent.sum_virtual_weights()
-        descent.sum_weights()
-    theta = rng.random(len(KERNELS))
-    descent.set_kernel(kernels.combine(theta))
-    descent.sum_weights()
-    K = np.einsum("m,mst->st", theta, KERNELS)
-    V = np.zeros((5, 3))
-    for i in range(40):
-        V[:, tasks[i]] += descent.alpha[i] * y[i] * X[i]
-    assert_allclose(descent.weights.tables[0], V @ K)
-    sums = [sum(descent.alpha[i] * y[i] for i in range(40) if tasks[i] == t) for t in range(3)]
-    assert_allclose(descent.weights.bias, K @ sums)

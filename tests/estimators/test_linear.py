@@ -4,14 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import GridSearchCV, KFold
 
 from seqmtl import (
     MultiTaskClassifierCV,
@@ -25,7 +22,7 @@ from seqmtl import train as train_command
 from seqmtl.core.losses import LOSSES, REGRESSION_LOSSES
 from seqmtl.exceptions import UnknownTaskError
 from seqmtl.training.settings import Settings
-from tests.estimators.examples import FEATURES, KERNEL, TIGHT, labelled, numbers, strings
+from tests.estimators.examples import FEATURES, KERNEL, TIGHT, numbers, strings
 
 SCORES = {
     MultiTaskSVC: "decision_function",
@@ -212,39 +209,6 @@ def test_labels_and_numbers_that_do_not_fit_are_refused(kind):
 
 
 # -- searches and pipelines -------------------------------------------------------------------
-
-
-def test_routed_tasks_reach_searches_and_pipelines():
-    X, y, tasks = labelled()
-    with sklearn.config_context(enable_metadata_routing=True):
-        svc = MultiTaskSVC().set_fit_request(tasks=True).set_score_request(tasks=True)
-        search = GridSearchCV(svc, {"C": [0.01, 1.0]}, cv=KFold(3)).fit(X, y, tasks=tasks)
-        svc = MultiTaskSVC().set_fit_request(tasks=True).set_predict_request(tasks=True)
-        pipe = make_pipeline(StandardScaler(), svc).fit(X, y, tasks=tasks)
-        predictions = pipe.predict(X, tasks=tasks)
-    for C, score in zip([0.01, 1.0], search.cv_results_["mean_test_score"], strict=True):
-        parts = [
-            MultiTaskSVC(C=C).fit(X[a], y[a], tasks=tasks[a]).score(X[b], y[b], tasks=tasks[b])
-            for a, b in KFold(3).split(X)
-        ]
-        assert score == pytest.approx(np.mean(parts), abs=1e-12)
-    Z = StandardScaler().fit_transform(X)
-    assert_array_equal(predictions, MultiTaskSVC().fit(Z, y, tasks=tasks).predict(Z, tasks=tasks))
-    search = GridSearchCV(MultiTaskSVC(), {"C": [1.0]}, cv=2, error_score="raise")
-    with pytest.raises(ValueError, match="tasks must be given"):
-        search.fit(X, y, tasks=tasks)
-
-
-def test_windows_are_cut_by_cross_validation():
-    kind = MultiTaskSVR
-    windows = strings(n=120)
-    method = SCORES[kind]
-    result = cross_val_predict(kind(FEATURES), windows, windows.labels, cv=KFold(3), method=method)
-    expected = np.zeros(len(windows))
-    for train, test in KFold(3).split(expected):
-        model = kind(FEATURES).fit(windows[train], windows[train].labels)
-        expected[test] = scores(model, windows[test])
-    assert_array_equal(result, expected)
 
 
 def test_searches_reach_into_the_features():

@@ -95,18 +95,6 @@ class TestViews:
         assert (mkl.theta_**2).sum() == pytest.approx(1.0)
         assert mkl.task_kernel_.labels == tuple(str(view) for view in self.VIEWS)
 
-    def test_views_with_equal_definitions_share_what_one_gets(self):
-        X, y, tasks = _numbers()
-        twice = _mkl(features=[Numeric(), Numeric()], norm=1.0, **TIGHT).fit(X, y, tasks)
-        once = _mkl(features=[Numeric()], norm=1.0, **TIGHT).fit(X, y, tasks)
-        assert [entry["view"] for entry in twice.kernel_weights_][1:3] == [
-            "Numeric() (1)",
-            "Numeric() (2)",
-        ]
-        assert twice.model_.training["primal"] == pytest.approx(
-            once.model_.training["primal"], rel=1e-7
-        )
-
     def test_of_an_organism_without_data_by_hand(self):
         """f(x) = sum_g sum_i alpha_i y_i K_g[new, t_i] (k_g(x_i, x) + 1), and no pinv."""
         whole = TaskKernel.hierarchical("((ape,man),(fly,bee));")
@@ -129,17 +117,6 @@ class TestViews:
 
 
 class TestFits:
-    def test_class_weights_are_by_the_users_classes(self):
-        X, y, tasks = _numbers(n=60)
-        factor = np.where(y == "yes", 3.0, 1.0)
-        by_class = _mkl(features=None, class_weight={"yes": 3.0}, **TIGHT).fit(X, y, tasks)
-        by_row = _mkl(features=None, **TIGHT).fit(X, y, tasks, sample_weight=factor)
-        assert_allclose(by_class.coef_, by_row.coef_, atol=1e-4)
-        assert_array_equal(by_class.classes_, ["no", "yes"])
-        p = by_row.predict_proba(X, tasks)
-        assert_allclose(p.sum(axis=1), 1.0)
-        assert np.mean(p[y == "yes", 1]) > np.mean(p[y == "no", 1]) + 0.3
-
     def test_fitting_again_gives_the_same_and_forgets_what_was_before(self, tmp_path):
         windows, other = _strings(), _strings(seed=9)
         mkl = _mkl()

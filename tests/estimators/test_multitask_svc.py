@@ -47,21 +47,6 @@ def test_names_only_permute_the_rows():
     assert_allclose(by_array.fit(X, y, tasks=tasks).coef_, first.coef_, atol=1e-9)
 
 
-def test_without_intercept():
-    X, y, tasks = labelled()
-    svc = MultiTaskSVC(fit_intercept=False).fit(X, y, tasks=tasks)
-    assert_array_equal(svc.intercept_, np.zeros(3))
-    assert_array_equal(svc.decision_function(np.zeros((1, 5)), tasks="fly"), [0.0])
-
-
-def test_class_names_are_kept():
-    X, y, _ = labelled()
-    svc = MultiTaskSVC().fit(X, np.array(["decoy", "site"])[y])
-    assert_array_equal(svc.classes_, ["decoy", "site"])
-    assert set(svc.predict(X)) == {"decoy", "site"}
-    assert ((svc.decision_function(X) > 0) == (svc.predict(X) == "site")).all()
-
-
 @pytest.mark.parametrize("name", ["float32", "float64"])
 def test_numpy_types_are_taken(name):
     X, y, tasks = labelled()
@@ -74,19 +59,6 @@ def test_numpy_types_are_taken(name):
 
 
 # -- warm starts ----------------------------------------------------------------------------------
-
-
-def test_a_path_of_costs_needs_less_work_warm():
-    X, y, tasks = labelled(n=2000, d=30)
-    warm, work = MultiTaskSVC(warm_start=True, tol=1e-4), {"warm": 0.0, "cold": 0.0}
-    for C in (0.05, 0.1, 0.2):
-        warm.set_params(C=C).fit(X, y, tasks=tasks)
-        cold = MultiTaskSVC(C=C, tol=1e-4).fit(X, y, tasks=tasks)
-        for name, model in (("warm", warm), ("cold", cold)):
-            work[name] += model.model_.training["work"]
-        primal = cold.model_.training["primal"]
-        assert warm.model_.training["primal"] == pytest.approx(primal, rel=3e-4)
-    assert work["warm"] < work["cold"]
 
 
 def test_a_warm_start_of_the_same_more_and_fewer_rows():

@@ -192,16 +192,6 @@ def test_weighted_degrees_and_spectra_together_equal_a_convex_solver(norm):
     assert_allclose(problem.y * f, solution.margins, atol=1e-8)
 
 
-def test_kernels_of_clean_weighted_degrees_equal_a_convex_solver():
-    strings, problem = _string_problem("ACGT", WeightedDegree(degree=4), 5)
-    assert problem.rows.tree() is not None
-    matrices = np.array([np.ones((5, 5)), np.eye(5), np.diag([0.0, 1, 1, 0, 0])])
-    kernels = KernelSet(matrices, np.zeros(3, dtype=int), 1.5)
-    solution = _assert_optimal(problem, [wd.gram(strings, strings, 4) + 1], kernels)
-    f = (_matrix(problem.rows) @ solution.W + solution.bias)[np.arange(40), problem.tasks]
-    assert_allclose(problem.y * f, solution.margins, atol=1e-8)
-
-
 def test_description_round_trip():
     joint = JointFeatures(PARTS)
     again = features_from_dict(joint.to_dict(15))

@@ -120,10 +120,3 @@ def test_saved_maps_are_the_same_and_long_windows_of_high_degree_are_hashed():
     spectrum = Spectrum(k=4, begin=1)
     again, strings = features_from_dict(spectrum.to_dict(10)), ["ACGTTACGNA", "CCCCCCCCCC"]
     assert (again.transform(strings) != spectrum.transform(strings)).nnz == 0
-
-
-def test_parameters_can_be_read_and_set():
-    features = WeightedDegree().set_params(degree=3)
-    assert features.get_params()["degree"] == 3
-    with pytest.raises(ValueError, match="parameter of WeightedDegree must be one of"):
-        features.set_params(depth=3)

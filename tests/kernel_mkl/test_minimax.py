@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_matrix
 
 from seqmtl import MinimaxClassifier, MultiTaskModel, MultiTaskSVC, TaskKernel, Windows
 from seqmtl.exceptions import MemoryLimitError, UnknownTaskError
@@ -244,16 +243,6 @@ class TestEstimator:
         assert_allclose(by_class.losses_, expected * mass, rtol=1e-9)
         ignored = tight(data, class_weight={1: 1.0, 0: 0.0}, C=5.0)
         assert ignored.predict(X, tasks).all()
-
-    def test_order_and_sparsity_of_examples_do_not_matter(self, tight):
-        X, y, tasks = _data()
-        X[np.abs(X) < 0.5] = 0.0
-        dense, sparse = tight((X, y, tasks)), tight((csr_matrix(X), y, tasks))
-        assert_array_equal(dense.coef_, sparse.coef_)
-        order = np.random.default_rng(2).permutation(len(y))
-        other = tight((X[order], y[order], tasks[order]))
-        assert_allclose(other.coef_, dense.coef_, atol=1e-4)
-        assert_allclose(other.dual_coef_, dense.dual_coef_[order], atol=1e-3)
 
     def test_predicts_calibrates_and_is_saved(self, tmp_path):
         X, y, tasks = _data(sizes=(60, 60, 60), noise=(0.2, 0.2, 0.2))

@@ -128,14 +128,6 @@ def test_a_path_needs_trade_offs(data):
         pareto_path(data.X, data.y, data.names, p=[1, -1])
 
 
-def test_a_path_goes_without_one_and_without_tasks(data):
-    is_task = data.names == "a"
-    path = pareto_path(data.X[is_task], data.y[is_task], p=(3, 2), kernels=["rbf"])
-    assert_array_equal(path.p, [2, 3])
-    assert_array_equal(pareto_path(data.X[is_task], data.y[is_task], p=2, kernels=["rbf"]).p, [2])
-    assert path.tasks == ("task",)
-
-
 # -- classes -------------------------------------------------------------------------------------
 
 
@@ -173,15 +165,6 @@ def test_pairs_by_hand():
     votes = vote(np.array([[1.0, 2.0, -3.0], [0.0, 0.0, 0.0]]), 3)
     assert_allclose(votes[0], [0 - 1 / 4, 2 + 4 / 15, 1 - 1 / 6])
     assert_array_equal(votes[1], [2, 1, 0])
-
-
-def test_classes_are_weighed_by_examples_too():
-    X, y = three_classes()
-    weight = np.random.default_rng(3).integers(0, 3, y.size)
-    weighted = ParetoMKLClassifier(KERNELS, p=2, **TIGHT).fit(X, y, sample_weight=weight)
-    repeated = ParetoMKLClassifier(KERNELS, p=2, **TIGHT)
-    repeated.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    assert_allclose(weighted.objectives_, repeated.objectives_, rtol=1e-4)
 
 
 # -- the picture -----------------------------------------------------------------------------------

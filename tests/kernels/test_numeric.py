@@ -250,17 +250,3 @@ def test_parameters_of_the_data_weigh_rows():
 )
 def test_short_names_are_those_that_users_write(name):
     assert short_name(make_kernel(name)) == name
-
-
-@pytest.mark.parametrize(
-    ("kernel", "name"),
-    [
-        (RBF(1 / 3), "rbf:0.333333"),
-        (Polynomial(3, 0.25), "poly:3, gamma 0.25"),
-        (SpectrumKernel(2, normalize=False), "spectrum:2, not normalized"),
-        (Normalized(Linear()), "linear, normalized"),
-        (Precomputed(M), "Precomputed(<matrix of 3 examples>)"),
-    ],
-)
-def test_short_names_say_what_is_not_the_default(kernel, name):
-    assert short_name(kernel) == name

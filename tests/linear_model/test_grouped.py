@@ -21,7 +21,6 @@ from seqmtl.linear_model.training_summary import (
 )
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.fit import train
-from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
 from tests.linear_model.cases import motif_windows, rewritten
 
@@ -117,37 +116,6 @@ def test_columns_that_are_none(file, tmp_path):
         )
         with pytest.raises(ModelFileError, match="edited: is damaged: "):
             MultiTaskModel.load(path).weights(["t0"])
-
-
-def test_a_selection_of_many_tasks_is_trained_in_groups():
-    windows = _windows()
-    examples = Examples.of(windows)
-    kernel = TaskKernel.from_tree(_tree())
-    relation = kernel.restrict([*NAMES, "new", "other"])
-    model, _ = train(
-        examples,
-        SearchSpace.of_sharing(windows.task_names, relation, (1.0, 3.0)),
-        features=PositionalKmers("wd:2"),
-        settings=Settings(tol=1e-6, dtype="float64"),
-    )
-    assert isinstance(model.W, TaskWeights)
-    plain, _ = train(
-        Examples.of(windows),
-        features=PositionalKmers("wd:2"),
-        task_kernel=TaskKernel(model.kernel.names, model.kernel.matrix),
-        settings=Settings(C=model.training["settings"]["C"], tol=1e-6, dtype="float64"),
-    )
-    assert_allclose(model.decision_function(windows), plain.decision_function(windows), atol=1e-4)
-    chosen = model.training["selection"]["tasks"]
-    x = np.array([chosen[name]["trust"] for name in NAMES])
-    d = np.array([chosen[name]["C"] for name in NAMES]) / model.training["settings"]["C"]
-    p = np.array([list(chosen[name]["relations"].values()) for name in NAMES])
-    K = np.sqrt(np.outer(p[:, 1], p[:, 1]))
-    K += np.sqrt(np.outer(p[:, 0], p[:, 0])) * relation.matrix[:24, :24]
-    assert 1 < np.unique(x).size < 6  # a few levels of trust
-    K *= np.minimum.outer(x, x)
-    np.fill_diagonal(K, 1.0)
-    assert_allclose(model.kernel.matrix[:24, :24], K * np.sqrt(np.outer(d, d)), atol=1e-10)
 
 
 def test_an_organism_is_added_as_to_plain_weights(model, tmp_path):

@@ -165,27 +165,6 @@ class TestModels:
             tasks = [task] * len(windows)
             assert_array_equal(again.probability(scores, tasks), model.probability(scores, tasks))
 
-    def test_numeric_models_round_trip(self, tmp_path):
-        rng = np.random.default_rng(1)
-        X = rng.standard_normal((60, 4))
-        model = MultiTaskSVC().fit(X, X[:, 0] > 0).model_
-        model.save(tmp_path / "model")
-        again = MultiTaskModel.load(tmp_path / "model")
-        assert_array_equal(again.decision_function(X), model.decision_function(X))
-
-    def test_sparse_weights_make_small_files(self, tmp_path, sparse_file, dense_file):
-        assert "rows" not in _split(dense_file.read_bytes())[0]
-        model = MultiTaskModel.load(sparse_file)
-        assert sparse_file.stat().st_size < 0.5 * model.W.nbytes
-        stored = read_arrays(sparse_file)[1]["rows"]
-        assert_array_equal(stored, np.flatnonzero(np.any(model.W, axis=1)))
-        for path in (dense_file, sparse_file):
-            MultiTaskModel.load(path).save(tmp_path / "again")
-            assert (tmp_path / "again").read_bytes() == path.read_bytes()
-        model.W = np.zeros_like(model.W)
-        model.save(tmp_path / "zero")
-        assert_array_equal(MultiTaskModel.load(tmp_path / "zero").W, model.W)
-
     def test_weights_that_16_bits_hold_are_stored_in_16(self, tmp_path):
         for file, dtype in (("float32", np.float32), ("float64", np.float64)):
             model = _model(WeightedDegree(degree=3), dtype=file)
@@ -202,14 +181,6 @@ class TestModels:
             assert "W16" not in read_arrays(tmp_path / "whole")[1]
             again.save(tmp_path / "again")
             assert (tmp_path / "again").read_bytes() == (tmp_path / "short").read_bytes()
-
-    def test_unicode_paths_and_names(self, tmp_path):
-        windows = _windows()
-        windows.task_names = ("Ölkäfer", "Fliege 🪰")
-        model = MultiTaskSVC(features=Spectrum(k=2)).fit(windows).model_
-        path = tmp_path / "modèle 模型"
-        model.save(path)
-        assert MultiTaskModel.load(path).tasks == model.tasks
 
 
 class TestDamage:

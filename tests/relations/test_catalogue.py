@@ -96,15 +96,3 @@ def test_organisms_are_named_once():
     for taxid, name, others in ORGANISMS:
         for text in (taxid, name, *filter(None, others.split("|"))):
             assert owner.setdefault(simplify(text), name) == name
-
-
-def test_other_organisms_are_none_of_the_trees():
-    """No initial stands for two organisms of the tables."""
-    others = [
-        line.split("\t")
-        for line in (FOLDER / "other_organisms.tsv").read_text("utf-8").splitlines()[1:]
-    ]
-    taxids, names = zip(*(row[:2] for row in ORGANISMS), *others, strict=True)
-    for texts in (taxids, names, [abbreviate(simplify(name)) for name in names]):
-        assert len(set(texts)) == len(texts)
-    assert all(taxid.isdecimal() for taxid in taxids)

@@ -83,13 +83,6 @@ class TestLayout:
             (3, 0.5, "primates"),
         ]
 
-    def test_without_lengths_leaves_are_level(self):
-        layout = lay_out(read_tree("((a,b)x,c);"))
-        assert not layout.has_lengths
-        assert layout.tips == [2, 2, 2]
-        assert sorted(layout.joints) == [(0, 0.5, 2), (1, 0, 1)]
-        assert lay_out(read_tree("((a,b)x,c);").prune(["a"])).leaves == ["a"]
-
     @given(st.lists(st.integers(0, 10**6), min_size=2, max_size=30), st.booleans())
     @settings(max_examples=50)
     def test_the_place_of_a_label_is_free(self, draws, with_lengths):
@@ -170,31 +163,6 @@ class TestPicture:
         for image, K in zip(images[1:], ordered.matrices, strict=True):
             assert np.array_equal(image.get_array(), K)
             assert image.get_clim() == (0, 1)
-
-    def test_twelve_kernels_at_most(self):
-        names = [f"Genus_species{i}" for i in range(14)]
-        newick = names[0]
-        for name in names[1:]:
-            newick = f"({newick},{name})"
-        kernel = TaskKernel.hierarchical(f"{newick};")
-        figure = draw_kernel(kernel, read_tree(f"{newick};"))
-        assert figure.axes[0].get_xticks().size == 0  # no branch has a length
-        shown = _check_texts(figure)
-        assert "The first 12 of 13 kernels" in shown
-        wrapped = {text.replace("\n", "") for text in shown}
-        assert set(kernel.labels[:12]) <= wrapped
-        assert kernel.labels[12] not in wrapped
-
-    def test_many_tasks_and_what_they_are_compared_with_are_clades(self):
-        names = [f"t{i}" for i in range(201)]
-        clades = (",".join(names[i : i + 3]) for i in range(0, 201, 3))
-        kernel = TaskKernel.union(names)
-        others = TaskKernel.join([kernel, kernel], "both", ["one", "two"])
-        figure = draw_kernel(
-            kernel, read_tree(f"({','.join(f'({own})' for own in clades)});"), others
-        )
-        shapes = [axes.images[0].get_array().shape for axes in figure.axes if axes.images]
-        assert shapes == [(99, 99)] * 3  # of 67 clades 16 are opened, up to 100 rows
 
 
 @pytest.mark.parametrize(

@@ -174,15 +174,6 @@ def test_a_guess_by_the_initial_is_a_warning(said):
     ]
 
 
-def test_many_spellings_take_one_short_line(said):
-    known = [f"Genus species{letter * 3}" for letter in "abcdefgh"]
-    match_names([name.replace(" ", "_") for name in known], known, "K")
-    ((level, text),) = said()
-    assert level == "INFO"
-    assert text.endswith("and 3 more in K")
-    assert text.count(" is ") == 5
-
-
 def test_nothing_is_said_if_a_name_is_refused(said):
     with pytest.raises(UnknownTaskError, match="task 'nobody' is not in K"):
         match_names(["human", "nobody"], ["Homo sapiens"], "K")

@@ -113,15 +113,6 @@ def test_against_the_slow_way(tmp_path_factory, rows):
         np.testing.assert_array_equal(read_alignment_distances(path).matrix, expected)
 
 
-def test_ribosomal_rna_of_38_organisms(shared_data):
-    folder = shared_data / "phylo" / "ssu"
-    D = read_alignment_distances(folder / "ssu_18s.mafft.fasta")
-    lines = (folder / "hamming_pairwise.tsv").read_text(encoding="utf-8").splitlines()
-    assert list(D.names) == lines[0].split("\t")[1:]
-    expected = [[float(value) for value in line.split("\t")[1:]] for line in lines[1:]]
-    np.testing.assert_allclose(D.matrix, expected, rtol=0, atol=5.0001e-6)  # 5 decimals
-
-
 def test_letters_outside_ascii_are_no_bases(write):
     D = read_alignment_distances(write(">a\nACé\n>b\nATA\n"))
     assert D.matrix[0, 1] == 0.5

@@ -509,11 +509,3 @@ def test_kernels_of_trees_are_sums_over_nodes():
         is_sum_over_nodes(joined)
     assert TaskKernel.graph(np.ones((3, 3)), "abc").nodes is None
     assert resolve_kernels([kernel, np.eye(3)], tuple(some)).nodes is None
-
-
-def test_scaled_to_a_unit_diagonal():
-    K = TaskKernel.hierarchical(HIERARCHY)
-    own = np.sqrt(np.diag(K.matrix))
-    scaled = K.scaled()
-    assert_allclose(scaled.matrix, K.matrix / np.outer(own, own))
-    assert_allclose(scaled.nodes.matrices()[0], scaled.matrix)

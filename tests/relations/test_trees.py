@@ -5,7 +5,6 @@ import io
 import logging
 import math
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -316,15 +315,6 @@ class TestNexus:
         assert tree.labels == ("", "", "Homo sapiens", "Mus_musculus", "fly;'s")
         assert_array_equal(tree.lengths, [math.nan, 2, 0.5, 1, math.nan])
 
-    def test_apostrophes(self, write):
-        text = (
-            "#NEXUS\nBegin taxa; Taxlabels Burton's_fish David's_ape Grevy's; End;\n"
-            "Begin trees; Translate 1 Burton's_fish, Dave's 'David''s ape', Grevy's Grevy's_x;\n"
-            "tree Widmer's = [it's] ((1:1,Dave's:1)O'Brien:1,Grevy's:2);\nEnd;\n"
-        )
-        labels = ("", "O'Brien", "Burton's_fish", "David's ape", "Grevy's_x")
-        assert read_tree(write(text)).labels == labels
-
     @pytest.mark.parametrize(
         ("text", "message"),
         [
@@ -423,48 +413,3 @@ class TestNodes:
         again = pickle.loads(pickle.dumps(tree))
         assert again.to_newick() == tree.to_newick()
         assert repr(tree) == "Tree of 6 leaves and 3 inner nodes from text"
-
-
-def test_deep_and_wide_trees_are_quick():
-    began = time.process_time()
-    n = 3000
-    deep = "(" * (n - 1) + "t0:1" + "".join(f",t{i}:1):1" for i in range(1, n)) + ";"
-    tree = read_tree(deep)
-    distances = tree.distances()
-    # leaf i > 0 hangs i edges from the first one's parent chain
-    assert distances[0, 1] == 2
-    assert distances[0, n - 1] == n
-    assert distances[5, 10] == 7
-    assert len(tree.prune([f"t{i}" for i in range(0, n, 3)]).leaves) == n // 3
-    assert read_tree(tree.to_newick()).labels == tree.labels
-    wide = read_tree(f"({','.join(f't{i}' for i in range(5000))});").distances()
-    assert (wide[~np.eye(5000, dtype=bool)] == 2).all()
-    assert time.process_time() - began < 20
-
-
-REAL = {
-    "drosophila_dm3.nw": 20,
-    "ensembl_plants.branch_len.nw": 214,
-    "ensembl_vertebrates.branch_len.nw": 262,
-    "metazoa57.nw": 57,
-    "ucsc_46way.nh": 46,
-}
-
-
-@pytest.mark.parametrize(("name", "n_leaves"), REAL.items())
-def test_real_trees(shared_data, name, n_leaves):
-    path = shared_data / "phylo" / "trees" / name
-    if not path.exists():
-        pytest.skip(f"no {name}")
-    tree = read_tree(path)
-    assert len(tree.leaves) == n_leaves
-    again = read_tree(tree.to_newick())
-    assert again.labels == tree.labels
-    assert_array_equal(again.lengths, tree.lengths)
-    some = tree.leaf_names[:: max(1, n_leaves // 10)]
-    pruned = tree.prune(some)
-    _, walked = _walked(pruned)
-    assert_allclose(pruned.distances(), walked, rtol=1e-9, atol=1e-12)
-    if n_leaves < 500:
-        kept = [tree.leaf_names.index(leaf) for leaf in pruned.leaf_names]
-        assert_allclose(pruned.distances(), tree.distances()[np.ix_(kept, kept)], atol=1e-9)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -11,9 +11,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_pre
 from seqmtl import (
     KernelMKLClassifier,
     MultiTaskKernelSVC,
-    MultiTaskOneClassSVM,
     MultiTaskSVC,
-    MultiTaskSVR,
     ParetoMKLClassifier,
     TaskArray,
     TaskScorer,
@@ -96,14 +94,3 @@ def test_precomputed_kernels_are_cut_in_both_directions():
     found = cross_val_predict(MultiTaskKernelSVC("precomputed"), TaskArray(H, tasks), y, cv=3)
     expected = cross_val_predict(MultiTaskKernelSVC(gamma=1.0), TaskArray(X, tasks), y, cv=3)
     assert_array_equal(found, expected)
-
-
-def test_regression_and_novelties():
-    X, _, tasks = _numbers()
-    array, target = TaskArray(np.abs(X), tasks), X[:, 0] * 2
-    svr = MultiTaskSVR().fit(array, target)
-    expected = MultiTaskSVR().fit(np.abs(X), target, tasks).predict(np.abs(X), tasks)
-    assert_allclose(svr.predict(array), expected)
-    novelty = MultiTaskOneClassSVM().fit(array)
-    expected = MultiTaskOneClassSVM().fit(np.abs(X), tasks=tasks)
-    assert_allclose(novelty.decision_function(array), expected.decision_function(np.abs(X), tasks))

@@ -144,22 +144,6 @@ def test_a_layer_needs_the_models_that_it_was_fitted_with(genes, tmp_path):
         PairedModel(*ends[:2], {**model.layer, "b": alike}, edges=model.edges)
 
 
-def test_soft_masked_codons_are_left_out_as_a_whole(case, genes, tmp_path):
-    lines = (case / "sim/genomes/a.fa").read_text().split(">")[1].splitlines()
-    letters = np.array(list("".join(lines[1:]).upper()))
-    lower = np.random.default_rng(0).random(letters.size) < 0.2
-    letters[lower] = np.char.lower(letters[lower])
-    (tmp_path / "a.fa").write_text(f">{lines[0]}\n{''.join(letters)}\n")
-    command = f"scan {genes}/genes {tmp_path}/a.fa --organism a"
-    run(f"{command} -o {tmp_path}/all.bed")
-    run(f"{command} -o {tmp_path}/upper.bed --softmask skip")
-    for signal, length in (("donor", 2), ("stop", 3), ("polya", 1)):
-        every, found = (rows_of(tmp_path / f"{name}.{signal}.bed") for name in ("all", "upper"))
-        wanted = [row for row in every if not lower[int(row[1]) : int(row[1]) + length].any()]
-        assert found == wanted
-        assert 0 < len(found) < len(every)
-
-
 def test_an_organism_without_labels_leaves_the_others_their_edges(case, genes, tmp_path):
     genome = case / "sim/genomes/b.fa"
     own = add_unlabelled(load_model(genes / "genes"), "c", str(genome), "a", None)

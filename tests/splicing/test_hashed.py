@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from seqmtl import MultiTaskModel, PositionalKmers, read_dataset
-from seqmtl.adaptation import adapt
-from seqmtl.training import cross_validation
+from seqmtl import MultiTaskModel, PositionalKmers
 from tests.invocation import run
 from tests.oracles import wd
 
@@ -94,18 +92,3 @@ def test_every_command_writes_the_same(case, twins, tmp_path, monkeypatch):
         assert both[0] == both[1], path
         numbers = [np.array(_NUMBER.findall(text), float) for text in (exact, found[1][path])]
         assert_allclose(*numbers, rtol=1e-4, atol=2e-5, err_msg=path)
-
-
-def test_an_adapted_model_keeps_its_bits(case, twins, monkeypatch):
-    # folds are drawn in the order of squared norms, which are equal but for rounding
-    distinct = cross_validation._distinct
-    monkeypatch.setattr(cross_validation, "_distinct", lambda G, own: distinct(np.round(G, 5), own))
-    scores = []
-    for kind in ("exact", "hashed"):
-        model = MultiTaskModel.load(twins / kind / "donor")
-        windows = read_dataset(case / "donors", split="train").windows.center(model.length)
-        few = windows[np.flatnonzero(windows.task_ids == 0)[:80]]
-        adapted = adapt(model, "c", few.with_tasks(["c"] * len(few)))
-        assert adapted.features.to_dict(model.length) == model.features.to_dict(model.length)
-        scores.append(adapted.decision_function(few, "c"))
-    assert_allclose(*scores, atol=2e-3)

@@ -98,14 +98,6 @@ def test_one_intron_is_enough_and_no_intron_is_refused():
         length_tables({"x": _lengths([])}, ONE)
 
 
-def test_organisms_without_introns_have_those_of_the_only_one_with_some():
-    none = np.zeros(0, dtype=np.int64)
-    tables = length_tables({"a": np.arange(80, 120), "b": none, "c": none}, np.eye(3))
-    for name in "bc":
-        assert_allclose(tables[name].introns, tables["a"].introns)
-    assert np.isfinite(tables["a"].introns).all()
-
-
 def test_long_introns_are_geometric_with_their_mean():
     rng = np.random.default_rng(3)
     introns = np.concatenate([rng.integers(100, 2000, 8000), 4000 + rng.geometric(1e-4, 2000)])

@@ -158,22 +158,6 @@ def test_a_paired_model_survives_its_file(case, tmp_path, capsys):
     assert facts == first.layer_facts()
 
 
-def test_the_order_of_the_organisms_does_not_matter(case, tmp_path):
-    own = load_model(case / "splice")
-    a, b = (own.layer[name] for name in "ab")
-    b = b._replace(introns=np.append(b.introns, -9.0), coding=b.coding + np.float32(1))
-    for signal in SIGNALS:
-        _rename(case / signal, tmp_path / signal)
-    models = [load_model(tmp_path / signal) for signal in SIGNALS]
-    assert models[0].tasks == ("z", "b")
-    PairedModel(*models, {"z": a, "b": b}).save(tmp_path / "splice")
-    found = load_model(tmp_path / "splice")
-    assert list(found.layer) == ["z", "b"]
-    for name, expected in (("z", a), ("b", b)):
-        assert_array_equal(found.layer[name].introns, expected.introns)
-        assert_array_equal(found.layer[name].coding, expected.coding)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -204,23 +204,6 @@ def test_exons_correspond_around_an_indel():
     assert [own.delta for own in in_repeat] == [0.0]  # the deleted bases are behind it
 
 
-def test_a_broken_site_is_lost_and_its_partner_loses(case, contig, variants):
-    _, whole = _score(case, contig, variants)
-    _, near = _score(case, contig, variants, distance=2)
-    for all_, some in zip(whole, near, strict=True):
-        assert np.all(some.changes <= all_.changes)
-    partners = 0
-    for i in (0, 1, 5, 6):  # donor and acceptor of two introns on plus
-        own, other = (i % 5, 1 - i % 5)
-        assert near[own].changes[i, 1] > 0.5
-        assert abs(near[own].positions[i, 1] - variants[i][0]) <= 1
-        assert near[other].changes[i, 1] < 0.01
-        partners += whole[other].changes[i, 1] > 0.3
-    assert partners >= 1  # the others find another partner
-    with pytest.raises(ValueError, match="distance must be 0 or more, got -1"):
-        PairedEffectScorer(load_model(case / "splice"), "a", distance=-1)
-
-
 def test_many_alleles_at_once_are_those_one_by_one(case, contig, variants):
     every = _score(case, contig, variants)[1]
     for i in range(0, len(variants), 3):
@@ -346,22 +329,3 @@ def test_what_variants_cannot_do_with_a_paired_model(case, contig, variants, tmp
     _annotate(case, _vcf(contig, variants[:1], tmp_path))
     _annotate(case, (tmp_path / "out.vcf").replace(tmp_path / "again.vcf"), code=1)
     assert "has INFO/SeqMTL_donor already" in capsys.readouterr().err
-
-
-def test_contigs_shorter_than_a_window_and_runs_of_n_have_no_sites(case, tmp_path):
-    (tmp_path / "x.fa").write_text(f">s\nACGTACGTAG\n>t\nA\n>n\n{'N' * 200}\n")
-    genome = load_genome(tmp_path / "x.fa", padding=1)
-    kept = AlleleList(genome)
-    alleles = [
-        ("s", 0, "ACGTACGTAG", "A"),
-        ("s", 3, "T", "TT"),
-        ("t", 0, "A", ""),
-        ("n", 50, "N", "ACGTAG"),
-    ]
-    for name, start, ref, alt in alleles:
-        assert not kept.refuse_record(name, start, ref.encode())
-        assert not kept.add(name, start, ref.encode(), alt.encode())
-    scorer = PairedEffectScorer(load_model(case / "splice"), "a")
-    for own in scorer.by_signal(genome, kept.alleles()):
-        assert not own.changes.any()
-        assert (own.strands == -1).all()

@@ -373,7 +373,7 @@ def test_one_scan_writes_what_three_would(new, tmp_path, seqmtl):
     assert "introns need a model of seqmtl pair" in shown.err
 
 
-@pytest.mark.parametrize("name", ["report.html", "sites.donor.plus.bw", "model.seqmtl"])
+@pytest.mark.parametrize("name", ["sites.donor.plus.bw", "model.seqmtl"])
 def test_annotate_sees_a_folder_in_place_of_a_file_before_its_rounds(
     new, tmp_path, seqmtl, monkeypatch, name
 ):
@@ -451,31 +451,6 @@ def test_commands_without_matplotlib_refuse_to_draw(new, tmp_path, monkeypatch, 
     assert "needs matplotlib; run: pip install matplotlib" in told
     assert "Traceback" not in told
     assert not list(tmp_path.iterdir())
-
-
-def test_annotate_after_a_taxonomy_dump_has_changed_learns_again(
-    new, tmp_path, seqmtl, monkeypatch
-):
-    """A user unpacks a newer taxdump into the same folder, in which the organism has moved."""
-    dump, out = tmp_path / "taxdump", tmp_path / "x"
-    dump.mkdir()
-    names = ("root", "a", "b", "c", "both")
-    rows = [f"{k}\t|\t{name}\t|\t\t|\tscientific name\t|\n" for k, name in enumerate(names, 1)]
-    (dump / "names.dmp").write_text("".join(rows))
-
-    def write_nodes(parents):
-        rows = [f"{k}\t|\t{parent}\t|\tspecies\t|\n" for k, parent in enumerate(parents, 1)]
-        (dump / "nodes.dmp").write_text("".join(rows))
-
-    monkeypatch.setattr(SelfTraining, "train", lambda self, tell: None)  # round 0 is quick
-    options = f"--like c --organism c --tree {dump} --model {new}/pair.seqmtl -o {out}"
-    models = []
-    for parents in ([1, 5, 1, 5, 1], [1, 5, 1, 5, 1], [1, 1, 5, 5, 1]):
-        write_nodes(parents)
-        is_there = "exists for the same" in seqmtl(f"annotate {_genome(new)} {options}").err
-        models.append((is_there, (out / "model.seqmtl").read_bytes()))
-    assert [is_there for is_there, _ in models] == [False, True, False]
-    assert models[0][1] == models[1][1] != models[2][1]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from seqmtl import PositionalKmers, TaskKernel, WeightedDegree, load_model, use_threads
-from seqmtl.commands.main import main
 from seqmtl.core.losses import LOSSES
 from seqmtl.exceptions import MemoryLimitError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
@@ -239,20 +238,6 @@ def test_few_windows_may_be_active(windows, store):
         train_stored(store, max_active=100, **options)
 
 
-def test_windows_that_are_all_support_vectors_fit(tmp_path):
-    for n in (40, 300):
-        rng = np.random.default_rng(n)
-        rows = ["".join(rng.choice(list("ACGT"), 20)) for _ in range(n)]
-        windows = Windows.from_strings(rows, rng.permutation(np.resize([1, -1], n)), ["a"] * n)
-        options = {"features": WeightedDegree(3), "settings": Settings(C=0.01, tol=1e-4)}
-        store = store_windows([windows], str(tmp_path / str(n)))
-        model, solution = train_stored(store, max_active=0, **options)
-        expected, whole = train(Examples.of(windows), **options)
-        assert (solution.alpha > 0).all()
-        assert solution.primal == pytest.approx(whole.primal, rel=2e-4)
-        assert_alike(windows, model, expected)
-
-
 def test_many_organisms_have_the_optimum_of_memory(windows, tmp_path):
     many, options = twenty_organisms(windows)
     store = store_windows([many], str(tmp_path / "s"))
@@ -285,15 +270,6 @@ def table(windows, tmp_path_factory):
     return path
 
 
-def trained(path, folder, *options):
-    """Train on a table in memory and on disk; return both models."""
-    common = ["train", str(path), "--features", "wd:3", "--selection", "none", *options]
-    for name, own in (("core", []), ("disk", ["--memory", "2G"])):
-        assert main([*common, "-o", str(folder / f"{name}.seqmtl"), *own]) == 0
-        assert not (folder / f"{name}.seqmtl.windows").exists()
-    return [load_model(folder / f"{name}.seqmtl") for name in ("core", "disk")]
-
-
 def test_a_table_is_read_in_parts(table):
     for options in ({}, {"split": "train"}, {"window": 21}):
         whole = read_windows(table, **options)
@@ -304,15 +280,6 @@ def test_a_table_is_read_in_parts(table):
             np.testing.assert_array_equal(found, getattr(whole, name)())
         assert [name for part in parts for name in part.names] == list(whole.names)
         np.testing.assert_array_equal(np.concatenate([part.tasks for part in parts]), whole.tasks)
-
-
-def test_the_command_trains_the_model_of_memory_on_a_table_of_one_split(table, tmp_path, capsys):
-    path, rows = tmp_path / "one.tsv", table.read_text()
-    path.write_text(rows.replace("\ttest\n", "\tall\n").replace("\ttrain\n", "\tall\n"))
-    core, disk = trained(path, tmp_path)
-    assert capsys.readouterr().err.count("ignoring it and using all rows") == 2
-    assert disk.training["primal"] == pytest.approx(core.training["primal"], rel=2e-3)
-    assert disk.training["tasks"] == core.training["tasks"]
 
 
 def assert_damage_is_told(path, read):
@@ -377,29 +344,6 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
     assert asked[0] == (n_active, True)  # it begins where the other was
     assert load_model(output).training["converged"]
     assert not folder.exists()
-
-
-def test_a_command_that_was_stopped_while_it_calibrated_resumes_to_the_same_optimum(
-    table, tmp_path, seqmtl, monkeypatch
-):
-    """The scheduler's limit comes between the last pass and the model."""
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    found = []
-    for name in ("whole", "resumed"):
-        output = tmp_path / f"{name}.seqmtl"
-        command = f"train {table} -o {output} --features wd:4 --memory 2G --selection none"
-        if name == "resumed":
-            with monkeypatch.context() as patch:
-                patch.setattr("seqmtl.training.out_of_core.calibrate_tasks", interrupt)
-                assert "repeat the command with --resume" in seqmtl(command, code=130).err
-        seqmtl(f"{command} --resume")
-        found.append(load_model(output))
-    whole, resumed = (model.training for model in found)
-    assert resumed["converged"]
-    assert resumed["primal"] == pytest.approx(whole["primal"], rel=1e-6)
 
 
 @pytest.mark.parametrize("changed", ["tree", "data"])

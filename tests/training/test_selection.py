@@ -223,12 +223,6 @@ class TestMoreThanAFewThousand:
         monkeypatch.setattr(selection, "MAX_GRAM_EXAMPLES", 60)
         monkeypatch.setattr(selection, "_AT_SIZE", 600)
 
-    def test_trust_falls_where_labels_suffice(self):
-        """Tasks that are somewhat alike: sharing pays with 20 labels each, not with hundreds."""
-        near = 0.7 * np.eye(60)[:3] + 0.4 * np.eye(60)[3]
-        few, many = (_trust(_select(_examples(n, near, noise=0.7))) for n in (60, 3000))
-        assert (many < few).all()
-
     @pytest.mark.parametrize("costs", [(1.0,), (0.1, 0.3)])
     def test_the_model_begins_close_to_its_optimum(self, costs):
         """Dual variables of the selection, whatever C was chosen."""

@@ -12,9 +12,8 @@ from seqmtl import (
     Spectrum,
     TaskKernel,
     WeightedDegree,
-    load_model,
 )
-from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
+from seqmtl.exceptions import ModelFileError, UnknownTaskError
 from seqmtl.features.numeric import Numeric
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
@@ -134,38 +133,6 @@ class TestKernelSets:
         assert_allclose(fits[0].theta_, fits[1].theta_)
         assert_allclose(fits[0].coef_, fits[1].coef_)
 
-    @pytest.mark.parametrize(
-        "tree",
-        [
-            "(((melanogaster,b)NA,(virilis,c)NA)NA,((d,simulans)NA,e)NA)NA;",
-            "metazoa",
-        ],
-    )
-    def test_a_tree_with_more_organisms_than_the_data_is_that_of_the_command(
-        self, tree, tmp_path, seqmtl
-    ):
-        """Trees of whole clades, and labels of inner nodes that repeat along a lineage."""
-        names = ["melanogaster", "simulans", "virilis"]
-        if tree == "metazoa":
-            names = ["Homo_sapiens", "Mus_musculus", "Drosophila_melanogaster"]
-        windows = motif_windows(180, names)
-        rows = zip(windows.tasks, windows.labels, windows.sequences(), strict=True)
-        text = "".join(f"{task}\t{label}\t{letters}\n" for task, label, letters in rows)
-        (tmp_path / "w.tsv").write_text(f"organism\tlabel\tsequence\n{text}")
-        options = f"--features wd:3 --tol 1e-6 --site 4 -o {tmp_path}/m.seqmtl"
-        seqmtl(f"train {tmp_path}/w.tsv --mkl hierarchical --tree '{tree}' {options}")
-        model = load_model(tmp_path / "m.seqmtl")
-        windows.site = 4
-        svc = MultiTaskMKLClassifier(
-            WeightedDegree(3), task_kernels=TaskKernel.hierarchical(tree), tol=1e-6
-        ).fit(windows)
-        places = [model.tasks.index(name) for name in svc.tasks_]
-        assert [own["tasks"] for own in svc.kernel_weights_] == [
-            sorted(own["tasks"]) for own in model.training["mkl"]
-        ]
-        assert_allclose(svc.theta_, [own["weight"] for own in model.training["mkl"]], rtol=1e-4)
-        assert_allclose(svc.coef_, model.W.T[places], atol=1e-4)
-
     def test_groups_that_alone_have_a_task_are_kept(self):
         groups = {"x": [*"ab"], "y": [*"cd"], "z": [*"be"]}
         kernel = resolve_kernel(TaskKernel.hierarchical(groups), ("a", "b", "c"))
@@ -257,17 +224,6 @@ class TestSeveralViews:
             model.decision_function(plain)
         assert model.decision_function(plain, "ape").shape == (1,)
 
-    def test_views_of_numbers_have_no_positions(self, trained):
-        weights = trained[1].position_weights("ape")
-        assert [part.shape for part in weights] == [(16, 4), (16, 16)]
-        X = np.random.default_rng(0).standard_normal((60, 3))
-        y, tasks = np.where(X[:, 0] > 0, 1, -1), np.arange(60) % 2
-        numeric = JointFeatures([Numeric(), Numeric()])
-        model, _ = train(Examples(X, y, tasks, ("a", "b")), features=numeric)
-        for task in ("a", "b"):
-            with pytest.raises(SeqmtlError, match=r"of windows of DNA, this has Numeric\(\)"):
-                model.position_weights(task)
-
     def test_save_and_load(self, trained, tmp_path):
         windows, model, _ = trained
         model.save(tmp_path / "m.seqmtl")
@@ -282,21 +238,6 @@ class TestSeveralViews:
         message = r"array K must be float64 of shape \(3, 4, 4\), got .* \(4, 4, 4\)"
         with pytest.raises(ModelFileError, match=message):
             MultiTaskModel.load(tmp_path / "bad")
-
-    def test_a_view_that_adds_nothing_gets_no_weight_but_stays_in_the_model(self):
-        windows = _windows()
-        windows.codes = np.where(np.arange(windows.codes.size) % 16 < 6, 4, windows.codes)
-        windows.codes = windows.codes.astype(np.uint8)
-        features = JointFeatures([WeightedDegree(degree=2), Spectrum(2, 0, 6)])
-        settings = Settings(norm=1.0, fit_intercept=False)
-        model, solution = train(Examples.of(windows), features=features, settings=settings)
-        assert_array_equal(solution.theta[2:], 0.0)
-        assert model.kernel.n_kernels == 2
-        assert [entry["weight"] for entry in model.training["mkl"]][2:] == [0.0, 0.0]
-        alone, _ = train(Examples.of(windows), features=features.views[0], settings=settings)
-        assert_allclose(
-            model.decision_function(windows), alone.decision_function(windows), atol=0.02
-        )
 
 
 def test_infinity_is_written_as_a_word():
