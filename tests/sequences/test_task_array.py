@@ -12,7 +12,6 @@ from seqmtl import (
     KernelMKLClassifier,
     MultiTaskKernelSVC,
     MultiTaskSVC,
-    ParetoMKLClassifier,
     TaskArray,
     TaskScorer,
 )
@@ -48,7 +47,6 @@ def test_rows_and_tasks_are_cut_alike():
 ESTIMATORS = [
     MultiTaskKernelSVC(gamma=1.0, C=10.0),
     KernelMKLClassifier(["linear", "rbf:1"]),
-    ParetoMKLClassifier(["linear", "rbf:1"]),
     MultiTaskSVC(),
 ]
 
