@@ -20,17 +20,11 @@ def _windows(counts, splits=None, seed=0):
         tasks += [task] * (n_positive + n_negative)
     n = len(labels)
     order = np.random.default_rng(seed).permutation(n)
-    names = () if splits is None else ("train", "test", "other")
-    return Windows(
-        np.zeros(n * 4, dtype=np.uint8),
-        np.arange(n) * 4,
-        4,
-        labels=np.array(labels)[order],
-        task_ids=np.array(tasks)[order],
-        task_names=tuple(counts),
-        splits=None if splits is None else splits(n),
-        split_names=names,
-    )
+    columns = {"labels": np.array(labels)[order], "task_ids": np.array(tasks)[order]}
+    if splits is not None:
+        columns |= {"splits": splits(n), "split_names": ("train", "test", "other")}
+    codes = np.zeros(n * 4, dtype=np.uint8)
+    return Windows(codes, np.arange(n) * 4, 4, task_names=tuple(counts), **columns)
 
 
 def _thirds(n):
@@ -77,6 +71,10 @@ def test_the_split_column_is_respected():
         assert set(windows.split[split.train]) == {"train"}
     assert set(first.train) != set(second.train)
     assert count_split(windows, first) == count_split(windows, second)
+    windows.split_names = ("learn", "test", "other")
+    message = "must have the values train and test, got learn, other, test; rename"
+    with pytest.raises(ValueError, match=message):
+        check_windows(windows, Protocol())
 
 
 @pytest.mark.parametrize("splits", [None, _thirds])
@@ -101,57 +99,32 @@ def test_draws_depend_on_seed_split_and_organism_only():
     assert set(rows[mixed.train[mixed.train < rows.size]]) == set(base.train) & set(rows)
 
 
-@pytest.mark.parametrize(
-    ("counts", "splits", "train_size", "message"),
-    [
-        ({"ape": (9, 9)}, None, None, "needs at least two organisms, got ape; add"),
-        (
-            {"ape": (9, 9), "fly": (2, 50), "bee": (50, 2)},
-            None,
-            None,
-            "at least 3 windows of either class, but fly has 2 positive and 50 negative, bee has "
-            "50 positive and 2 negative; add windows",
-        ),
-        (
-            {"ape": (9, 9), "fly": (6, 50)},
-            np.ones,
-            None,
-            "at least 2 windows of either class in the split 'train', but ape has 0 positive",
-        ),
-        (
-            {"ape": (50, 50), "fly": (10, 50)},
-            None,
-            60,
-            r"for the test, got 60, but fly has 60 \(10 positive\); choose at most 48, add",
-        ),
-        (
-            {"ape": (90, 90), "fly": (90, 90)},
-            np.zeros,
-            None,
-            "in the split 'test', but ape has 0 positive and 0 negative",
-        ),
-    ],
-)
-def test_too_little_is_refused_with_names_and_counts(counts, splits, train_size, message):
+APE, PAIR = {"ape": (9, 9)}, {"ape": (90, 90), "fly": (90, 90)}
+UNEVEN = APE | {"fly": (2, 50), "bee": (50, 2)}
+REFUSED = [
+    (APE, None, None, "needs at least two organisms, got ape; add"),
+    (
+        UNEVEN,
+        None,
+        None,
+        "at least 3 windows of either class, but fly has 2 positive and 50 negative, bee has 50 "
+        "positive and 2 negative; add windows",
+    ),
+    (PAIR, np.ones, None, "at least 2 windows of either class in the split 'train', but ape has 0"),
+    (PAIR, np.zeros, None, "in the split 'test', but ape has 0 positive and 0 negative"),
+    (
+        {"ape": (50, 50), "fly": (10, 50)},
+        None,
+        60,
+        r"for the test, got 60, but fly has 60 \(10 positive\); choose at most 48, add",
+    ),
+    (PAIR, None, 3, "train_size must be at least 4, two of either class"),
+]
+
+
+@pytest.mark.parametrize(("counts", "splits", "train_size", "message"), REFUSED)
+def test_what_is_refused(counts, splits, train_size, message):
     with pytest.raises(ValueError, match=message):
         check_windows(_windows(counts, splits), Protocol(train_size))
-
-
-def test_other_values_of_the_split_column_are_refused():
-    windows = _windows({"ape": (9, 9), "fly": (9, 9)}, _thirds)
-    windows.split_names = ("learn", "test", "other")
-    message = "must have the values train and test, got learn, other, test; rename"
-    with pytest.raises(ValueError, match=message):
-        check_windows(windows, Protocol())
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"train_size": 3}, "train_size must be at least 4, two of either class"),
-        ({"seed": -1}, "seed must be at least 0, got -1"),
-    ],
-)
-def test_protocols_out_of_range_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        Protocol(**options)
+    with pytest.raises(ValueError, match="seed must be at least 0, got -1"):
+        Protocol(seed=-1)

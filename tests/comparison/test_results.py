@@ -19,13 +19,9 @@ from seqmtl.exceptions import SeqmtlError
 
 
 def _result(split, method, a, b):
+    names = ("auroc", "auprc_windows", "auroc_interval", "auprc_windows_interval")
     tasks = {
-        name: {
-            "auroc": x,
-            "auprc_windows": x / 2,
-            "auroc_interval": [x - 0.1, x],
-            "auprc_windows_interval": [0.0, x],
-        }
+        name: dict(zip(names, (x, x / 2, [x - 0.1, x], [0.0, x]), strict=True))
         for name, x in (("a|b", a), ("fly", b))
     }
     return Result(split, method, tasks, {"fly": [{"C": 1.0}]}, True)
@@ -64,36 +60,34 @@ def test_results_come_back_from_their_document(document, write):
         assert read_results(other, digest) == []
 
 
-def test_means_and_spreads(document):
+def test_means_spreads_and_no_winner_of_ties(document):
     table = summarize(document, "auroc")
     assert table["a|b"]["union"][:2] == pytest.approx((0.7, 0.02**0.5))
     assert table["fly"]["union"][:2] == pytest.approx((0.9, 0.0), abs=1e-12)
     assert table["mean"]["union"][:2] == pytest.approx((0.8, 0.005**0.5))
     assert list(table) == ["a|b", "fly", "mean"]
-
-
-def test_markdown_has_no_winner_of_ties(document):
     lines = [
-        [field.strip() for field in line.replace(r"\|", "/").split("|")]
+        [field.strip() for field in line.replace(r"\|", "/").split("|")[1:-1]]
         for line in to_markdown(document).splitlines()
     ]
-    assert lines[0][1:-1] == ["AUROC", "union", "mtl"]
-    assert lines[2][1:-1] == ["a/b", "0.7000 ± 0.1414", "0.7000 ± 0.0000"]  # a tie
-    assert lines[3][1:-1] == ["fly", "0.9000 ± 0.0000", "0.8500 ± 0.0707"]  # within 0.0707
-    assert lines[4][1] == "mean"
+    assert lines[0] == ["AUROC", "union", "mtl"]
+    assert lines[2] == ["a/b", "0.7000 ± 0.1414", "0.7000 ± 0.0000"]  # a tie
+    assert lines[3] == ["fly", "0.9000 ± 0.0000", "0.8500 ± 0.0707"]  # within 0.0707
+    assert lines[4][0] == "mean"
 
 
 def test_what_leads_by_more_than_the_intervals_is_best():
-    low, middle, high = (
-        Cell(mean, None, (mean - 0.02, mean + 0.02)) for mean in (0.70, 0.71, 0.80)
-    )
-    assert best_of({"a": low, "b": middle, "c": high}) == {"c"}
-    assert best_of({"a": low, "b": middle}) == set()
-    assert best_of({"a": low, "b": high, "c": Cell(0.79, None)}) == {"b", "c"}
-    assert best_of({"a": low, "b": Cell(float("nan"), None)}) == set()
-    assert best_of({"a": Cell(0.70001, None), "b": Cell(0.70002, None)}) == set()  # as displayed
-    assert best_of({"a": Cell(0.71, 0.005), "b": Cell(0.70, 0.004)}) == {"a"}
-    assert best_of({}) == set()
+    low, middle, high = (Cell(x, None, (x - 0.02, x + 0.02)) for x in (0.70, 0.71, 0.80))
+    for cells, best in (
+        ({"a": low, "b": middle, "c": high}, {"c"}),
+        ({"a": low, "b": middle}, set()),
+        ({"a": low, "b": high, "c": Cell(0.79, None)}, {"b", "c"}),
+        ({"a": low, "b": Cell(float("nan"), None)}, set()),
+        ({"a": Cell(0.70001, None), "b": Cell(0.70002, None)}, set()),  # as displayed
+        ({"a": Cell(0.71, 0.005), "b": Cell(0.70, 0.004)}, {"a"}),
+        ({}, set()),
+    ):
+        assert best_of(cells) == best
 
 
 def test_errors_of_a_mean_add_up_in_squares():
@@ -104,17 +98,16 @@ def test_errors_of_a_mean_add_up_in_squares():
     assert mean_cell([*cells, Cell(0.6, None)]).interval is None
 
 
-def test_one_split_has_no_spread_and_what_is_drawn_is_told():
-    single = make_document(RESULTS[:2], {}, {}, "digest")
-    text = to_markdown(single)
+def test_one_split_has_no_spread_and_what_is_drawn_is_described():
+    text = to_markdown(make_document(RESULTS[:2], {}, {}, "digest"))
     assert "±" not in text
     assert "0.6000 (0.5000-0.6000)" in text
     assert "One split, with 95 % bootstrap intervals" in text
-    for drawn, told in (
+    for drawn, note in (
         (("train", "test"), "standard deviation over 2 splits;"),
         (("train",), "over 2 splits, which differ in their training windows; the test windows are"),
     ):
-        assert told in to_markdown(make_document(RESULTS, {}, {}, "digest", drawn))
+        assert note in to_markdown(make_document(RESULTS, {}, {}, "digest", drawn))
 
 
 def test_results_of_another_version_are_refused_and_not_replaced(document, tmp_path):
