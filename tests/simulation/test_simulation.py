@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -35,14 +36,8 @@ def reverse_complement(text: str) -> str:
 
 
 def read_fasta(path: Path) -> dict[str, str]:
-    records: dict[str, str] = {}
-    for line in path.read_text().splitlines():
-        if line.startswith(">"):
-            name = line[1:]
-            records[name] = ""
-        else:
-            records[name] += line
-    return records
+    records = (record.split("\n") for record in path.read_text().split(">")[1:])
+    return {name: "".join(lines) for name, *lines in records}
 
 
 def read_rows(path: Path) -> list[list[str]]:
@@ -74,8 +69,8 @@ def written(request, tmp_path_factory):
 # Files
 
 
-def test_all_files_are_there(written):
-    folder, _ = written
+def test_all_files_are_there_and_counted(written):
+    folder, signal = written
     expected = {"windows.tsv.gz", "dataset.toml", "tree.nwk", "summary.json"}
     for organism in "abc":
         expected |= {f"genomes/{organism}.fa", f"sites/{organism}.bed"}
@@ -83,6 +78,29 @@ def test_all_files_are_there(written):
     assert set(digest(folder)) == expected
     leaves = Phylo.read(folder / "tree.nwk", "newick").get_terminals()
     assert [leaf.name for leaf in leaves] == ["a", "b", "c"]
+    summary = json.loads((folder / "summary.json").read_text())
+    rows = Counter((r["organism"], r["split"], r["label"]) for r in read_windows(folder))
+    assert (summary["parameters"]["seed"], summary["parameters"]["signal"]) == (3, signal)
+    for organism in "abc":
+        of_organism, path = summary["organisms"][organism], folder / "genomes" / f"{organism}.fa"
+        for split, numbers in of_organism["windows"].items():
+            assert numbers["true"] == rows[organism, split, "1"]
+            assert numbers["decoy"] == rows[organism, split, "-1"]
+        assert of_organism["windows"]["train"] == {"true": 30, "decoy": 120}
+        test = of_organism["windows"]["test"]
+        assert test["decoy"] == 4 * test["true"]
+        assert max(map(len, path.read_text().splitlines())) == 60
+        contigs = read_fasta(path)
+        assert [(name, len(bases)) for name, bases in contigs.items()] == [
+            (f"chr{number}", 60_000) for number in (1, 2, 3)
+        ]
+        counts = Counter("".join(contigs.values()))
+        assert set(counts) == set("ACGTNacgt")  # masked repeats and unknown bases
+        assert 0 < counts["N"] < 0.02 * 180_000
+        assert of_organism["masked_bases"] == sum(counts[letter] for letter in "acgt")
+        assert 0.001 < of_organism["masked_bases"] / 180_000 < 0.2
+        gc = sum(counts[letter] for letter in "CGcg") / (180_000 - counts["N"])
+        assert of_organism["gc"] == round(gc, 4)
 
 
 def sites_of_annotation(path: Path, signal: str) -> dict[str, tuple[str, int, int, str]]:
@@ -107,18 +125,11 @@ def sites_of_annotation(path: Path, signal: str) -> dict[str, tuple[str, int, in
     return sites
 
 
-def test_fasta_has_sixty_columns_masked_repeats_and_unknown_bases(written):
-    folder, _ = written
-    for path in (folder / "genomes").iterdir():
-        assert max(map(len, path.read_text().splitlines())) == 60
-        contigs = read_fasta(path)
-        assert {name: len(bases) for name, bases in contigs.items()} == {
-            f"chr{number}": 60_000 for number in (1, 2, 3)
-        }
-        counts = Counter("".join(contigs.values()))
-        assert set(counts) == set("ACGTNacgt")
-        assert 0 < counts["N"] < 0.02 * 180_000
-        assert 0.001 < sum(counts[letter] for letter in "acgt") / 180_000 < 0.2
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("simulated") / "donor"
+    write_simulation(simulate(**SMALL, signal="donor", window=101), folder)
+    return folder
 
 
 def test_windows_are_cut_around_the_sites_of_the_bed(written):
@@ -161,28 +172,15 @@ def test_windows_are_cut_around_the_sites_of_the_bed(written):
         assert on_last == {name for name, place in taken.items() if place[0] == "chr3"}
 
 
-def test_introns_have_their_dinucleotides(written):
-    folder, _ = written
-    for organism in "abc":
-        contigs = read_fasta(folder / "genomes" / f"{organism}.fa")
-        for signal, letters in (("donor", "GT"), ("acceptor", "AG")):
-            sites = sites_of_annotation(folder / "annotation" / f"{organism}.gff3", signal)
-            for contig, start, end, strand in sites.values():
-                found = contigs[contig][start:end].upper()
-                assert (found if strand == "+" else reverse_complement(found)) == letters
-
-
-def test_gff_is_valid(written):
-    folder, _ = written
+def test_gff_is_valid(folder):
     for path in (folder / "annotation").iterdir():
         assert path.read_text().startswith("##gff-version 3\n##sequence-region chr1 1 60000\n")
         spans: dict[str, tuple[str, int, int, str]] = {}
         parents: dict[str, str] = {}
         for contig, source, kind, start, end, score, strand, phase, text in read_rows(path):
             assert (source, score) == ("seqmtl", ".")
-            assert (kind, phase) in {("CDS", n) for n in "012"} | {
-                (kind, ".") for kind in ("gene", "mRNA", "exon")
-            }
+            assert kind in {"gene", "mRNA", "exon", "CDS"}
+            assert phase in (set("012") if kind == "CDS" else {"."})
             assert 1 <= int(start) <= int(end) <= 60_000
             attributes = dict(pair.split("=") for pair in text.split(";"))
             assert (attributes["ID"] in spans) <= (kind == "CDS")  # one of several exons
@@ -196,54 +194,50 @@ def test_gff_is_valid(written):
             assert outer[1] <= inner[1] <= inner[2] <= outer[2]
 
 
-def test_genes_are_open_reading_frames_that_go_on_over_introns(written):
-    folder, _ = written
+STOPS = ("TAA", "TAG", "TGA")
+
+
+@dataclass
+class Gene:
+    """Spans of exons and of coding parts, and the coding letters and phases, as transcribed."""
+
+    exons: list[tuple[int, int]] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    coding: list[str] = field(default_factory=list)
+    phases: list[int] = field(default_factory=list)
+
+
+def genes_of(folder: Path, organism: str) -> list[Gene]:
+    contigs, genes = read_fasta(folder / "genomes" / f"{organism}.fa"), {}
+    for contig, _, kind, start, end, _, strand, phase, text in read_rows(
+        folder / "annotation" / f"{organism}.gff3"
+    ):
+        if kind in {"exon", "CDS"}:
+            gene = genes.setdefault(text.partition("Parent=")[2], Gene())
+            span = int(start) - 1, int(end)
+            (gene.exons if kind == "exon" else gene.spans).append(span)
+            if kind == "CDS":
+                part = contigs[contig][slice(*span)].upper()
+                gene.coding.append(part if strand == "+" else reverse_complement(part))
+                gene.phases.append(int(phase))
+    return list(genes.values())
+
+
+def test_genes_are_open_reading_frames_that_go_on_over_introns(folder):
     for organism in "abc":
-        contigs = read_fasta(folder / "genomes" / f"{organism}.fa")
-        genes: dict[str, list[list[str]]] = {}
-        for row in read_rows(folder / "annotation" / f"{organism}.gff3"):
-            if row[2] in {"exon", "CDS"}:
-                genes.setdefault(row[8].partition("Parent=")[2], []).append(row)
         phases = Counter()
-        for rows in genes.values():
-            spans = {"exon": [], "CDS": []}
-            text, sign = "", rows[0][6]
-            for contig, _, kind, start, end, _, _, phase, _ in rows:  # as it is transcribed
-                spans[kind].append((int(start) - 1, int(end)))
-                if kind == "CDS":
-                    assert int(phase) == -len(text) % 3
-                    phases[phase] += 1
-                    part = contigs[contig][int(start) - 1 : int(end)].upper()
-                    text += part if sign == "+" else reverse_complement(part)
+        for gene in genes_of(folder, organism):
+            before = np.cumsum([0, *map(len, gene.coding)])[:-1]
+            assert gene.phases == (-before % 3).tolist()
+            phases.update(gene.phases)
+            text = "".join(gene.coding)
             codons = [text[i : i + 3] for i in range(0, len(text), 3)]
             assert codons[0] == "ATG"
-            assert {"TAA", "TAG", "TGA"}.isdisjoint(codons[:-1])
-            assert codons[-1] in {"TAA", "TAG", "TGA"}
-            inner = [edge for span in sorted(spans["exon"]) for edge in span]
-            coding = [edge for span in sorted(spans["CDS"]) for edge in span]
-            assert inner[1:-1] == coding[1:-1]
-            assert inner[0] + 20 <= coding[0] < coding[-1] <= inner[-1] - 20
-        assert min(phases[n] for n in "012") > 0.2 * phases.total()
-
-
-def test_summary_counts(written):
-    folder, signal = written
-    summary = json.loads((folder / "summary.json").read_text())
-    counts = Counter((r["organism"], r["split"], r["label"]) for r in read_windows(folder))
-    assert summary["parameters"]["seed"] == 3
-    assert summary["parameters"]["signal"] == signal
-    for organism in "abc":
-        of_organism = summary["organisms"][organism]
-        for split, numbers in of_organism["windows"].items():
-            assert numbers["true"] == counts[organism, split, "1"]
-            assert numbers["decoy"] == counts[organism, split, "-1"]
-        assert of_organism["windows"]["train"] == {"true": 30, "decoy": 120}
-        test = of_organism["windows"]["test"]
-        assert test["decoy"] == 4 * test["true"]
-        bases = "".join(read_fasta(folder / "genomes" / f"{organism}.fa").values()).upper()
-        known = len(bases) - bases.count("N")
-        assert of_organism["gc"] == round((bases.count("G") + bases.count("C")) / known, 4)
-        assert of_organism["masked_bases"] > 0
+            assert [codon in STOPS for codon in codons] == [False] * (len(codons) - 1) + [True]
+            exons, coding = (np.ravel(sorted(spans)) for spans in (gene.exons, gene.spans))
+            assert exons[1:-1].tolist() == coding[1:-1].tolist()
+            assert exons[0] + 20 <= coding[0] < coding[-1] <= exons[-1] - 20
+        assert min(phases[n] for n in (0, 1, 2)) > 0.2 * phases.total()
 
 
 # Determinism
@@ -267,23 +261,13 @@ def test_a_seed_gives_the_same_bytes_whatever_the_hash_seed(tmp_path):
 
 
 def test_fewer_windows_are_a_subset():
-    few, many = (
-        simulate(
-            TREE,
-            seed=2,
-            n_genes=90,
-            chromosome_length=90_000,
-            n_windows={"a": number, "b": 0, "c": 50},
-        )
-        for number in (40, 120)
-    )
-    train = [
-        {(s, d, y) for s, d, y, held in zip(*columns, strict=True) if not held}
-        for columns in (
-            (g.sites.starts, g.sites.is_reverse, g.sites["labels"], g.is_test())
-            for g in (few.genomes[0], many.genomes[0])
-        )
-    ]
+    options = {"seed": 2, "n_genes": 90, "chromosome_length": 90_000, "signal": "donor"}
+    few, many = (simulate(TREE, n_windows={"a": n, "b": 0, "c": 50}, **options) for n in (40, 120))
+    train = []
+    for genome in (few.genomes[0], many.genomes[0]):
+        columns = (genome.sites.starts, genome.sites.is_reverse, genome.sites["labels"])
+        rows = zip(*columns, genome.is_test(), strict=True)
+        train.append({row[:3] for row in rows if not row[3]})
     assert [len(rows) for rows in train] == [40, 120]
     assert train[0] < train[1]
     assert np.all(few.genomes[1].is_test())
@@ -293,19 +277,19 @@ def test_fewer_windows_are_a_subset():
 # Biology
 
 
-def motif_profile(simulation, index: int) -> np.ndarray:
-    """Base frequencies around the true training sites of an organism."""
-    genome = simulation.genomes[index]
-    windows = simulation.windows(genome)[genome.sites["labels"] > 0, 40:115] & 0xDF
-    return np.stack([np.mean(windows == ord(letter), axis=0) for letter in "ACGT"])
-
-
 def test_close_leaves_have_more_similar_motifs():
     for seed in range(2):
         made = simulate(
             TREE, seed=seed, n_windows=1500, chromosome_length=150_000, window=150, drift=1.0
         )
-        a, b, c = (motif_profile(made, index) for index in range(3))
+        profiles = []
+        for genome in made.genomes:
+            is_true, windows = genome.sites["labels"] > 0, made.windows(genome) & 0xDF
+            letters = windows[is_true, 40:115]
+            profiles.append(np.stack([(letters == ord(c)).mean(axis=0) for c in "ACGT"]))
+            is_y = np.isin(windows[:, 58:70], [ord("C"), ord("T")]).mean(axis=1)
+            assert is_y[is_true].mean() > is_y[~is_true].mean() + 0.05  # a pyrimidine tract
+        a, b, c = profiles
         assert np.abs(a - b).sum() < 0.7 * min(np.abs(a - c).sum(), np.abs(b - c).sum())
 
 
@@ -322,6 +306,51 @@ def test_traits_are_stationary_and_correlate_by_path_length():
     assert path[5].min() > path[4].min() > 3 * path[:4].min(axis=1).max()
 
 
+def test_composition_is_not_uniform():
+    made = simulate(TREE, seed=5, n_windows=100, chromosome_length=200_000)
+    means = []
+    for genome in made.genomes:
+        text = genome.letters.tobytes().decode().upper()
+        ones = Counter(text)
+        excess = {
+            first + second: count * len(text) / (ones[first] * ones[second])
+            for (first, second), count in Counter(itertools.pairwise(text)).items()
+        }
+        assert excess["CG"] < 0.85
+        assert min(excess["AA"], excess["TT"]) > 1.05
+        is_gc = np.isin(genome.letters & 0xDF, [ord("C"), ord("G")])
+        blocks = is_gc[: is_gc.size // 2000 * 2000].reshape(-1, 2000).mean(axis=1)
+        assert blocks.std() > 2 * np.sqrt(0.25 / 2000)
+        means.append(is_gc.mean())
+    assert 0.25 < min(means) < max(means) < 0.6
+
+
+def test_close_leaves_have_more_similar_codons_and_introns(tmp_path):
+    made = simulate(
+        "((a:0.02,b:0.02):2,c:2);", seed=1, n_windows=500, chromosome_length=300_000, drift=1.0
+    )
+    write_simulation(made, tmp_path, windows=False)
+    usage, medians, codons = [], [], ["".join(c) for c in itertools.product("ACGT", repeat=3)]
+    for organism in "abc":
+        lengths, counts = [], Counter()
+        for gene in genes_of(tmp_path, organism):
+            spans = sorted(gene.exons)
+            lengths += [right[0] - left[1] for left, right in itertools.pairwise(spans)]
+            before = 0
+            for part in gene.coding:  # without the ends of exons, where motifs are
+                first = 18 - (before + 18) % 3
+                counts.update(part[i : i + 3] for i in range(first, len(part) - 18, 3))
+                before += len(part)
+        assert [counts[stop] for stop in STOPS] == [0, 0, 0]
+        share = np.array([n / counts.total() for n in counts.values()])
+        assert -(share * np.log2(share)).sum() < 5.6  # bits; alike would be 5.93
+        usage.append([np.log((counts[c] + 1) / counts.total()) for c in codons if c not in STOPS])
+        medians.append(np.median(lengths))
+    a, b, c = usage
+    assert np.corrcoef(a, b)[0, 1] > 0.9 > 0.6 > np.corrcoef(a, c)[0, 1]
+    assert abs(medians[0] - medians[1]) < 5 < abs(medians[0] - medians[2])
+
+
 # Properties
 
 
@@ -334,15 +363,8 @@ def test_traits_are_stationary_and_correlate_by_path_length():
     n_windows=st.integers(0, 40),
 )
 def test_windows_lie_inside_and_are_centred(seed, window, length, signal, n_windows):
-    made = simulate(
-        "(x,y:0.3);",
-        seed=seed,
-        window=window,
-        chromosome_length=length,
-        signal=signal,
-        n_windows=n_windows,
-        n_chromosomes=2,
-    )
+    options = {"signal": signal, "n_windows": n_windows, "n_chromosomes": 2}
+    made = simulate("(x,y:0.3);", seed=seed, window=window, chromosome_length=length, **options)
     letters = {"acceptor": b"AG", "donor": b"GT", "tss": None}[signal]
     for genome in made.genomes:
         assert np.sum(~genome.is_test()) == n_windows
@@ -364,11 +386,8 @@ def test_windows_lie_inside_and_are_centred(seed, window, length, signal, n_wind
 def test_trees_of_organisms(tmp_path, caplog):
     path = tmp_path / "tree.nwk"
     path.write_text(TREE)
-    newicks = {
-        simulate(source, n_windows=20, chromosome_length=30_000).newick
-        for source in (TREE, path, Phylo.read(path, "newick"))
-    }
-    assert newicks == {"((a:0.05,b:0.05):0.4,c:0.9):0.0;\n"}
+    made = simulate(path, n_windows=20, chromosome_length=30_000)
+    assert made.newick == "((a:0.05,b:0.05):0.4,c:0.9):0.0;\n"
     made = simulate("solo;", n_windows=20, chromosome_length=30_000)
     assert [genome.organism for genome in made.genomes] == ["solo"]
     with caplog.at_level(logging.WARNING, logger="seqmtl"):
@@ -387,6 +406,9 @@ def test_a_bad_tree_file_is_named(tmp_path):
             simulate(path)
     with pytest.raises(InputFormatError, match=r"none\.nwk: cannot be read as a tree"):
         simulate(tmp_path / "none.nwk")
+    message = "every leaf of the tree must have a printable name, got 'a.x07'"
+    with pytest.raises(InputFormatError, match=message):
+        simulate("('a\x07':1,c:1);")
 
 
 # Parameters
@@ -433,7 +455,8 @@ def test_file_names_are_safe(tmp_path):
 
 def test_windows_can_be_left_out_and_files_are_replaced(tmp_path):
     small = {"n_windows": np.int64(20), "chromosome_length": np.int32(30_000)}
-    write_simulation(simulate("(a:1,b:1);", **small), tmp_path, windows=False)
+    made = simulate("(a:1,b:1);", **small)
+    write_simulation(made, tmp_path, windows=False)
     assert not (tmp_path / "windows.tsv.gz").exists()
     before = digest(tmp_path)
     write_simulation(simulate("(a:1,b:1);", **small, seed=9), tmp_path)
@@ -441,7 +464,7 @@ def test_windows_can_be_left_out_and_files_are_replaced(tmp_path):
     assert set(after) - set(before) == {"windows.tsv.gz"}
     assert before["genomes/a.fa"] != after["genomes/a.fa"]
     with pytest.raises(ValueError, match=r"no files of another simulation, got .*windows\.tsv"):
-        write_simulation(simulate("(a:1,b:1);", **small), tmp_path, windows=False)
+        write_simulation(made, tmp_path, windows=False)
     with pytest.raises(ValueError, match=r"no files of another simulation, got .*b\.gff3"):
         write_simulation(simulate("(a:1,c:1);", **small), tmp_path)
     assert digest(tmp_path) == after
