@@ -16,10 +16,9 @@ from tests.estimators.examples import FEATURES, KERNEL, NAMES
 from tests.oracles import svm
 
 
-def _numbers(n=150, d=4, seed=0):
-    rng = np.random.default_rng(seed)
-    ids = rng.integers(0, 3, n)
-    centers = 3.0 + rng.random((3, d))
+def _numbers(n=150, d=4):
+    rng = np.random.default_rng(0)
+    ids, centers = rng.integers(0, 3, n), 3.0 + rng.random((3, d))
     return centers[ids] + rng.standard_normal((n, d)), NAMES[ids]
 
 
@@ -41,14 +40,10 @@ def test_scores_equal_a_quadratic_program(C):
     detector = MultiTaskOneClassSVM(task_kernel="easy", C=C, tol=1e-10).fit(X, tasks=tasks)
     ids = np.array([detector.tasks_.index(name) for name in tasks])
     H = svm.multitask_kernel(X, ids, detector.task_kernel_.matrix, 0.0)
-    result = minimize(
-        lambda a: (0.5 * a @ H @ a - a.sum(), H @ a - 1.0),
-        np.zeros(150),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0.0, C)] * 150,
-        options={"ftol": 1e-16, "gtol": 1e-12, "maxiter": 10**5, "maxfun": 10**6},
-    )
+    objective = lambda a: (0.5 * a @ H @ a - a.sum(), H @ a - 1.0)  # noqa: E731
+    options = {"ftol": 1e-16, "gtol": 1e-12, "maxiter": 10**5, "maxfun": 10**6}
+    how = {"jac": True, "method": "L-BFGS-B", "bounds": [(0.0, C)] * 150, "options": options}
+    result = minimize(objective, np.zeros(150), **how)
     assert detector.model_.training["dual"] == pytest.approx(-result.fun, rel=1e-8)
     assert_allclose(detector.score_samples(X, tasks), H @ result.x, atol=2e-3)
     assert_array_equal(detector.intercept_, np.zeros(3))
@@ -57,41 +52,42 @@ def test_scores_equal_a_quadratic_program(C):
 
 def test_one_task_is_scikit_learns_detector_up_to_scale():
     X, _ = _numbers()
-    nu = 0.2
-    reference = OneClassSVM(kernel="linear", nu=nu, tol=1e-10).fit(X)
+    reference = OneClassSVM(kernel="linear", nu=0.2, tol=1e-10).fit(X)
     # its alphas sum to nu n and its margin is rho; ours is 1
-    detector = MultiTaskOneClassSVM(C=1.0 / reference.offset_[0], tol=1e-10).fit(X)
-    assert_allclose(
-        detector.score_samples(X), reference.score_samples(X) / reference.offset_[0], rtol=1e-4
-    )
+    rho = reference.offset_[0]
+    detector = MultiTaskOneClassSVM(C=1.0 / rho, tol=1e-10).fit(X)
+    assert_allclose(detector.score_samples(X), reference.score_samples(X) / rho, rtol=1e-4)
 
 
 @pytest.mark.parametrize("contamination", [0.05, 0.5])
 def test_the_threshold_is_a_quantile_of_each_task(contamination):
     X, tasks = _numbers(n=600)
-    detector = MultiTaskOneClassSVM(C=0.001, contamination=contamination).fit(X, tasks=tasks)
+    options = {"C": 0.001, "contamination": contamination, "task_kernel": KERNEL}
+    detector = MultiTaskOneClassSVM(**options).fit(X, tasks=tasks)
     scores, predictions = detector.score_samples(X, tasks), detector.predict(X, tasks)
-    for t, name in enumerate(detector.tasks_):
-        of_task = tasks == name
-        assert np.mean(predictions[of_task] == -1) == pytest.approx(contamination, abs=0.01)
-        offset = np.quantile(scores[of_task], contamination)
-        assert detector.offset_[t] == pytest.approx(offset, rel=1e-12)
-        assert_allclose(
-            detector.decision_function(X[of_task], name), scores[of_task] - offset, atol=1e-12
-        )
-    assert_array_equal(predictions, np.where(detector.decision_function(X, tasks) >= 0, 1, -1))
+    values = detector.decision_function(X, tasks)
+    for name, offset in zip(detector.tasks_, detector.offset_, strict=True):
+        own = scores[tasks == name]
+        assert offset == pytest.approx(np.quantile(own, contamination), rel=1e-12)
+        assert_allclose(values[tasks == name], own - offset, atol=1e-12)
+    assert_array_equal(predictions, np.where(values >= 0, 1, -1))
     assert_array_equal(detector.fit_predict(X, tasks=tasks), predictions)
-
-
-def test_thresholds_of_relatives_are_mixed():
-    X, tasks = _numbers()
-    detector = MultiTaskOneClassSVM(task_kernel=KERNEL).fit(X, tasks=tasks)
-    order = [KERNEL.names.index(name) for name in detector.tasks_]
-    K = KERNEL.matrix
+    # that of a relative without data is mixed from theirs
+    order, K = [KERNEL.names.index(name) for name in detector.tasks_], KERNEL.matrix
     mix = np.linalg.solve(K[np.ix_(order, order)], K[order, KERNEL.names.index("yeast")])
     offset = np.abs(mix) @ detector.offset_ / np.abs(mix).sum()
-    scores = detector.score_samples(X, "yeast")
-    assert_allclose(detector.decision_function(X, "yeast"), scores - offset, atol=1e-9)
+    expected = detector.score_samples(X, "yeast") - offset
+    assert_allclose(detector.decision_function(X, "yeast"), expected, atol=1e-9)
+
+
+def test_novel_strings_are_found():
+    training, fresh, novel = _strings(), _strings(seed=1), _strings(seed=2, motif=False)
+    detector = MultiTaskOneClassSVM(FEATURES, C=1.0).fit(training)
+    assert detector.tasks_ == ("fly", "plant", "worm")
+    scores = [detector.decision_function(windows) for windows in (fresh, novel)]
+    assert roc_auc_score(np.repeat([1, 0], 240), np.concatenate(scores)) > 0.99
+    assert (detector.predict(novel) == -1).mean() > 0.95
+    assert (detector.predict(training) == -1).mean() == pytest.approx(0.1, abs=0.02)
 
 
 def test_it_works_in_a_pipeline_and_the_file_keeps_the_thresholds(tmp_path, capsys):

@@ -32,30 +32,32 @@ def test_labels_of_windows_are_read_and_features_may_be_a_step_of_their_own():
     assert_allclose(pipe.decision_function(windows), svc.decision_function(windows), atol=1e-3)
 
 
+def test_class_names_types_and_no_intercept():
+    X, y, tasks = labelled()
+    names = np.array(["decoy", "site"])[y]
+    svc = MultiTaskSVC(fit_intercept=False).fit(X, names, tasks=tasks)
+    assert_array_equal(svc.intercept_, np.zeros(3))
+    assert_array_equal(svc.classes_, ["decoy", "site"])
+    is_site = svc.predict(X, tasks) == "site"
+    assert_array_equal(svc.decision_function(X, tasks) > 0, is_site)
+    for dtype in ("float64", np.dtype("float64"), np.float64):
+        typed = MultiTaskSVC(dtype=dtype).fit(X, y, tasks=tasks)
+        assert typed.coef_.dtype == np.float64
+        assert typed.model_.training["settings"]["dtype"] == "float64"
+
+
 def test_names_only_permute_the_rows():
     X, y, tasks = labelled()
     new_name = {"worm": "a", "fly": "c", "plant": "b"}
     renamed = TaskKernel([new_name.get(n, n) for n in KERNEL.names], KERNEL.matrix)
     first = MultiTaskSVC(task_kernel=KERNEL, tol=1e-9).fit(X, y, tasks=tasks)
-    second = MultiTaskSVC(task_kernel=renamed, tol=1e-9)
-    second.fit(X, y, tasks=[new_name[n] for n in tasks])
+    second = MultiTaskSVC(task_kernel=renamed, tol=1e-9).fit(X, y, [new_name[n] for n in tasks])
     rows = [second.tasks_.index(new_name[n]) for n in first.tasks_]
     assert_allclose(second.coef_[rows], first.coef_, atol=1e-3)
     assert_allclose(second.intercept_[rows], first.intercept_, atol=1e-3)
     # an array is in the order of the sorted names
     by_array = MultiTaskSVC(task_kernel=KERNEL.restrict(sorted(NAMES)).matrix, tol=1e-9)
     assert_allclose(by_array.fit(X, y, tasks=tasks).coef_, first.coef_, atol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["float32", "float64"])
-def test_numpy_types_are_taken(name):
-    X, y, tasks = labelled()
-    named = MultiTaskSVC(dtype=name).fit(X, y, tasks=tasks)
-    for dtype in (np.dtype(name), getattr(np, name)):
-        typed = MultiTaskSVC(dtype=dtype).fit(X, y, tasks=tasks)
-        assert typed.coef_.dtype == np.dtype(name)
-        assert_array_equal(typed.coef_, named.coef_)
-        assert typed.model_.training["settings"]["dtype"] == name
 
 
 # -- warm starts ----------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from seqmtl import (
     TaskKernel,
     Windows,
 )
-from seqmtl.exceptions import InputFormatError, UnknownTaskError
 
 ESTIMATORS = [
     MultiTaskSVC(),
@@ -68,23 +67,20 @@ def test_strings_are_windows(estimator, data):
 
 def test_strings_that_are_none(data):
     texts, y, tasks = data
-    with pytest.raises(ValueError, match="X must hold sequences, got None for example 59"):
-        MultiTaskSVC().fit([*texts[:-1], None], y)
-    with pytest.raises(ValueError, match="sequences must be of equal length, got lengths 1 to 12"):
-        MultiTaskSVC().fit([*texts[:-1], "A"], y)
-    with pytest.raises(ValueError, match="tasks must name the task of every example, got None for"):
-        MultiTaskSVC().fit(texts, y, tasks=[*tasks[:-1], None])
-    svc = MultiTaskSVC().fit(texts, y, tasks=tasks)
-    with pytest.raises(ValueError, match="the examples carry none; give tasks=, or a TaskArray"):
-        svc.predict(texts)
-    for wrong, letter in (("MKLVAGTWERSD", "'L' at letter 3"), ("ACGT ACGTACG", "' ' at letter 5")):
-        with pytest.raises(
-            ValueError, match=rf"IUPAC nucleotide letters, got {letter} of sequence 59"
-        ):
-            MultiTaskSVC().fit([*texts[:-1], wrong], y)
-    with pytest.raises(ValueError, match="sequences must have letters, but they are empty"):
-        MultiTaskSVC().fit([""] * 60, y)
-    numbers = MultiTaskSVC().fit([["0"], ["1"]], [0, 1])  # as scikit-learn reads them
+    svc, first = MultiTaskSVC().fit(texts, y, tasks=tasks), texts[:-1]
+    fit, letters = MultiTaskSVC().fit, "IUPAC nucleotide letters, got "
+    for call, message in (
+        (lambda: fit([*first, None], y), "X must hold sequences, got None for example 59"),
+        (lambda: fit([*first, "A"], y), "sequences must be of equal length, got lengths 1 to 12"),
+        (lambda: fit(texts, y, [*tasks[1:], None]), "name the task of every example, got None for"),
+        (lambda: svc.predict(texts), "the examples carry none; give tasks=, or a TaskArray"),
+        (lambda: fit([*first, "MKLVAGTWERSD"], y), letters + "'L' at letter 3 of sequence 59"),
+        (lambda: fit([*first, "ACGT ACGTACG"], y), letters + "' ' at letter 5 of sequence 59"),
+        (lambda: fit([""] * 60, y), "sequences must have letters, but they are empty"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    numbers = fit([["0"], ["1"]], [0, 1])  # as scikit-learn reads them
     assert_array_equal(numbers.predict([["1"]]), [1])
 
 
@@ -103,26 +99,24 @@ def test_sparse_matrices_with_wide_indices(kind):
 @pytest.mark.parametrize("estimator", [MultiTaskSVC, MultiTaskKernelSVC, MultiTaskClassifierCV])
 def test_task_kernels_by_name_and_by_file(estimator, write, tmp_path):
     X, y = np.random.default_rng(0).standard_normal((40, 3)), [0, 1, 1, 0] * 10
-    tasks = ["Homo sapiens", "Mus musculus"] * 20
-    newick = "((Homo_sapiens:1,Mus_musculus:1):1,Gallus_gallus:2);"
-    table = tmp_path / "K.tsv"
+    newick, tasks = "((human:1,mouse:1):1,chicken:2);", ["human", "mouse"] * 20
+    table, tree = tmp_path / "K.tsv", write(newick, "tree.nwk")
     text = TaskKernel.from_tree(newick).to_tsv(table)
     assert table.read_text() == text
-    assert TaskKernel.from_tsv(table) == TaskKernel.from_tree(newick)
-    given = [newick_file := write(newick, "tree.nwk"), str(newick_file), table, str(table)]
-    expected = estimator(task_kernel=TaskKernel.from_tree(newick)).fit(X, y, tasks=tasks)
-    for task_kernel in given:
-        fitted = estimator(task_kernel=task_kernel).fit(X, y, tasks=tasks)
+    expected = estimator(task_kernel=TaskKernel.from_tree(newick)).fit(X, y, tasks)
+    for task_kernel in (tree, str(tree), table, str(table)):
+        fitted = estimator(task_kernel=task_kernel).fit(X, y, tasks)
         assert_allclose(fitted.decision_function(X, tasks), expected.decision_function(X, tasks))
-    shipped = estimator(task_kernel="eukaryotes").fit(X, y, tasks=tasks)
+    shipped = estimator(task_kernel="eukaryotes").fit(X, y, tasks)
     assert "eukaryotes" in shipped.task_kernel_.source or estimator is MultiTaskClassifierCV
-    MultiTaskMKLClassifier(task_kernels=[str(table), "individual"]).fit(X, y, tasks=tasks)
-    with pytest.raises(ValueError, match=r"a shipped tree \(.*eukaryotes.*\), the file of a tree"):
-        estimator(task_kernel="eukaryote").fit(X, y, tasks=tasks)
-    with pytest.raises(UnknownTaskError, match="'yeti' is not in the task kernel"):
-        estimator(task_kernel=str(table)).fit(X, y, tasks=["Homo sapiens", "yeti"] * 20)
-    with pytest.raises(InputFormatError, match=r"bad\.tsv"):
-        estimator(task_kernel=write("no table", "bad.tsv")).fit(X, y, tasks=tasks)
+    MultiTaskMKLClassifier(task_kernels=[str(table), "individual"]).fit(X, y, tasks)
+    for task_kernel, names, message in (
+        ("eukaryote", tasks, r"a shipped tree \(.*eukaryotes.*\), the file of a tree"),
+        (str(table), ["human", "yeti"] * 20, "'yeti' is not in the task kernel"),
+        (write("no table", "bad.tsv"), tasks, r"bad\.tsv"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            estimator(task_kernel=task_kernel).fit(X, y, names)
 
 
 class Missing:
@@ -141,13 +135,14 @@ class Missing:
 def test_what_scikit_learn_would_pass_over_is_refused(data):
     """Masked numbers count as what is below the mask, and weights of other classes as none."""
     X, y, tasks = np.random.default_rng(1).normal(size=(60, 3)), *data[1:]
-    with pytest.raises(ValueError, match="X must have no masked numbers; fill them in or leave"):
-        MultiTaskSVC().fit(np.ma.masked_array(X, X > 1), y, tasks)
-    whole = np.ma.masked_array(X, np.zeros_like(X, bool))
-    assert_allclose(
-        MultiTaskSVC().fit(whole, y, tasks).coef_, MultiTaskSVC().fit(X, y, tasks).coef_
-    )
-    with pytest.raises(ValueError, match=r"for the classes of y, \[-1, 1\], got 0; correct it"):
-        MultiTaskSVC(class_weight={0: 2.0}).fit(X, y, tasks)
-    with pytest.raises(ValueError, match="tasks must name the task of every example, got <"):
-        MultiTaskSVC().fit(X, y, [*tasks[:-1], Missing()])
+    masked, whole = (np.ma.masked_array(X, mask) for mask in (X > 1, np.zeros_like(X, bool)))
+    coef = [MultiTaskSVC().fit(part, y, tasks).coef_ for part in (whole, X)]
+    assert_allclose(*coef)
+    other = MultiTaskSVC(class_weight={0: 2.0})
+    for svc, part, names, message in (
+        (MultiTaskSVC(), masked, tasks, "X must have no masked numbers; fill them in or leave"),
+        (other, X, tasks, r"for the classes of y, \[-1, 1\], got 0; correct it"),
+        (MultiTaskSVC(), X, [*tasks[:-1], Missing()], "name the task of every example, got <"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            svc.fit(part, y, names)

@@ -26,11 +26,14 @@ def test_the_score_is_the_mean_over_the_tasks(data, metric, area):
     assert TaskScorer(metric)(model, X, y, tasks) == pytest.approx(np.mean(each))
 
 
-def test_windows_bring_their_tasks():
-    sequences = ["ACGTACGT", "TTTTACGT"] * 6
-    windows = Windows.from_strings(sequences, [1, -1] * 6, ["fly"] * 6 + ["worm"] * 6)
+def test_windows_bring_their_tasks_and_unknown_metrics_are_refused():
+    sequences, tasks = ["ACGTACGT", "TTTTACGT"] * 6, ["fly"] * 6 + ["worm"] * 6
+    windows = Windows.from_strings(sequences, [1, -1] * 6, tasks)
     model = MultiTaskSVC().fit(windows)
     assert TaskScorer("auprc")(model, windows, windows.labels) == 1.0
+    with pytest.raises(ValueError, match="metric must be one of auroc, auprc, got 'auc'"):
+        TaskScorer("auc")
+    assert repr(TaskScorer("auprc")) == "TaskScorer('auprc')"
 
 
 def test_tasks_of_one_class_are_not_scored(data):
@@ -43,9 +46,3 @@ def test_tasks_of_one_class_are_not_scored(data):
     assert TaskScorer()(model, X[rows], y[rows], tasks[rows]) == pytest.approx(expected)
     with pytest.raises(ValueError, match="both classes in some task"):
         TaskScorer()(model, X[y == "yes"], y[y == "yes"], tasks[y == "yes"])
-
-
-def test_unknown_metrics_are_refused():
-    with pytest.raises(ValueError, match="metric must be one of auroc, auprc, got 'auc'"):
-        TaskScorer("auc")
-    assert repr(TaskScorer("auprc")) == "TaskScorer('auprc')"
