@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 
 from seqmtl import (
     MultiTaskClassifierCV,
@@ -75,6 +75,10 @@ def test_attributes_and_sparse_matrices(kind):
     ids = [dense.tasks_.index(task) for task in tasks]
     f = np.einsum("ij,ij->i", X, dense.coef_[ids]) + dense.intercept_[ids]
     assert_allclose(scores(dense, X, tasks), f, atol=1e-9)
+    with pytest.raises(AttributeError, match="coef_ is available after fit"):
+        _ = clone(dense).coef_
+    by_state = [kind(random_state=np.random.RandomState(5)).fit(X, y, tasks) for _ in "ab"]
+    assert_array_equal(by_state[0].coef_, by_state[1].coef_)
 
 
 @of_a_kernel
@@ -203,27 +207,6 @@ def test_labels_and_numbers_that_do_not_fit_are_refused(kind):
 
 
 # -- searches and pipelines -------------------------------------------------------------------
-
-
-def test_routed_tasks_reach_searches_and_pipelines():
-    X, y, tasks = labelled()
-    with sklearn.config_context(enable_metadata_routing=True):
-        svc = MultiTaskSVC().set_fit_request(tasks=True).set_score_request(tasks=True)
-        search = GridSearchCV(svc, {"C": [0.01, 1.0]}, cv=KFold(3)).fit(X, y, tasks=tasks)
-        svc = MultiTaskSVC().set_fit_request(tasks=True).set_predict_request(tasks=True)
-        pipe = make_pipeline(StandardScaler(), svc).fit(X, y, tasks=tasks)
-        predictions = pipe.predict(X, tasks=tasks)
-    for C, score in zip([0.01, 1.0], search.cv_results_["mean_test_score"], strict=True):
-        parts = [
-            MultiTaskSVC(C=C).fit(X[a], y[a], tasks=tasks[a]).score(X[b], y[b], tasks=tasks[b])
-            for a, b in KFold(3).split(X)
-        ]
-        assert score == pytest.approx(np.mean(parts), abs=1e-12)
-    Z = StandardScaler().fit_transform(X)
-    assert_array_equal(predictions, MultiTaskSVC().fit(Z, y, tasks=tasks).predict(Z, tasks=tasks))
-    search = GridSearchCV(MultiTaskSVC(), {"C": [1.0]}, cv=2, error_score="raise")
-    with pytest.raises(ValueError, match="tasks must be given"):
-        search.fit(X, y, tasks=tasks)
 
 
 def test_searches_cut_windows_and_reach_into_the_features():
