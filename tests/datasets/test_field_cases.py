@@ -4,7 +4,6 @@ Where a dataset is written, every candidate is drawn as a decoy, so that none ma
 """
 
 import json
-import os
 import re
 from dataclasses import replace
 
@@ -16,7 +15,6 @@ from seqmtl.datasets.true_sites import SiteResolver
 from seqmtl.exceptions import InputFormatError
 from tests.datasets.made_genes import (
     LENGTHS,
-    Gene,
     bed12,
     gff3,
     gtf,
@@ -869,51 +867,6 @@ def test_a_site_of_bed_with_a_score_of_0_is_no_true_site(tmp_path):
     text = "".join(f"{n}\t{i}\t{i + 2}\tx\t{score}\t{strand}\n" for n, i, strand, score in rows)
     assert len(rows) > len(true)
     check_dataset(tmp_path, text, "donor", name="s.bed", key="sites")
-
-
-#: Datasets of the cases, and how many sites of a signal their files lack: those without a coding
-#: sequence, and an intron that is in no sample.
-OF_FIELD = {
-    "augustus_ids_restart_per_contig/donor": 0,
-    "bed6_sites_score_zero/donor": 0,
-    "braker45_intron_hints/junctions": 0,
-    "galba51_same_id_two_contigs/donor": 0,
-    "gffcompare16_trans_splicing_one_strand/donor": 0,
-    "gffread35_three_prime_utr_after_exon/polya": 0,
-    "gffread35_three_prime_utr_after_exon/tss": 0,
-    "gxf2bed12_noncoding_thick_whole/start": 10,
-    "gxf2bed12_noncoding_thick_whole/stop": 10,
-    "gxf2bed12_noncoding_thick_whole/tss": 0,
-    "leafcutter180_bed6_with_counts/donor": 1,
-    "mixed_gff3_and_gtf/donor": 0,
-    "nfcore117_id_is_own_parent/donor": 0,
-    "stringtie80_same_id_overlapping/donor": 0,
-    "tiberius103_utr_outside_exon/acceptor": 0,
-    "tiberius103_utr_outside_exon/donor": 0,
-    "tiberius103_utr_outside_exon/polya": 0,
-    "tiberius103_utr_outside_exon/tss": 0,
-}
-
-
-@pytest.mark.parametrize("case", OF_FIELD)
-def test_cases_of_the_field_against_their_genes(shared_data, tmp_path, case):
-    folder = shared_data / "field_cases"
-    if not folder.is_dir():
-        pytest.skip(f"no cases in {folder}")
-    config = read_config(folder / f"{case}.toml")
-    signal, (organism,) = config.signal, config.organisms.values()
-    genes = json.loads((folder / "_genome" / "truth.json").read_text())
-    every = set()
-    for gene in genes[os.path.basename(organism.genome)]:
-        exons, cds = (tuple(map(tuple, gene[key])) for key in ("exons", "cds"))
-        every |= sites([Gene("", gene["contig"], gene["strand"], exons, cds)], signal)
-    summary = write_dataset(config, tmp_path / "out")
-    true, known, decoys = read(tmp_path / "out", signal)
-    assert true <= every
-    assert len(every - known) == OF_FIELD[case]
-    assert not every & known & decoys
-    n_crossing = summary["left_out"].get("window across a border between splits", 0)
-    assert len(true) == len(every & known) - n_crossing
 
 
 def test_hints_of_introns_are_named_if_given_as_annotation(tmp_path):

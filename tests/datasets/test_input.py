@@ -9,7 +9,6 @@ from seqmtl import read_dataset
 from seqmtl.datasets import read_config
 from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.io import is_dataset
-from seqmtl.io.bed import read_chrom_map, read_site_bed
 from tests.datasets.test_build import build, config_text, make_genome, read_rows, write_inputs
 
 
@@ -166,35 +165,6 @@ def test_missing_files_and_named_splits(folder, seqmtl):
         ("chr1", "train"),
         ("chr2", "test"),
     }
-
-
-def test_errors_of_a_bed_of_sites_and_of_contig_names(write):
-    for text, message in (
-        ("chr1\t5\t7\tn\t0\t.\n", "strand must be . or -, got '.'"),
-        ("chr1\t5\t7\tn\n", "at least six tab-separated columns, got 4"),
-        ("chr1\t5\t6\tn\t0\t+\n", "must have 2 bases, got 5-6"),
-        ("chr1\t7\t5\tn\t0\t+\n", "must have 2 bases, got 7-5"),
-        ("chr1\t-5\t-3\tn\t0\t+\n", "whole number of up to 18 digits, got '-5'"),
-        ("# nothing\n", "must have rows"),
-    ):
-        with pytest.raises(InputFormatError, match=message):
-            read_site_bed(write(text), length=2)
-    for text, message in (("a\n", "got 1 columns"), ("a\tb\na\tc\n", "got a twice")):
-        with pytest.raises(InputFormatError, match=message):
-            read_chrom_map(write(text))
-    assert read_chrom_map(write("# x\r\na\tb\r\n\r\n")) == {"a": "b"}
-
-
-def test_decoys_in_a_bed_of_sites_are_no_sites(write, caplog):
-    def starts(*scores):
-        rows = (f"chr1\t{i}\t{i + 2}\t.\t{score}\t+\n" for i, score in enumerate(scores))
-        return [start for _, start, *_ in read_site_bed(write("".join(rows)), length=2)]
-
-    with caplog.at_level("INFO"):
-        assert starts(1, 0, 900, -2) == [0, 2]
-    assert "2 records with score 0 are decoys, not sites" in caplog.text
-    for scores in ((0, 0), (1, 2.5), (1, 0, "."), (1, 0, "nan")):
-        assert starts(*scores) == list(range(len(scores)))
 
 
 def test_a_dataset_is_read_by_split_and_organism(dataset):

@@ -20,7 +20,13 @@ from seqmtl.scanning.writers.line_loops import (
     write_integer,
     write_probability,
 )
-from seqmtl.scanning.writers.lines import decimal_column, format_lines, probability_column, tabbed
+from seqmtl.scanning.writers.lines import (
+    decimal_column,
+    format_lines,
+    integer_column,
+    probability_column,
+    tabbed,
+)
 
 
 def random_weights(rng, length, degree, scale=0.3):
@@ -133,6 +139,13 @@ def test_a_number_is_written_exactly_or_refused(value):
     text = b"".join(format_lines(tabbed(b"x", column))).decode()
     distance = abs(Decimal(text.split()[-1]) - Decimal(value))
     assert distance <= Decimal("0.500002e-5") + abs(Decimal(value)) / 2**53
+
+
+@pytest.mark.parametrize("n_lines", [1, 5, 23, 100])
+def test_lines_are_formatted_in_parts(n_lines):
+    parts = [*format_lines(tabbed(b"x", integer_column(np.arange(23) - 9)), n_lines)]
+    assert len(parts) == -(-23 // n_lines)
+    assert b"".join(parts).decode() == "".join(f"x\t{value}\n" for value in range(-9, 14))
 
 
 def test_nan_is_refused_among_numbers():

@@ -17,7 +17,6 @@ from seqmtl.io.genome import ContigPiece
 from seqmtl.scanning import Scanner, SiteFinder, TrackOptions, write_scan
 from seqmtl.scanning.blocks import cut_blocks, join_contigs
 from seqmtl.scanning.filters import ScanSummary, SiteFilters
-from seqmtl.scanning.writers import lines
 from seqmtl.scanning.writers.bed import merge_values
 from seqmtl.scanning.writers.formats import guess_format
 from seqmtl.sequences import decode, encode, reverse_complement
@@ -300,14 +299,6 @@ class TestFiles:
         assert rows == [["c", "4", "4995", "0.25000"]]
         assert summary.n_mixed == summary.n_scored == 2 * 4989
 
-    @pytest.mark.parametrize("file_format", ["bed", "bedgraph"])
-    def test_any_block_and_number_of_threads_writes_the_same(self, file_format, monkeypatch):
-        expected, _, _ = scan(file_format=file_format)
-        monkeypatch.setattr(lines, "LINES", 5)
-        with use_threads(3):
-            for size in (250_000, 1, 13, 100):
-                assert scan(SiteFinder(SCANNER, block=size), file_format=file_format)[0] == expected
-
     def test_summary_and_short_contigs(self, caplog):
         progress = []
         with caplog.at_level(logging.WARNING, logger="seqmtl.scanning.scan"):
@@ -398,7 +389,6 @@ class TestSmallContigs:
             made.append(ContigPiece(name, 0, encode(text), is_lower))
         return made
 
-    @pytest.mark.parametrize("block", [70, 250_000])
     @pytest.mark.parametrize(
         "options",
         [
@@ -408,7 +398,9 @@ class TestSmallContigs:
             {"filters": SiteFilters(contigs={"c0", "c1", "c3", "c4", "c9", "c10", "c44"})},
         ],
     )
-    @pytest.mark.parametrize("file_format", ["bed", "gff3", "bedgraph"])
+    @pytest.mark.parametrize(
+        ("file_format", "block"), [("bed", 70), ("gff3", 250_000), ("bedgraph", 70)]
+    )
     def test_they_have_the_lines_and_counts_of_each_alone(self, options, block, file_format):
         pieces, finder = self.pieces(self.contigs()), SiteFinder(SCANNER, **options, block=block)
         together = scan(finder, pieces, file_format=file_format)

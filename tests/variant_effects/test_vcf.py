@@ -5,7 +5,6 @@ import io
 import json
 import random
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from seqmtl import MultiTaskModel, TaskKernel, WeightedDegree
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.bgzip import BGZIP_END, bgzip
 from seqmtl.io import load_genome
-from seqmtl.io.bed import read_chrom_map
 from seqmtl.io.vcf import VcfReader, add_info, escape
 from seqmtl.linear_model.site import Site
 from seqmtl.variant_effects import Annotator, EffectScorer, annotate_vcf, score_variants
@@ -333,12 +331,6 @@ class TestContigs:
         got = records(run(self.renamed(write), "--chrom-map", names, output="two.vcf"))
         assert [line.replace("chromosome1\t", "I\t") for line in got] == wanted
 
-    @pytest.mark.parametrize("text", ["I\n", "I II III\n", "a b\na c\n"])
-    def test_a_bad_map(self, write, text):
-        line = text.count("\n")
-        with pytest.raises(InputFormatError, match=f"names.tsv:{line}: a table of contig names"):
-            read_chrom_map(write(text, "names.tsv"))
-
 
 class TestSeveralSignals:
     def test_a_second_model_adds_a_second_entry(self, run, vcf_path, tmp_path):
@@ -568,21 +560,6 @@ class TestOtherTools:
         assert not output.with_name("out.vcf.gz.tbi").exists()
         assert "is not sorted: no index" in told
         assert output.read_bytes().endswith(BGZIP_END)
-
-    def test_an_index_that_cannot_be_made_is_told(self, pysam, run, many, monkeypatch):
-        def refuse(*args, **options):
-            raise OSError("contig too long")
-
-        monkeypatch.setattr(pysam, "tabix_index", refuse)
-        output, told = run(many, output="out.vcf.gz")
-        assert output.exists()
-        assert "out.vcf.gz: no index can be made (contig too long)" in told
-
-    def test_without_pysam_there_is_no_index(self, run, many, monkeypatch):
-        monkeypatch.setitem(sys.modules, "pysam", None)
-        output, told = run(many, output="out.vcf.gz")
-        assert not output.with_name("out.vcf.gz.tbi").exists()
-        assert "pip install pysam" in told
 
 
 def test_real_variants_of_yeast(shared_data, tmp_path, seqmtl):

@@ -121,7 +121,7 @@ def _check(column: Column) -> None:
         )
 
 
-def format_lines(fields: Fields) -> Iterator[bytes]:
+def format_lines(fields: Fields, n_lines: int = LINES) -> Iterator[bytes]:
     """Yield the text of many lines, a few thousand at a time; one field must be a column.
 
     Raises
@@ -159,10 +159,10 @@ def format_lines(fields: Fields) -> Iterator[bytes]:
     n_numbers = columns[1].shape[1] + columns[2].shape[1]
     n_bytes = len(constant) + columns[0].shape[1] + n_numbers * NUMBER_BYTES
     n_bytes += sum(max(map(len, f.texts), default=0) for f in fields if isinstance(f, Column))
-    buffer = np.empty(min(LINES, n) * n_bytes, dtype=np.uint8)
+    buffer = np.empty(min(n_lines, n) * n_bytes, dtype=np.uint8)
     text = np.frombuffer(constant + b"".join(texts), dtype=np.uint8)
     ends = np.cumsum([len(constant), *map(len, texts)])
-    for first in range(0, n, LINES):
-        rows = [column[first : first + LINES] for column in columns]
+    for first in range(0, n, n_lines):
+        rows = [column[first : first + n_lines] for column in columns]
         size = write_lines(np.array(table), text, ends, *rows, buffer)
         yield buffer[:size].tobytes()
