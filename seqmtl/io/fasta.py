@@ -62,7 +62,7 @@ class Header(NamedTuple):
         raise InputFormatError(message, path=self.source, line=line or self.line, record=name)
 
 
-def hold(buffer: bytearray, codes: bytes | bytearray, path: PathLike) -> None:
+def hold(buffer: bytearray, codes: bytes, path: PathLike) -> None:
     """Append codes to those held in memory.
 
     Raises
@@ -247,42 +247,20 @@ def guess_format(path: PathLike) -> str:
     return "fasta" if first_bytes(path).lstrip().startswith(b">") else "table"
 
 
-def read_records(
-    path: PathLike,
-    *,
-    only: Container[str] | None = None,
-    unique_names: bool = True,
-    keep_case: bool = False,
-    on_read: Callable[[int], None] | None = None,
-) -> Iterator[tuple[Header, bytearray]]:
-    """Yield the header and the codes of each record.
-
-    Parameters
-    ----------
-    path, unique_names, keep_case, on_read
-        See :func:`scan_fasta`.
-    only : container of str, optional
-        Names of the records to read; the others have no codes. Default: all.
-
-    Raises
-    ------
-    InputFormatError
-        See :func:`scan_fasta`.
-    MemoryLimitError
-        If a record does not fit into memory.
-    """
+def _records(path: PathLike) -> Iterator[tuple[Header, NDArray[np.uint8]]]:
+    """Yield the header and the codes of each record; names may be repeated."""
     header: Header | None = None
     codes = bytearray()
-    for item in scan_fasta(path, unique_names=unique_names, keep_case=keep_case, on_read=on_read):
-        if not isinstance(item, bytes):
-            if header is not None:
-                yield header, codes
-            header = item
-            codes = bytearray()
-        elif only is None or (header is not None and header.name in only):
+    for item in scan_fasta(path, unique_names=False):
+        if isinstance(item, bytes):
             hold(codes, item, path)
+            continue
+        if header is not None:
+            yield header, np.frombuffer(codes, dtype=np.uint8)
+        header = item
+        codes = bytearray()
     if header is not None:
-        yield header, codes
+        yield header, np.frombuffer(codes, dtype=np.uint8)
 
 
 def read_fasta_windows(
@@ -338,8 +316,7 @@ def read_fasta_windows(
     codes = bytearray()
     first = None
     sites = list[int | None]()
-    for header, letters in read_records(path, unique_names=False):
-        sequence = np.frombuffer(letters, dtype=np.uint8)
+    for header, sequence in _records(path):
         name, values = parse_header(header)
         _check_unique(header, name, rows)
         base_of_site = _site_of(values, sequence.size, header, name) if site is None else site

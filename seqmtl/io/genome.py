@@ -20,7 +20,7 @@ from seqmtl.files.streams import (
     readable,
     source_name,
 )
-from seqmtl.io.fasta import hold, read_records, scan_fasta
+from seqmtl.io.fasta import hold, scan_fasta
 from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID, LOWER, OTHER
 from seqmtl.sequences.genome import ContigTable, Genome, unknown_contig
 
@@ -103,16 +103,18 @@ def _append(
     starts: list[int] = []
     ends: list[int] = []
     other_names: list[str] = []
-    for name, codes in _read(path, only):
-        if only is not None and name not in only:
-            other_names.append(name)
-            continue
-        if names:
-            buffer += gap
-        names.append(name)
-        starts.append(len(buffer))
-        hold(buffer, codes, path)
-        ends.append(len(buffer))
+    for item in _scan(path, only):
+        if isinstance(item, bytes):
+            hold(buffer, item, path)
+            ends[-1] = len(buffer)
+        elif only is not None and item not in only:
+            other_names.append(item)
+        else:
+            if names:
+                buffer += gap
+            names.append(item)
+            starts.append(len(buffer))
+            ends.append(len(buffer))
     if names:
         buffer += gap
     if only and not names:
@@ -196,12 +198,24 @@ def read_contigs(
     MemoryLimitError
         If a contig does not fit into memory.
     """
-    for name, codes in _read(path, only, keep_case, on_read):
-        array = np.frombuffer(codes, dtype=np.uint8)
-        if keep_case:
-            yield ContigPiece(name, 0, array & np.uint8(LOWER - 1), array >= LOWER)
-        else:
-            yield ContigPiece(name, 0, array)
+    name = ""
+    codes = bytearray()
+    for item in _scan(path, only, keep_case, on_read):
+        if isinstance(item, bytes):
+            hold(codes, item, path)
+            continue
+        if name:
+            yield _contig(name, codes, keep_case)
+        name = item
+        codes = bytearray()
+    yield _contig(name, codes, keep_case)
+
+
+def _contig(name: str, codes: bytearray, keep_case: bool) -> ContigPiece:
+    array = np.frombuffer(codes, dtype=np.uint8)
+    if not keep_case:
+        return ContigPiece(name, 0, array)
+    return ContigPiece(name, 0, array & np.uint8(LOWER - 1), array >= LOWER)
 
 
 def contig_lengths(path: PathLike) -> dict[str, int]:
@@ -225,26 +239,35 @@ def contig_lengths(path: PathLike) -> dict[str, int]:
         return {contig.name: contig.length for contig in read_index(path)}
     if os.path.exists(index) and not is_compressed(path):
         logger.warning("%s does not match the current %s and is not used", index, path)
-    return {name: len(codes) for name, codes in _read(path)}
+    lengths: dict[str, int] = {}
+    name = ""
+    for item in _scan(path):
+        if isinstance(item, bytes):
+            lengths[name] += len(item)
+        else:
+            name = item
+            lengths[name] = 0
+    return lengths
 
 
-def _read(
+def _scan(
     path: PathLike,
     only: Collection[str] | None = None,
     keep_case: bool = False,
     on_read: Callable[[int], None] | None = None,
-) -> Iterator[tuple[str, bytearray]]:
-    """Yield the name and the codes of each contig; those that are not requested have no codes.
+) -> Iterator[str | bytes]:
+    """Yield the name of each contig, followed by its codes in pieces if it is requested.
 
     A file with a current index is read by pyfaidx, others as a stream. A warning says, once, if
     most letters are no nucleotides.
     """
-    read = _read_indexed if index_is_current(path) else _read_stream
+    scan = _scan_indexed if index_is_current(path) else _scan_stream
     n_letters = n_other = 0
-    for name, codes in read(path, only, keep_case, on_read):
-        n_letters += len(codes)
-        n_other += codes.count(OTHER) + codes.count(OTHER + LOWER)
-        yield name, codes
+    for item in scan(path, only, keep_case, on_read):
+        if isinstance(item, bytes):
+            n_letters += len(item)
+            n_other += item.count(OTHER) + item.count(OTHER + LOWER)
+        yield item
     source = source_name(path)
     if (
         2 * n_other > n_letters
@@ -258,40 +281,44 @@ def _read(
         )
 
 
-def _read_stream(
+def _scan_stream(
     path: PathLike,
     only: Collection[str] | None,
     keep_case: bool,
     on_read: Callable[[int], None] | None,
-) -> Iterator[tuple[str, bytearray]]:
-    for header, codes in read_records(path, only=only, keep_case=keep_case, on_read=on_read):
-        if not header.name:
-            header.refuse("a contig must have a name, but its header is empty; name it")
-        yield header.name, codes
+) -> Iterator[str | bytes]:
+    is_selected = False
+    for item in scan_fasta(path, keep_case=keep_case, on_read=on_read):
+        if not isinstance(item, bytes):
+            if not item.name:
+                item.refuse("a contig must have a name, but its header is empty; name it")
+            is_selected = only is None or item.name in only
+            yield item.name
+        elif is_selected:
+            yield item
 
 
-def _read_indexed(
+def _scan_indexed(
     path: PathLike,
     only: Collection[str] | None,
     keep_case: bool,
     on_read: Callable[[int], None] | None,
-) -> Iterator[tuple[str, bytearray]]:
+) -> Iterator[str | bytes]:
     from pyfaidx import Faidx
 
     path = os.fspath(path)
     end = 0
     with Faidx(path, indexname=f"{path}.fai", as_raw=True, rebuild=False) as file:
         for contig in read_index(path):
-            codes = bytearray()
+            yield contig.name
             is_selected = only is None or contig.name in only
             for start in range(0, contig.length if is_selected else 0, BLOCK_BYTES):
                 last = min(start + BLOCK_BYTES, contig.length)
                 letters = file.fetch(contig.name, start + 1, last)
-                hold(codes, _encoded(letters, last - start, contig, path, keep_case), path)
+                yield _encoded(letters, last - start, contig, path, keep_case)
             if on_read is not None:
                 on_read(contig.end - end)
             end = contig.end
-            yield contig.name, codes
 
 
 def _encoded(letters: str, n: int, contig: IndexedContig, path: str, keep_case: bool) -> bytes:

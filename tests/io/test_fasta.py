@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqmtl.exceptions import InputFormatError
-from seqmtl.io import read_fasta_windows
-from seqmtl.io.fasta import read_records, scan_fasta
+from seqmtl.io import read_contigs, read_fasta_windows
+from seqmtl.io.fasta import scan_fasta
 from seqmtl.sequences import decode
 
 TEXT = ">one first\nACGT\nacgt\n\nNNRY\n>two\nTT\n"
@@ -172,9 +172,7 @@ def test_real_genomes_agree_with_biopython(shared_data, name):
     path = shared_data / "genomes_1pct" / name
     with gzip.open(path, "rt") as handle:
         expected = {r.id: str(r.seq).upper() for r in SeqIO.parse(handle, "fasta")}
-    found = {
-        header.name: np.frombuffer(codes, dtype=np.uint8) for header, codes in read_records(path)
-    }
+    found = {contig.name: contig.codes for contig in read_contigs(path)}
     assert list(found) == list(expected)
     for contig, codes in found.items():
         letters = np.frombuffer(expected[contig].encode(), np.uint8)
