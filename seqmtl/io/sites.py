@@ -101,7 +101,7 @@ def read_sites(
         )
     reader = _SiteReader(first, genome, organism, require_labels)
     if reader.is_bed:
-        reader.add(Columns(source, [first.line], [first.fields]))
+        reader.add(Columns(source, [first.line], first.fields))
     for rows in read_columns(after, source, len(first.fields), is_row):
         reader.add(rows)
     return reader.windows(window, drop=contig_ends == "drop")

@@ -166,48 +166,51 @@ class Columns:
         Name of the file.
     lines : sequence of int
         1-based lines of the rows, at least one.
-    fields : sequence of list of str
-        The fields of each row, of the same number.
+    fields : list of str
+        The fields of all rows, one row after the other.
     """
 
-    def __init__(self, source: str, lines: Sequence[int], fields: Sequence[list[str]]) -> None:
+    def __init__(self, source: str, lines: Sequence[int], fields: list[str]) -> None:
         self.source, self._lines, self._fields = source, lines, fields
+        self._n_columns = len(fields) // max(1, len(lines))
 
     def __len__(self) -> int:
         return len(self._lines)
 
     def __iter__(self) -> Iterator[Row]:
-        return map(Row, repeat(self.source), self._lines, self._fields)
+        return map(self.row, range(len(self)))
 
     def row(self, number: int) -> Row:
         """Return one of the rows."""
-        return Row(self.source, self._lines[number], self._fields[number])
+        first = number * self._n_columns
+        fields = self._fields[first : first + self._n_columns]
+        return Row(self.source, self._lines[number], fields)
 
-    def widths(self) -> set[int]:
-        """Return the numbers of fields that rows have."""
-        return {*map(len, self._fields)}
+    def between(self, first: int, last: int) -> Columns:
+        """Return the rows first..last-1."""
+        fields = self._fields[first * self._n_columns : last * self._n_columns]
+        return Columns(self.source, self._lines[first:last], fields)
 
     def take(self, chosen: Sequence[bool] | NDArray[np.bool_]) -> Columns:
         """Return the rows for which a mask is true."""
-        return Columns(
-            self.source, [*compress(self._lines, chosen)], [*compress(self._fields, chosen)]
-        )
+        fields = compress(self._fields, np.repeat(chosen, self._n_columns))
+        return Columns(self.source, [*compress(self._lines, chosen)], [*fields])
 
     def split(self, n: int) -> Iterator[Columns]:
         """Yield n rows at a time."""
-        for first in range(0, len(self), n):
-            part = slice(first, first + n)
-            yield Columns(self.source, self._lines[part], self._fields[part])
+        return (self.between(first, first + n) for first in range(0, len(self), n))
 
     def runs(self, column: int) -> Iterator[tuple[str, Columns]]:
         """Yield runs of rows that have the same text in a column, with this text."""
-        rows = zip(self._lines, self._fields, strict=True)
-        for text, run in groupby(rows, lambda row: row[1][column]):
-            yield text, Columns(self.source, *zip(*run, strict=True))
+        first = 0
+        for text, run in groupby(self.texts(column)):
+            last = first + sum(1 for _ in run)
+            yield text, self.between(first, last)
+            first = last
 
     def texts(self, column: int) -> list[str]:
         """Return a column."""
-        return [fields[column] for fields in self._fields]
+        return self._fields[column :: self._n_columns]
 
     def integers(self, column: int, what: str = "a coordinate") -> NDArray[np.int64]:
         """Return a column of coordinates or counts, see :meth:`Row.integer`."""
@@ -261,14 +264,12 @@ def read_columns(
     for first_line, lines in blocks:
         are_rows = [*map(is_row, lines)]
         numbers = [*compress(count(first_line), are_rows)]
-        text = readable(b"\n".join(compress(lines, are_rows)))
-        columns = Columns(source, numbers, [row.split("\t") for row in text.split("\n")])
-        if not numbers:
-            continue
-        if columns.widths() != {n_columns}:
-            for row in columns:
-                row.check_width(n_columns)
-        yield columns
+        rows = [*compress(lines, are_rows)]
+        for number, row in zip(numbers, rows, strict=True):
+            if row.count(b"\t") != n_columns - 1:
+                Row(source, number, readable(row).split("\t")).check_width(n_columns)
+        if rows:
+            yield Columns(source, numbers, readable(b"\t".join(rows)).split("\t"))
 
 
 def pop_row(
