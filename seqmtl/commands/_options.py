@@ -224,13 +224,11 @@ class Relatives(Request):
     """The options that score an organism without training data."""
 
     like: str | None = option(
-        "relative of an organism that the model lacks: species, genus, clade, common name or NCBI "
-        "taxid; auto: no relative known",
+        "relative of a new organism: species, genus, clade or NCBI taxid, or auto",
         metavar="NAME",
     )
     tree: str | None = option(
-        "where to look up --like: tree file, shipped tree or folder of an NCBI taxonomy (default: "
-        "the tree of the model, then eukaryotes)",
+        "tree or NCBI taxonomy with --like (default: of the model, or eukaryotes)",
         metavar="FILE|NAME",
     )
     organism: str | None = None

@@ -38,13 +38,11 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
     )
     organism: str = required("name of the new organism", metavar="NAME")
     like: str | None = option(
-        "relative of the organism: species, genus, clade, common name or NCBI taxid (default: its "
-        "name); auto: no relative known",
+        "relative: species, genus, clade or NCBI taxid, or auto (default: its name)",
         metavar="NAME",
     )
     tree: str | None = option(
-        "where to look up --like: tree file, shipped tree or folder of an NCBI taxonomy (default: "
-        "the tree of the model, then eukaryotes)",
+        "tree or NCBI taxonomy with --like (default: of the model, or eukaryotes)",
         metavar="FILE|NAME",
     )
     split: str = _options.of_sites("split to use, or all", default="train")

@@ -30,23 +30,20 @@ class Calibrate(_options.LabelledRows, _options.Threads):
     data: str = _options.window_data("labelled windows not used in training")
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
     split: str = option(
-        "split to use, if DATA is a dataset or has a split column; all for every row",
+        "split to use, or all",
         default="valid",
     )
     folds: int = option(
-        "cross-fitting folds over the training regions of a dataset; 1: validation regions only, "
-        "as for a model that was trained on other data",
+        "cross-fitting folds over the training regions; 1: validation regions only",
         default=4,
     )
     method: str = option(
-        "isotonic: isotonic regression; sigmoid: Platt scaling; auto: isotonic for organisms "
-        "with at least 200 true sites, else sigmoid",
+        "auto: isotonic for organisms with at least 200 true sites, else sigmoid",
         choices=("auto", "isotonic", "sigmoid"),
         default="auto",
     )
     prevalence: float | None = option(
-        "share of true sites among the candidates to be scored (default: the genome's if DATA "
-        "is a dataset, else that of the rows)",
+        "share of true sites among candidates (default: as in the dataset or DATA)",
         metavar="SHARE",
         kind=_kinds.share,
     )

@@ -30,12 +30,12 @@ class Pair(_options.Threads):
     acceptors: str = required("dataset of acceptors", metavar="ACCEPTORS", is_positional=True)
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
     boundary_model: tuple[str, ...] = option(
-        "calibrated model of gene boundaries (start, stop, tss or polya); may be repeated",
+        "calibrated model of start, stop, tss or polya; may be repeated",
         metavar="MODEL",
         is_repeated=True,
     )
     split: str = option(
-        "split to fit on; not train, on which the models were trained",
+        "split to fit on, which the models were not trained on",
         choices=("valid", "test"),
         default="valid",
     )

@@ -49,31 +49,25 @@ class Scan(_options.Relatives, _options.Threads):
         "-o", "file to write; - for standard output", metavar="OUT", affects_output=False
     )
     format: str | None = option(
-        "bigwig, bedgraph, bed, gff3, spsc (splice scores for minimap2 and miniprot), hints "
-        "(for AUGUSTUS); of a model of seqmtl pair also introns (BED12, or GFF3 if OUT ends in "
-        ".gff3), or all (OUT.introns.gff3, OUT.donor.bed.gz, OUT.donor.plus.bw and so on); "
-        "default: by suffix: .bw .bigwig, .bedgraph .bg, .bed, .gff3 .gff, .spsc .tsv, "
-        ".hints, text formats also .gz; none: BED",
+        "format of OUT, see below (default: by the suffix, or bed)",
         metavar="FORMAT",
         kind=format_name,
     )
     organism: str | None = option(
-        "organism whose model to use; all writes one file per organism (default: the only one)",
+        "organism to scan for, or all (default: the only one)",
         metavar="NAME",
     )
     track_value: str | None = option(
-        "value in bedGraph and bigWig (default: the probability if the model is calibrated for "
-        "the organism or of seqmtl pair, else the raw score)",
+        "value in bedGraph and bigWig (default: probability if calibrated)",
         choices=("score", "probability"),
     )
     consensus: str | None = option(
-        "report only sites with these letters, such as AG or GT,GC; any for every position "
-        "(default: the letters that all training windows share, if any)",
+        "letters of the sites, such as AG or GT,GC, or any (default: as in training)",
         metavar="LETTERS",
         group=_WHICH,
     )
     strand: str = option(
-        "strands to scan (default: both; bigWig then writes OUT.plus.bw and OUT.minus.bw)",
+        "strands to scan",
         choices=("both", "+", "-"),
         default="both",
         group=_WHICH,
@@ -85,7 +79,7 @@ class Scan(_options.Relatives, _options.Threads):
         "report only sites whose interval starts in a region", metavar="BED", group=_WHICH
     )
     softmask: str = option(
-        "skip: omit sites that overlap lower-case letters (default: ignore case)",
+        "ignore lower case, or skip sites that overlap it",
         choices=("ignore", "skip"),
         default="ignore",
         group=_WHICH,
@@ -94,15 +88,13 @@ class Scan(_options.Relatives, _options.Threads):
         "minimum raw score", metavar="X", kind=_kinds.finite_float, group=_WHICH
     )
     min_probability: float | None = option(
-        "minimum probability; calibrate the model first, as otherwise probabilities assume the "
-        "share of true sites among the training windows",
+        "minimum probability (of a calibrated model)",
         metavar="P",
         kind=_kinds.probability,
         group=_WHICH,
     )
     top: int | None = option(
-        "at most the N best sites per megabase of a contig, or part of one, over both strands; "
-        "with --format introns the N best of all, best first",
+        "at most the N best sites per megabase (of introns: the N best of all)",
         group=_WHICH,
     )
     json: str | None = _options.summary_file("write a summary; - for standard output")
@@ -291,6 +283,14 @@ _TEXT = """\
   seqmtl scan donor.seqmtl worm.fa --organism worm --min-probability 0.1 -o donor.hints
   seqmtl scan donor.seqmtl worm.fa --organism worm -o donor.spsc
   cat donor.spsc acceptor.spsc > both.tsv; minimap2 -cx splice:hq --spsc=both.tsv worm.fa rna.fa
+
+formats, with their suffixes (text formats also .gz):
+  bed, gff3, hints       .bed, .gff3 .gff, .hints: sites; hints are for AUGUSTUS
+  bedgraph, bigwig       .bedgraph .bg, .bw .bigwig: values; bigWig of both strands writes
+                         OUT.plus.bw and OUT.minus.bw
+  spsc                   .spsc .tsv: splice scores for minimap2 and miniprot
+  introns                of a model of seqmtl pair: BED12, or GFF3 if OUT ends in .gff3
+  all                    of such a model: OUT.introns.gff3, OUT.donor.bed.gz, OUT.donor.plus.bw ...
 
 sites: if all training windows have the same letters at the site (GT of donors, AG of acceptors),
 only sites with these letters are reported: the model was trained on no others, so its scores are

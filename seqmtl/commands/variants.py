@@ -34,14 +34,14 @@ class Variants(_options.Relatives, _options.Threads):
     )
     output: str = required(
         "-o",
-        "annotated variants: .vcf, .vcf.gz (bgzip; with .tbi if pysam is installed), or -",
+        "annotated variants (.vcf or .vcf.gz); - for standard output",
         metavar="VCF",
         affects_output=False,
     )
     distance: int | None = option(
-        "consider sites up to N bases from the variant (default: all whose window it overlaps)",
+        "sites up to N bases from the variant (default: all whose window it overlaps)",
         metavar="N",
-        kind=_kinds.integer,
+        kind=_kinds.count,
     )
     threshold: float | None = option(
         "annotate only alleles with a gain or loss of at least X (default: all)",
@@ -49,19 +49,14 @@ class Variants(_options.Relatives, _options.Threads):
         kind=_kinds.change,
     )
     chrom_map: str | None = option(
-        "contig names: in the VCF, then in the FASTA (as for bcftools --rename-chrs)", metavar="TSV"
+        "contig names in the VCF and in the FASTA, a pair per line", metavar="TSV"
     )
     tsv: str | None = option(
-        "also write the effects as a table (.gz: bgzip; - for standard output)",
+        "also write the effects as a table; - for standard output",
         metavar="FILE",
         affects_output=False,
     )
     json: str | None = _options.summary_file("write counts as JSON (- for standard output)")
-
-    def check(self) -> None:
-        """Refuse a distance below 0."""
-        if self.distance is not None and self.distance < 0:
-            raise UsageError(f"--distance must be 0 or more, got {self.distance}")
 
     def run(self) -> Document:
         """Annotate the variants.

@@ -66,7 +66,7 @@ def test_help_is_a_command_too(seqmtl):
         ("scan m g -o x --min-probability nan", "must be a number from 0 to 1"),
         (
             "variants m --vcf v --fasta f -o x.vcf --distance -1",
-            "--distance must be 0 or more, got -1",
+            "--distance must be an integer of at least 0, got -1",
         ),
         ("variants m --vcf v --fasta f -o x.vcf --threshold 2", "above 0 and at most 1, got 2"),
         ("explain m -o x --max-order 11", "--max-order must be an integer from 1 to 10, got 11"),
