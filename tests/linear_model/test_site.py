@@ -62,7 +62,9 @@ def test_a_dataset_has_the_signal_of_a_model_which_keeps_its_own_place(tmp_path)
     ):
         assert site_of_model(model, folder, 20, 0) == Site(offset, 2, "AG", "acceptor")
     for model, ours in ((Site(9, 2, "GT"), "GT"), (Site(9, 2, "AG", "donor"), "donor")):
-        with pytest.raises(SeqmtlError, match=rf"the model has {ours} sites at .*, the dataset acceptor sites"):
+        with pytest.raises(
+            SeqmtlError, match=rf"the model has {ours} sites at .*, the dataset acceptor sites"
+        ):
             site_of_model(model, folder, 20, 0)
 
 
