@@ -375,9 +375,10 @@ class NameColumn:
             If a name is empty or longer than 255 bytes, or there are too many names.
         """
         names = rows.texts(self._column)
-        for name in dict.fromkeys(names):
-            if name not in self._numbers:
-                self._add(rows.row(names.index(name)))
+        if not self._numbers.keys() >= {*names}:
+            for number, name in enumerate(names):
+                if name not in self._numbers:
+                    self._add(rows.row(number))
         return np.fromiter(map(self._numbers.__getitem__, names), np.int16, len(names))
 
     def _add(self, row: Row) -> None:
