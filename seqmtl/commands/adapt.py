@@ -230,16 +230,6 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
                 log_round(round_)
             if len(self_training.rounds) > 1:
                 logger.info("%s: these rounds exist and are not repeated", stored.path)
-            elif shortage := self_training.shortage:
-                logger.warning(
-                    "%s: %s; %s",
-                    name,
-                    shortage,
-                    "the model was adapted to the known introns only"
-                    if self_training.is_enough_known
-                    else "the weights are those of the relatives; if 30 or more introns are known, "
-                    "give them with --introns",
-                )
             self_training.train(log_round)
         except KeyboardInterrupt as error:
             if not stored.has_rounds:

@@ -13,7 +13,13 @@ import numpy as np
 from seqmtl._messages import message_of
 from seqmtl._schema import anything, either, items, mapping, number, record, text, whole
 from seqmtl.comparison.results import check_document
-from seqmtl.exceptions import InputFormatError, ModelFileError, SeqmtlError, errors_about
+from seqmtl.exceptions import (
+    InputFormatError,
+    ModelFileError,
+    SeqmtlError,
+    UsageError,
+    errors_about,
+)
 from seqmtl.files.pipes import is_pipe
 from seqmtl.files.streams import read_json
 from seqmtl.io.annotation import read_annotation
@@ -406,9 +412,11 @@ def _check_annotations(contents: FolderContents) -> None:
     names = sorted({introns.organism for introns in contents.introns.values()})
     for name in contents.annotations:
         if name not in names:
-            raise SeqmtlError(
-                f"--annotation {name}={contents.annotations[name]}: {contents.path} has no output "
-                f"of seqmtl annotate for {name}, only for {', '.join(names) or 'no organism'}"
+            organisms = ", ".join(names) or "none"
+            raise UsageError(
+                f"must name an organism with introns of seqmtl annotate in {contents.path} "
+                f"({organisms}), got {name}",
+                "annotation",
             )
 
 

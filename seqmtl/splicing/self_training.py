@@ -141,6 +141,7 @@ class SelfTraining:
         options: SelfTrainingOptions | None = None,
     ) -> None:
         self._options = options = options or SelfTrainingOptions()
+        self._shortage = ""  # of the predictions that training began with
         self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
         self.known_introns, self._checkpoint, self._watch = known_introns, checkpoint, watch
         self._is_labelled = _is_among(known_introns, sample)
@@ -337,6 +338,7 @@ class SelfTraining:
         With too few calls there are none, or one if enough introns are labelled, on these alone.
         """
         if len(self.rounds) == 1:
+            self._shortage = self.shortage
             is_alone = self.is_enough_known and not self.is_enough
             self.state = replace(self.state, is_alone=is_alone)
         max_rounds = 1 if self.state.is_alone else self._options.max_rounds
@@ -502,6 +504,21 @@ class SelfTraining:
         start, _ = self._from_relatives[k].weights([self.name])
         return float(np.linalg.norm(weights - start) / np.linalg.norm(start))
 
+    def _warnings(self) -> list[str]:
+        """Return why there were no rounds, or else what is unlike the genomes tested."""
+        if self.state.is_alone:
+            return [
+                "too few predictions for self-training, so the model was adapted to the known "
+                "introns only"
+            ]
+        if self._shortage:
+            return [
+                f"{self._shortage}; the weights are those of the relatives; if 30 or more introns "
+                "are known, give them with --introns"
+            ]
+        last = self.rounds[-1]
+        return warnings_for(self.sample, last, self._prior, sum(last.n_p90) > 0)
+
     def paired(self) -> PairedModel:
         """Return the paired model with the organism."""
         # the others are there by chance
@@ -513,9 +530,7 @@ class SelfTraining:
         facts = {
             "rounds": [one.to_dict() for one in self.rounds],
             "bases": self.sample.size,
-            "warnings": warnings_for(
-                self.sample, self.rounds[-1], self._prior, sum(self.rounds[-1].n_p90) > 0
-            ),
+            "warnings": self._warnings(),
             "precision_p90": [*PRECISION[case]],
             "n_known": [len(self.known_introns.donors), len(self.known_introns.acceptors)]
             if self.known_introns

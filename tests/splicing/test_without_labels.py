@@ -241,8 +241,9 @@ def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl, monkeypatch
     (out / "summary.json").write_text(summary.replace(str(_genome(new)), f"{tmp_path}/moved.fa"))
     shown = seqmtl(f"report {out} --annotation c={truth} -o {tmp_path}/page.html", 1).err
     assert "most donor sites must be GT, got" in shown
-    shown = seqmtl(f"report {out} --annotation d={truth} -o {tmp_path}/page.html", 1).err
-    assert "has no output of seqmtl annotate for d, only for c" in shown
+    shown = seqmtl(f"report {out} --annotation d={truth} -o {tmp_path}/page.html", 2).err
+    assert "--annotation must name an organism" in shown
+    assert "(c), got d" in shown
 
 
 #: They tell times, and so differ from run to run.
