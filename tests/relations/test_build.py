@@ -49,15 +49,13 @@ class TestLinkage:
         tree = linkage_tree(Distances(("a", "b", "c", "d"), np.array(D), "rrna"))
         assert tree.to_newick() == "((a:1.0,b:1.0):2.5,(c:2.0,d:2.0):1.5);"
         assert tree.source == "rrna by average linkage"
-
-    def test_a_single_organism(self):
-        assert linkage_tree(Distances(("a",), np.zeros((1, 1)))).leaf_names == ("a",)
-
-    def test_ties_are_one_node(self):
-        tree = linkage_tree(Distances(tuple("abcd"), 2.0 * (1 - np.eye(4))))
-        assert tree.to_newick() == "(a:1.0,b:1.0,c:1.0,d:1.0);"
-        same = linkage_tree(Distances(tuple("abc"), np.array([[0, 0, 4], [0, 0, 4], [4, 4, 0]])))
-        assert same.to_newick() == "(c:2.0,(a:0.0,b:0.0):2.0);"
+        for matrix, newick in (  # ties are one node
+            (np.zeros((1, 1)), "a;"),
+            (2.0 * (1 - np.eye(4)), "(a:1.0,b:1.0,c:1.0,d:1.0);"),
+            (np.array([[0, 0, 4], [0, 0, 4], [4, 4, 0]]), "(c:2.0,(a:0.0,b:0.0):2.0);"),
+        ):
+            names = tuple("abcd"[: len(matrix)])
+            assert linkage_tree(Distances(names, matrix)).to_newick() == newick
 
     @given(st.integers(2, 12), st.integers(0, 2**32 - 1), st.booleans())
     @settings(max_examples=40)
@@ -219,15 +217,14 @@ class TestOthers:
 
 class TestChoice:
     def test_default_follows_the_source(self):
-        kinds = {
-            "tree": "tree",
-            "taxonomy": "tree",
-            "alignment": "smooth",
-            "distances": "smooth",
-            "groups": "clustering",
-            "table": "table",
-        }
-        for source, kind in kinds.items():
+        for source, kind in (
+            ("tree", "tree"),
+            ("taxonomy", "tree"),
+            ("alignment", "smooth"),
+            ("distances", "smooth"),
+            ("groups", "clustering"),
+            ("table", "table"),
+        ):
             assert KernelRequest(None, **{source: "file"}).kind == kind
         assert KernelRequest(None, graph=["a"]).kind == "graph"
         assert KernelRequest(None, graph=["a", "b"]).kind == "multigraph"
@@ -268,16 +265,14 @@ class TestChoice:
         of_clades = TaskKernel.clustering(clades, NAMES, lam=0.5)
         assert build("clustering:0.5", tree=TREE) == of_clades
         several = build("multigraph:0,2", graph=[*graph, write("man\tfly\n", "b.tsv")])
-        labels = [f"{name}, a={a}" for a in (0, 2) for name in ("a.tsv", "b.tsv")]
-        assert several.labels == tuple(labels)
-        assert_allclose(several.matrices[2], TaskKernel.graph(A, names, 2.0).matrix)
-
-    def test_several_numbers_are_several_kernels_with_their_nodes(self):
         kernel = build("tree:0,0.5", tree=TREE)
         assert kernel.labels == ("base=0", "base=0.5")
         assert_allclose(kernel.nodes.matrices(), kernel.matrices)
         for base, K in zip([0, 0.5], kernel.matrices, strict=True):
             assert_allclose(K, TaskKernel.from_tree(TREE, base=base).matrix)
+        labels = [f"{name}, a={a}" for a in (0, 2) for name in ("a.tsv", "b.tsv")]
+        assert several.labels == tuple(labels)
+        assert_allclose(several.matrices[2], TaskKernel.graph(A, names, 2.0).matrix)
 
     @pytest.mark.parametrize(
         ("kind", "message"),

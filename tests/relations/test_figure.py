@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from seqmtl import TaskKernel
 from seqmtl._style import render
@@ -17,42 +18,27 @@ LONG = "Strongylocentrotus_purpuratus_with_a_name_of_more_than_fifty_letters"
 
 
 def _texts(figure):
+    """Texts that are drawn: not those of ticks outside the axes."""
     figure.canvas.draw()
-    found = [
-        text
-        for text in figure.findobj(lambda artist: hasattr(artist, "get_text"))
-        if text.get_visible() and text.get_text().strip()
-    ]
-    # ticks outside the axes are drawn by nobody
-    drawn = {
-        id(text)
-        for axes in figure.axes
-        for axis in (axes.xaxis, axes.yaxis)
-        for tick in axis._update_ticks()
-        for text in (tick.label1, tick.label2)
-    }
-    is_tick = {
-        id(text)
-        for axes in figure.axes
-        for axis in (axes.xaxis, axes.yaxis)
-        for tick in (*axis.majorTicks, *axis.minorTicks)
-        for text in (tick.label1, tick.label2)
-    }
-    return [text for text in found if id(text) in drawn or id(text) not in is_tick]
+    texts = figure.findobj(lambda artist: hasattr(artist, "get_text"))
+    texts = [text for text in texts if text.get_visible() and text.get_text().strip()]
+    axes = [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
+    shown = [tick for axis in axes for tick in axis._update_ticks()]
+    ticks = [tick for axis in axes for tick in (*axis.majorTicks, *axis.minorTicks)]
+    drawn, of_ticks = ({id(t) for k in ts for t in (k.label1, k.label2)} for ts in (shown, ticks))
+    return [text for text in texts if id(text) in drawn or id(text) not in of_ticks]
 
 
 def _check_texts(figure):
     """All texts inside the figure; those that are level do not overlap."""
-    page = figure.bbox
-    boxes, names = [], []
-    for text in _texts(figure):
+    page, texts = figure.bbox, _texts(figure)
+    for text in texts:
         box = text.get_window_extent()
-        assert page.x0 <= box.x0 and box.x1 <= page.x1, text  # noqa: PT018
-        assert page.y0 <= box.y0 and box.y1 <= page.y1, text  # noqa: PT018
-        if text.get_rotation() % 90 == 0:
-            boxes.append(box.extents)
-            names.append(text.get_text())
-    x0, y0, x1, y1 = np.array(boxes).T
+        assert page.x0 <= box.x0 < box.x1 <= page.x1, text
+        assert page.y0 <= box.y0 < box.y1 <= page.y1, text
+    level = [text for text in texts if text.get_rotation() % 90 == 0]
+    names = [text.get_text() for text in level]
+    x0, y0, x1, y1 = np.array([text.get_window_extent().extents for text in level]).T
     width = np.minimum.outer(x1, x1) - np.maximum.outer(x0, x0)
     height = np.minimum.outer(y1, y1) - np.maximum.outer(y0, y0)
     for i, j in np.argwhere(np.minimum(width, height) > 1.0):
@@ -67,21 +53,12 @@ class TestLayout:
         assert layout.tips == [4, 5, 5, 6, 7, 0.5]  # the branch of the insects counts 1
         assert layout.has_lengths
         assert sorted(layout.joints) == [(0, 0.5, 5), (1, 2, 4), (3, 0, 1)]
-        assert sorted(layout.branches) == [
-            (0, 0.5, 5),
-            (0, 1, 3),
-            (0, 3, 0.5),
-            (1, 5, 2),
-            (1, 6, 3),
-            (1, 7, 4),
-            (3, 4, 0),
-            (3, 5, 1),
-        ]
-        assert sorted(layout.labels) == [
-            (0, 1.5, "root"),
-            (1, 2.5, "insects"),
-            (3, 0.5, "primates"),
-        ]
+        branches = [(0, 0.5, 5), (0, 1, 3), (0, 3, 0.5), (1, 5, 2), (1, 6, 3), (1, 7, 4)]
+        assert sorted(layout.branches) == [*branches, (3, 4, 0), (3, 5, 1)]
+        labels = [(0, 1.5, "root"), (1, 2.5, "insects"), (3, 0.5, "primates")]
+        assert sorted(layout.labels) == labels
+        level = lay_out(read_tree("((a,b)x,c);"))
+        assert (level.has_lengths, level.tips) == (False, [2, 2, 2])
 
     @given(st.lists(st.integers(0, 10**6), min_size=2, max_size=30), st.booleans())
     @settings(max_examples=50)
@@ -127,6 +104,36 @@ class TestPicture:
         assert numbers == [f"{value:.2f}" for value in drawn.ravel()]
         _check_texts(figure)
 
+    def test_many_tasks_have_no_numbers_and_twelve_kernels_at_most(self):
+        names = [f"Genus_species{i}" for i in range(16)]
+        assert len(draw_kernel(TaskKernel.union(names[:15])).axes[1].texts) == 225
+        newick = names[0]
+        for name in names[1:]:
+            newick = f"({newick},{name})"
+        kernel = TaskKernel.hierarchical(f"{newick};")
+        figure = draw_kernel(kernel, read_tree(f"{newick};"))
+        assert figure.axes[0].get_xticks().size == 0  # no branch has a length
+        assert len(figure.axes[1].texts) == 0
+        wrapped = {text.replace("\n", "") for text in _check_texts(figure)}
+        assert {"The first 12 of 15 kernels", *kernel.labels[:12]} <= wrapped
+        assert kernel.labels[12] not in wrapped
+
+    def test_many_tasks_and_what_they_are_compared_with_are_clades(self):
+        names = [f"t{i}" for i in range(201)]
+        clades = (f"({','.join(names[i : i + 3])})" for i in range(0, 201, 3))
+        kernel, tree = TaskKernel.union(names), read_tree(f"({','.join(clades)});")
+        others = TaskKernel.join([kernel, kernel], "both", ["one", "two"])
+        figure = draw_kernel(kernel, tree, others)
+        shapes = [axes.images[0].get_array().shape for axes in figure.axes if axes.images]
+        assert shapes == [(99, 99)] * 3  # of 67 clades 16 are opened, up to 100 rows
+
+    def test_negative_similarity_is_red(self):
+        figure = draw_kernel(TaskKernel(["a", "b"], [[1, -0.5], [-0.5, 1]]))
+        image = figure.axes[1].images[0]
+        red, _, blue, _ = image.to_rgba(-0.5)
+        assert red > blue
+        assert image.get_clim() == (-1, 1)
+
     def test_without_a_tree_tasks_are_joined_by_their_similarity(self):
         K = np.full((4, 4), 0.1)
         K[0, 2] = K[2, 0] = 0.9
@@ -139,15 +146,13 @@ class TestPicture:
 
     def test_long_names_and_signs_are_whole(self):
         names = [LONG, "a$b$", "c_d", "<e&f>"]
-        newick = (
-            f"(('{names[0]}':1,'{names[1]}':1)'{LONG}_clade':9,({names[2]}:1,'{names[3]}':1):1);"
+        newick = "(('{}':1,'{}':1)'{}_clade':9,({}:1,'{}':1):1);".format(
+            *names[:2], LONG, *names[2:]
         )
-        kernel = TaskKernel.hierarchical(newick)
-        figure = draw_kernel(kernel, read_tree(newick))
+        figure = draw_kernel(TaskKernel.hierarchical(newick), read_tree(newick))
         shown = _check_texts(figure)
         assert {LONG, r"a\$b\$", "c_d", f"{LONG}_clade"} <= set(shown)
-        titles = [text.replace("\n", "") for text in shown]
-        assert f"{LONG}_clade" in titles
+        assert f"{LONG}_clade" in [text.replace("\n", "") for text in shown]
         assert render(figure, "svg").startswith(b"<?xml")
 
     def test_several_kernels_are_small_below_their_mean(self):
@@ -168,26 +173,21 @@ class TestPicture:
 @pytest.mark.parametrize(
     ("most", "members", "names"),
     [
-        (1, ["abcdefg"], ["(a..g) (7)"]),
-        (2, ["abcd", "efg"], ["abcd (4)", "(e..g) (3)"]),
-        (3, ["ab", "cd", "efg"], ["ab (2)", "(c..d) (2)", "(e..g) (3)"]),
-        (5, ["a", "b", "cd", "ef", "g"], ["a", "b", "(c..d) (2)", "(e..f) (2)", "g"]),
-        (9, list("abcdefg"), list("abcdefg")),
+        (1, "abcdefg", ["(a..g) (7)"]),
+        (2, "abcd efg", ["abcd (4)", "(e..g) (3)"]),
+        (3, "ab cd efg", ["ab (2)", "(c..d) (2)", "(e..g) (3)"]),
+        (5, "a b cd ef g", ["a", "b", "(c..d) (2)", "(e..f) (2)", "g"]),
+        (9, "a b c d e f g", list("abcdefg")),
     ],
 )
 def test_clades_are_those_with_the_most_members_opened(most, members, names):
-    rng = np.random.default_rng(0)
-    A = rng.random((7, 7))
+    A = np.random.default_rng(0).random((7, 7))
     kernel = TaskKernel("gfedcba", A @ A.T)
     found, tree = collapse(kernel, read_tree(CLADES), most)
-    assert sorted(found.names) == sorted(names)
-    assert sorted(tree.leaf_names) == sorted(names)
-    place = {name: i for i, name in enumerate("gfedcba")}
-    for s, one in zip(names, members, strict=True):
-        for t, other in zip(names, members, strict=True):
-            mean = np.mean([kernel.matrix[place[x], place[y]] for x in one for y in other])
-            i, j = found.names.index(s), found.names.index(t)
-            assert found.matrix[i, j] == pytest.approx(mean)
+    assert sorted(found.names) == sorted(tree.leaf_names) == sorted(names)
+    is_in = np.array([[name in one for name in kernel.names] for one in members.split()], float)
+    is_in /= is_in.sum(axis=1, keepdims=True)
+    assert_allclose(found.restrict(names).matrix, is_in @ kernel.matrix @ is_in.T)
 
 
 def test_a_star_that_cannot_be_opened_is_one_clade():

@@ -120,6 +120,27 @@ def test_names_that_match_are_not_used_side_by_side():
                 check_distinct([one, other])
 
 
+spelt = st.builds(
+    lambda genus, mark, word, change: change(f"{genus}{mark}{word}"),
+    st.sampled_from("Caenorhabditis Cunninghamella C Mus Macropus M Drosophila Drosera D".split()),
+    st.sampled_from([" ", "_", ". ", "-"]),
+    st.sampled_from(["elegans", "musculus", "elegans N2"]),
+    st.sampled_from([str, str.lower, str.upper]),
+)
+
+
+@given(spelt, spelt | st.text())
+def test_a_genus_never_matches_another_genus(a, b):
+    one, other = (names.simplify(name).split() for name in (a, b))
+    assert verdict(a, [b]) == verdict(b, [a]) != "ambiguous"
+    if verdict(a, [b]) == "match":
+        assert one[1:] == other[1:]
+        assert one[0] == other[0] or 1 in (len(one[0]), len(other[0]))
+        assert one[0][0] == other[0][0]
+    else:
+        assert one != other
+
+
 def test_names_of_one_organism_are_refused_with_their_line():
     with pytest.raises(InputFormatError) as error:
         check_distinct(["fly", "c_elegans", "human", "C. elegans"], "a.tsv", [2, 5, 7, 9])

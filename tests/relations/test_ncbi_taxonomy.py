@@ -152,6 +152,8 @@ def test_names_that_are_not_clear(dump, organisms, message):
 )
 def test_nodes_that_are_no_tree(dump, nodes, message):
     folder = dump(nodes)
+    with pytest.raises(ValueError, match="organisms must be at least one name or taxid, got none"):
+        read_ncbi_taxonomy(folder, [])
     with pytest.raises(InputFormatError, match=message) as info:
         read_ncbi_taxonomy(folder, [2])
     assert info.value.path == str(folder / "nodes.dmp")

@@ -173,7 +173,6 @@ REFUSED = {
         ("a\tb\tnan\n", 1, "weight must be a finite number from 0, got 'nan'"),
         ("a\tb\t1,5\n", 1, "weight must be a finite number from 0, got '1,5'"),
         ("a\tb\theavy\nb\tc\t1\n", 1, "weight must be a finite number from 0, got 'heavy'"),
-        ("a\tb\nb\tc\theavy\n", 2, "weight must be a finite number from 0, got 'heavy'"),
         ("a\tb\t1\nb\ta\t2\n", 2, "edges must have one value per pair, got 2 for .b, a. after 1"),
         ("a\t\tb\n", 1, "got 3 fields of which 1 are empty"),
         ("a\tb\t1\tx\n", 1, "a line must be a, b and optionally a weight"),
@@ -185,7 +184,6 @@ REFUSED = {
         (">a\nACG\n", None, "at least 2 sequences, got 1"),
         ("", None, "at least 2 sequences, got 0"),
         (">a\nAC--\n>b\n--GT\n", None, "must share a column .* got none for 'a' and 'b'"),
-        (">a\n\n>b\n\n", None, "must share a column"),
         (">a\nAC\n\n>a x\nAC\n", 4, "names must differ, got 'a' twice"),
         (">a\nAC\n> \nAC\n", 3, "has no name; write >Genus_species"),
         ("ACGT\n>a\nAC\n", 1, "must start with a > line"),
@@ -193,12 +191,10 @@ REFUSED = {
     ],
     read_distances: [
         ("", None, "is not a table of distances"),
-        ("# only\n", None, "is not a table of distances"),
         ("\ta\tb\na\t0\t1\n", 1, "a line must be a, b, distance"),  # three columns: a list
         ("x\ta\tb\na\t0\t1\n", 1, "distance must be a finite number from 0, got 'b'"),
         ("a\tb\tfar\na\tc\t1\n", 1, "distance must be a finite number from 0, got 'far'"),
         ("\ta\tb\tc\na\t0\t1\t2\n", None, "must be square, got 1 rows and 3 columns"),
-        ("\ta\tb\nb\t0\t1\na\t1\t0\n", 2, "row must start with 'a'"),
         ("\ta\tb\tc\nb\t0\t1\t1\na\t1\t0\t1\nc\t1\t1\t0\n", 2, "row must start with 'a'"),
         ("\ta\tb\tc\na\t0\t1\nb\t1\t0\t1\nc\t1\t1\t0\n", 2, "have 3 numbers, got 'a' and 2"),
         ("\ta\tb\na\t0\tx\nb\tx\t0\n", 2, "must be a finite number from 0, got 'x'"),
@@ -214,7 +210,6 @@ REFUSED = {
         ("a\tb\t1\na\tb\n", 2, "a line must be a, b, distance, got 2 fields"),
         ("a\tb\t1\na\t\t2\n", 2, "a line must be a, b, distance"),
         ("a\tb\t1\na\ta\t2\n", None, "must be 0 on the diagonal"),
-        ("one\tother\tdistance\n", None, "is not a table of distances"),
     ],
     read_groups: [
         ("", None, "is not a table of groups"),

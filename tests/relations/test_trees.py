@@ -33,11 +33,8 @@ def _walked(tree):
     """Shared root paths and distances of the leaves, edge by edge."""
     paths = [_path(tree, i) for i in tree.leaves]
     shared = [[sum(p[e] for e in p if e in q) for q in paths] for p in paths]
-    distances = [
-        [sum(p[e] for e in p if e not in q) + sum(q[e] for e in q if e not in p) for q in paths]
-        for p in paths
-    ]
-    return np.array(shared), np.array(distances)
+    own = [[sum(p[e] for e in p if e not in q) for q in paths] for p in paths]
+    return np.array(shared), np.array(own) + np.transpose(own)
 
 
 @st.composite
@@ -59,7 +56,7 @@ class TestMeasures:
         assert_array_equal(tree.shared(), shared)
         assert tree.distances()[0].tolist() == [0, 3, 9, 10, 11, 4.5]
 
-    @settings(max_examples=100)
+    @settings(max_examples=50)
     @given(random_trees())
     def test_as_walked(self, tree):
         shared, distances = _walked(tree)
@@ -67,13 +64,8 @@ class TestMeasures:
         assert_allclose(tree.distances(), distances, rtol=1e-12, atol=1e-9)
         assert_array_equal(tree.distances(), tree.distances().T)
         assert (tree.distances() >= 0).all()
-
-    @settings(max_examples=50)
-    @given(random_trees())
-    def test_membership(self, tree):
-        below = tree.membership()
-        for j, leaf in enumerate(tree.leaves):
-            assert set(np.flatnonzero(below[:, j])) == set(_path(tree, leaf))
+        for leaf, is_above in zip(tree.leaves, tree.membership().T, strict=True):
+            assert set(np.flatnonzero(is_above)) == set(_path(tree, leaf))
 
     def test_what_cannot_fit_is_refused(self, monkeypatch):
         monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 100)
@@ -86,7 +78,7 @@ class TestMeasures:
 
 
 class TestPrune:
-    @settings(max_examples=100)
+    @settings(max_examples=50)
     @given(st.data())
     def test_distances_stay(self, data):
         tree = data.draw(random_trees())
@@ -101,23 +93,20 @@ class TestPrune:
         n_children = np.bincount(pruned.parents[1:], minlength=len(pruned))
         assert 1 not in n_children
 
-    def test_names_and_labels(self):
-        pruned = read_tree(TREE).prune(["Ant", "MAN", "bee"])
+    def test_by_hand(self):
+        tree = read_tree(TREE)
+        pruned = tree.prune(["Ant", "MAN", "bee"])
         assert pruned.leaf_names == ("MAN", "bee", "Ant")
         assert pruned.labels == ("root", "MAN", "insects", "bee", "Ant")
         assert pruned.to_newick() == "(MAN:5.0,(bee:5.0,Ant:6.0)insects)root;"
-
-    def test_what_lies_above_the_last_common_ancestor_is_kept(self):
-        pruned = read_tree(TREE).prune(["man", "ape"])
-        assert pruned.lengths[0] == 3
-        assert pruned.to_newick() == "((ape:1.0,man:2.0)primates:3.0);"
-        assert_array_equal(read_tree(pruned.to_newick()).shared(), [[4, 3], [3, 5]])
-
-    def test_a_single_leaf(self):
-        pruned = read_tree(TREE).prune(["bee"])
-        assert (len(pruned), pruned.leaf_names) == (1, ("bee",))
-        assert (pruned.shared().tolist(), pruned.distances().tolist()) == ([[6]], [[0]])
-        assert read_tree(pruned.to_newick()).shared().tolist() == [[6]]
+        above = tree.prune(["man", "ape"])  # what is above the last common ancestor stays
+        assert above.lengths[0] == 3
+        assert above.to_newick() == "((ape:1.0,man:2.0)primates:3.0);"
+        assert_array_equal(read_tree(above.to_newick()).shared(), [[4, 3], [3, 5]])
+        single = tree.prune(["bee"])
+        assert (len(single), single.leaf_names) == (1, ("bee",))
+        assert (single.shared().tolist(), single.distances().tolist()) == ([[6]], [[0]])
+        assert read_tree(single.to_newick()).shared().tolist() == [[6]]
 
     def test_a_missing_leaf(self):
         with pytest.raises(UnknownTaskError, match="'wasp' is not in the tree text; did you mean"):
@@ -137,7 +126,7 @@ TWO_NAMES = [
 
 
 class TestNewick:
-    @settings(max_examples=100)
+    @settings(max_examples=50)
     @given(st.data())
     def test_round_trip(self, data):
         tree = data.draw(random_trees(min_nodes=2))
@@ -154,52 +143,32 @@ class TestNewick:
     @pytest.mark.parametrize(
         ("text", "labels"),
         [
-            (
-                "('Homo sapiens','it''s; (a:1,b)[x]',c_d);",
-                ["", "Homo sapiens", "it's; (a:1,b)[x]", "c_d"],
-            ),
-            ("(a,(b,c)0.95,(d,e)100/97.5)'33208';", ["33208", "a", "", "b", "c", "", "d", "e"]),
-            (
-                "((a,b)'x y'95:1,(c,d)'z' 0.9/87[90],e)'5'1;",
-                ["5", "x y", "a", "b", "z", "c", "d", "e"],
-            ),
-            ("solo;", ["solo"]),
-            ("'an organism';", ["an organism"]),
-            ("(a[it's],[&&NHX:S=x]b:1e-3[90])[%]r\n;", ["r", "a", "b"]),
-            (" ( 9606 : 0.1 ,\n 10090 : +2E-1 )\nroot ", ["root", "9606", "10090"]),
-            ("(back\\slash,'a\\',\"c\");", ["", "back\\slash", "a\\", '"c"']),
-            ("((a)b)c;", ["c", "b", "a"]),
-            (
-                "((a,b)nan,(c,d)¹,(e,f)1e5)inf;",
-                ["inf", "nan", "a", "b", "¹", "c", "d", "", "e", "f"],
-            ),
-            ("((a,b)x,(c,d)x);", ["", "x", "a", "b", "x", "c", "d"]),
-            ("(((a,b)NA,c)NA,d);", ["", "NA", "NA", "a", "b", "c", "d"]),
-            ("(((a,b)'100',c)'100',d);", ["", "100", "100", "a", "b", "c", "d"]),
-            ("((a,b)c,(d,e)b)c;", ["c", "c", "a", "b", "b", "d", "e"]),
+            ("('Homo sapiens','it''s; (a:1,b)[x]',c_d);", "|Homo sapiens|it's; (a:1,b)[x]|c_d"),
+            ("(a,(b,c)0.95,(d,e)100/97.5)'33208';", "33208|a||b|c||d|e"),
+            ("((a,b)'x y'95:1,(c,d)'z' 0.9/87[90],e)'5'1;", "5|x y|a|b|z|c|d|e"),
+            ("'an organism';", "an organism"),
+            ("(a[it's],[&&NHX:S=x]b:1e-3[90])[%]r\n;", "r|a|b"),
+            (" ( 9606 : 0.1 ,\n 10090 : +2E-1 )\nroot ", "root|9606|10090"),
+            ("(back\\slash,'a\\',\"c\");", '|back\\slash|a\\|"c"'),
+            ("((a)b)c;", "c|b|a"),
+            ("((a,b)nan,(c,d)¹,(e,f)1e5)inf;", "inf|nan|a|b|¹|c|d||e|f"),
+            ("((a,b)x,(c,d)x);", "|x|a|b|x|c|d"),
+            ("(((a,b)'100',c)'100',d);", "|100|100|a|b|c|d"),
+            ("((a,b)c,(d,e)b)c;", "c|c|a|b|b|d|e"),
             (
                 "((Burton's_fish:1,mbuna:1):2,(David's_l'ape,'Thomas'' langur')O'Brien's95:1);",
-                [
-                    "",
-                    "",
-                    "Burton's_fish",
-                    "mbuna",
-                    "O'Brien's95",
-                    "David's_l'ape",
-                    "Thomas' langur",
-                ],
+                "||Burton's_fish|mbuna|O'Brien's95|David's_l'ape|Thomas' langur",
             ),
-            ("(a[it's] , David's_ape [x]\n, b)Grevy's;", ["Grevy's", "a", "David's_ape", "b"]),
-            ("((a:1,b:1)'X'0:0.5,c:1);", ["", "X", "a", "b", "c"]),
+            ("(a[it's] , David's_ape [x]\n, b)Grevy's;", "Grevy's|a|David's_ape|b"),
             (
                 "(('p q':1,b:1)'X'100:0.5,(c:1,'d''e':1)'Y'7:1)'Z'3;",
-                ["Z", "X", "p q", "b", "Y", "c", "d'e"],
+                "Z|X|p q|b|Y|c|d'e",
             ),
-            ("(('first':1,'second':1)'third'1:0.5,c:1);", ["", "third", "first", "second", "c"]),
+            ("(('first':1,'second':1)'third'1:0.5,c:1);", "|third|first|second|c"),
         ],
     )
     def test_labels(self, text, labels):
-        assert list(read_tree(text).labels) == labels
+        assert "|".join(read_tree(text).labels) == labels
 
     def test_repeated_labels_of_inner_nodes_give_no_shape(self):
         tree = read_tree("(((a,b)x,c)x,(d,(e,f)a)x)x;")
@@ -254,15 +223,12 @@ class TestNewick:
             ("((a,b);", "not a Newick tree: 2 opening and 1 closing brackets"),
             ("(a,b)),(c;", "not a Newick tree"),
             ("(a,b)(c,d);", "put names with blanks or brackets between single quotes"),
-            ("x(a,b);", "between single quotes"),
             ("(Homo sapiens,b);", "'Homo sapiens'; put names with blanks"),
             ("(a,'b);", "' without its partner"),
             ("(a,b[x);", r"\[ without its partner"),
             ("(a,b\0);", "zero bytes"),
-            ("(a,a);", "leaf 'a' twice"),
             ("(a,'a');", "leaf 'a' twice"),
             ("(a,);", "leaf without a name"),
-            ("(a,());", "leaf without a name"),
             ("((a,x#H1),(b,(c)x#H1));", "'x#H1' both as a leaf and as an inner node"),
             ("('apapane:1,('akepa:1,b));", r"and the quotes of 'apapane:1,\('"),
             ("('apapane:1,b);", "names that begin or end with an apostrophe between single"),
@@ -275,12 +241,9 @@ class TestNewick:
             ("(a:nan,b);", "must be numbers, got 'nan'"),
             ("(a:,b);", "must be numbers, got ''"),
             ("(a:1:2,b);", "must be numbers, got '1:'"),
-            ("(a,b);\n(c,d);", "must hold one Newick tree, got 2"),
             ("(a,b);(c,d);", "must hold one Newick tree, got 2"),
             (";", "must hold one Newick tree, got 0"),
             ("(a:1,(c;c:1,d:1)e:1);", "goes on after a semicolon; put names with semicolons betw"),
-            ('("a b":1,"c;d":2);', "goes on after a semicolon"),
-            ('("a b":1,c:2);', "between single quotes"),
             ("(a:2.,b);", "must be numbers, got '2.'"),
             ("('a b'95,c);", "not a Newick tree: \"'a b'95\""),
             ("((a,b)95'a b',c);", "not a Newick tree: \"95'a b'\""),
@@ -340,7 +303,7 @@ class TestSources:
         for source in (plain, str(plain), packed):
             tree = read_tree(source)
             assert tree.labels == read_tree(TREE).labels
-            assert tree.source == source.name if source is packed else "tree (1).nwk"
+            assert tree.source == ("tree.nwk.gz" if source is packed else "tree (1).nwk")
         assert read_tree(tree) is tree
 
     def test_shipped(self, monkeypatch):
@@ -413,3 +376,13 @@ class TestNodes:
         again = pickle.loads(pickle.dumps(tree))
         assert again.to_newick() == tree.to_newick()
         assert repr(tree) == "Tree of 6 leaves and 3 inner nodes from text"
+
+
+def test_deep_trees():
+    n = 3000
+    deep = "(" * (n - 1) + "t0:1" + "".join(f",t{i}:1):1" for i in range(1, n)) + ";"
+    tree = read_tree(deep)
+    # leaf i > 0 hangs i edges from the parents of the first one
+    assert tree.distances()[[0, 0, 5], [1, n - 1, 10]].tolist() == [2, n, 7]
+    assert len(tree.prune([f"t{i}" for i in range(0, n, 3)]).leaves) == n // 3
+    assert read_tree(tree.to_newick()).labels == tree.labels
