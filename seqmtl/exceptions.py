@@ -104,7 +104,7 @@ class UnknownTaskError(SeqmtlError, ValueError):
     message : str
         What is wrong, and which names are similar.
     *names : str
-        The names that were asked for.
+        The requested names.
     """
 
     def __init__(self, message: str, *names: str) -> None:

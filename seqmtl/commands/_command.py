@@ -34,7 +34,7 @@ class Command:
     summary : str
         One line about it.
     text : str
-        Examples, and what else its help tells.
+        Examples, and notes.
     show : callable
         Text for people, given the request and what its ``run`` returned. It is not printed if JSON
         goes to standard output.
@@ -64,14 +64,14 @@ class Command:
 
     def usage(self) -> str:
         """Return how it is typed: its arguments and the options that it needs."""
-        words = ["seqmtl", self.name]
+        parts = ["seqmtl", self.name]
         options = sorted(options_of(self.request), key=lambda each: not each.is_positional)
         for each in options:
             if each.is_positional:
-                words.append(each.names[0] if each.is_required else f"[{each.names[0]}]")
+                parts.append(each.names[0] if each.is_required else f"[{each.names[0]}]")
             elif each.is_required:
-                words.append(f"{each.names[0]} {value_of(each)}")
-        return " ".join([*words, "[options]"])
+                parts.append(f"{each.names[0]} {value_of(each)}")
+        return " ".join([*parts, "[options]"])
 
     def help(self) -> str:
         """Return its help, as wide as the terminal."""

@@ -78,7 +78,7 @@ def features(value: object) -> str:
 
 
 def feature_map(text: str | None) -> FeatureDefinition:
-    """Return the features that are asked for, or the default."""
+    """Return the features of a text, or the default."""
     from seqmtl.features.joint import JointFeatures
     from seqmtl.features.positional_kmers import PositionalKmers
 
@@ -321,14 +321,16 @@ class Relations(Request):
         UsageError
             If there is no tree for the kind, or both a tree and a table.
         """
-        asked = learnt or self.similarity
-        name = (asked or "").partition(":")[0]
-        if name not in KINDS and asked and self.tree:
-            raise UsageError(f"--similarity {asked} is a table, which needs no --tree; give one")
+        similarity = learnt or self.similarity
+        name = (similarity or "").partition(":")[0]
+        if name not in KINDS and similarity and self.tree:
+            raise UsageError(
+                f"--similarity {similarity} is a table, which needs no --tree; give one"
+            )
         if name in KINDS and name not in PLAIN and not self.tree:
             other = "use 'seqmtl similarity ... -o K.tsv', then --similarity K.tsv"
             ending = "" if learnt else f"; for another source, {other}"
             raise UsageError(f"{name} is computed from a tree; give --tree{ending}")
         from seqmtl.relations.build import kernel_request
 
-        return kernel_request(asked, tree=self.tree)
+        return kernel_request(similarity, tree=self.tree)

@@ -60,7 +60,7 @@ class Parser(argparse.ArgumentParser):
         """Refuse the arguments."""
         raise UsageError(message)
 
-    def values(self, words: Sequence[str]) -> tuple[dict[str, object], Messages]:
+    def values(self, arguments: Sequence[str]) -> tuple[dict[str, object], Messages]:
         """Return the options that are given, as texts, and those of every command.
 
         Raises
@@ -69,12 +69,12 @@ class Parser(argparse.ArgumentParser):
             If an option is unknown or incomplete, or one is missing.
         """
         flags = ["--help", *(name for each in self.options for name in each.names)]
-        check_flags(words, flags)
+        check_flags(arguments, flags)
         try:
-            values = vars(self.parse_args(words))
+            values = vars(self.parse_args(arguments))
         except argparse.ArgumentError as error:
             names = (error.argument_name or "").split("/")
-            raise UsageError(f"{as_typed(names, words)}: {error.message}") from error
+            raise UsageError(f"{as_typed(names, arguments)}: {error.message}") from error
         quiet, log_json, debug = (
             bool(values.pop(name, False)) for name in ("quiet", "log_json", "debug")
         )
@@ -100,7 +100,7 @@ class _TextOrHelp(argparse.Action):
         parser.exit()
 
 
-def check_flags(words: Iterable[str], flags: Iterable[str]) -> None:
+def check_flags(arguments: Iterable[str], flags: Iterable[str]) -> None:
     """Check that there are the options that are given, before one that is missing is named.
 
     Raises
@@ -109,31 +109,34 @@ def check_flags(words: Iterable[str], flags: Iterable[str]) -> None:
         If there is not; it names the most similar one.
     """
     long = [flag for flag in flags if flag.startswith("--")]
-    for word in takewhile(lambda word: word != "--", words):
-        name = word.partition("=")[0]
+    for argument in takewhile(lambda argument: argument != "--", arguments):
+        name = argument.partition("=")[0]
         if name.startswith("--") and name not in long:
             raise UsageError(f"there is no option {name}{did_you_mean(name, long)}")
 
 
-def did_you_mean(word: str, names: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a question that suggests a similar name, or an empty string."""
-    near = get_close_matches(word, list(names), n=1, cutoff=_ALIKE)
+    near = get_close_matches(name, list(names), n=1, cutoff=_ALIKE)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def as_typed(names: Sequence[str], words: Sequence[str]) -> str:
+def as_typed(names: Sequence[str], arguments: Sequence[str]) -> str:
     """Return the name of an option that is among the arguments, or else its last."""
     typed = [
         name
         for name in names
-        for word in words
-        if word.partition("=")[0] == name or (len(name) == 2 and word.startswith(name))
+        for argument in arguments
+        if argument.partition("=")[0] == name or (len(name) == 2 and argument.startswith(name))
     ]
     return typed[0] if typed else names[-1]
 
 
 def usage_message(
-    error: Exception, options: Iterable[Option], values: Mapping[str, object], words: Sequence[str]
+    error: Exception,
+    options: Iterable[Option],
+    values: Mapping[str, object],
+    arguments: Sequence[str],
 ) -> str | None:
     """Return the message if an option that was given is at fault, None if it is about data."""
     if not isinstance(error, SeqmtlError):
@@ -141,7 +144,7 @@ def usage_message(
     for each in options:
         if each.name not in values:
             continue
-        name = as_typed(each.names, words)
+        name = as_typed(each.names, arguments)
         if isinstance(error, UnknownTaskError) and _names_in(values[each.name], error.names):
             return f"{name}: {error.args[0]}"
         if each.name == error.option:

@@ -1,4 +1,4 @@
-"""Requests: what a command, or the Python function of its name, is asked to do.
+"""Requests: the options of a command, or of the Python function of its name, and its work.
 
 A request is a frozen dataclass whose fields are options. Its fields are both the options of the
 command line and the arguments of the Python function (:func:`python_function`). They hold plain
@@ -146,7 +146,7 @@ def required(*texts: str, **about: object) -> Field:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a command is asked to do; subclasses add options, and :meth:`run`.
+    """The options of a command; subclasses add options, and :meth:`run`.
 
     Attributes
     ----------
@@ -171,11 +171,11 @@ class Request:
         """
 
     def run(self) -> object:
-        """Do what is asked; return the result."""
+        """Do it; return the result."""
         raise NotImplementedError
 
     def __call__(self) -> object:
-        """Do what is asked."""
+        """Do it with its threads; return the result."""
         with buffered_pipes(), self.threads_in_use():
             return self.run()
 
@@ -211,7 +211,7 @@ def _as_json(value: object) -> object:
 
 
 def options_of(request: type[Request]) -> tuple[Option, ...]:
-    """Return the options of a kind of requests: its own first, then those of its bases."""
+    """Return the options of a kind of requests: of the class first, then of its bases."""
     fields = {each.name: each for each in dataclasses.fields(request) if each.metadata}
     names = [name for base in request.__mro__ for name in inspect.get_annotations(base)]
     return tuple(_option_of(fields[name]) for name in dict.fromkeys(names) if name in fields)

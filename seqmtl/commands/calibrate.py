@@ -96,7 +96,7 @@ def _with_training_regions(
 ) -> tuple[CandidateScores, dict[str, float | None]]:
     """Add the training regions, scored by models that have not seen them, if there can be any.
 
-    The prevalence is then that of the candidates, unless one is asked for.
+    The prevalence is then that of the candidates, unless one is given.
     """
     from seqmtl.scanning.candidate_scores import join_scores
     from seqmtl.scanning.cross_fitting import score_cross_fitted

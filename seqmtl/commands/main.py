@@ -33,15 +33,15 @@ from seqmtl.exceptions import SeqmtlError, TrainingInterrupted, UsageError
 logger = logging.getLogger("seqmtl")
 
 _NOT_CONVERGED = 3
-_CLOSED_PIPE = 128 + 13  # SIGPIPE, as a shell tells it
+_CLOSED_PIPE = 128 + 13  # SIGPIPE, as in a shell
 
 #: Commands by what they are for, in the order in which a newcomer needs them.
 GROUPS = {
-    "a genome, with models that are shipped": "annotate scan",
-    "models of your own, from annotated genomes": "dataset train calibrate evaluate pair adapt",
+    "a genome, with pre-trained models": "annotate scan",
+    "models trained on annotated genomes": "dataset train calibrate evaluate pair adapt",
     "with any model": "predict variants explain info report",
     "organisms and methods": "similarity compare",
-    "to begin with": "demo simulate",
+    "simulated genomes": "demo simulate",
 }
 
 _DESCRIPTION = """\
@@ -106,14 +106,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _refuse("seqmtl", message_of(error), 1)
 
 
-def _main(words: list[str]) -> int:
+def _main(arguments: list[str]) -> int:
     """Run the command of the arguments, or show a help."""
-    if words[:1] == ["help"]:
-        words = [*words[1:2], "--help"]
-    if not words:
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:2], "--help"]
+    if not arguments:
         sys.stderr.write(help_text())
         return 2
-    name = words[0]
+    name = arguments[0]
     if name in ("-h", "--help"):
         show(help_text())
         return 0
@@ -129,7 +129,7 @@ def _main(words: list[str]) -> int:
             raise UsageError(f"there is no command {name!r}{meant or '; seqmtl lists them'}")
     except UsageError as error:
         return _refuse("seqmtl", str(error), 2)
-    return _run(command_named(name), words)
+    return _run(command_named(name), arguments[1:])
 
 
 def _refuse(program: str, message: str, code: int) -> int:
@@ -138,16 +138,16 @@ def _refuse(program: str, message: str, code: int) -> int:
     return code
 
 
-def _run(command: Command, words: list[str]) -> int:
+def _run(command: Command, arguments: list[str]) -> int:
     """Run a command; turn errors into messages."""
-    arguments, program, hint = words[1:], f"seqmtl {command.name}", f" (seqmtl help {command.name})"
+    program, hint = f"seqmtl {command.name}", f" (seqmtl help {command.name})"
     parser = Parser(command)
     try:
-        odd = [word for word in words if re.search("[\ud800-\udfff]", word)]
-        if odd:
-            raise UsageError(
-                f"{odd[0]!a} is not UTF-8, as models and summaries are; rename the file"
-            )
+        for argument in arguments:
+            if re.search("[\ud800-\udfff]", argument):
+                raise UsageError(
+                    f"{argument!a} is not UTF-8, as models and summaries are; rename the file"
+                )
         values, messages = parser.values(arguments)
     except UsageError as error:
         return _refuse(program, f"{error}{hint}", 2)
@@ -155,7 +155,9 @@ def _run(command: Command, words: list[str]) -> int:
     forget_logged()
     try:
         with warnings_as_messages():
-            request = command.request(**values, command_line=shlex.join(["seqmtl", *words]))
+            request = command.request(
+                **values, command_line=shlex.join([*program.split(), *arguments])
+            )
             code = _finish(command, request, request())
             sys.stdout.flush()  # a full disk shows here, not when Python exits
             return code

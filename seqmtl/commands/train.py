@@ -108,8 +108,10 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
         if self.shift and self.window is None:
             raise UsageError("--shift needs a window length; give --window")
         if self.is_on_disk and (self.mkl or not LOSSES[self.loss].is_sparse):
-            odd = "--mkl" if self.mkl else f"--loss {self.loss}"
-            raise UsageError(f"{odd} needs all windows in memory; leave out --memory and --dask")
+            option_name = "--mkl" if self.mkl else f"--loss {self.loss}"
+            raise UsageError(
+                f"{option_name} needs all windows in memory; leave out --memory and --dask"
+            )
         if self.site is not None and self.source.is_dataset:
             raise UsageError("--site is for tables and FASTA: a dataset has its own; leave it out")
         if self.mkl is not None and self.similarity is not None:
@@ -128,7 +130,7 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
         Returns
         -------
         MultiTaskModel
-            The model; ``training["converged"]`` tells whether it reached the tolerance.
+            The model; ``training["converged"]`` says whether it reached the tolerance.
         """
         from seqmtl.relations.build import check_tree
 
@@ -333,7 +335,10 @@ def _settings(request: Train) -> Settings:
 
 
 def _space(
-    request: Train, asked: KernelRequest | None, kernel: TaskKernel | None, names: tuple[str, ...]
+    request: Train,
+    similarity: KernelRequest | None,
+    kernel: TaskKernel | None,
+    names: tuple[str, ...],
 ) -> SearchSpace | None:
     """Return the hyperparameters to tune, if any; those set by the user stay fixed."""
     from seqmtl.training.selection import COSTS, SearchSpace
@@ -343,7 +348,7 @@ def _space(
         return None
     costs = COSTS if request.C is None else (request.C,)
     relation = None if kernel is None else resolve_kernel(kernel, names)
-    if asked is not None and asked.kind in PLAIN and relation is not None:
+    if similarity is not None and similarity.kind in PLAIN and relation is not None:
         return SearchSpace.of_cost(relation, costs)
     return SearchSpace.of_sharing(names, relation, costs)
 
