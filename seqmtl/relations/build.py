@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from seqmtl._memory import require_memory
 from seqmtl._names import NameIndex, match_names
-from seqmtl.exceptions import InputFormatError, UnknownTaskError, UsageError
+from seqmtl.exceptions import InputFormatError, ParameterError, UnknownTaskError, UsageError
 from seqmtl.relations.distances import Distances, linkage_tree, read_alignment_distances
 from seqmtl.relations.graphs import read_graph
 from seqmtl.relations.kinds import ALL, KINDS, SCALED, Kind, parse_kind
@@ -115,8 +115,9 @@ class KernelRequest:
                 f"{kind} must have one graph, got {n_graphs}; multigraph takes several"
             )
         if self.scales is not None and kind not in SCALED:
-            raise ValueError(
-                f"scales must be given with {' or '.join(SCALED)} only, got {kind}; leave them out"
+            raise ParameterError(
+                f"must be given with {' or '.join(SCALED)} only, got {kind}; leave them out",
+                "scales",
             )
 
     @property
@@ -338,6 +339,8 @@ def kernel_request(
             groups,
             table=None if is_kind else similarity,
         )
+    except ParameterError as error:
+        raise UsageError(error.message, error.option) from error
     except ValueError as error:
         raise UsageError(str(error)) from error
 
