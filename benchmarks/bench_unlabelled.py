@@ -2,7 +2,7 @@
 
     python benchmarks/bench_unlabelled.py PAIR GENOME DONORS ACCEPTORS --organism NAME
 
-PAIR is a paired model that has not seen the organism (``examples/05_starter_models.py --without``);
+PAIR is a paired model that has not seen the organism (``examples/04_starter_models.py --without``);
 DONORS and ACCEPTORS are datasets of the organism, made with ``seqmtl dataset``, whose sites of all
 splits are the truth. Every GT and AG of both strands counts, sites that the datasets exclude do
 not. Prints for each round, and for the model that is written, by signal: average precision, sum of

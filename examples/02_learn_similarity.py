@@ -16,14 +16,16 @@ from seqmtl.simulation import default_tree, simulate, write_simulation
 def main() -> None:
     """Train and print the weights."""
     with tempfile.TemporaryDirectory() as folder:
-        write_simulation(simulate(default_tree(), seed=1), folder)
+        write_simulation(
+            simulate(default_tree(), seed=1, n_windows=400, chromosome_length=60_000), folder
+        )
         windows = read_windows(f"{folder}/windows.tsv.gz", window=141, split="train")
         clades = TaskKernel.hierarchical(f"{folder}/tree.nwk", windows.task_names)
     views = [WeightedDegree(degree=6), Spectrum(k=4, begin=0, end=70), Spectrum(k=4, begin=70)]
     mkl = MultiTaskMKLClassifier(features=views, task_kernels=clades, norm=2.0).fit(windows)
     for view in dict.fromkeys(kernel["view"] for kernel in mkl.kernel_weights_):
-        own = [kernel for kernel in mkl.kernel_weights_ if kernel["view"] == view]
-        columns = ([kernel[key] for kernel in own] for key in ("label", "tasks", "weight"))
+        weights = [kernel for kernel in mkl.kernel_weights_ if kernel["view"] == view]
+        columns = ([kernel[key] for kernel in weights] for key in ("label", "tasks", "weight"))
         print(view, draw_tree_text(*columns), sep="\n")
 
 

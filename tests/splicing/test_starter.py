@@ -99,7 +99,7 @@ def test_the_page_has_the_accuracy_of_every_organism():
 
 @pytest.mark.parametrize("signal", SIGNALS)
 def test_the_accuracy_on_the_page_is_that_of_the_file(signal, shared_data):
-    place = ROOT / "examples" / "05_starter_models.py"
+    place = ROOT / "examples" / "04_starter_models.py"
     spec = importlib.util.spec_from_file_location("starter_models", place)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)

@@ -1,6 +1,6 @@
 """Make the starter models that ship with the package: those of both signals, and of pairs.
 
-    python examples/05_starter_models.py DATA starter
+    python examples/04_starter_models.py DATA starter
 
 DATA holds the windows and genomes that seqmtl/starter/README.md names. The same data, versions and
 kind of processor give the same bytes. Prints the tables of that page. `--signals splice` pairs the
