@@ -165,14 +165,14 @@ class Columns:
     source : str
         Name of the file.
     lines : sequence of int
-        1-based lines of the rows, at least one.
+        1-based lines of the rows.
     fields : list of str
         The fields of all rows, one row after the other.
     """
 
     def __init__(self, source: str, lines: Sequence[int], fields: list[str]) -> None:
         self.source, self._lines, self._fields = source, lines, fields
-        self._n_columns = len(fields) // max(1, len(lines))
+        self._n_columns = len(fields) // len(lines) if lines else 1
 
     def __len__(self) -> int:
         return len(self._lines)

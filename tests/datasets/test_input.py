@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
 
 from seqmtl import read_dataset
@@ -186,6 +187,18 @@ def test_a_dataset_is_read_by_split_and_organism(dataset):
     assert part.task_names == ("y",)
     chosen = [r["split"] == "train" and r["organism"] == "y" for r in rows]
     assert part.sequences() == windows[chosen].sequences()
+
+
+def test_windows_in_several_blocks(dataset):
+    """The rows of a table of more than a megabyte, organisms one after the other and mixed."""
+    few = read_dataset(dataset).windows
+    header, *rows = (dataset / "windows.tsv").read_text().splitlines(keepends=True)
+    n_times = (1 << 20) // len("".join(rows)) + 2
+    order = np.random.default_rng(0).permutation(len(rows) * n_times) % len(rows)
+    (dataset / "windows.tsv").write_text(header + "".join(rows[i] for i in order))
+    many = read_dataset(dataset).windows
+    for name in ("starts", "is_reverse", "labels", "task_ids", "split", "weights"):
+        np.testing.assert_array_equal(getattr(many, name), getattr(few, name)[order])
 
 
 def test_errors_of_a_dataset(dataset):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.streams import BLOCK_BYTES
 from seqmtl.io import guess_format, is_table_of_windows, read_windows
-from seqmtl.io.tables import read_windows_around
+from seqmtl.io.tables import read_windows_around, read_windows_in_parts
 
 ROWS = [("worm", "1", "ACGTA"), ("fly", "-1", "acgnn"), ("worm", "-1", "TTTTT")]
 
@@ -190,7 +190,11 @@ def test_random_tables_agree_with_a_naive_reader(tmp_path_factory, data):
         with pytest.raises(InputFormatError, match="split must be one of"):
             read_windows(path, window=window, split=split)
         return
+    n_rows = data.draw(st.integers(1, 30))
+    parts = list(read_windows_in_parts(path, n_rows, window=window, split=split))
     windows = read_windows(path, window=window, split=split)
+    assert [name for part in parts for name in part.names] == windows.names.tolist()
+    assert [row for part in parts for row in rows_of(part)] == rows_of(windows)
     found = [
         (task, label, letters, part, name)
         for (task, label, letters), part, name in zip(
@@ -258,9 +262,10 @@ BAD = [
 def test_bad_tables_are_refused(write, content, message, line):
     path = write(content)
     place = f"{path}:{line}: " if line else f"{path}: "
-    with pytest.raises(InputFormatError, match=message) as caught:
-        read_windows(path)
-    assert str(caught.value).startswith(place)
+    for read in (read_windows, lambda path: list(read_windows_in_parts(path, 1))):
+        with pytest.raises(InputFormatError, match=message) as caught:
+            read(path)
+        assert str(caught.value).startswith(place)
 
 
 @pytest.mark.parametrize(
