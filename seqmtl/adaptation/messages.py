@@ -14,7 +14,6 @@ from seqmtl.relations.trees import LARGEST_TREE
 logger = logging.getLogger(__name__)
 
 _FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
-_CLOSE = 0.9  # and from which they are close
 
 
 def log_relatives(name: str, relatives: RelativeWeights, left_out: dict[str, Any]) -> None:
@@ -27,23 +26,23 @@ def log_relatives(name: str, relatives: RelativeWeights, left_out: dict[str, Any
     if not is_first_time((name, relatives.source)):
         return
     if not relatives.nearest:
-        logger.info("%s: scored as %s", name, relatives.source)
+        place = relatives.source.removeprefix("the place of ")
+        weights = "the mean weights" if place == relatives.source else "the weights"
+        logger.info("%s: scored with %s of %s", name, weights, place.removeprefix("the mean of "))
         return
     taxon, _, tree = relatives.source.removesuffix(relatives.distance_text).partition(
         " in the tree "
     )
-    label = name if simplify(name) == simplify(taxon) else f"{name}, scored as {taxon}"
+    label = name if simplify(name) == simplify(taxon) else f"{name} ({taxon})"
     is_far = relatives.r2 < _FAR
-    distance = "far" if is_far else "close" if relatives.r2 >= _CLOSE else "distant"
     divergence = f"diverged {relatives.apart} ago" if relatives.is_dated else relatives.apart
     where = divergence if tree == LARGEST_TREE else f"{divergence} in the tree {tree}"
     hope = _expected(relatives, left_out) or "expect more errors" * is_far
     logger.log(
         logging.WARNING if is_far else logging.INFO,
-        "%s: nearest trained relative %s, %s (%s)%s%s",
+        "%s: nearest trained relative %s (%s)%s%s",
         label,
         relatives.nearest,
-        distance,
         where,
         f"; {hope}" if hope else "",
         "; a few labels help (seqmtl adapt)" if is_far else "",
@@ -66,6 +65,6 @@ def _expected(relatives: RelativeWeights, left_out: dict[str, Any]) -> str:
     precision = " to ".join(dict.fromkeys(f"{value:.2f}" for value in ends))
     apart = years(*(entry["distance"] for entry in measured.values()))
     return (
-        f"expected AUPRC about {precision} on windows, lower over a genome "
+        f"expected AUPRC about {precision} on windows, lower genome-wide "
         f"({', '.join(measured)} held out, {apart} from the nearest relative)"
     )
