@@ -21,7 +21,7 @@ DOCUMENTED = {
     "`sites.tsv`": "ds/sites.tsv",
     "`.bed`": "scan/man.bed",
     "`regions.tsv`": "dataset/regions.tsv",
-    "`left_out.tsv`": "dataset/left_out.tsv",
+    "`excluded.tsv`": "dataset/excluded.tsv",
     "`predict -o`": "predict/scores.tsv",
     "`position_importance.tsv`": "explain/position_importance.tsv",
     "`kmers.tsv`": "explain/kmers.tsv",

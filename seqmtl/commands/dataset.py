@@ -55,8 +55,8 @@ class Dataset(_options.Threads):
 
 
 def _log(summary: Document, folder: str, seconds: float) -> None:
-    for reason, count in sorted(summary["left_out"].items(), key=lambda item: -item[1]):
-        logger.info("left out: %s: %d", reason, count)
+    for reason, count in sorted(summary["excluded"].items(), key=lambda item: -item[1]):
+        logger.info("excluded: %s: %d", reason, count)
     leaks = summary["leakage"]
     between = ("duplicates_between_splits", "overlapping_between_splits")
     n_leaks = leaks["with_both_labels"] + sum(sum(leaks[key].values()) for key in between)
@@ -116,18 +116,18 @@ splice.toml (paths are relative to its folder):
 DIR/windows.tsv has one window per line: BED6, then organism, label, split and weight, the number
 of genomic positions it represents. The drawn decoys are for training; `seqmtl calibrate` and
 `seqmtl evaluate` score every candidate in the regions of a split (DIR/regions.tsv), and count the
-annotated sites (DIR/sites.tsv) as true. DIR/left_out.tsv lists what was left out, and why."""
+annotated sites (DIR/sites.tsv) as true. DIR/excluded.tsv lists what was excluded, and why."""
 
 
 def _show(_: Dataset, summary: Document) -> str:
     """Format the counts as a tab-separated table."""
-    lines = ["organism\tsites\tdecoys\ttrain\tvalid\ttest\tleft_out"]
+    lines = ["organism\tsites\tdecoys\ttrain\tvalid\ttest\texcluded"]
     for name, facts in summary["organisms"].items():
         of_splits = [f"{row['sites']}+{row['decoys']}" for row in facts["splits"].values()]
-        n_left_out = sum(facts["left_out"].values())
+        n_excluded = sum(facts["excluded"].values())
         lines.append(
             "\t".join(
-                [name, str(facts["sites"]), str(facts["decoys"]), *of_splits, str(n_left_out)]
+                [name, str(facts["sites"]), str(facts["decoys"]), *of_splits, str(n_excluded)]
             )
         )
     return "\n".join(lines) + "\n"

@@ -18,7 +18,7 @@ NO_UTR = "transcript that ends where its coding sequence does (no UTR annotated)
 INCOMPLETE = "coding sequence incomplete (its first phase is not 0)"
 NO_END = "end of a transcript that is incomplete there, as the annotation says"
 NO_CODON = "end of a coding sequence that is incomplete there, as the annotation says"
-EXCLUDED = "site of a transcript that is left out"
+EXCLUDED = "site of an excluded transcript"
 SPANNING = "codon that spans an intron"
 ODD_LENGTH = "coding sequence whose length is not a multiple of three"
 
@@ -88,10 +88,10 @@ def annotated_sites(annotation: Annotation, signal: str, min_intron: int) -> Sit
         needed = "coding sequences"
     if not rows:
         reasons = Counter(row.reason for row in annotation.exclusions)
-        left_out = "".join(f"; left out: {reason} ({n:,})" for reason, n in reasons.items())
+        excluded = "".join(f"; excluded: {reason} ({n:,})" for reason, n in reasons.items())
         raise InputFormatError(
             f"an annotation must have {needed} for {signal} sites, but this one has none: "
-            f"{len(annotation.transcripts):,} transcripts of {annotation.describe()}{left_out}; "
+            f"{len(annotation.transcripts):,} transcripts of {annotation.describe()}{excluded}; "
             "give a richer annotation or choose another signal",
             path=annotation.path,
         )

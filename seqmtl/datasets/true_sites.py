@@ -115,7 +115,7 @@ def kmer_numbers(codes: NDArray[np.uint8], width: int, n: int) -> NDArray[np.uin
 
 
 class Exclusion(NamedTuple):
-    """An item excluded from the dataset; a line of left_out.tsv.
+    """An item excluded from the dataset; a line of excluded.tsv.
 
     Attributes
     ----------

@@ -48,8 +48,8 @@ def write_dataset(
     ``windows.tsv``    one window per line: BED6, then organism, label, split and weight
     ``regions.tsv``    the regions of each split: contig, start, end, split, organism; and those
                        that are masked, with the split "mask"
-    ``sites.tsv``      every annotated site: BED6, organism, 1, or 0 if it is left out
-    ``left_out.tsv``   items that were left out, and why
+    ``sites.tsv``      every annotated site: BED6, organism, 1, or 0 if it is excluded
+    ``excluded.tsv``   excluded items, and why
     ``summary.json``   counts, leakage, genomes, and the settings
     =================  ==========================================================================
 
@@ -264,7 +264,7 @@ def _sites(datasets: Sequence[OrganismDataset], config: Config) -> Iterator[str]
 
 
 def _exclusion_lines(rows: Sequence[Exclusion]) -> Iterator[str]:
-    """Yield the lines of left_out.tsv."""
+    """Yield the lines of excluded.tsv."""
     yield "organism\tcontig\tstart\tend\tstrand\tname\treason\tcount\tsource\n"
     yield from _lines(*zip(*rows, strict=True))
 
@@ -283,7 +283,7 @@ def _summary(
 ) -> dict[str, Any]:
     """Collect counts and settings."""
     return {
-        "schema_version": 2,
+        "schema_version": 3,
         "kind": KIND,
         "seqmtl_version": __version__,
         "command": command,
@@ -294,7 +294,7 @@ def _summary(
         "genomes": {dataset.organism: dataset.genome for dataset in datasets},
         "organisms": {dataset.organism: _facts(dataset) for dataset in datasets},
         "leakage": leakage,
-        "left_out": count_reasons([row for dataset in datasets for row in dataset.exclusions]),
+        "excluded": count_reasons([row for dataset in datasets for row in dataset.exclusions]),
         "config": json.loads(json.dumps(asdict(config))),
     }
 
@@ -317,5 +317,5 @@ def _facts(dataset: OrganismDataset) -> dict[str, Any]:
         "candidates": int(dataset.decoys.population.sum()),
         "decoys_from_other_strata": dataset.decoys.n_moved,
         "decoys_lacking": dataset.decoys.n_missing,
-        "left_out": count_reasons(dataset.exclusions),
+        "excluded": count_reasons(dataset.exclusions),
     }

@@ -34,7 +34,7 @@ HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel\tsplit\tweig
 KIND = "seqmtl dataset"
 WINDOWS = "windows.tsv"
 SUMMARY = "summary.json"
-LEFT_OUT = "left_out.tsv"
+EXCLUDED = "excluded.tsv"
 REGIONS = "regions.tsv"
 SITES = "sites.tsv"
 MASK = "mask"  # written as the split of an excluded region
@@ -42,12 +42,12 @@ MASK = "mask"  # written as the split of an excluded region
 REGIONS_HEADER = "#contig\tstart\tend\tsplit\torganism"
 SITES_HEADER = "#contig\tstart\tend\tname\tscore\tstrand\torganism\tlabel"
 #: The files of a dataset, the summary last.
-MEMBERS = (WINDOWS, REGIONS, SITES, LEFT_OUT, SUMMARY)
+MEMBERS = (WINDOWS, REGIONS, SITES, EXCLUDED, SUMMARY)
 
 _sites = record({"sites": whole(), "decoys": whole()})
 _genome = record({"path": word, "bytes": whole(), "n_bases": whole(), "crc32": whole()})
 _organism = record(
-    {"sites": whole(), "decoys": whole(), "splits": mapping(_sites), "left_out": mapping(whole())}
+    {"sites": whole(), "decoys": whole(), "splits": mapping(_sites), "excluded": mapping(whole())}
 )
 _SUMMARY = record(
     {
@@ -58,7 +58,7 @@ _SUMMARY = record(
         "genomes": mapping(_genome, 1),
         "organisms": mapping(_organism, 1),
         "leakage": mapping(either((Mapping,), mapping(whole()), whole())),
-        "left_out": mapping(whole()),
+        "excluded": mapping(whole()),
     },
     {"command": text, "folder": text},
 )
@@ -115,9 +115,9 @@ def read_summary(path: PathLike) -> dict[str, Any]:
         raise InputFormatError(f"the file is not JSON ({error}); {REMEDY}", source) from error
     if not isinstance(summary, dict) or summary.get("kind") != KIND:
         raise InputFormatError(f"the file must be the summary of a {KIND}; {REMEDY}", source)
-    if summary.get("schema_version") != 2:
+    if summary.get("schema_version") != 3:
         raise InputFormatError(
-            f"schema_version must be 2, got {summary.get('schema_version')!r}; {REMEDY}", source
+            f"schema_version must be 3, got {summary.get('schema_version')!r}; {REMEDY}", source
         )
     try:
         _SUMMARY("", summary)

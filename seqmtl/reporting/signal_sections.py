@@ -47,7 +47,7 @@ def data(signal: Signal) -> Values:
         numbers = [summary["genomes"][name]["n_bases"], sum(sites), sum(decoys)]
         of_splits = [f"{p:,} / {n:,}" for p, n in zip(sites, decoys, strict=True)]
         rows.append([name, *(f"{n:,}" for n in numbers), *of_splits])
-    excluded = sorted(summary["left_out"].items(), key=lambda item: -item[1])[:_MAX_REASONS]
+    excluded = sorted(summary["excluded"].items(), key=lambda item: -item[1])[:_MAX_REASONS]
     return {
         "head": ["Organism", "Genome (bases)", "Sites", "Decoys"]
         + [f"{split}: sites / decoys" for split in _SPLITS],

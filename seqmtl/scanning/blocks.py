@@ -118,7 +118,7 @@ def cut_blocks(
     selected = finder.filters.scanned
     for contig in join_contigs(contigs, finder):
         if selected is not None and contig.name not in selected:
-            summary.n_contigs_left_out += 1
+            summary.n_contigs_excluded += 1
             continue
         _count(summary, contig, finder.window)
         n_bases = contig.codes.size

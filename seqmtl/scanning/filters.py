@@ -209,7 +209,7 @@ class ScanSummary(BlockCounts):
         Bases of the longest contig scanned.
     short_contigs : list of str
         Contigs shorter than a window, which have no sites.
-    n_contigs_left_out : int
+    n_contigs_excluded : int
         Contigs that were not selected, or have no region.
 
     Notes
@@ -222,4 +222,4 @@ class ScanSummary(BlockCounts):
     n_records: int = 0
     longest_contig: int = 0
     short_contigs: list[str] = field(default_factory=list)
-    n_contigs_left_out: int = 0
+    n_contigs_excluded: int = 0

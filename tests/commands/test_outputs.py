@@ -78,7 +78,7 @@ def test_an_input_is_no_output_wherever_it_lies(made, seqmtl, monkeypatch):
         ("dataset dataset.toml -o new --json {}", "dataset.toml"),
         ("dataset of_itself.toml -o don", "don/sites.tsv"),
         ("train don -o new.seqmtl --json {}", "don/summary.json"),
-        ("train don -o {}", "don/left_out.tsv"),
+        ("train don -o {}", "don/excluded.tsv"),
         ("train don -o {}", "genomes/man.fa"),
         ("train don -o {}", "genomes/man.fa.fai"),
         ("train windows.tsv.gz -o new.seqmtl --tree tree.nwk --json {}", "tree.nwk"),

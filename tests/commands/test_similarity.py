@@ -206,19 +206,19 @@ def test_the_organisms_of_a_dataset(tmp_path, seqmtl):
     source = ExampleSource(str(tmp_path), split="train")
     assert source.organisms() == []
     for facts in summary["organisms"].values():
-        facts |= {"sites": 0, "decoys": 0, "left_out": {}}
+        facts |= {"sites": 0, "decoys": 0, "excluded": {}}
         facts["splits"] = {s: {"decoys": 0, **n} for s, n in facts["splits"].items()}
     genome = {"path": "x.fa", "bytes": 1, "n_bases": 1, "crc32": 0}
     summary |= {
         "kind": KIND,
-        "schema_version": 2,
+        "schema_version": 3,
         "signal": "donor",
         "window": 9,
         "shift": 0,
         "site": {"offset": 0, "length": 0, "letters": "", "signal": ""},
         "genomes": dict.fromkeys(summary["organisms"], genome),
         "leakage": {},
-        "left_out": {},
+        "excluded": {},
     }
     (tmp_path / "windows.tsv").write_text(f"{HEADER}\n")
     (tmp_path / "summary.json").write_text(json.dumps(summary))

@@ -136,18 +136,18 @@ def test_rows_are_sorted_and_all_files_agree(tmp_path):
     rows = read_rows(tmp_path)
     order = [(r["organism"] == "x", r["contig"], int(r["start"]), r["strand"] == "-") for r in rows]
     assert order == sorted(order)
-    with open(tmp_path / "out" / "left_out.tsv") as stream:
-        left_out = list(csv.DictReader(stream, delimiter="\t"))
+    with open(tmp_path / "out" / "excluded.tsv") as stream:
+        excluded = list(csv.DictReader(stream, delimiter="\t"))
     reasons = Counter()
-    for row in left_out:
+    for row in excluded:
         reasons[row["reason"].partition(":")[0]] += int(row["count"])
-    assert dict(reasons) == summary["left_out"]
+    assert dict(reasons) == summary["excluded"]
     assert json.loads((tmp_path / "out" / "summary.json").read_text()) == summary
     n_rows = sum(f["sites"] + f["decoys"] for f in summary["organisms"].values())
     assert len(rows) == n_rows
     # every annotated place is a row, or a line of what is left out
     n_sites = sum(row["label"] == "1" for row in rows)
-    assert n_sites + sum(row["start"] != "." for row in left_out) == len(annotated(genes)) + 30
+    assert n_sites + sum(row["start"] != "." for row in excluded) == len(annotated(genes)) + 30
 
 
 @pytest.mark.parametrize("by", ["contigs", "blocks"])
@@ -278,7 +278,7 @@ def test_duplicates_leave_valid_and_test(tmp_path):
     }
     assert not by_split["train"] & by_split["test"]
     assert not any(row["split"] == "test" and row["label"] == "1" for row in rows)
-    n_removed = summary["left_out"]["window of valid or test whose sequence is in train"]
+    n_removed = summary["excluded"]["window of valid or test whose sequence is in train"]
     assert n_removed >= len([g for g in genes if g[0] == "chr6"]) - 1
     assert not any(summary["leakage"]["duplicates_between_splits"].values())
     assert summary["leakage"]["with_both_labels"] == 0
@@ -566,11 +566,11 @@ def test_masked_regions_have_neither_sites_nor_decoys(tmp_path):
     sites = [site_of(row) for row in read_rows(tmp_path)]
     assert not any(is_masked(contig, start) for contig, start, _ in sites)
     true = {own for own in annotated(genes) if is_masked(*own[:2])}
-    left_out = (tmp_path / "out" / "left_out.tsv").read_text().splitlines()
-    rows = [line.split("\t") for line in left_out if "site in a masked region" in line]
+    excluded = (tmp_path / "out" / "excluded.tsv").read_text().splitlines()
+    rows = [line.split("\t") for line in excluded if "site in a masked region" in line]
     assert {(row[1], int(row[2]), row[4]) for row in rows} == true
-    assert found["left_out"]["site in a masked region"] == len(true) > 3
-    n_masked = found["left_out"]["candidate in a masked region"]
+    assert found["excluded"]["site in a masked region"] == len(true) > 3
+    n_masked = found["excluded"]["candidate in a masked region"]
     before, after = (own["organisms"]["x"]["candidates"] for own in (plain, found))
     assert 0 < before - after <= n_masked
     # the regions and the sites say so, too: those of the mask are neither true nor false

@@ -496,10 +496,10 @@ def test_trans_spliced_transcripts_are_left_out(tmp_path, case, signal):
     text = "".join((SPLICED[case] if g.name in chosen else write)(g) for g in GENES)
     expected = sites([gene for gene in GENES if gene.name not in chosen], signal)
     check_dataset(tmp_path, text, signal, expected=expected)
-    left_out = json.loads((tmp_path / "out" / "summary.json").read_text())["left_out"]
+    excluded = json.loads((tmp_path / "out" / "summary.json").read_text())["excluded"]
     reason = "transcript in parts" if case == "parts" else "transcript of several RNAs"
-    assert {own: n for own, n in left_out.items() if own.startswith(reason)} == {
-        next(own for own in left_out if own.startswith(reason)): 2
+    assert {own: n for own, n in excluded.items() if own.startswith(reason)} == {
+        next(own for own in excluded if own.startswith(reason)): 2
     }
 
 
@@ -549,7 +549,7 @@ def _intron_rows(gene):
     return text + "".join(row(gene, kind, a, b, f"Parent={gene.name}.1") for a, b in gene.introns)
 
 
-LEFT_OUT = {
+EXCLUDED = {
     "no strand": (lambda gene: _without_strand(gff3(gene)), "transcript without a strand"),
     "no strand in GTF": (lambda gene: _without_strand(gtf(gene)), "transcript without a strand"),
     "two strands": (_on_two_strands, "transcript of one row with exons on two strands"),
@@ -562,22 +562,22 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize("signal", SPLICE)
-@pytest.mark.parametrize("case", LEFT_OUT)
+@pytest.mark.parametrize("case", EXCLUDED)
 def test_what_is_left_out_is_never_a_decoy(tmp_path, case, signal):
-    write, reason = LEFT_OUT[case]
+    write, reason = EXCLUDED[case]
     chosen = {gene.name for gene in GENES[::3]}
     text = "".join(write(gene) if gene.name in chosen else gff3(gene) for gene in GENES)
     expected = sites([gene for gene in GENES if gene.name not in chosen], signal)
     more = 'sources = ["t"]' if case == "other source" else ""
     check_dataset(tmp_path, text, signal, expected=expected, more=more)
-    left_out = (tmp_path / "out" / "left_out.tsv").read_text()
-    assert reason in left_out
+    excluded = (tmp_path / "out" / "excluded.tsv").read_text()
+    assert reason in excluded
 
 
 @pytest.mark.parametrize("signal", [*ENDS, *CODONS])
 @pytest.mark.parametrize("case", ["no strand", "no strand in GTF", "other source"])
 def test_ends_of_transcripts_left_out_are_no_decoys_either(tmp_path, case, signal):
-    write, _ = LEFT_OUT[case]
+    write, _ = EXCLUDED[case]
     chosen = {gene.name for gene in GENES[::3]}
     text = "".join(write(gene) if gene.name in chosen else gff3(gene) for gene in GENES)
     expected = sites([gene for gene in GENES if gene.name not in chosen], signal)

@@ -125,7 +125,7 @@ def test_sites_of_train_with_a_homologue_in_test_are_counted_and_left_out(tmp_pa
         [r for r in read_rows(tmp_path) if r["split"] in rows], rows["valid"] + rows["test"]
     )
     reason = "site of train with a homologue in valid or test"
-    with open(tmp_path / "out" / "left_out.tsv", encoding="utf-8") as file:
+    with open(tmp_path / "out" / "excluded.tsv", encoding="utf-8") as file:
         lines = [row for row in csv.DictReader(file, delimiter="\t") if row["reason"] == reason]
     assert {row["contig"] for row in lines} == {"chr1"}
-    assert len(lines) == after["left_out"][reason] > 0.9 * n_test
+    assert len(lines) == after["excluded"][reason] > 0.9 * n_test

@@ -113,7 +113,7 @@ def test_contigs_that_the_fasta_lacks(folder):
     with pytest.raises(InputFormatError, match=r"1 of 2 contigs with sites are missing: allow_mis"):
         build(folder, config_text())
     summary = build(folder, config_text() + "allow_missing_contigs = true")
-    assert summary["left_out"]["contig that the FASTA lacks"] == 15
+    assert summary["excluded"]["contig that the FASTA lacks"] == 15
     (folder / "x.gff3").write_text(text.replace("chr", "scaffold_"))
     with pytest.raises(InputFormatError, match=r"contig must be one of the genome's"):
         build(folder, config_text() + "allow_missing_contigs = true")
@@ -242,7 +242,7 @@ def test_errors_of_a_dataset(dataset):
     summary = json.loads((dataset / "summary.json").read_text())
     for change, message in (
         ({"kind": "other"}, "summary of a seqmtl dataset"),
-        ({"schema_version": 1}, "schema_version must be 2, got 1"),
+        ({"schema_version": 1}, "schema_version must be 3, got 1"),
     ):
         (dataset / "summary.json").write_text(json.dumps({**summary, **change}))
         with pytest.raises(InputFormatError, match=message):
@@ -292,14 +292,14 @@ def test_the_command_writes_where_it_may(folder, seqmtl):
         "train",
         "valid",
         "test",
-        "left_out",
+        "excluded",
     ]
     facts = summary["organisms"]["y"]
     assert table[2].split("\t")[:3] == ["y", str(facts["sites"]), str(facts["decoys"])]
     told = seqmtl(f"{command} {out} --signal acceptor --json -").out  # over an earlier dataset
     assert json.loads(told)["signal"] == "acceptor"
     assert sorted(path.name for path in out.iterdir()) == [
-        "left_out.tsv",
+        "excluded.tsv",
         "regions.tsv",
         "sites.tsv",
         "summary.json",

@@ -46,8 +46,8 @@ def sites(folder, label="1"):
     return {site_of(row) for row in read_rows(folder) if row["label"] == label}
 
 
-def left_out(folder):
-    with open(folder / "out" / "left_out.tsv") as stream:
+def excluded(folder):
+    with open(folder / "out" / "excluded.tsv") as stream:
         return list(csv.DictReader(stream, delimiter="\t"))
 
 
@@ -64,14 +64,14 @@ def test_sites_are_those_of_the_annotation_whatever_the_strands(genome, signal, 
     folder, _, genes = genome
     (folder / "config.toml").write_text(config_text())
     write_dataset(read_config(folder / "config.toml", signal=signal), folder / "out")
-    expected, n_left_out = sites(folder), len(left_out(folder))
+    expected, n_excluded = sites(folder), len(excluded(folder))
     assert expected <= annotated(genes, signal)
     turned = {"given": "+-", "undefined": "..", "wrong": "-+"}[strands]
     introns = [(c, s, e, turned["+-".index(strand)]) for c, s, e, strand in introns_of(genes)]
     build(folder, config_text(), star(introns), signal=signal)
     assert len(expected) > 20
     assert sites(folder) == expected
-    assert len(left_out(folder)) == n_left_out
+    assert len(excluded(folder)) == n_excluded
 
 
 def test_decoys_lie_around_introns_and_never_at_weak_sites(genome):
@@ -91,7 +91,7 @@ def test_decoys_lie_around_introns_and_never_at_weak_sites(genome):
             assert (contig, start, strand) != (c, s if side == "+" else e - 2, side)
     n_reverse = sum(strand == "-" for _, _, strand in decoys)
     assert 20 < n_reverse < len(decoys) - 20
-    counts = {row["reason"]: int(row["count"]) for row in left_out(folder)}
+    counts = {row["reason"]: int(row["count"]) for row in excluded(folder)}
     assert counts["candidate away from the introns that reads show"] > 0
 
 
@@ -112,7 +112,7 @@ def test_few_reads_and_small_shares_are_left_out(genome):
     rival = (minor[0], minor[1] - 200, minor[2] + 200, minor[3], 1000)
     build(folder, config_text(), star([(*few, 2), (*minor, 49), rival, *good]))
     reasons = {
-        (row["contig"], row["reason"]) for row in left_out(folder) if "junction" in row["reason"]
+        (row["contig"], row["reason"]) for row in excluded(folder) if "junction" in row["reason"]
     }
     assert reasons == {
         (few[0], "junction with fewer reads than min_reads"),
@@ -120,7 +120,7 @@ def test_few_reads_and_small_shares_are_left_out(genome):
     }
     more = "\n[junctions]\nmin_reads = 2\nmin_share = 0.04\n"
     build(folder, config_text(), star([(*few, 2), (*minor, 49), rival, *good]), more)
-    assert not [row for row in left_out(folder) if "junction" in row["reason"]]
+    assert not [row for row in excluded(folder) if "junction" in row["reason"]]
 
 
 def test_conflicts_between_strands(genome, caplog):
@@ -134,7 +134,7 @@ def test_conflicts_between_strands(genome, caplog):
         build(folder, config_text(), star(introns + turned + odd + tie + unknown))
     assert "letters of introns gave the strand of 0 junctions, and turned that of 30" in caplog.text
     assert "2 junctions are on both strands; the one with more reads counts" in caplog.text
-    rows = left_out(folder)
+    rows = excluded(folder)
     assert [row["start"] for row in rows if "on both strands" in row["reason"]] == ["3200"]
     assert [row["start"] for row in rows if "without a strand" in row["reason"]] == ["3400"]
     assert [row["strand"] for row in rows if row["start"] == "3000"] == ["+"]
@@ -163,7 +163,7 @@ def test_some_contigs_may_be_missing(genome):
     with pytest.raises(InputFormatError, match="allow_missing_contigs = true leaves them out"):
         build(folder, config_text(), star(introns + more))
     build(folder, config_text(), star(introns + more), "allow_missing_contigs = true\n")
-    rows = [row for row in left_out(folder) if row["contig"] == "scaffold9"]
+    rows = [row for row in excluded(folder) if row["contig"] == "scaffold9"]
     assert [row["reason"] for row in rows] == ["contig that the FASTA lacks"]
 
 

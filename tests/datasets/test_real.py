@@ -83,7 +83,7 @@ def sites_in(folder, signal):
         if label == "1":
             first = int(start) + offset if strand == "+" else int(end) - offset - length
             kept.add((contig, first, strand))
-    with open(folder / "left_out.tsv") as stream:
+    with open(folder / "excluded.tsv") as stream:
         for row in csv.DictReader(stream, delimiter="\t"):
             if row["reason"].startswith("window") and row["start"] != ".":
                 shared.add((row["contig"], int(row["start"]), row["strand"]))
@@ -167,9 +167,9 @@ def test_sites_of_a_bed_and_windows_as_they_are_in_the_genome(yeast_tss, shared_
     facts = summary["organisms"]["yeast"]
     with gzip.open(shared_data / SC / "tss_epdnew.bed.gz", "rt") as rows:
         places = {(f[0], int(f[1]), f[5].strip()) for f in (row.split("\t") for row in rows)}
-    n_left_out = sum(n for why, n in facts["left_out"].items() if why.startswith("window"))
+    n_excluded = sum(n for why, n in facts["excluded"].items() if why.startswith("window"))
     assert facts["sites"] == int((windows.labels > 0).sum()) < len(places)
-    assert len(places) - facts["sites"] <= n_left_out
+    assert len(places) - facts["sites"] <= n_excluded
     sequences, expected = fasta(f"{SC}/S_cerevisiae.fasta.gz"), []
     for row in (folder / "windows.tsv").read_text().splitlines()[1:]:
         contig, start, end, _, _, strand = row.split("\t")[:6]

@@ -39,7 +39,7 @@ FOLDER = Path(__file__).resolve().parent
 TREE = "((ape:0.2,man:0.2):0.8,fly:1.0);"
 
 #: What tells of the version, the clock, the machine, or how the solver came to its optimum.
-LEFT_OUT = frozenset(
+EXCLUDED = frozenset(
     [
         "folder",
         "version",
@@ -119,7 +119,7 @@ def read_json(path: str | Path) -> str:
 
 def _shorten(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _shorten(v) for key, v in value.items() if key not in LEFT_OUT}
+        return {key: _shorten(v) for key, v in value.items() if key not in EXCLUDED}
     if isinstance(value, list):
         return [_shorten(v) for v in value]
     return float(f"{value:.6g}") if isinstance(value, float) else value
@@ -220,7 +220,7 @@ def dataset() -> Outputs:
     return {
         "dataset/digests.json": digests(Path("ds/windows.tsv"), Path("ds/sites.tsv")),
         "dataset/regions.tsv": read("ds/regions.tsv"),
-        "dataset/left_out.tsv": read("ds/left_out.tsv"),
+        "dataset/excluded.tsv": read("ds/excluded.tsv"),
         "dataset/files.json": as_json(sorted(path.name for path in Path("ds").iterdir())),
         "dataset/summary.json": read_json("ds/summary.json"),
         "dataset/printed.json": read_json("ds.json"),

@@ -33,17 +33,17 @@ def test_the_letters_at_the_site_on_both_strands(letters, here):
 
 def _dataset(folder, site: Site):
     """Write the heads of a dataset of windows of 30 bases."""
-    facts = {"sites": 1, "decoys": 1, "splits": {}, "left_out": {}}
+    facts = {"sites": 1, "decoys": 1, "splits": {}, "excluded": {}}
     summary = {
         "kind": KIND,
-        "schema_version": 2,
+        "schema_version": 3,
         "signal": site.signal,
         "window": 30,
         "shift": 0,
         "site": vars(site),
         "organisms": {"x": facts},
         "leakage": {},
-        "left_out": {},
+        "excluded": {},
         "genomes": {"x": {"path": "x.fa", "bytes": 1, "n_bases": 1, "crc32": 0}},
     }
     (folder / "summary.json").write_text(json.dumps(summary))

@@ -10,7 +10,7 @@ from tests.mutations import documents
 
 _SITES = {"sites": 2, "decoys": 3}
 _SUMMARY = {
-    "schema_version": 2,
+    "schema_version": 3,
     "kind": "seqmtl dataset",
     "seqmtl_version": "0.1.0",
     "command": "x",
@@ -19,9 +19,9 @@ _SUMMARY = {
     "shift": 0,
     "site": {"offset": 19, "length": 2, "letters": "GT", "signal": "donor"},
     "genomes": {"ape": {"path": "a.fa", "bytes": 6, "n_contigs": 2, "n_bases": 60, "crc32": 4}},
-    "organisms": {"ape": {**_SITES, "splits": {"train": _SITES}, "left_out": {"why": 1}}},
+    "organisms": {"ape": {**_SITES, "splits": {"train": _SITES}, "excluded": {"why": 1}}},
     "leakage": {"identical windows": 0, "overlaps": {"train, test": 0}},
-    "left_out": {"why": 1},
+    "excluded": {"why": 1},
     "config": {"seed": 0},
 }
 _METRICS = {

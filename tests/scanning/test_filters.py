@@ -137,7 +137,7 @@ def test_filters_in_their_order(contigs, every, filtered, steps, tmp_path, names
     assert found == rows
     assert list(summary["removed"].items()) == list(removed.items())
     assert (summary["n_candidates"], summary["n_reported"]) == (n_candidates, len(rows))
-    assert (summary["n_contigs"], summary["n_contigs_left_out"]) == (
+    assert (summary["n_contigs"], summary["n_contigs_excluded"]) == (
         len(scanned),
         3 - len(scanned),
     )
@@ -155,7 +155,7 @@ def test_filters_in_their_order(contigs, every, filtered, steps, tmp_path, names
 def test_no_contig_that_is_asked_for_has_a_region(filtered, write):
     rows, summary = filtered("--regions", write("c1\t1000\t29000\n"), "--contigs", "c2")
     assert rows == []
-    assert (summary["n_contigs"], summary["n_contigs_left_out"]) == (0, 3)
+    assert (summary["n_contigs"], summary["n_contigs_excluded"]) == (0, 3)
 
 
 def test_an_index_saves_reading_other_contigs_and_changes_nothing(folder, filtered, tmp_path):
