@@ -87,7 +87,7 @@ class GenomeSample(NamedTuple):
         origins = [self.origins[k] for k in rows]
         return self._replace(bounds=self.bounds[rows], fold=self.fold[rows], origins=origins)
 
-    def backwards(self) -> GenomeSample:
+    def reversed(self) -> GenomeSample:
         """Return the same stretches read from behind, a genome without a gene.
 
         They have the composition, the repeats and the GTs and AGs of a genome, but letters are

@@ -3,7 +3,7 @@
 =====  ==================================================================================
 a_t    how much relative t counts, with sum 1: by the tree and generalized least squares
        (:mod:`seqmtl.adaptation.relatives`); without a tree, by the number of sites called with t
-       in a part of the genome, less those called backwards
+       in a part of the genome, less those called in the reversed genome
 pi_e   share of true sites among the candidates of end e (donors, acceptors)
 s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
 =====  ==================================================================================
@@ -24,8 +24,8 @@ an example costs, is fixed: labels that the relatives helped to make speak for t
 or less by chance. Lengths are those of the introns called, mixed with the relatives', and content
 has the exons beside them.
 
-The genome read backwards has its composition, but no gene: calls there estimate how many of the
-introns are false. Rounds end when the expected number of introns, less those backwards, ceases to
+The reversed genome has the same composition, but no gene: calls there estimate how many of the
+introns are false. Rounds end when the expected number of introns, less those there, ceases to
 grow. Introns with evidence of reads or proteins are sites in every round.
 (Self-training of gene finders: Lomsadze et al., 2005; decoys as a control: Elias and Gygi, 2007;
 weights from posteriors: Dempster, Laird and Rubin, 1977.)
@@ -188,7 +188,7 @@ class SelfTraining:
         """Return the weights of the relatives without a tree: by the sites called with each.
 
         That is the number of sites expected by its models and lengths alone in a part of the
-        genome, less those in the same part read backwards.
+        genome, less those in the same part reversed.
         """
         tasks, options = self.model.donor.tasks, self._options
         n_bases = max(options.comparison_bases / len(tasks), options.min_comparison_bases)
@@ -262,22 +262,22 @@ class SelfTraining:
             retained = float(new[old].mean()) if old.any() else 1.0
         expected = expected_sites(self.posteriors)
         lengths, table = called_lengths(self.posteriors), self.state.lengths
-        backwards = self._backwards() / max(likely_sites(self.posteriors), 1e-9)
+        reversed_rate = self._reversed_sites() / max(likely_sites(self.posteriors), 1e-9)
         return SelfTrainingRound(
             expected,
             sure,
             retained,
-            min(backwards, 1.0),
+            min(reversed_rate, 1.0),
             table.shortest,
             int(np.median(lengths)) if lengths.size else 0,
             table.shortest + table.introns.size - 1,
             moved,
         )
 
-    def _backwards(self) -> float:
-        """Return the sites expected in the sample read backwards."""
-        activity = "reading the genome backwards"
-        candidates = self._score_candidates(self.sample.backwards(), activity)
+    def _reversed_sites(self) -> float:
+        """Return the sites expected in the reversed sample."""
+        activity = "scoring the reversed genome"
+        candidates = self._score_candidates(self.sample.reversed(), activity)
         return likely_sites(candidates.posteriors(self.state.layer()))
 
     @property
@@ -289,9 +289,9 @@ class SelfTraining:
     def shortage(self) -> str:
         """Why there are too few calls to train on, beside labelled ones; "" if there are enough.
 
-        Calls count less three times those that the genome read backwards would have.
+        Calls count less three times those that the reversed genome would have.
         """
-        options, backwards = self._options, self.rounds[-1].reversed_rate
+        options, reversed_rate = self._options, self.rounds[-1].reversed_rate
         n_calls = min(options.min_calls, options.min_calls_per_mb * self.sample.size / 1e6)
         least = max(n_calls / FOLDS, options.min_calls_of_fold)
         for fold in range(FOLDS):
@@ -306,7 +306,7 @@ class SelfTraining:
             sure = sure.take(_first_copies(self.sample.codes, sure, options.repeat_flank))
             donors, acceptors = np.bincount(sure["signals"], minlength=2).tolist()
             n = min(donors, acceptors)
-            left = n * max(0.0, 1 - options.false_per_backwards * backwards)
+            left = n * max(0.0, 1 - options.false_per_reversed * reversed_rate)
             if n < least:
                 besides = "" if self.known_introns is None else " that are not known"
                 return (
@@ -320,7 +320,7 @@ class SelfTraining:
                     f"too few predictions for self-training: of {donors:,} donors and "
                     f"{acceptors:,} acceptors with p >= 0.9 in one half of the genome, as few as "
                     f"{left:,.0f} of each may be true, and {np.ceil(least):.0f} are needed; the "
-                    f"reversed genome, where all introns are false, has {backwards:.0%} as many"
+                    f"reversed genome, where all introns are false, has {reversed_rate:.0%} as many"
                 )
         return ""
 
@@ -365,7 +365,7 @@ class SelfTraining:
         """Return a phrase on why a round is worse than the last; "" if it is not."""
         if new.net < self.rounds[-1].net:
             return "a further round would not improve the predictions"
-        if new.reversed_rate > self._options.max_backwards:
+        if new.reversed_rate > self._options.max_reversed_rate:
             return (
                 f"a further round would predict {new.reversed_rate:.0%} as many introns in the "
                 "reversed genome, where all are false"

@@ -38,15 +38,16 @@ class SelfTrainingOptions:
         that gain from training on them 33 or more.
     min_calls_of_fold : int
         Calls outside each fold, never fewer.
-    false_per_backwards : float
-        False calls for each in the genome read backwards, at worst, as in yeast.
-    max_backwards : float
-        Calls in the genome read backwards for each call, beyond which a round is dropped; mammals
+    false_per_reversed : float
+        False calls per call in the reversed genome, at worst, as in yeast.
+    max_reversed_rate : float
+        Calls in the reversed genome per call, beyond which a round is dropped; mammals
         have 0.2.
     max_rounds : int
         Rounds of training.
     min_gain : float
-        Least growth of the expected number of sites, less those backwards, for another round.
+        Least growth of the expected number of sites, less those in the reversed genome, for
+        another round.
     min_labelled_sites : int
         Labelled sites of each signal to learn from them alone; of yeast, 10 are too few.
     decoys_of_labelled : int
@@ -71,8 +72,8 @@ class SelfTrainingOptions:
     min_calls: float = 50
     min_calls_per_mb: float = 5.0
     min_calls_of_fold: int = 4
-    false_per_backwards: float = 3.0
-    max_backwards: float = 0.3
+    false_per_reversed: float = 3.0
+    max_reversed_rate: float = 0.3
     max_rounds: int = 10
     min_gain: float = 0.01
     min_labelled_sites: int = 30

@@ -44,9 +44,9 @@ def test_stretches_are_pieces_of_the_contigs_with_n_around(write, most):
     assert abs(sizes[0] - sizes[1]) <= 60_000
 
 
-def test_backwards_is_the_same_letters_in_reverse(write):
+def test_reversed_has_the_same_letters_in_reverse(write):
     sample = sample_genome(_genome(write, 120_000, 90_000)[0], PADDING)
-    turned = sample.backwards()
+    turned = sample.reversed()
     for k in range(len(sample.bounds)):
         assert_array_equal(turned.stretch(k), sample.stretch(k)[::-1])
     assert_array_equal(turned.fold, sample.fold)
@@ -71,7 +71,7 @@ def test_stretches_in_groups_are_as_each_alone(new, write, monkeypatch):
     ]
     sample = sample_genome(path, 61)
     assert len(sample.groups()) < len(sample.bounds) / 10
-    for own in (sample, sample.backwards(), sample.part(20_000)):
+    for own in (sample, sample.reversed(), sample.part(20_000)):
         found = []
         for size in (50_000, 1):
             monkeypatch.setattr(genome_sample, "_GROUP", size)

@@ -42,7 +42,7 @@ def _calls(model, path, least):
     }
 
 
-def test_rounds_neither_begin_nor_go_on_where_too_much_is_found_backwards(new, monkeypatch, caplog):
+def test_rounds_stop_where_the_reversed_genome_has_too_many_sites(new, monkeypatch, caplog):
     own = SelfTraining(
         load_model(new / "pair.seqmtl"),
         "c",
@@ -57,7 +57,7 @@ def test_rounds_neither_begin_nor_go_on_where_too_much_is_found_backwards(new, m
     assert "as few as 1 of each may be true, and 4 are needed" in own.shortage
     assert "hardly any introns" not in own.shortage  # which is not what was measured
     own.rounds[0] = first
-    monkeypatch.setattr(own, "_backwards", lambda: 1e6)
+    monkeypatch.setattr(own, "_reversed_sites", lambda: 1e6)
     with caplog.at_level("INFO"):
         own.train(told.append)
     assert "a further round would not improve the predictions" in caplog.text

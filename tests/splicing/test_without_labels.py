@@ -152,10 +152,10 @@ def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqm
     shown = seqmtl(f"adapt {new}/pair.seqmtl {options}").err
     (reason,) = re.findall(r"warning: r: (.*); the weights are those of the relatives", shown)
     pattern = r"as few as (\d+) of each may be true, and 4 are needed; .*, has (\d+)% as many"
-    left, backwards = map(int, re.search(pattern, reason).groups())
+    left, reversed_rate = map(int, re.search(pattern, reason).groups())
     donors, acceptors = map(int, re.search(r"of (\d+) donors and (\d+) acc", reason).groups())
     assert left < 4 <= min(donors, acceptors)
-    assert left == max(0, round(min(donors, acceptors) * (1 - 3 * backwards / 100)))
+    assert left == max(0, round(min(donors, acceptors) * (1 - 3 * reversed_rate / 100)))
     assert len(load_model(tmp_path / "r.seqmtl").training["unlabelled"]["r"]["rounds"]) == 1
 
 
