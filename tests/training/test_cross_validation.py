@@ -63,7 +63,7 @@ def _expected(train, test, C, loss):
 @pytest.mark.parametrize(("loss", "C"), zip(LOSSES, (0.3, 3.0, 0.3), strict=False))
 def test_cross_validation_is_training_without_each_fold(monkeypatch, loss, C):
     monkeypatch.setattr(cross_validation, "FOLD_TOL", 1e-9)
-    examples = _examples()
+    examples = _examples(30)
     validation = CrossValidation(examples, Numeric(), Settings(loss=loss, seed=5))
     order = np.argsort((examples.data**2).sum(axis=1))  # the distinct examples, by length
     examples = examples.take(order)
