@@ -215,7 +215,7 @@ def use(path, X, tasks):
     """
     from seqmtl.loading import load_model
     from seqmtl.reporting import signal_sections
-    from seqmtl.reporting.folder import Signal
+    from seqmtl.reporting.contents import Signal
 
     model = load_model(path)
     model.text(str(path)), json.dumps(model.describe(), allow_nan=False)

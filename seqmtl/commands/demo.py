@@ -18,7 +18,7 @@ from seqmtl.commands._request import Request, option
 from seqmtl.exceptions import SeqmtlError
 
 if TYPE_CHECKING:
-    from seqmtl.reporting.folder import FolderContents
+    from seqmtl.reporting.contents import FolderContents
 
 logger = logging.getLogger("seqmtl")
 

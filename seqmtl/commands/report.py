@@ -12,7 +12,7 @@ from seqmtl.commands._request import Request, option, python_function, required
 from seqmtl.files.write import check_outputs
 
 if TYPE_CHECKING:
-    from seqmtl.reporting.folder import FolderContents
+    from seqmtl.reporting.contents import FolderContents
 
 logger = logging.getLogger("seqmtl")
 
@@ -46,7 +46,7 @@ class Report(Request):
         Returns
         -------
         FolderContents
-            What is on the page, and what is not, see :mod:`seqmtl.reporting.folder`.
+            What is on the page, and what is not, see :mod:`seqmtl.reporting.contents`.
         """
         check_outputs([self.tree, *dict(self.annotation).values()], [self.output])
         from seqmtl.reporting import write_folder_report

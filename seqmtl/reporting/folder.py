@@ -1,18 +1,16 @@
-"""Contents of a folder of results: the files of commands, recognised by their content."""
+"""Reading of a folder of results: the files of commands, recognised by their content."""
 
 from __future__ import annotations
 
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from seqmtl._messages import message_of
-from seqmtl._schema import anything, either, items, mapping, number, record, text, whole
+from seqmtl._schema import items, record, text, whole
 from seqmtl.comparison.results import check_document
+from seqmtl.evaluation.documents import check_evaluation, check_paired_evaluation
 from seqmtl.exceptions import (
     InputFormatError,
     ModelFileError,
@@ -22,19 +20,15 @@ from seqmtl.exceptions import (
 )
 from seqmtl.files.pipes import is_pipe
 from seqmtl.files.streams import read_json
-from seqmtl.io.annotation import read_annotation
 from seqmtl.io.dataset import KIND, SUMMARY, read_summary
-from seqmtl.io.transcripts import Annotation
-from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.loading import load_site_model
 from seqmtl.relations import Tree
+from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
 from seqmtl.reporting.introns import PredictedIntrons, annotated_introns, intron_rows, read_introns
 from seqmtl.splicing.model import PairedModel
 
 logger = logging.getLogger("seqmtl")
 
-#: How the sites of a paired model are evaluated.
-METHODS = ("alone", "paired")
 _DEEPEST = 3
 _TRAINED = record({"train": record({"n": whole(1)})})
 _SCAN = {
@@ -43,235 +37,10 @@ _SCAN = {
     "n_bases": whole(),
     "n_scored": whole(),
     "n_reported": whole(),
-    "megabases_per_second": number(min_val=0),
 }
 _SCANS = record({"model": text, "genome": text, "scans": items(record(_SCAN))})
 _ANNOTATED = record({"organism": text, "introns": whole()})
 _INTRONS = "sites.introns.gff3"
-_SHARE = either((type(None),), anything, number(min_val=0, max_val=1))  # unknown without true sites
-_INTERVAL = either((type(None),), anything, items(number(min_val=0, max_val=1), 2, max_items=2))
-_RANGE = items(number(min_val=0), 2, max_items=2)
-_AREAS = {"auroc": _SHARE, "auprc_genome": _SHARE}
-_GENOME = {
-    "prevalence": _SHARE,
-    "auprc": _SHARE,
-    "precision_at_recall": record(dict.fromkeys(("0.5", "0.8", "0.95"), _SHARE)),
-}
-_BIN = {
-    "probability": text,
-    "n": number(min_val=0),
-    "expected": number(min_val=0),
-    "true": number(min_val=0),
-    "true_interval": _RANGE,
-    "calibrated": text,
-}
-_TASK = {
-    **_AREAS,
-    "auroc_interval": _INTERVAL,
-    "auprc_genome_interval": _INTERVAL,
-    "n_positive": whole(),
-    "genome": record(_GENOME),
-}
-_OF_PROBABILITIES = {
-    "expected": number(min_val=0),
-    "calibration_error_p10": _SHARE,
-    "reliability": items(record(_BIN)),
-}
-_METRICS = {
-    "tasks": mapping(record(_TASK, _OF_PROBABILITIES), 1),
-    "mean": record(_AREAS),
-    "bootstrap": record({"n_resamples": whole(), "confidence": number(min_val=0, max_val=1)}),
-}
-_EVALUATION = record({"model": text, "split": text, "signal": text, **_METRICS}, {"plot": text})
-_PAIRS = record(
-    {
-        "model": text,
-        "split": text,
-        "signals": mapping(record(dict.fromkeys(METHODS, record(_METRICS)))),
-    }
-)
-#: Names of signals in text.
-SIGNAL_NAMES = {
-    "donor": "splice donors",
-    "acceptor": "splice acceptors",
-    "tss": "transcription starts",
-    "start": "start codons",
-    "stop": "stop codons",
-    "polya": "polyadenylation sites",
-}
-
-
-@dataclass
-class Signal:
-    """All results for one signal.
-
-    Attributes
-    ----------
-    name : str
-        Name of the signal, such as "donor".
-    tree : Tree, optional
-        Tree to draw beside the similarity.
-    dataset : dict
-        Summary of the dataset; empty if the folder has none.
-    folder : str
-        The dataset.
-    models : dict of str to MultiTaskModel
-        Models by file name without suffix.
-    files : dict of str to str
-        Their files.
-    metrics : dict of str to dict
-        Results of ``seqmtl evaluate --json`` on the test regions by model.
-    metric_files : dict of str to str
-        Their files.
-    curves : dict of str to str
-        Pictures of the curves by model.
-    """
-
-    name: str
-    tree: Tree | None = None
-    dataset: dict[str, Any] = field(default_factory=dict)
-    folder: str = ""
-    models: dict[str, MultiTaskModel] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
-    metrics: dict[str, Any] = field(default_factory=dict)
-    metric_files: dict[str, str] = field(default_factory=dict)
-    curves: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        """Name of the signal in text."""
-        return SIGNAL_NAMES.get(self.name, "sites")
-
-    @property
-    def main(self) -> str:
-        """The model that the page is about; test labels play no part in the choice.
-
-        It is the first by name among the best in this order: models that have the organisms of the
-        dataset, that share among organisms (neither individual nor union), that were evaluated,
-        whose trust and cost were selected on held-out labels (the default of ``seqmtl train``),
-        that are calibrated, and that have the most organisms. Without models, it is the first that
-        was evaluated.
-        """
-
-        def rank(name: str) -> tuple[bool, bool, bool, bool, bool, int]:
-            model = self.models[name]
-            has_all = set(self.dataset.get("organisms", ())) <= set(model.tasks)
-            is_selected = bool(model.training.get("selection", {}).get("tasks"))
-            is_shared, n = _shares(model), len(model.tasks)
-            return has_all, is_shared, name in self.metrics, is_selected, bool(model.curves), n
-
-        return max(self.models, key=rank, default=next(iter(self.metrics), ""))
-
-    @property
-    def model_file(self) -> str:
-        """File of the main model."""
-        return self.files[self.main]
-
-    @property
-    def summary_file(self) -> str:
-        """Summary of the dataset."""
-        return os.path.join(self.folder, SUMMARY)
-
-    @property
-    def organisms(self) -> list[str]:
-        """Organisms of the main model, or else of its evaluation or the dataset."""
-        if self.models:
-            return list(self.models[self.main].tasks)
-        return list(self.metrics[self.main]["tasks"] if self.metrics else self.dataset["organisms"])
-
-    def distinct_metrics(self) -> dict[str, Any]:
-        """Return the metrics with those of the main model first, and without copies."""
-        copies = self.copies()
-        names = sorted(self.metrics, key=lambda name: name != self.main)
-        return {name: self.metrics[name] for name in names if name not in copies}
-
-    def copies(self) -> dict[str, str]:
-        """Return the evaluated models that are another, by name: calibrated or not, say."""
-        original_of: dict[str, str] = {}
-        names = sorted(self.metrics, key=lambda name: name != self.main)
-        for i, name in enumerate(names):
-            same = (n for n in names[:i] if n not in original_of and self._are_same(n, name))
-            if (first := next(same, None)) is not None:
-                original_of[name] = first
-        return original_of
-
-    def _are_same(self, one: str, other: str) -> bool:
-        """Return whether two models have the same weights, or, if unknown, the same metrics."""
-        if one in self.models and other in self.models:
-            a, b = self.models[one], self.models[other]
-            return (
-                a.tasks == b.tasks and np.array_equal(a.W, b.W) and np.array_equal(a.bias, b.bias)
-            )
-        tasks = [self.metrics[name]["tasks"] for name in (one, other)]
-        values = [
-            {name: (task["auroc"], task["auprc_genome"]) for name, task in of_organism.items()}
-            for of_organism in tasks
-        ]
-        return values[0] == values[1]
-
-
-def _shares(model: MultiTaskModel) -> bool:
-    """Return whether some organisms share their weights, without all being alike."""
-    matrix = model.kernel.restrict(model.tasks).matrix
-    scale = np.sqrt(np.diagonal(matrix))
-    alike = (matrix / np.outer(scale, scale))[np.triu_indices(len(scale), 1)]
-    return bool(alike.size and alike.max() > 1e-6 and alike.min() < 1 - 1e-6)
-
-
-@dataclass
-class FolderContents:
-    """The results in a folder.
-
-    Attributes
-    ----------
-    path : str
-        The folder.
-    tree : Tree, optional
-        Tree to draw beside every similarity.
-    signals : dict of str to Signal
-        By name.
-    comparisons : dict of str to dict
-        Results of ``seqmtl compare`` by file.
-    paired : dict of str to PairedModel
-        Models of ``seqmtl pair`` by file name without suffix.
-    pairs : dict of str to dict
-        Results of ``seqmtl evaluate --json`` on models of ``seqmtl pair`` by file.
-    scans : dict of str to dict
-        Summaries of ``seqmtl scan --json`` by file.
-    introns : dict of str to PredictedIntrons
-        Introns of ``seqmtl annotate`` by file of their summary.
-    skipped : list of str
-        What is not on the page, and why.
-    annotations : dict of str to str
-        Annotations to compare the introns of an organism with.
-    """
-
-    path: str
-    tree: Tree | None = None
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    signals: dict[str, Signal] = field(default_factory=dict)
-    comparisons: dict[str, Any] = field(default_factory=dict)
-    paired: dict[str, PairedModel] = field(default_factory=dict)
-    pairs: dict[str, Any] = field(default_factory=dict)
-    scans: dict[str, Any] = field(default_factory=dict)
-    introns: dict[str, PredictedIntrons] = field(default_factory=dict)
-    skipped: list[str] = field(default_factory=list)
-
-    _genes: dict[str, Annotation] = field(default_factory=dict)
-
-    def genes(self, path: str) -> Annotation:
-        """Read an annotation, once."""
-        if path not in self._genes:
-            self._genes[path] = read_annotation(path)
-        return self._genes[path]
-
-    def path_of(self, name: str) -> str:
-        """Return the path of a model by its name."""
-        return os.path.join(self.path, f"{name}.seqmtl")
-
-    def signal(self, name: str) -> Signal:
-        """Return the entry of a signal, creating it if necessary."""
-        return self.signals.setdefault(name, Signal(name, self.tree))
 
 
 def read_folder(
@@ -366,10 +135,10 @@ def _add_document(contents: FolderContents, path: str, document: Mapping[str, An
         _SCANS("", document)
         contents.scans[name] = document
     elif {"signals", "split"} <= document.keys():
-        _PAIRS("", document)
+        check_paired_evaluation(document)
         contents.pairs[name] = document
     elif {"signal", "split", "tasks"} <= document.keys():
-        _EVALUATION("", document)
+        check_evaluation(document)
         _add_evaluation(contents, path, document)
     elif {"tasks", "mean", "bootstrap"} <= document.keys():
         raise ValueError("an evaluation of windows; the page shows evaluations of datasets")

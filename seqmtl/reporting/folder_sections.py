@@ -12,11 +12,12 @@ from typing import Any
 from seqmtl._html import embedded
 from seqmtl._version import __version__
 from seqmtl.comparison.results import draw_comparison
+from seqmtl.evaluation.documents import METHODS
 from seqmtl.evaluation.tables import Column
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.io.dataset import annotation_path
+from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents
 from seqmtl.reporting.figures import draw_learning_curves, draw_rounds, training_windows
-from seqmtl.reporting.folder import METHODS, SIGNAL_NAMES, FolderContents
 from seqmtl.reporting.genome_view import (
     INTRONS,
     Region,

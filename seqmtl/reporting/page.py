@@ -12,7 +12,8 @@ from seqmtl._surroundings import has_matplotlib
 from seqmtl.files.write import write_lines
 from seqmtl.relations.trees import read_tree
 from seqmtl.reporting import folder_sections, signal_sections
-from seqmtl.reporting.folder import FolderContents, Signal, read_folder
+from seqmtl.reporting.contents import FolderContents, Signal
+from seqmtl.reporting.folder import read_folder
 from seqmtl.reporting.signal_sections import Values
 from seqmtl.reporting.summary_text import name_contents, summarise
 

@@ -16,8 +16,8 @@ from seqmtl.explanation import poim
 from seqmtl.explanation.figures import draw_logo, draw_poim
 from seqmtl.files.streams import read_bytes
 from seqmtl.relations.figure import draw_kernel
+from seqmtl.reporting.contents import Signal
 from seqmtl.reporting.figures import draw_convergence
-from seqmtl.reporting.folder import Signal
 
 _POIM_ORDER = 6
 _MAX_LOGOS = 12

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from seqmtl.evaluation.cells import MEAN, Cell, metric_cells, tie
-from seqmtl.reporting.folder import METHODS, SIGNAL_NAMES, FolderContents, Signal
+from seqmtl.evaluation.documents import METHODS
+from seqmtl.reporting.contents import SIGNAL_NAMES, FolderContents, Signal
 
 _MAX_NAMES = 3  # organisms named in the title
 _AUPRC = "auprc_genome"

@@ -16,7 +16,7 @@ from seqmtl import (
 )
 from seqmtl.exceptions import ModelFileError, SeqmtlError, UnknownTaskError
 from seqmtl.loading import load_model
-from seqmtl.reporting.folder import Signal
+from seqmtl.reporting.contents import Signal
 from seqmtl.reporting.signal_sections import training
 from tests.linear_model.cases import motif_windows
 from tests.mutations import mutations, read, use, write

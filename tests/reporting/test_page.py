@@ -12,7 +12,8 @@ import pytest
 
 from seqmtl import TaskKernel
 from seqmtl.exceptions import SeqmtlError
-from seqmtl.reporting.folder import Signal, read_folder
+from seqmtl.reporting.contents import Signal
+from seqmtl.reporting.folder import read_folder
 from seqmtl.reporting.signal_sections import hyperparameters
 from seqmtl.reporting.summary_text import summarise
 from seqmtl.scanning.candidate_scores import score_candidates

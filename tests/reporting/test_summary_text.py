@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from seqmtl.reporting.folder import FolderContents
+from seqmtl.reporting.contents import FolderContents
 from seqmtl.reporting.summary_text import name_contents, summarise
 
 
