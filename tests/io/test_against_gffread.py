@@ -1,14 +1,9 @@
-"""The sites of annotations against those of gffread's output, which is read on its own here.
-
-``python -m tests.io.test_against_gffread FILE ...`` prints a table for other files.
-"""
+"""The sites of annotations against those of gffread's output, which is read on its own here."""
 
 import gzip
 import shutil
 import subprocess
-import sys
-from itertools import pairwise
-from pathlib import Path
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -21,8 +16,6 @@ from seqmtl.datasets.true_sites import SiteResolver
 SIGNALS = ("donor", "acceptor", "tss", "polya", "start", "stop")
 REAL = (
     "a_thaliana_chr1/annotation.gff3.gz",
-    "human_chr19/annotation.gff3.gz",
-    "genome_pfalciparum/Pf3D7_chr01-12.gff3.gz",
     "genome_scerevisiae/S_cerevisiae.gff3.gz",
     "genome_scerevisiae/sacCer3.ensGene.gtf.gz",
     "genomes_1pct/a_thaliana.1pct.gff3.gz",
@@ -31,7 +24,6 @@ REAL = (
     "genomes_1pct/dm6.small.gtf.gz",
     "fly_2L/chr2L_1-2000000.gtf.gz",
     "vertebrates/cat.gff3.gz",
-    "vertebrates/chimp6.gff3.gz",
     "vertebrates/human6.gff3.gz",
     "vertebrates/mouse17.gff3.gz",
 )
@@ -52,7 +44,7 @@ DIFFERENCES = {
     "a_thaliana_chr1": (
         "gffread takes microRNAs for transcripts, whose ends are no sites of transcription: they "
         "are cut out of their precursors",
-        {"tss": (115, 0), "polya": (113, 0)},
+        {"tss": (24, 0), "polya": (24, 0)},
     ),
     "S_cerevisiae.gff3.gz": (
         "gffread takes rows of five_prime_UTR_intron for UTRs, and drops coding segments whose "
@@ -163,9 +155,7 @@ def _compare(path, folder, name):
 @pytest.mark.parametrize(
     "name",
     [
-        "genome_pfalciparum/Pf3D7_chr01-12.gff3.gz",
         "genome_scerevisiae/sacCer3.ensGene.gtf.gz",
-        "genomes_1pct/c_elegans.1pct.gff3.gz",
         "vertebrates/human6.gff3.gz",
     ],
 )
@@ -180,6 +170,15 @@ def test_the_order_of_rows_and_rows_written_twice_do_not_matter(shared_data, tmp
         assert of_seqmtl(tmp_path / "a.gff") == expected
 
 
+def _first_rows(path, folder):
+    """Return a file of the first genes of an annotation."""
+    with gzip.open(path, "rt") as stream:
+        rows = [*islice(stream, 60_000)]
+    last = max(i for i, row in enumerate(rows) if "\tgene\t" in row)
+    (folder / "first.gff3").write_text("".join(rows[:last]))
+    return folder / "first.gff3"
+
+
 needs_gffread = pytest.mark.skipif(shutil.which("gffread") is None, reason="no gffread")
 
 
@@ -187,7 +186,10 @@ needs_gffread = pytest.mark.skipif(shutil.which("gffread") is None, reason="no g
 @pytest.mark.parametrize("name", REAL)
 def test_sites_of_real_annotations_are_those_of_gffread(shared_data, tmp_path, name):
     path = shared_data / name
-    name = path.parent.name if path.name == "annotation.gff3.gz" else path.name
+    if path.name == "annotation.gff3.gz":
+        name, path = path.parent.name, _first_rows(path, tmp_path)
+    else:
+        name = path.name
     theirs, ours = _compare(path, tmp_path, name)
     if path.name in ("a_thaliana.1pct.gff3.gz", "d_melanogaster.1pct.gff3.gz"):
         rows = [line.split("\t") for line in gzip.open(path, "rt") if "\tintron\t" in line]
@@ -240,18 +242,3 @@ def test_sites_of_gffreads_bed_are_those_of_the_gff3(
     of_gff3, of_bed = found
     assert of_gff3
     assert len(of_gff3 ^ of_bed) <= (6 if n_columns == 12 else 0)
-
-
-if __name__ == "__main__":
-    import tempfile
-
-    print("file", *SIGNALS, sep="\t")
-    for one in map(Path, sys.argv[1:]):
-        with tempfile.TemporaryDirectory() as scratch:
-            theirs, ours = of_gffread(one, Path(scratch)), of_seqmtl(one)
-        cells = [
-            f"{len(theirs[own] & ours[own])} +{len(theirs[own] - ours[own])} "
-            f"+{len(ours[own] - theirs[own])}"
-            for own in SIGNALS
-        ]
-        print(one, *cells, sep="\t")
