@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from seqmtl import JointFeatures, PositionalKmers, Spectrum, TaskKernel, WeightedDegree
+from seqmtl import JointFeatures, Spectrum, TaskKernel, WeightedDegree
 from seqmtl.commands.main import main
 from seqmtl.explanation import poim
 from seqmtl.features.numeric import Numeric
@@ -138,16 +138,8 @@ def test_background_of_the_data_or_given(model, data, tmp_path, explain):
     np.testing.assert_allclose(used, [0.3, 0.2, 0.2, 0.3])
 
 
-@pytest.mark.parametrize(
-    "features",
-    [
-        PositionalKmers("wd:2,kmers:3/4=0.5,kmers:3/inf=0.5", hash_bits=12),
-        Spectrum(3),
-        JointFeatures([WeightedDegree(3), Spectrum(3, 0, 14), Spectrum(3, 14, 30)]),
-    ],
-    ids=str,
-)
-def test_all_views_are_in_all_files(features, tmp_path, data, explain):
+def test_all_views_are_in_all_files(tmp_path, data, explain):
+    features = JointFeatures([WeightedDegree(3), Spectrum(3, 0, 14), Spectrum(3, 14, 30)])
     make_model(features, 30, tasks=TASKS[:2], offset=14).save(tmp_path / "model.seqmtl")
     out = tmp_path / "out"
     options = ["--top", 64, "--max-order", 3, "--organism", "worm one"]

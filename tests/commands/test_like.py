@@ -123,15 +123,13 @@ def test_info_shows_a_starter_model(seqmtl):
     assert json.loads(seqmtl("info starter:donor --json").out)["path"] == "starter:donor"
 
 
-@pytest.fixture(scope="module", params=["one kernel", "mkl"])
-def path(request, tmp_path_factory):
-    """A model of animals of the shipped tree, with one task kernel or several."""
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A model of animals of the shipped tree, with several task kernels."""
     names = ("H. sapiens", "D. melanogaster", "A. mellifera")
     parts = zip(names, ("man", "fly", "bee"), strict=True)
     windows = concatenate([windows_of(n, 120, 1, motif=MOTIFS[m]) for n, m in parts])
-    kernel = TaskKernel.from_tree("metazoa", names)
-    if request.param == "mkl":
-        kernel = TaskKernel.hierarchical("metazoa", names)
+    kernel = TaskKernel.hierarchical("metazoa", names)
     model, _ = train(Examples.of(windows), features=WeightedDegree(3), task_kernel=kernel)
     path = tmp_path_factory.mktemp("model") / "m.seqmtl"
     model.save(path)

@@ -116,12 +116,6 @@ class TestLearntSimilarity:
                 [[1, 0.7, 0.2], [0.7, 1, 0.3], [0.2, 0.3, 1]],
             ),
             ("--similarity {data}/several.tsv", NAMES, 0.5 * np.ones((3, 3)) + 0.5 * np.eye(3)),
-            ("--similarity union", NAMES, np.ones((3, 3))),
-            (
-                "--similarity graph:0 --tree '((ape,man),fly);'",
-                NAMES,
-                np.linalg.pinv(3 * np.eye(3) - 1),
-            ),
             ("", NAMES, (np.ones((3, 3)) + 3 * np.eye(3)) / 4),
             ("--tree {data}/tree.nwk", (*NAMES, "bee"), None),
         ],
