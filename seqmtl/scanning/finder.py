@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from seqmtl.sequences.sites import Sites, find_motifs
 
 ENTRY_BYTES = 16  # of an entry of the tables, with its weights
 MAX_TABLE_BYTES = 1 << 30  # enough for 9-mers in windows of 141 bases, not for 10-mers
+#: Site starts to scan at a time.
+BLOCK = 250_000
 #: Converts scores to log-odds.
 LogOdds = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -93,7 +95,7 @@ class SiteFinder:
         signal: str = "site",
         log_odds: LogOdds | None = None,
         prior: float | None = None,
-        block: int = 250_000,
+        block: int = BLOCK,
     ) -> None:
         check_choice("strands", strands, ("both", "+", "-"))
         self.filters = SiteFilters() if filters is None else filters
@@ -220,7 +222,13 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
 
 
 def finder_of(
-    model: MultiTaskModel, organism: str, *, site: Site | None = None, **options: Any
+    model: MultiTaskModel,
+    organism: str,
+    *,
+    site: Site | None = None,
+    strands: str = "both",
+    filters: SiteFilters | None = None,
+    block: int = BLOCK,
 ) -> SiteFinder:
     """Return a finder of the sites of one organism, with their consensus and probabilities.
 
@@ -228,8 +236,8 @@ def finder_of(
     ----------
     model, organism, site
         See :func:`scanner_of`; sites have the letters of `site`.
-    **options
-        Further arguments of :class:`SiteFinder`.
+    strands, filters, block
+        See :class:`SiteFinder`.
 
     Raises
     ------
@@ -238,9 +246,14 @@ def finder_of(
     """
     site = model.site if site is None else site
     scanner = scanner_of(model, organism, site=site)
-    defaults: dict[str, Any] = {"signal": model.site.kind, "consensus": site.letters or None}
-    if model.kind == "classification":
-        defaults["log_odds"] = model.log_odds_of(organism)
-    if "tasks" in model.training:
-        defaults["prior"] = model.prevalence(organism)
-    return SiteFinder(scanner, **{**defaults, **options})
+    is_classifier = model.kind == "classification"
+    return SiteFinder(
+        scanner,
+        strands=strands,
+        consensus=site.letters or None,
+        filters=filters,
+        signal=model.site.kind,
+        log_odds=model.log_odds_of(organism) if is_classifier else None,
+        prior=model.prevalence(organism) if "tasks" in model.training else None,
+        block=block,
+    )

@@ -15,7 +15,7 @@ from seqmtl.scanning.writers.gff import hint_fields
 from seqmtl.scanning.writers.lines import format_lines
 
 CONFIG = Path(__file__).resolve().parents[2] / "examples" / "augustus" / "extrinsic.S.cfg"
-CONTIG, LENGTH = "II", 40_000
+CONTIG, LENGTH = "II", 20_000
 
 
 @pytest.fixture(scope="module")
