@@ -31,7 +31,7 @@ _EDIT = (
 )
 _SIGNALS = ("donor", "acceptor")
 _STEPS = {
-    f"six made-up organisms, related by a tree; of {_NEW}, nothing but the genome is to be known": (
+    f"six simulated organisms, related by a tree; of {_NEW}, only the genome is used": (
         "simulate -o {0} --seed {1} --chromosomes 4 --chromosome-length 50000 --windows 600 "
         "--no-windows",
     ),
@@ -53,7 +53,7 @@ _STEPS = {
         f"annotate {{0}}/genomes/{_NEW}.fa --like {_RELATIVE} --model {{0}}/pair.seqmtl "
         f"-o {{0}}/{_NEW}",
     ),
-    "how good that is": (
+    "accuracy": (
         "evaluate {0}/pair.seqmtl {0}/donors {0}/acceptors --json {0}/pair.json",
         "report {0} --tree {0}/tree.nwk --annotation "
         f"{_NEW}={{0}}/annotation/{_NEW}.gff3 -o {{0}}/report.html",
@@ -125,11 +125,12 @@ def _show(request: Demo, contents: FolderContents) -> str:
     from seqmtl.reporting.summary_text import summarise
 
     pages = [os.path.join(request.output, name, "report.html") for name in (_NEW, "")]
-    return (
-        f"{summarise(contents)}\n"
-        f"{pages[0]}: what a user has of a new genome; open it in a browser\n"
-        f"{pages[1]}: the same, with the truth, and the model of the five\n"
-    )
+    lines = [
+        *summarise(contents),
+        f"{pages[0]}: the new genome without labels; open it in a browser",
+        f"{pages[1]}: the same, compared with its annotation, and the model of the five",
+    ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 COMMAND = Command(
