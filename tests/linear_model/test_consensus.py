@@ -286,6 +286,21 @@ def case(request, tmp_path_factory):
     return folder, text, request.param
 
 
+def test_candidates_have_their_word(case):
+    folder, text, letters = case
+    held = score_candidates(MultiTaskModel.load(folder / "m.seqmtl"), folder / "d", split="test")
+    assert (held.consensus is None) == (letters == "GT")
+    if held.consensus is not None:
+        counts = np.zeros(2, dtype=int)
+        for line in (folder / "d" / "regions.tsv").read_text().splitlines()[1:]:
+            if "test" in line.split("\t"):
+                begin, end = (int(field) for field in line.split("\t") if field.isdecimal())
+                for part in (text[begin:end], reverse_complement(text[begin:end])):
+                    inside = [part[i : i + 2] for i in range(19, len(part) - 21)]
+                    counts += np.array([inside.count("GT"), inside.count("GC")])
+        assert counts.tolist() == [held.counts[held.consensus == k].sum() for k in (0, 1)]
+
+
 def test_after_calibration_each_word_has_as_many_sites_as_expected(case, tmp_path):
     folder, _, letters = case
     path, out = folder / "m.seqmtl", tmp_path / "c.seqmtl"

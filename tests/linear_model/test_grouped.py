@@ -21,6 +21,7 @@ from seqmtl.linear_model.training_summary import (
 )
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.fit import train
+from seqmtl.training.selection import SearchSpace
 from seqmtl.training.settings import Settings
 from tests.linear_model.cases import motif_windows, rewritten
 
@@ -36,19 +37,14 @@ def _windows(n=720):
     return motif_windows(n, NAMES, length=16, at=5)
 
 
-def _train(features, kernel=None, **settings):
-    kernel = TaskKernel.from_tree(_tree()) if kernel is None else kernel
-    return train(
-        Examples.of(_windows()),
-        features=features,
-        task_kernel=kernel,
-        settings=Settings(**settings),
-    )[0]
+def _train(features, kernel, n=720, **settings):
+    examples, settings = Examples.of(_windows(n)), Settings(**settings)
+    return train(examples, features=features, task_kernel=kernel, settings=settings)[0]
 
 
 @pytest.fixture(scope="module")
 def model():
-    return _train(PositionalKmers("wd:3,kmers:2/inf"))
+    return _train(PositionalKmers("wd:3,kmers:2/inf"), TaskKernel.from_tree(_tree()))
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +72,7 @@ def test_relatives_without_data_score_as_with_plain_weights(norm, tmp_path):
     make = TaskKernel.from_tree if norm is None else TaskKernel.hierarchical
     kernel = make(_tree())
     plain = TaskKernel(kernel.names, kernel.matrices, labels=kernel.labels)
-    precise = {"norm": norm, "tol": 1e-7, "dtype": "float64"}
+    precise = {"norm": norm, "tol": 1e-7, "dtype": "float64", "n": 240}
     own, expected = _train(features, kernel, **precise), _train(features, plain, **precise)
     own.save(tmp_path / "model")
     loaded = MultiTaskModel.load(tmp_path / "model")
@@ -105,17 +101,37 @@ def test_arrays_that_contradict_each_other(file, tmp_path):
 def test_columns_that_are_none(file, tmp_path):
     arrays, size = read_arrays(file)[1], MultiTaskModel.load(file).W.shape[0]
     numbers = (np.zeros(3, np.float32), np.full(size, np.inf, np.float32))
+    changes, n = [{"checks": arrays["checks"] + 1}], arrays["ends"].size
     for column in (*(zlib.compress(own.tobytes()) for own in numbers), b"none"):
-        n = arrays["ends"].size
-        path = rewritten(
-            file,
-            tmp_path / "edited",
-            columns=np.frombuffer(column * n, np.uint8),
-            ends=np.arange(1, n + 1) * len(column),
-            checks=np.full(n, zlib.crc32(column)),
-        )
+        columns, ends = np.frombuffer(column * n, np.uint8), np.arange(1, n + 1) * len(column)
+        checks = np.full(n, zlib.crc32(column))
+        changes.append({"columns": columns, "ends": ends, "checks": checks})
+    for change in changes:
+        path = rewritten(file, tmp_path / "edited", **change)
         with pytest.raises(ModelFileError, match="edited: is damaged: "):
             MultiTaskModel.load(path).weights(["t0"])
+
+
+def test_a_selection_of_many_tasks_is_trained_in_groups():
+    examples = Examples.of(_windows())
+    relation = TaskKernel.from_tree(_tree()).restrict([*NAMES, "new", "other"])
+    space = SearchSpace.of_sharing(examples.data.task_names, relation, (1.0, 3.0))
+    precise = {"tol": 1e-6, "dtype": "float64"}
+    features = PositionalKmers("wd:2")
+    model, _ = train(examples, space, features=features, settings=Settings(**precise))
+    assert isinstance(model.W, TaskWeights)
+    chosen, C = model.training["selection"]["tasks"], model.training["settings"]["C"]
+    plain = _train(features, TaskKernel(model.kernel.names, model.kernel.matrix), C=C, **precise)
+    scores = (each.decision_function(examples.data) for each in (model, plain))
+    assert_allclose(*scores, atol=1e-4)
+    x, d = np.array([(chosen[name]["trust"], chosen[name]["C"] / C) for name in NAMES]).T
+    tree, union = np.array([list(chosen[name]["relations"].values()) for name in NAMES]).T
+    K = np.sqrt(np.outer(union, union))
+    K += np.sqrt(np.outer(tree, tree)) * relation.matrix[:24, :24]
+    assert 1 < np.unique(x).size < 6  # a few levels of trust
+    K *= np.minimum.outer(x, x)
+    np.fill_diagonal(K, 1.0)
+    assert_allclose(model.kernel.matrix[:24, :24], K * np.sqrt(np.outer(d, d)), atol=1e-10)
 
 
 def test_an_organism_is_added_as_to_plain_weights(model, tmp_path):
@@ -129,40 +145,32 @@ def test_an_organism_is_added_as_to_plain_weights(model, tmp_path):
         model = MultiTaskModel.load(tmp_path / "more")
         assert model.tasks == plain.tasks == (*NAMES, "again")
         for name in ("t0", "t3", "t23", "again"):
-            assert_allclose(
-                model.decision_function(windows, name),
-                plain.decision_function(windows, name),
-                rtol=1e-4,
-                atol=1e-5,
-            )
+            scores = (own.decision_function(windows, name) for own in (model, plain))
+            assert_allclose(*scores, rtol=1e-4, atol=1e-5)
 
 
 def test_the_text_of_many_tasks_is_short():
     counts = {f"t{i:02}": {"n": (7 * i) % 40 + 1, "n_positive": 1} for i in range(40)}
-    lines = tasks_text([*counts], {"tasks": counts})
+    first, *lines = tasks_text([*counts], {"tasks": counts})
     by_number = sorted(counts, key=lambda name: counts[name]["n"])
-    assert lines[0] == "tasks: 40, by number of windows"
-    assert [line.split()[0] for line in lines[1:11]] == by_number[:10]
-    assert lines[11] == "  ... 20 between these; --json lists all"
-    assert [line.split()[0] for line in lines[12:]] == by_number[-10:]
+    assert first == "tasks: 40, by number of windows"
+    assert [line.split()[0] for line in lines] == [*by_number[:10], "...", *by_number[-10:]]
+    assert lines[10] == "  ... 20 between these; --json lists all"
     few = dict([*counts.items()][:30])
     assert [line.split()[0] for line in tasks_text([*few], {"tasks": few})] == ["tasks", *few]
+    parts = np.arange(40) / 40
     learnt = [
-        {"view": "v", "label": f"k{m}", "tasks": ["a", "b"], "weight": m / 40} for m in range(40)
+        {"view": "v", "label": f"k{m}", "tasks": ["a", "b"], "weight": w}
+        for m, w in enumerate(parts)
     ]
     lines = learnt_text({"mkl": learnt})
     assert lines[:2] == ["kernel weights of v", "  0.0000  k0, 2 tasks"]
-    assert lines[-1] == "  0.9750  k39, 2 tasks"
-    assert len(lines) == 22
-    chosen = {
-        name: {"C": 1.0, "trust": m / 40, "weights": {"0": 0.5, "1": 0.5}, "by_prior": False}
-        for m, name in enumerate(counts)
-    }
+    assert (lines[-1], len(lines)) == ("  0.9750  k39, 2 tasks", 22)
+    entry = {"C": 1.0, "weights": {"0": 0.5, "1": 0.5}, "by_prior": False}
+    chosen = {name: entry | {"trust": w} for name, w in zip(counts, parts, strict=True)}
     lines = chosen_text({"selection": {"tasks": chosen}})
     assert len(lines) == 2 + 21
     assert lines[2].split()[:2] == ["t00", "0.00"]
-    calibrated = {
-        name: {"method": "sigmoid", "n_positive": 9, "prevalence": 0.01 * (m + 1), "thresholds": []}
-        for m, name in enumerate(counts)
-    }
+    entry = {"method": "sigmoid", "n_positive": 9, "thresholds": []}
+    calibrated = {name: entry | {"prevalence": w} for name, w in zip(counts, parts, strict=True)}
     assert len(calibration_text({"calibration": calibrated}, {})) == 1 + 21

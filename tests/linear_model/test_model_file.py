@@ -80,12 +80,13 @@ def _refused(path, raw, match, read=MultiTaskModel.load):
 
 
 class TestArrays:
-    @settings(max_examples=50)
+    @settings(max_examples=30)
     @given(
         st.lists(
             st.tuples(
-                st.sampled_from(["f4", "f8", "i4", "i8", "u1"]),
+                st.sampled_from(["<f4", "<f8", ">f8", "<i4", "<i8", "u1"]),
                 st.lists(st.integers(0, 4), max_size=3),
+                st.sampled_from("CF"),
             ),
             max_size=5,
         ),
@@ -95,15 +96,16 @@ class TestArrays:
         path = tmp_path_factory.mktemp("any") / "file"
         rng = np.random.default_rng(0)
         arrays = {
-            f"array {i}": rng.integers(0, 200, shape).astype(dtype)
-            for i, (dtype, shape) in enumerate(specs)
+            f"array {i}": rng.integers(0, 200, shape).astype(dtype, order=order)
+            for i, (dtype, shape, order) in enumerate(specs)
         }
         write_arrays(path, description, arrays)
         found, back = read_arrays(path)
         assert found == description
         assert back.keys() == arrays.keys()
         for name, array in arrays.items():
-            assert (back[name].dtype, back[name].shape) == (array.dtype, array.shape)
+            expected = array.astype(array.dtype.newbyteorder("<"))
+            assert (back[name].dtype, back[name].shape) == (expected.dtype, array.shape)
             assert_array_equal(back[name], array)
         write_arrays(path.with_name("again"), description, arrays)
         assert path.with_name("again").read_bytes() == path.read_bytes()
@@ -164,6 +166,23 @@ class TestModels:
             assert_array_equal(again.decision_function(windows, task), scores)
             tasks = [task] * len(windows)
             assert_array_equal(again.probability(scores, tasks), model.probability(scores, tasks))
+
+    def test_numeric_models_round_trip(self, tmp_path):
+        X = np.random.default_rng(1).standard_normal((60, 4))
+        model = MultiTaskSVC().fit(X, X[:, 0] > 0).model_
+        model.save(tmp_path / "model")
+        again = MultiTaskModel.load(tmp_path / "model")
+        assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+    def test_sparse_weights_make_small_files(self, tmp_path, sparse_file, dense_file):
+        assert "rows" not in read_arrays(dense_file)[1]
+        model = MultiTaskModel.load(sparse_file)
+        assert sparse_file.stat().st_size < 0.5 * model.W.nbytes
+        stored = read_arrays(sparse_file)[1]["rows"]
+        assert_array_equal(stored, np.flatnonzero(np.any(model.W, axis=1)))
+        model.W = np.zeros_like(model.W)
+        model.save(tmp_path / "zero")
+        assert_array_equal(MultiTaskModel.load(tmp_path / "zero").W, model.W)
 
     def test_weights_that_16_bits_hold_are_stored_in_16(self, tmp_path):
         for file, dtype in (("float32", np.float32), ("float64", np.float64)):
