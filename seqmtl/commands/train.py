@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function
-from seqmtl.exceptions import TrainingInterrupted, UsageError, errors_about
+from seqmtl.exceptions import UsageError, errors_about
 from seqmtl.files.write import check_outputs
 from seqmtl.relations.kinds import MANUAL, PLAIN, learnable
 
 if TYPE_CHECKING:
-    from seqmtl.core.dcd import Progress, WarmStart
     from seqmtl.linear_model.model import MultiTaskModel
-    from seqmtl.linear_model.site import Site
     from seqmtl.relations import TaskKernel
     from seqmtl.relations.build import KernelRequest
     from seqmtl.sequences.examples import Examples
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seqmtl")
 
 _of_data, _of_model = partial(option, group="windows"), partial(option, group="model")
-_SAVE_AFTER = 1.0  # passes of work between checkpoints, which take far less time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,96 +163,44 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
 def _trained(
     request: Train, relation: KernelRequest | None
 ) -> tuple[MultiTaskModel, Callable[[], None]]:
-    """Train, and write checkpoints, which the caller removes.
+    """Train; return the model, and what removes the stored progress.
 
     Raises
     ------
     TrainingInterrupted
         On Ctrl-C; the message says how to resume.
     """
-    from seqmtl._progress import SelectionProgress, TrainingProgress
     from seqmtl.adaptation.few_labels import train_with_few
     from seqmtl.training.checkpoint import Checkpoint
-    from seqmtl.training.cross_validation import LikelihoodCache
     from seqmtl.training.fit import train as train_jointly
+    from seqmtl.training.interruptible import stored_progress
+    from seqmtl.training.site_detection import site_of_examples
 
-    show, show_choice = TrainingProgress(request.tol), SelectionProgress()
-    with _examples(request) as (examples, disk, cache):
-        names, data = examples.names, examples.data
-        kernel, features = (
-            _task_kernel(request, relation, names),
-            _options.feature_map(request.features),
-        )
-        settings, space = _settings(request), _space(request, relation, kernel, names)
-        site = _site(request, examples)
+    features = _options.feature_map(request.features)
+    settings = _settings(request)
+    with _examples(request) as (examples, trainer, cache):
+        kernel = _task_kernel(request, relation, examples.names)
+        space = _space(request, relation, kernel, examples.names)
         choices = None if space is None else space.to_dict()
         path = f"{request.output}.checkpoint"
-        checkpoint = cache or Checkpoint(path, data, features, kernel, settings, choices)
-
-        saved_at = 0.0
-
-        def on_epoch(start: WarmStart, progress: Progress) -> None:
-            nonlocal saved_at
-            if progress.work >= saved_at + _SAVE_AFTER:
-                checkpoint.save(start)
-                saved_at = progress.work
-            show(progress)
-
-        def on_score(name: str, number: int, n: int) -> None:
-            checkpoint.save_scores()
-            show_choice(name, number, n)
-
-        try:
+        store = cache or Checkpoint(path, examples.data, features, kernel, settings, choices)
+        with stored_progress(store, request.tol) as (on_epoch, likelihoods):
             options: Document = {
                 # by default the kernel of --tree is R, not K: selection trains with
                 # K_st = sqrt(d_s d_t) min(x_s, x_t) R_st, see seqmtl.training.selection
                 "task_kernel": kernel if space is None else space,
                 "features": features,
                 "settings": settings,
-                "site": site,
-                "likelihoods": LikelihoodCache(checkpoint.scores, on_score),
-                "start": checkpoint.load() if request.resume else None,
+                "site": site_of_examples(examples, request.data, request.site, request.shift),
+                "likelihoods": likelihoods,
+                "start": store.load() if request.resume else None,
                 "on_epoch": on_epoch,
             }
-            if disk is None:
+            if trainer is None:
                 model, _ = train_with_few(examples, **options)
             else:
-                model, _ = train_jointly(examples, disk=disk, **options)
-        except KeyboardInterrupt as error:
-            if not checkpoint.is_written:
-                raise
-            raise TrainingInterrupted(
-                f"interrupted; the progress is in {checkpoint.path}: repeat the command with "
-                "--resume to continue",
-                checkpoint.path,
-            ) from error
-        finally:
-            show.close()
-    return model, checkpoint.remove
-
-
-def _site(request: Train, examples: Examples) -> Site:
-    """Return the site of the windows, and log it.
-
-    Raises
-    ------
-    SeqmtlError
-        If it is unknown, or cut off.
-    """
-    from seqmtl.linear_model.dataset_site import site_in_dataset
-    from seqmtl.training.site_detection import locate
-
-    length = examples.data.shape[1]
-    site, how = site_in_dataset(request.data, length, request.shift), "as in the dataset"
-    if site is None:
-        if request.site is not None and examples.data.site is None:
-            raise UsageError(
-                f"--window {length} --shift {request.shift} cuts off the site, --site "
-                f"{request.site}; take a longer window or another shift"
-            )
-        site, how = locate(examples.data, examples.y)
-    logger.info("the site begins at base %d of %d (0-based): %s", site.offset, length, how)
-    return site
+                model, _ = train_jointly(examples, disk=trainer, **options)
+    return model, store.remove
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,13 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import SeqmtlError, UsageError
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.io.window_store import WindowStore
+from seqmtl.linear_model.dataset_site import site_in_dataset
 from seqmtl.linear_model.site import START, STOPS, Site
 from seqmtl.sequences import Windows
 from seqmtl.sequences.decoys import AGREEMENT, SAMPLE, consensus_pair, pair_frequencies
 from seqmtl.sequences.examples import Examples
+
+logger = logging.getLogger(__name__)
 
 _MIN_WINDOWS = 20  # windows, to tell what they share
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
@@ -91,6 +95,38 @@ def locate(windows: Windows | WindowStore, y: NDArray[Any]) -> tuple[Site, str]:
         f"and differ from the decoys {where}; give its first base (0-based, {site.offset} if it is "
         "the middle) with --site or in a column site"
     )
+
+
+def site_of_examples(examples: Examples, data: str, base: int | None, shift: int) -> Site:
+    """Return the site of examples that were read to train on, and log it.
+
+    Parameters
+    ----------
+    examples : Examples
+        The examples.
+    data : str
+        Where they come from; a dataset has its site.
+    base : int, optional
+        First base of the site in the sequences as they were read.
+    shift : int
+        Offset of the windows from the centre of the sequences.
+
+    Raises
+    ------
+    SeqmtlError
+        If it is unknown, or cut off.
+    """
+    length = examples.data.shape[1]
+    site, how = site_in_dataset(data, length, shift), "as in the dataset"
+    if site is None:
+        if base is not None and examples.data.site is None:
+            raise UsageError(
+                f"--window {length} --shift {shift} cuts off the site, --site {base}; take a "
+                "longer window or another shift"
+            )
+        site, how = locate(examples.data, examples.y)
+    logger.info("the site begins at base %d of %d (0-based): %s", site.offset, length, how)
+    return site
 
 
 def _site_at(windows: Windows | WindowStore, base: int) -> Site:
