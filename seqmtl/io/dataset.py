@@ -389,9 +389,7 @@ class _WindowReader:
                 self._source,
             )
         if self._n_past_end:
-            logger.warning(
-                "%d windows are left out: they go over an end of a contig", self._n_past_end
-            )
+            logger.warning("%d windows skipped: beyond an end of a contig", self._n_past_end)
         genome = next(iter(self._genomes.values()))
         columns: dict[str, Any] = {name: np.concatenate(part) for name, part in self._parts.items()}
         return Windows(

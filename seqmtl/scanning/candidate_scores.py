@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 PathLike = str | os.PathLike[str]
 _BLOCK = 1 << 20
 #: Reason for candidates in regions that a dataset masks.
-IN_MASK = "candidates in masked regions are neither true nor false"
+IN_MASK = "candidates ignored: in masked regions"
 _LEVELS_PER_UNIT = 1 << 14  # the rounding error of scores is below that of the scanner
 _LEVELS = 1 << 50  # rounded scores, from -_LEVELS / 2
 _BLOCKS_PER_PART = 1_000  # more than any has; numbers the blocks of joined parts
@@ -249,13 +249,10 @@ def _count(
         for a, b in split_genome.regions.tolist()
     )
     for n, what in (
-        (n_excluded, "annotated sites that the dataset leaves out are neither true nor false"),
+        (n_excluded, "annotated sites ignored: excluded from the dataset"),
         (n_masked, IN_MASK),
-        (n_mixed, "candidates are left out: their windows have letters other than A, C, G, T"),
-        (
-            n_positions - n_candidates,
-            "candidates are left out: their windows go over an end of their region",
-        ),
+        (n_mixed, "candidates skipped: window with letters other than A, C, G, T"),
+        (n_positions - n_candidates, "candidates skipped: window beyond an end of its region"),
     ):
         if n:
             logger.info("%s: %d %s", name, n, what)

@@ -146,9 +146,9 @@ def test_every_candidate_is_scored_once(either_case, split, block, monkeypatch, 
     assert held.names == ["x", "y"]
     Expected(model, found).check(held)
     told = {
-        "mixed": "have letters other than",
-        "across": "go over an end",
-        "annotated": "leaves out",
+        "mixed": "letters other than",
+        "across": "beyond an end",
+        "annotated": "excluded from the dataset",
     }
     for kind, text in told.items():
         told_of = [re.search(r": (\d+) ", line)[1] for line in caplog.messages if text in line]
