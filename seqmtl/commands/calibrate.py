@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
-from seqmtl.exceptions import InputFormatError, SeqmtlError, errors_about
+from seqmtl.exceptions import InputFormatError, errors_about
 from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seqmtl.linear_model.base import Model
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.scanning.candidate_scores import CandidateScores
 
@@ -58,7 +57,10 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         dict
             The summary, as ``json`` has it.
         """
+        from seqmtl._style import save_figure
+        from seqmtl.evaluation import draw_reliability
         from seqmtl.loading import load_site_model, window_model
+        from seqmtl.scanning.calibrating import calibrate_model
         from seqmtl.scanning.labelled_scores import score_labelled
         from seqmtl.splicing.model import PairedModel
 
@@ -73,17 +75,21 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         if model.kind != "classification":
             raise InputFormatError("only two-class models have probabilities", self.model)
         with errors_about(self.data):
-            held = score_labelled(window_model(model, self.model), self.source, "probabilities are")
-            shares = _shares(self, held.names)
-            if self.split == "valid" and self.folds > 1 and held.counts is not None:
-                held, shares = _with_training_regions(model, held, shares, self)
-            summary = _calibrated(model, held, shares, self)
+            site_model = window_model(model, self.model)
+            scores = score_labelled(site_model, self.source, "probabilities are")
+            shares = _shares(self, scores.names)
+            if self.split == "valid" and self.folds > 1 and scores.counts is not None:
+                scores, shares = _with_training_regions(site_model, scores, shares, self)
+            by_task = calibrate_model(site_model, scores, shares, self.method)
+        if self.plot:
+            save_figure(draw_reliability(by_task), self.plot)
+        summary = {"schema_version": 1, "source": self.data, "tasks": by_task}
         model.save(self.output)
         write_json(self.json, summary)
         logger.info(
             "%s: calibrated on %d candidates",
             self.output,
-            sum(task["n"] for task in summary["tasks"].values()),
+            sum(task["n"] for task in by_task.values()),
         )
         return summary
 
@@ -110,51 +116,6 @@ def _with_training_regions(
     if request.prevalence is None:
         shares = dict.fromkeys(held.names)
     return join_scores([held, cross_fitted]), shares
-
-
-def _calibrated(
-    model: Model, held: CandidateScores, shares: dict[str, float | None], request: Calibrate
-) -> Document:
-    """Fit a probability curve for every organism; return a summary."""
-    import numpy as np
-
-    from seqmtl._names import match_names
-    from seqmtl._style import save_figure
-    from seqmtl.calibration.curve import cross_fitted, weights_for_prevalence
-    from seqmtl.evaluation import calibration_error, draw_reliability, expected_sites
-
-    by_task: Document = {}
-    problems: list[str] = []
-    numbers = match_names(held.names, model.tasks, "this model")
-    for task, number in zip(held.names, numbers, strict=True):
-        name, share = model.tasks[number], shares[task]
-        candidates = held.of(task)
-        options: Document = {"method": request.method, "prevalence": share}
-        try:
-            p, rows, held_out = cross_fitted(**candidates, **options)
-        except ValueError as error:
-            problems.append(f"{task}: {error}")
-            continue
-        by_task[name] = model.calibrate(name, **candidates, **options)
-        weight, y = held_out.astype(float), candidates["y"]
-        if share is not None:
-            weight = weights_for_prevalence(y[rows], share, weight)
-        by_task[name]["calibration_error"] = calibration_error(y[rows], p, weights=weight)
-        blocks = None if held.blocks is None else held.blocks[held.tasks == task][rows]
-        expected = expected_sites(
-            y[rows], p, np.full(p.size, name), weight if blocks is None else held_out, blocks
-        )
-        by_task[name] |= expected[name]
-    if not by_task:
-        raise SeqmtlError("; ".join(problems))
-    for problem in problems:
-        logger.warning("%s; not calibrated", problem)
-    left = [name for name in model.tasks if name not in model.curves]
-    if left:
-        logger.warning("not calibrated, because DATA lacks them: %s", ", ".join(left))
-    if request.plot:
-        save_figure(draw_reliability(by_task), request.plot)
-    return {"schema_version": 1, "source": request.data, "tasks": by_task}
 
 
 def _shares(request: Calibrate, names: Sequence[str]) -> dict[str, float | None]:
