@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import time
 from dataclasses import dataclass
@@ -11,16 +10,13 @@ from typing import TYPE_CHECKING
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
-from seqmtl.exceptions import InputFormatError, TrainingInterrupted, UsageError, errors_about
+from seqmtl.exceptions import InputFormatError, UsageError, errors_about
 from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.sequences import Windows
-    from seqmtl.splicing.checkpoint import RoundsFile
     from seqmtl.splicing.model import PairedModel
-    from seqmtl.splicing.rounds import SelfTrainingRound
-    from seqmtl.splicing.self_training import SelfTraining
 
 logger = logging.getLogger("seqmtl")
 
@@ -146,7 +142,12 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         """
         from seqmtl._names import match_names
         from seqmtl.splicing.checkpoint import RoundsFile
-        from seqmtl.splicing.new_organism import check_new, contents_of, log_warnings
+        from seqmtl.splicing.new_organism import (
+            check_new,
+            contents_of,
+            log_warnings,
+            train_unlabelled,
+        )
 
         given = {"DATA": self.data, "--sites": self.sites, "--prevalence": self.prevalence}
         for what in (what for what, value in given.items() if value):
@@ -163,8 +164,6 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         ((of, genome),) = self.genome
         match_names([name], [of], "--genome")
         started = time.perf_counter()
-        if self.plot:
-            _kinds.require_matplotlib("--plot")
         check_new(model, name, self.like, self.tree)
         problem = {
             "organism": name,
@@ -172,7 +171,9 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
             **contents_of(self.model, genome, self.tree, self.introns),
         }
         stored = RoundsFile(f"{self.output}.checkpoint", problem)
-        self_training = self._in_rounds(model, genome, stored)
+        self_training = train_unlabelled(
+            model, name, genome, self.like, self.tree, self.introns, stored
+        )
         adapted = self_training.paired()
         adapted.save(self.output)
         stored.remove()
@@ -195,53 +196,6 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
             time.perf_counter() - started,
         )
         return adapted
-
-    def _in_rounds(self, model: PairedModel, genome: str, stored: RoundsFile) -> SelfTraining:
-        """Return the organism as it is after all rounds.
-
-        Raises
-        ------
-        TrainingInterrupted
-            On Ctrl-C, if a round is stored.
-        """
-        from seqmtl._progress import RoundProgress
-        from seqmtl.splicing.model import ROUNDS, round_line
-        from seqmtl.splicing.new_organism import add_unlabelled
-
-        name, numbers, progress = self.organism, itertools.count(), RoundProgress()
-
-        def log_round(round_: SelfTrainingRound) -> None:
-            fields = round_._asdict()
-            logger.info("%s", round_line(next(numbers), fields), extra={"fields": fields})
-
-        try:
-            self_training = add_unlabelled(
-                model,
-                name,
-                genome,
-                self.like,
-                self.tree,
-                self.introns,
-                checkpoint=stored,
-                watch=progress,
-            )
-            logger.info("%s", ROUNDS)
-            for round_ in self_training.rounds:
-                log_round(round_)
-            if len(self_training.rounds) > 1:
-                logger.info("%s: these rounds exist and are not repeated", stored.path)
-            self_training.train(log_round)
-        except KeyboardInterrupt as error:
-            if not stored.has_rounds:
-                raise
-            raise TrainingInterrupted(
-                f"interrupted; the finished rounds are in {stored.path}: repeat the command to "
-                "continue",
-                stored.path,
-            ) from error
-        finally:
-            progress.close()
-        return self_training
 
     def _read(self, model: MultiTaskModel) -> Windows:
         """Read the labelled windows of the organism, of the model's length.

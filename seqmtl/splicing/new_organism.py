@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from seqmtl._messages import messages_from
+from seqmtl._progress import RoundProgress
 from seqmtl._version import __version__
 from seqmtl.adaptation import adapt
 from seqmtl.adaptation.relatives import AUTO, relative_named
 from seqmtl.datasets.known_introns import read_known_introns
-from seqmtl.exceptions import UsageError
+from seqmtl.exceptions import TrainingInterrupted, UsageError
 from seqmtl.files.catalogue import model_path
 from seqmtl.files.streams import sha256_of
 from seqmtl.linear_model.base import is_known
 from seqmtl.relations.ncbi_taxonomy import DUMP
 from seqmtl.splicing.checkpoint import RoundsFile
 from seqmtl.splicing.genome_sample import sample_genome
-from seqmtl.splicing.model import PairedModel, expectation
+from seqmtl.splicing.model import ROUNDS, PairedModel, expectation, round_line
+from seqmtl.splicing.rounds import SelfTrainingRound
 from seqmtl.splicing.self_training import SelfTraining
 
 logger = logging.getLogger(__name__)
@@ -94,6 +97,58 @@ def add_unlabelled(
         counts = dict(zip(model.donor.tasks, self_training.weights, strict=True))
         counts_text = ", ".join(f"{task} {a:.2f}" for task, a in counts.items())
         logger.info("%s: relatives count by what each finds in the genome: %s", name, counts_text)
+    return self_training
+
+
+def train_unlabelled(
+    model: PairedModel,
+    name: str,
+    genome: str,
+    like: str | None,
+    tree: str | None,
+    introns: str | None,
+    stored: RoundsFile,
+) -> SelfTraining:
+    """Add an organism to a paired model, and train it in rounds on its genome, which are logged.
+
+    Parameters
+    ----------
+    model, name, genome, like, tree, introns
+        See :func:`add_unlabelled`.
+    stored : RoundsFile
+        Where finished rounds are stored; those that it has are not repeated.
+
+    Raises
+    ------
+    TrainingInterrupted
+        On Ctrl-C, if a round is stored.
+    """
+    numbers, progress = itertools.count(), RoundProgress()
+
+    def log_round(round_: SelfTrainingRound) -> None:
+        fields = round_._asdict()
+        logger.info("%s", round_line(next(numbers), fields), extra={"fields": fields})
+
+    try:
+        self_training = add_unlabelled(
+            model, name, genome, like, tree, introns, checkpoint=stored, watch=progress
+        )
+        logger.info("%s", ROUNDS)
+        for round_ in self_training.rounds:
+            log_round(round_)
+        if len(self_training.rounds) > 1:
+            logger.info("%s: these rounds exist and are not repeated", stored.path)
+        self_training.train(log_round)
+    except KeyboardInterrupt as error:
+        if not stored.has_rounds:
+            raise
+        raise TrainingInterrupted(
+            f"interrupted; the finished rounds are in {stored.path}: repeat the command to "
+            "continue",
+            stored.path,
+        ) from error
+    finally:
+        progress.close()
     return self_training
 
 
