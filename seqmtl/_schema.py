@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from seqmtl._checks import check_choice, check_integer, check_number, is_finite_number, refuse
 
 Rule = Callable[[str, Any], None]
+T = TypeVar("T")
 
 _DEEPEST = 20
 
@@ -100,6 +102,39 @@ def record(required: Mapping[str, Rule], optional: Mapping[str, Rule] | None = N
             rules.get(key, anything)(_join(name, key), entry)
 
     return check
+
+
+def rule_of(kind: Any) -> Rule:
+    """Return the rule for the JSON values of a type; that of an annotated type is its annotation.
+
+    Named tuples and dataclasses are objects.
+    """
+    if get_origin(kind) is Annotated:
+        rule: Rule = kind.__metadata__[0]
+        return rule
+    if get_origin(kind) is UnionType:  # of a type and None
+        return either((NoneType,), anything, rule_of(get_args(kind)[0]))
+    plain: dict[Any, Rule] = {int: whole(), float: number(), bool: flag, str: text}
+    if kind in plain:
+        return plain[kind]
+    return record({name: rule_of(hint) for name, hint in _hints(kind).items()})
+
+
+def load(kind: type[T], name: str, value: Any) -> T:
+    """Return the named tuple or dataclass of a JSON object, whose other keys are ignored.
+
+    Raises
+    ------
+    ValueError
+        If a field is missing, or does not follow the rule of its type.
+    """
+    rule_of(kind)(name, value)
+    fields = {field: value[field] for field in _hints(kind)}
+    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
+
+
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
 
 
 def anything(name: str, value: Any, depth: int = 0) -> None:

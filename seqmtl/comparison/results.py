@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from seqmtl._checks import refuse
-from seqmtl._schema import anything, flag, items, mapping, number, record, text, whole, word
+from seqmtl._schema import anything, flag, items, load, mapping, number, record, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.comparison.protocol import PARTS
 from seqmtl.evaluation.cells import BOLD, MEAN, Cell, best_of, draw_dots, mean_cell
@@ -40,9 +40,6 @@ _RULES = dict.fromkeys(METRICS, _metric) | dict.fromkeys(
 #: Values of an organism after a run.
 VALUES = tuple(_RULES)
 _OF_A_RUN = {"chosen": mapping(anything), "converged": flag}
-_RESULT = record(
-    {"split": whole(), "method": word, "tasks": mapping(record(_RULES), 1), **_OF_A_RUN}
-)
 _METHOD = record(
     {
         "tasks": mapping(record({key: items(rule, 1) for key, rule in _RULES.items()}), 1),
@@ -82,9 +79,9 @@ class Result:
     """
 
     split: int
-    method: str
-    tasks: Mapping[str, Mapping[str, Any]]
-    chosen: Mapping[str, Any]
+    method: Annotated[str, word]
+    tasks: Annotated[Mapping[str, Mapping[str, Any]], mapping(record(_RULES), 1)]
+    chosen: Annotated[Mapping[str, Any], mapping(anything)]
     converged: bool
 
 
@@ -123,10 +120,9 @@ class FinishedRuns:
                 "choose another output, or remove it to start afresh"
             )
         try:
-            items(_RESULT)("its lines", entries)
+            return [load(Result, f"its lines[{i}]", entry) for i, entry in enumerate(entries)]
         except ValueError as error:
             raise damaged(self.path, error) from error
-        return [Result(**{field.name: e[field.name] for field in fields(Result)}) for e in entries]
 
     def append(self, result: Result) -> None:
         """Append a finished run, and flush it to disk."""

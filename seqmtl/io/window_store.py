@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._schema import items, whole, word
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.files.write import make_folder
@@ -45,11 +46,11 @@ class StoredPart(NamedTuple):
         First base of the site in every window (0-based); None if unknown.
     """
 
-    path: str
+    path: Annotated[str, word]
     first: int
-    n: int
-    length: int
-    task_names: tuple[str, ...]
+    n: Annotated[int, whole(1)]
+    length: Annotated[int, whole(1)]
+    task_names: Annotated[tuple[str, ...], items(word, 1, distinct=True)]
     site: int | None
 
     def load(self) -> Windows:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from seqmtl._schema import load
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.files.write import remove_file
@@ -105,7 +106,7 @@ class RoundsFile:
         ]
         *ends, whole = zip(models[::2], models[1::2], strict=True)
         (donors, acceptors), (a, b) = header["assumed"], header["shares"]
-        return [SelfTrainingRound.of_dict(entry) for entry in header["rounds"]], Estimates(
+        return [load(SelfTrainingRound, "rounds", entry) for entry in header["rounds"]], Estimates(
             ends,
             whole,
             (donors, acceptors),

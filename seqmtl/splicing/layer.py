@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from seqmtl._schema import choice, number
 
 #: The two ends of introns, and the edges of genes that a paired model may have besides.
 ENDS = ("donor", "acceptor")
@@ -13,6 +15,10 @@ EDGES = ("start", "stop", "tss", "polya")
 #: Edges that need no model: coding sequence begins and ends with these codons.
 CODONS = EDGES[:2]
 _SPAN = 0.995  # share of introns
+#: Size of a scale, and of the logarithm of a weight, whose products are finite.
+MAX_WEIGHT = 150.0
+SCALE = number(min_val=0, max_val=MAX_WEIGHT)
+WEIGHT = number(min_val=-MAX_WEIGHT, max_val=MAX_WEIGHT)
 
 
 class Edge(NamedTuple):
@@ -29,9 +35,9 @@ class Edge(NamedTuple):
         Least log-odds that parses may take.
     """
 
-    signal: str
-    scale: float
-    shift: float
+    signal: Annotated[str, choice(*EDGES)]
+    scale: Annotated[float, SCALE]
+    shift: Annotated[float, WEIGHT]
     least: float
 
     @property

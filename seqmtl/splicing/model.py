@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from seqmtl._checks import refuse
 from seqmtl._html import table
 from seqmtl._names import match_names
-from seqmtl._schema import choice, items, mapping, number, record, text, whole, word
+from seqmtl._schema import items, load, mapping, number, record, rule_of, text, whole, word
 from seqmtl._version import __version__
 from seqmtl.calibration.curve import CalibrationCurve
 from seqmtl.exceptions import ModelFileError, SeqmtlError
@@ -21,7 +21,8 @@ from seqmtl.files.model_file import Forms, check_arrays
 from seqmtl.linear_model.base import FORMAT, Model, damaged, format_version, is_known
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.schema import part
-from seqmtl.splicing.layer import CODONS, EDGES, ENDS, Edge, PairLayer
+from seqmtl.splicing.layer import CODONS, EDGES, ENDS, MAX_WEIGHT, SCALE, WEIGHT, Edge, PairLayer
+from seqmtl.splicing.rounds import SelfTrainingRound
 
 #: Why a paired model does not predict examples.
 NOT_WINDOWS = (
@@ -31,49 +32,35 @@ NOT_WINDOWS = (
 #: Shape of a table of coding content.
 CODING_SHAPE = (3, 4096)
 _LONGEST = 10_000_000  # bases of an intron
-_MAX_WEIGHT = 150.0  # size of a scale, and of the logarithm of a weight, whose products are finite
 _ROUNDING = 1e-6
-_scale = number(min_val=0, max_val=_MAX_WEIGHT)
-_weight = number(min_val=-_MAX_WEIGHT, max_val=_MAX_WEIGHT)
 #: What a file says of a layer besides its arrays.
 _FACTS = {
     "scale": number(above=0),
-    "shift": _weight,
-    "coding_shift": _weight,
-    "switch": _weight,
-    "coding_scale": _scale,
+    "shift": WEIGHT,
+    "coding_shift": WEIGHT,
+    "switch": WEIGHT,
+    "coding_scale": SCALE,
     "shortest": whole(1, _LONGEST),
     "longest": whole(1, _LONGEST),
     "n_introns": whole(),
     "n_coding": whole(),
     "n_sites": whole(),
 }
-_EDGE = {"signal": choice(*EDGES), "scale": _scale, "shift": _weight, "least": number()}
 #: What the first files lack.
 _LATER = {
     "ceiling": number(above=0, max_val=1),
     "decay": number(min_val=0),
     "least": items(number(), 2, max_items=2),
-    "exon_shift": _weight,
-    "edges": items(record(_EDGE)),
-    "transcript_switch": _weight,
+    "exon_shift": WEIGHT,
+    "edges": items(rule_of(Edge)),
+    "transcript_switch": WEIGHT,
 }
 #: Lengths of exons that a table has, from 0.
 EXON_LENGTHS = 600
 _WITH_EDGES = 9  # version of the format
 _TWO = items(number(min_val=0), 2, max_items=2)
-#: What a file says of a :class:`seqmtl.splicing.rounds.SelfTrainingRound`.
-_ROUND = {
-    "expected": _TWO,
-    "n_p90": _TWO,
-    "retained": number(min_val=0),
-    "reversed_rate": number(min_val=0),
-    "shortest": whole(),
-    "median": whole(),
-    "longest": whole(),
-    "weight_change": number(min_val=0),
-}
-#: Names of these values, and of those beside them, in files of earlier versions.
+#: Names of values of a :class:`seqmtl.splicing.rounds.SelfTrainingRound`, and of those beside them,
+#: in files of earlier versions.
 _EARLIER = {
     "sure": "n_p90",
     "kept": "retained",
@@ -85,7 +72,7 @@ _EARLIER = {
     "known": "n_known",
 }
 _UNLABELLED = record(
-    {"rounds": items(record(_ROUND), 1), "bases": whole()},
+    {"rounds": items(rule_of(SelfTrainingRound), 1), "bases": whole()},
     {"n_known": items(whole(), 2, max_items=2), "warnings": items(text), "precision_p90": _TWO},
 )
 #: The heading of the lines of :func:`round_line`.
@@ -442,8 +429,8 @@ def _check_layer(name: str, layer: PairLayer) -> None:
     ValueError
         If not.
     """
-    if layer.scale > _MAX_WEIGHT:
-        refuse(f"{name}.scale", f"at most {_MAX_WEIGHT:g}", layer.scale)
+    if layer.scale > MAX_WEIGHT:
+        refuse(f"{name}.scale", f"at most {MAX_WEIGHT:g}", layer.scale)
     if not layer.introns.max() <= _ROUNDING:
         refuse(f"{name}: introns", "logarithms of densities, 0 at most", layer.introns.max())
     if not ((layer.exons >= 0) & (layer.exons <= 1 + _ROUNDING)).all():
@@ -491,8 +478,7 @@ def _unpack_layer(
         facts_of_layer = {*_FACTS, *_LATER} - {"longest"}  # others are those of a newer seqmtl
         values = {fact: value for fact, value in entry.items() if fact in facts_of_layer}
         values |= {"least": tuple(entry["least"])} if "least" in entry else {}
-        edges = ([edge[key] for key in _EDGE] for edge in entry.get("edges", ()))
-        values["edges"] = tuple(Edge(*edge) for edge in edges)
+        values["edges"] = tuple(load(Edge, "edges", edge) for edge in entry.get("edges", ()))
         layer[name] = PairLayer(
             **values, introns=introns, coding=np.array(coding), exons=np.array(exons)
         )

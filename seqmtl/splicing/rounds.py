@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._schema import items, number
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import Posteriors
 
 LIKELY = 0.5  # least posterior of an intron, or of a site beside an exon, that is called
 HIGH = 0.9  # posterior of the calls to learn from
+
+_size = number(min_val=0)
+_TWO = items(_size, 2, max_items=2)
 
 #: Sites of each stretch of a genome, with their posteriors.
 SitePosteriors = list[tuple[Sites, Posteriors]]
@@ -36,14 +40,14 @@ class SelfTrainingRound(NamedTuple):
         Norm of the change of the site models' weights, divided by that of the relatives' weights.
     """
 
-    expected: tuple[float, float]
-    n_p90: tuple[int, int]
-    retained: float
-    reversed_rate: float
+    expected: Annotated[tuple[float, float], _TWO]
+    n_p90: Annotated[tuple[int, int], _TWO]
+    retained: Annotated[float, _size]
+    reversed_rate: Annotated[float, _size]
     shortest: int
     median: int
     longest: int
-    weight_change: float
+    weight_change: Annotated[float, _size]
 
     @property
     def net(self) -> float:
@@ -56,15 +60,6 @@ class SelfTrainingRound(NamedTuple):
             name: [*map(float, value)] if isinstance(value, tuple) else value
             for name, value in self._asdict().items()
         }
-
-    @classmethod
-    def of_dict(cls, values: dict[str, Any]) -> SelfTrainingRound:
-        """Return the round with the values of :meth:`to_dict`."""
-        fields: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in values.items()
-        }
-        return cls(**fields)
 
 
 def expected_sites(posteriors: SitePosteriors) -> tuple[float, float]:

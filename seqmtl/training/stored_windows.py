@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._memory import available_memory
-from seqmtl._schema import anything, choice, either, items, mapping, record, whole, word
+from seqmtl._schema import anything, items, load, mapping, record
 from seqmtl._version import __version__
 from seqmtl.cluster import Workers, connect
 from seqmtl.exceptions import SeqmtlError
@@ -31,15 +31,7 @@ from seqmtl.training.parts import PartResult, PartTask, score_part
 logger = logging.getLogger(__name__)
 
 _DONE, _STATE = "store.json", "state"
-_PART = {
-    "path": word,
-    "first": whole(),
-    "n": whole(1),
-    "length": whole(1),
-    "task_names": items(word, 1, distinct=True),
-    "site": either((int,), whole(), choice(None)),
-}
-_STORE = record({"request": mapping(anything), "parts": items(record(_PART), 1)})
+_STORE = record({"request": mapping(anything), "parts": items(anything, 1)})
 _STORED = re.compile(
     rf"\.?(\d{{5,}}\.windows|{re.escape(_DONE)}|{_STATE})({re.escape(UNFINISHED)}\w+)?"
 )
@@ -130,11 +122,7 @@ class WindowCache:
             document = read_json(self._done)
             _STORE("", document)
             parts = [
-                StoredPart(**part)._replace(
-                    path=os.path.join(self.path, os.path.basename(part["path"])),  # if it was moved
-                    task_names=(*part["task_names"],),
-                )
-                for part in document["parts"]
+                load(StoredPart, f"parts[{i}]", part) for i, part in enumerate(document["parts"])
             ]
         except ValueError as error:
             raise SeqmtlError(f"{self._done}: damaged ({error}); train without --resume") from error
@@ -144,7 +132,10 @@ class WindowCache:
                 "original ones, or omit --resume to start afresh"
             )
         logger.info("%s: resuming", self.path)
-        return WindowStore.of(parts)
+        moved = (os.path.join(self.path, os.path.basename(part.path)) for part in parts)
+        return WindowStore.of(
+            [part._replace(path=path) for part, path in zip(parts, moved, strict=True)]
+        )
 
     def check_folder(self) -> None:
         """Check that the folder has nothing that belongs to others.

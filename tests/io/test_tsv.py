@@ -128,5 +128,7 @@ def test_a_bad_row_is_named_by_its_line(line, message, columns, size):
 
 
 def test_numbers():
+    rows = Columns("x", [1], ["9" * 18])
+    assert [*rows.integers(0), rows.row(0).integer(0)] == [10**18 - 1] * 2
     assert [as_number(text) for text in ("1", " 1e3", "-.5")] == [1, 1000, -0.5]
     assert np.isnan([as_number(text) for text in ("", "x", "1_000", "nan")]).all()
