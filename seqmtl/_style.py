@@ -34,7 +34,7 @@ SEQUENTIAL, DIVERGING = "Blues", "RdBu"
 WIDTH = 6.6  # inches, of a whole picture
 SMALL = 8.5  # points, of notes in a picture
 FORMATS = ("png", "svg", "pdf")
-_MOST_DRAWN, _EACH_END = 48, 14
+_MAX_DRAWN, _EACH_END = 48, 14
 
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
@@ -112,7 +112,7 @@ def extremes(values: Sequence[float]) -> list[int]:
 
     More than 48 lines or bars cannot be told apart; of these the 14 lowest and highest are drawn.
     """
-    if len(values) <= _MOST_DRAWN:
+    if len(values) <= _MAX_DRAWN:
         return list(range(len(values)))
     order = np.argsort(np.asarray(values), kind="stable")
     return sorted({*order[:_EACH_END].tolist(), *order[-_EACH_END:].tolist()})

@@ -76,13 +76,13 @@ class Annotate(_options.Threads):
             if path is not None and not os.path.isfile(path):
                 fault = "not a regular file" if os.path.exists(path) else "no such file"
                 raise SeqmtlError(f"{path}: {fault}; give the {what} as a file")
-        given = PairedModel.load(self.model)
+        base = PairedModel.load(self.model)
         name = self.organism or os.path.basename(self.genome).partition(".")[0]
-        if not is_known(name, given.tasks):
-            check_new(given, name, self.like, self.tree)
+        if not is_known(name, base.tasks):
+            check_new(base, name, self.like, self.tree)
         elif self.introns:
             raise UsageError(
-                f"the model already has {given.match(name)}; leave --introns out, or give another "
+                f"the model already has {base.match(name)}; leave --introns out, or give another "
                 "name with --organism"
             )
         for contig in contig_lengths(self.genome):
@@ -90,16 +90,16 @@ class Annotate(_options.Threads):
         make_folder(self._path("scans"))
         with only_run_in(self.output):
             inputs = [self.genome, self.model, self.tree, self.introns]
-            sites = output_paths(self._path(_SITES), "all", "both", (*given.site_models,))
+            sites = output_paths(self._path(_SITES), "all", "both", (*base.site_models,))
             check_outputs(inputs, [*map(self._path, _WRITTEN), *sites])
-            model = self._adapted(given, name)
+            model = self._adapt(base, name)
             name = model.match(name)
-            return self._summed_up(model, name, self._scanned(name))
+            return self._summarise(model, name, self._scan(name))
 
     def _path(self, name: str) -> str:
         return os.path.join(self.output, name)
 
-    def _adapted(self, given: PairedModel, name: str) -> PairedModel:
+    def _adapt(self, base: PairedModel, name: str) -> PairedModel:
         """Return the paired model with the organism; it is made if need be."""
         from seqmtl.commands.adapt import Adapt
         from seqmtl.files.streams import read_json, sha256_of
@@ -120,13 +120,13 @@ class Annotate(_options.Threads):
             is_there = False
         if not is_there:
             remove_file(self._path(_SCAN))
-            if is_known(name, given.tasks):
+            if is_known(name, base.tasks):
                 logger.info(
                     "the model already has %s and is used unchanged; if this is another organism, "
                     "name it with --organism",
-                    given.match(name),
+                    base.match(name),
                 )
-                given.save(path)
+                base.save(path)
             else:
                 Adapt(
                     model=self.model,
@@ -142,7 +142,7 @@ class Annotate(_options.Threads):
             logger.info("%s: exists for the same inputs and options, not repeated", path)
         return PairedModel.load(path)
 
-    def _scanned(self, name: str) -> Document:
+    def _scan(self, name: str) -> Document:
         """Return the entry of the scan in its summary; the genome is scanned if need be."""
         from seqmtl.commands.scan import Scan
         from seqmtl.files.streams import read_json
@@ -163,7 +163,7 @@ class Annotate(_options.Threads):
         )
         return scan.run()[0]
 
-    def _summed_up(self, model: PairedModel, name: str, scan: Document) -> Document:
+    def _summarise(self, model: PairedModel, name: str, scan: Document) -> Document:
         """Write the summary and the page; return the summary."""
         from seqmtl.commands.report import Report
         from seqmtl.reporting.introns import intron_rows, read_introns
@@ -178,8 +178,8 @@ class Annotate(_options.Threads):
             "genome": self.genome,
             "model": self.model,
             **facts,
-            "introns": rows[0]["found"],
-            "introns_from": {f"{row['least']:g}": row["found"] for row in rows[1:]},
+            "introns": rows[0]["predicted"],
+            "introns_from": {f"{row['min_probability']:g}": row["predicted"] for row in rows[1:]},
             "scans": [scan],
         }
         write_json(self._path("summary.json"), summary)

@@ -35,9 +35,9 @@ _MAX_REGIONS = 3
 def introns(contents: FolderContents) -> Values:
     """Return introns predicted without labels, and the rounds of self-training."""
     columns = [
-        Column("Probability", "least", ".1f"),
-        Column("Predicted", "found", ","),
-        Column("Annotated", "known", ","),
+        Column("Probability", "min_probability", ".1f"),
+        Column("Predicted", "predicted", ","),
+        Column("Annotated", "annotated", ","),
         Column("Not annotated", "others", ","),
         Column("Missed", "missed", ","),
     ]

@@ -56,9 +56,9 @@ class Region:
         """Return the annotated introns that are wholly in the region, but frame shifts."""
         from seqmtl.datasets.config import SiteRules
 
-        least = SiteRules().min_intron
+        min_length = SiteRules().min_intron
         introns = {(a, b, t.is_reverse) for t in self.transcripts for a, b in t.introns}
-        introns = {intron for intron in introns if intron[1] - intron[0] >= least}
+        introns = {intron for intron in introns if intron[1] - intron[0] >= min_length}
         return {intron for intron in introns if self.start <= intron[0] and intron[1] <= self.end}
 
     def called(self) -> set[tuple[int, int, bool]]:

@@ -59,11 +59,12 @@ class PredictedIntrons(NamedTuple):
     def sentence(self) -> str:
         """Return the numbers of predicted introns, and of annotated ones among them."""
         row = self.rows[_LIKELY]
-        text = f"{self.organism}: {row['found']:,} introns predicted (p >= {row['least']})"
+        n, p_min = row["predicted"], row["min_probability"]
+        text = f"{self.organism}: {n:,} introns predicted (p >= {p_min})"
         if not self.annotation:
             return f"{text}."
         return (
-            f"{text}; {row['known']:,} of the {row['known'] + row['missed']:,} introns in "
+            f"{text}; {row['annotated']:,} of the {row['annotated'] + row['missed']:,} introns in "
             f"{os.path.basename(self.annotation)} are among them."
         )
 
@@ -76,14 +77,14 @@ class PredictedIntrons(NamedTuple):
         if not self.annotation:
             return ""
         row = self.rows[_HIGHEST]
-        n, n_annotated, least = row["found"], row["known"], row["least"]
-        labels, p = np.arange(n) < n_annotated, np.full(n, least)
+        n, n_annotated, p_min = row["predicted"], row["annotated"], row["min_probability"]
+        labels, p = np.arange(n) < n_annotated, np.full(n, p_min)
         expected = expected_sites(labels, p, np.full(n, ""))[""] if n else {"reliability": []}
         calibrated = [level["calibrated"] for level in expected["reliability"][:1]]
-        if calibrated != ["no"] or n_annotated > least * n:
+        if calibrated != ["no"] or n_annotated > p_min * n:
             return ""
         return (
-            f"{self.organism}: only {n_annotated / n:.0%} of {n:,} introns with p >= {least} are "
+            f"{self.organism}: only {n_annotated / n:.0%} of {n:,} introns with p >= {p_min} are "
             f"in {os.path.basename(self.annotation)}, so it is incomplete or the probabilities are "
             "too high; check some of them in a genome browser"
         )
@@ -173,7 +174,7 @@ def _with_sites(gaps: set[Intron], annotation: Annotation, genome: PathLike) -> 
 def intron_rows(
     predicted: Mapping[Intron, float], annotated: Collection[Intron] | None = None
 ) -> list[dict[str, Any]]:
-    """Count introns by their least probability: 0.1, 0.5 and 0.9.
+    """Count introns by minimum probability: 0.1, 0.5 and 0.9.
 
     Parameters
     ----------
@@ -185,16 +186,17 @@ def intron_rows(
     Returns
     -------
     list of dict
-        "least", "found", and with `annotated` "known" (of those found), "others" and "missed".
+        "min_probability", "predicted", and with `annotated` "annotated" (of those predicted),
+        "others" and "missed".
     """
     rows = []
-    for least in _LEVELS:
-        called = {intron for intron, p in predicted.items() if p >= least}
-        row: dict[str, Any] = {"least": least, "found": len(called)}
+    for p_min in _LEVELS:
+        called = {intron for intron, p in predicted.items() if p >= p_min}
+        row: dict[str, Any] = {"min_probability": p_min, "predicted": len(called)}
         if annotated is not None:
             n_annotated = len(called.intersection(annotated))
             row |= {
-                "known": n_annotated,
+                "annotated": n_annotated,
                 "others": len(called) - n_annotated,
                 "missed": len(annotated) - n_annotated,
             }

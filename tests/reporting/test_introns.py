@@ -45,12 +45,12 @@ def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand
     ]
     known = annotated_introns(read_annotation(files[1]), {"chr1", "chr2"})
     assert known == {("chr1", 10, 20, False), ("chr1", 60, 70, False)}
-    assert [row["found"] for row in intron_rows(found)] == [4, 3, 1]
+    assert [row["predicted"] for row in intron_rows(found)] == [4, 3, 1]
     rows = intron_rows(found, known)
     assert rows == [
-        {"least": 0.1, "found": 4, "known": 1, "others": 3, "missed": 1},
-        {"least": 0.5, "found": 3, "known": 1, "others": 2, "missed": 1},
-        {"least": 0.9, "found": 1, "known": 1, "others": 0, "missed": 1},
+        {"min_probability": 0.1, "predicted": 4, "annotated": 1, "others": 3, "missed": 1},
+        {"min_probability": 0.5, "predicted": 3, "annotated": 1, "others": 2, "missed": 1},
+        {"min_probability": 0.9, "predicted": 1, "annotated": 1, "others": 0, "missed": 1},
     ]
     own = PredictedIntrons("ant", rows, "a/known.gff3")
     assert own.sentence() == (
@@ -70,7 +70,13 @@ def test_introns_are_counted_by_probability_and_compared_by_both_ends_and_strand
 )
 def test_warning_of_probable_introns_that_an_annotation_lacks(n, known, is_warned):
     rows = [
-        {"least": least, "found": n, "known": known, "others": n - known, "missed": 5}
+        {
+            "min_probability": least,
+            "predicted": n,
+            "annotated": known,
+            "others": n - known,
+            "missed": 5,
+        }
         for least in (0.1, 0.5, 0.9)
     ]
     own = PredictedIntrons("fly", rows, "a/known.gff3")
