@@ -73,8 +73,10 @@ class Parser(argparse.ArgumentParser):
         try:
             values = vars(self.parse_args(arguments))
         except argparse.ArgumentError as error:
-            names = (error.argument_name or "").split("/")
-            raise UsageError(f"{as_typed(names, arguments)}: {error.message}") from error
+            if error.argument_name is None:  # arguments that are missing
+                raise UsageError(error.message) from error
+            name = as_typed(error.argument_name.split("/"), arguments)
+            raise UsageError(f"{name}: {error.message}") from error
         quiet, log_json, debug = (
             bool(values.pop(name, False)) for name in ("quiet", "log_json", "debug")
         )
