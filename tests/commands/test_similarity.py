@@ -12,9 +12,7 @@ from seqmtl import MultiTaskKernelSVC, MultiTaskSVC, TaskKernel
 from seqmtl.commands import similarity
 from seqmtl.commands._options import Relations
 from seqmtl.exceptions import UsageError
-from seqmtl.io.dataset import HEADER, KIND
 from seqmtl.relations.kinds import KINDS
-from seqmtl.training.example_source import ExampleSource
 
 TREE = "((ape:1,man:1)primates:2,(fly:2,bee:2)insects:1)root;"
 
@@ -193,36 +191,3 @@ def test_the_tree_is_read_first(seqmtl):
     message = seqmtl("similarity --tree plants --organisms unicorn,human", 2).err
     assert "tasks 'unicorn', 'human' are not in the tree plants" in message
     assert "eukaryotes" not in message
-
-
-def test_the_organisms_of_a_dataset(tmp_path, seqmtl):
-    summary = {
-        "organisms": {
-            "human": {"splits": {"train": {"sites": 4}}},
-            "rice": {"splits": {"train": {"sites": 2}}},
-            "maize": {"splits": {"train": {"sites": 0}, "test": {"sites": 9}}},
-        }
-    }
-    source = ExampleSource(str(tmp_path), split="train")
-    assert source.organisms() == []
-    for facts in summary["organisms"].values():
-        facts |= {"sites": 0, "decoys": 0, "excluded": {}}
-        facts["splits"] = {s: {"decoys": 0, **n} for s, n in facts["splits"].items()}
-    genome = {"path": "x.fa", "bytes": 1, "n_bases": 1, "crc32": 0}
-    summary |= {
-        "kind": KIND,
-        "schema_version": 3,
-        "signal": "donor",
-        "window": 9,
-        "shift": 0,
-        "site": {"offset": 0, "length": 0, "letters": "", "signal": ""},
-        "genomes": dict.fromkeys(summary["organisms"], genome),
-        "leakage": {},
-        "excluded": {},
-    }
-    (tmp_path / "windows.tsv").write_text(f"{HEADER}\n")
-    (tmp_path / "summary.json").write_text(json.dumps(summary))
-    assert source.organisms() == ["human", "rice"]
-    message = seqmtl(f"train {tmp_path} --tree vertebrates -o never", 1).err
-    assert "'rice' is not in the tree vertebrates; it has" in message
-    assert message.endswith("(try --tree eukaryotes)\n")
