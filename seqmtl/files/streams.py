@@ -31,7 +31,7 @@ except ImportError:
 #: Decompressed bytes handled at a time.
 BLOCK_BYTES = 1 << 20
 _BUFFER_BYTES = 1 << 17
-_START = 1 << 16  # bytes to look at
+_START = 1 << 16  # bytes that tell the format
 #: Bytes of the longest line, much more than a window or the samples of a VCF record take.
 LONGEST_LINE = 1 << 28
 #: Bytes of the largest file that is read as a whole, such as a tree or an alignment.
@@ -99,7 +99,7 @@ def open_input(path: PathLike, on_read: Callable[[int], None] | None = None) -> 
 
 
 class _RawBytes(io.RawIOBase):
-    """The bytes of a file as they are stored; the last ones are kept."""
+    """The bytes of a file as they are stored; `last` are the last 64 KiB so far."""
 
     def __init__(self, file: io.BufferedReader, on_read: Callable[[int], None] | None) -> None:
         self._file, self._on_read = file, on_read
@@ -135,12 +135,12 @@ class _Decompressed(io.RawIOBase):
                 f"the gzip data are damaged ({error}); download or write the file again",
                 path=self._name,
             ) from error
-        if not n and _ends_within_bgzip(self._raw.last):
+        if not n and _is_cut_bgzip(self._raw.last):
             raise _truncated(self._name)
         return n
 
 
-def _ends_within_bgzip(end: bytes) -> bool:
+def _is_cut_bgzip(end: bytes) -> bool:
     """Return whether the last member of a file is one of bgzip, but not the empty one at its end.
 
     A file of bgzip that was cut between two members is gzip, too.
@@ -208,7 +208,7 @@ def line_blocks(
     longest : int
         Bytes of the longest line.
     size : int
-        Bytes of a block, or more by the rest of a line.
+        Bytes of a block, which goes on to the end of its last line.
 
     Raises
     ------
