@@ -144,6 +144,8 @@ def test_predictions_are_columns():
     assert list(predictions) == ["task", "score", "class", "probability"]
     assert_array_equal(predictions["score"], model.decision_function(X, names))
     assert_array_equal(predictions["class"], model.predict(X, names))
+    is_right = model.predict(X, names) == np.where(y > 0, "yes", "no")
+    assert model.score(X, np.where(y > 0, "yes", "no"), names) == is_right.mean()
     assert_array_equal(predictions["probability"], model.predict_proba(X, names)[:, 1])
     assert predictions["task"].tolist() == names.tolist()
     model = ParetoMKLClassifier(["rbf"]).fit(X, np.arange(len(X)) % 3)

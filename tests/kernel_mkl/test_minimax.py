@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
 
 from seqmtl import MinimaxClassifier, MultiTaskModel, MultiTaskSVC, TaskKernel, Windows
 from seqmtl.exceptions import MemoryLimitError, UnknownTaskError
@@ -226,7 +227,7 @@ class TestEstimator:
         X, y, tasks = _data()
         weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
         repeated = np.repeat(np.arange(len(y)), weight.astype(int))
-        weighted = tight((X, y, tasks), weight=weight)
+        weighted = tight((csr_matrix(X), y, tasks), weight=weight)
         copied = tight((X[repeated], y[repeated], tasks[repeated]))
         assert weighted.objective_ == pytest.approx(copied.objective_, rel=1e-8)
         expected = _mean_losses(_weights(weighted), X, y, tasks, weight)

@@ -173,12 +173,15 @@ def test_a_matrix_is_a_kernel(data, new):
 
 def test_weights_of_examples_are_repetitions(data, new):
     times = np.random.default_rng(1).integers(0, 4, data.y.size)
+    H = rbf(data.X, data.X)
+    given = MultiTaskKernelSVC("precomputed", tol=TIGHT).fit(H, data.y, data.names, times)
     model = MultiTaskKernelSVC(gamma=GAMMA, tol=TIGHT)
     weighted = clone(model).fit(data.X, data.y, data.names, sample_weight=times)
     repeated = clone(model)
     repeated.fit(*(np.repeat(part, times, axis=0) for part in (data.X, data.y, data.names)))
     scores = [model.decision_function(*new) for model in (weighted, repeated)]
     assert_allclose(*scores, atol=1e-5)
+    assert_allclose(given.decision_function(rbf(new[0], data.X), new[1]), scores[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("weight", ["balanced", {1.0: 4.0, -1.0: 0.5}])
