@@ -17,6 +17,8 @@ ESTIMATORS = [kind() for kind in KINDS if kind.__name__ not in ALIKE]
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 def test_scikit_learn_checks(estimator):
+    if hasattr(estimator, "costs"):
+        estimator.set_params(costs=(1.0,))
     check_estimator(estimator, on_skip=None)
 
 

@@ -76,12 +76,6 @@ def test_a_name_always_finds_itself(known, random):
     assert [known[i] for i in match_names(wanted, known, "K")] == wanted
 
 
-def test_the_shipped_table_has_distinct_organisms():
-    names._shipped.cache_clear()
-    taxids, _ = names._shipped()
-    assert all(name == taxid for name, taxid in taxids.items() if name.isdigit())
-
-
 # ---- the verdicts, written by hand
 
 PAIRS = [

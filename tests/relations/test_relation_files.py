@@ -13,7 +13,6 @@ from seqmtl.exceptions import InputFormatError
 from seqmtl.relations.distances import read_alignment_distances
 from seqmtl.relations.graphs import read_graph
 from seqmtl.relations.relation_tables import read_distances, read_groups
-from seqmtl.relations.task_kernel import TaskKernel
 
 EDGES = "# three and one\na\tb\nb\tc\t0.5\nlonely\n"
 ADJACENCY = np.array([[0, 1, 0, 0], [1, 0, 0.5, 0], [0, 0.5, 0, 0], [0, 0, 0, 0]])
@@ -154,15 +153,6 @@ def test_weights_of_groups_in_groups(write):
     groups = read_groups(path)
     assert groups["y"] == {"fly": 3.0, "bee": 0.5}
     assert groups["z"] == {"fly": 3.0, "bee": 1.0, "ant": 4.0}
-
-
-def test_groups_make_a_task_kernel_with_their_weights(write):
-    groups = read_groups(write("fly\tx\t2\nbee\tx\nbee\ty\t0.5\nworm\ty\n"))
-    K = TaskKernel.clustering(groups, ["bee", "fly", "worm"])
-    weights = TaskKernel.clustering([[1, 2, 0], [0.5, 0, 1]], ["bee", "fly", "worm"])
-    np.testing.assert_array_equal(K.matrix, weights.matrix)
-    with pytest.raises(ValueError, match="groups must not be negative, got -1"):
-        TaskKernel.clustering({"x": {"fly": -1.0, "bee": 1.0}})
 
 
 REFUSED = {

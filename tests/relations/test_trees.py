@@ -317,13 +317,6 @@ class TestSources:
         with pytest.raises(InputFormatError, match=r"; shipped are metazoa, plants$"):
             read_tree("animals")
 
-    def test_every_shipped_tree_is_read(self):
-        assert "six_eukaryotes" in catalogue.names()
-        for name in catalogue.names():
-            assert len(read_tree(name).leaf_names) > 2
-        assert catalogue.find("nothing") is None
-        assert catalogue.table("nothing.tsv") is None
-
     def test_what_cannot_be_read(self, write, tmp_path, monkeypatch):
         cut = write(gzip.compress(TREE.encode())[:-12], "cut.gz")
         binary = write(b"\xff\xfe\x80", "binary")
