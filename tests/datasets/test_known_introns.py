@@ -114,19 +114,6 @@ def test_introns_on_contigs_that_the_genome_lacks_are_counted(write, genome, cap
 
 
 @pytest.mark.parametrize(
-    "name", ["star_sj_with_spike_in/SJ.out.tab", "braker45_intron_hints/hints."]
-)
-def test_cases_of_the_field(shared_data, name):
-    folder = shared_data / "field_cases"
-    if not folder.is_dir():
-        pytest.skip(f"no cases in {folder}")
-    endings = ("gff", "txt") if name.endswith(".") else ("",)
-    for ending in endings:
-        known = _read(folder / f"{name}{ending}", folder / "_genome" / "g.fa")
-        assert (len(known.donors), len(known.acceptors), known.lengths.size) == (56, 56, 56)
-
-
-@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("chr\t100\t150\tr\t1\t+\n", "at least 2 donors"),

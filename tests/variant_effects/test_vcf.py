@@ -407,7 +407,6 @@ def test_bad_files_are_refused(run, write, what):
     ("code", "options", "message"),
     [
         (2, ["-o", "out.bcf"], "-o must end in .vcf or .vcf.gz"),
-        (1, ["-o", "no/out.vcf"], "no folder no; create it first"),
         (1, ["--tsv", "no/out.tsv"], "no folder no; create it first"),
         (2, ["-o", "-", "--json", "-"], "only one output can go to standard output"),
         (2, ["--distance", "-3"], "--distance must be an integer of at least 0, got -3"),
@@ -560,29 +559,3 @@ class TestOtherTools:
         assert not output.with_name("out.vcf.gz.tbi").exists()
         assert "is not sorted: no index" in told
         assert output.read_bytes().endswith(BGZIP_END)
-
-
-def test_real_variants_of_yeast(shared_data, tmp_path, seqmtl):
-    folder = shared_data / "genome_scerevisiae"
-    variants = gzip.open(folder / "sacCer3_sample_variants.vcf.gz", "rt").read().splitlines(True)
-    header = [line for line in variants if line.startswith("#")]
-    real = [line for line in variants if not line.startswith("#")][::10]
-    renamed = [line.replace("chr", "chromosome_", 1) for line in real]
-    (tmp_path / "in.vcf").write_text("".join(header + renamed))
-    names = {line.split("\t")[0] for line in real}
-    table = "".join(f"{name.replace('chr', 'chromosome_')}\t{name}\n" for name in names)
-    (tmp_path / "names.tsv").write_text(table)
-    make_model().save(tmp_path / "m.seqmtl")
-    files = f"--vcf {tmp_path}/in.vcf --fasta {folder}/S_cerevisiae.fasta.gz"
-    out = f"-o {tmp_path}/out.vcf --json {tmp_path}/s.json"
-    command = f"variants {tmp_path}/m.seqmtl {files} --organism worm {out}"
-    told = seqmtl(command, 1).err
-    assert "contig must be one of the genome's (chrI, chrII" in told
-    assert "got 'chromosome_I'" in told
-    seqmtl(f"{command} --chrom-map {tmp_path}/names.tsv")
-    counts = json.loads((tmp_path / "s.json").read_text())
-    assert counts["n_records"] == counts["n_scored"] == len(real) == 4_426
-    assert counts["not_scored"] == {}
-    for before, after in zip(renamed, read_records(tmp_path / "out.vcf"), strict=True):
-        assert without_info(before) == without_info(after)
-        assert after.split("\t")[7].startswith(before.split("\t")[7] + ";SeqMTL_donor=")
