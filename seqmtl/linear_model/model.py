@@ -365,12 +365,17 @@ class MultiTaskModel(Model):
         position = f"offset {site.offset}, {site.letters or 'no consensus'}"
         lines = [
             f"model          {file}",
-            f"features       {self.features} of {self.length} bases, {self.W.shape[0]:,}",
+            f"features       {self.features}, {self.W.shape[0]:,} weights",
+            f"window         {self.length} bases",
             f"site           {position if site.length else 'unknown'}",
             f"duality gap    {training['duality_gap']:.2e} after {training['n_epochs']} epochs"
             + ("" if training["converged"] else " (stopped before the tolerance)"),
-            f"support        {training['n_support']:,} windows",
-            "settings       " + ", ".join(f"{k}={v}" for k, v in training["settings"].items()),
+            f"support        {training['n_support']:,} support vectors",
+            "settings       "
+            + ", ".join(
+                f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
+                for key, value in training["settings"].items()
+            ),
             *tasks_text(self.tasks, training),
             *calibration_text(training, self._by_consensus()),
             *self._kernel_text(),

@@ -45,10 +45,6 @@ class Edge(NamedTuple):
         """Whether a model of its signal scores it; otherwise any codon counts."""
         return self.scale > 0
 
-    def __str__(self) -> str:
-        weight = f"{self.scale:.2f} s {self.shift:+.2f}" if self.has_model else f"{self.shift:.2f}"
-        return f"{self.signal} {weight}"
-
 
 class PairLayer(NamedTuple):
     """The layer above the sites of one organism; see :mod:`seqmtl.splicing.chain`.

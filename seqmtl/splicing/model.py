@@ -196,18 +196,14 @@ class PairedModel(Model):
     def text(self, file: str) -> list[str]:
         """Return a readable summary of the model, line by line; `file` is the name to show."""
         edges = f", with models of {', '.join(self.edges)} sites" if self.edges else ""
-        lines = [f"paired model   {file}", f"donors and acceptors, seen together{edges}"]
+        lines = [f"paired model   {file}", f"donors and acceptors in pairs{edges}"]
         width = max(len(name) for name in self.tasks)
         called = self.training.get("unlabelled", {})
         for name, layer in self.layer.items():
             lines.append(
                 f"  {name:<{width}}  introns of {layer.shortest} to {layer.span:,} bases "
                 f"({layer.n_introns:,} {self.source_of_introns(name)}), "
-                f"{layer.n_coding:,} coding bases, scale {layer.scale:.2f}, shift "
-                f"{layer.shift:.2f}, in coding sequence {layer.coding_shift:.2f}, content "
-                f"{layer.coding_scale:.2f}, switch {layer.switch:.2f}"
-                f"{''.join(f', {edge}' for edge in layer.edges)} "
-                f"({layer.n_sites:,} held-out sites)"
+                f"{layer.n_coding:,} coding bases, {layer.n_sites:,} held-out sites"
             )
         for name, facts in called.items():
             n_known = facts.get("n_known", [0, 0])

@@ -187,7 +187,7 @@ def test_errors_have_a_message_and_leave_nothing(data, tmp_path, seqmtl, code, c
 def test_features_say_how_they_are_hashed(table, tmp_path, seqmtl):
     options = f"--window 60 --features wd:2,hash:9+wd:3 --selection none -q -o {tmp_path}/m"
     seqmtl(f"train {table} {options}")
-    line = "features       wd:2,hash:9 + wd:3 of 60 bases, 5,552"
+    line = "features       wd:2,hash:9 + wd:3, 5,552 weights"
     assert line in seqmtl(f"info {tmp_path}/m").out.splitlines()
 
 

@@ -150,7 +150,7 @@ def test_a_paired_model_survives_its_file(case, tmp_path, capsys):
         assert_array_equal(getattr(again, signal).W, load_model(case / signal).W)
     run(f"info {case}/splice")
     shown = capsys.readouterr().out
-    assert "donors and acceptors, seen together" in shown
+    assert "donors and acceptors in pairs" in shown
     assert f"introns of {first.layer_of('a').shortest} to" in shown
     run(f"info {case}/splice --json")
     assert json.loads(capsys.readouterr().out)["layer"].keys() == {"a", "b"}
