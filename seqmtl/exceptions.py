@@ -139,7 +139,7 @@ def errors_about(path: str | None) -> Iterator[None]:
     """Name a file in the errors about its data that name none; not so standard input, ``-``."""
     try:
         yield
-    except (ClusterError, UsageError):
+    except (ClusterError, TrainingInterrupted, UsageError):
         raise
     except SeqmtlError as error:
         if path != "-":

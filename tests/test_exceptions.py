@@ -10,6 +10,7 @@ from seqmtl.exceptions import (
     InputFormatError,
     ParameterError,
     SeqmtlError,
+    TrainingInterrupted,
     UnknownTaskError,
     UsageError,
     errors_about,
@@ -52,6 +53,7 @@ def test_a_rule_that_is_broken_names_the_parameter():
         (ParameterError("must be 1", "n"), "a.tsv: n must be 1"),
         (UsageError("give --tree"), "give --tree"),
         (ClusterError("no scheduler"), "no scheduler"),
+        (TrainingInterrupted("interrupted"), "interrupted"),
     ],
 )
 def test_errors_about_a_file_name_it_unless_they_name_another(error, text):

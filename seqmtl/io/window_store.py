@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl._schema import items, whole, word
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import InputFormatError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.files.write import make_folder
 from seqmtl.sequences import Windows, concatenate
@@ -64,8 +64,8 @@ class StoredPart(NamedTuple):
         try:
             return self._windows(read_arrays(self.path)[1])
         except ValueError as error:  # also a ModelFileError
-            raise SeqmtlError(
-                f"{self.path}: cannot read stored windows ({error}); train again without --resume"
+            raise InputFormatError(
+                f"cannot read stored windows ({error}); train again without --resume", self.path
             ) from error
 
     def _windows(self, columns: Mapping[str, NDArray[Any]]) -> Windows:

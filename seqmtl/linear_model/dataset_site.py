@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from seqmtl.exceptions import InputFormatError, SeqmtlError, UsageError
+from seqmtl.exceptions import InputFormatError, UsageError
 from seqmtl.io.dataset import is_dataset, read_summary
 from seqmtl.linear_model.site import Site
 
@@ -65,7 +65,7 @@ def site_of_model(model: Site, data: str | os.PathLike[str], length: int, shift:
     """
     data = os.fspath(data)
     if not is_dataset(data):
-        raise SeqmtlError(f"{data} must be a dataset; name a folder of seqmtl dataset")
+        raise InputFormatError("must be a dataset; name a folder of seqmtl dataset", data)
     site = _site_of(read_summary(data))
     if not model.signal and not model.consensus:
         if model.offset != length // 2:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqmtl.evaluation.expected import BLOCKS
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import InputFormatError
 from seqmtl.io.dataset import SplitGenome, chosen_organisms, read_split_genome, read_summary
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.dataset_site import site_of_model
@@ -129,9 +129,10 @@ def score_candidates(
     regions = ((name, read_split_genome(path, name, split)) for name in names)
     scores = score_regions(model, path, regions)
     if not scores.labels.size:
-        raise SeqmtlError(
-            f"{path}: no candidates in split {split or 'all'!r} of {', '.join(names)}; "
-            "the splits are train, valid and test"
+        raise InputFormatError(
+            f"no candidates in split {split or 'all'!r} of {', '.join(names)}; the splits are "
+            "train, valid and test",
+            os.fspath(path),
         )
     return scores
 

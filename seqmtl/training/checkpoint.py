@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from seqmtl._schema import anything, items, mapping, record, word
 from seqmtl.core.dcd import WarmStart
-from seqmtl.exceptions import ModelFileError, SeqmtlError
+from seqmtl.exceptions import InputFormatError, ModelFileError
 from seqmtl.features._base import FeatureDefinition
 from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
 from seqmtl.files.write import remove_file
@@ -99,17 +99,18 @@ class Checkpoint:
             raise ModelFileError("is not a checkpoint", path=self.path)
         try:
             _HEADER("", header)
-            if names := differing(header["problem"], self._problem):
-                raise SeqmtlError(
-                    f"{self.path} belongs to other data or options ({names}); resume with the "
-                    "original ones, or remove it and start afresh"
-                )
-            start = self._read(
-                header["scores"], {k: np.array(array) for k, array in arrays.items()}
-            )
+            names = differing(header["problem"], self._problem)
+            content = {k: np.array(array) for k, array in arrays.items()}
+            start = None if names else self._read(header["scores"], content)
         except ValueError as error:
             message = f"{error}; the checkpoint is damaged or was edited; start afresh"
             raise ModelFileError(message, path=self.path) from error
+        if names:
+            raise InputFormatError(
+                f"belongs to other data or options ({names}); resume with the original ones, or "
+                "remove it and start afresh",
+                self.path,
+            )
         self.is_written = True
         return start
 

@@ -16,7 +16,7 @@ from seqmtl._memory import available_memory
 from seqmtl._schema import anything, items, load, mapping, record
 from seqmtl._version import __version__
 from seqmtl.cluster import Workers, connect
-from seqmtl.exceptions import SeqmtlError
+from seqmtl.exceptions import InputFormatError, SeqmtlError
 from seqmtl.files.model_file import Forms, check_arrays, read_arrays, write_arrays
 from seqmtl.files.streams import read_json
 from seqmtl.files.write import UNFINISHED, remove_file, write_json
@@ -98,7 +98,7 @@ class WindowCache:
             forms |= {"bound": ("uint8", (n,)), "primal": ("float64", (1,))}
             check_arrays(start, forms)
         except ValueError as error:  # also a ModelFileError
-            raise SeqmtlError(f"{self._state}: damaged; train without --resume") from error
+            raise InputFormatError("damaged; train without --resume", self._state) from error
         return start
 
     def store(self, windows: Iterable[Windows], *, resume: bool) -> WindowStore:
@@ -125,11 +125,13 @@ class WindowCache:
                 load(StoredPart, f"parts[{i}]", part) for i, part in enumerate(document["parts"])
             ]
         except ValueError as error:
-            raise SeqmtlError(f"{self._done}: damaged ({error}); train without --resume") from error
+            message = f"damaged ({error}); train without --resume"
+            raise InputFormatError(message, self._done) from error
         if names := differing(document["request"], self._problem):
-            raise SeqmtlError(
-                f"{self.path} belongs to other data or options ({names}); resume with the "
-                "original ones, or omit --resume to start afresh"
+            raise InputFormatError(
+                f"belongs to other data or options ({names}); resume with the original ones, or "
+                "omit --resume to start afresh",
+                self.path,
             )
         logger.info("%s: resuming", self.path)
         moved = (os.path.join(self.path, os.path.basename(part.path)) for part in parts)

@@ -119,5 +119,5 @@ def test_a_run_that_was_interrupted_goes_on(table, tmp_path, seqmtl, monkeypatch
     assert_array_equal(read_arrays(path)[1]["alpha"], saved[-1])
     for more, name in (("--features wd:2", "features"), ("--seed 5", "seed")):
         shown = seqmtl(f"{command} {more} -o {output} --resume", 1).err
-        assert f"{path} belongs to other data or options ({name}); resume" in shown
+        assert f"{path}: belongs to other data or options ({name}); resume" in shown
     _assert_resumed(_trained(seqmtl, f"{command} --resume", output), whole, table, kind)

@@ -317,7 +317,7 @@ def test_an_interrupted_command_resumes(table, tmp_path, seqmtl, monkeypatch):
     state, whole = (folder / "state").read_bytes(), (folder / "store.json").read_text()
     n_active = read_arrays(folder / "state")[1]["rows"].size
     shown = seqmtl(f"{command} --resume -C 2", code=1).err
-    assert f"{folder} belongs to other data or options (C); resume with" in shown
+    assert f"{folder}: belongs to other data or options (C); resume with" in shown
     odd = json.loads(whole)
     odd["parts"][0]["n"] = "1"
     for text in ("{", "[]", '{"request": 1}', json.dumps(odd)):
@@ -377,7 +377,7 @@ def test_files_that_changed_are_not_taken_for_those_of_the_interrupted_run(
     path.write_bytes(other)
     os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     shown = seqmtl(f"{command} --resume", code=1).err
-    assert f"m.seqmtl.windows belongs to other data or options ({changed}); resume with" in shown
+    assert f"m.seqmtl.windows: belongs to other data or options ({changed}); resume with" in shown
     path.write_bytes(before)  # a later copy is the same file
     seqmtl(f"{command} --resume")
 
