@@ -142,15 +142,13 @@ class Scan(_options.Relatives, _options.Threads):
         if self.json == "-" and self.output == "-":
             raise UsageError("sites and summary cannot both go to standard output; name a file")
         new = None if self.like is None else NewOrganism(self.genome, self.like, self.tree)
-        sites = site_model(model, new)
+        sites = site_model(model, self.consensus, new)
         outputs = self._outputs(model.tasks)
         file_format = self.format or guess_format(self.output)
         for name, message in sites.unsupported(file_format).items():
             if getattr(self, name) is not None:
                 raise UsageError(message)
-        return ScanPlan(
-            sites, self.genome, outputs, file_format, self.strand, self.track_value, self.consensus
-        )
+        return ScanPlan(sites, self.genome, outputs, file_format, self.strand, self.track_value)
 
     def _outputs(self, tasks: tuple[str, ...]) -> dict[str, str]:
         """Return the output of every organism to scan for."""

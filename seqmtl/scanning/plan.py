@@ -50,29 +50,24 @@ class SiteModel(Protocol):
     def finder(
         self,
         organism: str,
+        file_format: str,
         *,
         strands: str,
         filters: SiteFilters,
-        consensus: str | None,
         introns: float | None,
-        signals: Sequence[str],
     ) -> Finder:
         """Return the finder of the sites of an organism.
 
         Parameters
         ----------
-        organism : str
-            The organism.
+        organism, file_format : str
+            The organism, and the format of its sites.
         strands : {"both", "+", "-"}
             Strands to report.
         filters : SiteFilters
             Which sites to report.
-        consensus : str, optional
-            Letters of the sites, or any. Default: those of the training windows.
         introns : float, optional
             Also find introns of at least this probability.
-        signals : sequence of str
-            Result of :meth:`signals`.
         """
 
 
@@ -94,8 +89,6 @@ class ScanPlan:
         Strands to scan.
     track_value : {"score", "probability"}, optional
         Values of tracks. Default: probabilities, if they are calibrated.
-    consensus : str, optional
-        Letters of the sites, see :meth:`SiteModel.finder`.
     """
 
     model: SiteModel
@@ -104,7 +97,6 @@ class ScanPlan:
     file_format: str
     strands: str = "both"
     track_value: str | None = None
-    consensus: str | None = None
 
     @property
     def writes_introns(self) -> bool:
@@ -173,11 +165,10 @@ class ScanPlan:
         """
         finder = self.model.finder(
             organism,
+            self.file_format,
             strands=self.strands,
             filters=filters,
-            consensus=self.consensus,
             introns=introns,
-            signals=self.model.signals(organism, self.file_format),
         )
         is_calibrated = self.model.is_calibrated(organism)
         value = self.track_value or ("probability" if is_calibrated else "score")

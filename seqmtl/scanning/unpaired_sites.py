@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from seqmtl.exceptions import UsageError
@@ -23,12 +23,15 @@ class UnpairedSites:
     ----------
     model : MultiTaskModel
         The model.
+    consensus : str, optional
+        Letters of the sites, or any. Default: those of the training windows.
     """
 
     has_introns = False
 
-    def __init__(self, model: MultiTaskModel) -> None:
+    def __init__(self, model: MultiTaskModel, consensus: str | None = None) -> None:
         self.model = model
+        self.consensus = consensus
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -72,20 +75,19 @@ class UnpairedSites:
     def finder(
         self,
         organism: str,
+        file_format: str,
         *,
         strands: str,
         filters: SiteFilters,
-        consensus: str | None = None,
         introns: float | None = None,
-        signals: Sequence[str] = (),
     ) -> SiteFinder:
         """Return the finder of the sites of an organism."""
-        site = self._site(consensus)
+        site = self._site()
         return finder_of(self.model, organism, site=site, strands=strands, filters=filters)
 
-    def _site(self, consensus: str | None) -> Site:
+    def _site(self) -> Site:
         """Return the site to report: its letters are those of the training windows by default."""
-        site = self.model.site
+        site, consensus = self.model.site, self.consensus
         if consensus is None:
             if site.letters:
                 logger.info(

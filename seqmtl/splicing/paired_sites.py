@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from seqmtl.exceptions import UsageError
@@ -101,14 +101,14 @@ class PairedSites:
     def finder(
         self,
         organism: str,
+        file_format: str,
         *,
         strands: str,
         filters: SiteFilters,
-        consensus: str | None = None,
         introns: float | None = None,
-        signals: Sequence[str] = ENDS,
     ) -> PairedFinder:
         """Return the finder of the sites of an organism, which is first added if it is new."""
+        signals = self.signals(organism, file_format)
         model = self._with_new(organism) if self._is_new(organism) else self.model
         return PairedFinder(
             model, organism, strands=strands, filters=filters, introns=introns, signals=signals
@@ -136,9 +136,11 @@ class PairedSites:
 
 
 def site_model(
-    model: MultiTaskModel | PairedModel, new_organism: NewOrganism | None = None
+    model: MultiTaskModel | PairedModel,
+    consensus: str | None = None,
+    new_organism: NewOrganism | None = None,
 ) -> SiteModel:
-    """Return a model as a scan sees it; see :class:`PairedSites` for the new organism."""
+    """Return a model as a scan sees it; see :class:`UnpairedSites` and :class:`PairedSites`."""
     if isinstance(model, PairedModel):
         return PairedSites(model, new_organism)
-    return UnpairedSites(model)
+    return UnpairedSites(model, consensus)
