@@ -19,6 +19,7 @@ from seqmtl.files.write import (
     atomic_write,
     check_outputs,
     make_folder,
+    only_run_in,
     write_json,
     write_lines,
 )
@@ -254,6 +255,14 @@ def test_a_folder_of_a_killed_run_goes_with_the_next(tmp_path, other_run):
     assert left.startswith(".unfinished-")
     fill(tmp_path / "out", "1")
     assert set(os.listdir(tmp_path / "out")) == {"a", "below", "end", "mine"}
+
+
+def test_only_one_run_is_in_a_folder(tmp_path):
+    path = str(tmp_path)
+    for _ in range(2):
+        with only_run_in(path):
+            with pytest.raises(SeqmtlError, match=f"folder {path}: another run writes its results"):
+                only_run_in(path).__enter__()
 
 
 @pytest.fixture
