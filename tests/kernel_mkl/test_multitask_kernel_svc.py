@@ -17,7 +17,7 @@ from tests.oracles import kernel_space as oracle
 
 GAMMA, C, TIGHT = 0.5, 2.0, 1e-7
 PATH = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]])
-LAPLACIAN = np.diag(PATH.sum(axis=1)) - PATH
+PINV = np.linalg.pinv(np.diag(PATH.sum(axis=1)) - PATH, hermitian=True)
 
 
 @pytest.fixture(scope="module")
@@ -71,74 +71,38 @@ def test_cost_and_sharing_are_chosen_by_cross_validation(data):
     assert search.best_estimator_.task_kernel_.source == search.best_params_["task_kernel"].source
 
 
-@pytest.mark.parametrize("K", ["individual", np.eye(3)])
-def test_individual_tasks_are_machines_of_their_own(data, new, K):
-    """Sheldon 2008, INDIV: K = I is a LIBSVM machine per task."""
-    model = fit(data, K)
-    X, tasks = new
-    for name in "abc":
-        is_task = data.names == name
-        alone = svc().fit(data.X[is_task], data.y[is_task])
-        assert_allclose(
-            model.decision_function(X[tasks == name], name),
-            alone.decision_function(X[tasks == name]),
-            atol=1e-6,
-        )
-
-
-def test_a_task_kernel_of_ones_pools_the_tasks(data, new):
-    """Sheldon 2008, POOL: K = 11' is a LIBSVM machine of all examples."""
-    pooled = svc().fit(data.X, data.y)
-    for K in ("union", np.ones((3, 3))):
-        scores = fit(data, K).decision_function(*new)
-        assert_allclose(scores, pooled.decision_function(new[0]), atol=1e-6)
+UNION, PARTLY = np.ones((3, 3)), np.array([[1.0, 0.0, 0.4], [0.0, 1.0, 0.0], [0.4, 0.0, 1.0]])
+ONE, RANK_ONE = [[0, 1, 2]], np.outer([1.0, -2.0, 0.5], [1.0, -2.0, 0.5])
 
 
 @pytest.mark.parametrize(
-    "K",
+    ("K", "matrix", "groups"),
     [
-        np.linalg.pinv(LAPLACIAN),
-        np.outer([1.0, -2.0, 0.5], [1.0, -2.0, 0.5]),
-        np.linalg.pinv(LAPLACIAN) + 3.0,
+        ("individual", np.eye(3), [[0], [1], [2]]),
+        ("union", UNION, ONE),
+        (None, 0.25 * UNION + 0.75 * np.eye(3), ONE),  # the default shares a quarter
+        (PINV, PINV, ONE),
+        (PINV + 3.0, PINV + 3.0, ONE),
+        (RANK_ONE, RANK_ONE, ONE),
+        (PARTLY, PARTLY, [[0, 2], [1]]),
     ],
-    ids=["pseudo-inverse", "rank one", "with a constant"],
 )
-def test_a_singular_task_kernel_is_libsvm_on_the_product(data, new, K):
-    """Sheldon 2008, eq. 2: LIBSVM on K[s,t] k(x, z), K singular."""
-    K = (K + K.T) / 2
+def test_every_connected_group_of_tasks_is_libsvm_on_the_product(data, new, K, matrix, groups):
+    """Sheldon 2008, eq. 2, INDIV, POOL: LIBSVM on K[s,t] k(x, z), K singular or not."""
     model = fit(data, K)
     s, t = ids(data.names), ids(new[1])
-    product = svc(kernel="precomputed").fit(K[np.ix_(s, s)] * rbf(data.X, data.X), data.y)
-    expected = product.decision_function(K[np.ix_(t, s)] * rbf(new[0], data.X))
-    assert_allclose(model.decision_function(*new), expected, atol=1e-5)
-    assert len(set(model.intercept_)) == 1
-
-
-def test_groups_that_nothing_connects_have_their_own_intercepts(data, new):
-    K = np.eye(3)
-    K[0, 2] = K[2, 0] = 0.4
-    model = fit(data, K)
-    assert model.intercept_[0] == model.intercept_[2] != model.intercept_[1]
-    s, t = ids(data.names), ids(new[1])
-    for group in ([0, 2], [1]):
+    for group in groups:
         trained, scored = np.isin(s, group), np.isin(t, group)
-        product = svc(kernel="precomputed").fit(
-            K[np.ix_(s[trained], s[trained])] * rbf(data.X[trained], data.X[trained]),
-            data.y[trained],
-        )
-        H = K[np.ix_(t[scored], s[trained])] * rbf(new[0][scored], data.X[trained])
+        X, s_in, t_in = data.X[trained], s[trained], t[scored]
+        product = svc(kernel="precomputed")
+        product.fit(matrix[np.ix_(s_in, s_in)] * rbf(X, X), data.y[trained])
+        expected = product.decision_function(matrix[np.ix_(t_in, s_in)] * rbf(new[0][scored], X))
         scores = model.decision_function(new[0][scored], new[1][scored])
-        assert_allclose(scores, product.decision_function(H), atol=1e-5)
-    assert [group.tolist() for group in connected_tasks(K)] == [[0, 2], [1]]
+        assert_allclose(scores, expected, atol=1e-5)
+        assert len(set(model.intercept_[group])) == 1
+    assert [group.tolist() for group in connected_tasks(matrix)] == groups
     chain = np.array([[1.0, -0.5, 0.0], [-0.5, 1.0, 0.1], [0.0, 0.1, 1.0]])
     assert len(connected_tasks(chain)) == 1
-
-
-def test_the_default_shares_a_quarter(data, new):
-    K = (np.ones((3, 3)) + 3 * np.eye(3)) / 4
-    assert_allclose(
-        fit(data, None).decision_function(*new), fit(data, K).decision_function(*new), atol=1e-9
-    )
 
 
 @pytest.mark.parametrize(
@@ -154,16 +118,13 @@ def test_named_kernels_have_the_parameters_of_scikit_learn(data, new, kernel, ga
 # -- functions, matrices, weights ----------------------------------------------------------------
 
 
-def test_a_function_is_a_kernel(data, new):
-    scores = fit(data, None, kernel=rbf).decision_function(*new)
-    assert_allclose(scores, fit(data, None).decision_function(*new), atol=1e-9)
-
-
-def test_a_matrix_is_a_kernel(data, new):
+def test_a_matrix_or_a_function_is_a_kernel(data, new):
     H = rbf(data.X, data.X)
     model = MultiTaskKernelSVC("precomputed", C=C, tol=TIGHT).fit(H, data.y, data.names)
     expected = fit(data, None).decision_function(*new)
     assert_allclose(model.decision_function(rbf(new[0], data.X), new[1]), expected, atol=1e-9)
+    by_function = fit(data, None, kernel=rbf).decision_function(*new)
+    assert_allclose(by_function, expected, atol=1e-9)
     rows = MultiTaskKernelSVC(Precomputed(H), C=C, tol=TIGHT)
     rows.fit(np.arange(len(H))[:, None], data.y, data.names)
     assert_allclose(rows.dual_coef_, model.dual_coef_)
@@ -199,35 +160,21 @@ def test_class_weights_are_those_of_scikit_learn(data, new, weight):
 # -- texts ---------------------------------------------------------------------------------------
 
 
-def strings(n=40, seed=0):
-    rng = np.random.default_rng(seed)
-    texts = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(n)]
-    y = rng.integers(0, 2, n)
-    return [
-        text[:5] + "GAT" + text[8:] if label else text for text, label in zip(texts, y, strict=True)
-    ], y
-
-
 def test_texts_and_windows_give_the_same():
-    texts, y = strings()
+    rng = np.random.default_rng(0)
+    texts, y = ["".join(row) for row in rng.choice(list("ACGT"), (40, 12))], rng.integers(0, 2, 40)
+    texts = [text[:5] + "GAT" + text[8:] if i else text for text, i in zip(texts, y, strict=True)]
     tasks = np.tile(["fly", "worm"], 20)
     model = MultiTaskKernelSVC("wd:4:1", C=C)
-    scores = clone(model).fit(texts, y, tasks).decision_function(texts[::2], "fly")
-    for X in (
-        np.array(texts),
-        np.array(texts, dtype=object),
-        np.array(texts)[:, None],
-        tuple(texts),
-    ):
-        again = clone(model).fit(X, y, tasks).decision_function(X[::2], "fly")
+    scores = clone(model).fit(texts, y, tasks).decision_function(texts, "worm")
+    array = np.array(texts)
+    for X in (array, array.astype(object), array[:, None], tuple(texts)):
+        again = clone(model).fit(X, y, tasks).decision_function(X, "worm")
         assert_allclose(again, scores)
     windows = Windows.from_strings(texts, labels=np.where(y, 1, -1), tasks=tasks)
     refitted = clone(model).fit(windows)
-    assert_allclose(refitted.decision_function(windows)[::2], scores)
-    assert_allclose(
-        refitted.decision_function(windows, "worm"),
-        clone(model).fit(texts, y, tasks).decision_function(texts, "worm"),
-    )
+    assert_allclose(refitted.decision_function(windows, "worm"), scores)
+    assert_allclose(refitted.decision_function(windows)[1::2], scores[1::2])
 
 
 # -- searches --------------------------------------------------------------------------------------
