@@ -84,29 +84,17 @@ def _weights(fitted):
 
 
 class TestOptimum:
-    @pytest.mark.parametrize("norm", [1.0, 2.0, 3.0, np.inf])
+    @pytest.mark.parametrize(("norm", "C"), [(1.0, 0.5), (2.0, 20.0), (3.0, 0.5), (np.inf, 20.0)])
     @pytest.mark.parametrize(("regularizer", "share"), [("trace", 0.5), ("mean", 0.3)])
-    @pytest.mark.parametrize("C", [0.5, 20.0])
-    def test_is_that_of_cvxpy(self, regularizer, share, norm, C):
+    @pytest.mark.parametrize("shape", [{}, {"sizes": (6, 7, 8), "d": 30}])
+    def test_is_that_of_cvxpy(self, regularizer, share, norm, C, shape):
         """Li 2014, 5.4, Minimax MTL: both regularisers and any norm of the losses, by CVXPY."""
-        data = _data()
+        X, y, tasks = data = _data(**shape)
         value, W = _optimum(*data, regularizer, C, norm, share)
-        fitted = MinimaxClassifier(regularizer, C, share, norm, tol=1e-7).fit(
-            data[0], data[1], tasks=data[2]
-        )
+        fitted = MinimaxClassifier(regularizer, C, share, norm, tol=1e-7).fit(X, y, tasks=tasks)
         assert fitted.objective_ == pytest.approx(value, rel=1e-6)
         assert_allclose(_weights(fitted), W, atol=2e-3)
         assert 0 <= fitted.dual_gap_ <= 1e-7
-
-    def test_is_that_of_cvxpy_with_more_features_than_examples(self):
-        data = _data(sizes=(6, 7, 8), d=30)
-        for regularizer in ("trace", "mean"):
-            value, W = _optimum(*data, regularizer, 5.0, np.inf)
-            fitted = MinimaxClassifier(regularizer, 5.0, tol=1e-7).fit(
-                data[0], data[1], tasks=data[2]
-            )
-            assert fitted.objective_ == pytest.approx(value, rel=1e-6)
-            assert_allclose(_weights(fitted), W, atol=2e-3)
 
     @settings(max_examples=25)
     @given(
@@ -264,42 +252,36 @@ class TestEstimator:
             fitted.predict(X, tasks="yeast")
 
 
-class TestRefusals:
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"C": 0.0}, "C must be a finite number above 0, got 0.0"),
-            ({"C": -1.0}, "C must be a finite number above 0"),
-            ({"tol": 0.0}, "tol must be a finite number above 0"),
-            ({"max_epochs": 0}, "max_epochs must be an integer of at least 1"),
-            ({"regularizer": "tracy"}, "regularizer must be one of .* did you mean 'trace'"),
-            ({"share": 0.0}, "share must be a number above 0 and at most 1, got 0.0"),
-            ({"share": 1.1}, "share must be a number above 0"),
-            ({"share": "half"}, "share must be a number above 0"),
-            ({"norm": 0.9}, "norm must be a number from 1 to infinity, got 0.9"),
-            ({"norm": None}, "norm must be a number from 1"),
-        ],
-    )
-    def test_settings(self, options, message):
-        X, y, tasks = _data()
-        with pytest.raises(ValueError, match=message):
-            MinimaxClassifier(**options).fit(X, y, tasks=tasks)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"C": 0.0}, "C must be a finite number above 0, got 0.0"),
+        ({"tol": 0.0}, "tol must be a finite number above 0"),
+        ({"max_epochs": 0}, "max_epochs must be an integer of at least 1"),
+        ({"regularizer": "tracy"}, "regularizer must be one of .* did you mean 'trace'"),
+        ({"share": 0.0}, "share must be a number above 0 and at most 1, got 0.0"),
+        ({"share": 1.1}, "share must be a number above 0"),
+        ({"share": "half"}, "share must be a number above 0"),
+        ({"norm": 0.9}, "norm must be a number from 1 to infinity, got 0.9"),
+        ({"norm": None}, "norm must be a number from 1"),
+    ],
+)
+def test_settings_out_of_range_are_refused(options, message):
+    X, y, tasks = _data()
+    with pytest.raises(ValueError, match=message):
+        MinimaxClassifier(**options).fit(X, y, tasks=tasks)
 
-    def test_examples(self):
-        X, y, tasks = _data()
-        with pytest.raises(ValueError, match="'plant' has 15 positive and 0 negative"):
-            MinimaxClassifier().fit(X, np.where(tasks == "plant", 1, y), tasks=tasks)
-        with pytest.raises(ValueError, match="contains NaN"):
-            MinimaxClassifier().fit(np.where(X > 2, np.nan, X), y, tasks=tasks)
-        codes = np.zeros(40, np.uint8)
-        windows = Windows(codes, np.arange(0, 40, 4), 4, labels=np.tile([1, -1], 5))
-        with pytest.raises(TypeError, match="X must be a matrix of numbers, got Windows"):
-            MinimaxClassifier().fit(windows)
 
-    def test_memory(self, monkeypatch):
-        monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1000)
-        X, y, tasks = _data()
-        with pytest.raises(
-            MemoryLimitError, match="dense matrices of 45 examples of 5 features in 3"
-        ):
-            MinimaxClassifier().fit(X, y, tasks=tasks)
+def test_examples_that_are_refused(monkeypatch):
+    X, y, tasks = _data()
+    windows = Windows.from_strings(["ACGT", "ACGA"], [1, -1])
+    for data, labels, message in (
+        (X, np.where(tasks == "plant", 1, y), "'plant' has 15 positive and 0 negative"),
+        (np.where(X > 2, np.nan, X), y, "contains NaN"),
+        (windows, None, "X must be a matrix of numbers, got Windows"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            MinimaxClassifier().fit(data, labels, tasks=None if data is windows else tasks)
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 1000)
+    with pytest.raises(MemoryLimitError, match="dense matrices of 45 examples of 5 features in 3"):
+        MinimaxClassifier().fit(X, y, tasks=tasks)

@@ -243,10 +243,13 @@ def test_hierarchical_is_the_pseudo_inverse_of_the_paper(rho, rho0):
     assert K.names == tuple("abcdefg")
     assert K.labels == ("all", "abc", "ab", "def", "(e..f)")
     assert (K.source, K.n_kernels) == ("hierarchical(text)", 5)
-    for matrix, leaves in zip(K.matrices, ["abcdefg", "abc", "ab", "def", "ef"], strict=True):
+    clades = dict(zip(K.labels, ["abcdefg", "abc", "ab", "def", "ef"], strict=True))
+    for matrix, leaves in zip(K.matrices, clades.values(), strict=True):
         r = [rho if name in leaves else 0.0 for name in K.names]
         G = cluster_q([r], 0.0, rho0)
         assert_allclose(matrix, np.linalg.pinv(G, hermitian=True), atol=1e-12)
+    of_groups = {label: list(members) for label, members in clades.items()}
+    assert TaskKernel.hierarchical(of_groups, None, rho, rho0) == K
     assert_allclose(K.matrix, np.mean(list(K.matrices), axis=0))
     scaled, size = K.scaled(), np.sqrt(np.diag(K.matrix))
     assert_allclose(scaled.matrix, K.matrix / np.outer(size, size))
@@ -264,10 +267,6 @@ def test_overlapping_groups_have_a_kernel_each(rho, rho0):
         G = cluster_q([[rho * weights.get(name, 0.0) for name in K.names]], 0.0, rho0)
         assert_allclose(matrix, np.linalg.pinv(G), atol=1e-12)
     assert_allclose(K.nodes.matrices(), K.matrices, atol=1e-12)
-    clades = {"all": "abcdefg", "abc": "abc", "ab": "ab", "def": "def", "(e..f)": "ef"}
-    of_tree = TaskKernel.hierarchical(HIERARCHY, None, rho, rho0)
-    of_groups = {label: list(members) for label, members in clades.items()}
-    assert TaskKernel.hierarchical(of_groups, None, rho, rho0) == of_tree
 
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch):

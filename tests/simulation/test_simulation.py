@@ -103,25 +103,48 @@ def test_all_files_are_there_and_counted(written):
         assert of_organism["gc"] == round(gc, 4)
 
 
-def sites_of_annotation(path: Path, signal: str) -> dict[str, tuple[str, int, int, str]]:
-    """Derive all sites from a GFF3 file: name -> contig, start, end, strand."""
-    exons: dict[str, list[list[str]]] = {}
-    for row in read_rows(path):
-        if row[2] == "exon":
-            attributes = dict(pair.split("=") for pair in row[8].split(";"))
-            exons.setdefault(attributes["Parent"].removesuffix(".m"), []).append(row)
+@dataclass
+class Gene:
+    """Spans of exons and of coding parts; the coding letters and phases, as transcribed."""
+
+    contig: str
+    strand: str
+    exons: list[tuple[int, int]] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    coding: list[str] = field(default_factory=list)
+    phases: list[int] = field(default_factory=list)
+
+
+def genes_of(folder: Path, organism: str) -> dict[str, Gene]:
+    contigs, genes = read_fasta(folder / "genomes" / f"{organism}.fa"), {}
+    for contig, _, kind, start, end, _, strand, phase, text in read_rows(
+        folder / "annotation" / f"{organism}.gff3"
+    ):
+        if kind in {"exon", "CDS"}:
+            name = text.partition("Parent=")[2].removesuffix(".m")
+            gene = genes.setdefault(name, Gene(contig, strand))
+            span = int(start) - 1, int(end)
+            (gene.exons if kind == "exon" else gene.spans).append(span)
+            if kind == "CDS":
+                part = contigs[contig][slice(*span)].upper()
+                gene.coding.append(part if strand == "+" else reverse_complement(part))
+                gene.phases.append(int(phase))
+    return genes
+
+
+def sites_of(genes: dict[str, Gene], signal: str) -> dict[str, tuple[str, int, int, str]]:
+    """Derive all sites: name -> contig, start, end, strand."""
     sites = {}
-    for gene, rows in exons.items():
-        contig, strand = rows[0][0], rows[0][6]
-        spans = sorted((int(row[3]) - 1, int(row[4])) for row in rows)
+    for name, gene in genes.items():
+        spans, strand = sorted(gene.exons), gene.strand
         introns = [(left[1], right[0]) for left, right in itertools.pairwise(spans)]
         if signal == "tss":
             base = spans[0][0] if strand == "+" else spans[-1][1] - 1
-            sites[f"{gene}.tss"] = (contig, base, base + 1, strand)
+            sites[f"{name}.tss"] = (gene.contig, base, base + 1, strand)
             continue
         for number, (start, end) in enumerate(introns if strand == "+" else introns[::-1], 1):
             first = start if (signal == "donor") == (strand == "+") else end - 2
-            sites[f"{gene}.{number}"] = (contig, first, first + 2, strand)
+            sites[f"{name}.{number}"] = (gene.contig, first, first + 2, strand)
     return sites
 
 
@@ -139,7 +162,7 @@ def test_windows_are_cut_around_the_sites_of_the_bed(written):
     rows, contigs = read_windows(folder), {"train": {"chr1", "chr2"}, "test": {"chr3"}}
     for organism in "abc":
         genome = read_fasta(folder / "genomes" / f"{organism}.fa")
-        known = sites_of_annotation(folder / "annotation" / f"{organism}.gff3", signal)
+        known = sites_of(genes_of(folder, organism), signal)
         bed = read_rows(folder / "sites" / f"{organism}.bed")
         own = [row for row in rows if row["organism"] == organism]
         assert len({tuple(line) for line in bed}) == len(bed)
@@ -197,36 +220,10 @@ def test_gff_is_valid(folder):
 STOPS = ("TAA", "TAG", "TGA")
 
 
-@dataclass
-class Gene:
-    """Spans of exons and of coding parts, and the coding letters and phases, as transcribed."""
-
-    exons: list[tuple[int, int]] = field(default_factory=list)
-    spans: list[tuple[int, int]] = field(default_factory=list)
-    coding: list[str] = field(default_factory=list)
-    phases: list[int] = field(default_factory=list)
-
-
-def genes_of(folder: Path, organism: str) -> list[Gene]:
-    contigs, genes = read_fasta(folder / "genomes" / f"{organism}.fa"), {}
-    for contig, _, kind, start, end, _, strand, phase, text in read_rows(
-        folder / "annotation" / f"{organism}.gff3"
-    ):
-        if kind in {"exon", "CDS"}:
-            gene = genes.setdefault(text.partition("Parent=")[2], Gene())
-            span = int(start) - 1, int(end)
-            (gene.exons if kind == "exon" else gene.spans).append(span)
-            if kind == "CDS":
-                part = contigs[contig][slice(*span)].upper()
-                gene.coding.append(part if strand == "+" else reverse_complement(part))
-                gene.phases.append(int(phase))
-    return list(genes.values())
-
-
 def test_genes_are_open_reading_frames_that_go_on_over_introns(folder):
     for organism in "abc":
         phases = Counter()
-        for gene in genes_of(folder, organism):
+        for gene in genes_of(folder, organism).values():
             before = np.cumsum([0, *map(len, gene.coding)])[:-1]
             assert gene.phases == (-before % 3).tolist()
             phases.update(gene.phases)
@@ -333,7 +330,7 @@ def test_close_leaves_have_more_similar_codons_and_introns(tmp_path):
     usage, medians, codons = [], [], ["".join(c) for c in itertools.product("ACGT", repeat=3)]
     for organism in "abc":
         lengths, counts = [], Counter()
-        for gene in genes_of(tmp_path, organism):
+        for gene in genes_of(tmp_path, organism).values():
             spans = sorted(gene.exons)
             lengths += [right[0] - left[1] for left, right in itertools.pairwise(spans)]
             before = 0
@@ -501,16 +498,15 @@ def test_a_simulation_that_was_killed_is_repeated(tmp_path):
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path, monkeypatch):
-    made = simulate("(a:1,b:1);", n_windows=20, chromosome_length=30_000)
+    made, out = simulate("(a:1,b:1);", n_windows=20, chromosome_length=30_000), tmp_path / "out"
 
     def fail(*_arguments):
         raise OSError("No space left on device")
 
     monkeypatch.setattr("seqmtl.simulation.writing._summary", fail)
-    with pytest.raises(OSError, match="No space left"):
-        write_simulation(made, tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "out").mkdir()
-    with pytest.raises(OSError, match="No space left"):
-        write_simulation(made, tmp_path / "out")
-    assert list(tmp_path.rglob("*")) == [tmp_path / "out"]
+    for before in ([], [out]):
+        for folder in before:
+            folder.mkdir()
+        with pytest.raises(OSError, match="No space left"):
+            write_simulation(made, out)
+        assert list(tmp_path.rglob("*")) == before
