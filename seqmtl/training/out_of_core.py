@@ -38,6 +38,7 @@ from seqmtl.io.window_store import PART, WindowStore
 from seqmtl.relations import TaskKernel
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
+from seqmtl.training.cross_validation import Run
 from seqmtl.training.parts import (
     BAND,
     BINS,
@@ -86,7 +87,7 @@ class OutOfCoreTrainer:
 
     memory: int
     score_parts: ScoreParts
-    run: Any = in_order
+    run: Run = in_order
     max_active: int = 0
 
     def for_training(

@@ -24,9 +24,10 @@ from seqmtl.io.window_store import StoredPart, WindowStore, store_windows
 from seqmtl.sequences import Windows
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.checkpoint import differing
+from seqmtl.training.cross_validation import Run
 from seqmtl.training.example_source import ExampleSource
 from seqmtl.training.out_of_core import OutOfCoreTrainer
-from seqmtl.training.parts import PartResult, PartTask, score_part
+from seqmtl.training.parts import Job, PartResult, PartTask, ScoreParts, score_part
 
 logger = logging.getLogger(__name__)
 
@@ -202,15 +203,15 @@ def stored_examples(
         raise
 
 
-def _score_here(task: PartTask, jobs: Iterable[tuple[Any, ...]]) -> Iterator[PartResult]:
+def _score_here(task: PartTask, jobs: Iterable[Job]) -> Iterator[PartResult]:
     """Score all parts."""
     return (score_part(task, *job) for job in jobs)
 
 
-def _by_workers(workers: Workers) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _by_workers(workers: Workers) -> tuple[ScoreParts, Run]:
     """Return functions that score all parts, and candidates of a selection."""
 
-    def score_parts(task: PartTask, jobs: Iterable[tuple[Any, ...]]) -> Iterator[PartResult]:
+    def score_parts(task: PartTask, jobs: Iterable[Job]) -> Iterator[PartResult]:
         return workers.map(score_part, jobs, task)
 
     def run(work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
