@@ -111,27 +111,16 @@ def test_bad_input(adapt, tmp_path, options, organism, code, message):
     assert not (tmp_path / "new.seqmtl").exists()
 
 
-def test_a_dataset_tells_the_prevalence_and_has_the_models_site(tmp_path, seqmtl):
-    tree = "((bee:0.1,ant:0.1):0.1,cat:0.2);"
-    options = f"--tree '{tree}' --chromosome-length 50000 --no-windows -q"
-    seqmtl(f"simulate {options} -o {tmp_path}")
-    for signal, organisms in (("donor", "ant bee"), ("donor", "cat"), ("acceptor", "cat")):
-        lines = [f'signal = "{signal}"\nwindow = 60\nsplit.by = "contigs"']
-        lines += [
-            f'[organisms.{name}]\ngenome = "genomes/{name}.fa"\n'
-            f'annotation = "annotation/{name}.gff3"'
-            for name in organisms.split()
-        ]
-        (tmp_path / "d.toml").write_text("\n".join(lines) + "\n")
-        folder = tmp_path / f"{signal}.{organisms.split()[0]}"
-        seqmtl(f"dataset {tmp_path}/d.toml -o {folder} -q")
-    old, new = tmp_path / "old.seqmtl", tmp_path / "new.seqmtl"
-    seqmtl(f"train {tmp_path}/donor.ant --selection none --features wd:3 -q -o {old}")
-    command = f"adapt {old} {tmp_path}/{{}}.cat --organism cat -o {new}"
-    assert "the model has donor sites" in seqmtl(command.format("acceptor"), 1).err
-    seqmtl(command.format("donor"))
-    facts = json.loads((tmp_path / "donor.cat" / "summary.json").read_text())["organisms"]["cat"]
+def test_a_dataset_tells_the_prevalence_and_has_the_models_site(world, tmp_path, seqmtl):
+    old, new, genome = tmp_path / "old", tmp_path / "new", world.simulation / "genomes" / "b.fa"
+    options = "--organism a --window 41 --selection none --features wd:3"
+    seqmtl(f"train {world.dataset('donor')} {options} -q -o {old}")
+    command = f"adapt {old} {{}} --organism b --like auto -o {new}"
+    assert "the model has donor sites" in seqmtl(command.format(world.dataset("acceptor")), 1).err
+    seqmtl(command.format(world.dataset("donor")))
+    summary = json.loads((world.dataset("donor") / "summary.json").read_text())
+    facts = summary["organisms"]["b"]
     share = facts["sites"] / (facts["sites"] + facts["candidates"])
-    assert MultiTaskModel.load(new).prevalence("cat") == pytest.approx(share)
-    seqmtl(f"scan {new} {tmp_path}/genomes/cat.fa --organism cat --top 20 -q -o {tmp_path}/cat.bed")
-    assert (tmp_path / "cat.bed").read_text().count("\n") > 0
+    assert MultiTaskModel.load(new).prevalence("b") == pytest.approx(share)
+    seqmtl(f"scan {new} {genome} --organism b --top 20 -q -o {tmp_path}/b.bed")
+    assert (tmp_path / "b.bed").read_text().count("\n") > 0

@@ -190,12 +190,6 @@ def test_windows_of_the_wrong_kind_are_refused(model, data, tmp_path, write, exp
     assert (tmp_path / "out" / "contributions_fly.png").exists()
 
 
-def test_windows_of_an_organism_under_another_name_are_told(model, data, tmp_path, write, explain):
-    renamed = write(data.read_text().replace("fly", "Fly"), "renamed.tsv")
-    told = explain(model, renamed, "--organism", "fly", "--max-order", 1, "-o", tmp_path / "out")
-    assert "note: 'fly' is 'Fly' in the data" in told
-
-
 def test_a_folder_that_cannot_be_written_is_refused_first(model, write, explain):
     file = write("", "file")
     for out in (file, file / "below"):

@@ -138,6 +138,7 @@ def test_a_closed_pipe_ends_a_command_in_silence(shell, command):
     assert shell(f"{line} | (exec <&-; touch closed)") == (0, "", "141\n")
 
 
+@pytest.mark.parametrize("shell", ["1"], indirect=True)
 def test_a_disk_that_becomes_full_under_standard_output_is_an_error(shell, tmp_path):
     """``PYTHONUNBUFFERED=1``, as in many containers, cut the text, with code 0."""
     options = "--organism man --format bedgraph --track-value score -q"
@@ -153,9 +154,9 @@ def test_work_is_done_without_standard_error(shell, tmp_path):
     """A job of ``cron``, or ``2>&-``: with no place for messages, the files are the same."""
     scan = "{seqmtl} scan {model} {genome} --organism man"
     assert shell(f"{scan} -o usual.bed")[0] == 0
-    for number, streams in enumerate(["<&- >&- 2>&-", "2>/dev/full"]):
-        assert shell(f"{scan} -o {number}.bed {streams}") == (0, "", ""), streams
-        assert (tmp_path / f"{number}.bed").read_bytes() == (tmp_path / "usual.bed").read_bytes()
+    assert shell(f"{scan} -o silent.bed <&- >&- 2>&-") == (0, "", "")
+    assert (tmp_path / "silent.bed").read_bytes() == (tmp_path / "usual.bed").read_bytes()
+    assert shell("{seqmtl} info {model} 2>/dev/full")[0] == 0
     assert shell("{seqmtl} info no.seqmtl 2>&-") == (1, "", "")
     assert shell("{seqmtl} info 2>&-") == (2, "", "")
     assert shell("{seqmtl} info {model} >&- 2>&-") == (1, "", "")
