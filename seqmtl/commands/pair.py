@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from seqmtl.commands import _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function, required
-from seqmtl.exceptions import SeqmtlError, UsageError
+from seqmtl.exceptions import SeqmtlError, UsageError, errors_about
 from seqmtl.files.write import check_outputs, write_json
 
 if TYPE_CHECKING:
@@ -88,10 +88,8 @@ def _edges(paths: tuple[str, ...], organisms: tuple[str, ...]) -> dict[str, Mult
         if signal in models:
             raise UsageError(f"{path}: second model of {signal} sites; give one of each signal")
         models[signal] = model
-        try:
+        with errors_about(path):
             check_edges({signal: model})
-        except SeqmtlError as error:
-            raise SeqmtlError(f"{path}: {error}") from error
         tasks = [model.match(name) for name in organisms if is_known(name, model.tasks)]
         if not tasks:
             raise SeqmtlError(
