@@ -68,9 +68,9 @@ def test_the_threshold_is_a_quantile_of_each_task(contamination):
     scores, predictions = detector.score_samples(X, tasks), detector.predict(X, tasks)
     values = detector.decision_function(X, tasks)
     for name, offset in zip(detector.tasks_, detector.offset_, strict=True):
-        own = scores[tasks == name]
-        assert offset == pytest.approx(np.quantile(own, contamination), rel=1e-12)
-        assert_allclose(values[tasks == name], own - offset, atol=1e-12)
+        of_task = scores[tasks == name]
+        assert offset == pytest.approx(np.quantile(of_task, contamination), rel=1e-12)
+        assert_allclose(values[tasks == name], of_task - offset, atol=1e-12)
     assert_array_equal(predictions, np.where(values >= 0, 1, -1))
     assert_array_equal(detector.fit_predict(X, tasks=tasks), predictions)
     # that of a relative without data is mixed from theirs
