@@ -15,8 +15,6 @@ from seqmtl.sequences.windows import Windows
 MAX_COPIES = 0.5
 MAX_PER_SITE = 100
 
-MAX_HASHES = 1 << 22  # windows that are compared with each other: 32 MiB of hashes
-
 _ROWS = 1 << 16
 
 
@@ -35,9 +33,16 @@ def window_warnings(parts: Iterable[Windows]) -> list[str]:
 
 
 class WindowChecker:
-    """Counts and hashes of windows that are added part by part."""
+    """Counts and hashes of windows that are added part by part.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    max_hashes : int
+        Number of windows that are compared with each other; the default takes 32 MiB of memory.
+    """
+
+    def __init__(self, max_hashes: int = 1 << 22) -> None:
+        self._max_hashes = max_hashes
         self._n = self._n_empty = 0
         self._first_empty = ""
         self._counts: dict[str, NDArray[np.int64]] = {}  # of decoys and of true sites
@@ -60,7 +65,7 @@ class WindowChecker:
             sample = self._sampled(marked[is_of_task])
             self._hashes.setdefault(name, []).append(sample)
             self._n_hashes += sample.size
-        while self._n_hashes > MAX_HASHES:  # halve the sample: the same windows in all parts
+        while self._n_hashes > self._max_hashes:  # halve the sample: the same windows in all parts
             self._shift += 1
             self._hashes = {
                 name: [self._sampled(np.concatenate(parts))] for name, parts in self._hashes.items()

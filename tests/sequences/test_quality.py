@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from seqmtl.sequences import Windows, quality
-from seqmtl.sequences.quality import window_warnings
+from seqmtl.sequences import Windows
+from seqmtl.sequences.quality import WindowChecker, window_warnings
 
 
 def _random(n, length=21, seed=0):
@@ -48,14 +48,12 @@ def test_both_labels_count_within_an_organism(length):
     assert _faults(changed, [1, -1]) == []
 
 
-def test_copies_among_many_are_counted_in_a_sample(monkeypatch):
-    monkeypatch.setattr(quality, "MAX_HASHES", 500)
-    texts = _random(4_000)
-    parts = [texts[:2_000] * 2, texts[2_000:], texts[1_000:] * 2]
-    (copies,) = window_warnings(
-        Windows.from_strings(part, labels=[1, -1] * (len(part) // 2), tasks=["yeast"] * len(part))
-        for part in parts
-    )
+def test_copies_among_many_are_counted_in_a_sample():
+    texts, checker = _random(4_000), WindowChecker(max_hashes=500)
+    for part in (texts[:2_000] * 2, texts[2_000:], texts[1_000:] * 2):
+        labels, tasks = [1, -1] * (len(part) // 2), ["yeast"] * len(part)
+        checker.add(Windows.from_strings(part, labels=labels, tasks=tasks))
+    (copies,) = checker.faults()
     assert abs(int(copies.partition("about ")[2].split()[0]) - 8_000) < 2_000
     assert " of 12000 of yeast" in copies
 
