@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqmtl import use_threads
+from seqmtl._threads import prefetch
 from seqmtl.files.bgzip import bgzip
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scanning import Scanner, SiteFinder, TrackOptions, write_scan
@@ -329,6 +330,20 @@ class TestFiles:
         with pytest.raises(OSError, match="lost the disk"):
             write_scan(tmp_path / "out.bed", broken(), SiteFinder(SCANNER))
         assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("n_threads", [1, 3])
+    def test_contigs_are_read_in_order_until_an_error(self, n_threads):
+        def numbers():
+            yield from range(3)
+            raise OSError("lost the disk")
+
+        read = []
+        with use_threads(n_threads), pytest.raises(OSError, match="lost the disk"):
+            read.extend(prefetch(numbers()))
+        assert read == [0, 1, 2]
+        with use_threads(n_threads):
+            assert [*prefetch(iter("abc"))] == ["a", "b", "c"]
+            assert [*prefetch([])] == []
 
     @pytest.mark.parametrize(
         ("options", "message"),
