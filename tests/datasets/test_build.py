@@ -439,7 +439,7 @@ def test_non_canonical_sites_are_left_out_or_taken(tmp_path):
 
 def test_many_contigs(tmp_path):
     rng = np.random.default_rng(17)
-    scraps = {f"scrap{i}": "".join(rng.choice(list("ACGT"), 30)) for i in range(40_000)}
+    scraps = {f"scrap{i}": "".join(rng.choice(list("ACGT"), 30)) for i in range(10_000)}
     contigs, genes = make_genome(17)
     write_inputs(tmp_path, contigs | scraps, genes)
     build(tmp_path, config_text(tables='[split]\nby = "blocks"'))
