@@ -1,4 +1,4 @@
-"""Read genomes from FASTA: into one encoded buffer or contig by contig, with an index or as a whole."""
+"""Read genomes from FASTA: into one encoded buffer, or contig by contig; with an index or without."""
 
 from __future__ import annotations
 
