@@ -1,4 +1,4 @@
-"""Read genomes from FASTA: into one encoded buffer, or contig by contig; with an index or without."""
+"""Read genomes from FASTA: into one encoded buffer, or contig by contig."""
 
 from __future__ import annotations
 
