@@ -51,6 +51,11 @@ def lowest_level() -> int:
     return _least.get()
 
 
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun: 1 organism, 2 organisms."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def message_of(error: BaseException) -> str:
     """Format an error; system errors lose their errno, and name the file or standard output."""
     if isinstance(error, OSError) and error.strerror:

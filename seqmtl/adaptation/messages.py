@@ -63,8 +63,10 @@ def _expected(relatives: RelativeWeights, left_out: dict[str, Any]) -> str:
         return ""
     ends = [f(entry["auprc"] for entry in measured.values()) for f in (min, max)]
     precision = " to ".join(dict.fromkeys(f"{value:.2f}" for value in ends))
-    apart = years(*(entry["distance"] for entry in measured.values()))
+    distances = [entry["distance"] for entry in measured.values()]
+    apart = years(*distances)
+    about = "at least about" if relatives.distance < min(distances) / 2 else "about"
     return (
-        f"expected AUPRC about {precision} on windows, lower genome-wide "
+        f"expected AUPRC {about} {precision} on windows, lower genome-wide "
         f"({', '.join(measured)} held out, {apart} from the nearest relative)"
     )

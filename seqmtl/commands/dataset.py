@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from seqmtl._messages import counted
 from seqmtl.commands import _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function, required
@@ -70,10 +71,10 @@ def _log(summary: Document, folder: str, seconds: float) -> None:
     organisms = summary["organisms"].values()
     n_rows = sum(row["sites"] + row["decoys"] for row in organisms)
     logger.info(
-        "%s: %d windows of %d organisms, %d shared between splits or labels, %.1f s",
+        "%s: %d windows of %s, %d shared between splits or labels, %.1f s",
         folder,
         n_rows,
-        len(organisms),
+        counted(len(organisms), "organism"),
         n_leaks,
         seconds,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from seqmtl._messages import counted
 from seqmtl.commands import _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import option, python_function, required
@@ -70,7 +71,7 @@ class Pair(_options.Threads):
         model.save(self.output)
         facts = model.layer_facts()
         write_json(self.json, {"schema_version": 1, "tasks": facts})
-        logger.info("%s: %d organisms", self.output, len(facts))
+        logger.info("%s: %s", self.output, counted(len(facts), "organism"))
         return model
 
 

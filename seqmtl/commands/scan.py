@@ -267,7 +267,7 @@ def _counts(summary: ScanSummary, file_format: str) -> str:
     if file_format == "spsc":
         parts.append(f"{n_low} at -6 or below left to the aligner's penalty for unlisted sites")
     elif file_format == "hints":
-        parts.append(f"{n_low} no likelier than before left out")
+        parts.append(f"{n_low} omitted, no more probable than without a score")
     is_chosen = file_format in ("spsc", "hints")
     return ", ".join([*parts, f"{summary.n_records if is_chosen else n_sites} sites"])
 

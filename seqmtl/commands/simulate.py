@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from seqmtl._messages import messages_from
+from seqmtl._messages import counted, messages_from
 from seqmtl.commands import _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Request, option, python_function, required
@@ -71,7 +71,7 @@ class Simulate(Request):
             signal=self.signal,
         )
         write_simulation(simulation, self.output, windows=not self.no_windows)
-        logger.info("%s: %d organisms", self.output, len(simulation.genomes))
+        logger.info("%s: %s", self.output, counted(len(simulation.genomes), "organism"))
         return simulation
 
 

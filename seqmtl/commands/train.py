@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from seqmtl._messages import counted
 from seqmtl.commands import _kinds, _options
 from seqmtl.commands._command import Command
 from seqmtl.commands._request import Document, option, python_function
@@ -141,7 +142,7 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
         self._describe(model, time.perf_counter() - started)
         n = sum(task["n"] for task in model.training["tasks"].values())
         summary = (
-            f"{len(model.tasks)} organisms, {n} windows, relative duality gap "
+            f"{counted(len(model.tasks), 'organism')}, {n} windows, relative duality gap "
             f"{model.training['duality_gap']:.1e} after {model.training['n_epochs']} epochs"
         )
         self.finish(model, summary, self.tol, "--max-epochs or --tol")

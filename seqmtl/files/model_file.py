@@ -82,7 +82,8 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     try:
         raw = np.memmap(file, dtype=np.uint8, mode="r")
     except (OSError, ValueError) as error:
-        raise ModelFileError(f"cannot be opened as a model: {error}", path=path) from error
+        reason = getattr(error, "strerror", None) or error
+        raise ModelFileError(f"cannot be opened as a model: {reason}", path=path) from error
     size = int.from_bytes(raw[:8].tobytes(), "little")
     if raw.size < 8 + _DIGEST or not 0 < size <= min(_MAX_HEADER, raw.size - 8):
         raise ModelFileError("is not a seqmtl model (or is truncated in its header)", path=path)
