@@ -182,16 +182,6 @@ def test_kmers_of_counts_weigh_what_an_occurrence_adds():
     model = make_model(Spectrum(3), 30, offset=14)
     Q = poim(model, "a", max_order=3)
     side = {one.kmer: one for one in mean_kmers(Q, 3, 64) if one.begin == 2}
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 4, (20_000, 30)).astype(np.uint8)
-    codes[:, 20:23] = (0, 3, 2)
-    windows = Windows(codes.ravel(), np.arange(20_000) * 30, 30)
-    given = model.decision_function(windows, tasks="a")
-    codes[:, 20:23] = rng.integers(0, 4, (20_000, 3))
-    change = given - model.decision_function(windows, tasks="a")
-    error = change.std() / np.sqrt(20_000)
-    assert abs(change.mean()) > 4 * error
-    assert abs(Q.Q[2][20, code("ATG")] - change.mean()) < 4 * error
     assert np.ptp(Q.Q[2][4:24, code("ATG")]) < 1e-12  # wherever it stands
     assert side["ATG"].weight == pytest.approx(np.mean(Q.Q[2][16:28, code("ATG")]))
 

@@ -97,21 +97,6 @@ def test_equals_the_enumeration_of_all_sequences(length, features, background):
         np.testing.assert_allclose(found.Q[k - 1], expected, rtol=0, atol=1e-10)
 
 
-def test_agrees_with_sampled_windows_of_real_size():
-    model = make_model(WeightedDegree(5), 60, dtype=np.float32, seed=4)
-    found = poim(model, "a", max_order=3, background=SKEWED)
-    rng = np.random.default_rng(1)
-    codes = rng.choice(4, size=(60_000, 60), p=SKEWED).astype(np.uint8)
-    windows = Windows(codes.ravel(), np.arange(60_000) * 60, 60)
-    scores = model.decision_function(windows, tasks="a")
-    for j, word in [(0, (3,)), (57, (0, 0, 3)), (30, (2,)), (31, (3, 0)), (17, (0, 3, 2))]:
-        match = (codes[:, j : j + len(word)] == word).all(axis=1)
-        code = int("".join(map(str, word)), 4)
-        sampled = scores[match].mean() - scores.mean()
-        error = scores[match].std() / np.sqrt(match.sum()) + scores.std() / np.sqrt(60_000)
-        assert abs(found.Q[len(word) - 1][j, code] - sampled) < 4 * error
-
-
 def test_one_motif_is_found_where_it_is():
     model = make_model(WeightedDegree(4), 20, offset=12)
     model.W[:] = 0
