@@ -56,8 +56,7 @@ def test_tasks_are_routed_through_pipelines(data):
         cross_val_predict(pipe, X, y, params={"tasks": tasks})
 
 
-@pytest.mark.parametrize("is_routed", [True, False])
-@pytest.mark.parametrize("scaler", [None, MinMaxScaler()])
+@pytest.mark.parametrize(("scaler", "is_routed"), [(None, True), (MinMaxScaler(), False)])
 def test_tasks_are_carried_through_pipelines(data, scaler, is_routed):
     X, y, tasks = data
     carried, scale = TaskArray(X, tasks), clone(scaler) if scaler else StandardScaler()
