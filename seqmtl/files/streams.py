@@ -20,13 +20,14 @@ from typing import IO, Any, TypeAlias, cast
 from seqmtl.exceptions import InputFormatError
 from seqmtl.files.pipes import check_reread, is_pipe, open_pipe
 
+_DAMAGED: tuple[type[Exception], ...] = (BadGzipFile, zlib.error)
 try:  # twice as fast
     from isal.igzip import GzipFile
     from isal.isal_zlib import IsalError
+
+    _DAMAGED += (cast("type[Exception]", IsalError),)
 except ImportError:
     from gzip import GzipFile
-
-    IsalError = zlib.error
 
 #: Decompressed bytes handled at a time.
 BLOCK_BYTES = 1 << 20
@@ -130,7 +131,7 @@ class _Decompressed(io.RawIOBase):
             n = self._stream.readinto(buffer)
         except EOFError:
             raise _truncated(self._name) from None
-        except (BadGzipFile, IsalError, zlib.error) as error:
+        except _DAMAGED as error:
             raise InputFormatError(
                 f"the gzip data are damaged ({error}); download or write the file again",
                 path=self._name,
