@@ -124,7 +124,7 @@ def _warn(summary: ScanSummary, window: int) -> None:
     short = summary.short_contigs
     if short:
         _log.warning(
-            "%d of %d contigs are shorter than a window of %d bases and were not scanned: %s",
+            "%d of %d contigs not scanned (shorter than a window of %d bases): %s",
             len(short),
             summary.n_contigs,
             window,

@@ -232,6 +232,8 @@ UNKNOWN = 'transcript_id "unknown_transcript_1"'
             row(101, 200) + row(150, 260) + row(261, 280) + row(301, 400),
             [("t1", ((100, 280), (300, 400)), ())],
         ),
+        # an exon from the first base, and one of a single base
+        (row(1, 40) + row(50, 50), [("t1", ((0, 40), (49, 50)), ())]),
         # alternatives, as in the example of the GFF3 specification
         (
             row(101, 400) + A + B,

@@ -370,7 +370,7 @@ def test_a_genome_without_a_candidate_has_valid_empty_files(
     path = scan(f"x.{suffix}", "--strand", "+", genome=genome)
     told = capsys.readouterr().err
     assert ("only 0 % of the letters are A, C, G or T" in told) == (letters != "ACGT")
-    assert ("1 of 1 contigs are shorter than a window" in told) == (len(letters) < LENGTH)
+    assert ("1 of 1 contigs not scanned" in told) == (len(letters) < LENGTH)
     if suffix == "bw":
         with pytest.importorskip("pyBigWig").open(str(path)) as file:
             assert file.chroms() == {"gap": len(letters)}

@@ -313,7 +313,7 @@ class TestFiles:
         assert summary.short_contigs == ["tiny"]
         windows = [text[i : i + 12] for text in CONTIGS.values() for i in range(len(text) - 11)]
         assert summary.n_mixed == sum("N" in window for window in windows)
-        assert "1 of 4 contigs are shorter than a window of 12 bases" in caplog.text
+        assert "1 of 4 contigs not scanned (shorter than a window of 12 bases)" in caplog.text
         assert "tiny" in caplog.text
 
     def test_no_contigs_leave_a_header(self):
