@@ -45,7 +45,10 @@ class NamedKernels:
         nodes: TreeFactors | None = None,
     ) -> None:
         names = checks.check_names(names)
-        stack = np.array(matrix, dtype=np.float64)
+        try:
+            stack = np.array(matrix, dtype=np.float64)
+        except ValueError:
+            raise ValueError("matrix must hold numbers; names come first") from None
         stack = stack[None] if stack.ndim != 3 else stack
         labels = _check_labels(labels, len(stack))
         _check_matrices(names, stack, labels, not_psd)

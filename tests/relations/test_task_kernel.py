@@ -84,6 +84,11 @@ def test_special_kernels():
     assert_array_equal(4 * TaskKernel.easy("abc", 0.25).matrix, 1 + 3 * np.eye(3))
 
 
+def test_names_come_first():
+    with pytest.raises(ValueError, match="must hold numbers; names come first"):
+        TaskKernel([[1, 0], [0, 1]], ["a", "b"])
+
+
 def test_tasks_are_matched_by_name():
     K = TaskKernel(["Homo_sapiens", "Mus musculus"], [[1, 0.5], [0.5, 2]])
     cut = K.restrict(["mus_musculus"])
