@@ -40,9 +40,8 @@ LARGEST_TEXT = 1 << 30
 
 _GZIP = b"\x1f\x8b"
 _GZIP_WINDOW_BITS = 31
-_BGZIP_BLOCK = 1 << 16  # bytes of the largest member
-_BGZIP_EXTRA, _BGZIP_EXTRA_BEGIN = b"\6\0BC\2\0", 10  # of its header, which the size follows
-_BGZIP_END = 28  # bytes of the empty member
+_LAST_BYTES = 1 << 17  # those of the largest member of bgzip, and zeros after it
+_BGZIP_MARK, _BGZIP_MARK_BEGIN = b"BC\2\0", 12  # in its header; its size follows
 _FOREIGN = {
     b"BZh": "bzip2-compressed",
     b"\xfd7zXZ": "xz-compressed",
@@ -100,7 +99,7 @@ def open_input(path: PathLike, on_read: Callable[[int], None] | None = None) -> 
 
 
 class _RawBytes(io.RawIOBase):
-    """The bytes of a file as they are stored; `last` are the last 64 KiB so far."""
+    """The bytes of a file as they are stored; `last` are the last 128 KiB so far."""
 
     def __init__(self, file: io.BufferedReader, on_read: Callable[[int], None] | None) -> None:
         self._file, self._on_read = file, on_read
@@ -111,7 +110,7 @@ class _RawBytes(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         n = self._file.readinto(buffer)
-        self.last = (self.last + bytes(buffer[max(0, n - _BGZIP_BLOCK) : n]))[-_BGZIP_BLOCK:]
+        self.last = (self.last + bytes(buffer[max(0, n - _LAST_BYTES) : n]))[-_LAST_BYTES:]
         if self._on_read is not None:
             self._on_read(n)
         return n
@@ -142,16 +141,19 @@ class _Decompressed(io.RawIOBase):
 
 
 def _is_cut_bgzip(end: bytes) -> bool:
-    """Return whether the last member of a file is one of bgzip, but not the empty one at its end.
+    """Return whether the last member of a file is one of bgzip that holds bytes.
 
-    A file of bgzip that was cut between two members is gzip, too.
+    A whole file of bgzip ends in an empty member, which zeros may follow. One that was cut between
+    two members is gzip, too.
     """
-    extra = end.rfind(_BGZIP_EXTRA)
-    if extra < 0:
-        return False
-    begin = extra - _BGZIP_EXTRA_BEGIN
-    size = int.from_bytes(end[extra + len(_BGZIP_EXTRA) :][:2], "little") + 1
-    return len(end) - begin == size and size != _BGZIP_END
+    mark = len(end)
+    while (mark := end.rfind(_BGZIP_MARK, 0, mark)) >= _BGZIP_MARK_BEGIN:
+        begin = mark - _BGZIP_MARK_BEGIN
+        stop = begin + int.from_bytes(end[mark + len(_BGZIP_MARK) :][:2], "little") + 1
+        is_last = stop <= len(end) and not end[stop:].strip(b"\0")
+        if is_last and end[begin:].startswith(_GZIP):
+            return end[stop - 4 : stop] != bytes(4)  # bytes that the member holds
+    return False
 
 
 def _truncated(name: str) -> InputFormatError:

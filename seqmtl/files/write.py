@@ -7,10 +7,10 @@ same output removes it. If two runs write the same output, the last one to end w
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import glob
 import gzip
+import io
 import json
 import os
 import re
@@ -31,7 +31,6 @@ UNFINISHED = ".unfinished-"
 #: Endings of the index of a bgzip file, and of all indexes of a file.
 BGZIP_INDEXES = (".tbi", ".csi")
 _INDEXES = (".fai", ".gzi", *BGZIP_INDEXES)
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -56,35 +55,57 @@ def atomic_write(path: PathLike, mode: str = "w") -> Iterator[IO[Any]]:
     if path == "-":
         yield sys.stdout.buffer if "b" in mode else sys.stdout
         return
-    encoding = None if "b" in mode else "utf-8"
     is_direct = is_special(path) and not os.path.isdir(path)
     target = os.path.realpath(path)
-    hidden = target if is_direct else _hidden_name(*os.path.split(target))
+    hidden, raw = _open_hidden(path, target, is_direct)
+    stream: IO[Any] = io.BufferedWriter(raw)
     try:
-        stream = open(hidden, mode if is_direct else mode.replace("w", "x"), encoding=encoding)
-    except OSError as error:
-        raise cannot_write(path, error, "choose another output") from error
-    is_complete = False
-    try:
-        with stream:
+        with stream if "b" in mode else io.TextIOWrapper(stream, "utf-8") as file:
+            yield file
+            file.flush()
             if not is_direct:
-                _lock(stream.fileno())
-            yield stream
-            is_complete = True
-            stream.flush()
-            if not is_direct:
-                os.fsync(stream.fileno())
-                os.replace(hidden, target)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if is_complete or error.errno in _DISK_FULL:
-            raise cannot_write(path, error) from error
-        raise  # of an input
+                try:
+                    os.fsync(raw.fileno())
+                    os.replace(hidden, target)
+                except OSError as error:
+                    raise cannot_write(path, error) from error
     finally:
         if not is_direct:
             with suppress(OSError):  # it has its final name
                 os.unlink(hidden)
+
+
+class _OutputFile(io.FileIO):
+    """A file whose errors of writing, such as of a full disk, name its final path."""
+
+    def __init__(self, name: str, mode: str, path: str) -> None:
+        self._path = path
+        super().__init__(name, mode)
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise cannot_write(self._path, error) from error
+
+
+def _open_hidden(path: str, target: str, is_direct: bool) -> tuple[str, _OutputFile]:
+    """Open and lock a new hidden file for `target`, or a device or pipe itself; return its name.
+
+    Another run may take the file for one of a killed run before it is locked, and remove it: then
+    another is made.
+    """
+    while True:
+        hidden = target if is_direct else _hidden_name(*os.path.split(target))
+        try:
+            raw = _OutputFile(hidden, "w" if is_direct else "x", path)
+        except OSError as error:
+            raise cannot_write(path, error, "choose another output") from error
+        if is_direct or (_lock(raw.fileno()) and os.fstat(raw.fileno()).st_nlink):
+            return hidden, raw
+        raw.close()
 
 
 def _hidden_name(folder: str, name: str = "") -> str:
@@ -107,7 +128,7 @@ def _remove_unlocked(folder: str, prefix: str) -> None:
     """Remove the files and folders whose names have a prefix and that no run has locked."""
     for path in Path(folder).glob(f"{glob.escape(prefix)}*"):
         with suppress(OSError):  # another run writes or removes it
-            handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+            handle = os.open(path, os.O_NOFOLLOW | (os.O_RDONLY if path.is_dir() else os.O_RDWR))
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -199,10 +220,13 @@ def atomic_folder(
     folder = Path(path)
     is_new = not folder.exists()
     make_folder(folder)
-    hidden = Path(_hidden_name(os.fspath(folder)))
-    make_folder(hidden)
-    handle = os.open(hidden, os.O_RDONLY)
-    _lock(handle)
+    while True:
+        hidden = Path(_hidden_name(os.fspath(folder)))
+        make_folder(hidden)
+        handle = os.open(hidden, os.O_RDONLY)
+        if _lock(handle) and os.fstat(handle).st_nlink:
+            break
+        os.close(handle)  # another run took it for one of a killed run
     try:
         for name in folders:
             make_folder(hidden / name)
@@ -210,7 +234,7 @@ def atomic_folder(
         names = [os.fspath(p.relative_to(hidden)) for p in hidden.rglob("*") if p.is_file()]
         remove_file(folder / last)
         for name in sorted(names, key=lambda name: (name == last, name != first, name)):
-            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(hidden / name, folder / name)
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -265,9 +289,9 @@ def check_outputs(
     if replaced and not (outputs and outputs[0] and _file_id(outputs[0]) == _file_id(replaced)):
         inputs.append(replaced)
     files = [path for path in outputs if path and path != "-"]
+    files += [f"{path}{end}" for path in files if path.endswith(".gz") for end in BGZIP_INDEXES]
     for path in files:
         _check_writable(path)
-    files += [f"{path}{end}" for path in files if path.endswith(".gz") for end in BGZIP_INDEXES]
     input_of = {_file_id(path): path for path in _files_of(inputs)}
     seen = set()
     for path in files:

@@ -376,8 +376,9 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
     """Return whether the index beside a FASTA file (``.fai``) matches the current file.
 
     It must not be older than the file, every header must be where the index says, the first
-    line of a record must not count its line end as a letter (bedtools does so with CRLF), and
-    the last record must end at the end of the file.
+    line of a record must have the letters that the index says and then its end (bedtools counts
+    CR as a letter; blanks at line ends count as bytes of the end), and nothing but a line end
+    may follow the last letter.
     """
     path = os.fspath(path)
     try:
@@ -399,11 +400,14 @@ def index_is_current(path: str | os.PathLike[str]) -> bool:
                     return False
                 if not name_and_description or name_and_description[0] != row.name.encode():
                     return False
-                file.seek(row.offset + min(row.length, row.n_letters) - 1)
-                if file.read(1).isspace():
+                file.seek(row.offset + row.n_letters - 1)
+                last, *line_end = file.read(1 + row.n_bytes - row.n_letters).splitlines(True)
+                if last[:1].isspace() or (last[1:] + b"".join(line_end)).strip(b"\r\n"):
                     return False
                 end = row.end
             n_names = len({row.name for row in rows})
-            return 0 <= size - end <= _LINE_END and 0 < n_names == len(rows)
+            file.seek(end)
+            is_whole = end <= size <= end + _LINE_END and not file.read().strip(b"\r\n")
+            return is_whole and 0 < n_names == len(rows)
     except (OSError, OverflowError, ValueError, ZeroDivisionError):
         return False

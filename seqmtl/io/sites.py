@@ -22,6 +22,7 @@ from seqmtl.io.tsv import (
     as_number,
     find_columns,
     is_row,
+    is_row_of_table,
     pop_row,
     read_columns,
 )
@@ -102,7 +103,8 @@ def read_sites(
     reader = _SiteReader(first, genome, organism, require_labels)
     if reader.is_bed:
         reader.add(Columns(source, [first.line], first.fields))
-    for rows in read_columns(after, source, len(first.fields), is_row):
+    is_row_of_file = is_row if reader.is_bed else is_row_of_table
+    for rows in read_columns(after, source, len(first.fields), is_row_of_file):
         reader.add(rows)
     return reader.windows(window, drop=contig_ends == "drop")
 

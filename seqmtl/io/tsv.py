@@ -36,6 +36,16 @@ def is_row(line: bytes) -> bool:
     return bool(first) and not line.startswith(b"#") and first[0] not in _NO_ROWS
 
 
+def is_not_blank(line: bytes) -> bool:
+    """Return whether a line is not blank; one of several tabs is a row of empty fields."""
+    return bool(line.strip()) or line.count(b"\t") > 1
+
+
+def is_row_of_table(line: bytes) -> bool:
+    """Return whether a line of a table is a row, not blank or a comment."""
+    return is_not_blank(line) and not line.startswith(b"#")
+
+
 def is_coordinate(field: bytes | str) -> bool:
     """Return whether a field is a coordinate: a whole number that fits into 64 bits."""
     return field.isascii() and field.isdigit() and len(field) <= MAX_DIGITS
@@ -300,13 +310,13 @@ def read_table(path: PathLike, required: Sequence[str]) -> tuple[dict[str, int],
         row has another number of fields.
     """
     source = source_name(path)
-    header, blocks = pop_row(line_blocks(path), source, bytes.strip)
+    header, blocks = pop_row(line_blocks(path), source, is_not_blank)
     if header is None:
         raise InputFormatError(
             "the file must hold a table, but it is empty; check how it was written", path=source
         )
     columns = find_columns(header, required)
-    return columns, read_columns(blocks, source, len(columns), bytes.strip)
+    return columns, read_columns(blocks, source, len(columns), is_not_blank)
 
 
 def find_columns(header: Row, required: Sequence[str]) -> dict[str, int]:

@@ -102,8 +102,8 @@ class VcfReader:
         return {readable(match[1]) for match in matches if match}
 
     def contigs(self) -> list[str]:
-        """Read to the end, and return the contigs in order; records are not checked."""
-        names = dict.fromkeys(text.partition(b"\t")[0] for _, text in self._lines)
+        """Read to the end, check the records as :meth:`batches` does, and return the contigs."""
+        names = dict.fromkeys(self._split(line, text)[0] for line, text in self._lines)
         return [readable(name) for name in names]
 
     def batches(self, size: int) -> Iterator[VcfBatch]:

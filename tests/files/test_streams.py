@@ -9,6 +9,7 @@ import os
 import subprocess
 import tarfile
 import tracemalloc
+import zlib
 
 import pytest
 from hypothesis import given
@@ -87,6 +88,18 @@ def test_bgzip_and_gzip_may_follow_each_other(place):
         place.write_bytes(cut)
         with pytest.raises(InputFormatError, match="the file is truncated"):
             list(numbered_lines(place))
+
+
+def test_the_end_of_bgzip_is_an_empty_block_however_it_is_packed_and_zeros_may_follow(place):
+    blocks = bgzip(b"c\nd")
+    stored = zlib.compressobj(0, wbits=-15)
+    empty = BGZIP_END[:16] + bytes([30, 0]) + stored.flush() + bytes(8)
+    for whole in (blocks + empty, blocks + BGZIP_END + bytes(512)):
+        place.write_bytes(whole)
+        assert [line for _, line in numbered_lines(place)] == [b"c", b"d"]
+    place.write_bytes(blocks + bytes(512))
+    with pytest.raises(InputFormatError, match="the file is truncated"):
+        list(numbered_lines(place))
 
 
 def blocks_of(content):

@@ -13,6 +13,7 @@ import time
 import pytest
 
 from seqmtl.exceptions import SeqmtlError
+from seqmtl.files import write
 from seqmtl.files.write import (
     atomic_folder,
     atomic_gzip,
@@ -105,6 +106,30 @@ def test_a_full_disk_names_the_output_and_leaves_nothing(tmp_path, file_size, mo
     assert os.listdir(tmp_path) == []
     with pytest.raises(SeqmtlError, match="cannot write /dev/full: No space left on device"):
         write_file("/dev/full", content, mode=mode)
+
+
+def test_of_two_open_files_the_one_that_is_full_is_named(tmp_path):
+    with pytest.raises(SeqmtlError, match="cannot write /dev/full: No space left"):  # noqa: PT012
+        with atomic_write("/dev/full") as full, atomic_write(tmp_path / "inner"):
+            full.write("x" * 100_000)
+            full.flush()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_that_another_run_removed_before_it_was_locked_is_made_again(tmp_path, monkeypatch):
+    locks = iter([False, True])
+
+    def lock(handle):
+        (hidden,) = tmp_path.iterdir()
+        if is_ours := next(locks):
+            return is_ours
+        hidden.unlink()
+        return is_ours
+
+    monkeypatch.setattr(write, "_lock", lock)
+    write_file(tmp_path / "out", "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out").read_text() == "text"
 
 
 def test_a_link_is_followed(tmp_path):
@@ -295,6 +320,7 @@ BAD_OUTPUTS = [
     ([], ["starter:donor"], "models of the package have such names; choose another"),
     ([], ["{folder}"], "cannot write .*: it is a folder; give a file name"),
     ([], ["none/x"], "cannot write none/x: no folder none; create it first"),
+    ([], ["of.gz"], "cannot write of.gz.tbi: it is a folder; give a file name"),
 ]
 
 
@@ -302,6 +328,8 @@ BAD_OUTPUTS = [
 def test_outputs_that_are_refused(tree, inputs, outputs, message):
     if inputs == ["new.gz.tbi"]:
         tree.rename("new.gz.tbi")
+    if outputs == ["of.gz"]:
+        os.mkdir("of.gz.tbi")
     inputs, outputs = ([name.format(folder=tree.parent) for name in x] for x in (inputs, outputs))
     with pytest.raises(SeqmtlError, match=message):
         check_outputs(inputs, outputs)

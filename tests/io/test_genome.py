@@ -190,6 +190,24 @@ def test_a_stale_index_is_not_used(plain, change, is_newer):
             assert decode(genome.contig(record.id)) == letters
 
 
+@pytest.mark.parametrize(
+    ("text", "index"),
+    [
+        (">I x\nACGT\nAC\n>II\nGGGG\nTTAC", "I\t6\t5\t4\t5\nII\t6\t17\t4\t5\n"),  # two letters
+        (">I\nACGT\nAC\n", "I\t5\t3\t4\t5\n"),  # one letter is not in the index
+        (">I\nACGT \nACGT \nAC\n", "I\t10\t3\t4\t6\n"),  # blanks at the ends of lines
+    ],
+)
+def test_an_index_that_does_not_fit_the_letters_is_not_used(plain, text, index):
+    plain.write_text(text)
+    with open(f"{plain}.fai", "w") as file:
+        file.write(index)
+    assert not index_is_current(plain)
+    genome = load_genome(plain, padding=1)
+    for name, record in zip(genome.names, text.split(">")[1:], strict=True):
+        assert decode(genome.contig(name)) == "".join(record.split("\n")[1:]).replace(" ", "")
+
+
 def test_an_index_that_counts_carriage_returns_is_not_used(plain):
     plain.write_bytes(b">I\r\nACGT\r\nACG\r\n>II\r\nGGG\r\n")
     with open(f"{plain}.fai", "w") as index:  # what bedtools 2.30 makes of this file

@@ -164,6 +164,15 @@ TABLE = (
 )
 
 
+def test_contigs_of_a_table_may_have_the_names_of_lines_of_bed(write):
+    genome = load_genome(write(">track\nACGTACGTAC\n>browser\nACGTACGTAC\n", "g.fa"), padding=4)
+    rows = "track\t4\t+\t1\nbrowser\t4\t+\t-1\n# no row\n\ntrack\t5\t+\t1\n"
+    windows = read_sites(write("contig\tposition\tstrand\tlabel\n" + rows), genome, window=4)
+    assert windows.labels.tolist() == [1, -1, 1]
+    with pytest.raises(InputFormatError, match=r"position must be a whole number .*, got ''"):
+        read_sites(write("contig\tposition\tstrand\tlabel\n\t\t\t\n"), genome, window=4)
+
+
 def test_tables_have_more_columns(write, genome):
     windows = read_sites(write(TABLE), genome, window=4)
     assert windows.tasks.tolist() == ["worm", "fly", "worm"]

@@ -403,6 +403,14 @@ def test_bad_files_are_refused(run, write, what):
     assert not output.exists()
 
 
+def test_a_bad_record_is_refused_before_effects_are_written(seqmtl, model_path, genome_path, write):
+    path = write(HEADER + COLUMNS + "\n" + RECORDS[0] * 5000 + record("x1", "A", "C"), "bad.vcf")
+    command = ["variants", model_path, "--vcf", path, "--fasta", genome_path, "--organism", "worm"]
+    done = seqmtl([*command, "-o", "-"], 1)
+    assert "bad.vcf:5007: POS must be a whole" in done.err
+    assert done.out == ""
+
+
 @pytest.mark.parametrize(
     ("code", "options", "message"),
     [
