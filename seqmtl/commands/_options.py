@@ -262,11 +262,11 @@ def with_organism_of_like(
     like, organism = request.like, request.organism
     if like is None:
         if request.tree is not None:
-            raise UsageError("--tree is for --like; name the organism to look up, or leave it out")
+            raise UsageError("--tree needs --like; give --like NAME, or leave --tree out")
         return model, request
     if isinstance(model, PairedModel) and not has_genome:
         raise UsageError(
-            "--like with a model of seqmtl pair is for seqmtl scan and adapt, which look at the "
+            "--like with a model of seqmtl pair is for seqmtl scan and adapt, which read the "
             "genome; add the organism with seqmtl adapt, and leave --like out"
         )
     if organism == "all" and "all" not in model.tasks:

@@ -170,6 +170,26 @@ class Request:
             If so.
         """
 
+    def refuse(self, names: Iterable[str], reason: str) -> None:
+        """Refuse options that do not apply, if they are not at their defaults.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Names of options.
+        reason : str
+            The message after the name of the option.
+
+        Raises
+        ------
+        UsageError
+            For the first of them that was given.
+        """
+        options = {each.name: each for each in options_of(type(self))}
+        for name in names:
+            if getattr(self, name) != options[name].default:
+                raise UsageError(f"{options[name].names[-1]} {reason}")
+
     def run(self) -> object:
         """Do it; return the result."""
         raise NotImplementedError

@@ -41,7 +41,7 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         "tree or NCBI taxonomy with --like (default: of the model, or eukaryotes)",
         metavar="FILE|NAME",
     )
-    split: str = _options.of_sites("split to use, or all", default="train")
+    split: str = option("split of DATA to use, or all", default="train")
     prevalence: float | None = option(
         "share of true sites among candidates (default: as in the dataset or DATA)",
         metavar="SHARE",
@@ -76,8 +76,7 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         model = load_site_model(self.model)
         if isinstance(model, PairedModel):
             return self._of_pairs(model)
-        for what in (what for what in ("plot", "introns") if getattr(self, what)):
-            raise UsageError(f"--{what} is for a model of seqmtl pair; leave it out")
+        self.refuse(("plot", "introns"), "is for a model of seqmtl pair; leave it out")
         with errors_about(self.data):
             return self._of_windows(model)
 
@@ -85,6 +84,8 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         name, windows, started = self.organism, None, time.perf_counter()
         if self.data or self.genome or self.sites:
             windows = self._read(model)
+        else:
+            self.refuse(("prevalence",), "needs labelled windows; give DATA, or leave it out")
         from seqmtl import adaptation
         from seqmtl.adaptation.relatives import relative_named
 
@@ -149,12 +150,13 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
             train_unlabelled,
         )
 
-        given = {"DATA": self.data, "--sites": self.sites, "--prevalence": self.prevalence}
-        for what in (what for what, value in given.items() if value):
-            raise UsageError(
-                f"{what} is for models of seqmtl train: a model of seqmtl pair learns from the "
-                "genome, and from --introns; leave it out"
-            )
+        reason = (
+            "is for models of seqmtl train: a model of seqmtl pair learns from the genome, and "
+            "from --introns; leave it out"
+        )
+        if self.data:
+            raise UsageError(f"DATA {reason}")
+        self.refuse(("sites", "prevalence", "split", "decoys", "seed", "contig_ends"), reason)
         name = self.organism
         if len(self.genome) != 1:
             raise UsageError(

@@ -152,7 +152,7 @@ class Annotate(_options.Threads):
             if all(map(os.path.isfile, entry["files"])):
                 return dict(entry)
         except (OSError, ValueError, LookupError, TypeError):
-            pass
+            pass  # no whole scan is there: it is made, or made again
         scan = Scan(
             model=self._path("model.seqmtl"),
             genome=self.genome,

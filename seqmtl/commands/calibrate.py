@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seqmtl")
 
 
+_FOLDS = 4
+
+
 @dataclass(frozen=True, kw_only=True)
 class Calibrate(_options.LabelledRows, _options.Threads):
     """Turn the scores of a model into probabilities, per organism, using held-out data."""
@@ -32,9 +35,9 @@ class Calibrate(_options.LabelledRows, _options.Threads):
         "split to use, or all",
         default="valid",
     )
-    folds: int = option(
-        "cross-fitting folds over the training regions; 1: validation regions only",
-        default=4,
+    folds: int | None = option(
+        "of a dataset: cross-fitting folds over the training regions; 1: validation regions only "
+        "(default: 4)",
     )
     method: str = option(
         "auto: isotonic for organisms with at least 200 true sites, else sigmoid",
@@ -78,7 +81,10 @@ class Calibrate(_options.LabelledRows, _options.Threads):
             site_model = window_model(model, self.model)
             scores = score_labelled(site_model, self.source, "probabilities are")
             shares = _shares(self, scores.names)
-            if self.split == "valid" and self.folds > 1 and scores.counts is not None:
+            is_cross_fitted = self.split == "valid" and scores.counts is not None
+            if not is_cross_fitted:
+                self.refuse(("folds",), "is for the split valid of a dataset; leave it out")
+            elif self.folds != 1:
                 scores, shares = _with_training_regions(site_model, scores, shares, self)
             by_task = calibrate_model(site_model, scores, shares, self.method)
         if self.plot:
@@ -108,7 +114,7 @@ def _with_training_regions(
     from seqmtl.scanning.cross_fitting import score_cross_fitted
 
     cross_fitted = score_cross_fitted(
-        model, request.data, folds=request.folds, organism=request.organism
+        model, request.data, folds=request.folds or _FOLDS, organism=request.organism
     )
     if cross_fitted is None:
         logger.info("calibrating on the validation regions only (see --folds)")

@@ -35,7 +35,7 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
     json: str | None = _options.summary_file("write metrics as JSON; - for standard output")
     plot: str | None = _options.figure("ROC and PR curves")
     bootstrap: int = option(
-        "bootstrap resamples for the 95%% intervals; 0 for none",
+        "bootstrap resamples for the 95 % intervals; 0 for none",
         metavar="N",
         kind=_kinds.count,
         default=200,

@@ -127,7 +127,11 @@ def _explain_organisms(model: MultiTaskModel, request: Explain, folder: Path) ->
     if model.can_scan:
         model.site.require_known()
     organisms = _organisms(request.organism, model)
-    reference = _organisms(request.reference, model)[0] if request.reference else None
+    reference = None
+    if request.reference is not None:
+        reference, *others = _organisms(request.reference, model)
+        if others:
+            raise UsageError(f"must name one organism, got {request.reference!r}", "reference")
     windows = _windows(request, model, organisms)
     backgrounds = _backgrounds(request.background, organisms, windows)
     work = ExplanationFolder(model, folder, request.max_order, request.top)
@@ -165,6 +169,8 @@ def _explain_sites(model: PairedModel, request: Explain, folder: Path) -> Docume
             "a model of seqmtl pair explains sites of a genome; give --genome and --sites, and no "
             "DATA"
         )
+    of_windows = "organism reference max_order background top n_windows split contig_ends".split()
+    request.refuse(of_windows, "is not for a model of seqmtl pair; leave it out")
     rows = [COLUMNS, *explained_sites(model, request.genome_sites.by_organism())]
     write_lines(folder / _SITES, ["\t".join(row) + "\n" for row in rows])
     return {"n_sites": len(rows) - 1, "files": [_SITES, _SUMMARY]}

@@ -37,7 +37,6 @@ class Report(Request):
         metavar="ORGANISM=FILE",
         kind=_kinds.named_path,
         is_repeated=True,
-        default=(),
     )
 
     def run(self) -> FolderContents:

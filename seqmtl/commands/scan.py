@@ -148,6 +148,8 @@ class Scan(_options.Relatives, _options.Threads):
         for name, message in sites.unsupported(file_format).items():
             if getattr(self, name) is not None:
                 raise UsageError(message)
+        if file_format not in ("bigwig", "bedgraph", "all"):
+            self.refuse(("track_value",), "is for bigWig and bedGraph; leave it out")
         return ScanPlan(sites, self.genome, outputs, file_format, self.strand, self.track_value)
 
     def _outputs(self, tasks: tuple[str, ...]) -> dict[str, str]:

@@ -87,7 +87,7 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
         affects_output=False,
     )
     dask: str | None = option(
-        "score windows on Dask workers: tcp://HOST:PORT, FILE.json or local:N",
+        "score windows on Dask workers: [tls://]HOST:PORT, FILE.json or local:N",
         kind=_kinds.dask_address,
         metavar="ADDRESS",
         affects_output=False,

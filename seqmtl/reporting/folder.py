@@ -162,7 +162,9 @@ def _add_introns(contents: FolderContents, path: str, document: Mapping[str, Any
             try:
                 annotated = annotated_introns(genes, contigs, genome)
             except InputFormatError as error:  # not of what is in the folder
-                raise SeqmtlError(str(error)) from error
+                fault = SeqmtlError(error.message)
+                fault.path = error.path
+                raise fault from error
         else:
             logger.warning(
                 "%s: all gaps between exons count as introns, including those of tRNAs, because "

@@ -135,10 +135,12 @@ def annotated_introns(
         If the annotation has none of the contigs, or is not of the genome.
     """
     if contigs and not set(contigs) & set(annotation.contigs):
-        raise SeqmtlError(
-            f"{annotation.path}: none of its contigs ({', '.join(annotation.contigs[:3])}, ...) "
-            f"has predicted introns, unlike {min(contigs)}; give the annotation of the same genome"
+        error = SeqmtlError(
+            f"none of its contigs ({', '.join(annotation.contigs[:3])}, ...) has predicted "
+            f"introns, unlike {min(contigs)}; give the annotation of the same genome"
         )
+        error.path = annotation.path
+        raise error
     gaps = {
         (transcript.contig, start, end, transcript.is_reverse)
         for transcript in annotation.transcripts

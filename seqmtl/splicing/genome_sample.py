@@ -23,7 +23,7 @@ from seqmtl.splicing.chain import Posteriors, join_ends, run_chain, stretch_rows
 from seqmtl.splicing.layer import ENDS, PairLayer
 from seqmtl.splicing.regions import SITE_LENGTH
 
-#: Bases looked at of a genome: more cost time and memory, and give no more sites than are used.
+#: Largest sample of a genome, in bases: a larger one costs time and has no more sites to use.
 MOST_BASES = 12_000_000
 #: Parts of a genome, each scored by models of the others.
 FOLDS = 2

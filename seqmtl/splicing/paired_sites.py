@@ -80,7 +80,7 @@ class PairedSites:
             self.model.match(organism)
         elif self.new_organism is not None and self.new_organism.genome == "-":
             raise UsageError(
-                "--like with a model of seqmtl pair first looks at the genome, so that it cannot "
+                "--like with a model of seqmtl pair first reads the whole genome, so it cannot "
                 "come from standard input; give it as a file"
             )
 
@@ -123,7 +123,7 @@ class PairedSites:
         self_training = add_unlabelled(self.model, organism, *self.new_organism)
         last = self_training.rounds[-1]
         logger.info(
-            "%s: %.0f donors and %.0f acceptors expected in the %.1f million bases looked at; the "
+            "%s: %.0f donors and %.0f acceptors expected in a sample of %.1f million bases; the "
             "median intron called has %d bases; seqmtl annotate learns from it, and finds more",
             organism,
             *last.expected,

@@ -163,6 +163,7 @@ def test_all_views_are_in_all_files(tmp_path, data, explain):
     ("options", "message"),
     [
         (["--reference", "zebra"], "task 'zebra' is not in this model"),
+        (["--reference", "fly,worm_one"], "--reference must name one organism, got 'fly,worm_one'"),
         (["--max-order", "11"], "--max-order must be an integer from 1 to 10, got 11"),
         (["--background", "data"], "--background data needs windows of worm one"),
         (["--background", "gc"], "--background must be uniform, data, or four"),

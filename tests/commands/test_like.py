@@ -96,7 +96,7 @@ def test_like_an_organism_of_the_model_is_that_organism(scan):
             "give a species, genus, family, order, class or taxid, auto, or the folder",
         ),
         ("--like butterflyfish", "could be Chaetodontidae or Pantodontidae; write one of them"),
-        ("--organism fly --tree metazoa", "--tree is for --like"),
+        ("--organism fly --tree metazoa", "--tree needs --like"),
         ("--like bee --tree nowhere.nwk", "nowhere.nwk"),
         ("--like bee --organism fly", "in the model already"),
     ],

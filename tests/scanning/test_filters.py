@@ -315,12 +315,17 @@ def test_low_splice_scores_are_counted(every, scan, capsys):
     assert f", {n_lines} sites written in" in message
 
 
+def test_values_of_tracks_are_for_tracks(folder, tmp_path, capsys):
+    run_scan(folder, tmp_path / "x.bed", "--track-value", "score", code=2)
+    assert "--track-value is for bigWig and bedGraph; leave it out" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_probabilities_of_an_uncalibrated_model_are_warned_of_once(scan, capsys, suffix):
     has_probabilities = suffix not in ("bw", "bedgraph")
     for options, n in (
         ([], has_probabilities),
-        (["--track-value", "probability"], 1),
+        *([] if has_probabilities else [(["--track-value", "probability"], 1)]),
         (["--min-probability", "0.5"], 1),
     ):
         scan(*options, out=f"x.{suffix}")

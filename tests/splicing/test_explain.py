@@ -122,6 +122,8 @@ def test_what_cannot_be_explained(case, tmp_path, capsys):
     assert f"x.bed: {name}:{at}-{at + 2}(+) is no candidate of GT or AG" in error
     assert not (tmp_path / "out").exists()
     _explain(case, tmp_path, f"{name}\t1\t3\tx\t1\t+\n", case / "donors", code=2)
+    for option in ("--top 5", "--max-order 2", "--background 0.1,0.4,0.4,0.1", "--reference a"):
+        _explain(case, tmp_path, f"{name}\t1\t3\tx\t1\t+\n", option, code=2)
     assert "give --genome and --sites, and no DATA" in capsys.readouterr().err
     run(f"explain {case}/splice -o {tmp_path}/out", 2)
     assert "explains sites of a genome" in capsys.readouterr().err

@@ -56,7 +56,7 @@ def test_a_scan_places_an_organism_by_its_genome(scan):
     found, messages = scan("--organism c --like auto")
     assert len(found) > 100
     assert "c: scored with the mean weights of all" in messages
-    assert re.search(r"\d+ donors and \d+ acceptors expected in the 0.2 million bases", messages)
+    assert re.search(r"\d+ donors and \d+ acceptors expected in a sample of 0.2 million bases", messages)
     assert re.search(r"median intron called has 1\d\d bases", messages)
     assert scan("--like '(a:1,b:1,c:1);'", code=1)[1]
     in_tree = scan("--like c --tree '((a:1,b:1):1,c:2);'")[0]
@@ -167,6 +167,9 @@ def test_adapt_warns_where_there_is_too_little_to_learn_from(new, tmp_path, seqm
         ("{1}/donors", "DATA is for models of seqmtl train"),
         ("--genome c={0} --sites c={0}", "--sites is for models of seqmtl train"),
         ("--genome c={0} --prevalence .1", "--prevalence is for models of seqmtl train"),
+        ("--genome c={0} --split all", "--split is for models of seqmtl train"),
+        ("--genome c={0} --decoys 3", "--decoys is for models of seqmtl train"),
+        ("--genome c={0} --contig-ends drop", "--contig-ends is for models of seqmtl train"),
         ("--genome d={0}", "'c' is not in --genome"),
     ],
 )
@@ -178,6 +181,8 @@ def test_adapt_refuses(new, tmp_path, seqmtl, options, message):
     for option in ("--plot x.svg", "--introns x.bed"):
         data = f"adapt {new}/donor --organism c {option} -o {tmp_path}/c.seqmtl"
         assert f"{option.split()[0]} is for a model of seqmtl pair" in seqmtl(data, 2).err
+    data = f"adapt {new}/donor --organism c --prevalence 0.1 -o {tmp_path}/c.seqmtl"
+    assert "--prevalence needs labelled windows" in seqmtl(data, 2).err
 
 
 def test_annotate_makes_all_and_makes_it_once(new, tmp_path, seqmtl, monkeypatch):

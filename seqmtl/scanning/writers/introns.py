@@ -42,7 +42,7 @@ class IntronWriter(LineWriter):
     finder : Finder
         Finder that has introns.
     track : TrackOptions
-        Not used.
+        Options of the file.
     """
 
     is_together = True
