@@ -62,7 +62,6 @@ class Compare(_options.Relations, _options.Threads):
     train_size: int | None = _of_splits(
         "windows per organism for training and tuning (default: all but the test)",
         metavar="N",
-        kind=_kinds.integer,
     )
     seed: int = _of_splits("seed of the splits", kind=_kinds.count, default=0)
 
@@ -205,7 +204,7 @@ _TEXT = """\
 
 methods:
   individual, union  one model per organism; one model of all windows
-  mtl                similarity of the organisms from the tree
+  mtl                similarity of the organisms, from --tree or --similarity
   mkl                learned weights of the clades of the tree; one cost for all organisms
   default            what seqmtl train does by default
   unseen             each organism predicted by the default model of the others

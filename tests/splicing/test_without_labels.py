@@ -56,7 +56,7 @@ def test_a_scan_places_an_organism_by_its_genome(scan):
     found, messages = scan("--organism c --like auto")
     assert len(found) > 100
     assert "c: scored with the mean weights of all" in messages
-    assert re.search(r"\d+ donors and \d+ acceptors expected in a sample of 0.2 million bases", messages)
+    assert re.search(r"\d+ acceptors expected in a sample of 0.2 million bases", messages)
     assert re.search(r"median intron called has 1\d\d bases", messages)
     assert scan("--like '(a:1,b:1,c:1);'", code=1)[1]
     in_tree = scan("--like c --tree '((a:1,b:1):1,c:2);'")[0]
