@@ -128,8 +128,8 @@ these signals, too.
 Only regions in the same split of both datasets are used. They have the same splits if they come
 from one configuration with annotations; or name the contigs under [organisms.NAME.split].
 
-columns: annotated introns in the training regions, the shortest and longest of their length table
-(bases; longer ones are geometric), coding bases, and true sites that the model was fitted on. JSON
+columns: annotated introns in the training regions, the shortest one, the length that 99.5 % do not
+exceed (longest, bases), coding bases, and true sites that the model was fitted on. JSON
 has the fitted numbers; see the page Method."""
 
 
@@ -137,7 +137,7 @@ def _show(_: Pair, model: PairedModel) -> str:
     """Format the layer of every organism."""
     lines = ["organism\tintrons\tshortest\tlongest\tcoding\tsites"]
     lines += [
-        f"{name}\t{layer.n_introns}\t{layer.shortest}\t{layer.longest}\t{layer.n_coding}"
+        f"{name}\t{layer.n_introns}\t{layer.shortest}\t{layer.span}\t{layer.n_coding}"
         f"\t{layer.n_sites}"
         for name, layer in model.layer.items()
     ]

@@ -97,7 +97,7 @@ def draw_rounds(rounds: Sequence[Mapping[str, Any]]) -> Figure:
     from matplotlib.ticker import LogLocator, NullLocator
 
     lengths = {
-        "longest considered": "longest",
+        "99.5 % are shorter": "longest",
         "median predicted": "median",
         "shortest": "shortest",
     }

@@ -126,7 +126,7 @@ def paired_models(contents: FolderContents) -> Values:
         Column("Introns", "n_introns", ","),
         Column("Source of introns", "source"),
         Column("Shortest (bases)", "shortest", ","),
-        Column("Longest (bases)", "longest", ","),
+        Column("99.5 % up to (bases)", "span", ","),
         Column("Coding bases", "n_coding", ","),
         Column("Calibration sites", "n_sites", ","),
     ]
@@ -135,6 +135,7 @@ def paired_models(contents: FolderContents) -> Values:
             name: {
                 organism: {
                     **facts,
+                    "span": model.layer[organism].span,
                     "source": model.source_of_introns(organism),
                     "file": contents.path_of(name),
                 }

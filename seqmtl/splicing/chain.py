@@ -6,8 +6,8 @@ outside coding sequence, too. Neither introns nor coding sequence overlap. The w
 the product
 
 - over its introns, of ``exp(scale (s_d + s_a) + shift) g(length)``, where s are the log-odds of the
-  two sites, g is the density of intron lengths, which is geometric from some length on, and the
-  shift is that of introns outside or inside coding sequence,
+  two sites, g is the density of intron lengths, a sum of geometric ones from some length on, and
+  the shift is that of introns outside or inside coding sequence,
 - over its coding bases, of ``exp(coding_scale c)``, where c is the content of the base in the frame
   (see :mod:`seqmtl.splicing.coding`),
 - over the beginnings and ends of coding sequence, of ``exp(switch)``, but at edges of genes, in
@@ -120,8 +120,9 @@ class ChainWeights(NamedTuple):
         Weight of a beginning or an end of coding sequence, per base.
     shift, coding_shift : float
         Factors of introns outside and inside coding sequence.
-    decay : float
-        Fall of the logarithm of the weight per base beyond the last length; 0: no longer introns.
+    tails : ndarray of float64, shape (m, 2)
+        Weight of the first length beyond the last one in each of m tails, or its logarithm, and its
+        fall per base; none: no longer introns.
     exons : ndarray of float64, shape (m,)
         Weights of exons of 0, 1, ... bases.
     transcript_switch : float
@@ -133,7 +134,7 @@ class ChainWeights(NamedTuple):
     switch: float
     shift: float
     coding_shift: float
-    decay: float
+    tails: NDArray[np.float64]
     exons: NDArray[np.float64]
     transcript_switch: float
 
@@ -286,7 +287,7 @@ def run_chain(
         switch,
         shift,
         coding_shift,
-        float(layer.decay),
+        np.column_stack([np.exp(layer.tails[:, 0]), layer.tails[:, 1]]),
         exon_shift * layer.exons,
         float(np.exp(layer.transcript_switch)) if layer.transcript_switch else 0.0,
     )
@@ -302,7 +303,7 @@ def run_chain(
         rows, listed = _listed(
             list_introns,
             forward.part(likely),
-            weights._replace(introns=layer.introns),
+            weights._replace(introns=layer.introns, tails=layer.tails),
             (before[likely], after[likely], units_at[likely]),
             (floor,),
             np.searchsorted(likely, bounds),

@@ -38,8 +38,9 @@ def move_on(k, outside, coding, coded, content, switch, transcript_switch):
 def rescale(divisor, far, first, n_starts, opened, first_end, n_ends, closed):
     """Divide the sums over parses in introns, and before exons, by a number."""
     for t in range(2):
-        for q in range(4):
-            far[t, q] /= divisor
+        for i in range(far.shape[1]):
+            for q in range(4):
+                far[t, i, q] /= divisor
         for i in range(first[t], n_starts[t]):
             for q in range(4):
                 opened[t, i, q] /= divisor
@@ -83,25 +84,34 @@ def weigh_exons(coded, first_end, n_ends, closed):
 
 
 @njit
-def go_far(pos, t, passed, table, decay, starts, opened, first, n_starts, far):
+def go_far(pos, t, passed, reach, tails, starts, opened, first, n_starts, far, every):
     """Update the sums over parses in introns that are longer than the table, and their first.
 
-    ``far[t, q]`` is that at the position ``passed[t]`` times the density of each intron's length;
-    it becomes that at `pos`, with the introns that have grown out of the table on the way.
+    ``far[t, i, q]`` is that at the position ``passed[t]`` times the density of each intron's length
+    in tail i; it becomes that at `pos`, with the introns that have grown out of the table on the
+    way, and ``every[t, q]`` its sum over the tails.
     """
-    introns, shortest = table
-    reach = shortest + introns.size
-    if decay > 0.0:
-        decayed = np.exp(-decay * (pos - passed[t]))
-        for q in range(4):
-            far[t, q] *= decayed
-    passed[t] = pos
+    step, passed[t] = pos - passed[t], pos
+    for q in range(4):
+        every[t, q] = 0.0
+    for i in range(tails.shape[0]):
+        decayed = np.exp(-tails[i, 1] * step)
+        s0, s1 = far[t, i, 0] * decayed, far[t, i, 1] * decayed
+        s2, s3 = far[t, i, 2] * decayed, far[t, i, 3] * decayed
+        k = first[t]
+        while k < n_starts[t] and pos - starts[t, k] >= reach:
+            g = tails[i, 0] * np.exp(-tails[i, 1] * (pos - starts[t, k] - reach))
+            s0 += g * opened[t, k, 0]
+            s1 += g * opened[t, k, 1]
+            s2 += g * opened[t, k, 2]
+            s3 += g * opened[t, k, 3]
+            k += 1
+        far[t, i, 0], far[t, i, 1], far[t, i, 2], far[t, i, 3] = s0, s1, s2, s3
+        every[t, 0] += s0
+        every[t, 1] += s1
+        every[t, 2] += s2
+        every[t, 3] += s3
     while first[t] < n_starts[t] and pos - starts[t, first[t]] >= reach:
-        if decay > 0.0:
-            i = first[t]
-            g = introns[introns.size - 1] * np.exp(-decay * (pos - starts[t, i] - reach + 1))
-            for q in range(4):
-                far[t, q] += g * opened[t, i, q]
         first[t] += 1
 
 
@@ -134,11 +144,11 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
     coding sequence, or coding on strand t in frame r; a contig may begin and end in any. An intron
     leads from a start to an end on the same strand, and keeps the state outside, or the phase of
     the codon that it splits, ``(phases[k] - r) % 3``; `phases` are positions mod 3 on the forward
-    strand. It weighs ``weights[start] * weights[end] * introns[length - shortest]``, where each
-    base beyond the last of `introns` multiplies by ``exp(-decay)`` (0: there are none so long), and
-    `shift` outside, `coding_shift` in coding sequence. Two introns that follow each other in one
-    state also have the weight ``1 + exons[length]``, of the length between them. `switch` is the
-    weight of a beginning and of an end of coding sequence, per base; ``content[k, 3 t + r]`` is
+    strand. It weighs ``weights[start] * weights[end] * introns[length - shortest]``, and `shift`
+    outside, `coding_shift` in coding sequence; b + 1 bases beyond the last of `introns` weigh the
+    sum of ``first * exp(-decay * b)`` over the rows of `tails`. Two introns that follow each other
+    in one state also have the weight ``1 + exons[length]``, of the length between them. `switch` is
+    the weight of a beginning and of an end of coding sequence, per base; ``content[k, 3 t + r]`` is
     that of coding since the site before. `sites` and `lengths` are
     :class:`seqmtl.splicing.chain.SiteColumns` and :class:`seqmtl.splicing.chain.ChainWeights`.
 
@@ -149,11 +159,13 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
     `opened` and `closed` (2 x n x 4) are space.
     """
     places, phases, strands, kinds, weights, content = sites
-    introns, shortest, switch, shift, coding_shift, decay, exons, transcript_switch = lengths
+    introns, shortest, switch, shift, coding_shift, tails, exons, transcript_switch = lengths
+    reach = shortest + introns.size
     split, unit = transcript_switch > 0.0, 0.0
     outside, coding, coded, exon = np.zeros(3), np.ones(6), np.ones(6), np.zeros((1, 4))
     outside[: 3 if split else 1] = 1.0
-    far, nothing, passed = np.zeros((2, 4)), np.zeros((2, 4)), np.zeros(2, dtype=np.int64)
+    far, every = np.zeros((2, tails.shape[0], 4)), np.zeros((2, 4))
+    nothing, passed = np.zeros((2, 4)), np.zeros(2, dtype=np.int64)
     heads = np.zeros((5, 2), dtype=np.int64)
     first, last, n_starts = heads[0], heads[1], heads[2]  # starts in reach of the next end
     first_end, n_ends = heads[3], heads[4]  # ends in reach of the next start
@@ -184,11 +196,11 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
             q = 1 if kind < TRANSCRIPT_START else 0
             totals[k, q] = pass_edge(kind, t, phase, weights[k], split, outside, coding)
         elif kind == INTRON_END:
-            go_far(pos, t, passed, (introns, shortest), decay, starts, opened, first, n_starts, far)
+            go_far(pos, t, passed, reach, tails, starts, opened, first, n_starts, far, every)
             while last[t] < n_starts[t] and pos - starts[t, last[t]] >= shortest:
                 last[t] += 1
             add_partners(
-                pos, t, shortest, introns, starts, opened, first, last, far, weights[k], k, totals
+                pos, t, shortest, introns, starts, opened, first, last, every, weights[k], k, totals
             )
             i = n_ends[t]
             ends[t, i], closed[t, i, 0] = pos, totals[k, 0]
@@ -218,16 +230,28 @@ def sum_parses(sites, lengths, is_backward, totals, units, starts, opened, ends,
 
 
 @njit
+def log_tail(beyond, tails):
+    """Return the log density of an intron so many bases after the first one beyond the table."""
+    highest, total = -np.inf, 0.0
+    for i in range(tails.shape[0]):
+        highest = max(highest, tails[i, 0] - tails[i, 1] * beyond)
+    for i in range(tails.shape[0]):
+        total += np.exp(tails[i, 0] - tails[i, 1] * beyond - highest)
+    return highest + np.log(total)
+
+
+@njit
 def list_introns(sites, lengths, before, after, values, floor, pairs, pair_values):
     """List the introns whose logarithm of the weight of all parses with it reaches `floor`.
 
     `before` and `after` are results of :func:`sum_parses` from either side, `values` what the site
-    adds to the logarithm: that of its weight, and the unit. Return the number of introns. The first
+    adds to the logarithm: that of its weight, and the unit. Densities of lengths are logarithms,
+    too. Return the number of introns. The first
     ones are written to the rows of `pairs` (start, end) and to `pair_values`, as many as there is
     space for.
     """
     places, _, strands, kinds, _, _ = sites
-    introns, shortest, _, shift, coding_shift, decay, _, _ = lengths
+    introns, shortest, _, shift, coding_shift, tails, _, _ = lengths
     n, n_starts = 0, np.zeros(2, dtype=np.int64)
     starts = np.zeros((2, places.size), dtype=np.int64)
     for k in range(places.size):
@@ -242,14 +266,17 @@ def list_introns(sites, lengths, before, after, values, floor, pairs, pair_value
             length = places[k] - places[i]
             if length < shortest:
                 continue
-            if decay == 0.0 and length >= shortest + introns.size:
+            beyond = length - shortest - introns.size
+            if beyond >= 0 and not tails.shape[0]:
                 break
-            beyond = max(0, length - shortest - introns.size + 1)
             both = shift * before[i, 0] * after[k, 0]
             for q in range(1, 4):
                 both += coding_shift * before[i, q] * after[k, q]
-            value = values[i] + values[k] + introns[length - shortest - beyond] - decay * beyond
-            value += np.log(both)
+            if beyond < 0:
+                density = introns[length - shortest]
+            else:
+                density = log_tail(beyond, tails)
+            value = values[i] + values[k] + density + np.log(both)
             if value >= floor:
                 if n < pairs.shape[0]:
                     pairs[n, 0], pairs[n, 1], pair_values[n] = i, k, value

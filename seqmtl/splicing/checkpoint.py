@@ -63,6 +63,7 @@ class RoundsFile:
         arrays: dict[str, Any] = {
             "content": estimates.content.table,
             "introns": estimates.lengths.introns,
+            "tails": estimates.lengths.tails,
         }
         headers = []
         models = [model for pair in (*estimates.ends, estimates.whole) for model in pair]
@@ -79,7 +80,6 @@ class RoundsFile:
             "shares": estimates.shares,
             "n_bases": estimates.content.n_bases,
             "shortest": estimates.lengths.shortest,
-            "decay": estimates.lengths.decay,
             "n_introns": estimates.n_introns,
             "is_alone": estimates.is_alone,
         }
@@ -112,7 +112,7 @@ class RoundsFile:
             (donors, acceptors),
             (a, b),
             Content(np.array(arrays["content"]), header["n_bases"]),
-            LengthTable(header["shortest"], np.array(arrays["introns"]), header["decay"]),
+            LengthTable(header["shortest"], np.array(arrays["introns"]), np.array(arrays["tails"])),
             header["n_introns"],
             header["is_alone"],
         )

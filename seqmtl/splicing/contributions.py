@@ -121,9 +121,10 @@ def _explain(
     )
     near = np.abs(places - places[row]) <= _NEAR
     alike = (sites.is_reverse == sites.is_reverse[row]) & (sites["signals"] == k)
-    even = layer._replace(
-        introns=np.full(layer.introns.size, -np.log(max(layer.introns.size, layer.span))),
-        decay=min(layer.decay, _EVEN),
+    even = -np.log(max(layer.introns.size, layer.span))
+    without_lengths = layer._replace(
+        introns=np.full(layer.introns.size, even),
+        tails=np.array([[even, _EVEN]][: len(layer.tails)]).reshape(-1, 2),
     )
     return SiteContributions(
         ENDS[k],
@@ -132,7 +133,7 @@ def _explain(
         float(sites["log_odds"][partner]) if introns.size else np.nan,
         without("log_odds", rows == row, priors[k]),
         without("log_odds", rows == partner, priors[1 - k]) if introns.size else np.nan,
-        paired - log_odds(layer=even),
+        paired - log_odds(layer=without_lengths),
         right if sites.is_reverse[row] else left,
         left if sites.is_reverse[row] else right,
         without("log_odds", near & alike & (rows != row), _REMOVED),

@@ -63,7 +63,7 @@ class Estimates:
             self.content.n_bases,
             0,
             ceiling,
-            self.lengths.decay,
+            self.lengths.tails,
             edges=tuple(Edge(kind, 0.0, START[kind], -1e9) for kind in CODONS),
         )
 

@@ -119,7 +119,7 @@ class _OrganismData(NamedTuple):
             content.n_bases,
             self.n_sites,
             1.0,
-            lengths.decay,
+            lengths.tails,
             self.least,
             exons,
             values["exon shift"],
@@ -236,7 +236,7 @@ def _read_task(
     """Return what the layer of an organism is fitted to; `names` are of the models and datasets."""
     (task, name), table, content = names, learnt.lengths, learnt.content
     train = read_both(*paths, name, "train")
-    probe = PairLayer(1, 0, 0, 0, 0, *table[:2], content.table, decay=table.decay)
+    probe = PairLayer(1, 0, 0, 0, 0, *table[:2], content.table, tails=table.tails)
     held = read_both(*paths, name, split)
     ends = [models[end] for end in ENDS]
     finders = end_finders(ends, paths, task)

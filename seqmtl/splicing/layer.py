@@ -71,8 +71,10 @@ class PairLayer(NamedTuple):
         the other values.
     ceiling : float
         Highest probability claimed: posteriors are multiplied by it.
-    decay : float
-        By how much the log density of longer introns falls with each base; 0 if there are none.
+    tails : ndarray of float64, shape (m, 2)
+        Of longer introns, whose density is a sum of m geometric ones: the log density of the first
+        length beyond the table, and by how much it falls with each base. Without any, no intron is
+        longer.
     least : tuple of float, two
         Least log-odds of a donor and of an acceptor that parses may take.
     exons : ndarray of float64, shape (600,) or (0,)
@@ -99,7 +101,7 @@ class PairLayer(NamedTuple):
     n_coding: int = 0
     n_sites: int = 0
     ceiling: float = 1.0
-    decay: float = 0.0
+    tails: NDArray[np.float64] = np.zeros((0, 2))
     least: tuple[float, float] = (-1e9, -1e9)
     exons: NDArray[np.float64] = np.zeros(0)
     exon_shift: float = 0.0
@@ -121,22 +123,25 @@ class PairLayer(NamedTuple):
     def span(self) -> int:
         """Bases that 99.5 % of the introns do not exceed."""
         shares = np.cumsum(np.exp(self.introns))
-        if self.decay == 0.0 or shares[-1] >= _SPAN:
-            row = np.searchsorted(shares, min(_SPAN, shares[-1]))
-            return self.shortest + int(row)
-        return self.longest + int(np.ceil(self.falls / self.decay))
-
-    @property
-    def falls(self) -> float:
-        """By how much the log density falls from the longest intron of the table to the span."""
-        beyond = (1.0 - np.cumsum(np.exp(self.introns))[-1]) / (1.0 - _SPAN)
-        return float(np.log(max(1.0, beyond)))
+        if not len(self.tails) or shares[-1] >= _SPAN:
+            return self.shortest + int(np.searchsorted(shares, min(_SPAN, shares[-1])))
+        masses = np.exp(self.tails[:, 0]) / -np.expm1(-self.tails[:, 1])
+        low, high = 0, 1
+        while masses @ np.exp(-self.tails[:, 1] * high) > 1 - _SPAN:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            is_more = masses @ np.exp(-self.tails[:, 1] * middle) > 1 - _SPAN
+            low, high = (middle, high) if is_more else (low, middle)
+        return self.longest + high
 
     def density(self, n: int) -> NDArray[np.float64]:
         """Return the density of introns of 1 to n bases; longer ones count as n."""
-        beyond = np.arange(1, max(0, n - self.longest) + 1) if self.decay else np.zeros(0)
-        logs = np.concatenate([self.introns, self.introns[-1] - self.decay * beyond])
-        density = np.concatenate([np.zeros(self.shortest - 1), np.exp(logs)])
+        beyond = np.arange(max(0, n - self.longest))
+        tail = np.zeros(beyond.size)
+        for first, decay in self.tails.tolist():
+            tail += np.exp(first - decay * beyond)
+        density = np.concatenate([np.zeros(self.shortest - 1), np.exp(self.introns), tail])
         density = np.pad(density, (0, max(0, n - density.size)))
         density[n - 1] += max(0.0, 1.0 - float(density[:n].sum()))
         return density[:n]

@@ -27,8 +27,12 @@ _MOST_CALLED = 0.5  # weight of introns that were called: those of usual lengths
 _FEW = 5  # introns that count as much as the share of relatives' introns that exons follow
 _TAIL = 0.02  # share of introns of any length
 _REACH = 1.5  # the longest intron in a table, in units of the 99 % quantile
-_TABLE = 4_000  # bases of the longest one in any table, since time grows with it
+_TABLE = 1_000  # bases of the longest one in any table, since time grows with it
+_SCALES = np.array(
+    [500.0, 2_000.0, 8_000.0, 32_000.0, 128_000.0]
+)  # bases by which tails fall to 1 / e
 _BEYOND = 0.002  # least share of the introns that are longer
+_FITS = 100  # steps of expectation and maximization
 _LONGEST = 100_000  # bases; longer ones count as this
 _SHORTEST_EXON = 20  # bases
 _STEPS = 64  # grid points per factor e of length
@@ -39,7 +43,7 @@ class LengthTable(NamedTuple):
 
     shortest: int
     introns: NDArray[np.float64]
-    decay: float
+    tails: NDArray[np.float64]
 
 
 def annotated_lengths(
@@ -63,10 +67,10 @@ def length_tables(
     Intron lengths are smoothed by a Gaussian kernel on their logarithms. With n introns, an
     estimate from the organism has the weight n / (n + 50), and the mean over its relatives the
     remainder; 2 % are uniform in the logarithm, so that no length is impossible. Up to 1.5 times
-    the length that 99 % do not exceed, or 4,000 bases, the density is tabulated as it is; longer
-    introns have a geometric one, of the same mean. Introns shorter than the shortest one that is
-    annotated have none; fewer than 50 tell no shortest one, which then is the smallest of the other
-    organisms'.
+    the length that 99 % do not exceed, or 1,000 bases, the density is tabulated as it is; that of
+    longer introns is a mixture of geometric ones, of fixed means and the most likely shares.
+    Introns shorter than the shortest one that is annotated have none; fewer than 50 tell no
+    shortest one, which then is the smallest of the other organisms'.
 
     Parameters
     ----------
@@ -154,7 +158,7 @@ def relatives_density(
         How much each counts; those with few introns count less.
     """
     counts = np.array([layer.n_introns for layer in layers], dtype=np.float64)
-    edge = min(_LONGEST, max(layer.longest if layer.decay == 0 else _LONGEST for layer in layers))
+    edge = min(_LONGEST, max(_LONGEST if len(layer.tails) else layer.longest for layer in layers))
     density = np.zeros(edge)
     for layer, share in zip(layers, weights * counts / (counts + _ENOUGH), strict=True):
         density += share * layer.density(edge)
@@ -188,14 +192,27 @@ def _cut(density: NDArray[np.float64], shortest: int | None = None) -> LengthTab
     end = min(int(_REACH * grid[np.searchsorted(cumulative, 0.99)]), _TABLE, density.size - 1)
     end = max(shortest, end)
     head, tail = density[shortest - 1 : end], 1.0 / grid[shortest - 1 : end]
-    far = (1 - _BEYOND) * density[end:] / density.sum()
-    share = float(far.sum()) + _BEYOND
-    excess = (float((far * np.arange(1, far.size + 1)).sum()) + _BEYOND * end) / share
-    decay = -float(np.log1p(-1.0 / max(excess, 2.0)))
+    shares = _shares_of_tails((1 - _BEYOND) * density[end:] / density.sum())
     mixed = (1 - _TAIL) * head / head.sum() + _TAIL * tail / tail.sum()
-    first = share * -np.expm1(-decay)
-    introns = np.append((1 - share) * mixed, first)  # the last one continues
-    return LengthTable(shortest, np.log(introns), decay)
+    tails = np.column_stack([np.log(shares * -np.expm1(-1 / _SCALES)), 1 / _SCALES])
+    return LengthTable(shortest, np.log((1 - shares.sum()) * mixed), tails)
+
+
+def _shares_of_tails(density: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the most likely shares of the tails in a density of 1, 2, ... bases beyond the table.
+
+    They add up to its sum and what is there at least, of all scales alike. The last length stands
+    for longer ones, too.
+    """
+    edges = np.unique(np.rint(np.geomspace(1, density.size, 500)).astype(np.int64)) - 1
+    masses = np.add.reduceat(density, edges)
+    survival = np.exp(-np.append(edges, np.inf)[:, np.newaxis] / _SCALES)
+    in_bins = survival[:-1] - survival[1:]
+    least = np.full(_SCALES.size, _BEYOND / _SCALES.size)
+    shares = least + masses.sum() / _SCALES.size
+    for _ in range(_FITS):
+        shares = least + shares * (in_bins.T @ (masses / (in_bins @ shares)))
+    return shares
 
 
 def _smoothed(lengths: NDArray[np.int64], grid: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -49,15 +49,17 @@ _FACTS = {
 #: What the first files lack.
 _LATER = {
     "ceiling": number(above=0, max_val=1),
-    "decay": number(min_val=0),
     "least": items(number(), 2, max_items=2),
     "exon_shift": WEIGHT,
     "edges": items(rule_of(Edge)),
     "transcript_switch": WEIGHT,
+    "tails": items(items(number(), 2, max_items=2)),
 }
+#: What earlier files have: one tail, which goes on from the last length of the table.
+_OLD = {"decay": number(min_val=0)}
 #: Lengths of exons that a table has, from 0.
 EXON_LENGTHS = 600
-_WITH_EDGES = 9  # version of the format
+_WITH_EDGES, _WITH_TAILS = 9, 10  # versions of the format
 _TWO = items(number(min_val=0), 2, max_items=2)
 #: Names of values of a :class:`seqmtl.splicing.rounds.SelfTrainingRound`, and of those beside them,
 #: in files of earlier versions.
@@ -84,7 +86,7 @@ _HEADER = record(
         "training": record(
             {}, {"command": text, "split": word, "unlabelled": mapping(_UNLABELLED)}
         ),
-        "layer": mapping(record(_FACTS, _LATER), 1),
+        "layer": mapping(record(_FACTS, {**_LATER, **_OLD}), 1),
         **{end: _ANY for end in ENDS},
     },
     {edge: _ANY for edge in EDGES},
@@ -170,17 +172,17 @@ class PairedModel(Model):
         return {"donor": self.donor, "acceptor": self.acceptor, **self.edges}
 
     def _pictures(self) -> list[str]:
-        head = ["organism", "shortest intron", "longest", "introns", "coding bases"]
+        head = ["organism", "shortest intron", "99.5 % up to", "introns", "coding bases"]
         head += ["introns are", "models"]
-        keys = ("shortest", "longest", "n_introns", "n_coding")
+        keys = ("shortest", "span", "n_introns", "n_coding")
         rows = [
             [
                 name,
-                *(f"{facts[key]:,}" for key in keys),
+                *(f"{getattr(layer, key):,}" for key in keys),
                 self.source_of_introns(name),
                 ", ".join(self.signals_of(name)),
             ]
-            for name, facts in self.layer_facts().items()
+            for name, layer in self.layer.items()
         ]
         return [table(head, rows)]
 
@@ -233,7 +235,11 @@ class PairedModel(Model):
         """Return the layers without their arrays."""
         return {
             name: {fact: getattr(layer, fact) for fact in (*_FACTS, *_LATER)}
-            | {"least": list(layer.least), "edges": [edge._asdict() for edge in layer.edges]}
+            | {
+                "least": list(layer.least),
+                "edges": [edge._asdict() for edge in layer.edges],
+                "tails": layer.tails.tolist(),
+            }
             for name, layer in self.layer.items()
         }
 
@@ -256,8 +262,10 @@ class PairedModel(Model):
         for signal, model in self.site_models.items():
             header[signal], of_end = model.contents()
             arrays |= {f"{signal}.{name}": array for name, array in of_end.items()}
-        has_edges = any(layer.edges for layer in every)
-        header["format_version"] = max(format_version(arrays), _WITH_EDGES if has_edges else 0)
+        needed = [format_version(arrays)]
+        needed += [_WITH_EDGES] * any(layer.edges for layer in every)
+        needed += [_WITH_TAILS] * any(len(layer.tails) for layer in every)
+        header["format_version"] = max(needed)
         self._check(header, arrays)
         return header, arrays
 
@@ -431,8 +439,13 @@ def _check_layer(name: str, layer: PairLayer) -> None:
         refuse(f"{name}: introns", "logarithms of densities, 0 at most", layer.introns.max())
     if not ((layer.exons >= 0) & (layer.exons <= 1 + _ROUNDING)).all():
         refuse(f"{name}: exons", "densities from 0 to 1", layer.exons.tolist())
-    if layer.decay and layer.decay * _LONGEST < layer.falls:
-        refuse(f"{name}.decay", f"0, or leave introns below {_LONGEST:,} bases", layer.decay)
+    first, decay = layer.tails.T
+    if not (first <= _ROUNDING).all() or not (decay * _LONGEST >= 1).all():
+        refuse(
+            f"{name}.tails",
+            f"logarithms of densities that fall by 1 or more in {_LONGEST:,} bases",
+            layer.tails.tolist(),
+        )
 
 
 def _check_edges_of(name: str, layer: PairLayer, models: Mapping[str, MultiTaskModel]) -> None:
@@ -474,6 +487,9 @@ def _unpack_layer(
         facts_of_layer = {*_FACTS, *_LATER} - {"longest"}  # others are those of a newer seqmtl
         values = {fact: value for fact, value in entry.items() if fact in facts_of_layer}
         values |= {"least": tuple(entry["least"])} if "least" in entry else {}
+        if decay := entry.get("decay"):
+            values["tails"] = [[float(introns[-1]) - decay, decay]]
+        values["tails"] = np.array(values.get("tails", []), dtype=np.float64).reshape(-1, 2)
         values["edges"] = tuple(load(Edge, "edges", edge) for edge in entry.get("edges", ()))
         layer[name] = PairLayer(
             **values, introns=introns, coding=np.array(coding), exons=np.array(exons)

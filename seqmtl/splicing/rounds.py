@@ -35,7 +35,8 @@ class SelfTrainingRound(NamedTuple):
     reversed_rate : float
         Introns expected in the reversed sample, per intron expected in the sample.
     shortest, median, longest : int
-        Bases of the introns considered, and of the median one called.
+        Bases of the shortest intron considered, of the median one called, and of the length that
+        99.5 % of the introns do not exceed.
     weight_change : float
         Norm of the change of the site models' weights, divided by that of the relatives' weights.
     """

@@ -270,7 +270,7 @@ class SelfTraining:
             min(reversed_rate, 1.0),
             table.shortest,
             int(np.median(lengths)) if lengths.size else 0,
-            table.shortest + table.introns.size - 1,
+            self.state.layer().span,
             moved,
         )
 

@@ -13,6 +13,9 @@ from seqmtl.splicing.layer import EDGES, Edge, PairLayer
 from tests.oracles.pairs import ends, posteriors_of
 from tests.oracles.parses import KINDS, all_parses, log_total
 
+#: Log density of the first length beyond the table, and its fall, of two tails.
+TAILS = np.array([[-3.0, 0.2], [-4.5, 0.01]])
+
 
 def _layer(rng, shortest=3, n_lengths=12, **options):
     values = {
@@ -83,9 +86,9 @@ def _case(sites, layer):
 
     def intron(length):
         k = length - layer.shortest
-        if k >= n and layer.decay:
-            return float(np.exp(layer.introns[-1] - layer.decay * (k - n + 1)))
-        return float(np.exp(layer.introns[k])) if 0 <= k < n else 0.0
+        if k >= n:
+            return sum(float(np.exp(first - decay * (k - n))) for first, decay in layer.tails)
+        return float(np.exp(layer.introns[k])) if k >= 0 else 0.0
 
     def exon(length):
         known = length < layer.exons.size
@@ -144,7 +147,7 @@ def _check_parses(sites, layer):
 @pytest.mark.parametrize("seed", range(6))
 def test_posteriors_are_the_shares_of_all_parses(seed):
     rng = np.random.default_rng(seed)
-    options = {"n_lengths": 5, "decay": 0.2} if seed % 3 else {}
+    options = {"n_lengths": 5, "tails": TAILS[: seed % 3]} if seed % 3 else {}
     options |= _exons(rng, 12) if seed % 4 else {}
     introns, _ = _check_parses(_sites(rng, (14, 25)[seed % 2], 8), _layer(rng, **options))
     assert introns or seed not in (0, 2, 5, 10)
@@ -159,7 +162,7 @@ def test_exons_are_what_lies_between_introns(seed):
         Sites(sites.starts, is_reverse, sites.columns), (np.arange(9) % 2) ^ is_reverse
     )
     options = _exons(rng, 12) if seed % 3 else {}
-    _, exons = _check_parses(sites, _layer(rng, shortest=1, n_lengths=9, decay=0.1, **options))
+    _, exons = _check_parses(sites, _layer(rng, shortest=1, n_lengths=9, tails=TAILS, **options))
     assert exons or seed == 3
 
 
@@ -182,7 +185,7 @@ def test_genes_have_edges(seed, n_signals):
 def test_a_longer_contig_equals_the_quadratic_recursion(n_signals):
     """A site's posterior is the derivative of the log of the sum by the log of its weight."""
     rng = np.random.default_rng(5)
-    sites, layer = _sites(rng, 600, 60), _layer(rng, n_lengths=30, decay=0.01)
+    sites, layer = _sites(rng, 600, 60), _layer(rng, n_lengths=30, tails=TAILS)
     layer = layer._replace(**_exons(rng, 40))
     if n_signals > 2:
         sites, options = _with_edges(rng, sites, n_signals)
@@ -288,7 +291,7 @@ def test_both_strands_read_the_same():
 def test_a_chromosome_of_candidates_stays_finite(level, content):
     rng = np.random.default_rng(2)
     n = 50_000
-    layer = _layer(rng, n_lengths=40, decay=0.02, **_exons(rng, 40))
+    layer = _layer(rng, n_lengths=40, tails=TAILS, **_exons(rng, 40))
     places = np.sort(rng.choice(4 * n, n, replace=False))
     sites = joined(
         places,
@@ -321,11 +324,14 @@ def test_the_ceiling_multiplies_every_posterior(seed):
 
 @pytest.mark.parametrize("n_lengths", [1, 3, 20, 50])
 def test_a_table_goes_on_geometrically(n_lengths):
-    """However much of a geometric density is in the table, posteriors and introns are the same."""
+    """However much of a geometric mixture is in the table, posteriors and introns are the same."""
     rng = np.random.default_rng(7)
     sites = _sites(rng, 300, 80)
-    whole = _layer(rng, n_lengths=300, introns=-3.0 - 0.01 * np.arange(300))
-    some = whole._replace(introns=whole.introns[:n_lengths], decay=0.01)
+    lengths, tails = np.arange(300), np.array([[-3.0, 0.05], [-5.0, 0.002]])
+    introns = np.log(np.exp(tails[:, [0]] - tails[:, [1]] * lengths).sum(axis=0))
+    whole = _layer(rng, introns=introns)
+    tails[:, 0] -= tails[:, 1] * n_lengths
+    some = whole._replace(introns=introns[:n_lengths], tails=tails)
     expected, found = (run_chain(sites, layer, 1e-5) for layer in (whole, some))
     assert_allclose(found.sites, expected.sites, rtol=1e-9)
     pairs = [
@@ -338,7 +344,7 @@ def test_a_table_goes_on_geometrically(n_lengths):
 
 def test_what_is_left_out_is_as_if_it_were_no_candidate():
     rng = np.random.default_rng(11)
-    sites, layer = _sites(rng, 200, 60), _layer(rng, decay=0.1)
+    sites, layer = _sites(rng, 200, 60), _layer(rng, tails=TAILS)
     kept = sites["log_odds"] >= np.where(sites["signals"] == 0, -0.2, 0.4)
     rows = np.flatnonzero(kept)
     expected = run_chain(sites.take(rows), layer, 0.01)

@@ -65,7 +65,8 @@ def test_contributions_are_the_change_of_the_chain_without_one_thing(table, monk
     rows, codes, model, _, _ = table
     layer = model.layer_of("a")
     n = layer.introns.size
-    even = layer._replace(introns=np.full(n, -np.log(max(n, layer.span))), decay=1e-9)
+    level = -np.log(max(n, layer.span))
+    even = layer._replace(introns=np.full(n, level), tails=np.array([[level, 1e-9]]))
     monkeypatch.setitem(model.layer, "a", even)
     sites, _ = whole_contig(model, "a", codes)
     monkeypatch.undo()

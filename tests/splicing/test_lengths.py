@@ -17,6 +17,11 @@ from seqmtl.splicing.regions import KnownSites
 ONE = np.ones((1, 1))
 
 
+def _beyond(table):
+    """Share of the introns that are longer than the table."""
+    return (np.exp(table.tails[:, 0]) / -np.expm1(-table.tails[:, 1])).sum()
+
+
 def _lengths(introns):
     return np.asarray(introns, dtype=np.int64)
 
@@ -37,12 +42,12 @@ def test_intron_lengths_are_smoothed_and_every_length_is_possible():
     table = length_tables({"x": introns}, ONE)["x"]
     lengths = np.arange(table.shortest, table.shortest + table.introns.size)
     p = np.exp(table.introns)
-    assert p[:-1].sum() + p[-1] / -np.expm1(-table.decay) == pytest.approx(1.0)
+    assert p.sum() + _beyond(table) == pytest.approx(1.0)
     assert lengths[np.searchsorted(np.cumsum(p), 0.5)] == pytest.approx(
         np.median(introns), rel=0.05
     )
     assert lengths[-1] == pytest.approx(1.5 * np.quantile(introns, 0.99), rel=0.1)
-    p, lengths = p[:-1] / p[:-1].sum(), lengths[:-1]  # the last one continues
+    p /= p.sum()
     # the log-normal density that they were drawn from, where there are many
     true = np.exp(-0.5 * ((np.log(lengths) - 5.0) / 0.5) ** 2) / (
         0.5 * np.sqrt(2 * np.pi) * lengths
@@ -59,8 +64,7 @@ def test_no_intron_is_shorter_than_the_shortest_that_is_annotated():
     tables = length_tables(own, np.full((3, 3), 0.5) + 0.5 * np.eye(3))
     assert [tables[name].shortest for name in own] == [52, 41, 41]  # one intron is no rule
     for table in tables.values():
-        p = np.exp(table.introns)
-        assert p[:-1].sum() + p[-1] / -np.expm1(-table.decay) == pytest.approx(1.0)
+        assert np.exp(table.introns).sum() + _beyond(table) == pytest.approx(1.0)
     alone = length_tables({"c": own["c"]}, ONE)["c"]
     assert alone.shortest < 30
 
@@ -69,7 +73,7 @@ def test_few_introns_borrow_from_relatives():
     rng = np.random.default_rng(1)
     own = {
         "near": _lengths(rng.integers(90, 110, 2000)),
-        "far": _lengths(rng.integers(1900, 2100, 2000)),
+        "far": _lengths(rng.integers(700, 760, 2000)),
         "few": _lengths([95]),
         "none": _lengths([]),
     }
@@ -81,11 +85,11 @@ def test_few_introns_borrow_from_relatives():
         return np.exp(table.introns[max(0, low - table.shortest) : high - table.shortest]).sum()
 
     assert share("few", 80, 120) > 0.85
-    assert share("none", 1800, 2200) > 0.85
-    assert tables["few"].shortest + tables["few"].introns.size < 1000
+    assert share("none", 650, 810) > 0.85
+    assert tables["few"].shortest + tables["few"].introns.size < 300
     # without relatives: all organisms
     lonely = length_tables(own, np.eye(4))["none"]
-    around = np.exp(lonely.introns[1800 - lonely.shortest : 2200 - lonely.shortest]).sum()
+    around = np.exp(lonely.introns[650 - lonely.shortest : 810 - lonely.shortest]).sum()
     assert 0.3 < around < 0.6
 
 
@@ -98,30 +102,38 @@ def test_one_intron_is_enough_and_no_intron_is_refused():
         length_tables({"x": _lengths([])}, ONE)
 
 
-def test_long_introns_are_geometric_with_their_mean():
+def test_long_introns_have_tails_of_their_scales():
     rng = np.random.default_rng(3)
-    introns = np.concatenate([rng.integers(100, 2000, 8000), 4000 + rng.geometric(1e-4, 2000)])
-    table = length_tables({"x": introns}, ONE)["x"]
-    assert table.shortest + table.introns.size - 1 == 4001
-    assert 1 / np.expm1(table.decay) == pytest.approx(1e4, rel=0.1)
-    p = np.exp(table.introns)
-    assert p[:-1].sum() == pytest.approx(0.8, abs=0.01)
-    assert p[:-1].sum() + p[-1] / -np.expm1(-table.decay) == pytest.approx(1.0)
+    far = np.concatenate(
+        [1000 + rng.geometric(1 / 2000, 1000), 1000 + rng.geometric(1 / 32e3, 1000)]
+    )
+    table = length_tables({"x": np.concatenate([rng.integers(100, 900, 8000), far])}, ONE)["x"]
+    assert table.shortest + table.introns.size - 1 == 1000
+    masses = np.exp(table.tails[:, 0]) / -np.expm1(-table.tails[:, 1])
+    scales = 1 / table.tails[:, 1]
+    assert_allclose(scales, [500, 2_000, 8_000, 32_000, 128_000])
+    assert masses.sum() == pytest.approx(0.2, abs=0.01)
+    assert masses @ scales == pytest.approx(far.mean() * 0.2, rel=0.2)
+    for n in (3_000, 20_000, 60_000):  # as many are longer as among those given
+        longer = masses @ np.exp((1000 - n) * table.tails[:, 1])
+        assert longer == pytest.approx((far > n).mean() * 0.2, abs=0.01)
     # the density of the lengths 1 to n; longer ones count as n
-    layer = PairLayer(1, 0, 0, 0, 1, *table[:2], np.zeros((3, 4096)), decay=table.decay)
-    density = layer.density(20_000)
+    layer = PairLayer(1, 0, 0, 0, 1, *table[:2], np.zeros((3, 4096)), tails=table.tails)
+    density = layer.density(200_000)
     assert density.sum() == pytest.approx(1.0)
-    assert density[4000:-1].sum() == pytest.approx(0.2 * (1 - np.exp(-1.6)), rel=0.1)
     assert density[layer.shortest - 2] == 0 < density[layer.shortest - 1]
-    assert density[: layer.span].sum() == pytest.approx(0.995, abs=0.001) or layer.span > 20_000
     assert layer.density(3000)[-1] == pytest.approx(density[2999:].sum())
+    # the shortest length that 99.5 % of the introns do not exceed
+    assert density[: layer.span].sum() == pytest.approx(0.995, abs=1e-5)
+    assert density[: layer.span - 1].sum() < 0.995
 
 
 def test_far_introns_alone_are_no_error():
-    table = length_tables({"x": np.array([70_000, 80_000])}, ONE)["x"]
-    assert table.decay < 1e-4
-    assert np.isfinite(table.introns).all()
-    assert length_tables({"x": np.array([200_000])}, ONE)["x"].decay > 0
+    for lengths in ([70_000, 80_000], [200_000], [3_000_000]):
+        table = length_tables({"x": np.array(lengths)}, ONE)["x"]
+        assert np.isfinite(table.introns).all()
+        masses = np.exp(table.tails[:, 0]) / -np.expm1(-table.tails[:, 1])
+        assert masses[-2:].sum() > 0.9
 
 
 def _layer(shortest, density, n_introns):
@@ -148,7 +160,7 @@ def test_a_genome_of_its_own_replaces_the_prior_by_its_number_of_introns():
     def share(n):  # of introns of up to 500 bases
         table = mixed_table(rng.integers(90, 110, n), prior)
         p = np.exp(table.introns)
-        return p[: 501 - table.shortest].sum() / p.sum()
+        return p[: 501 - table.shortest].sum()
 
     assert share(0) < 0.1
     assert share(25) == pytest.approx(share(0) + (1 - share(0)) / 3, abs=0.05)

@@ -235,15 +235,27 @@ def test_an_annotation_without_introns_is_refused(case, monkeypatch):
         fit_layer(*_inputs(case))
 
 
-def test_a_layer_without_what_is_optional_is_read_as_before(case, tmp_path):
+def test_a_layer_of_an_earlier_file_is_read(case, tmp_path):
     header, arrays = read_arrays(case / "splice")
+    layer = load_model(case / "splice").layer_of("a")
     for own in header["layer"].values():
-        for name in ("decay", "least"):
+        for name in ("tails", "least"):
             own.pop(name)
+    header["format_version"] = 9
     write_arrays(tmp_path / "old", header, arrays)
-    layer = load_model(tmp_path / "old").layer_of("a")
-    assert (layer.decay, layer.least) == (0.0, (-1e9, -1e9))
-    assert layer.density(2 * layer.longest)[layer.longest :].sum() < 0.01
+    old = load_model(tmp_path / "old").layer_of("a")
+    assert old.least == (-1e9, -1e9)
+    assert old.density(2 * old.longest)[old.longest : -1].sum() == 0
+    # one tail, which fell from the last length of the table
+    header["layer"]["a"]["decay"] = 0.01
+    write_arrays(tmp_path / "old", header, arrays)
+    old = load_model(tmp_path / "old").layer_of("a")
+    n = layer.longest
+    expected = np.exp(layer.introns[-1] - 0.01 * np.arange(1, 100))
+    assert_allclose(old.density(n + 100)[n : n + 99], expected)
+    load_model(tmp_path / "old").save(tmp_path / "new")
+    assert read_arrays(tmp_path / "new")[0]["format_version"] == 10
+    assert_array_equal(load_model(tmp_path / "new").layer_of("a").tails, old.tails)
 
 
 def test_evaluate_names_what_it_cannot_do(case, seqmtl):
