@@ -23,7 +23,6 @@ from seqmtl.splicing.coding_loops import list_codons
 from seqmtl.splicing.layer import CODONS, PairLayer
 from seqmtl.splicing.regions import PathLike
 
-_PIECE = 1_000_000  # bases
 _CODON = 3  # bases
 
 
@@ -52,7 +51,7 @@ class Bounds(NamedTuple):
     end: int
 
 
-def cut_regions(held: SplitGenome, margin: int) -> list[Bounds]:
+def cut_regions(held: SplitGenome, margin: int, size: int) -> list[Bounds]:
     """Cut regions into pieces.
 
     Parameters
@@ -61,16 +60,18 @@ def cut_regions(held: SplitGenome, margin: int) -> list[Bounds]:
         Regions.
     margin : int
         Bases of the margin, such as :func:`seqmtl.splicing.chain.margin_of`.
+    size : int
+        Most bases of a piece without its margin.
     """
     return [
         Bounds(
             first,
-            min(first + _PIECE, end),
+            min(first + size, end),
             max(begin, first - margin),
-            min(end, first + _PIECE + margin),
+            min(end, first + size + margin),
         )
         for begin, end in held.regions.tolist()
-        for first in range(begin, end, _PIECE)
+        for first in range(begin, end, size)
     ]
 
 

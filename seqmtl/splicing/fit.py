@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from functools import partial, reduce
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.candidates import EdgeFinder, cut_regions, end_finders, find_piece
-from seqmtl.splicing.chain import SIGNALS, margin_of, promising, run_chain
+from seqmtl.splicing.chain import SIGNALS, context_of, promising, run_chain, to_log_odds
 from seqmtl.splicing.coding import Content, coding_content, shared_content
 from seqmtl.splicing.layer import CODONS, EDGES, ENDS, Edge, PairLayer
 from seqmtl.splicing.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
@@ -58,10 +58,14 @@ _OF_TRANSCRIPTS = EDGES[2:]
 START = {name: number.start for name, number in NUMBERS.items()}
 Values = Mapping[str, float]
 _LEVELLED = 100.0  # true sites from which an organism counts about as much as any other
-_ENOUGH = 1_500  # true sites of an organism; no more are fitted to,
-_PIECES = 8  # nor more than so many pieces,
+_PIECE = 200_000  # bases of a region that are fitted to at a time
+_ENOUGH = 1_000  # true sites of an organism; no more are fitted to,
+_MANY = 4_000_000  # nor more than so many bases,
 _SOME = 200  # if these have so many true sites
 _STEP = 1e-3  # of a number, for the slope
+_DAMPING, _EASING = 10.0, 8.0  # of the first step, and its change with each
+_MOST_DAMPING = 1e6  # beyond which no step is better
+_GAIN = 1.0  # of the log-likelihood, for another step
 _LOWEST = -30.0  # log posterior of a true site
 _EDGES_LOST = 0.02  # share of the expected edges among the candidates that parses leave out
 _ANY = -1e9  # least log-odds if all count
@@ -247,7 +251,7 @@ def _read_task(
         if edge in (*CODONS, *edges)
     ]
     pieces: list[Sites] = []
-    n_sites, n_donors, n_bases, bounds = 0, 0, 0, cut_regions(held[0], margin_of(probe))
+    n_sites, n_donors, n_bases, bounds = 0, 0, 0, cut_regions(held[0], context_of(probe), _PIECE)
     for k in np.random.default_rng(0).permutation(len(bounds)).tolist():
         pieces.append(find_piece(finders, held, bounds[k], content.table, edge_finders))
         if len(pieces) == 1:  # every base may be a candidate, so those that are not promising go
@@ -261,7 +265,7 @@ def _read_task(
         is_true = pieces[-1]["labels"] > 0
         n_sites += int(is_true.sum())
         n_donors += int((is_true & (pieces[-1]["signals"] == 0)).sum())
-        if n_sites >= _ENOUGH or (len(pieces) >= _PIECES and n_sites >= _SOME):
+        if n_sites >= _ENOUGH or (n_bases >= _MANY and n_sites >= _SOME):
             break
     offset = sum(_offset(model, path, name) for model, path in zip(ends, paths, strict=True))
     logger.info(
@@ -312,62 +316,109 @@ def _moved(layer: PairLayer, change: float) -> PairLayer:
     return layer._replace(shift=layer.shift + change, coding_shift=layer.coding_shift + change)
 
 
-def log_likelihood(pieces: Sequence[Sites], layer: PairLayer) -> float:
-    """Return the log-likelihood of the labels of all candidates under the posteriors."""
-    total = 0.0
-    for piece in pieces:
-        log_p, labels = run_chain(piece, layer).sites, piece["labels"]
-        total += float(np.maximum(log_p[labels > 0], _LOWEST).sum())
-        total += float(np.log(-np.expm1(log_p[labels < 0])).sum())
-    return total
+class _Fit(NamedTuple):
+    """Negative log-likelihood of labels, its gradient, and its expected curvature."""
+
+    loss: float
+    gradient: NDArray[np.float64]
+    curvature: NDArray[np.float64]
+
+    def plus(self, other: _Fit, factor: float = 1.0) -> _Fit:
+        """Add a multiple of another one."""
+        return _Fit(
+            self.loss + factor * other.loss,
+            self.gradient + factor * other.gradient,
+            self.curvature + factor * other.curvature,
+        )
+
+
+def _fit_piece(piece: Sites, layers: Sequence[PairLayer], steps: NDArray[np.float64]) -> _Fit:
+    """Return the fit of the first layer to the labels of a piece.
+
+    The others differ from it by a step of one number each: by their posteriors p, the log-odds z
+    of every label y have slopes dz, the gradient is ``sum (p - y) dz``, and the expected
+    curvature ``sum p (1 - p) dz dz'``.
+    """
+    rows = np.flatnonzero(piece["labels"])
+    is_true = piece["labels"][rows] > 0
+    logs = [np.maximum(run_chain(piece, layer).sites[rows], _LOWEST) for layer in layers]
+    at, *beside = map(to_log_odds, logs)
+    slopes = (np.array(beside) - at) / steps[:, np.newaxis]
+    p = np.exp(logs[0])
+    return _Fit(
+        -float(logs[0][is_true].sum() + np.log1p(-p[~is_true]).sum()),
+        slopes @ (p - is_true),
+        (slopes * (p * (1 - p))) @ slopes.T,
+    )
 
 
 def _fit(tasks: Mapping[str, _OrganismData]) -> dict[str, Values]:
     """Return the values of each organism: first the shared ones, then its deviation from them."""
-    from scipy.optimize import minimize
-
     used, numbers = [task for task in tasks.values() if task.n_sites], _numbers(tasks.values())
     start, low, high, spread = np.array([*numbers.values()]).T
+    shares = [_LEVELLED / (_LEVELLED + task.n_sites) for task in used]
 
-    def loss(values: NDArray[np.float64], task: _OrganismData) -> float:
-        named = dict(zip(numbers, values.tolist(), strict=True))
-        return -log_likelihood(task.pieces, task.layer(named))
-
-    def prior(values: NDArray[Any], centre: NDArray[Any], spread: NDArray[Any]) -> float:
-        return 0.5 * float((((values - centre) / spread) ** 2).sum())
-
-    def shared_loss(values: NDArray[np.float64]) -> float:
-        losses = [
-            loss(values, task) * (_LEVELLED / (_LEVELLED + task.n_sites) if len(used) > 1 else 1.0)
-            for task in used
+    def fit_of(values: NDArray[np.float64], task: _OrganismData) -> _Fit:
+        steps = np.where(values + _STEP > high, -_STEP, _STEP)
+        layers = [
+            task.layer(dict(zip(numbers, point.tolist(), strict=True)))
+            for point in (values, *(values + np.diag(steps)))
         ]
-        return sum(losses) + prior(values, start, 5 * spread)
+        fits = in_order(partial(_fit_piece, layers=layers, steps=steps), task.pieces)
+        return reduce(_Fit.plus, fits)
 
-    def deviation_loss(values: NDArray[np.float64], task: _OrganismData) -> float:
-        return loss(values, task) + prior(values, shared, spread)
+    def shared_fit(values: NDArray[np.float64]) -> _Fit:
+        fits = [fit_of(values, task) for task in used]
+        total = _prior(values, start, 5 * spread)
+        for fit, share in zip(fits, shares if len(used) > 1 else [1.0], strict=True):
+            total = total.plus(fit, share)
+        return total
 
-    def best(loss: Callable[[NDArray[np.float64]], float], start: NDArray[np.float64]) -> Any:
-        def with_slope(values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            steps = np.where(values + _STEP > high, -_STEP, _STEP)
-            points = [values, *(values + np.diag(steps))]
-            at, *beside = in_order(loss, points)
-            return at, (np.array(beside) - at) / steps
+    def deviation_fit(values: NDArray[np.float64], task: _OrganismData) -> _Fit:
+        return _prior(values, shared, spread).plus(fit_of(values, task))
 
-        options = {"ftol": 1e-4, "maxiter": 50}
-        bounds = list(zip(low, high, strict=True))
-        optimum = minimize(
-            with_slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
-        )
-        return optimum.x
-
-    shared = best(shared_loss, start)
+    shared = _best(shared_fit, start, low, high)
     fitted = dict.fromkeys(tasks, shared)
     for name, task in tasks.items() if len(used) > 1 else ():
         if task.n_sites:
-            fitted[name] = best(partial(deviation_loss, task=task), shared)
+            fitted[name] = _best(partial(deviation_fit, task=task), shared, low, high)
     return {
         name: dict(zip(numbers, values.tolist(), strict=True)) for name, values in fitted.items()
     }
+
+
+def _prior(
+    values: NDArray[np.float64], centre: NDArray[np.float64], spread: NDArray[np.float64]
+) -> _Fit:
+    """Return the fit to a Gaussian prior."""
+    away = (values - centre) / spread
+    return _Fit(0.5 * float((away**2).sum()), away / spread, np.diag(spread**-2.0))
+
+
+def _best(
+    fit_of: Callable[[NDArray[np.float64]], _Fit],
+    start: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the values of the best fit within bounds.
+
+    Steps are those of Newton with the expected curvature (Fisher scoring), whose diagonal is
+    raised until they reduce the loss (Levenberg and Marquardt).
+    """
+    values, at, damping, gain = start, fit_of(start), _DAMPING, np.inf
+    while gain >= _GAIN and damping < _MOST_DAMPING:
+        is_free = np.where(at.gradient > 0, values > low, values < high)
+        free, step = np.flatnonzero(is_free), np.zeros(values.size)
+        curvature = at.curvature + damping * np.diag(np.diagonal(at.curvature))
+        step[free] = np.linalg.solve(curvature[np.ix_(free, free)], at.gradient[free])
+        moved = np.clip(values - step, low, high)
+        fit = fit_of(moved)
+        if fit.loss < at.loss:
+            gain, values, at, damping = at.loss - fit.loss, moved, fit, damping / _EASING
+        else:
+            damping *= _EASING
+    return values
 
 
 def _offset(model: MultiTaskModel, path: PathLike, organism: str) -> float:

@@ -19,6 +19,8 @@ from seqmtl.splicing.regions import PathLike, read_both, shared_organisms
 
 logger = logging.getLogger(__name__)
 
+_PIECE = 1_000_000  # bases that are scored at a time
+
 
 class PairedScores(NamedTuple):
     """Labels and scores of held-out candidates of one signal.
@@ -87,7 +89,7 @@ def score_paired(
         layer, held = model.layer_of(task), read_both(donors, acceptors, name, split)
         of_edges = edge_finders(layer, model.edges, task)
         edges, n_masked = block_edges(held[0].regions), 0
-        for bounds in cut_regions(held[0], margin_of(layer)):
+        for bounds in cut_regions(held[0], margin_of(layer), _PIECE):
             piece = find_piece(finders, held, bounds, layer.coding, of_edges)
             is_own = (piece.starts >= bounds.first) & (piece.starts < bounds.last)
             is_own &= piece["signals"] < len(ENDS)

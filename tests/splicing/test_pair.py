@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
 
 from seqmtl import Windows
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.dataset import read_dataset, read_split_genome
 from seqmtl.loading import load_model
-from seqmtl.splicing import candidates, fit, fit_layer, score_paired
+from seqmtl.splicing import fit, fit_layer, paired_scores, score_paired
 from seqmtl.splicing.candidates import cut_regions, end_finders, find_piece
 from seqmtl.splicing.chain import run_chain
 from seqmtl.splicing.model import PairedModel
@@ -114,7 +115,7 @@ def test_candidates_of_both_strands_are_those_in_the_letters(case):
 def test_pieces_of_a_region_change_next_to_nothing(case, monkeypatch):
     model = load_model(case / "splice")
     whole = score_paired(model, case / "donors", case / "acceptors", split="test")
-    monkeypatch.setattr(candidates, "_PIECE", 9_000)
+    monkeypatch.setattr(paired_scores, "_PIECE", 9_000)
     cut = score_paired(model, case / "donors", case / "acceptors", split="test")
     for signal in SIGNALS:
         order = [np.lexsort([held.alone, held.paired]) for held in (whole[signal], cut[signal])]
@@ -129,9 +130,57 @@ def test_a_region_shorter_than_a_window_has_no_candidates(case):
     layer = load_model(case / "splice").layer_of("a")
     held = read_both(*paths, "a", "valid")
     tiny = [replace(own, regions=own.regions[:1, :1] + np.array([0, 20])) for own in held]
-    (bounds,) = cut_regions(tiny[0], 10_000)
+    (bounds,) = cut_regions(tiny[0], 10_000, 1_000_000)
     sites = find_piece(end_finders((donor, acceptor), paths, "a"), tiny, bounds, layer.coding)
     assert len(sites) == run_chain(sites, layer).sites.size == 0
+
+
+def test_values_are_the_best_within_their_bounds(monkeypatch):
+    monkeypatch.setattr(fit, "_GAIN", 1e-9)
+    rng, low, high = (
+        np.random.default_rng(0),
+        np.array([-9.0, 0.0, -9.0]),
+        np.array([9.0, 9.0, 0.4]),
+    )
+    X = rng.normal(size=(300, 3)) * [1.0, 10.0, 0.1]
+    y = rng.random(300) < 1 / (1 + np.exp(-X @ [1.5, -0.02, 3.0]))
+
+    def loss(v):
+        return float(np.logaddexp(0, np.where(y, -1, 1) * (X @ v)).sum())
+
+    def fit_of(v):
+        p = 1 / (1 + np.exp(-X @ v))
+        return fit._Fit(loss(v), X.T @ (p - y), (X.T * (p * (1 - p))) @ X)
+
+    best = fit._best(fit_of, np.array([-8.0, 8.0, -8.0]), low, high)
+    expected = minimize(loss, best, bounds=list(zip(low, high, strict=True)), tol=1e-14).x
+    assert_allclose(best, expected, atol=1e-4)
+    assert_array_equal(best[1:], [0.0, 0.4])
+
+
+def test_the_slope_of_a_fit_is_that_of_the_likelihood(case, monkeypatch):
+    data = {}
+    monkeypatch.setattr(
+        fit, "_fit", lambda tasks: data.update(tasks) or dict.fromkeys(tasks, start)
+    )
+    start = {name: number.start for name, number in fit.NUMBERS.items()}
+    fit_layer(*_inputs(case))
+    task = data["b"]
+    piece, steps = max(task.pieces, key=lambda piece: (piece["labels"] > 0).sum()), np.full(8, 1e-4)
+
+    def loss(values):
+        layer = task.layer(dict(zip(fit.NUMBERS, values.tolist(), strict=True)))
+        log_p, y = run_chain(piece, layer).sites, piece["labels"]
+        return -np.maximum(log_p[y > 0], -30).sum() - np.log(-np.expm1(log_p[y < 0])).sum()
+
+    values = np.array([*start.values()])
+    points = [values, *(values + np.diag(steps))]
+    layers = [task.layer(dict(zip(start, point.tolist(), strict=True))) for point in points]
+    at = fit._fit_piece(piece, layers, steps)
+    beside = [loss(values + 1e-3 * e) - loss(values - 1e-3 * e) for e in np.eye(8)]
+    assert at.loss == pytest.approx(loss(values))
+    assert_allclose(at.gradient, np.array(beside) / 2e-3, rtol=0.01, atol=0.01)
+    assert np.linalg.eigvalsh(at.curvature).min() > -1e-9
 
 
 def test_a_paired_model_survives_its_file(case, tmp_path, capsys):
@@ -306,7 +355,7 @@ def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, seqmtl):
             read_both(*paths, "a", "test"),
             end_finders((model.donor, model.acceptor), paths, "a"),
         )
-        (bounds,) = cut_regions(held[0], 10_000)
+        (bounds,) = cut_regions(held[0], 10_000, 1_000_000)
         pieces.append(find_piece(finders, held, bounds, model.layer_of("a").coding))
     first, second = pieces
     assert_array_equal(first["log_odds"], second["log_odds"])
