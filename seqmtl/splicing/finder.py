@@ -24,6 +24,7 @@ from seqmtl.splicing.chain import (
     to_log_odds,
 )
 from seqmtl.splicing.model import PairedModel
+from seqmtl.splicing.rescoring import rescored
 
 _BLOCK = 1_000_000  # site starts scored at a time; more where introns, and so margins, are long
 _BLOCKS_PER_MARGIN = 4
@@ -166,7 +167,9 @@ class PairedFinder:
         """
         ends = {finder.signal: find_scored(finder, piece, begin, end) for finder in self._ends}
         ends |= find_edges(self._edges, piece, begin, end, ends["donor"])
-        return join_ends(ends, piece.codes, self.layer.coding, piece.start, _stretches(piece))
+        stretches = _stretches(piece)
+        sites = join_ends(ends, piece.codes, self.layer.coding, piece.start, stretches)
+        return rescored(sites, piece.codes, self.layer, stretches - piece.start)
 
     def _reported(
         self, finder: SiteFinder, piece: ContigPiece, sites: Sites, counts: BlockCounts

@@ -21,7 +21,18 @@ from seqmtl.files.model_file import Forms, check_arrays
 from seqmtl.linear_model.base import FORMAT, Model, damaged, format_version, is_known
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.linear_model.schema import part
-from seqmtl.splicing.layer import CODONS, EDGES, ENDS, MAX_WEIGHT, SCALE, WEIGHT, Edge, PairLayer
+from seqmtl.splicing.layer import (
+    CODONS,
+    EDGES,
+    ENDS,
+    MAX_WEIGHT,
+    NETWORK_SIZE,
+    SCALE,
+    WEIGHT,
+    Edge,
+    Network,
+    PairLayer,
+)
 from seqmtl.splicing.rounds import SelfTrainingRound
 
 #: Why a paired model does not predict examples.
@@ -54,12 +65,13 @@ _LATER = {
     "edges": items(rule_of(Edge)),
     "transcript_switch": WEIGHT,
     "tails": items(items(number(), 2, max_items=2)),
+    "networks": items(number(), max_items=2),
 }
 #: What earlier files have: one tail, which goes on from the last length of the table.
 _OLD = {"decay": number(min_val=0)}
 #: Lengths of exons that a table has, from 0.
 EXON_LENGTHS = 600
-_WITH_EDGES, _WITH_TAILS = 9, 10  # versions of the format
+_WITH_EDGES, _WITH_TAILS, _WITH_NETWORKS = 9, 10, 11  # versions of the format
 _TWO = items(number(min_val=0), 2, max_items=2)
 #: Names of values of a :class:`seqmtl.splicing.rounds.SelfTrainingRound`, and of those beside them,
 #: in files of earlier versions.
@@ -239,6 +251,7 @@ class PairedModel(Model):
                 "least": list(layer.least),
                 "edges": [edge._asdict() for edge in layer.edges],
                 "tails": layer.tails.tolist(),
+                "networks": [network.least for network in layer.networks],
             }
             for name, layer in self.layer.items()
         }
@@ -259,12 +272,15 @@ class PairedModel(Model):
         }
         if any(layer.exons.size for layer in every):
             arrays["exons"] = np.stack([_padded(layer.exons) for layer in every])
+        if networks := [network.packed() for layer in every for network in layer.networks]:
+            arrays["networks"] = np.stack(networks)
         for signal, model in self.site_models.items():
             header[signal], of_end = model.contents()
             arrays |= {f"{signal}.{name}": array for name, array in of_end.items()}
         needed = [format_version(arrays)]
         needed += [_WITH_EDGES] * any(layer.edges for layer in every)
         needed += [_WITH_TAILS] * any(len(layer.tails) for layer in every)
+        needed += [_WITH_NETWORKS] * bool(networks)
         header["format_version"] = max(needed)
         self._check(header, arrays)
         return header, arrays
@@ -284,6 +300,11 @@ class PairedModel(Model):
         layer_arrays = {name: array for name, array in arrays.items() if "." not in name}
         if "exons" in layer_arrays:
             forms["exons"] = ("float64", (len(layer), EXON_LENGTHS))
+        n_networks = [len(facts.get("networks", [])) for facts in layer.values()]
+        if 1 in n_networks:
+            refuse("layer: networks", "none, or of both ends", n_networks)
+        if any(n_networks):
+            forms["networks"] = ("float32", (sum(n_networks), NETWORK_SIZE))
         check_arrays(layer_arrays, forms)
         for name in arrays.keys() - layer_arrays.keys():
             if name.partition(".")[0] not in (*ENDS, *(EDGES & description.keys())):
@@ -479,7 +500,7 @@ def _padded(exons: NDArray[np.float64]) -> NDArray[np.float64]:
 def _unpack_layer(
     facts: Mapping[str, Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]]
 ) -> dict[str, PairLayer]:
-    layer, at = {}, 0
+    layer, at, networks = {}, 0, iter(arrays.get("networks", ()))
     every = arrays.get("exons", np.zeros((len(facts), 0)))
     for (name, entry), coding, exons in zip(facts.items(), arrays["coding"], every, strict=True):
         end = at + entry["longest"] - entry["shortest"] + 1
@@ -491,6 +512,9 @@ def _unpack_layer(
             values["tails"] = [[float(introns[-1]) - decay, decay]]
         values["tails"] = np.array(values.get("tails", []), dtype=np.float64).reshape(-1, 2)
         values["edges"] = tuple(load(Edge, "edges", edge) for edge in entry.get("edges", ()))
+        values["networks"] = tuple(
+            Network.unpacked(least, np.array(next(networks))) for least in entry.get("networks", ())
+        )
         layer[name] = PairLayer(
             **values, introns=introns, coding=np.array(coding), exons=np.array(exons)
         )
