@@ -130,16 +130,39 @@ def shared_content(contents: Sequence[Content], relatedness: NDArray[np.float64]
     relatedness : ndarray of float64, shape (T, T)
         Task kernel.
     """
-    tables = np.stack([content.table for content in contents])
-    has_content = np.array([content.table.any() for content in contents])
-    n = np.array([content.n_bases for content in contents]) * has_content
-    means = np.tensordot(relative_weights(n / (n + _ENOUGH), relatedness), tables, 1).astype(
-        np.float32
-    )
+    weights = relative_weights(_trust(contents), relatedness)
     return [
-        content if is_estimated else Content(table, content.n_bases)
-        for content, is_estimated, table in zip(contents, has_content, means, strict=True)
+        content if content.table.any() else Content(mean_table(contents, row), content.n_bases)
+        for content, row in zip(contents, weights, strict=True)
     ]
+
+
+def content_of_relatives(
+    contents: Sequence[Content], weights: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    """Return the table of another organism from those of its relatives, shape (3, 4**6).
+
+    Parameters
+    ----------
+    contents : sequence of Content
+        Of T organisms.
+    weights : ndarray of float64, shape (T,)
+        How much each counts; those with few coding bases count less.
+    """
+    return mean_table(contents, weights * _trust(contents))
+
+
+def mean_table(contents: Sequence[Content], weights: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the weighted mean of the tables, all 0 if nothing counts."""
+    tables = np.stack([content.table for content in contents])
+    total = float(weights.sum())
+    return np.tensordot(weights / (total or 1.0), tables, 1).astype(np.float32)
+
+
+def _trust(contents: Sequence[Content]) -> NDArray[np.float64]:
+    """Return how much the content of each organism counts for others."""
+    n = np.array([content.n_bases * content.table.any() for content in contents])
+    return np.asarray(n / (n + _ENOUGH))
 
 
 def stops_that_code(stretches: Sequence[Stretch]) -> list[str]:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _MIN_BASES = 4  # of an intron: its two sites
 _ENOUGH = 50  # introns of an organism that count as much as all those of its relatives
-_MOST_CALLED = 0.5  # weight of introns that were called: those of usual lengths are, others less
+_FIRST = 0.001  # share of introns that are no longer than what counts as the shortest
+_ANY_LENGTH = 0.2  # share of the prior of an organism without labels that relatives do not tell
 _FEW = 5  # introns that count as much as the share of relatives' introns that exons follow
 _TAIL = 0.02  # share of introns of any length
 _REACH = 1.5  # the longest intron in a table, in units of the 99 % quantile
@@ -165,19 +166,28 @@ def relatives_density(
     return np.asarray(density / density.sum())
 
 
-def mixed_table(lengths: NDArray[np.int64], prior: NDArray[np.float64]) -> LengthTable:
-    """Estimate the length distribution of an organism from introns called and a prior.
+def mixed_table(
+    lengths: NDArray[np.int64], posteriors: NDArray[np.float64], prior: NDArray[np.float64]
+) -> LengthTable:
+    """Estimate the length distribution of an organism from its likely introns and a prior.
+
+    The prior counts as much as 50 introns. A fifth of it is uniform in the logarithm up to 100,000
+    bases, so that introns may be far longer than those of relatives.
 
     Parameters
     ----------
-    lengths : ndarray of int64
-        Lengths of its introns; n of them have the weight n / (n + 50), at most .5.
+    lengths, posteriors : ndarray, shape (n,)
+        Bases of introns, and their probabilities.
     prior : ndarray of float64
         Density of the lengths 1, 2, ..., such as that of :func:`relatives_density`.
     """
-    density = _smoothed(np.minimum(lengths, prior.size), np.arange(1, prior.size + 1))
-    trust = min(lengths.size / (lengths.size + _ENOUGH), _MOST_CALLED)
-    return _cut(trust * density + (1 - trust) * prior)
+    grid = np.arange(1, _LONGEST + 1)
+    density = np.pad(prior, (0, grid.size - prior.size))
+    any_length = (np.cumsum(density) >= _FIRST) / grid
+    density = (1 - _ANY_LENGTH) * density + _ANY_LENGTH * any_length / any_length.sum()
+    n = float(posteriors.sum())
+    seen = _smoothed(np.minimum(lengths, grid.size), grid, posteriors)
+    return _cut((n * seen + _ENOUGH * density) / (n + _ENOUGH))
 
 
 def _cut(density: NDArray[np.float64], shortest: int | None = None) -> LengthTable:
@@ -188,7 +198,7 @@ def _cut(density: NDArray[np.float64], shortest: int | None = None) -> LengthTab
     cumulative = np.cumsum(density) / density.sum()
     grid = np.arange(1, density.size + 1)
     if shortest is None:
-        shortest = max(_MIN_BASES, int(grid[np.searchsorted(cumulative, 0.001)]) // 2)
+        shortest = max(_MIN_BASES, int(grid[np.searchsorted(cumulative, _FIRST)]) // 2)
     end = min(int(_REACH * grid[np.searchsorted(cumulative, 0.99)]), _TABLE, density.size - 1)
     end = max(shortest, end)
     head, tail = density[shortest - 1 : end], 1.0 / grid[shortest - 1 : end]
@@ -215,19 +225,29 @@ def _shares_of_tails(density: NDArray[np.float64]) -> NDArray[np.float64]:
     return shares
 
 
-def _smoothed(lengths: NDArray[np.int64], grid: NDArray[np.int64]) -> NDArray[np.float64]:
+def _smoothed(
+    lengths: NDArray[np.int64], grid: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Return a smooth density of lengths at whole numbers, which sums to 1, or zeros."""
     if not lengths.size:
         return np.zeros(grid.size)
-    logs = np.log(np.maximum(lengths, 1))
-    spread = min(float(logs.std()), 0.74 * float(np.subtract(*np.quantile(logs, [0.75, 0.25]))))
-    spread = max(spread, 1.0 / np.sqrt(lengths.size))  # few lengths say little about their spread
-    width = max(0.05, 0.9 * spread * lengths.size**-0.2)
+    weights = np.ones(lengths.size) if weights is None else weights
+    logs, n = np.log(np.maximum(lengths, 1)), float(weights.sum())
+    order = np.argsort(logs, kind="stable")
+    quartiles = np.interp(
+        [0.25, 0.75], (weights[order].cumsum() - 0.5 * weights[order]) / n, logs[order]
+    )
+    mean = float(weights @ logs) / n
+    spread = float(np.sqrt(weights @ (logs - mean) ** 2 / n))
+    spread = min(spread, 0.74 * float(quartiles[1] - quartiles[0]))
+    spread = max(spread, 1.0 / np.sqrt(n))  # few lengths say little about their spread
+    width = max(0.05, 0.9 * spread * n**-0.2)
     low, high = 0.0, float(np.log(grid[-1]))
     points = np.linspace(low, high, max(2, int(_STEPS * (high - low))))
     step = points[1] - points[0]
     counts = np.bincount(
         np.clip(np.rint((logs - low) / step).astype(np.int64), 0, points.size - 1),
+        weights,
         minlength=points.size,
     )
     reach = np.arange(-points.size + 1, points.size) * step

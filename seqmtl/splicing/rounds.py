@@ -85,7 +85,9 @@ def high_sites(posteriors: SitePosteriors) -> tuple[int, int]:
     return int(n[0]), int(n[1])
 
 
-def called_lengths(posteriors: SitePosteriors) -> NDArray[np.int64]:
-    """Return the lengths of the introns called."""
+def listed_lengths(posteriors: SitePosteriors) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the lengths of the introns that the chain listed, and their posteriors."""
     lengths = [np.diff(sites["places"][chain.introns], axis=1)[:, 0] for sites, chain in posteriors]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *lengths])
+    values = [np.exp(chain.intron_values) for _, chain in posteriors]
+    none = np.zeros(0, dtype=np.int64), np.zeros(0)
+    return np.concatenate([none[0], *lengths]), np.concatenate([none[1], *values])

@@ -9,10 +9,13 @@ s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
 =====  ==================================================================================
 
 At first weights of the site models are means of the relatives', each counting a_t, and so are the
-distributions of the lengths of introns, those of few introns less; coding content is that of the
-open reading frames of the genome itself, without the stretches that are as full of them as
-bacterial contigs, and the other values of the layer are those typical of all organisms. The chain
-takes ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at 0.003 and becomes the mean posterior.
+distributions of the lengths of introns, those of few introns less, with a share of any length;
+coding content is that of the open reading frames of the genome itself, without the stretches that
+are as full of them as bacterial contigs, or that of the relatives, if more sites are then expected
+in the genome, less those in the reversed genome (where genes are rare, as in mammals, many open
+frames are there by chance). The other values of the layer are those typical of all organisms. The
+chain takes ``s_e - logit pi'_e + logit(pi_e) / 2``; pi_e starts at 0.003 and becomes the mean
+posterior. With it, the lengths become those of the introns by their posteriors.
 
 Then (:meth:`SelfTraining.train`) come rounds. A candidate of posterior p, of 0.3 or more, is a site
 of weight p; the others are decoys. Those most like sites all count, each little, and some of the
@@ -21,8 +24,7 @@ remain the prior. (Without those in between, sites and decoys are too easily sep
 probabilities become overconfident.) Each fold of the genome is scored by the models that are
 adapted on the others, and these scores calibrate them. How much the relatives are trusted, and what
 an example costs, is fixed: labels that the relatives helped to make speak for the relatives, more
-or less by chance. Lengths are those of the introns called, mixed with the relatives', and content
-has the exons beside them.
+or less by chance. Content that is the genome's has the exons beside the sites called.
 
 The reversed genome has the same composition, but no gene: calls there estimate how many of the
 introns are false. Rounds end when the expected number of introns, less those there, ceases to
@@ -51,7 +53,7 @@ from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
 from seqmtl.splicing.checkpoint import RoundsFile
-from seqmtl.splicing.coding import Stretch, coding_content
+from seqmtl.splicing.coding import Content, Stretch, coding_content, content_of_relatives
 from seqmtl.splicing.diagnostics import PRECISION, warnings_for
 from seqmtl.splicing.estimates import Estimates, logit
 from seqmtl.splicing.genome_sample import (
@@ -62,7 +64,7 @@ from seqmtl.splicing.genome_sample import (
     find_candidates,
 )
 from seqmtl.splicing.layer import ENDS
-from seqmtl.splicing.lengths import mixed_table, relatives_density
+from seqmtl.splicing.lengths import LengthTable, mixed_table, relatives_density
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import SITE_LENGTH
 from seqmtl.splicing.rounds import (
@@ -70,10 +72,10 @@ from seqmtl.splicing.rounds import (
     LIKELY,
     SelfTrainingRound,
     SitePosteriors,
-    called_lengths,
     expected_sites,
     high_sites,
     likely_sites,
+    listed_lengths,
 )
 from seqmtl.splicing.self_training_options import SelfTrainingOptions
 
@@ -160,9 +162,13 @@ class SelfTraining:
         assumed = self._mean_logit(model.donor), self._mean_logit(model.acceptor)
         layers = [model.layer[task] for task in tasks]
         self._prior = relatives_density(layers, self.weights)
+        contents = [Content(layer.coding, layer.n_coding) for layer in layers]
+        self._content = content_of_relatives(contents, self.weights)
         stored = None if checkpoint is None else checkpoint.load()
         self.rounds, self.state = stored or ([], self._first_estimates(assumed))
-        self._candidates = self._score_candidates(sample)
+        self._candidates, self._reversed = self._score_both()
+        if not stored:
+            self.state = self._with_better_content()
         self.posteriors = self._settle()
         if not self.rounds:
             self.rounds = [self._summarize_round(None)]
@@ -181,8 +187,23 @@ class SelfTraining:
             assumed,
             (share, share),
             content,
-            mixed_table(self._lengths([]), self._prior),
+            self._lengths([]),
         )
+
+    def _with_better_content(self) -> Estimates:
+        """Return the state with its coding content or the relatives', by the sites expected."""
+
+        def net(state: Estimates) -> float:
+            layer = state.layer()
+            found, false = (
+                sum(expected_sites(candidates.posteriors(layer)))
+                for candidates in (self._candidates, self._reversed)
+            )
+            return found - false
+
+        n_bases = self.state.content.n_bases
+        other = replace(self.state, content=Content(self._content, n_bases))
+        return max(self.state, other, key=net)
 
     def _weights_by_sites(self) -> NDArray[np.float64]:
         """Return the weights of the relatives without a tree: by the sites called with each.
@@ -213,29 +234,33 @@ class SelfTraining:
         watch(0.0)
         return watch
 
-    def _score_candidates(
-        self, sample: GenomeSample, what: str = "scoring candidates"
-    ) -> ScoredCandidates:
-        """Return the candidates, scored by the site models of the state."""
+    def _score_both(self) -> tuple[ScoredCandidates, ScoredCandidates]:
+        """Return the candidates of the sample, and of the reversed one, scored by the state."""
         ends: list[Ends] = []
         for pair in self.state.ends:
             finders = [finder_of(end, self.name) for end in pair]
             ends.append((finders[0], finders[1]))
-        return find_candidates(sample, ends, self._at(what))
+        return (
+            find_candidates(self.sample, ends, self._at("scoring candidates")),
+            find_candidates(self.sample.reversed(), ends, self._at("scoring the reversed genome")),
+        )
 
     def _settle(self) -> SitePosteriors:
-        """Run the chain until the shares of true sites settle."""
-        for _ in range(self._options.max_chain_runs):
+        """Run the chain until the shares of true sites settle, and learn the lengths of introns."""
+        options = self._options
+        for k in range(options.max_chain_runs):
             posteriors = self._candidates.posteriors(
-                self.state.layer(), LIKELY, self._at("weighing introns")
+                self.state.layer(), options.min_length_posterior, self._at("weighing introns")
             )
             before, n = self.state.shares, np.zeros(2)
             for sites, _chain in posteriors:
                 n += np.bincount(sites["signals"], minlength=2)
             now = np.maximum(np.array(expected_sites(posteriors)) / np.maximum(n, 1), 1e-6)
             self.state = replace(self.state, shares=(float(now[0]), float(now[1])))
-            if np.abs(np.log(now / before)).max() < np.log(self._options.share_tolerance):
+            change = np.abs(np.log(now / before)).max()
+            if k >= options.length_runs and change < np.log(options.share_tolerance):
                 break
+            self.state = replace(self.state, lengths=self._lengths(posteriors))
         if self.known_introns is None:
             return posteriors
         return [
@@ -243,12 +268,18 @@ class SelfTraining:
             for sites, chain in posteriors
         ]
 
-    def _lengths(self, posteriors: SitePosteriors) -> NDArray[np.int64]:
-        """Return the lengths of the introns called, and of those labelled."""
-        called = called_lengths(posteriors)
-        if self.known_introns is None:
-            return called
-        return np.concatenate([called, self.known_introns.lengths])
+    def _lengths(self, posteriors: SitePosteriors) -> LengthTable:
+        """Return the distribution of the lengths of the introns listed, and of those labelled."""
+        lengths, p = listed_lengths(posteriors)
+        if self.known_introns is not None:
+            lengths = np.concatenate([lengths, self.known_introns.lengths])
+            p = np.concatenate([p, np.ones(self.known_introns.lengths.size)])
+        return mixed_table(lengths, p, self._prior)
+
+    def _called_lengths(self) -> NDArray[np.int64]:
+        """Return the lengths of the introns called."""
+        lengths, p = listed_lengths(self.posteriors)
+        return lengths[p >= LIKELY]
 
     def _summarize_round(
         self, before: SitePosteriors | None, moved: float = 0.0
@@ -261,24 +292,22 @@ class SelfTraining:
             new = np.concatenate([np.exp(chain.sites) >= LIKELY for _, chain in self.posteriors])
             retained = float(new[old].mean()) if old.any() else 1.0
         expected = expected_sites(self.posteriors)
-        lengths, table = called_lengths(self.posteriors), self.state.lengths
+        lengths, layer = self._called_lengths(), self.state.layer()
         reversed_rate = self._reversed_sites() / max(likely_sites(self.posteriors), 1e-9)
         return SelfTrainingRound(
             expected,
             sure,
             retained,
             min(reversed_rate, 1.0),
-            table.shortest,
+            layer.shortest,
             int(np.median(lengths)) if lengths.size else 0,
-            self.state.layer().span,
+            layer.span,
             moved,
         )
 
     def _reversed_sites(self) -> float:
         """Return the sites expected in the reversed sample."""
-        activity = "scoring the reversed genome"
-        candidates = self._score_candidates(self.sample.reversed(), activity)
-        return likely_sites(candidates.posteriors(self.state.layer()))
+        return likely_sites(self._reversed.posteriors(self.state.layer()))
 
     @property
     def is_enough(self) -> bool:
@@ -297,7 +326,9 @@ class SelfTraining:
         for fold in range(FOLDS):
             sure = Sites.join(
                 sites.take(
-                    (np.exp(chain.sites) >= HIGH) & (of_stretch != fold) & ~self._is_labelled(sites)
+                    (np.exp(chain.sites) >= LIKELY)
+                    & (of_stretch != fold)
+                    & ~self._is_labelled(sites)
                 )
                 for (sites, chain), of_stretch in zip(
                     self.posteriors, self.sample.fold, strict=True
@@ -311,14 +342,14 @@ class SelfTraining:
                 besides = "" if self.known_introns is None else " that are not known"
                 return (
                     f"too few predictions for self-training: {donors:,} donors and {acceptors:,} "
-                    f"acceptors with p >= 0.9{besides} in one half of the genome, and "
+                    f"acceptors with p >= 0.5{besides} in one half of the genome, and "
                     f"{np.ceil(least):.0f} of each are needed (copies of a repeat count once); the "
                     "genome has hardly any introns, or is unlike the relatives"
                 )
             if left < least:
                 return (
                     f"too few predictions for self-training: of {donors:,} donors and "
-                    f"{acceptors:,} acceptors with p >= 0.9 in one half of the genome, as few as "
+                    f"{acceptors:,} acceptors with p >= 0.5 in one half of the genome, as few as "
                     f"{left:,.0f} of each may be true, and {np.ceil(least):.0f} are needed; the "
                     f"reversed genome, where all introns are false, has {reversed_rate:.0%} as many"
                 )
@@ -347,7 +378,7 @@ class SelfTraining:
             with messages_from(logging.WARNING):
                 self.state = adapted = self._adapt()
             moved = [self._moved(end, k) for ends in self.state.ends for k, end in enumerate(ends)]
-            self._candidates = self._score_candidates(self.sample)
+            self._candidates, self._reversed = self._score_both()
             self.posteriors = self._settle()
             last = self._summarize_round(before, float(np.mean(moved)))
             if (reason := self._worse(last)) and not self.state.is_alone:
@@ -363,7 +394,7 @@ class SelfTraining:
 
     def _worse(self, new: SelfTrainingRound) -> str:
         """Return a phrase on why a round is worse than the last; "" if it is not."""
-        if new.net < self.rounds[-1].net:
+        if new.net < (1 - self._options.min_gain) * self.rounds[-1].net:
             return "a further round would not improve the predictions"
         if new.reversed_rate > self._options.max_reversed_rate:
             return (
@@ -398,15 +429,18 @@ class SelfTraining:
     def _adapt(self) -> Estimates:
         """Adapt the relatives' site models to the calls; return the state with them."""
         learnt = [self._learn(number) for number in range(len(ENDS))]
-        lengths, (donor, acceptor) = self._lengths(self.posteriors), learnt
+        donor, acceptor = learnt
+        n_known = 0 if self.known_introns is None else self.known_introns.lengths.size
+        is_own = not np.array_equal(self.state.content.table, self._content)
+        content = coding_content(self._exons(self.posteriors), may_be_foreign=True)
         return replace(
             self.state,
             ends=list(zip(donor.folds, acceptor.folds, strict=True)),
             whole=(donor.whole, acceptor.whole),
             assumed=(donor.assumed, acceptor.assumed),
-            lengths=mixed_table(lengths, self._prior),
-            n_introns=lengths.size,
-            content=coding_content(self._exons(self.posteriors), may_be_foreign=True),
+            lengths=self._lengths(self.posteriors),
+            n_introns=self._called_lengths().size + n_known,
+            content=content if is_own else Content(self._content, content.n_bases),
         )
 
     def _learn(self, number: int) -> _Adapted:

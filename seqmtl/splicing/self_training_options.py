@@ -19,6 +19,10 @@ class SelfTrainingOptions:
         Runs of the chain until the shares settle. A genome without introns takes more than 3.
     min_true_share : float
         Least share of the introns called that is taken to be true.
+    length_runs : int
+        Runs of the chain, at least, in which the lengths of introns are learnt.
+    min_length_posterior : float
+        Least posterior of an intron whose length counts, by this.
     min_posterior : float
         Least posterior of a candidate that is taken for a site.
     decoys_per_site : int
@@ -34,8 +38,8 @@ class SelfTrainingOptions:
     repeat_flank : int
         Bases on either side of a site by which copies of a repeat are recognised.
     min_calls, min_calls_per_mb : float
-        Calls to train on, or in a million bases; the lower of both decides. Yeast has 5, genomes
-        that gain from training on them 33 or more.
+        Calls to train on, or in a million bases; the lower of both decides. Yeast has 14, a fly
+        whose introns are ten times as long as usual 42, and gains from training on them.
     min_calls_of_fold : int
         Calls outside each fold, never fewer.
     false_per_reversed : float
@@ -47,7 +51,7 @@ class SelfTrainingOptions:
         Rounds of training.
     min_gain : float
         Least growth of the expected number of sites, less those in the reversed genome, for
-        another round.
+        another round; one that has fewer by as much is dropped.
     min_labelled_sites : int
         Labelled sites of each signal to learn from them alone; of yeast, 10 are too few.
     decoys_of_labelled : int
@@ -62,6 +66,8 @@ class SelfTrainingOptions:
     share_tolerance: float = 1.15
     max_chain_runs: int = 10
     min_true_share: float = 1e-3
+    length_runs: int = 2
+    min_length_posterior: float = 0.1
     min_posterior: float = 0.3
     decoys_per_site: int = 8
     hardest_share: float = 0.5
@@ -69,7 +75,7 @@ class SelfTrainingOptions:
     trust: float = 0.5
     C: float = 1.0
     repeat_flank: int = 8
-    min_calls: float = 50
+    min_calls: float = 24
     min_calls_per_mb: float = 5.0
     min_calls_of_fold: int = 4
     false_per_reversed: float = 3.0

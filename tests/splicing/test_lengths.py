@@ -158,14 +158,33 @@ def test_a_genome_of_its_own_replaces_the_prior_by_its_number_of_introns():
     rng = np.random.default_rng(0)
 
     def share(n):  # of introns of up to 500 bases
-        table = mixed_table(rng.integers(90, 110, n), prior)
+        table = mixed_table(rng.integers(90, 110, n), np.full(n, 0.5), prior)
+        assert np.exp(table.introns).sum() + _beyond(table) == pytest.approx(1.0)
         p = np.exp(table.introns)
         return p[: 501 - table.shortest].sum()
 
     assert share(0) < 0.1
-    assert share(25) == pytest.approx(share(0) + (1 - share(0)) / 3, abs=0.05)
-    for n in (50, 950):  # called introns never count more than the prior
-        assert share(n) == pytest.approx((1 + share(0)) / 2, abs=0.05)
+    for n in (50, 100, 1900):  # introns of posterior 0.5 count half; the prior counts 50
+        trust = 0.5 * n / (0.5 * n + 50)
+        assert share(n) == pytest.approx(share(0) + (1 - share(0)) * trust, abs=0.05)
+
+
+def test_without_labels_introns_may_be_far_longer_than_those_of_relatives():
+    prior = np.zeros(200)
+    prior[79:120] = 1 / 41
+    none = mixed_table(_lengths([]), np.zeros(0), prior)
+    far = np.exp(none.tails[:, 0]) / -np.expm1(-none.tails[:, 1])
+    # a fifth, uniform in the logarithm from 80 to 100,000 bases, beyond the table
+    end = none.shortest + none.introns.size - 1
+    assert far.sum() == pytest.approx(0.2 * np.log(1e5 / end) / np.log(1e5 / 80), abs=0.01)
+    assert far @ np.exp(-none.tails[:, 1] * 20_000) > 0.02
+    # and with 400 introns of 5 to 40 kb, all but a few are as long
+    long = np.random.default_rng(0).integers(5_000, 40_000, 400)
+    table = mixed_table(long, np.ones(400), prior)
+    layer = PairLayer(1, 0, 0, 0, 1, *table[:2], np.zeros((3, 4096)), tails=table.tails)
+    density = layer.density(200_000)
+    assert density[:1_000].sum() < 0.15
+    assert density[3_000:60_000].sum() > 0.7
 
 
 def test_exons_add_up_to_the_share_of_introns_that_they_follow():
