@@ -95,7 +95,7 @@ def coding_content(stretches: Iterable[Stretch], *, may_be_foreign: bool = False
     """
     counts = np.zeros((4, 4**WORD))
     stretches = list(stretches)
-    least = _least_length(stretches)
+    least = _LeastLength.among(stretches)
     strands = [(stretch.codes, reverse_complement(stretch.codes)) for stretch in stretches]
     frames_of = [
         _coding_frames(stretch, both, least)
@@ -175,7 +175,7 @@ def stops_that_code(stretches: Sequence[Stretch]) -> list[str]:
     amounts = []
     for ignored in ([], *_REASSIGNED):
         stops = [word for word in STOPS if word not in ignored]
-        least = _least_length(stretches, stops)
+        least = _LeastLength.among(stretches, stops).bases
         amounts.append(
             sum(
                 frame.end - frame.start
@@ -254,14 +254,15 @@ def frames_at_sites(
 
 
 def _coding_frames(
-    stretch: Stretch, strands: Sequence[NDArray[np.uint8]], least: int
+    stretch: Stretch, strands: Sequence[NDArray[np.uint8]], least: _LeastLength
 ) -> list[list[Frame]]:
     """Return the reading frames of both strands that are taken for coding."""
     size = stretch.codes.size
     candidates = [
         (frame.end - frame.start, frame, t)
         for t in (0, 1)
-        for frame in open_frames(strands[t], least)
+        for frame in open_frames(strands[t], least.bases)
+        if frame.end - frame.start >= least.of(strands[t][frame.start : frame.end])
     ]
     chosen = [
         list(frames_at_sites(codes, *sites))
@@ -301,14 +302,44 @@ def _stops(codes: NDArray[np.uint8], stop_codons: Sequence[str] = STOPS) -> NDAr
     return np.flatnonzero(is_end)
 
 
-def _least_length(stretches: Sequence[Stretch], stop_codons: Sequence[str] = STOPS) -> int:
-    """Return the bases of a reading frame that is too long to be there by chance."""
-    counts = sum(
-        (np.bincount(stretch.codes, minlength=5)[:4] for stretch in stretches), np.zeros(4)
-    )
-    n = max(1.0, float(counts.sum()))
-    both = (counts + counts[::-1] + 1) / (2 * n + 4)  # A, C, G, T on both strands
-    stop = float(sum(both[encode(word)].prod() for word in stop_codons))
+class _LeastLength(NamedTuple):
+    """The length of a reading frame that is too long to be there by chance.
+
+    Attributes
+    ----------
+    bases : int
+        It in sequence of the composition of both strands.
+    n_bases : float
+        Bases of one strand.
+    stops : sequence of str
+        Stop codons.
+    """
+
+    bases: int
+    n_bases: float
+    stops: Sequence[str]
+
+    @classmethod
+    def among(
+        cls, stretches: Sequence[Stretch], stop_codons: Sequence[str] = STOPS
+    ) -> _LeastLength:
+        """Return it in stretches."""
+        counts = sum(
+            (np.bincount(stretch.codes, minlength=5)[:4] for stretch in stretches), np.zeros(4)
+        )
+        n = max(1.0, float(counts.sum()))
+        both = (counts + counts[::-1] + 1) / (2 * n + 4)  # A, C, G, T on both strands
+        return cls(_too_long(both, n, stop_codons), n, stop_codons)
+
+    def of(self, codes: NDArray[np.uint8]) -> int:
+        """Return it in sequence like that of a frame, which has few stop codons if rich in GC."""
+        shares = (np.bincount(codes, minlength=5)[:4] + 1) / (codes.size + 4)
+        return _too_long(shares, self.n_bases, self.stops)
+
+
+def _too_long(shares: NDArray[np.float64], n: float, stop_codons: Sequence[str]) -> int:
+    """Return the bases of a reading frame that random sequence of 2 n bases hardly has."""
+    stop = float(sum(shares[encode(word)].prod() for word in stop_codons))
     codons = np.log(_BY_CHANCE / (2 * n * stop)) / np.log1p(-stop)
     return max(_SHORTEST, 3 * int(np.ceil(codons)))
 

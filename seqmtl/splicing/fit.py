@@ -80,7 +80,7 @@ _ANY = -1e9  # least log-odds if all count
 _LOST = 0.0003  # share of the expected true sites among the candidates that parses leave out
 _LEARNT = 20_000  # true sites that networks are trained on; no more are
 _FOLDS, _STRETCH = 2, 20_000  # of the stretches that networks are trained on, and their bases
-_FEWEST, _MEASURED = 10, 2_000  # true sites of an end that they take, and with which they are good
+_FEWEST, _MEASURED = 2, 2_000  # true sites of an end that they take, and with which they are good
 
 
 class _TrainingTables(NamedTuple):

@@ -211,3 +211,11 @@ def test_foreign_stretches_teach_no_content():
     # a genome that is as dense everywhere is no stranger to itself
     dense = [_stretch(foreign)] * 3
     assert coding_content(dense, may_be_foreign=True).n_bases == coding_content(dense).n_bases > 0
+
+
+def test_long_frames_of_random_sequence_rich_in_g_and_c_are_not_coding():
+    rng = np.random.default_rng(0)
+    shares = np.repeat([[0.3, 0.2, 0.2, 0.3], [0.14, 0.36, 0.36, 0.14]], 2, axis=0)
+    parts = [rng.choice(4, 250_000, p=share) for share in shares]
+    codes = np.concatenate(parts).astype(np.uint8)
+    assert coding_content([Stretch(codes, (NONE, NONE))]).n_bases == 0
