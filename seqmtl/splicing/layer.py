@@ -16,7 +16,7 @@ EDGES = ("start", "stop", "tss", "polya")
 CODONS = EDGES[:2]
 _SPAN = 0.995  # share of introns
 #: Numbers of a candidate that a network sees, its units, and its numbers.
-N_NUMBERS, N_UNITS = 36, 32
+N_NUMBERS, N_UNITS = 36, 128
 NETWORK_SIZE = 2 * N_NUMBERS + N_NUMBERS * N_UNITS + 2 * N_UNITS + 1
 #: Size of a scale, and of the logarithm of a weight, whose products are finite.
 MAX_WEIGHT = 150.0
