@@ -29,6 +29,14 @@ def text(value: object) -> str:
     return path_or_text
 
 
+def donors(value: object) -> str:
+    """Take words of two letters, separated by commas."""
+    words = text(value).upper().split(",")
+    if not all(len(word) == 2 and {*word} <= {*"ACGT"} for word in words):
+        refuse("", "words of two of the letters A, C, G, T, such as GT,GC", value)
+    return ",".join(dict.fromkeys(words))
+
+
 def flag(value: object) -> bool:
     """Take true or false."""
     if not isinstance(value, bool):

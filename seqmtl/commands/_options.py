@@ -62,6 +62,13 @@ def known_introns() -> Field:
     )
 
 
+def donors() -> Field:
+    """Return the option --consensus of self-training."""
+    return option(
+        "letters that donors may have (default: GT,GC)", metavar="LETTERS", kind=_kinds.donors
+    )
+
+
 def seed(what: str, default: int = 0) -> Field:
     """Return the option --seed."""
     return option(what, kind=_kinds.count, default=default)

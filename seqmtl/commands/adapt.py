@@ -58,6 +58,7 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         "expected sites and intron lengths by round, of paired models"
     )
     introns: str | None = _options.known_introns()
+    consensus: str | None = _options.donors()
 
     def run(self) -> MultiTaskModel | PairedModel:
         """Adapt the model, and write it.
@@ -76,7 +77,7 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         model = load_site_model(self.model)
         if isinstance(model, PairedModel):
             return self._of_pairs(model)
-        self.refuse(("plot", "introns"), "is for a model of seqmtl pair; leave it out")
+        self.refuse(("plot", "introns", "consensus"), "is for a model of seqmtl pair; leave it out")
         with errors_about(self.data):
             return self._of_windows(model)
 
@@ -166,15 +167,16 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         ((of, genome),) = self.genome
         match_names([name], [of], "--genome")
         started = time.perf_counter()
-        check_new(model, name, self.like, self.tree)
+        check_new(model, name, self.like, self.tree, self.consensus)
         problem = {
             "organism": name,
             "like": self.like,
+            "consensus": self.consensus,
             **contents_of(self.model, genome, self.tree, self.introns),
         }
         stored = RoundsFile(f"{self.output}.checkpoint", problem)
         self_training = train_unlabelled(
-            model, name, genome, self.like, self.tree, self.introns, stored
+            model, name, genome, self.like, self.tree, self.introns, self.consensus, stored
         )
         adapted = self_training.paired()
         adapted.save(self.output)
@@ -250,6 +252,7 @@ info shows how much each relative counts. An organism that was adapted before is
 give only labels that it has not seen. Without labels, it is scored from its relatives.
 
 A paired model learns from the genome alone, in rounds, and from introns that are known (--introns).
+Donors are GT or GC; others of --consensus are scored as GT, and how much rarer they are is learnt.
 
 Probabilities hold at --prevalence. With many labels, calibrate on others: seqmtl calibrate."""
 

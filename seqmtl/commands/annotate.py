@@ -54,6 +54,7 @@ class Annotate(_options.Threads):
         metavar="FILE|NAME",
     )
     introns: str | None = _options.known_introns()
+    consensus: str | None = _options.donors()
 
     def run(self) -> Document:
         """Adapt the model, scan the genome, and write the report.
@@ -79,10 +80,11 @@ class Annotate(_options.Threads):
         base = PairedModel.load(self.model)
         name = self.organism or os.path.basename(self.genome).partition(".")[0]
         if not is_known(name, base.tasks):
-            check_new(base, name, self.like, self.tree)
-        elif self.introns:
+            check_new(base, name, self.like, self.tree, self.consensus)
+        elif self.introns or self.consensus:
+            given = "--introns" if self.introns else "--consensus"
             raise UsageError(
-                f"the model already has {base.match(name)}; leave --introns out, or give another "
+                f"the model already has {base.match(name)}; leave {given} out, or give another "
                 "name with --organism"
             )
         for contig in contig_lengths(self.genome):
@@ -111,6 +113,7 @@ class Annotate(_options.Threads):
         inputs = {
             "organism": name,
             "like": self.like,
+            "consensus": self.consensus,
             **contents_of(self.model, self.genome, self.tree, self.introns),
         }
         try:
@@ -136,6 +139,7 @@ class Annotate(_options.Threads):
                     tree=self.tree,
                     output=path,
                     introns=self.introns,
+                    consensus=self.consensus,
                 ).run()
             write_json(facts, {"schema_version": 1, "inputs": inputs, "sha256": sha256_of(path)})
         else:

@@ -14,6 +14,7 @@ from seqmtl.sequences import Windows, encode
 
 if TYPE_CHECKING:
     from seqmtl.linear_model.model import MultiTaskModel
+    from seqmtl.linear_model.site import Site
 
 PositionWeights = list[NDArray[np.float64]]
 
@@ -44,6 +45,23 @@ def position_weights(
         return weights
 
     return within
+
+
+def weights_of_first(weights: PositionWeights, site: Site) -> PositionWeights:
+    """Return weights by which other letters at a site count as those of its first consensus.
+
+    Where a k-mer has a letter at a base of the site that no consensus has there, it gets the weight
+    of that with the letter of the first one.
+    """
+    changed = [level.copy() for level in weights]
+    for base in range(site.length):
+        own, at = site.letters_at(base).tolist(), site.offset + base
+        others = [code for code in range(4) if code not in own]
+        for k, level in enumerate(changed, 1):
+            for first in range(max(0, at - k + 1), min(at, level.shape[0] - k) + 1):
+                by_letter = level[first].reshape(4 ** (at - first), 4, -1)
+                by_letter[:, others] = by_letter[:, own[:1]]
+    return changed
 
 
 def _mean_column(model: MultiTaskModel, tasks: Sequence[str]) -> NDArray[np.floating]:

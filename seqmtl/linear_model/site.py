@@ -106,6 +106,21 @@ class Site:
         starts = windows.starts + np.where(windows.is_reverse, behind, self.offset)
         return self.consensus_at(windows.codes, starts, windows.is_reverse)
 
+    def letters_at(self, base: int) -> NDArray[np.uint8]:
+        """Return the letters that the alternatives of the consensus have at a base of the site."""
+        return encode("".join(dict.fromkeys(word[base] for word in self.consensus)))
+
+    def reading(self, windows: Windows) -> Windows:
+        """Return the windows with the first consensus in place of letters that none has.
+
+        A base of the site with a letter that no consensus has there gets that of the first one.
+        """
+        letters = windows.matrix()
+        for base in range(self.length):
+            column, own = letters[:, self.offset + base], self.letters_at(base)
+            column[~np.isin(column, own)] = own[0]
+        return Windows(letters.ravel(), np.arange(len(windows)) * windows.length, windows.length)
+
     def is_in(self, windows: Windows) -> NDArray[np.bool_]:
         """Return which windows have the consensus at the site, shape (n,); all if there is none."""
         return (

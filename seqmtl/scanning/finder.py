@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from seqmtl.calibration.curve import to_probability
 from seqmtl.exceptions import ParameterError
 from seqmtl.io.genome import ContigPiece
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.linear_model.position_weights import window_scorer
+from seqmtl.linear_model.position_weights import weights_of_first, window_scorer
 from seqmtl.linear_model.site import Site
 from seqmtl.scanning.filters import BlockCounts, IntronFilter, SiteFilters
 from seqmtl.scanning.scanner import Scanner, WindowScanner
@@ -200,7 +201,8 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
     organism : str
         Task of the model, or a relative without data.
     site : Site, optional
-        Position of the site in the window. Default: that of the model.
+        Position of the site in the window, and its letters; those that the model lacks count as its
+        first ones. Default: the site of the model.
 
     Raises
     ------
@@ -209,14 +211,22 @@ def scanner_of(model: MultiTaskModel, organism: str, *, site: Site | None = None
     """
     model.site.require_known()
     site = model.site if site is None else site
+    own = replace(model.site, offset=site.offset)
+    has_others = bool(own.consensus) and not {*site.consensus} <= {*own.consensus}
     site_in_window = {"site_offset": site.offset, "site_length": site.length}
     if (
         ENTRY_BYTES / 3 * 4.0 ** (model.features.span(model.length) + 1) * model.length
         > MAX_TABLE_BYTES
     ):
         score = window_scorer(model, organism)
+        if has_others:
+            return WindowScanner(
+                lambda windows: score(own.reading(windows)), model.length, **site_in_window
+            )
         return WindowScanner(score, model.length, **site_in_window)
     weights = model.position_weights(organism)
+    if has_others:
+        weights = weights_of_first(weights, own)
     bias = model.weights([organism])[1]
     return Scanner(weights, float(bias[0]), **site_in_window)
 

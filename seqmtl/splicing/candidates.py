@@ -11,19 +11,45 @@ from numpy.typing import NDArray
 
 from seqmtl.io.dataset import SplitGenome
 from seqmtl.io.genome import ContigPiece
+from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.linear_model.site import SIGNALS
-from seqmtl.scanning.candidate_scores import candidate_finder, find_candidates
+from seqmtl.linear_model.site import SIGNALS, Site
+from seqmtl.scanning.candidate_scores import find_candidates
 from seqmtl.scanning.filters import BlockCounts
 from seqmtl.scanning.finder import SiteFinder, finder_of
 from seqmtl.sequences import encode, reverse_complement
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.chain import join_ends
 from seqmtl.splicing.coding_loops import list_codons
-from seqmtl.splicing.layer import CODONS, PairLayer
+from seqmtl.splicing.layer import CODONS, ENDS, DonorLetters, PairLayer
 from seqmtl.splicing.regions import PathLike
 
 _CODON = 3  # bases
+
+
+class EndFinder(NamedTuple):
+    """Finder of an end of introns, and letters of donors that its site model lacks."""
+
+    finder: SiteFinder
+    others: tuple[str, ...]
+
+    def scored(self, sites: Sites, codes: NDArray[np.uint8], origin: int = 0) -> Sites:
+        """Return sites with their ``log_odds``, and the number of the other ``letters``, from 1.
+
+        `codes` are the letters from the base `origin` on; letters of the site model are number 0.
+        """
+        assert self.finder.log_odds is not None
+        numbers = np.zeros(len(sites), dtype=np.int8)
+        if self.others:
+            site = Site(0, len(self.others[0]), ",".join(self.others))
+            numbers += 1 + site.consensus_at(codes, sites.starts - origin, sites.is_reverse)
+        log_odds = self.finder.log_odds(sites["scores"].astype(np.float64))
+        return sites.adding(log_odds=log_odds, letters=numbers)
+
+    def find(self, piece: ContigPiece, begin: int, end: int) -> Sites:
+        """Return the sites of a contig that start at begin..end-1, scored."""
+        sites = self.finder.find_sites(piece, begin, end, BlockCounts())
+        return self.scored(sites, piece.codes, piece.start)
 
 
 class EdgeFinder(NamedTuple):
@@ -75,9 +101,49 @@ def cut_regions(held: SplitGenome, margin: int, size: int) -> list[Bounds]:
     ]
 
 
+def end_finder(
+    model: MultiTaskModel,
+    organism: str,
+    donors: Sequence[DonorLetters] = (),
+    path: PathLike | None = None,
+) -> EndFinder:
+    """Return what finds the donors or the acceptors of an organism.
+
+    Parameters
+    ----------
+    model : MultiTaskModel
+        Model of the sites.
+    organism : str
+        One of its organisms, or another that is scored from its relatives.
+    donors : sequence of DonorLetters, optional
+        Other letters of donors; acceptors have none.
+    path : path-like, optional
+        Dataset that has the candidates. Default: none.
+    """
+    site, own = model.site, model.site.consensus
+    others = tuple(one.letters for one in donors if site.kind == ENDS[0])
+    words = (*own, *others)
+    if path is not None:
+        site = site_of_model(site, path, model.length, model.shift)
+        words = tuple(word for word in words if word in site.consensus)
+    if own and words:
+        site = replace(site, letters=",".join(words))
+    return EndFinder(finder_of(model, organism, site=site), others)
+
+
+def other_donors(model: MultiTaskModel, path: PathLike) -> tuple[str, ...]:
+    """Return the letters of the donors of a dataset that their model lacks."""
+    site = site_of_model(model.site, path, model.length, model.shift)
+    own = model.site.consensus
+    return tuple(word for word in site.consensus if own and word not in own)
+
+
 def end_finders(
-    models: Sequence[MultiTaskModel], paths: Sequence[PathLike], organism: str
-) -> list[SiteFinder]:
+    models: Sequence[MultiTaskModel],
+    paths: Sequence[PathLike],
+    organism: str,
+    donors: Sequence[DonorLetters] = (),
+) -> list[EndFinder]:
     """Return what finds the candidates of the datasets of donors and of acceptors.
 
     Parameters
@@ -86,9 +152,11 @@ def end_finders(
         Models of the sites, and their datasets.
     organism : str
         Organism of the models; one that they lack is scored from its relatives.
+    donors : sequence of DonorLetters, optional
+        Other letters of donors.
     """
     return [
-        candidate_finder(model, path, organism) for model, path in zip(models, paths, strict=True)
+        end_finder(model, organism, donors, path) for model, path in zip(models, paths, strict=True)
     ]
 
 
@@ -119,7 +187,8 @@ def find_edges(
     edges_of, codons = {}, None
     for edge in edges:
         if edge.finder is not None:
-            sites = find_scored(edge.finder, piece, begin, end, edge.least)
+            sites = EndFinder(edge.finder, ()).find(piece, begin, end)
+            sites = sites.take(sites["log_odds"] >= edge.least)
         else:
             codons = _codons(piece, begin, end) if codons is None else codons
             sites = codons[edge.signal]
@@ -155,19 +224,8 @@ def _kinds_of_codons() -> NDArray[np.uint8]:
 _KIND_OF_CODON = _kinds_of_codons()
 
 
-def find_scored(
-    finder: SiteFinder, piece: ContigPiece, begin: int, end: int, least: float = -np.inf
-) -> Sites:
-    """Return the sites that start at begin..end-1, with ``log_odds`` of at least `least`."""
-    assert finder.log_odds is not None
-    sites = finder.find_sites(piece, begin, end, BlockCounts())
-    log_odds = finder.log_odds(sites["scores"].astype(np.float64))
-    sites = sites.adding(log_odds=log_odds)
-    return sites if least == -np.inf else sites.take(log_odds >= least)
-
-
 def find_piece(
-    finders: Sequence[SiteFinder],
+    finders: Sequence[EndFinder],
     held: Sequence[SplitGenome],
     bounds: Bounds,
     coding: NDArray[np.float32],
@@ -177,7 +235,7 @@ def find_piece(
 
     Parameters
     ----------
-    finders : sequence of SiteFinder, two
+    finders : sequence of EndFinder, two
         Result of :func:`end_finders`.
     held : sequence of SplitGenome, two
         Result of :func:`seqmtl.splicing.regions.read_both`.
@@ -197,13 +255,11 @@ def find_piece(
     """
     first, last, begin, end = bounds
     ends = {}
-    for finder, of_end in zip(finders, held, strict=True):
-        assert finder.log_odds is not None
+    for end_of, of_end in zip(finders, held, strict=True):
         part = replace(of_end, regions=np.array([[begin, end]], dtype=np.int64))
-        candidates = Sites.join(find_candidates(finder, part))
+        candidates = Sites.join(find_candidates(end_of.finder, part))
         candidates = candidates.take(candidates["is_clean"])
-        log_odds = finder.log_odds(candidates["scores"].astype(np.float64))
-        ends[finder.signal] = candidates.adding(log_odds=log_odds)
+        ends[end_of.finder.signal] = end_of.scored(candidates, of_end.genome.codes)
     codes = held[0].genome.codes[begin:end]
     piece = ContigPiece("", begin, codes)
     ends |= find_edges(edges, piece, begin, end, ends["donor"])

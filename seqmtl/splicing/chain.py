@@ -7,7 +7,8 @@ the product
 
 - over its introns, of ``exp(scale (s_d + s_a) + shift) g(length)``, where s are the log-odds of the
   two sites, g is the density of intron lengths, a sum of geometric ones from some length on, and
-  the shift is that of introns outside or inside coding sequence,
+  the shift is that of introns outside or inside coding sequence, with that of rare letters of the
+  donor, such as GC,
 - over its coding bases, of ``exp(coding_scale c)``, where c is the content of the base in the frame
   (see :mod:`seqmtl.splicing.coding`),
 - over the beginnings and ends of coding sequence, of ``exp(switch)``, but at edges of genes, in
@@ -252,7 +253,9 @@ def run_chain(
     Parameters
     ----------
     sites : Sites
-        Candidates of a contig, or of a stretch of one, as :func:`join_ends` returns them.
+        Candidates of a contig, or of a stretch of one, as :func:`join_ends` returns them; with
+        their ``letters``, see :class:`seqmtl.splicing.candidates.EndFinder`, if the layer has other
+        donors.
     layer : PairLayer
         Weights of parses, see :mod:`seqmtl.splicing.chain`.
     min_probability : float, optional
@@ -273,7 +276,10 @@ def run_chain(
     for edge in layer.edges:
         number = SIGNALS.index(edge.signal)
         scales[number], shifts[number] = edge.scale, edge.shift
-    log_weights = _bounded(scales[signals] * sites["log_odds"] + shifts[signals], _STRONGEST)
+    log_weights = scales[signals] * sites["log_odds"] + shifts[signals]
+    if layer.donors:
+        log_weights += np.array([0.0, *(one.shift for one in layer.donors)])[sites["letters"]]
+    log_weights = _bounded(log_weights, _STRONGEST)
     coded = np.diff(sites["content"], axis=0, prepend=0.0)
     firsts = bounds[bounds < len(sites)]
     coded[firsts] = sites["content"][firsts]

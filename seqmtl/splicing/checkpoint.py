@@ -15,6 +15,7 @@ from seqmtl.files.write import remove_file
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.splicing.coding import Content
 from seqmtl.splicing.estimates import Estimates
+from seqmtl.splicing.layer import DonorLetters
 from seqmtl.splicing.lengths import LengthTable
 from seqmtl.splicing.rounds import SelfTrainingRound
 
@@ -80,6 +81,7 @@ class RoundsFile:
             "shares": estimates.shares,
             "n_bases": estimates.content.n_bases,
             "shortest": estimates.lengths.shortest,
+            "donors": [one._asdict() for one in estimates.donors],
             "n_introns": estimates.n_introns,
             "is_alone": estimates.is_alone,
         }
@@ -113,6 +115,7 @@ class RoundsFile:
             (a, b),
             Content(np.array(arrays["content"]), header["n_bases"]),
             LengthTable(header["shortest"], np.array(arrays["introns"]), np.array(arrays["tails"])),
+            tuple(load(DonorLetters, "donors", one) for one in header["donors"]),
             header["n_introns"],
             header["is_alone"],
         )

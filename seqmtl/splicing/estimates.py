@@ -10,7 +10,7 @@ import numpy as np
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.splicing.coding import Content
 from seqmtl.splicing.fit import START
-from seqmtl.splicing.layer import CODONS, Edge, PairLayer
+from seqmtl.splicing.layer import CODONS, DonorLetters, Edge, PairLayer
 from seqmtl.splicing.lengths import LengthTable
 
 
@@ -26,11 +26,13 @@ class Estimates:
         Their means.
     assumed, shares : tuple of float, two
         Logits of the shares of true sites that the site models assume, and the shares, of donors
-        and of acceptors.
+        with the letters of the model and of acceptors.
     content : Content
         Coding content.
     lengths : LengthTable
         Lengths of introns.
+    donors : tuple of DonorLetters
+        Other letters of donors, and how much rarer true sites are among candidates with them.
     n_introns : int
         Number of introns that they are from.
     is_alone : bool
@@ -43,6 +45,7 @@ class Estimates:
     shares: tuple[float, float]
     content: Content
     lengths: LengthTable
+    donors: tuple[DonorLetters, ...] = ()
     n_introns: int = 0
     is_alone: bool = False
 
@@ -65,6 +68,7 @@ class Estimates:
             ceiling,
             self.lengths.tails,
             edges=tuple(Edge(kind, 0.0, START[kind], -1e9) for kind in CODONS),
+            donors=self.donors,
         )
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from seqmtl.io.genome import ContigPiece
 from seqmtl.scanning.filters import BlockCounts, IntronFilter, SiteFilters
-from seqmtl.scanning.finder import BlockSites, SiteFinder, finder_of
+from seqmtl.scanning.finder import BlockSites, SiteFinder
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing.candidates import edge_finders, find_edges, find_scored
+from seqmtl.splicing.candidates import edge_finders, end_finder, find_edges
 from seqmtl.splicing.chain import (
     SIGNALS,
     Posteriors,
@@ -82,9 +82,12 @@ class PairedFinder:
         self.strands = strands
         self.layer = model.layer_of(organism)
         self.introns = None if introns is None else IntronFilter(self.layer.shortest, introns)
-        self._ends = [finder_of(finder, organism) for finder in (model.donor, model.acceptor)]
+        self._ends = [
+            end_finder(end, organism, self.layer.donors) for end in (model.donor, model.acceptor)
+        ]
         self._edges = edge_finders(self.layer, model.edges, organism)
-        finders = [*self._ends, *(finder.finder for finder in self._edges if finder.finder)]
+        finders = [end.finder for end in self._ends]
+        finders += [finder.finder for finder in self._edges if finder.finder]
         self.finders = tuple(
             _of_posteriors(finder)
             for finder in finders
@@ -165,7 +168,7 @@ class PairedFinder:
         Sites
             Those of :func:`seqmtl.splicing.chain.join_ends`, with ``scores`` of the site models.
         """
-        ends = {finder.signal: find_scored(finder, piece, begin, end) for finder in self._ends}
+        ends = {one.finder.signal: one.find(piece, begin, end) for one in self._ends}
         ends |= find_edges(self._edges, piece, begin, end, ends["donor"])
         stretches = _stretches(piece)
         sites = join_ends(ends, piece.codes, self.layer.coding, piece.start, stretches)

@@ -18,10 +18,16 @@ from seqmtl.linear_model.base import is_known
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing.candidates import EdgeFinder, cut_regions, end_finders, find_piece
+from seqmtl.splicing.candidates import (
+    EdgeFinder,
+    cut_regions,
+    end_finders,
+    find_piece,
+    other_donors,
+)
 from seqmtl.splicing.chain import SIGNALS, context_of, promising, run_chain, to_log_odds
 from seqmtl.splicing.coding import Content, coding_content, shared_content
-from seqmtl.splicing.layer import CODONS, EDGES, ENDS, Edge, Network, PairLayer
+from seqmtl.splicing.layer import CODONS, EDGES, ENDS, DonorLetters, Edge, Network, PairLayer
 from seqmtl.splicing.lengths import LengthTable, annotated_lengths, exon_densities, length_tables
 from seqmtl.splicing.model import check_edges, check_ends
 from seqmtl.splicing.regions import PathLike, known_sites, read_both, shared_organisms, stretches
@@ -59,6 +65,7 @@ NUMBERS = {
     "start": _Parameter(-1.5, -25.0, 25.0, 1.5),
     "stop": _Parameter(-5.0, -25.0, 25.0, 1.5),
 }
+_SHIFT_OF_DONORS = _Parameter(-4.0, -20.0, 5.0, 1.0)
 _SHIFT_OF_EDGE = _Parameter(0.0, -25.0, 25.0, 1.5)
 _SWITCH_OF_TRANSCRIPTS = _Parameter(-9.0, -16.0, -1.0, 1.0)
 _OF_TRANSCRIPTS = EDGES[2:]
@@ -96,7 +103,8 @@ class _OrganismData(NamedTuple):
     """Data of one organism for fitting its layer: candidates, tables, and its offset to the shift.
 
     `denser` is the log of how much denser true sites are where the layer is not fitted, too;
-    `edges` tell of which there is a model, and the least log-odds.
+    `edges` tell of which there is a model, and the least log-odds; `donors` are letters that the
+    site model lacks.
     """
 
     pieces: list[Sites]
@@ -106,6 +114,7 @@ class _OrganismData(NamedTuple):
     denser: float
     least: tuple[float, float]
     edges: Mapping[str, tuple[bool, float]]
+    donors: tuple[str, ...]
     networks: tuple[Network, ...] = ()
 
     def layer(self, values: Values) -> PairLayer:
@@ -142,11 +151,13 @@ class _OrganismData(NamedTuple):
             edges,
             values["transcripts"] if has_transcripts else 0.0,
             self.networks,
+            tuple(DonorLetters(letters, values[f"{letters} donors"]) for letters in self.donors),
         )
 
 
 def _numbers(tasks: Iterable[_OrganismData]) -> dict[str, _Parameter]:
     """Return the numbers of the layers of these organisms."""
+    tasks = list(tasks)
     every = {(kind, has_model) for task in tasks for kind, (has_model, _) in task.edges.items()}
     numbers = {name: number for name, number in NUMBERS.items() if name not in CODONS}
     for kind in EDGES:
@@ -154,6 +165,7 @@ def _numbers(tasks: Iterable[_OrganismData]) -> dict[str, _Parameter]:
             numbers[kind] = NUMBERS[kind]
         if (kind, True) in every:
             numbers |= {f"{kind} scale": _SCALE, f"{kind} shift": _SHIFT_OF_EDGE}
+    numbers |= {f"{letters} donors": _SHIFT_OF_DONORS for task in tasks for letters in task.donors}
     if any(kind in _OF_TRANSCRIPTS for kind, _ in every):
         numbers["transcripts"] = _SWITCH_OF_TRANSCRIPTS
     return numbers
@@ -267,7 +279,8 @@ def _read_task(
     )
     held = read_both(*paths, name, split)
     ends = [models[end] for end in ENDS]
-    finders = end_finders(ends, paths, task)
+    others = other_donors(ends[0], paths[0])
+    finders = end_finders(ends, paths, task, [DonorLetters(letters, 0.0) for letters in others])
     edges = [edge for edge in EDGES if edge in models and is_known(task, models[edge].tasks)]
     edge_finders = [
         EdgeFinder(edge, _ANY, finder_of(models[edge], task) if edge in edges else None)
@@ -319,6 +332,7 @@ def _read_task(
         denser,
         (_least(pieces, ENDS[0], _LOST), _least(pieces, ENDS[1], _LOST)),
         {edge.signal: (edge.finder is not None, edge.least) for edge in edge_finders},
+        others,
         networks,
     )
     layer = fitted.layer({name: edge.start for name, edge in _numbers([fitted]).items()})
@@ -393,8 +407,9 @@ def _rescored(
 def _least(pieces: Sequence[Sites], signal: str, lost: float) -> float:
     """Return the log-odds below which so small a share of the true sites is expected."""
     number = SIGNALS.index(signal)
+    rows = [(piece["signals"] == number) & (piece["letters"] == 0) for piece in pieces]
     logs = np.sort(
-        np.concatenate([piece["log_odds"][piece["signals"] == number] for piece in pieces])
+        np.concatenate([piece["log_odds"][of] for piece, of in zip(pieces, rows, strict=True)])
     )
     below = np.cumsum(1 / (1 + np.exp(-logs)))
     row = int(np.searchsorted(below, lost * below[-1])) if logs.size else 0

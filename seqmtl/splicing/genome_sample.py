@@ -14,11 +14,10 @@ from seqmtl._threads import in_order
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.files.streams import PathLike
 from seqmtl.io.genome import ContigPiece, contig_lengths, read_contigs
-from seqmtl.scanning.filters import BlockCounts, SiteFilters
-from seqmtl.scanning.finder import SiteFinder
+from seqmtl.scanning.filters import SiteFilters
 from seqmtl.sequences.alphabet import OTHER
 from seqmtl.sequences.sites import Sites
-from seqmtl.splicing.candidates import edge_finders, find_edges
+from seqmtl.splicing.candidates import EndFinder, edge_finders, find_edges
 from seqmtl.splicing.chain import Posteriors, join_ends, run_chain, stretch_rows
 from seqmtl.splicing.layer import ENDS, PairLayer
 from seqmtl.splicing.regions import SITE_LENGTH
@@ -34,7 +33,7 @@ _MIN_CONTIG = 600  # bases
 _GROUP = 50_000  # bases of stretches that are scored at once, or one more stretch
 
 #: The two finders of a fold, of donors and of acceptors.
-Ends = tuple[SiteFinder, SiteFinder]
+Ends = tuple[EndFinder, EndFinder]
 #: Called with the share of the stretches that are done.
 Watch = Callable[[float], object]
 _Found = TypeVar("_Found")
@@ -158,7 +157,7 @@ def _copied(path: PathLike, edges: dict[str, NDArray[np.int64]], padding: int) -
 
 
 class ScoredCandidates(NamedTuple):
-    """The candidates of every group of stretches: donors and acceptors with their ``log_odds``."""
+    """Donors and acceptors of every group of stretches, with ``log_odds`` and ``letters``."""
 
     sample: GenomeSample
     ends: list[tuple[Sites, Sites]]
@@ -196,7 +195,7 @@ def _by_stretch(
     """Return the donors and acceptors of each stretch, and their introns."""
     is_end = sites["signals"] < len(ENDS)
     number, ends = np.cumsum(is_end) - 1, np.flatnonzero(is_end)
-    columns = {name: sites[name][ends] for name in ("signals", "places", "log_odds")}
+    columns = {name: sites[name][ends] for name in ("signals", "places", "log_odds", "letters")}
     ends_of_introns, log_p = (
         Sites(sites.starts[ends], sites.is_reverse[ends], columns),
         posteriors.sites[ends],
@@ -245,17 +244,16 @@ def find_candidates(
     return ScoredCandidates(sample, _of_all(one, len(groups), watch))
 
 
-def _scored(sample: GenomeSample, rows: NDArray[np.int64], end: SiteFinder) -> Sites:
+def _scored(sample: GenomeSample, rows: NDArray[np.int64], end: EndFinder) -> Sites:
     """Return the candidates of a signal in stretches that follow each other."""
     begins, ends = sample.bounds[rows].T
-    begin, last, reach = int(begins[0]), int(ends[-1]), end.length
+    begin, last, reach = int(begins[0]), int(ends[-1]), end.finder.length
     piece = ContigPiece("", begin - reach, sample.codes[begin - reach : last + reach])
-    finder = copy.copy(end)
+    finder = copy.copy(end.finder)
     finder.filters = SiteFilters(regions={"": (begins, ends - SITE_LENGTH + 1)})
-    candidates = finder.find_sites(piece, begin, last - SITE_LENGTH + 1, BlockCounts())
-    assert end.log_odds is not None
-    return Sites(
-        candidates.starts,
-        candidates.is_reverse,
-        {"log_odds": end.log_odds(candidates["scores"].astype(np.float64)).astype(np.float32)},
-    )
+    candidates = end._replace(finder=finder).find(piece, begin, last - SITE_LENGTH + 1)
+    columns = {
+        "log_odds": candidates["log_odds"].astype(np.float32),
+        "letters": candidates["letters"],
+    }
+    return Sites(candidates.starts, candidates.is_reverse, columns)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._checks import refuse
 from seqmtl._schema import choice, number
 
 #: The two ends of introns, and the edges of genes that a paired model may have besides.
@@ -22,6 +23,18 @@ NETWORK_SIZE = 2 * N_NUMBERS + N_NUMBERS * N_UNITS + 2 * N_UNITS + 1
 MAX_WEIGHT = 150.0
 SCALE = number(min_val=0, max_val=MAX_WEIGHT)
 WEIGHT = number(min_val=-MAX_WEIGHT, max_val=MAX_WEIGHT)
+
+
+def letters(name: str, value: Any) -> None:
+    """Check the letters of a donor.
+
+    Raises
+    ------
+    ValueError
+        If they are not two of A, C, G, T.
+    """
+    if not (isinstance(value, str) and len(value) == 2 and {*value} <= {*"ACGT"}):
+        refuse(name, "two of the letters A, C, G, T, such as GC", value)
 
 
 class Edge(NamedTuple):
@@ -92,6 +105,21 @@ class Network(NamedTuple):
         return cls(least, *(part.reshape(of) for part, of in zip(parts, shapes, strict=True)))
 
 
+class DonorLetters(NamedTuple):
+    """Letters of donors that the site model lacks; they are scored as its own.
+
+    Attributes
+    ----------
+    letters : str
+        Two letters, such as GC.
+    shift : float
+        Added to the log weight of an intron that begins with them.
+    """
+
+    letters: Annotated[str, letters]
+    shift: Annotated[float, WEIGHT]
+
+
 class PairLayer(NamedTuple):
     """The layer above the sites of one organism; see :mod:`seqmtl.splicing.chain`.
 
@@ -135,6 +163,8 @@ class PairLayer(NamedTuple):
         not distinguished from the sequence between genes: without edges of transcripts.
     networks : tuple of Network
         Of donors and of acceptors, if their log-odds are those of networks.
+    donors : tuple of DonorLetters
+        Letters of donors beside those of the site model.
     """
 
     scale: float
@@ -156,6 +186,7 @@ class PairLayer(NamedTuple):
     edges: tuple[Edge, ...] = ()
     transcript_switch: float = 0.0
     networks: tuple[Network, ...] = ()
+    donors: tuple[DonorLetters, ...] = ()
 
     def least_of(self, signal: str) -> float:
         """Return the least log-odds of a site that parses may take; inf if they take none."""

@@ -29,6 +29,7 @@ from seqmtl.splicing.layer import (
     NETWORK_SIZE,
     SCALE,
     WEIGHT,
+    DonorLetters,
     Edge,
     Network,
     PairLayer,
@@ -64,6 +65,7 @@ _LATER = {
     "exon_shift": WEIGHT,
     "edges": items(rule_of(Edge)),
     "transcript_switch": WEIGHT,
+    "donors": items(rule_of(DonorLetters)),
     "tails": items(items(number(), 2, max_items=2)),
     "networks": items(number(), max_items=2),
 }
@@ -252,6 +254,7 @@ class PairedModel(Model):
                 "edges": [edge._asdict() for edge in layer.edges],
                 "tails": layer.tails.tolist(),
                 "networks": [network.least for network in layer.networks],
+                "donors": [donors._asdict() for donors in layer.donors],
             }
             for name, layer in self.layer.items()
         }
@@ -515,6 +518,8 @@ def _unpack_layer(
         values["networks"] = tuple(
             Network.unpacked(least, np.array(next(networks))) for least in entry.get("networks", ())
         )
+        donors = entry.get("donors", ())
+        values["donors"] = tuple(load(DonorLetters, "donors", one) for one in donors)
         layer[name] = PairLayer(
             **values, introns=introns, coding=np.array(coding), exons=np.array(exons)
         )

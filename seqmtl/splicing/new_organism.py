@@ -28,28 +28,54 @@ from seqmtl.splicing.self_training import SelfTraining
 logger = logging.getLogger(__name__)
 
 
-def check_new(model: PairedModel, name: str, like: str | None, tree: str | None) -> None:
+#: Letters of donors by default.
+DONORS = "GT,GC"
+
+
+def other_donors(model: PairedModel, consensus: str | None) -> tuple[str, ...]:
+    """Return the letters of donors beside those of the model.
+
+    Raises
+    ------
+    UsageError
+        If they lack the letters of the model.
+    """
+    words, own = (consensus or DONORS).split(","), model.donor.site.consensus
+    if lacking := [word for word in own if word not in words]:
+        raise UsageError(
+            f"must have the letters of the model's donors, {', '.join(lacking)}, got {consensus}: "
+            "others are scored as these",
+            "consensus",
+        )
+    return tuple(word for word in words if word not in own)
+
+
+def check_new(
+    model: PairedModel, name: str, like: str | None, tree: str | None, consensus: str | None = None
+) -> None:
     """Check that a new organism can be added to a paired model, and log its relatives.
 
     Raises
     ------
     UsageError
-        If the model has the organism.
+        If the model has the organism, or letters of donors that `consensus` lacks.
     UnknownTaskError
         If no organism or clade has the name; the message lists near matches.
     """
     if is_known(name, model.tasks):
         raise UsageError(f"organism {name!r} is in the model already; give it another name")
+    other_donors(model, consensus)
     adapt(model.donor, name, like=relative_named(like, tree), tree=tree)
 
 
-def add_unlabelled(
+def add_unlabelled(  # noqa: PLR0913
     model: PairedModel,
     name: str,
     genome: str,
     like: str | None,
     tree: str | None,
     introns: str | None = None,
+    consensus: str | None = None,
     *,
     checkpoint: RoundsFile | None = None,
     watch: Callable[[int, str, float], object] | None = None,
@@ -69,6 +95,8 @@ def add_unlabelled(
         organisms of the model count by what each finds in the genome.
     introns : str, optional
         Known introns of the genome.
+    consensus : str, optional
+        Letters that donors may have, separated by commas. Default: GT, GC.
     checkpoint, watch
         See :class:`seqmtl.splicing.self_training.SelfTraining`.
     """
@@ -92,6 +120,7 @@ def add_unlabelled(
             tree=tree,
             checkpoint=checkpoint,
             watch=watch,
+            donors=other_donors(model, consensus),
         )
     if like == AUTO:
         counts = dict(zip(model.donor.tasks, self_training.weights, strict=True))
@@ -107,13 +136,14 @@ def train_unlabelled(
     like: str | None,
     tree: str | None,
     introns: str | None,
+    consensus: str | None,
     stored: RoundsFile,
 ) -> SelfTraining:
     """Add an organism to a paired model, and train it in rounds on its genome, which are logged.
 
     Parameters
     ----------
-    model, name, genome, like, tree, introns
+    model, name, genome, like, tree, introns, consensus
         See :func:`add_unlabelled`.
     stored : RoundsFile
         Where finished rounds are stored; those that it has are not repeated.
@@ -131,7 +161,7 @@ def train_unlabelled(
 
     try:
         self_training = add_unlabelled(
-            model, name, genome, like, tree, introns, checkpoint=stored, watch=progress
+            model, name, genome, like, tree, introns, consensus, checkpoint=stored, watch=progress
         )
         logger.info("%s", ROUNDS)
         for round_ in self_training.rounds:

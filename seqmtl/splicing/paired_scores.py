@@ -86,8 +86,9 @@ def score_paired(
     parts: dict[str, list[PairedScores]] = {end: [] for end in ENDS}
     for name in names:
         task = model.match(name)
-        finders = end_finders((model.donor, model.acceptor), (donors, acceptors), task)
         layer, held = model.layer_of(task), read_both(donors, acceptors, name, split)
+        ends, paths = (model.donor, model.acceptor), (donors, acceptors)
+        finders = end_finders(ends, paths, task, layer.donors)
         of_edges = edge_finders(layer, model.edges, task)
         edges, n_masked = block_edges(held[0].regions), 0
         for bounds in cut_regions(held[0], margin_of(layer), _PIECE):

@@ -36,7 +36,7 @@ weights from posteriors: Dempster, Laird and Rubin, 1977.)
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -49,9 +49,9 @@ from seqmtl.adaptation.adapted_model import adapt, learn_parts
 from seqmtl.adaptation.relatives import extend, weights_of_relatives
 from seqmtl.datasets.known_introns import KnownIntrons
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences.sites import Sites
 from seqmtl.sequences.windows import Windows, concatenate
+from seqmtl.splicing.candidates import end_finder
 from seqmtl.splicing.checkpoint import RoundsFile
 from seqmtl.splicing.coding import Content, Stretch, coding_content, content_of_relatives
 from seqmtl.splicing.diagnostics import PRECISION, warnings_for
@@ -63,7 +63,7 @@ from seqmtl.splicing.genome_sample import (
     ScoredCandidates,
     find_candidates,
 )
-from seqmtl.splicing.layer import ENDS
+from seqmtl.splicing.layer import ENDS, DonorLetters
 from seqmtl.splicing.lengths import LengthTable, mixed_table, relatives_density
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import SITE_LENGTH
@@ -120,6 +120,8 @@ class SelfTraining:
         Called with the number of the round, what is done, and the share of it that is done.
     options : SelfTrainingOptions, optional
         What is fixed while it learns.
+    donors : sequence of str
+        Letters that donors may have beside those of the model.
 
     Attributes
     ----------
@@ -141,7 +143,9 @@ class SelfTraining:
         checkpoint: RoundsFile | None = None,
         watch: Callable[[int, str, float], object] | None = None,
         options: SelfTrainingOptions | None = None,
+        donors: Sequence[str] = ("GC",),
     ) -> None:
+        self._donors = donors
         self._options = options = options or SelfTrainingOptions()
         self._shortage = ""  # of the predictions that training began with
         self.model, self.name, self.sample, self.like, self.tree = model, name, sample, like, tree
@@ -188,6 +192,11 @@ class SelfTraining:
             (share, share),
             content,
             self._lengths([]),
+            tuple(
+                DonorLetters(letters, float(np.log(self._options.donor_share)))
+                for letters in self._donors
+                if letters not in self.model.donor.site.consensus
+            ),
         )
 
     def _with_better_content(self) -> Estimates:
@@ -215,7 +224,9 @@ class SelfTraining:
         n_bases = max(options.comparison_bases / len(tasks), options.min_comparison_bases)
         part = self.sample.part(n_bases)
         nets = [
-            SelfTraining(self.model, self.name, part, like=task, options=options).rounds[0].net
+            SelfTraining(self.model, self.name, part, like=task, options=options, donors=())
+            .rounds[0]
+            .net
             for task in tasks
         ]
         weights = np.array(nets) + 1.0  # equal if none has any
@@ -238,7 +249,7 @@ class SelfTraining:
         """Return the candidates of the sample, and of the reversed one, scored by the state."""
         ends: list[Ends] = []
         for pair in self.state.ends:
-            finders = [finder_of(end, self.name) for end in pair]
+            finders = [end_finder(end, self.name, self.state.donors) for end in pair]
             ends.append((finders[0], finders[1]))
         return (
             find_candidates(self.sample, ends, self._at("scoring candidates")),
@@ -252,12 +263,9 @@ class SelfTraining:
             posteriors = self._candidates.posteriors(
                 self.state.layer(), options.min_length_posterior, self._at("weighing introns")
             )
-            before, n = self.state.shares, np.zeros(2)
-            for sites, _chain in posteriors:
-                n += np.bincount(sites["signals"], minlength=2)
-            now = np.maximum(np.array(expected_sites(posteriors)) / np.maximum(n, 1), 1e-6)
-            self.state = replace(self.state, shares=(float(now[0]), float(now[1])))
-            change = np.abs(np.log(now / before)).max()
+            before, (now, donors) = self.state.shares, self._shares(posteriors)
+            self.state = replace(self.state, shares=(now[0], now[1]), donors=donors)
+            change = np.abs(np.log(np.divide(now, before))).max()
             if k >= options.length_runs and change < np.log(options.share_tolerance):
                 break
             self.state = replace(self.state, lengths=self._lengths(posteriors))
@@ -267,6 +275,21 @@ class SelfTraining:
             (sites, chain._replace(sites=np.where(self._is_labelled(sites), 0.0, chain.sites)))
             for sites, chain in posteriors
         ]
+
+    def _shares(self, posteriors: SitePosteriors) -> tuple[list[float], tuple[DonorLetters, ...]]:
+        """Return the mean posteriors of donors and acceptors, and of donors with other letters."""
+        n_kinds = len(ENDS) + len(self.state.donors)
+        n, expected = np.zeros(n_kinds), np.zeros(n_kinds)
+        for sites, chain in posteriors:
+            kinds = np.where(sites["letters"], len(ENDS) - 1 + sites["letters"], sites["signals"])
+            n += np.bincount(kinds, minlength=n_kinds)
+            expected += np.bincount(kinds, np.exp(chain.sites), minlength=n_kinds)
+        shares = np.maximum(expected / np.maximum(n, 1), 1e-6).tolist()
+        donors = tuple(
+            one._replace(shift=logit(share) - logit(shares[0]))
+            for one, share in zip(self.state.donors, shares[len(ENDS) :], strict=True)
+        )
+        return shares[: len(ENDS)], donors
 
     def _lengths(self, posteriors: SitePosteriors) -> LengthTable:
         """Return the distribution of the lengths of the introns listed, and of those labelled."""
@@ -469,14 +492,14 @@ class SelfTraining:
         return _Adapted(models[:FOLDS], models[FOLDS], logit(share))
 
     def _examples(self, model: MultiTaskModel, end: str) -> _Examples:
-        """Return sites and decoys."""
+        """Return sites and decoys, with the letters of the model."""
         rng, options = np.random.default_rng(0), self._options
         parts: list[list[Sites]] = [[], []]
         n, n_true = 0, 0.0
         for k, (sites, posteriors) in enumerate(self.posteriors):
             candidates = sites.adding(
                 fold=np.full(len(sites), self.sample.fold[k]), p=np.exp(posteriors.sites)
-            ).take(sites["signals"] == ENDS.index(end))
+            ).take((sites["signals"] == ENDS.index(end)) & (sites["letters"] == 0))
             is_known = self._is_labelled(candidates)
             is_site = (candidates["p"] >= options.min_posterior) & (not self.state.is_alone)
             n, n_true = (

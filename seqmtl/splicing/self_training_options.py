@@ -13,6 +13,8 @@ class SelfTrainingOptions:
     ----------
     initial_share : float
         Share of true sites among the candidates to start from. From 0.0003 it ends at the same.
+    donor_share : float
+        Odds of donors with other letters to start from, divided by those of the others.
     share_tolerance : float
         Factor by which the shares may still change when they have settled.
     max_chain_runs : int
@@ -63,6 +65,7 @@ class SelfTrainingOptions:
     """
 
     initial_share: float = 0.003
+    donor_share: float = 0.01
     share_tolerance: float = 1.15
     max_chain_runs: int = 10
     min_true_share: float = 1e-3

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from seqmtl import Windows
 from seqmtl.io.genome import load_genome
 from seqmtl.scanning.finder import scanner_of
 from seqmtl.sequences import reverse_complement
@@ -65,6 +66,19 @@ def exons_of(model, organism, codes, least=1e-3):
     return _whole_contig(model, organism, codes, least)[2]
 
 
+def read_as_own(model, organism, letters, word):
+    """Return the sites with a word on one strand, and log-odds as if it were the model's first."""
+    text, at, length = "".join("ACGTN"[code] for code in letters), model.site.offset, model.length
+    starts = [k for k in range(at, len(text) - length + at + 1) if text[k : k + len(word)] == word]
+    own, end = model.site.consensus[0], at + len(word)
+    windows = [text[k - at : k] + own + text[k + len(word) : k - at + length] for k in starts]
+    scores = np.zeros(0)
+    if starts:
+        scores = model.decision_function(Windows.from_strings(windows), organism)
+    assert all(window[at:end] == own for window in windows)
+    return np.array(starts, dtype=np.int64), model.log_odds_of(organism)(scores)
+
+
 def _whole_contig(model, organism, codes, least):
     """Return the probabilities of sites, of introns and of exons."""
     found, layer = {}, model.layer_of(organism)
@@ -82,10 +96,21 @@ def _whole_contig(model, organism, codes, least):
             length = length or 1
             starts = starts[is_word] if strand == "+" else codes.size - length - starts[is_word]
             log_odds = own.log_odds_of(organism)(scores[is_word].astype(float))
-            columns.append((starts, np.full(starts.size, strand == "-"), log_odds))
-        found[signal] = ends(*map(np.concatenate, zip(*columns, strict=True)))
+            numbers = np.zeros(starts.size, dtype=int)
+            columns.append((starts, np.full(starts.size, strand == "-"), log_odds, numbers))
+            for number, donors in enumerate(layer.donors if signal == "donor" else (), 1):
+                starts, log_odds = read_as_own(own, organism, letters, donors.letters)
+                starts = starts if strand == "+" else codes.size - length - starts
+                is_reverse = np.full(starts.size, strand == "-")
+                columns.append((starts, is_reverse, log_odds, np.full(starts.size, number)))
+        *columns, numbers = map(np.concatenate, zip(*columns, strict=True))
+        found[signal] = ends(*columns).adding(letters=numbers)
     alike = [edge.signal for edge in layer.edges if edge.signal not in found]
     found |= {signal: codons(codes, signal) for signal in alike}
+    found = {
+        signal: sites.adding(letters=sites.columns.get("letters", np.zeros(len(sites), int)))
+        for signal, sites in found.items()
+    }
     joined = join_ends(found, codes, layer.coding)
     posteriors = run_chain(joined, layer, least, least)
     columns = joined["signals"], joined.starts, joined.is_reverse, np.exp(posteriors.sites)

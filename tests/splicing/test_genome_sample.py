@@ -8,9 +8,9 @@ from numpy.testing import assert_array_equal
 
 from seqmtl.exceptions import SeqmtlError
 from seqmtl.loading import load_model
-from seqmtl.scanning.finder import finder_of
 from seqmtl.sequences import encode
 from seqmtl.splicing import genome_sample
+from seqmtl.splicing.candidates import end_finder
 from seqmtl.splicing.genome_sample import find_candidates, sample_genome
 from seqmtl.splicing.layer import CODONS, Edge
 
@@ -67,7 +67,7 @@ def test_stretches_in_groups_are_as_each_alone(new, write, monkeypatch):
     model = load_model(new / "pair.seqmtl")
     layer = model.layer["a"]._replace(edges=tuple(Edge(kind, 0, -5.0, -1e9) for kind in CODONS))
     finders = [
-        tuple(finder_of(end, task) for end in (model.donor, model.acceptor)) for task in ("a", "b")
+        tuple(end_finder(end, task) for end in (model.donor, model.acceptor)) for task in ("a", "b")
     ]
     sample = sample_genome(path, 61)
     assert len(sample.groups()) < len(sample.bounds) / 10
