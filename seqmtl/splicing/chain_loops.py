@@ -246,14 +246,15 @@ def list_introns(sites, lengths, before, after, values, floor, pairs, pair_value
 
     `before` and `after` are results of :func:`sum_parses` from either side, `values` what the site
     adds to the logarithm: that of its weight, and the unit. Densities of lengths are logarithms,
-    too. Return the number of introns. The first
-    ones are written to the rows of `pairs` (start, end) and to `pair_values`, as many as there is
-    space for.
+    too. Return the number of introns. The first ones are written to the rows of `pairs` (start,
+    end) and to `pair_values`, as many as there is space for.
     """
     places, _, strands, kinds, _, _ = sites
     introns, shortest, _, shift, coding_shift, tails, _, _ = lengths
-    n, n_starts = 0, np.zeros(2, dtype=np.int64)
+    n, n_starts, highest = 0, np.zeros(2, dtype=np.int64), -np.inf
     starts = np.zeros((2, places.size), dtype=np.int64)
+    if tails.shape[0]:
+        highest = log_tail(0, tails)
     for k in range(places.size):
         t = strands[k]
         if kinds[k] == INTRON_START:
@@ -272,11 +273,13 @@ def list_introns(sites, lengths, before, after, values, floor, pairs, pair_value
             both = shift * before[i, 0] * after[k, 0]
             for q in range(1, 4):
                 both += coding_shift * before[i, q] * after[k, q]
+            value = values[i] + values[k] + np.log(both)
             if beyond < 0:
-                density = introns[length - shortest]
+                value += introns[length - shortest]
+            elif value + highest >= floor:  # hardly any, and their density takes long
+                value += log_tail(beyond, tails)
             else:
-                density = log_tail(beyond, tails)
-            value = values[i] + values[k] + density + np.log(both)
+                continue
             if value >= floor:
                 if n < pairs.shape[0]:
                     pairs[n, 0], pairs[n, 1], pair_values[n] = i, k, value
