@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -89,7 +89,12 @@ _EARLIER = {
 }
 _UNLABELLED = record(
     {"rounds": items(rule_of(SelfTrainingRound), 1), "bases": whole()},
-    {"n_known": items(whole(), 2, max_items=2), "warnings": items(text), "precision_p90": _TWO},
+    {
+        "n_known": items(whole(), 2, max_items=2),
+        "warnings": items(text),
+        "precision_p90": _TWO,
+        "precision_by": mapping(_TWO),
+    },
 )
 #: The heading of the lines of :func:`round_line`.
 ROUNDS = "round    donors  acceptors     p >= 0.9  retained  reversed  change  introns (bases)"
@@ -368,14 +373,22 @@ def round_line(number: int, facts: Mapping[str, Any]) -> str:
 
 
 def expectation(facts: Mapping[str, Any]) -> list[str]:
-    """Return a line about the precision of calls without labels, if it was measured."""
+    """Return lines about the precision of calls without labels, if it was measured."""
     if "precision_p90" not in facts:
         return []
-    low, high = facts["precision_p90"]
-    return [
-        f"in held-out organisms, {low:.0%} to {high:.0%} of the sites and introns called at "
+    parts = ", ".join(
+        f"{name} {_range(shares)}" for name, shares in facts.get("precision_by", {}).items()
+    )
+    line = (
+        f"in held-out organisms, {_range(facts['precision_p90'])} of the introns called at "
         "probability 0.9 or more were correct"
-    ]
+    )
+    return [line, *[f"of these: {parts}"] * bool(parts)]
+
+
+def _range(shares: Sequence[float]) -> str:
+    """Return the lowest and the highest of shares as a text."""
+    return " to ".join(dict.fromkeys(f"{share:.0%}" for share in shares))
 
 
 def _with_new_names(description: dict[str, Any]) -> dict[str, Any]:

@@ -582,13 +582,16 @@ class SelfTraining:
         real = max(1 - self.rounds[-1].reversed_rate, self._options.min_true_share)
         donors, acceptors = (share * real for share in self.state.shares)
         layer = replace(self.state, shares=(donors, acceptors)).layer(self._options.ceiling)
-        case = "few" if self.state.is_alone or not self.is_enough else "placed"
+        case = "few" if self.state.is_alone or not self.is_enough else "relatives"
         case = "rounds" if len(self.rounds) > 1 and not self.state.is_alone else case
         facts = {
             "rounds": [one.to_dict() for one in self.rounds],
             "bases": self.sample.size,
             "warnings": self._warnings(),
-            "precision_p90": [*PRECISION[case]],
+            "precision_p90": [*PRECISION[case]["all"]],
+            "precision_by": {
+                name: [*ends] for name, ends in PRECISION[case].items() if name != "all"
+            },
             "n_known": [len(self.known_introns.donors), len(self.known_introns.acceptors)]
             if self.known_introns
             else [0, 0],

@@ -1,11 +1,13 @@
 """What speaks against the introns of a genome without labels."""
 
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from seqmtl.splicing.diagnostics import warnings_for
+from seqmtl.splicing.diagnostics import LENGTH_CLASSES, PRECISION, warnings_for
 from seqmtl.splicing.genome_sample import GenomeSample
 from seqmtl.splicing.rounds import SelfTrainingRound
 
@@ -46,3 +48,21 @@ def test_each_doubt_is_told_where_there_are_calls(change, message):
 def test_another_composition_is_told():
     (found,) = warnings_for(_sample(0.6), GOOD, PRIOR, False)
     assert found.startswith("60% of its bases are G or C, 19% to 51% in the genomes tested")
+
+
+def test_the_precision_is_that_of_the_recorded_benchmark():
+    results = Path(__file__).parents[2] / "benchmarks/results/new_genomes.json"
+    rows = json.loads(results.read_text())["rows"]
+    texts = "1 to 199", "200 to 999", "1,000 to 3,999", "4,000"
+    classes = {
+        low: f"introns of {text} bases" + " or more" * (text == "4,000")
+        for low, text in zip(LENGTH_CLASSES, texts, strict=True)
+    }
+    for case in ("rounds", "relatives"):
+        measured = {}
+        for row in rows:
+            if row["model"] == case and row["calls of .9"] >= 20:
+                is_all = row["bases"] == "all"
+                for name in ["all", row["clade"]] if is_all else [classes[row["bases"]]]:
+                    measured.setdefault(name, []).append(round(row["right"], 2))
+        assert PRECISION[case] == {name: (min(own), max(own)) for name, own in measured.items()}

@@ -90,11 +90,11 @@ def test_rounds_find_more_true_sites_than_the_relatives_and_few_others(new):
     assert own.is_enough
     true, told = _true_sites(new / "sim/annotation/c.gff3"), []
     placed = own.paired()
-    assert _range_told(placed) == PRECISION["placed"]
+    assert _range_told(placed) == PRECISION["relatives"]["all"]
     before = _calls(placed, path, 0.9)
     own.train(told.append)
     trained = own.paired()
-    assert _range_told(trained) == PRECISION["rounds"]
+    assert _range_told(trained) == PRECISION["rounds"]["all"]
     after = _calls(trained, path, 0.9)
     assert len(after & true) > 1.05 * len(before & true) > 0.4 * len(true)
     assert len(after & true) > 0.9 * len(after)
@@ -162,4 +162,4 @@ def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, wri
     own.train(told.append)
     assert len(told) == n_rounds
     assert own.paired().training["unlabelled"]["c"]["n_known"] == [n, n]
-    assert _range_told(own.paired()) == PRECISION["few"]
+    assert _range_told(own.paired()) == PRECISION["few"]["all"]
