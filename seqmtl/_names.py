@@ -269,7 +269,8 @@ def _shipped() -> tuple[Mapping[str, str], Mapping[str, str]]:
                 continue
             for text in filter(None, (number, name, *synonyms.split("|"))):
                 taxids.setdefault(simplify(text), number)
-            genera[abbreviate(simplify(name))] = simplify(name).split()[0]
+            key, genus = abbreviate(simplify(name)), simplify(name).split()[0]
+            genera[key] = genus if genera.get(key, genus) == genus else ""  # C. japonica is two
     return taxids, genera
 
 
