@@ -33,7 +33,8 @@ from seqmtl.sequences.windows import name_table
 
 FORMAT = "seqmtl model"
 #: Versions of the format: 5, 6 with weights in groups, 7 with offsets of consensus, 8 with
-#: weights of 16 bits, 9 with edges of genes in a paired model.
+#: weights of 16 bits, 9 with edges of genes in a paired model, 10 with compressed weights, or with
+#: introns of any length in a paired model, 11 with second log-odds.
 FORMAT_VERSIONS = (5, 6, 7, 8, 9, 10, 11)
 #: Structures of models, with what takes them.
 _TAKEN_BY = {
@@ -383,6 +384,8 @@ class Model:
 def format_version(arrays: Iterable[str]) -> int:
     """Return the oldest version of the format that has these arrays."""
     has = {name.rpartition(".")[2] for name in arrays}
+    if "W16z" in has:
+        return 10
     return 8 if "W16" in has else 7 if "word_bias" in has else 6 if "columns" in has else 5
 
 

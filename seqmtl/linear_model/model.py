@@ -443,7 +443,10 @@ class MultiTaskModel(Model):
             length=length,
             kernel=kernel,
             W=unpack_weights(
-                arrays, features.view_columns(length), description["training"]["settings"]["dtype"]
+                arrays,
+                features.view_columns(length),
+                len(description["tasks"]),
+                description["training"]["settings"]["dtype"],
             ),
             site=Site(*(description["site"][field.name] for field in fields(Site))),
             consensus_bias=np.array(arrays["word_bias"]) if "word_bias" in arrays else None,

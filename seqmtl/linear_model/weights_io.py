@@ -1,6 +1,7 @@
 """Weights in a model file: all rows, the nonzero rows, or compressed columns of many tasks.
 
-Rows of float32 that 16 bits hold are stored with these (``W16``), and read as float32.
+Rows of float32 that 16 bits hold are stored with these (``W16``), and read as float32; compressed
+by zlib (``W16z``) if that saves half of the space, as where they are multiples of one step.
 
 A file of many tasks has the virtual weights V_g of all groups, column by column, each compressed by
 zlib; columns of small clades are sparse and take little space. What one task needs is decompressed
@@ -36,6 +37,8 @@ from seqmtl.files.model_file import Forms
 _SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
 _SLAB = 1 << 16  # rows
 _LEVEL = 1  # of compression; higher ones take much longer and save little
+_BEST = 9  # level for rounded weights, which are compressed once and shipped
+_WORTH = 0.5  # share of the space that compressed rows may take
 
 
 def pack_weights(W: NDArray[Any] | TaskWeights) -> dict[str, NDArray[Any]]:
@@ -66,8 +69,18 @@ def pack_weights(W: NDArray[Any] | TaskWeights) -> dict[str, NDArray[Any]]:
     }
 
 
-def round_weights(W: NDArray[Any]) -> NDArray[Any]:
-    """Return weights that 16 bits hold, of the same type; a file of them has half the size."""
+def round_weights(W: NDArray[Any], step: float = 0.0) -> NDArray[Any]:
+    """Return weights that 16 bits hold, of the same type; a file of them has half the size.
+
+    Parameters
+    ----------
+    W : ndarray
+        Weights.
+    step : float, default 0
+        If above 0, a power of 2 that the weights become multiples of; a file of them has a tenth of
+        the size, or even less.
+    """
+    W = np.round(W / step) * step if step else W
     with np.errstate(over="ignore"):  # to infinity, which no weight is
         return W.astype(np.float16).astype(W.dtype)
 
@@ -76,7 +89,11 @@ def _by_name(W: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Return the array of all weights, with 16 bits if these hold them."""
     slabs = (W[first : first + _SLAB] for first in range(0, W.shape[0], _SLAB))
     if W.dtype == np.float32 and all(np.array_equal(slab, round_weights(slab)) for slab in slabs):
-        return {"W16": W.astype(np.float16)}
+        short = W.astype("<f2")
+        packed = zlib.compress(short[:_SLAB].tobytes(), _LEVEL)
+        if len(packed) > _WORTH * short[:_SLAB].nbytes:
+            return {"W16": short}
+        return {"W16z": np.frombuffer(zlib.compress(short.tobytes(), _BEST), dtype=np.uint8)}
     return {"W": W}
 
 
@@ -86,6 +103,8 @@ def forms_of_weights(arrays: Mapping[str, Any], T: int, n: int, dtype: str) -> F
     if "columns" not in arrays:
         rows: Forms = {"rows": ("int32", (None,))} if "rows" in arrays else {}
         shape = (len(arrays["rows"]) if rows else n, T)
+        if dtype == "float32" and "W16z" in arrays:
+            return rows | {"W16z": ("uint8", (None,))}
         is_short = dtype == "float32" and "W16" in arrays
         return rows | ({"W16": ("float16", shape)} if is_short else {"W": (dtype, shape)})
     return {
@@ -101,9 +120,9 @@ def forms_of_weights(arrays: Mapping[str, Any], T: int, n: int, dtype: str) -> F
 
 
 def unpack_weights(
-    arrays: Mapping[str, NDArray[Any]], views: Sequence[slice], dtype: Any
+    arrays: Mapping[str, NDArray[Any]], views: Sequence[slice], T: int, dtype: Any
 ) -> NDArray[Any] | TaskWeights:
-    """Return the weights of a model file; those in columns are read when they are used.
+    """Return the weights of a model file of T tasks; columns are read when they are used.
 
     Raises
     ------
@@ -114,7 +133,11 @@ def unpack_weights(
     """
     if "columns" in arrays:
         return _of_columns(arrays, views, dtype)
-    W = arrays["W16"].astype(dtype) if "W16" in arrays else arrays["W"]
+    if "W16z" in arrays:
+        n_rows = len(arrays["rows"]) if "rows" in arrays else views[-1].stop
+        W = _decompressed(arrays["W16z"], (n_rows, T)).astype(dtype)
+    else:
+        W = arrays["W16"].astype(dtype) if "W16" in arrays else arrays["W"]
     if "rows" not in arrays:
         return W
     rows, n = arrays["rows"], views[-1].stop
@@ -128,6 +151,21 @@ def unpack_weights(
     spread = np.zeros((n, W.shape[1]), dtype=W.dtype)
     spread[rows] = W
     return spread
+
+
+def _decompressed(packed: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.float16]:
+    """Return weights of 16 bits that were compressed."""
+    size = 2 * shape[0] * shape[1]
+    try:
+        raw = zlib.decompressobj().decompress(packed.tobytes(), size + 1)
+    except zlib.error as error:
+        raise ValueError(f"array W16z cannot be decompressed: {error}") from error
+    if len(raw) != size:
+        raise ValueError(f"array W16z must hold {shape[0]:,} weights of {shape[1]} tasks")
+    weights = np.frombuffer(raw, dtype="<f2").reshape(shape)
+    if not np.isfinite(weights).all():
+        raise ValueError("array W16z must hold finite numbers")
+    return weights
 
 
 def _of_columns(

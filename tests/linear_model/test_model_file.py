@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from numpy.testing import assert_array_equal
 from seqmtl import MultiTaskModel, MultiTaskSVC, Spectrum, TaskKernel, WeightedDegree
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.linear_model.weights_io import round_weights
 from tests.linear_model.cases import motif_windows
 
 DESCRIPTION = {"format": "seqmtl model", "names": ["a", "ü"], "number": 1.5, "none": None}
@@ -198,6 +200,22 @@ class TestModels:
             assert "W16" not in read_arrays(whole)[1]
             again.save(tmp_path / "again")
             assert (tmp_path / "again").read_bytes() == short.read_bytes()
+
+    def test_weights_in_steps_are_compressed(self, tmp_path):
+        short, step = tmp_path / "short", 2.0**-5
+        model = _model(WeightedDegree(degree=3), dtype="float32")
+        W = model.W = round_weights(model.W / np.abs(model.W).max(), step)
+        assert_array_equal(W % step, 0)
+        model.save(short)
+        header, arrays = read_arrays(short)
+        assert header["format_version"] == 10
+        assert arrays["W16z"].nbytes < 0.25 * W.nbytes
+        assert_array_equal(MultiTaskModel.load(short).W, W)
+        for raw in (b"no", zlib.compress(W[1:].astype("<f2").tobytes())):
+            damaged = arrays | {"W16z": np.frombuffer(raw, dtype=np.uint8)}
+            write_arrays(short, header, damaged)
+            with pytest.raises(ModelFileError, match="W16z"):
+                MultiTaskModel.load(short)
 
 
 class TestDamage:
