@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqmtl._blas import threadpool_limits
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.coding_loops import sum_content
 from seqmtl.splicing.layer import ENDS, N_NUMBERS, N_UNITS, Network, PairLayer
@@ -317,7 +318,8 @@ def train_network(
     mean, spread = numbers.mean(axis=0, dtype=np.float64), numbers.std(axis=0, dtype=np.float64)
     spread = np.maximum(spread, _RARE)
     x = ((numbers - mean) / spread).astype(np.float32)
-    parts = [_train_part(x, is_true, np.random.default_rng(seed)) for seed in range(_PARTS)]
+    with threadpool_limits(1):  # threads of BLAS take a hundred times as long on such small batches
+        parts = [_train_part(x, is_true, np.random.default_rng(seed)) for seed in range(_PARTS)]
     hidden, shifts, output, bias = zip(*parts, strict=True)
     return Network(
         least,
