@@ -180,6 +180,7 @@ def fit_layer(
     split: str = "valid",
     edges: Mapping[str, MultiTaskModel] | None = None,
     rescored: Sequence[str] = (),
+    lengths: Mapping[str, NDArray[np.int64]] | None = None,
 ) -> dict[str, PairLayer]:
     """Fit the layer of every organism: lengths, scales and shifts.
 
@@ -208,6 +209,9 @@ def fit_layer(
         Organisms whose sites get second log-odds from networks, see
         :mod:`seqmtl.splicing.rescoring`, which are trained in `split`, too. The layer is fitted to
         sites that each network was not trained on.
+    lengths : mapping of str to ndarray of int64, optional
+        Lengths of introns, in bases, of organisms that the datasets lack. Their coding content is
+        that of their relatives, and their other values are the shared ones.
 
     Raises
     ------
@@ -215,26 +219,29 @@ def fit_layer(
         If models and datasets do not fit together, no organism has a true site in `split`, or the
         annotation has no introns.
     """
-    edges = {} if edges is None else edges
+    edges, of_others = edges or {}, lengths or {}
     check_ends(donor, acceptor)
     check_edges(edges)
     names = shared_organisms(donors, acceptors)
     order = {donor.match(name): name for name in names}
     matched = {donor.match(name) for name in rescored}
-    if missing := [name for name in donor.tasks if name not in order]:
+    if missing := [name for name in donor.tasks if name not in order and name not in of_others]:
         raise SeqmtlError(
             f"the datasets must have the organisms of the models, but lack {', '.join(missing)}"
         )
     strands = {
         task: list(known_sites(*read_both(donors, acceptors, order[task], "train")))
+        if task in order
+        else []
         for task in donor.tasks
     }
-    lengths = {task: annotated_lengths(sites) for task, sites in strands.items()}
+    annotated = {task: annotated_lengths(sites) for task, sites in strands.items()}
+    lengths = {task: of_others.get(task, of_task) for task, of_task in annotated.items()}
     T = len(donor.tasks)
     relatedness = donor.kernel.matrix[:T, :T]
     exons = exon_densities(
         {task: annotated_lengths(sites, of_exons=True) for task, sites in strands.items()},
-        lengths,
+        annotated,
         relatedness,
     )
     try:
@@ -242,24 +249,37 @@ def fit_layer(
     except ValueError as error:
         raise SeqmtlError(f"{donors} and {acceptors}: {error}") from error
     contents = [
-        coding_content(stretches(*read_both(donors, acceptors, order[task], "train")))
+        coding_content(
+            stretches(*read_both(donors, acceptors, order[task], "train")) if task in order else []
+        )
         for task in donor.tasks
     ]
-    tasks = {
-        task: _read_task(
-            {"donor": donor, "acceptor": acceptor, **edges},
-            (donors, acceptors),
-            (task, order[task]),
-            split,
-            _TrainingTables(lengths[task].size, tables[task], exons[task], content),
-            is_rescored=task in matched,
-        )
-        for task, content in zip(donor.tasks, shared_content(contents, relatedness), strict=True)
-    }
+    tasks = {}
+    for task, content in zip(donor.tasks, shared_content(contents, relatedness), strict=True):
+        learnt = _TrainingTables(lengths[task].size, tables[task], exons[task], content)
+        if task in order:
+            models = {"donor": donor, "acceptor": acceptor, **edges}
+            paths, of_task = (donors, acceptors), (task, order[task])
+            tasks[task] = _read_task(
+                models, paths, of_task, split, learnt, is_rescored=task in matched
+            )
+        else:
+            others = other_donors(donor, donors)
+            tasks[task] = _without_regions(task, (donor, acceptor), learnt, others)
     if not any(task.n_sites for task in tasks.values()):
         raise SeqmtlError(f"{donors} and {acceptors} have no true sites in split {split!r}")
     values = _fit(tasks)
     return {name: _moved(task.layer(values[name]), task.denser) for name, task in tasks.items()}
+
+
+def _without_regions(
+    task: str, ends: Sequence[MultiTaskModel], learnt: _TrainingTables, donors: tuple[str, ...]
+) -> _OrganismData:
+    """Return the data of an organism without regions to fit to; any codon ends coding sequence."""
+    logits = [np.log(end.prevalence(task) / (1 - end.prevalence(task))) for end in ends]
+    codons = {codon: (False, _ANY) for codon in CODONS}
+    offset = -0.5 * float(sum(logits))
+    return _OrganismData([], learnt, offset, 0, 0.0, (_ANY, _ANY), codons, donors)
 
 
 def _read_task(
