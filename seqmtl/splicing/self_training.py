@@ -2,8 +2,8 @@
 
 =====  ==================================================================================
 a_t    how much relative t counts, with sum 1: by the tree and generalized least squares
-       (:mod:`seqmtl.adaptation.relatives`); without a tree, by the number of sites called with t
-       in a part of the genome, less those called in the reversed genome
+       (:mod:`seqmtl.adaptation.relatives`); without a tree, by the number of sites called with
+       its group in a part of the genome, less those called in the reversed genome
 pi_e   share of true sites among the candidates of end e (donors, acceptors)
 s_e    log-odds of a candidate by its site model, which assumes the share pi'_e
 =====  ==================================================================================
@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 
 from seqmtl._messages import messages_from
 from seqmtl.adaptation.adapted_model import adapt, learn_parts
-from seqmtl.adaptation.relatives import extend, weights_of_relatives
+from seqmtl.adaptation.relatives import RelativeWeights, extend, weights_of_relatives
 from seqmtl.datasets.known_introns import KnownIntrons
 from seqmtl.linear_model.model import MultiTaskModel
 from seqmtl.sequences.sites import Sites
@@ -114,6 +114,9 @@ class SelfTraining:
         Introns with evidence of reads or proteins.
     like, tree : optional
         See :func:`seqmtl.adaptation.relatives.weights_of_relatives`.
+    relatives : RelativeWeights, optional
+        How much each organism of the model counts. Default: by `like` and `tree`; if both leave it
+        open, by the sites that groups of them find.
     checkpoint : RoundsFile, optional
         Where finished rounds are stored; those that it has are not learnt again.
     watch : callable, optional
@@ -140,6 +143,7 @@ class SelfTraining:
         known_introns: KnownIntrons | None = None,
         like: str | None = None,
         tree: Any = None,
+        relatives: RelativeWeights | None = None,
         checkpoint: RoundsFile | None = None,
         watch: Callable[[int, str, float], object] | None = None,
         options: SelfTrainingOptions | None = None,
@@ -152,7 +156,7 @@ class SelfTraining:
         self.known_introns, self._checkpoint, self._watch = known_introns, checkpoint, watch
         self._is_labelled = _is_among(known_introns, sample)
         tasks = model.donor.tasks
-        self._relatives = weights_of_relatives(
+        self._relatives = relatives or weights_of_relatives(
             model.donor.kernel, tasks, name, like=like, tree=tree
         )
         if self._relatives.r2 == 0 and len(tasks) > 1:
@@ -215,22 +219,25 @@ class SelfTraining:
         return max(self.state, other, key=net)
 
     def _weights_by_sites(self) -> NDArray[np.float64]:
-        """Return the weights of the relatives without a tree: by the sites called with each.
+        """Return the weights of the relatives without a tree: by the sites called with groups.
 
-        That is the number of sites expected by its models and lengths alone in a part of the
-        genome, less those in the same part reversed.
+        That is the number of sites expected by the mean of a group's models and lengths in a part
+        of the genome, less those in the same part reversed.
         """
-        tasks, options = self.model.donor.tasks, self._options
-        n_bases = max(options.comparison_bases / len(tasks), options.min_comparison_bases)
+        options, T = self._options, len(self.model.donor.tasks)
+        groups = _groups_of(self.model.donor.kernel.matrix[:T, :T], options.max_groups)
+        n_bases = max(options.comparison_bases / len(groups), options.min_comparison_bases)
         part = self.sample.part(n_bases)
-        nets = [
-            SelfTraining(self.model, self.name, part, like=task, options=options, donors=())
-            .rounds[0]
-            .net
-            for task in tasks
-        ]
-        weights = np.array(nets) + 1.0  # equal if none has any
-        return np.asarray(weights / weights.sum())
+        weights = np.zeros(T)
+        for group in groups:
+            mean = np.zeros(T)
+            mean[group] = 1.0 / group.size
+            relatives = RelativeWeights(mean, "a group of relatives", 1.0)
+            trial = SelfTraining(
+                self.model, self.name, part, relatives=relatives, options=options, donors=()
+            )
+            weights += (trial.rounds[0].net + 1.0) * mean  # equal if none has any
+        return weights / weights.sum()
 
     def _mean_logit(self, end: MultiTaskModel) -> float:
         """Return the mean logit of the shares that the relatives' probabilities assume."""
@@ -603,6 +610,20 @@ class SelfTraining:
             {**self.model.training, "unlabelled": {**known_introns, self.name: facts}},
             self.model.edges,
         )
+
+
+def _groups_of(K: NDArray[np.float64], n: int) -> list[NDArray[np.int64]]:
+    """Return at most n groups of similar organisms, by a task kernel K.
+
+    Each is around one that is least similar to those before. (Gonzalez, 1985.)
+    """
+    size = np.sqrt(np.diagonal(K))
+    similarity = K / np.outer(size, size)
+    centres = [int(similarity.sum(axis=1).argmax())]
+    while len(centres) < min(n, len(K)):
+        centres.append(int(similarity[:, centres].max(axis=1).argmin()))
+    nearest = similarity[:, centres].argmax(axis=1)
+    return [np.flatnonzero(nearest == k) for k in range(len(centres))]
 
 
 def _is_among(

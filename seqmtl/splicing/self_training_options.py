@@ -45,10 +45,11 @@ class SelfTrainingOptions:
     min_calls_of_fold : int
         Calls outside each fold, never fewer.
     false_per_reversed : float
-        False calls per call in the reversed genome, at worst, as in yeast.
+        False calls per call in the reversed genome. There are fewer in mammals, where sequence
+        near genes keeps its composition if reversed, and three in yeast, which has few calls.
     max_reversed_rate : float
         Calls in the reversed genome per call, beyond which a round is dropped; mammals
-        have 0.2.
+        have 0.2 to 0.4.
     max_rounds : int
         Rounds of training.
     min_gain : float
@@ -59,7 +60,9 @@ class SelfTrainingOptions:
     decoys_of_labelled : int
         Decoys beside labelled sites alone; 40 to 400 give an AUPRC that is 0.02 to 0.05 lower.
     comparison_bases, min_comparison_bases : float
-        Without a tree, bases in which all relatives are compared, and at least each of them.
+        Without a tree, bases in which all relatives are compared, and at least each group of them.
+    max_groups : int
+        Groups of similar relatives that are compared.
     ceiling : float
         Highest probability claimed: calls of held-out organisms were right this often.
     """
@@ -81,12 +84,13 @@ class SelfTrainingOptions:
     min_calls: float = 24
     min_calls_per_mb: float = 5.0
     min_calls_of_fold: int = 4
-    false_per_reversed: float = 3.0
-    max_reversed_rate: float = 0.3
+    false_per_reversed: float = 1.0
+    max_reversed_rate: float = 0.5
     max_rounds: int = 10
     min_gain: float = 0.01
     min_labelled_sites: int = 30
     decoys_of_labelled: int = 2_000
     comparison_bases: float = 4e6
     min_comparison_bases: float = 2e5
+    max_groups: int = 16
     ceiling: float = 0.97
