@@ -1,24 +1,36 @@
-"""Make the starter models that ship with the package: those of both signals, and of pairs.
+"""Make the starter models that ship with the package: donors, acceptors, and their pairs.
 
     python examples/04_starter_models.py DATA starter
 
 DATA holds the windows and genomes that seqmtl/starter/README.md names. The same data, versions and
-kind of processor give the same bytes. Prints the tables of that page. `--signals splice` pairs the
-donor.seqmtl and acceptor.seqmtl that are in the folder.
+kind of processor give the same bytes. Prints the tables of that page. `--without` leaves organisms
+out, to test on their genomes.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import gzip
-import tempfile
+import zipfile
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from seqmtl import MultiTaskClassifierCV, MultiTaskModel, TaskKernel, Windows, dataset, read_windows
+from seqmtl import (
+    MultiTaskModel,
+    MultiTaskSVC,
+    PositionalKmers,
+    TaskKernel,
+    Windows,
+    dataset,
+    read_windows,
+)
 from seqmtl.adaptation import adapt
 from seqmtl.adaptation.relatives import weights_of_relatives
 from seqmtl.evaluation import evaluate
@@ -26,54 +38,93 @@ from seqmtl.files.catalogue import model_path
 from seqmtl.files.model_file import write_arrays
 from seqmtl.io.dataset import read_dataset
 from seqmtl.linear_model.weights_io import round_weights
+from seqmtl.relations.trees import read_tree
 from seqmtl.sequences import encode
-from seqmtl.sequences.windows import concatenate
+from seqmtl.sequences.alphabet import OTHER
 from seqmtl.splicing import fit_layer
 from seqmtl.splicing.layer import ENDS
 from seqmtl.splicing.model import PairedModel
 
 TREE = "eukaryotes"
-WINDOWS = {
+FEATURES = "wd:5@-20..20,kmers:3-5/7@-80..80=0.05,kmers:3-6/25@-80..80=0.05,kmers:3-6/80=0.05"
+#: Weights of the tree, of what all organisms share, and of each alone, in the task kernel.
+SHARES = (0.4, 0.3, 0.3)
+STEP = 2.0**-5  # of the weights in a file
+LENGTH = 280  # bases of a window
+OFFSETS = {"donor": 120, "acceptor": 158}  # bases before the site
+#: Decoys are drawn from all GTs (AGs) of the genomes.
+RULES = """\
+[decoys]
+ratio = 40
+in_genes = 0
+clearance = 1
+[split]
+valid = 0.3
+test = 0
+"""
+#: Donors are paired with GC, too, which their models score as GT.
+TO_PAIR = {"donor": '[sites]\nconsensus = ["GT", "GC"]\n', "acceptor": ""}
+SHORT = 140  # bases of the windows of intron90 and of tables, which are padded with N
+MAX_SITES = 6_000  # of an organism, from each source
+MAX_DECOYS = 4_000  # near a site, of each organism
+FOLDS = 6  # of the organisms, each left out once
+SMALL = (500, 2_000)  # sites and decoys of each organism of the models without a fold
+
+
+class Annotated(NamedTuple):
+    """An annotated genome: its organism, files below DATA, and decoys per site to train on."""
+
+    organism: str
+    genome: str
+    annotation: str
+    ratio: int
+
+
+#: Annotated genomes.
+GENOMES = [
+    Annotated("h_sapiens", "human_chr19/genome.fa.gz", "human_chr19/annotation.gff3.gz", 40),
+    Annotated(
+        "a_thaliana", "a_thaliana_chr1/genome.fa.gz", "a_thaliana_chr1/annotation.gff3.gz", 8
+    ),
+    Annotated("m_musculus", "vertebrates/mouse17.fa.gz", "vertebrates/mouse17.gff3.gz", 40),
+    Annotated("f_catus", "vertebrates/cat.fa.gz", "vertebrates/cat.gff3.gz", 40),
+    Annotated(
+        "c_elegans",
+        "genomes_1pct/c_elegans.1pct.fa.gz",
+        "genomes_1pct/c_elegans.1pct.gff3.gz",
+        30,
+    ),
+    Annotated(
+        "d_melanogaster", "genomes_1pct/dm6.small.fa.gz", "genomes_1pct/dm6.small.gtf.gz", 50
+    ),
+    Annotated(
+        "p_falciparum",
+        "genome_pfalciparum/Pf3D7_chr01-12.fasta.gz",
+        "genome_pfalciparum/Pf3D7_chr01-12.gff3.gz",
+        10,
+    ),
+    Annotated(
+        "s_cerevisiae",
+        "genome_scerevisiae/S_cerevisiae.fasta.gz",
+        "genome_scerevisiae/S_cerevisiae.gff3.gz",
+        40,
+    ),
+]
+#: Organisms whose sites get second log-odds from their surroundings.
+RESCORED = ("h_sapiens",)
+LIKE_HUMAN = {"m_musculus", "f_catus"}  # with its layer, as they have few labels, but for these:
+OWN = ("shortest", "introns", "tails", "exons", "coding", "n_introns", "n_coding", "n_sites")
+#: Windows of these organisms, whose annotated genomes are small pieces.
+TABLES = {
     "donor": "joint_splice6/joint_splice6_don.tsv.gz",
     "acceptor": "joint_splice6/joint_splice6_acc.tsv.gz",
 }
-#: Genome and folder of its sites, from which the share of true sites among candidates is counted.
-GENOMES = {
-    "a_thaliana": ("genomes_1pct/a_thaliana.1pct.fa.gz", "genomes_1pct/a_thaliana"),
-    "c_elegans": ("genomes_1pct/c_elegans.1pct.fa.gz", "genomes_1pct/c_elegans"),
-    "d_melanogaster": ("genomes_1pct/d_melanogaster.1pct.fa.gz", "genomes_1pct/d_melanogaster"),
-    "p_falciparum": ("genome_pfalciparum/Pf3D7_chr01-12.fasta.gz", "genome_pfalciparum"),
-    "s_cerevisiae": ("genome_scerevisiae/S_cerevisiae.fasta.gz", "genome_scerevisiae"),
-}
-#: Genome and annotation, from which the paired model learns introns and coding sequence.
-ANNOTATED = {
-    "a_thaliana": ("genomes_1pct/a_thaliana.1pct.fa.gz", "genomes_1pct/a_thaliana.1pct.gff3.gz"),
-    "c_elegans": ("genomes_1pct/c_elegans.1pct.fa.gz", "genomes_1pct/c_elegans.1pct.gff3.gz"),
-    "d_melanogaster": ("genomes_1pct/dm6.small.fa.gz", "genomes_1pct/dm6.small.gtf.gz"),
-    "p_falciparum": (
-        "genome_pfalciparum/Pf3D7_chr01-12.fasta.gz",
-        "genome_pfalciparum/Pf3D7_chr01-12.gff3.gz",
-    ),
-    "s_cerevisiae": (
-        "genome_scerevisiae/S_cerevisiae.fasta.gz",
-        "genome_scerevisiae/S_cerevisiae.gff3.gz",
-    ),
-}
-#: The site models learn these from the genome itself, with nearly every GT (AG) as a decoy.
-VERTEBRATES = ("f_catus", "h_sapiens", "m_musculus")
-ANNOTATED |= {
-    name: (f"vertebrates/{file}.fa.gz", f"vertebrates/{file}.gff3.gz")
-    for name, file in zip(VERTEBRATES, ("cat", "human6", "mouse17"), strict=True)
-}
-RULES = """\
-[decoys]
-ratio = 100
-clearance = 1
-[split]
-valid = 0.2
-test = 0
-"""
-BOTH_STRANDS = {"donor": ("GT", "AC"), "acceptor": ("AG", "CT")}
+OF_TABLES = ("c_elegans", "d_melanogaster")
+#: The wheel with all introns of intron90, and other species, which are not read.
+WHEEL = "intronic-3.0.0-py3-none-any.whl"
+INTRONS_OF_WHEEL = "intronIC/data/u2_reference_multispecies.introns.iic.gz"
+#: Codes of intron90 that are not three letters of each word of the name in the tree.
+CODES = {"CraGig": "Magallana_gigas", "NeoSp.": "Neocallimastix_sp"}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -81,95 +132,227 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="folder of the data")
     parser.add_argument("output", type=Path, help="folder of the models")
-    signals = [*WINDOWS, "splice"]
+    signals = [*ENDS, "splice"]
     parser.add_argument("--signals", nargs="+", default=signals, choices=signals)
-    parser.add_argument("--without", choices=list(ANNOTATED), help="leave it out, to test on it")
+    parser.add_argument("--without", nargs="+", default=[], metavar="ORGANISM")
+    parser.add_argument("--sites", type=int, default=MAX_SITES, help="at most, of each source")
+    parser.add_argument("--card", action="store_true", help="measure without each organism, too")
     args = parser.parse_args(arguments)
     args.output.mkdir(parents=True, exist_ok=True)
     for signal in args.signals:
         if signal == "splice":
-            save_paired(pair(args.data, args.output, args.without), args.output)
+            genomes = [
+                build(args.data, args.output, end, args.without, TO_PAIR[end]) for end in ENDS
+            ]
+            save_paired(pair(args.data, args.output, genomes, args.without), args.output)
         else:
-            make(args.data, signal, args.without).save(args.output / f"{signal}.seqmtl")
+            path = build(args.data, args.output, signal, args.without)
+            model = make(args.data, path, signal, args.without, args.sites, args.card)
+            model.save(args.output / f"{signal}.seqmtl")
 
 
-def make(data: Path, signal: str, without: str | None = None) -> MultiTaskModel:
+def make(
+    data: Path, genomes: Path, signal: str, without: list[str], n_sites: int, with_card: bool
+) -> MultiTaskModel:
     """Train on the train rows, calibrate and measure on the others."""
-    names = [name for name in ANNOTATED if name != without]
-    own, test, shares = rows_of(data, signal, names)
-    model = fit(own)
+    train, held_out, shares = rows_of(data, genomes, signal, without, n_sites)
+    model = fit(train)
     model.site = replace(model.site, signal=signal)
     # of windows around a site, such as those of `seqmtl dataset`, the model takes this part
     model.shift = (model.length - model.site.length) // 2 - model.site.offset
-    model.W = round_weights(model.W)
-    model.training["sources"] = [Path(WINDOWS[signal]).name, *VERTEBRATES]
-    found = {}
+    model.W = round_weights(np.asarray(model.W), STEP)
+    model.training["sources"] = ["intron90", *(genome.genome for genome in GENOMES)]
+    usual = float(np.exp(np.mean(np.log(list(shares.values())))))
+    accuracy = {}
     for name in model.tasks:
-        rows = test[test.tasks == name]
+        rows = held_out[held_out.tasks == name]
         scores = model.decision_function(rows, name)
-        model.calibrate(name, scores, rows.labels, prevalence=shares[name])
+        if name not in shares:
+            scores += beyond(model, name, held_out[np.isin(held_out.tasks, [*shares])], rows.labels)
+        model.calibrate(name, scores, rows.labels, prevalence=shares.get(name, usual))
         rows = measured(rows)
-        found[name] = metrics(rows, model.decision_function(rows, name))
-        show(signal, name, found[name], f"prevalence {model.prevalence(name):.5f}")
-    if without:
-        return model
-    model.training["left_out"] = {
-        name: left_out(model, own, test, name, found[name]) for name in model.tasks
-    }
-    for name, entry in model.training["left_out"].items():
-        print(f"{signal:9} {name:15} left out: {entry}")
+        accuracy[name] = metrics(rows, model.decision_function(rows, name))
+        show(signal, name, accuracy[name], int((train.labels[train.tasks == name] > 0).sum()))
+    if with_card:
+        model.training["left_out"] = left_out(train, held_out, accuracy)
+        for name, entry in model.training["left_out"].items():
+            print(f"{signal:9} {name:20} left out: {entry}")
     return model
 
 
-def rows_of(data: Path, signal: str, names: list[str]) -> tuple[Windows, Windows, dict[str, float]]:
+def rows_of(
+    data: Path, genomes: Path, signal: str, without: list[str], n_sites: int
+) -> tuple[Windows, Windows, dict[str, float]]:
     """Return rows to train on, rows held out, and the share of true sites among candidates."""
-    both = [read_windows(data / WINDOWS[signal], split=split) for split in ("train", "test")]
-    both = [rows[np.isin(rows.tasks, [*GENOMES])] for rows in both]
-    shares = {name: prevalence(data, signal, name) for name in names if name in GENOMES}
-    letters = both[0].matrix()[both[0].labels > 0]
-    pair = encode(BOTH_STRANDS[signal][0])
-    at = ((letters[:, :-1] == pair[0]) & (letters[:, 1:] == pair[1])).all(axis=0).argmax()
-    own = [name for name in names if name in VERTEBRATES]
-    with tempfile.TemporaryDirectory() as folder:
-        config = write_config(data, Path(folder), own)
-        summary = dataset(config, signal=signal, output=Path(folder) / signal)
-        cut = (summary["site"]["offset"] - int(at), both[0].length)
-        more = [
-            read_dataset(Path(folder) / signal, split=split, cut=cut).windows
-            for split in ("train", "valid")
-        ]
-    for name in own:
+    train: list[tuple[str, Windows]] = []
+    held_out: list[tuple[str, Windows]] = []
+    shares = {}
+    summary = read_dataset(genomes).summary
+    cut = (summary["site"]["offset"] - OFFSETS[signal], LENGTH)
+    for name, _, _, ratio in GENOMES:
+        if name in without:
+            continue
         facts = summary["organisms"][name]
         shares[name] = facts["sites"] / (facts["sites"] + facts["candidates"])
-    train, test = (concatenate(parts) for parts in zip(both, more, strict=True))
-    return train[np.isin(train.tasks, names)], test, shares
+        for split, parts in (("train", train), ("valid", held_out)):
+            rows = read_dataset(genomes, split=split, organism=name, cut=cut).windows
+            n = min(n_sites, int((rows.labels > 0).sum()))
+            parts.append((name, some(rows, n, n * ratio)))
+    for split, parts in (("train", train), ("test", held_out)):
+        windows = read_windows(data / TABLES[signal], split=split)
+        for name in OF_TABLES if split == "train" else ():
+            if name not in without:
+                rows = windows[windows.tasks == name]
+                parts.append((name, some(padded(rows), n_sites, 3 * n_sites)))
+        for name, rows in rows_of_introns(data, signal, split):
+            is_measured = split == "test" and name in shares  # on its genome
+            if name not in without and not is_measured:
+                parts.append((name, some(padded(rows), n_sites, MAX_DECOYS)))
+    return pooled(train), pooled(held_out), shares
 
 
-def write_config(data: Path, folder: Path, names: list[str]) -> Path:
-    """Write the description of datasets of annotated genomes."""
-    lines = [RULES]
-    for name in names:
-        genome, annotation = (str((data / path).resolve()) for path in ANNOTATED[name])
-        lines.append(f"[organisms.{name}]\n{genome = }\n{annotation = }\n")
-    (folder / "genomes.toml").write_text("".join(lines))
-    return folder / "genomes.toml"
+def build(data: Path, folder: Path, signal: str, without: list[str], more_rules: str = "") -> Path:
+    """Return the dataset of the annotated genomes, which is built if it is not in the folder."""
+    path = folder / (f"{signal}s_to_pair" if more_rules else f"{signal}s")
+    if not path.exists():
+        lines = [more_rules, RULES]
+        for organism, *paths, _ in GENOMES:
+            if organism not in without:
+                genome, annotation = (str((data / path).resolve()) for path in paths)
+                lines.append(f"[organisms.{organism}]\n{genome = }\n{annotation = }\n")
+        (folder / "genomes.toml").write_text("".join(lines))
+        dataset(folder / "genomes.toml", signal=signal, output=path)
+    return path
 
 
-def pair(data: Path, folder: Path, without: str | None = None) -> PairedModel:
-    """Pair the models of a folder, with datasets of the annotated genomes."""
+def beyond(
+    model: MultiTaskModel, name: str, rows: Windows, labels: NDArray[np.int8]
+) -> NDArray[np.float64]:
+    """Return what padded windows lack in the score: its mean in genomes, of sites and of decoys."""
+    sums = []
+    for is_drawn in (rows.labels > 0, rows.labels < 0):
+        drawn = rows[np.random.default_rng(0).permutation(np.flatnonzero(is_drawn))[:2_000]]
+        letters, pad = drawn.matrix(), (LENGTH - SHORT) // 2
+        short = padded(windows_of(letters[:, pad:-pad], drawn.labels))
+        whole = windows_of(letters, drawn.labels)
+        scores = [model.decision_function(windows, name) for windows in (whole, short)]
+        sums.append(float((scores[0] - scores[1]).mean()))
+    return np.where(labels > 0, *sums)
+
+
+def rows_of_introns(data: Path, signal: str, split: str) -> Iterator[tuple[str, Windows]]:
+    """Yield the organisms of intron90, and the windows of each in a split."""
+    names, rows = names_by_code(), defaultdict(list)
+    with gzip.open(data / f"intron90/intron90_{signal}.tsv.gz", "rt") as stream:
+        for row in csv.DictReader(stream, delimiter="\t"):
+            if row["split"] == split:
+                rows[row["organism"]].append((row["sequence"], int(row["label"])))
+    for code, examples in rows.items():
+        sequences, labels = zip(*examples, strict=True)
+        yield names[code], windows_of(np.array([*map(encode, sequences)]), np.array(labels))
+
+
+def names_by_code() -> dict[str, str]:
+    """Return the organisms of the tree by their codes in intron90, such as c_elegans of CaeEle."""
+    leaves = read_tree(TREE).leaf_names
+    codes = CODES | {"".join(part[:3].title() for part in leaf.split("_")): leaf for leaf in leaves}
+    short = defaultdict(list)
+    for leaf in leaves:
+        genus, species = leaf.lower().split("_")
+        if species != "sp":
+            short[f"{genus[0]}_{species}"].append(leaf)
+    names = {leaves[0]: name for name, leaves in short.items() if len(leaves) == 1}
+    return {code: names.get(leaf, leaf.lower()) for code, leaf in codes.items()}
+
+
+def windows_of(letters: NDArray[np.uint8], labels: NDArray[Any]) -> Windows:
+    """Return the rows of a matrix as windows."""
+    n, length = letters.shape
+    return Windows(letters.ravel(), np.arange(n) * length, length, labels=labels.astype(np.int8))
+
+
+def padded(rows: Windows) -> Windows:
+    """Return short windows with N on either side, which count nothing."""
+    pad = (LENGTH - SHORT) // 2
+    return windows_of(
+        np.pad(rows.matrix(), ((0, 0), (pad, pad)), constant_values=OTHER), rows.labels
+    )
+
+
+def some(rows: Windows, n_sites: int, n_decoys: int) -> Windows:
+    """Return evenly drawn rows, at most so many."""
+    drawn = []
+    for is_drawn, n in ((rows.labels > 0, n_sites), (rows.labels < 0, n_decoys)):
+        numbers = np.flatnonzero(is_drawn)
+        drawn.append(np.random.default_rng(0).permutation(numbers)[:n])
+    return rows[np.sort(np.concatenate(drawn))]
+
+
+def pooled(parts: list[tuple[str, Windows]]) -> Windows:
+    """Return the windows of all organisms."""
+    names = sorted({name for name, _ in parts})
+    ids = np.concatenate([np.full(len(rows), names.index(name)) for name, rows in parts])
+    letters = np.concatenate([rows.matrix() for _, rows in parts])
+    labels = np.concatenate([rows.labels for _, rows in parts])
+    starts = np.arange(len(letters)) * LENGTH
+    return Windows(letters.ravel(), starts, LENGTH, labels=labels, task_ids=ids, task_names=names)
+
+
+def fit(windows: Windows) -> MultiTaskModel:
+    """Train all organisms jointly."""
+    names = list(windows.task_names)
+    of_tree, of_all, alone = SHARES
+    K = of_tree * TaskKernel.from_tree(TREE, names).matrix + of_all + alone * np.eye(len(names))
+    kernel = TaskKernel(names, K, f"{TREE}, {of_tree:g}; all, {of_all:g}; each, {alone:g}")
+    svc = MultiTaskSVC(features=PositionalKmers(FEATURES), task_kernel=kernel, tol=0.01)
+    return svc.fit(windows, windows.labels, tasks=windows.tasks).model_
+
+
+def left_out(
+    train: Windows, held_out: Windows, accuracy: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the accuracy on each organism of a small model without it, and without others."""
+    entries = {}
+    small = {name: some(train[train.tasks == name], *SMALL) for name in train.task_names}
+    train = pooled([*small.items()])
+    for fold in range(FOLDS):
+        names = list(train.task_names)[fold::FOLDS]
+        model = fit(train[~np.isin(train.tasks, names)])
+        for name in names:
+            rows = measured(held_out[held_out.tasks == name])
+            scores = adapt(model, name, tree=TREE).decision_function(rows, name)
+            relatives = weights_of_relatives(model.kernel, model.tasks, name, tree=TREE)
+            entries[name] = {
+                "nearest": relatives.nearest,
+                "distance": relatives.distance,
+                "auprc": round(metrics(rows, scores)["auprc"], 4),
+                "own": round(accuracy[name]["auprc"], 4),
+            }
+    return dict(sorted(entries.items()))
+
+
+def pair(data: Path, folder: Path, datasets: list[Path], without: list[str]) -> PairedModel:
+    """Pair the models of a folder: by annotated genomes, and by the lengths of introns."""
     donor, acceptor = (MultiTaskModel.load(folder / f"{end}.seqmtl") for end in ENDS)
-    names = [name for name in ANNOTATED if name != without]
-    # the vertebrates come first, with the regions that their site models were trained on
-    names.sort(key=lambda name: name not in VERTEBRATES)
-    with tempfile.TemporaryDirectory() as scratch:
-        config = write_config(data, Path(scratch), names)
-        datasets = [f"{scratch}/{end}" for end in ENDS]
-        for end, output in zip(ENDS, datasets, strict=True):
-            dataset(config, signal=end, output=output)
-        layer = fit_layer(donor, acceptor, *datasets, split="valid")
-    for name, own in layer.items():
-        told = f"{own.n_introns} introns of {own.shortest} to {own.longest}, {own.n_sites} sites"
-        print(f"splice    {name:15} {told}", flush=True)
+    names = names_by_code()
+    lengths = defaultdict(list)
+    with zipfile.ZipFile(data / WHEEL) as wheel, wheel.open(INTRONS_OF_WHEEL) as packed:
+        for line in gzip.open(packed, "rt"):
+            code, _, of_line = line.partition("-")
+            name = names.get(code.removeprefix("U2_"))
+            if name in donor.tasks:
+                lengths[name].append(len(of_line.split("\t")[3]))
+    annotated = {genome.organism for genome in GENOMES}
+    others = {name: np.array(of) for name, of in lengths.items() if name not in annotated}
+    rescored = [name for name in RESCORED if name not in without]
+    layer = fit_layer(donor, acceptor, *datasets, split="valid", lengths=others, rescored=rescored)
+    for name in LIKE_HUMAN & layer.keys() if rescored else ():
+        layer[name] = layer["h_sapiens"]._replace(**{f: getattr(layer[name], f) for f in OWN})
+    for name, values in layer.items():
+        facts = (
+            f"{values.n_introns} introns, {values.n_coding} coding bases, {values.n_sites} sites"
+        )
+        print(f"splice    {name:20} {facts}", flush=True)
     return PairedModel(donor, acceptor, layer, {"split": "valid"})
 
 
@@ -183,33 +366,10 @@ def save_paired(model: PairedModel, folder: Path) -> None:
     write_arrays(folder / "splice.seqmtl", header, arrays)
 
 
-def fit(windows: Windows) -> MultiTaskModel:
-    """Train with the defaults of `seqmtl train`."""
-    tree = TaskKernel.from_tree(TREE, sorted(set(windows.tasks)))
-    svc = MultiTaskClassifierCV(task_kernel=tree)
-    return svc.fit(windows, windows.labels, tasks=windows.tasks).model_
-
-
-def left_out(
-    model: MultiTaskModel, train: Windows, test: Windows, name: str, own: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the accuracy of the other organisms on one, without a label of it."""
-    model = fit(train[train.tasks != name])
-    rows = measured(test[test.tasks == name])
-    scores = adapt(model, name, like=name).decision_function(rows, name)
-    placed = weights_of_relatives(model.kernel, model.tasks, name, like=name)
-    found = {"nearest": placed.nearest, "distance": placed.distance}
-    return found | {
-        "auprc": round(metrics(rows, scores)["auprc"], 4),
-        "own": round(own["auprc"], 4),
-    }
-
-
 def measured(rows: Windows) -> Windows:
-    """Return the rows that count: of vertebrates, too, about 3 decoys a site."""
-    decoys = np.flatnonzero(rows.labels < 0)
-    step = decoys.size // (3 * int((rows.labels > 0).sum())) if rows.tasks[0] in VERTEBRATES else 1
-    return rows[np.sort(np.concatenate([np.flatnonzero(rows.labels > 0), decoys[::step]]))]
+    """Return the rows that count: 3 decoys per site, as most organisms have."""
+    n = int((rows.labels > 0).sum())
+    return some(rows, n, 3 * n)
 
 
 def metrics(rows: Windows, scores: Any) -> dict[str, Any]:
@@ -217,22 +377,11 @@ def metrics(rows: Windows, scores: Any) -> dict[str, Any]:
     return evaluate(rows.labels, scores, rows.tasks, n_bootstrap=200)["tasks"][rows.tasks[0]]
 
 
-def prevalence(data: Path, signal: str, organism: str) -> float:
-    """Return the share of true sites among the GTs (or AGs) of both strands of a genome."""
-    fasta, folder = (data / path for path in GENOMES[organism])
-    with gzip.open(fasta, "rt") as stream:
-        texts = "".join(">" if line[0] == ">" else line.strip() for line in stream).upper()
-    with gzip.open(folder / f"{signal}_sites.bed.gz", "rt") as stream:
-        rows = [line.rstrip().split("\t") for line in stream]
-    sites = {(row[0], row[1], row[5]) for row in rows if row[4] == BOTH_STRANDS[signal][0]}
-    return len(sites) / sum(map(texts.count, BOTH_STRANDS[signal]))
-
-
-def show(signal: str, name: str, found: dict[str, Any], more: str) -> None:
+def show(signal: str, name: str, accuracy: dict[str, Any], n_sites: int) -> None:
     """Print one row of the table of accuracies."""
-    low, high = found["auprc_interval"]
-    value = f"auroc {found['auroc']:.4f}  auprc {found['auprc']:.4f} ({low:.4f} to {high:.4f})"
-    print(f"{signal:9} {name:15} {value}  {more}", flush=True)
+    low, high = accuracy["auprc_interval"]
+    value = f"auprc {accuracy['auprc']:.4f} ({low:.4f} to {high:.4f})"
+    print(f"{signal:9} {name:20} {n_sites:6} sites  {value}", flush=True)
 
 
 if __name__ == "__main__":

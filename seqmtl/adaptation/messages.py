@@ -13,6 +13,7 @@ from seqmtl.relations.trees import LARGEST_TREE
 
 logger = logging.getLogger(__name__)
 
+_MAX_NAMES = 4  # of organisms in a message
 _FAR = 2 / 3  # share of an organism that its relatives explain, below which they are far
 
 
@@ -65,8 +66,9 @@ def _expected(relatives: RelativeWeights, left_out: dict[str, Any]) -> str:
     precision = " to ".join(dict.fromkeys(f"{value:.2f}" for value in ends))
     distances = [entry["distance"] for entry in measured.values()]
     apart = years(*distances)
+    names = ", ".join(measured) if len(measured) <= _MAX_NAMES else f"{len(measured)} organisms"
     about = "at least about" if relatives.distance < min(distances) / 2 else "about"
     return (
         f"expected AUPRC {about} {precision} on windows, lower genome-wide "
-        f"({', '.join(measured)} held out, {apart} from the nearest relative)"
+        f"({names} held out, {apart} from the nearest relative)"
     )
