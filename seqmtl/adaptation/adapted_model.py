@@ -20,6 +20,7 @@ from seqmtl.core.weights import TaskWeights
 from seqmtl.evaluation.metrics import RankedScores
 from seqmtl.exceptions import UsageError
 from seqmtl.linear_model.model import MultiTaskModel
+from seqmtl.linear_model.weights_io import round_weights, step_of
 from seqmtl.relations.trees import Tree
 from seqmtl.sequences.examples import Examples
 from seqmtl.training.settings import settings_of
@@ -238,6 +239,8 @@ def _joined(
     if isinstance(W, TaskWeights):
         W = W.with_task(at, column, replaces=replaces)
     else:
+        if step := step_of(W):  # so that its file is as small
+            column = round_weights(column, step)
         W = np.insert(W[:, others], at, column, axis=1)
     change = settings_of(model.training).bias_scale * scales.sum() * learnt.dual_coef.sum()
     sigmoid = (1.0, 0.0)

@@ -38,6 +38,7 @@ _SPARSE_BELOW = 0.5  # store nonzero rows only if their share is below this
 _SLAB = 1 << 16  # rows
 _LEVEL = 1  # of compression; higher ones take much longer and save little
 _BEST = 9  # level for rounded weights, which are compressed once and shipped
+_STEPS = 2.0 ** -np.arange(3, 9)  # of rounded weights, the largest first
 _WORTH = 0.5  # share of the space that compressed rows may take
 
 
@@ -83,6 +84,12 @@ def round_weights(W: NDArray[Any], step: float = 0.0) -> NDArray[Any]:
     W = np.round(W / step) * step if step else W
     with np.errstate(over="ignore"):  # to infinity, which no weight is
         return W.astype(np.float16).astype(W.dtype)
+
+
+def step_of(W: NDArray[Any]) -> float:
+    """Return the power of 2 that the first weights are multiples of, or 0 for other weights."""
+    first = W[:_SLAB].astype(np.float64)
+    return next((step for step in _STEPS if not np.mod(first, step).any()), 0.0)
 
 
 def _by_name(W: NDArray[Any]) -> dict[str, NDArray[Any]]:

@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 from seqmtl import MultiTaskModel, MultiTaskSVC, Spectrum, TaskKernel, WeightedDegree
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
-from seqmtl.linear_model.weights_io import round_weights
+from seqmtl.linear_model.weights_io import round_weights, step_of
 from tests.linear_model.cases import motif_windows
 
 DESCRIPTION = {"format": "seqmtl model", "names": ["a", "ü"], "number": 1.5, "none": None}
@@ -206,6 +206,7 @@ class TestModels:
         model = _model(WeightedDegree(degree=3), dtype="float32")
         W = model.W = round_weights(model.W / np.abs(model.W).max(), step)
         assert_array_equal(W % step, 0)
+        assert (step_of(W), step_of(2 * W), step_of(W + 1e-3)) == (step, 2 * step, 0)
         model.save(short)
         header, arrays = read_arrays(short)
         assert header["format_version"] == 10
