@@ -63,7 +63,7 @@ from seqmtl.splicing.genome_sample import (
     ScoredCandidates,
     find_candidates,
 )
-from seqmtl.splicing.layer import ENDS, DonorLetters
+from seqmtl.splicing.layer import ENDS, DonorLetters, PairLayer
 from seqmtl.splicing.lengths import LengthTable, mixed_table, relatives_density
 from seqmtl.splicing.model import PairedModel
 from seqmtl.splicing.regions import SITE_LENGTH
@@ -589,6 +589,9 @@ class SelfTraining:
         real = max(1 - self.rounds[-1].reversed_rate, self._options.min_true_share)
         donors, acceptors = (share * real for share in self.state.shares)
         layer = replace(self.state, shares=(donors, acceptors)).layer(self._options.ceiling)
+        relative = _with_networks(self.model, self.weights)
+        if len(self.rounds) == 1 and relative is not None:
+            layer = relative._replace(ceiling=self._options.ceiling)
         case = "few" if self.state.is_alone or not self.is_enough else "relatives"
         case = "rounds" if len(self.rounds) > 1 and not self.state.is_alone else case
         facts = {
@@ -610,6 +613,16 @@ class SelfTraining:
             {**self.model.training, "unlabelled": {**known_introns, self.name: facts}},
             self.model.edges,
         )
+
+
+def _with_networks(model: PairedModel, weights: NDArray[np.float64]) -> PairLayer | None:
+    """Return the layer of the nearest relative with networks, if such relatives count more.
+
+    In mammals, they find more than a chain without them.
+    """
+    layers = [model.layer[task] for task in model.donor.tasks]
+    counts = np.array([a * bool(layer.networks) for a, layer in zip(weights, layers, strict=True)])
+    return layers[int(counts.argmax())] if counts.sum() > 0.5 else None
 
 
 def _groups_of(K: NDArray[np.float64], n: int) -> list[NDArray[np.int64]]:

@@ -45,11 +45,10 @@ class SelfTrainingOptions:
     min_calls_of_fold : int
         Calls outside each fold, never fewer.
     false_per_reversed : float
-        False calls per call in the reversed genome. There are fewer in mammals, where sequence
-        near genes keeps its composition if reversed, and three in yeast, which has few calls.
+        False calls per call in the reversed genome, at worst, as in yeast.
     max_reversed_rate : float
         Calls in the reversed genome per call, beyond which a round is dropped; mammals
-        have 0.2 to 0.4.
+        have 0.2 to 0.4, and most no round.
     max_rounds : int
         Rounds of training.
     min_gain : float
@@ -84,8 +83,8 @@ class SelfTrainingOptions:
     min_calls: float = 24
     min_calls_per_mb: float = 5.0
     min_calls_of_fold: int = 4
-    false_per_reversed: float = 1.0
-    max_reversed_rate: float = 0.5
+    false_per_reversed: float = 3.0
+    max_reversed_rate: float = 0.3
     max_rounds: int = 10
     min_gain: float = 0.01
     min_labelled_sites: int = 30

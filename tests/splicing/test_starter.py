@@ -14,6 +14,8 @@ from seqmtl import Windows, load_model
 from seqmtl.commands.main import main
 from seqmtl.exceptions import ModelFileError
 from seqmtl.files.model_file import read_arrays, write_arrays
+from seqmtl.splicing.genome_sample import sample_genome
+from seqmtl.splicing.self_training import SelfTraining
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "seqmtl" / "starter"
@@ -76,6 +78,23 @@ def test_the_paired_starter_model_finds_an_intron(tmp_path):
     assert main([*map(str, words), "--format", "introns", "-o", str(out), "-q"]) == 0
     rows = [line.split("\t") for line in out.read_text().splitlines() if line[0] != "#"]
     assert ["c", "303", str(303 + 7 + 60 + 12), "+"] in [[*row[:3], row[5]] for row in rows]
+
+
+def test_a_mammal_with_too_few_calls_has_the_layer_of_its_relative(tmp_path):
+    codes = np.random.default_rng(2).choice(list("ACGT"), 30_000)
+    (tmp_path / "genome.fa").write_text(f">c\n{''.join(codes)}\n")
+    model = load_model("starter:splice")
+    sample = sample_genome(tmp_path / "genome.fa", model.donor.length)
+    for like, relative in (("dog", "f_catus"), ("Diptera", None)):
+        own = SelfTraining(model, "new", sample, like=like)
+        own.train(lambda done: None)
+        assert len(own.rounds) == 1
+        layer = own.paired().layer["new"]
+        assert bool(layer.networks) == (relative is not None)
+        if relative:
+            expected = model.layer[relative]
+            assert (layer.shift, layer.scale) == (expected.shift, expected.scale)
+            assert layer.ceiling < 1
 
 
 @pytest.mark.parametrize(
