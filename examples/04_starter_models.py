@@ -2,9 +2,8 @@
 
     python examples/04_starter_models.py DATA starter
 
-DATA holds the windows and genomes that seqmtl/starter/README.md names. The same data, versions and
-kind of processor give the same bytes. Prints the tables of that page. `--without` leaves organisms
-out, to test on their genomes.
+DATA holds the windows and genomes that seqmtl/starter/README.md names. Prints the accuracy of each
+organism. `--without` leaves organisms out, to test on their genomes.
 """
 
 from __future__ import annotations

@@ -591,7 +591,13 @@ class SelfTraining:
         layer = replace(self.state, shares=(donors, acceptors)).layer(self._options.ceiling)
         relative = _with_networks(self.model, self.weights)
         if len(self.rounds) == 1 and relative is not None:
-            layer = relative._replace(ceiling=self._options.ceiling)
+            layer = relative._replace(
+                n_introns=layer.n_introns,
+                n_coding=layer.n_coding,
+                n_sites=0,
+                ceiling=layer.ceiling,
+                donors=layer.donors,
+            )
         case = "few" if self.state.is_alone or not self.is_enough else "relatives"
         case = "rounds" if len(self.rounds) > 1 and not self.state.is_alone else case
         facts = {

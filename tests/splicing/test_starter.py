@@ -86,7 +86,7 @@ def test_a_mammal_with_too_few_calls_has_the_layer_of_its_relative(tmp_path):
     model = load_model("starter:splice")
     sample = sample_genome(tmp_path / "genome.fa", model.donor.length)
     for like, relative in (("dog", "f_catus"), ("Diptera", None)):
-        own = SelfTraining(model, "new", sample, like=like)
+        own = SelfTraining(model, "new", sample, like=like, donors=("GA",))
         own.train(lambda done: None)
         assert len(own.rounds) == 1
         layer = own.paired().layer["new"]
@@ -95,6 +95,8 @@ def test_a_mammal_with_too_few_calls_has_the_layer_of_its_relative(tmp_path):
             expected = model.layer[relative]
             assert (layer.shift, layer.scale) == (expected.shift, expected.scale)
             assert layer.ceiling < 1
+        assert [donor.letters for donor in layer.donors] == ["GA"]
+        assert (layer.n_introns, layer.n_sites) == (0, 0)
 
 
 @pytest.mark.parametrize(
