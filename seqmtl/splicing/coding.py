@@ -303,12 +303,12 @@ def _stops(codes: NDArray[np.uint8], stop_codons: Sequence[str] = STOPS) -> NDAr
 
 
 class _LeastLength(NamedTuple):
-    """The length of a reading frame that is too long to be there by chance.
+    """How long a reading frame must be, so as not to be there by chance.
 
     Attributes
     ----------
     bases : int
-        It in sequence of the composition of both strands.
+        Fewest bases of such a frame, in sequence of the composition of both strands.
     n_bases : float
         Bases of one strand.
     stops : sequence of str
@@ -323,7 +323,7 @@ class _LeastLength(NamedTuple):
     def among(
         cls, stretches: Sequence[Stretch], stop_codons: Sequence[str] = STOPS
     ) -> _LeastLength:
-        """Return it in stretches."""
+        """Return the least length in stretches."""
         counts = sum(
             (np.bincount(stretch.codes, minlength=5)[:4] for stretch in stretches), np.zeros(4)
         )
@@ -332,7 +332,7 @@ class _LeastLength(NamedTuple):
         return cls(_too_long(both, n, stop_codons), n, stop_codons)
 
     def of(self, codes: NDArray[np.uint8]) -> int:
-        """Return it in sequence like that of a frame, which has few stop codons if rich in GC."""
+        """Return the least length in sequence like a frame, which if rich in GC has few stops."""
         shares = (np.bincount(codes, minlength=5)[:4] + 1) / (codes.size + 4)
         return _too_long(shares, self.n_bases, self.stops)
 

@@ -1,9 +1,11 @@
 """Names that people give to ``--like``, and the nearest organisms of the starter model."""
 
+import numpy as np
 import pytest
 
 from seqmtl import load_model
-from seqmtl.adaptation.relatives import weights_of_relatives
+from seqmtl.adaptation.messages import log_relatives
+from seqmtl.adaptation.relatives import RelativeWeights, weights_of_relatives
 from seqmtl.exceptions import UnknownTaskError
 
 ARTHROPODS = (
@@ -96,3 +98,15 @@ def test_what_no_table_has_is_refused_with_near_names(placed):
         UnknownTaskError, match=r"'Quarx' is .*; the model has 'a_comosus', .*\.\.\."
     ):
         placed("Quarx")
+
+
+@pytest.mark.parametrize(("n", "text"), [(4, "a, b, c, d held out"), (5, "5 organisms held out")])
+def test_many_nearest_organisms_are_counted_instead_of_named(n, text, caplog):
+    names = tuple("abcde"[:n])
+    relatives = RelativeWeights(
+        np.full(n, 1 / n), "x in the tree eukaryotes", 1.0, "a", 20.0, names, True
+    )
+    left_out = {name: {"auprc": 0.9, "distance": 20.0} for name in names}
+    with caplog.at_level("INFO"):
+        log_relatives(f"one of {n}", relatives, left_out)
+    assert f"({text}, 10 million years" in caplog.text

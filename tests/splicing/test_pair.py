@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from seqmtl import Windows
+from seqmtl import TaskKernel, Windows
 from seqmtl.exceptions import ModelFileError, SeqmtlError
 from seqmtl.files.model_file import read_arrays, write_arrays
 from seqmtl.io.dataset import read_dataset, read_split_genome
@@ -379,3 +379,37 @@ def test_a_masked_region_is_seen_but_not_counted(case, tmp_path, seqmtl):
             else [found["signals"][signal]["paired"]["tasks"] for signal in SIGNALS]
         )
         assert sum(own["a"]["n"] for own in tasks) == n.sum()
+
+
+def _with_another(model, name):
+    """Return a model with another organism, which has the weights of the last one."""
+    rows = [*range(len(model.tasks)), len(model.tasks) - 1]
+    counts = model.training["tasks"] | {name: model.training["tasks"][model.tasks[-1]]}
+    T = len(rows)
+    return replace(
+        model,
+        tasks=(*model.tasks, name),
+        kernel=TaskKernel((*model.tasks, name), 0.5 * np.ones((T, T)) + 0.5 * np.eye(T)),
+        W=np.asarray(model.W)[:, rows],
+        bias=model.bias[rows],
+        calibration=model.calibration[rows],
+        training=model.training | {"tasks": counts},
+    )
+
+
+def test_an_organism_without_regions_has_its_lengths_and_shared_values(case):
+    donor, acceptor, *paths = _inputs(case)
+    donor, acceptor = _with_another(donor, "z"), _with_another(acceptor, "z")
+    with pytest.raises(SeqmtlError, match="but lack z"):
+        fit_layer(donor, acceptor, *paths)
+    lengths = {"z": np.repeat([400, 3_000], [80, 20])}
+    layer = fit_layer(donor, acceptor, *paths, lengths=lengths)
+    z, b = layer["z"], layer["b"]
+    assert list(layer) == ["a", "b", "z"]
+    assert (z.n_introns, z.n_sites, z.n_coding) == (100, 0, 0)
+    near = slice(349, 450)
+    assert z.density(1_000)[near].sum() > 0.4 > b.density(1_000)[near].sum()
+    assert 1 - z.density(1_001)[:1_000].sum() > 0.1 > 1 - b.density(1_001)[:1_000].sum()
+    assert z.coding.any()  # that of relatives
+    assert 0 < z.scale < 5
+    assert PairedModel(donor, acceptor, layer).tasks == ("a", "b", "z")

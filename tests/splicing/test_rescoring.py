@@ -234,7 +234,7 @@ def test_networks_are_of_the_organisms_asked_for_and_survive_a_file(second, case
         for part, other in zip(network, again, strict=True):
             assert_array_equal(part, other)
     donor, acceptor = model.donor, model.acceptor
-    with pytest.raises(UnknownTaskError):
+    with pytest.raises(UnknownTaskError, match="nobody"):
         fit_layer(donor, acceptor, case / "donors", case / "acceptors", rescored=["nobody"])
 
 

@@ -11,7 +11,7 @@ from seqmtl.loading import load_model
 from seqmtl.sequences.sites import Sites
 from seqmtl.splicing.diagnostics import PRECISION
 from seqmtl.splicing.genome_sample import sample_genome
-from seqmtl.splicing.self_training import SelfTraining, _drawn
+from seqmtl.splicing.self_training import SelfTraining, _drawn, _groups_of
 from seqmtl.splicing.self_training_options import SelfTrainingOptions
 from tests.oracles.pairs import open_contigs, whole_contig
 
@@ -163,3 +163,14 @@ def test_a_genome_with_few_calls_learns_from_thirty_known_introns_alone(new, wri
     assert len(told) == n_rounds
     assert own.paired().training["unlabelled"]["c"]["n_known"] == [n, n]
     assert _range_told(own.paired()) == PRECISION["few"]["all"]
+
+
+def test_groups_of_relatives_are_those_of_blocks_of_the_kernel():
+    block = np.repeat([0, 1, 2], [8, 5, 7])[np.random.default_rng(0).permutation(20)]
+    K = np.where(block[:, np.newaxis] == block, 0.6, 0.1) + 0.4 * np.eye(20)
+    K *= np.outer(np.arange(1, 21), np.arange(1, 21))  # sizes do not matter
+    groups = _groups_of(K, 3)
+    assert {tuple(group) for group in groups} == {
+        tuple(np.flatnonzero(block == k)) for k in range(3)
+    }
+    assert sorted(map(len, _groups_of(K, 100))) == [1] * 20
