@@ -140,6 +140,7 @@ def paired_models(contents: FolderContents) -> Values:
                     "file": contents.path_of(name),
                 }
                 for organism, facts in model.layer_facts().items()
+                if organism in model.training.get("unlabelled", model.layer)
             }
             for name, model in contents.paired.items()
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -376,14 +377,19 @@ def expectation(facts: Mapping[str, Any]) -> list[str]:
     """Return lines about the precision of calls without labels, if it was measured."""
     if "precision_p90" not in facts:
         return []
-    parts = ", ".join(
-        f"{name} {_range(shares)}" for name, shares in facts.get("precision_by", {}).items()
-    )
+    groups = sorted(facts.get("precision_by", {}).items(), key=lambda group: _first(group[0]))
+    parts = ", ".join(f"{name} {_range(shares)}" for name, shares in groups)
     line = (
         f"in held-out organisms, {_range(facts['precision_p90'])} of the introns called at "
         "probability 0.9 or more were correct"
     )
-    return [line, *[f"of these: {parts}"] * bool(parts)]
+    return [line, *[f"by clade, and by length: {parts}"] * bool(parts)]
+
+
+def _first(name: str) -> int:
+    """Return the first number in a name, for the order of groups; 0 if there is none."""
+    number = re.search(r"\d[\d,]*", name)
+    return int(number[0].replace(",", "")) if number else 0
 
 
 def _range(shares: Sequence[float]) -> str:

@@ -3,12 +3,16 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from seqmtl.loading import load_model
+from seqmtl.reporting.folder_sections import paired_models
 from seqmtl.splicing.diagnostics import LENGTH_CLASSES, PRECISION, warnings_for
 from seqmtl.splicing.genome_sample import GenomeSample
+from seqmtl.splicing.model import expectation
 from seqmtl.splicing.rounds import SelfTrainingRound
 
 PRIOR = np.where(np.arange(1, 1001) >= 50, 1.0, 0.0)  # introns of 50 to 1,000 bases
@@ -66,3 +70,28 @@ def test_the_precision_is_that_of_the_recorded_benchmark():
                 for name in ["all", row["clade"]] if is_all else [classes[row["bases"]]]:
                     measured.setdefault(name, []).append(round(row["right"], 2))
         assert PRECISION[case] == {name: (min(own), max(own)) for name, own in measured.items()}
+
+
+def test_precision_is_stated_by_clade_and_then_by_length():
+    by = {"introns of 1,000 bases": (0.98, 0.98), "introns of 200 bases": (0.9, 1.0)}
+    facts = {"precision_p90": (0.87, 0.99), "precision_by": by | {"plants": (0.97, 0.97)}}
+    first, second = expectation(facts)
+    assert "87% to 99% of the introns called at probability 0.9" in first
+    assert second == (
+        "by clade, and by length: plants 97%, introns of 200 bases 90% to 100%, introns of 1,000 "
+        "bases 98%"
+    )
+    assert expectation({}) == []
+
+
+def test_a_report_lists_the_organisms_that_were_learned_without_labels(case):
+    model = load_model(case / "splice")
+    contents = SimpleNamespace(paired={"m": model}, path_of=lambda name: name)
+    listed = [
+        [
+            row[0]["text"] if isinstance(row[0], dict) else row[0]
+            for row in paired_models(contents)["rows"]
+        ]
+        for model.training in ({}, {"unlabelled": {"b": {}}})
+    ]
+    assert listed == [["a", "b"], ["b"]]
