@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from seqmtl.features.joint import JointFeatures as JointFeatures
     from seqmtl.features.kmer_views import KmerView as KmerView
+    from seqmtl.features.kmer_counts import KmerCounts as KmerCounts
     from seqmtl.features.positional_kmers import PositionalKmers as PositionalKmers
     from seqmtl.features.weighted_degree import (
         Spectrum as Spectrum,
@@ -61,6 +62,7 @@ _NAMES = {
     "MultiTaskSVC MultiTaskSVR TaskScorer TaskTransformer",
     "seqmtl.features.joint": "JointFeatures",
     "seqmtl.features.kmer_views": "KmerView",
+    "seqmtl.features.kmer_counts": "KmerCounts",
     "seqmtl.features.positional_kmers": "PositionalKmers",
     "seqmtl.features.weighted_degree": "Spectrum WeightedDegree",
     "seqmtl.io.annotation": "read_annotation",

@@ -86,12 +86,9 @@ def features(value: object) -> str:
 
 def feature_map(text: str | None) -> FeatureDefinition:
     """Return the features of a text, or the default."""
-    from seqmtl.features.joint import JointFeatures
-    from seqmtl.features.positional_kmers import PositionalKmers
+    from seqmtl.features.joint import parse_features
 
-    parts = [None] if text is None else text.split("+")
-    maps = [PositionalKmers(part and part.strip()) for part in parts]
-    return JointFeatures(maps) if len(maps) > 1 else maps[0]
+    return parse_features(text)
 
 
 def features_option(group: str) -> Field:

@@ -192,7 +192,9 @@ def _trained(
                 "task_kernel": kernel if space is None else space,
                 "features": features,
                 "settings": settings,
-                "site": site_of_examples(examples, request.data, request.site, request.shift),
+                "site": site_of_examples(
+                    examples, features, request.data, request.site, request.shift
+                ),
                 "likelihoods": likelihoods,
                 "start": store.load() if request.resume else None,
                 "on_epoch": on_epoch,

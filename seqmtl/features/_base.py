@@ -15,6 +15,7 @@ from seqmtl.core.rows import RowBlock, Rows, blocks_of
 from seqmtl.exceptions import SeqmtlError
 
 _FREQUENT = 0.05  # share of rows above which a dense product is about as fast as lists of rows
+_DENSE = 1 << 26  # numbers in the dense matrix at most: the most frequent features
 
 
 class FeatureDefinition:
@@ -22,11 +23,14 @@ class FeatureDefinition:
 
     Attributes
     ----------
-    kind : {"positional_kmers", "numeric", "joint"}
+    kind : {"positional_kmers", "kmer_counts", "numeric", "joint"}
         Name of the kind of map in model files.
+    is_position_free : bool
+        Whether no feature of a window depends on where it is, so that windows may differ in length.
     """
 
     kind: ClassVar[str]
+    is_position_free: bool = False
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's parameters."""
@@ -223,6 +227,9 @@ def gram_by_features(rows: Rows, chosen: NDArray[np.int64], dtype: Any) -> NDArr
         block = block._replace(indices=indices.astype(np.int32))
     columns = np.bincount(block.indices[:n_entries])
     frequent = np.flatnonzero(columns > _FREQUENT * chosen.size)
+    n_dense = max(_DENSE // max(chosen.size, 1), 1)
+    if frequent.size > n_dense:
+        frequent = frequent[np.argpartition(columns[frequent], -n_dense)[-n_dense:]]
     columns[frequent] = 0
     n_listed = int(columns.sum())
     columns = np.cumsum(columns) - columns

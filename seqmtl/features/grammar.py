@@ -11,8 +11,14 @@ GRAMMAR = f"""\
 FEATURES is a list of views with commas between them:
   wd:D                 weighted degrees: the 1-mers to D-mers of every position
   kmers:K1-K2/W        the K1-mers to K2-mers in bins of W positions (inf: up- and downstream)
+  spectrum:K1-K2       the K1-mers to K2-mers wherever they are; windows need no site and may differ
+                       in length
+  gapped:L/K           so K letters in at most L bases
+  ...:stranded         these, with a k-mer and its reverse complement as two
+  ...:binary, :counts  these, by presence or count instead of the square root of the count
   ...@BEGIN..END       only k-mers that start there, relative to the site (0-based, half-open)
-  ...=WEIGHT           weight in the kernel, per length of k-mers; of wd in all (default: 1)
+  ...=WEIGHT           weight in the kernel (default: 1): of wd, spectrum and gapped in all, else
+                       per length of k-mers; the first two kinds have norm 1 together
   hash:B               hash the k-mers of all views to 2**B weights per organism, B from 1 to 30;
                        alone, those of the default (without it: exact; 22 bits above 1 GiB)
 Lists with + between them have a kernel each, such as wd:5+kmers:3-5/25: --mkl learns the weight of

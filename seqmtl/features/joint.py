@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from seqmtl.core.rows import RowBlock, Rows, View
 from seqmtl.exceptions import ParameterError
 from seqmtl.features._base import FeatureDefinition, empty_block
+from seqmtl.features.kmer_counts import KmerCounts
 from seqmtl.features.numeric import Numeric
 from seqmtl.features.positional_kmers import PositionalKmers
 
@@ -40,6 +41,11 @@ class JointFeatures(FeatureDefinition):
 
     def __init__(self, views: Iterable[Any]) -> None:
         self.views = views
+
+    @property
+    def is_position_free(self) -> bool:  # type: ignore[override]
+        """Whether all views are position-free."""
+        return all(view.is_position_free for view in self.views)
 
     def __str__(self) -> str:
         return " + ".join(map(str, self.views))
@@ -166,7 +172,35 @@ class JointRows(Rows):
             view.rows.accumulate(rows, amount, tasks, K, W[view.columns])
 
 
-_KINDS: dict[str, Any] = {kind.kind: kind for kind in (PositionalKmers, Numeric)}
+def parse_features(text: str | None) -> Any:
+    """Return the map that a text describes, see :mod:`seqmtl.features.grammar`, or the default.
+
+    Raises
+    ------
+    ValueError
+        If the text is malformed.
+    """
+    if text is None:
+        return PositionalKmers()
+    maps = [part for one in text.split("+") for part in _parse_list(one)]
+    return JointFeatures(maps) if len(maps) > 1 else maps[0]
+
+
+def _parse_list(text: str) -> list[FeatureDefinition]:
+    """Return the map of the positional views of a list, and that of the others, if any."""
+    views = [view.strip() for view in text.split(",")]
+    hashes = [view for view in views if view.startswith("hash:")]
+    counts = [view for view in views if view.startswith(("spectrum:", "gapped:"))]
+    positional = [view for view in views if view not in counts and view not in hashes]
+    maps: list[FeatureDefinition] = []
+    if positional or not counts:
+        maps.append(PositionalKmers(",".join(positional + hashes)))
+    if counts:
+        maps.append(KmerCounts(",".join(counts + hashes)))
+    return maps
+
+
+_KINDS: dict[str, Any] = {kind.kind: kind for kind in (PositionalKmers, KmerCounts, Numeric)}
 
 
 def features_from_dict(description: dict[str, Any]) -> Any:

@@ -305,3 +305,97 @@ def fill_slots_with_n(
             indices[p], reads[p], writes[p] = 0, 0.0, 0.0
             p += 1
     indptr[done:] = p
+
+
+@njit
+def _letters_of(code, shifts, masks):
+    """Return the letters of a pattern, as a code, of the code of all letters that it spans."""
+    letters = np.int64(0)
+    for run in range(shifts.size):
+        letters |= (code >> shifts[run]) & masks[run]
+    return letters
+
+
+@njit
+def count_rows(
+    codes, starts, is_reverse, length, rows, span, patterns, views, n_bits, scratch, block
+):
+    """Write the k-mers of the given windows, wherever they are, to the block.
+
+    A pattern says which letters are read, in runs without a gap. Its k-mers are counted in
+    ``counts``, which is 0 before and after. On both strands, a pattern that is its own mirror image
+    counts the smaller of a k-mer and its reverse complement; another counts its k-mers on either
+    strand, which are those of its mirror image on the other. The values of a view are divided by
+    their norm.
+    """
+    extent, offset, view, strands, shifts, masks = patterns
+    weight, transform = views
+    counts, listed = scratch
+    indptr, indices, values, _, _, _ = block
+    code = np.empty(length, np.int64)
+    clean = np.empty(length, np.int64)
+    other = np.empty(length, np.int64)
+    top = 2 * (span - 1)
+    q = 0
+    for r in range(rows.size):
+        i = rows[r]
+        load_codes(codes, starts[i], is_reverse[i], length, span, code, clean)
+        c = np.int64(0)  # of the reverse complement: its last letter is the complement of the first
+        for l in range(length - 1, -1, -1):
+            c = ((c << 2) | (3 - (code[l] >> top))) & ((np.int64(4) << top) - 1)
+            other[l] = c
+        indptr[r] = q
+        first, square = q, 0.0
+        for p in range(extent.size):
+            down = 2 * (span - extent[p])
+            n = 0
+            for l in range(length - extent[p] + 1):
+                if clean[l] < extent[p]:
+                    continue
+                kmer = _letters_of(code[l] >> down, shifts[p], masks[p])
+                if strands[p] > 0:
+                    complement = _letters_of(other[l], shifts[p], masks[p])
+                    if strands[p] == 1:
+                        kmer = min(kmer, complement)
+                    else:
+                        if n_bits > 0:
+                            complement = hash_index(p, complement, n_bits)
+                        counts[complement] += 1
+                        listed[n] = complement
+                        n += 1
+                if n_bits > 0:
+                    kmer = hash_index(p, kmer, n_bits)
+                counts[kmer] += 1
+                listed[n] = kmer
+                n += 1
+            for m in range(n):
+                n_equal = counts[listed[m]]
+                if n_equal == 0:
+                    continue  # written before
+                counts[listed[m]] = 0
+                value = 1.0
+                if transform[view[p]] == 0:
+                    value = np.sqrt(n_equal)
+                elif transform[view[p]] == 2:
+                    value = n_equal
+                indices[q] = offset[p] + listed[m]
+                values[q] = value
+                square += value * value
+                q += 1
+            if p + 1 == extent.size or view[p + 1] != view[p]:
+                factor = np.sqrt(weight[view[p]] / square) if square > 0.0 else 0.0
+                for m in range(first, q):
+                    values[m] *= factor
+                first, square = q, 0.0
+    indptr[rows.size] = q
+
+
+@njit
+def clean_lengths(codes, starts, length, rows, span, longest):
+    """Set longest[i] to the number of letters without another, span at most, of each window."""
+    for i in rows:
+        n_clean = best = 0
+        for l in range(starts[i], starts[i] + length):
+            n_clean = n_clean + 1 if codes[l] < 4 else 0
+            best = max(best, n_clean)
+        longest[i] = min(best, span)

@@ -116,11 +116,13 @@ _TRAINING = {
 
 def _features(name: str, value: Any) -> None:
     """Check the description of a feature map."""
-    record({"kind": choice("positional_kmers", "numeric", "joint")})(name, value)
+    record({"kind": choice("positional_kmers", "kmer_counts", "numeric", "joint")})(name, value)
     if value["kind"] == "joint":
         record({"views": items(_features, 1)})(name, value)
     elif value["kind"] == "positional_kmers":
         record({"views": word, "anchor": whole(), "hash_bits": whole(0, 30)})(name, value)
+    elif value["kind"] == "kmer_counts":
+        record({"views": word, "hash_bits": whole(0, 30)})(name, value)
 
 
 def _kernel(name: str, value: Any) -> None:

@@ -23,6 +23,8 @@ from seqmtl.sequences.examples import Examples
 
 logger = logging.getLogger(__name__)
 
+#: Of windows whose features do not depend on the position.
+NO_SITE = Site(0, 0, "")
 _MIN_WINDOWS = 20  # windows, to tell what they share
 _NEIGHBOURS = 5  # neighbouring bases over which differences in composition are averaged
 _CHI_SQUARED = 15.0  # threshold of chi-squared with 3 degrees of freedom, whose mean is 3
@@ -97,11 +99,15 @@ def locate(windows: Windows | WindowStore, y: NDArray[Any]) -> tuple[Site, str]:
     )
 
 
-def site_of_examples(examples: Examples, data: str, base: int | None, shift: int) -> Site:
+def site_of_examples(
+    examples: Examples, features: FeatureDefinition, data: str, base: int | None, shift: int
+) -> Site:
     """Return the site of examples that were read to train on, and log it.
 
     Parameters
     ----------
+    features : FeatureDefinition
+        Their features; if these are position-free, there is no site.
     examples : Examples
         The examples.
     data : str
@@ -117,6 +123,8 @@ def site_of_examples(examples: Examples, data: str, base: int | None, shift: int
         If it is unknown, or cut off.
     """
     length = examples.data.shape[1]
+    if features.is_position_free:
+        return NO_SITE
     site, how = site_in_dataset(data, length, shift), "as in the dataset"
     if site is None:
         if base is not None and examples.data.site is None:
@@ -244,6 +252,8 @@ def anchor_features(
     """
     if not isinstance(examples.data, Windows | WindowStore):
         return features, site
+    if features.is_position_free:
+        return features, NO_SITE
     if site is None:
         try:
             site, _ = locate(examples.data, examples.y)

@@ -1,0 +1,197 @@
+"""K-mers wherever they are, against counts of a dictionary, and training against LIBSVM."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.svm import SVC
+
+from seqmtl import JointFeatures, KmerCounts, MultiTaskSVC, WeightedDegree
+from seqmtl.features.joint import features_from_dict, parse_features
+from seqmtl.sequences import Windows
+
+COMPLEMENT = str.maketrans("ACGT", "TGCA")
+
+
+def _patterns(kind, first, last):
+    """Return the letters that are read: all ways to place k letters in L bases, from base 0."""
+    if kind == "spectrum":
+        return {tuple(range(k)) for k in range(first, last + 1)}
+    places = itertools.combinations(range(first), last)
+    return {tuple(letter - letters[0] for letter in letters) for letters in places}
+
+
+def _kernel(one, other, view):
+    """Return the cosine of the counts of two strings."""
+    kind, first, last, is_stranded, transform = view
+
+    def values(string):
+        counts = Counter()
+        for pattern in _patterns(kind, first, last):
+            for start in range(len(string) - pattern[-1]):
+                stretch = string[start : start + pattern[-1] + 1]
+                if set(stretch) <= set("ACGT"):
+                    kmer = "".join(c if j in pattern else "." for j, c in enumerate(stretch))
+                    mirror = kmer.translate(COMPLEMENT)[::-1]
+                    counts[kmer if is_stranded else min(kmer, mirror)] += 1
+        change = {"sqrt": lambda n: n**0.5, "binary": lambda n: 1.0, "counts": float}[transform]
+        return {kmer: change(n) for kmer, n in counts.items()}
+
+    a, b = values(one), values(other)
+    norms = sum(v * v for v in a.values()) * sum(v * v for v in b.values())
+    return sum(v * b.get(kmer, 0.0) for kmer, v in a.items()) / norms**0.5 if norms else 0.0
+
+
+@st.composite
+def _views(draw):
+    kind = draw(st.sampled_from(["spectrum", "gapped"]))
+    if kind == "spectrum":
+        first = draw(st.integers(1, 4))
+        last = draw(st.integers(first, 5))
+        text = f"spectrum:{first}-{last}"
+    else:
+        last = draw(st.integers(2, 4))
+        first = draw(st.integers(last + 1, 6))
+        text = f"gapped:{first}/{last}"
+    is_stranded, transform = (
+        draw(st.booleans()),
+        draw(st.sampled_from(["sqrt", "binary", "counts"])),
+    )
+    words = ":stranded" * is_stranded + ("" if transform == "sqrt" else f":{transform}")
+    return text + words, (kind, first, last, is_stranded, transform)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(_views(), min_size=1, max_size=3),
+    st.integers(1, 25).flatmap(
+        lambda n: st.lists(st.text("ACGTACGTN", min_size=n, max_size=n), min_size=1, max_size=4)
+    ),
+)
+def test_features_give_the_kernel(views, strings):
+    """Leslie 2002, Ghandi 2014: cosines of counts, with weights 1, 1/2, 1/3 of the views."""
+    text = ",".join(f"{view[0]}={1 / (v + 1)!r}" for v, view in enumerate(views))
+    expected = [
+        [sum(_kernel(a, b, view) / (v + 1) for v, (_, view) in enumerate(views)) for b in strings]
+        for a in strings
+    ]
+    features = KmerCounts(text)
+    X = features.transform(strings).astype(float)
+    assert_allclose((X @ X.T).toarray(), expected, atol=1e-6)
+    rows = features.bind(Windows.from_strings(strings))
+    assert_allclose(rows.squared_norms(), np.diagonal(expected), atol=1e-6)
+    every = np.arange(len(strings))
+    assert_allclose(np.tril(rows.gram(every, np.float64)), np.tril(expected), atol=1e-6)
+
+
+def test_a_window_and_its_reverse_complement_are_one():
+    strings = ["ACGTTGCAAATC", "GATTTGCAACGT"]
+    both, one = (
+        KmerCounts(f"spectrum:1-4{word},gapped:5/3{word}").transform(strings).toarray()
+        for word in ("", ":stranded")
+    )
+    assert_allclose(both[0], both[1], atol=1e-6)
+    assert np.abs(one[0] - one[1]).max() > 0.05
+    windows = Windows.from_strings(strings)
+    windows.is_reverse[1] = True  # read from the other strand, it is the first one
+    rows = KmerCounts("spectrum:1-4:stranded").bind(windows)
+    G = rows.gram(np.arange(2), np.float64)
+    assert_allclose(G[1, 0], 1.0, atol=1e-6)
+
+
+def test_letters_of_padding_do_not_count():
+    features = KmerCounts("spectrum:1-3,gapped:5/3")
+    X = features.transform(["ACGTTGCA" + "N" * 12, "N" * 20]).toarray()
+    assert_allclose(X[0], features.transform(["ACGTTGCA"]).toarray()[0], atol=1e-6)
+    assert not X[1].any()
+
+
+def test_exact_index_is_the_documented_one():
+    X = KmerCounts("spectrum:1-2,gapped:3/2:stranded=4").transform(["ACC"]).toarray()[0]
+    # 1-mers A, C (C stands for G); 2-mers AC, CC; behind 4 + 16, the pattern of two neighbours
+    # with AC, CC, and behind 16 more that with a gap, A.C
+    assert np.flatnonzero(X).tolist() == [0, 1, 4 + 1, 4 + 5, 20 + 1, 20 + 5, 36 + 1]
+    part = 5.0  # counts of the first view: one A, two C, one AC, one CC
+    expected = [(n / part) ** 0.5 for n in (1, 2, 1, 1)] + [2 * (1 / 3) ** 0.5] * 3
+    assert_allclose(X[X > 0], expected, atol=1e-6)
+    assert KmerCounts("spectrum:1-2,gapped:3/2:stranded").n_features() == 52
+
+
+def test_hashed_features_are_nearly_the_exact_ones():
+    rng = np.random.default_rng(0)
+    strings = ["".join(row) for row in rng.choice(list("ACGT"), (20, 60))]
+    exact, hashed = (
+        KmerCounts(text).transform(strings).astype(float)
+        for text in ("spectrum:6,gapped:7/5", "spectrum:6,gapped:7/5,hash:20")
+    )
+    assert hashed.shape == (20, 2**20)
+    # of about 55 k-mers a view, two windows rarely have more than two different ones of an index
+    assert_allclose((hashed @ hashed.T).toarray(), (exact @ exact.T).toarray(), atol=2.01 / 54)
+
+
+def test_training_is_that_of_libsvm():
+    rng = np.random.default_rng(1)
+    y = np.repeat([1, -1], 40)
+    strings = []
+    for label in y:
+        letters = rng.choice(list("ACGT"), 50)
+        if label > 0:
+            start = rng.integers(40)
+            letters[start : start + 6] = list("TGACTC" if rng.random() < 0.5 else "GAGTCA")
+        strings.append("".join(letters))
+    features = KmerCounts("spectrum:1-4,gapped:6/4")
+    windows = Windows.from_strings(strings, labels=y)
+    model = MultiTaskSVC(features=features, C=1.0, tol=1e-7, dtype="float64").fit(windows, y)
+    X = features.transform(strings).astype(float)
+    G = (X @ X.T).toarray() + 1.0  # the intercept is a constant feature
+    theirs = SVC(kernel="precomputed", C=1.0, tol=1e-8).fit(G, y)
+    alpha = np.zeros(80)
+    alpha[theirs.support_] = np.abs(theirs.dual_coef_[0])
+    ours = model.decision_function(windows)
+    assert np.corrcoef(ours, theirs.decision_function(G))[0, 1] > 0.999
+    assert (np.sign(ours) == y).mean() > 0.9
+
+
+def test_maps_are_read_from_text_and_saved():
+    features = parse_features("wd:3@-4..4,gapped:6/4:binary=0.5,spectrum:2")
+    assert isinstance(features, JointFeatures)
+    assert not features.is_position_free
+    assert str(features.views[1]) == "gapped:6/4:binary=0.5,spectrum:2"
+    assert parse_features("spectrum:1-3,hash:12").n_features(7) == 4096
+    for one in (features, KmerCounts("gapped:6/4:stranded,spectrum:3=0.25", hash_bits=9)):
+        again = features_from_dict(one.to_dict(20))
+        assert again.to_dict(20) == one.to_dict(20)
+    assert KmerCounts("spectrum:1-3").is_position_free
+    assert not WeightedDegree(3).is_position_free
+    both = JointFeatures([KmerCounts("spectrum:1"), KmerCounts("spectrum:2")])
+    assert both.is_position_free
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("spectrum:0-3", "k must be from 1 to 20, the shortest first, got 0 to 3"),
+        ("spectrum:6-3", "the shortest first, got 6 to 3"),
+        ("spectrum:6/3", "a view must be like spectrum:1-6"),
+        ("gapped:8-6", "a view must be like spectrum:1-6"),
+        ("gapped:8", "a view must be like spectrum:1-6"),
+        ("gapped:6/8", "gapped k-mers must have 2 letters or more in at most 20 bases, got 8 in 6"),
+        ("gapped:8/1", "2 letters or more"),
+        ("spectrum:3:square", "transform must be one of sqrt, binary, counts, got 'square'"),
+        ("spectrum:3:binary:counts", "give each word of 'spectrum:3:binary:counts' once"),
+        ("spectrum:3=0", "weight must be a positive number"),
+        ("spectrum:3,hash:31", "of 1 to 30 bits"),
+    ],
+)
+def test_errors_name_the_view(text, message):
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        KmerCounts(text).n_features()
+
+
+def test_features_need_windows():
+    with pytest.raises(TypeError, match="KmerCounts needs Windows of DNA, got ndarray"):
+        KmerCounts().bind(np.eye(3))
