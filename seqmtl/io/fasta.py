@@ -25,7 +25,7 @@ from seqmtl.files.streams import (
 from seqmtl.io.tsv import LabelColumn
 from seqmtl.sequences import Windows
 from seqmtl.sequences.alphabet import CASED_CODES, CHECKED_CODES, INVALID, OTHER
-from seqmtl.sequences.windows import name_table
+from seqmtl.sequences.windows import UNNAMED, name_table, pad_codes
 
 _BLANKS = b"\n\r \t"  # of a sequence
 _LONGEST_HEADER = 1 << 24
@@ -271,6 +271,7 @@ def read_fasta_windows(
     require_labels: bool = True,
     site: int | None = None,
     base: int | None = None,
+    pad: bool = False,
 ) -> Windows:
     """Read windows from a FASTA file, with the organism and the label of each in its header.
 
@@ -294,6 +295,9 @@ def read_fasta_windows(
     base : int, optional
         Cut sequences that tell their site so that it is at this base of `window` bases, with N for
         those that they lack; see :func:`seqmtl.io.tables.read_windows_around`.
+    pad : bool
+        Whether sequences shorter than `window` or, without it, than the longest are padded with N
+        at their end.
 
     Returns
     -------
@@ -306,6 +310,8 @@ def read_fasta_windows(
     InputFormatError
         If the file is not FASTA (see :func:`scan_fasta`), names are repeated, labels are missing
         or invalid, lengths or sites differ, or two names of organisms mean the same one.
+    MemoryLimitError
+        If the padded sequences do not fit into memory.
     """
     if window is not None and window < 1:
         raise ValueError(
@@ -316,6 +322,7 @@ def read_fasta_windows(
     codes = bytearray()
     first = None
     sites = list[int | None]()
+    lengths = list[int]()
     for header, sequence in _records(path):
         name, values = parse_header(header)
         _check_unique(header, name, rows)
@@ -329,7 +336,9 @@ def read_fasta_windows(
             window = None  # all are shorter than the model's windows
         first = first or (sequence.size, header.line)
         length = window or first[0]
-        if base is None or base_of_site is None:
+        if pad:
+            length = min(sequence.size, window or sequence.size)
+        elif base is None or base_of_site is None:
             _check_length(sequence.size, window, first, header, name, base)
         start = (sequence.size - length) // 2
         if base_of_site is not None and base is not None:
@@ -341,6 +350,7 @@ def read_fasta_windows(
         if sites[0] != base_of_site or not 0 <= (base_of_site or 0) < length:
             _refuse_site(sites[0], base_of_site, length, header, name)
         codes += cut_window(sequence, start, length)
+        lengths.append(length)
         label = values.get("label")
         if label is None and require_labels:
             header.refuse(
@@ -350,8 +360,10 @@ def read_fasta_windows(
         rows[name] = sign, organism or values.get("organism")
     labels, organisms = zip(*rows.values(), strict=True)
     task_names, task_ids = _tasks(organisms, list(rows))
+    length = window if window and pad else max(lengths)
+    longest = f"{source_name(path)}, record {[*rows][int(np.argmax(lengths))]!r}"
     return Windows(
-        np.frombuffer(codes, dtype=np.uint8),
+        pad_codes(codes, np.array(lengths, dtype=np.int64), length, longest),
         np.arange(len(rows), dtype=np.int64) * length,
         length,
         labels=np.array(labels, dtype=np.int8),
@@ -407,8 +419,7 @@ def _check_length(
     if window is None and size != first[0]:
         header.refuse(
             f"sequences must have equal lengths, got {size} bases here and {first[0]} on line "
-            f"{first[1]}; cut them to the same length, or give a window (at most "
-            f"{min(size, first[0])}) to take the centre of each",
+            f"{first[1]}; {one_length(min(size, first[0]))}",
             name=name,
         )
     if window is not None and size < window:
@@ -423,13 +434,21 @@ def _check_length(
         )
 
 
+def one_length(shortest: int) -> str:
+    """Return what to do with sequences of different lengths."""
+    return (
+        f"give a window (at most {shortest}) to take the centre of each, or features that need no "
+        "positions, such as gapped:8/6"
+    )
+
+
 def _tasks(
     organisms: Sequence[str | None], names: Sequence[str]
 ) -> tuple[list[str], NDArray[np.int16] | None]:
     """Return the names of the tasks, and the number of each record's; all have one, or none."""
     named = [name for name in organisms if name is not None]
     if not named:
-        return ["task"], None
+        return [UNNAMED], None
     if len(named) < len(organisms):
         raise InputFormatError(
             "all records must have an organism or none, but this one has none; write "

@@ -7,6 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,12 +17,23 @@ from seqmtl._names import check_distinct
 from seqmtl.exceptions import InputFormatError, ParameterError
 from seqmtl.files.streams import PathLike, first_bytes, source_name
 from seqmtl.io.dataset import is_dataset, read_dataset
-from seqmtl.io.fasta import cut_window, guess_format, read_fasta_windows
-from seqmtl.io.tsv import Columns, LabelColumn, NameColumn, Row, read_table
+from seqmtl.io.fasta import cut_window, guess_format, one_length, read_fasta_windows
+from seqmtl.io.tsv import (
+    Columns,
+    LabelColumn,
+    NameColumn,
+    Row,
+    fields_of,
+    read_table,
+    separator_of,
+)
 from seqmtl.sequences import RowNames, Windows
 from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID
+from seqmtl.sequences.windows import UNNAMED, pad_codes
 
 logger = logging.getLogger(__name__)
+
+_LIKE_ORGANISM = ("species", "task")  # other names that are used for it
 
 
 def read_windows(
@@ -32,15 +44,17 @@ def read_windows(
     organism: str | None = None,
     require_labels: bool = True,
     site: int | None = None,
+    pad: bool = False,
 ) -> Windows:
     """Read labelled windows from a table, a FASTA file, or a dataset of ``seqmtl dataset``.
 
-    The header of a tab-separated table names the columns, in any order: ``sequence``, ``label``
-    (1 or +1; -1 or 0 for negatives), ``organism``, and optionally ``split``, ``name`` and
-    ``site`` (its first base in the sequence, 0-based); others are ignored. The file is read in
-    blocks, and only the bases kept stay in memory, one byte each. All rows are checked, whether
-    kept or not. For FASTA see :func:`read_fasta_windows`, for datasets :func:`read_dataset`.
-    Strings in memory are for :meth:`Windows.from_strings`.
+    The header of a table separated by tabs, or by commas (CSV, also with quotes), names the
+    columns, in any order: ``sequence``, ``label`` (1 or +1; -1 or 0 for negatives), and optionally
+    ``organism`` (without it all rows are of one, ``"task"``), ``split``, ``name`` and ``site`` (its
+    first base in the sequence, 0-based); others are ignored. The file is read in blocks, and only
+    the bases kept stay in memory, one byte each. All rows are checked, whether kept or not. For
+    FASTA see :func:`read_fasta_windows`, for datasets :func:`read_dataset`. Strings in memory are
+    for :meth:`Windows.from_strings`.
 
     Parameters
     ----------
@@ -59,6 +73,10 @@ def read_windows(
     site : int, optional
         First base of the site in every sequence of a table or FASTA file (0-based); overrides the
         column ``site``, or ``site=`` in the headers. It must be at one base of the windows kept.
+    pad : bool
+        Whether sequences of a table or FASTA file may differ in length: those shorter than `window`
+        or, without it, than the longest are padded with N at their end, for features without
+        positions.
 
     Returns
     -------
@@ -71,6 +89,8 @@ def read_windows(
     InputFormatError
         If the file is not such a table, or two names of organisms mean the same one; the message
         gives the file and the 1-based line.
+    MemoryLimitError
+        If the padded sequences do not fit into memory.
     ValueError
         If `path` is a sequence of strings, or `site` is given for a dataset, which has its own.
 
@@ -78,6 +98,7 @@ def read_windows(
     --------
     >>> windows = read_windows("data.tsv.gz", window=141, split="train")  # doctest: +SKIP
     >>> windows = read_windows("donors", split="train")  # doctest: +SKIP
+    >>> windows = read_windows("peaks.csv", pad=True)  # doctest: +SKIP
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ValueError(
@@ -99,9 +120,14 @@ def read_windows(
         )
     if guess_format(path) == "fasta":
         return read_fasta_windows(
-            path, window=window, organism=organism, require_labels=require_labels, site=site
+            path,
+            window=window,
+            organism=organism,
+            require_labels=require_labels,
+            site=site,
+            pad=pad,
         )
-    reader = _TableReader(path, window, split, organism, require_labels, site=site)
+    reader = _TableReader(path, window, split, organism, require_labels, site=site, pad=pad)
     return reader.read()
 
 
@@ -161,11 +187,13 @@ def read_windows_in_parts(
 def is_table_of_windows(path: PathLike) -> bool:
     """Return whether a file is a table for :func:`read_windows`, by its header.
 
-    Such a table is text with the tab-separated columns ``organism`` and ``sequence``. Standard
-    input is not consumed.
+    Such a table is text with the columns ``organism`` and ``sequence``. Standard input is not
+    consumed.
     """
-    header = first_bytes(path).lstrip().partition(b"\n")[0]
-    return {b"organism", b"sequence"} <= {name.strip() for name in header.split(b"\t")}
+    header = first_bytes(path).lstrip().partition(b"\n")[0].rstrip(b"\r")
+    return {"organism", "sequence"} <= {
+        name.strip() for name in fields_of(header, separator_of(header))
+    }
 
 
 class _TableReader:
@@ -173,10 +201,10 @@ class _TableReader:
 
     It returns all windows, or about n at a time.
     With `base`, windows are cut for a model, see :func:`read_windows_around`; else `site` is the
-    site of all sequences.
+    site of all sequences. With `pad`, sequences are padded at their end.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         path: PathLike,
         window: int | None,
@@ -187,14 +215,20 @@ class _TableReader:
         site: int | None = None,
         base: int | None = None,
         n: int = sys.maxsize,
+        pad: bool = False,
     ) -> None:
         self._n = n
+        self._pad = pad
+        self._longest = 0, ""  # its length, its line
         self._source = source_name(path)
         self._window = window
         self._split = split
         self._organism = organism
-        required = ["sequence"] + ["label"] * require_labels + ["organism"] * (organism is None)
-        self._columns, blocks = read_table(path, required)
+        self._columns, blocks = read_table(path, ["sequence"] + ["label"] * require_labels)
+        if organism is None and "organism" not in self._columns:
+            self._check_no_organisms()
+            self._organism = UNNAMED
+            logger.info("%s has no column organism: all rows are of one", self._source)
         self._blocks = (part for rows in blocks for part in rows.split(n))
         self._labels = LabelColumn(self._source)
         self._organisms = NameColumn("organism", self._columns.get("organism", -1))
@@ -208,21 +242,37 @@ class _TableReader:
         self._has_site = site is not None or "site" in self._columns
         self._first_site: tuple[int, int] | None = None
 
+    def _check_no_organisms(self) -> None:
+        """Refuse a table whose organisms seem to be in a column of another name."""
+        names = {name.lower(): name for name in self._columns}
+        similar = get_close_matches("organism", names, n=1)
+        for name in [*similar, *_LIKE_ORGANISM]:
+            if name in names:
+                raise InputFormatError(
+                    f"the column of organisms must be named 'organism', got {names[name]!r}; "
+                    "rename it, or give the organism of all rows",
+                    path=self._source,
+                )
+
     def read(self) -> Windows:
         """Read the next rows, until there are n windows or a few more, and return these."""
-        first_row, codes = self._n_rows, bytearray()
+        first_row, codes, n_kept = self._n_rows, bytearray(), 0
         parts: dict[str, list[NDArray[Any]]] = {}
         for rows in self._blocks:
             block, block_codes = self._window_columns(rows)
             codes += block_codes
             for name, column in block.items():
                 parts.setdefault(name, []).append(column)
-            if len(codes) >= self._n * self._length:
+            n_kept += block["numbers"].size
+            if n_kept >= self._n:
                 break
         if not codes:
             self._refuse_empty()
         columns: dict[str, Any] = {name: np.concatenate(part) for name, part in parts.items()}
         numbers = columns.pop("numbers", np.empty(0, dtype=np.int32))
+        lengths = columns.pop("lengths", np.empty(0, dtype=np.int64))
+        if self._pad and self._window is None:
+            self._length = int(lengths.max(initial=0))
         logger.info(
             "%s: kept %d of %d rows, %d bases each",
             self._source,
@@ -240,7 +290,7 @@ class _TableReader:
         if self._has_site:
             columns["site"] = self._base if self._first_site is None else self._first_site[0]
         return Windows(
-            np.frombuffer(codes, dtype=np.uint8),
+            pad_codes(codes, lengths, self._length, f"{self._source}:{self._longest[1]}"),
             np.arange(numbers.size, dtype=np.int64) * self._length,
             self._length,
             split_names=self._splits.names,
@@ -250,10 +300,11 @@ class _TableReader:
     def _window_columns(self, rows: Columns) -> tuple[dict[str, NDArray[Any]], bytes]:
         """Check a block of rows; return the columns and codes of those of the requested split."""
         letters, lengths = self._letters(rows)
-        first_bases = self._first_bases(rows, lengths)
+        used = self._lengths_of_windows(lengths)
+        first_bases = self._first_bases(rows, lengths, used)
         numbers = np.arange(self._n_rows, self._n_rows + len(rows), dtype=np.int32)
         self._n_rows += len(rows)
-        columns: dict[str, NDArray[Any]] = {"numbers": numbers}
+        columns: dict[str, NDArray[Any]] = {"numbers": numbers, "lengths": used}
         if "label" in self._columns:
             columns["labels"] = self._labels.signs(rows, self._columns["label"])
         chosen = np.ones(len(rows), dtype=np.bool_)
@@ -268,14 +319,18 @@ class _TableReader:
         columns = {name: column[chosen] for name, column in columns.items()}
         if self._organism is None and chosen.any():
             columns["task_ids"] = self._organisms.numbers(rows.take(chosen))
-        if chosen.all() and not first_bases.any() and (lengths == self._length).all():
+        if chosen.all() and not first_bases.any() and (lengths == used).all():
             return columns, letters
         begins = np.cumsum(lengths) - lengths
-        spans = np.column_stack([begins, begins + lengths, first_bases])[chosen].tolist()
-        pieces = (
-            cut_window(letters[begin:end], first, self._length) for begin, end, first in spans
-        )
+        spans = np.column_stack([begins, begins + lengths, first_bases, used])[chosen].tolist()
+        pieces = (cut_window(letters[begin:end], first, n) for begin, end, first, n in spans)
         return columns, b"".join(pieces)
+
+    def _lengths_of_windows(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many bases of each sequence, or N around it, a window has before padding."""
+        if not self._pad:
+            return np.full_like(lengths, self._length)
+        return lengths if self._window is None else np.minimum(lengths, self._window)
 
     def _letters(self, rows: Columns) -> tuple[bytes, NDArray[np.int64]]:
         """Return the codes of all sequences, one after the other, and their lengths."""
@@ -287,6 +342,8 @@ class _TableReader:
         lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
         if self._first_length is None:
             self._set_length(rows.row(0), len(sequences[0]))
+        if lengths.max() > self._longest[0]:
+            self._longest = int(lengths.max()), str(rows.row(int(lengths.argmax())).line)
         for row_number in np.flatnonzero(self._is_odd(lengths))[:1].tolist():
             self._refuse_length(rows.row(row_number), int(lengths[row_number]))
         return codes, lengths
@@ -301,13 +358,15 @@ class _TableReader:
 
     def _is_odd(self, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which sequences have a length from which no window can be cut."""
-        if self._base is not None and self._has_site:
-            return np.zeros(lengths.size, dtype=np.bool_)
+        if self._pad or (self._base is not None and self._has_site):
+            return lengths == 0
         if self._window is not None:
             return lengths < self._window
         return (lengths != self._length) | (lengths == 0)
 
     def _refuse_length(self, row: Row, length: int) -> NoReturn:
+        if length == 0:
+            row.refuse("sequence must not be empty; fill the field")
         if self._window is not None:
             whose, remedy = "window's", "choose a smaller window or leave the row out"
             if self._base is not None:
@@ -316,18 +375,17 @@ class _TableReader:
                 f"sequence must have at least the {whose} {self._window} bases, got {length}; "
                 f"{remedy}"
             )
-        if length == 0:
-            row.refuse("sequence must not be empty; fill the field")
         expected, line = self._first_length or (0, 0)
         row.refuse(
             f"sequences must have equal lengths, got {length} bases here and {expected} on line "
-            f"{line}; cut them to the same length, or give a window (at most "
-            f"{min(length, expected)}) to take the centre of each"
+            f"{line}; {one_length(min(length, expected))}"
         )
 
-    def _first_bases(self, rows: Columns, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _first_bases(
+        self, rows: Columns, lengths: NDArray[np.int64], used: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
         """Return the first base of each sequence to keep; negative if N is added before it."""
-        centred = (lengths - self._length) // 2
+        centred = (lengths - used) // 2
         if not self._has_site:
             return centred
         sites = np.full(len(rows), self._site)
@@ -344,13 +402,13 @@ class _TableReader:
         if self._first_site is None:
             self._first_site = int(bases[0]), rows.row(0).line
         base, line = self._first_site
-        is_bad = (bases != base) | (bases < 0) | (bases >= self._length)
+        is_bad = (bases != base) | (bases < 0) | (bases >= used)
         for number in np.flatnonzero(is_bad)[:1].tolist():
             rule = f"at base {base} as on line {line}"
             if bases[number] == base:
                 rule = "inside the window"
             rows.row(number).refuse(
-                f"the site must be {rule}, got base {bases[number]} of the {self._length} bases "
+                f"the site must be {rule}, got base {bases[number]} of the {used[number]} bases "
                 "kept; cut the sequences to the same length around it, or take another window"
             )
         return centred

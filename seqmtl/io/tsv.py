@@ -1,7 +1,8 @@
-"""Tab-separated text, row by row: tables with a header, BED, and other formats."""
+"""Text of rows and columns: tables with a header (also CSV), BED, and other formats."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import chain, compress, count, groupby, repeat
@@ -97,11 +98,12 @@ class Row(NamedTuple):
         if len(self.fields) < min_columns:
             self.refuse(f"{rule}, got {len(self.fields)}; {remedy}")
 
-    def check_width(self, n_columns: int) -> None:
+    def check_width(self, n_columns: int, separator: str = "\t") -> None:
         """Refuse a row of another number of columns than the first."""
         if len(self.fields) != n_columns:
+            kind = "comma" if separator == "," else "tab"
             self.refuse(
-                f"a row must have {n_columns} tab-separated fields like the first, "
+                f"a row must have {n_columns} {kind}-separated fields like the first, "
                 f"got {len(self.fields)}; correct the line"
             )
 
@@ -263,23 +265,59 @@ def read_columns(
     source: str,
     n_columns: int,
     is_row: Callable[[bytes], object],
+    separator: str = "\t",
 ) -> Iterator[Columns]:
     """Yield the rows of a file, a block at a time.
 
     Raises
     ------
     InputFormatError
-        If a row has another number of fields.
+        If a row has another number of fields, or text in quotes does not end.
     """
+    mark = separator.encode()
     for first_line, lines in blocks:
         are_rows = [*map(is_row, lines)]
         numbers = [*compress(count(first_line), are_rows)]
         rows = [*compress(lines, are_rows)]
+        fields: list[str] = []
+        has_quotes = separator == "," and any(b'"' in row for row in rows)
         for number, row in zip(numbers, rows, strict=True):
-            if row.count(b"\t") != n_columns - 1:
-                Row(source, number, readable(row).split("\t")).check_width(n_columns)
+            if has_quotes or row.count(mark) != n_columns - 1:
+                one = Row(source, number, fields_of(row, separator, source, number))
+                one.check_width(n_columns, separator)
+                fields += one.fields
         if rows:
-            yield Columns(source, numbers, readable(b"\t".join(rows)).split("\t"))
+            text = "" if has_quotes else readable(mark.join(rows))
+            yield Columns(source, numbers, fields if has_quotes else text.split(separator))
+
+
+def separator_of(header: bytes) -> str:
+    """Return the separator of a table by its header: a comma if that has one and no tab."""
+    return "," if b"," in header and b"\t" not in header else "\t"
+
+
+def fields_of(
+    row: bytes, separator: str, source: str | None = None, line: int | None = None
+) -> list[str]:
+    """Return the fields of a row; those of CSV may be in double quotes, on one line.
+
+    Raises
+    ------
+    InputFormatError
+        If text in quotes does not end.
+    """
+    text = readable(row)
+    if separator == "\t" or '"' not in text:
+        return text.split(separator)
+    try:
+        return next(csv.reader([text], strict=True))
+    except csv.Error as error:
+        raise InputFormatError(
+            f"text in quotes must end on its line, and a quote in it be doubled ({error}); "
+            "correct the line",
+            path=source,
+            line=line,
+        ) from None
 
 
 def pop_row(
@@ -295,6 +333,8 @@ def pop_row(
 
 def read_table(path: PathLike, required: Sequence[str]) -> tuple[dict[str, int], Iterator[Columns]]:
     """Read a table whose first row names the columns; blank lines are skipped.
+
+    Columns are separated by tabs, or by commas if there is one and no tab in the first row.
 
     Returns
     -------
@@ -315,8 +355,11 @@ def read_table(path: PathLike, required: Sequence[str]) -> tuple[dict[str, int],
         raise InputFormatError(
             "the file must hold a table, but it is empty; check how it was written", path=source
         )
+    first = "\t".join(header.fields).encode()
+    separator = separator_of(first)
+    header = header._replace(fields=fields_of(first, separator, source, header.line))
     columns = find_columns(header, required)
-    return columns, read_columns(blocks, source, len(columns), is_not_blank)
+    return columns, read_columns(blocks, source, len(columns), is_not_blank, separator)
 
 
 def find_columns(header: Row, required: Sequence[str]) -> dict[str, int]:

@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seqmtl._checks import check_choice
+from seqmtl._memory import require_memory
 from seqmtl.sequences.alphabet import CHECKED_CODES, INVALID, OTHER, decode, reverse_complement
 
+#: The task of windows that name none.
+UNNAMED = "task"
 _COLUMNS = ("starts", "is_reverse", "labels", "task_ids", "splits", "weights", "_names")
 
 
@@ -150,7 +153,7 @@ class Windows:
         is_reverse: ArrayLike | None = None,
         labels: ArrayLike | None = None,
         task_ids: ArrayLike | None = None,
-        task_names: Sequence[str] = ("task",),
+        task_names: Sequence[str] = (UNNAMED,),
         splits: ArrayLike | None = None,
         split_names: Sequence[str] = (),
         names: Sequence[str] | None = None,
@@ -189,8 +192,9 @@ class Windows:
         tasks: Sequence[str] | None = None,
         *,
         site: int | None = None,
+        pad: bool = False,
     ) -> Windows:
-        """Build windows from strings of equal length.
+        """Build windows from strings.
 
         Parameters
         ----------
@@ -202,41 +206,53 @@ class Windows:
             Task (organism) of each window.
         site : int, optional
             First base of the site in every string (0-based). Default: unknown.
+        pad : bool
+            Whether sequences may differ in length; the shorter ones are padded with N at their
+            end, for features without positions. Default: all must have one length.
 
         Raises
         ------
+        MemoryLimitError
+            If the padded sequences do not fit into memory.
         ValueError
-            If the sequences differ in length, are empty or have other letters, the labels are
-            invalid, or the site is outside.
+            If the sequences differ in length without `pad`, are empty or have other letters, the
+            labels are invalid, or the site is outside.
         """
-        lengths = {len(sequence) for sequence in sequences}
-        if len(lengths) > 1:
+        lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
+        length = int(lengths.max(initial=0))
+        if not pad and (lengths != length).any():
             raise ValueError(
-                f"sequences must be of equal length, got lengths {min(lengths)} to {max(lengths)}; "
-                "cut them to the same length first"
+                f"sequences must be of equal length, got lengths {lengths.min()} to {length}; "
+                "cut them to the same length first, or give pad=True with features that need no "
+                "positions, such as gapped:8/6"
             )
-        length = lengths.pop() if lengths else 0
-        if len(sequences) and not length:
-            raise ValueError("sequences must have letters, but they are empty; leave them out")
+        if not lengths.all():
+            raise ValueError(
+                "sequences must have letters, but sequence "
+                f"{int(lengths.argmin())} is empty; leave it out"
+            )
         raw = b"".join(
             s.encode("latin-1", "replace") if isinstance(s, str) else s for s in sequences
         )
         codes = raw.translate(CHECKED_CODES)
         if INVALID in codes:
-            row, j = divmod(codes.index(INVALID), length)
+            base = codes.index(INVALID)
+            row = int(np.searchsorted(np.cumsum(lengths), base, side="right"))
+            j = base - int(lengths[:row].sum())
             raise ValueError(
                 "sequences must be of IUPAC nucleotide letters, got "
                 f"{sequences[row][j : j + 1]!r} at letter {j + 1} of sequence {row}; "
                 "correct it"
             )
-        task_names: Sequence[str] = ("task",)
+        task_names: Sequence[str] = (UNNAMED,)
         task_ids: NDArray[Any] | None = None
         if tasks is not None:
             task_names, task_ids = name_table(tasks)
         if labels is not None:
             labels = _signed_labels(np.asarray(labels))
+        longest = f"sequence {int(lengths.argmax())}" if len(sequences) else ""
         return cls(
-            np.frombuffer(bytearray(codes), dtype=np.uint8),
+            pad_codes(bytearray(codes), lengths, length, longest),
             np.arange(len(sequences), dtype=np.int64) * length,
             length,
             labels=labels,
@@ -410,6 +426,76 @@ class Windows:
             f"Windows(n={len(self)}, length={self.length}, positive={n_positive}, "
             f"tasks={list(self.task_names)})"
         )
+
+
+def pad_codes(
+    codes: bytes | bytearray, lengths: NDArray[np.int64], length: int, longest: str
+) -> NDArray[np.uint8]:
+    """Return sequences with N after their end, so that all have one length.
+
+    Parameters
+    ----------
+    codes : bytes or bytearray
+        Encoded bases of all sequences, one after the other.
+    lengths : ndarray of int64, shape (n,)
+        Their lengths in bases.
+    length : int
+        Length of the result in bases, that of the longest sequence or more.
+    longest : str
+        What to call the longest sequence in messages.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n * length,)
+        It shares the memory of `codes` if nothing is added.
+
+    Raises
+    ------
+    MemoryLimitError
+        If the result does not fit into memory.
+    """
+    bases = np.frombuffer(codes, dtype=np.uint8)
+    if (lengths == length).all():
+        return bases
+    require_memory(
+        float(lengths.size * length),
+        f"{lengths.size} sequences of up to {length} bases ({longest})",
+        "cut the longest sequences, or leave them out",
+    )
+    padded = np.full((lengths.size, length), OTHER, dtype=np.uint8)
+    first = 0
+    for row, n in zip(padded, lengths.tolist(), strict=True):
+        row[:n] = bases[first : first + n]
+        first += n
+    return padded.reshape(-1)
+
+
+def pad_windows(windows: Windows, length: int) -> Windows:
+    """Return windows with N after their end, `length` bases each.
+
+    Raises
+    ------
+    MemoryLimitError
+        If they do not fit into memory.
+    """
+    if windows.length == length:
+        return windows
+    names = windows.names.tolist()
+    old = np.full(len(windows), windows.length, dtype=np.int64)
+    codes = pad_codes(windows.matrix().tobytes(), old, length, names[0])
+    return Windows(
+        codes,
+        np.arange(len(windows), dtype=np.int64) * length,
+        length,
+        labels=windows.labels,
+        task_ids=windows.task_ids,
+        task_names=windows.task_names,
+        splits=windows.splits,
+        split_names=windows.split_names,
+        names=names,
+        weights=windows.weights,
+        site=windows.site,
+    )
 
 
 def concatenate(parts: Sequence[Windows]) -> Windows:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import sys
+import tempfile
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqmtl.exceptions import InputFormatError
+from seqmtl.exceptions import InputFormatError, MemoryLimitError
 from seqmtl.files.streams import BLOCK_BYTES
 from seqmtl.io import guess_format, is_table_of_windows, read_windows
 from seqmtl.io.tables import read_windows_around, read_windows_in_parts
+from seqmtl.sequences import Windows
 
 ROWS = [("worm", "1", "ACGTA"), ("fly", "-1", "acgnn"), ("worm", "-1", "TTTTT")]
 
@@ -41,9 +44,9 @@ def test_columns_may_come_in_any_order_and_be_left_out(write, monkeypatch):
     path = write("sequence\nACGT\n\nTTTT\n")
     windows = read_windows(path, organism="worm", require_labels=False)
     assert rows_of(windows) == [("worm", 0, "ACGT"), ("worm", 0, "TTTT")]
-    for missing in ("label", "organism"):
-        with pytest.raises(InputFormatError, match=f"the column '{missing}'"):
-            read_windows(path, require_labels=missing == "label")
+    assert read_windows(path, require_labels=False).task_names == ("task",)  # as in FASTA
+    with pytest.raises(InputFormatError, match="the column 'label'"):
+        read_windows(path)
     windows = read_windows(write(table()), organism="yeast")
     assert windows.task_names == ("yeast",)
     for pack in (bytes, gzip.compress):
@@ -78,7 +81,9 @@ def test_formats_are_told_by_the_first_bytes(write):
         (table(), False, True),
         ("\ufeff\n sequence \tsplit\torganism\r\nACGT", False, True),
         (gzip.compress(table().encode()), False, True),
-        (table().replace("\t", ","), False, False),
+        (table().replace("\t", ","), False, True),
+        ('"organism","sequence"\r\n"a","AC"\r\n', False, True),
+        ("organism;sequence\n", False, False),
         ("task\tlabel\tsequence\n", False, False),
         ("", False, False),
         (b"\x1f\x8bxx", False, False),
@@ -102,6 +107,68 @@ def test_blank_lines_are_skipped_and_still_counted(write):
     with pytest.raises(InputFormatError, match="3 tab-separated fields like the first, got 2") as e:
         read_windows(write(broken))
     assert e.value.line == 11
+
+
+def test_csv_is_read_as_the_same_rows_between_tabs(write):
+    rows = [*ROWS, ("worm, the", "1", "GGGGG"), ('a "fly"', "0", "CCCCC")]
+    rows = [(name, label.replace("-1", "0"), letters) for name, label, letters in rows]
+    expected = rows_of(read_windows(write(table(rows))))
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([("organism", "label", "sequence"), *rows])
+    assert '"worm, the",1,GGGGG\r\n"a ""fly""",0,' in text.getvalue()
+    assert rows_of(read_windows(write(text.getvalue()))) == expected
+    assert rows_of(read_windows(write(gzip.compress(text.getvalue().encode())))) == expected
+    windows = read_windows(write("sequence,label\r\nACGT,1\r\nTTTT,0\r\n"))
+    assert rows_of(windows) == [("task", 1, "ACGT"), ("task", -1, "TTTT")]
+
+
+SEQUENCES = st.lists(st.text("ACGTNacgt", min_size=1, max_size=12), min_size=1, max_size=9)
+
+
+@given(SEQUENCES, st.none() | st.integers(1, 14), st.booleans())
+def test_padded_sequences_begin_at_their_first_base(sequences, window, is_fasta):
+    length = window or max(map(len, sequences))
+    expected = []
+    for letters in sequences:
+        first = max(0, (len(letters) - length) // 2)
+        cut = letters[first : first + length].upper()
+        expected.append(cut + "N" * (length - len(cut)))
+    text = table([("w", "1", letters) for letters in sequences])
+    if is_fasta:
+        text = "".join(f">{i} label=1\n{letters}\n" for i, letters in enumerate(sequences))
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(text)
+        file.flush()
+        windows = read_windows(file.name, window=window, pad=True)
+    assert windows.sequences() == expected
+    assert windows.names.tolist() == [str(i) for i in range(len(sequences))]
+    if window is None:
+        assert Windows.from_strings(sequences, pad=True).sequences() == expected
+
+
+def test_padded_windows_have_their_rows_splits_and_sites(write):
+    header = ("label", "sequence", "split", "site")
+    rows = [("1", "ACG", "train", "2"), ("-1", "A" * 99, "test", "2"), ("-1", "GGGT", "train", "2")]
+    path = write(table(rows, header))
+    windows = read_windows(path, pad=True, split="train")
+    assert rows_of(windows) == [("task", 1, "ACGN"), ("task", -1, "GGGT")]
+    assert (windows.site, windows.names.tolist()) == (2, ["0", "2"])
+    for bad, message in ((("1", "AC", "x", "1"), "at base 2 as"), (("1", "", "x", "0"), "empty")):
+        with pytest.raises(InputFormatError, match=message):
+            read_windows(write(table([*rows, bad], header)), pad=True)
+
+
+def test_padding_that_does_not_fit_names_the_longest_sequence(write, monkeypatch):
+    monkeypatch.setattr("seqmtl._memory.available_memory", lambda: 5_000)
+    texts = ["AC", "A" * 1000, *["AC"] * 9]
+    path = write(table([("a", "1", letters) for letters in texts]))
+    with pytest.raises(MemoryLimitError, match=r"11 sequences of up to 1000 bases \(.*:3\)"):
+        read_windows(path, pad=True)
+    path = write("".join(f">x{i} label=1\n{letters}\n" for i, letters in enumerate(texts)))
+    with pytest.raises(MemoryLimitError, match=r"bases \(.*, record 'x1'\)"):
+        read_windows(path, pad=True)
+    with pytest.raises(MemoryLimitError, match=r"\(sequence 1\) would .* leave them out"):
+        Windows.from_strings(texts, pad=True)
 
 
 SPLIT = [
@@ -228,9 +295,12 @@ BAD = [
     (table([]), "it has only a header", None),
     (table(header=("organism", "label", "seq")), "'sequence', got 'organism', 'label', 'seq'", 1),
     (table(header=("organism", "Label", "sequence")), "rename 'Label' to 'label'", 1),
-    (table(header=("species", "label", "sequence")), "add a column named 'organism'", 1),
-    (table().replace("\t", ","), "separate the columns by tabs", 1),
-    (table(header=("label", "label", "sequence")), "name the column 'organism'", 1),
+    (table(header=("species", "label", "sequence")), "'organism', got 'species'; rename it", None),
+    (table(header=("Organisms", "label", "sequence")), "got 'Organisms'; rename it", None),
+    (table().replace("\t", ";"), "separate the columns by tabs", 1),
+    (table(header=("label", "label", "sequence")), "column once, got 'label' again", 1),
+    (table([*ROWS, ("worm", "1", '"ACGTA')]).replace("\t", ","), "quotes must end on its line", 5),
+    (table([*ROWS, ("worm", "1")]).replace("\t", ","), "3 comma-separated fields .* got 2", 5),
     (
         table([("a", "1", "AC", "AC")], ("organism", "label", "sequence", "label")),
         "'label' again; rename one",
