@@ -68,7 +68,8 @@ class Command:
         options = sorted(options_of(self.request), key=lambda each: not each.is_positional)
         for each in options:
             if each.is_positional:
-                parts.append(each.names[0] if each.is_required else f"[{each.names[0]}]")
+                name = each.names[0] + "..." * each.is_repeated
+                parts.append(name if each.is_required else f"[{name}]")
             elif each.is_required:
                 parts.append(f"{each.names[0]} {value_of(each)}")
         return " ".join([*parts, "[options]"])

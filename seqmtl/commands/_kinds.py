@@ -173,11 +173,27 @@ def names_list(value: object) -> tuple[str, ...]:
 
 def named_path(value: object) -> tuple[str, str]:
     """Take ORGANISM=FILE, or the two of them."""
-    pair = value.partition("=")[::2] if isinstance(value, str) else value
-    name, path = cast("tuple[str, str]", pair)
+    name, path = name_and_path(value)
     if not (name and path):
         refuse("", "ORGANISM=FILE", value)
     return text(name), text(path)
+
+
+def data_file(value: object) -> str:
+    """Take FILE or ORGANISM=FILE, or the two of them."""
+    name, path = name_and_path(value)
+    if name == "" or not path:
+        refuse("", "FILE or ORGANISM=FILE", value)
+    return text(path) if name is None else f"{text(name)}={text(path)}"
+
+
+def name_and_path(value: object) -> tuple[str | None, str]:
+    """Return the parts of ORGANISM=FILE or FILE; an organism has no slash in its name."""
+    if not isinstance(value, (str, os.PathLike)):
+        name, path = cast("tuple[str | None, str]", value)
+        return name, path
+    name, mark, path = os.fspath(value).partition("=")
+    return (name, path) if mark and os.sep not in name else (None, os.fspath(value))
 
 
 def dask_address(value: object) -> str:

@@ -39,8 +39,25 @@ STARTER_OR_FILE = "model file, or starter:donor, starter:acceptor, starter:splic
 
 def window_data(what: str, *, is_required: bool = True) -> Field:
     """Return the option DATA."""
-    about = f"{what}: dataset folder, TSV or FASTA, also gzip; - for stdin"
-    return (required if is_required else option)(about, metavar="DATA", is_positional=True)
+    return (required if is_required else option)(
+        f"{what}: dataset, TSV, CSV, FASTA, or NAME=FILE; - for stdin",
+        metavar="DATA",
+        is_positional=True,
+        is_repeated=True,
+        kind=_kinds.data_file,
+    )
+
+
+def negatives(group: str = "") -> Field:
+    """Return the option --negatives."""
+    return option(
+        "negatives, in files like DATA, which then has positives only",
+        metavar="FILE",
+        is_repeated=True,
+        takes_several=True,
+        kind=_kinds.data_file,
+        group=group,
+    )
 
 
 def summary_file(what: str) -> Field:
@@ -121,7 +138,8 @@ class Threads(Request):
 class WindowInput(Request):
     """Windows of a dataset, a table or a FASTA file."""
 
-    data: str | None = window_data("windows")
+    data: tuple[str, ...] = window_data("windows")
+    negatives: tuple[str, ...] = ()
     organism: str | None = None
     split: str = "all"
     site: int | None = None
@@ -129,14 +147,27 @@ class WindowInput(Request):
     @property
     def source(self) -> ExampleSource:
         """DATA, and which of its rows to read."""
+        return self.source_of(self.organism)
+
+    def source_of(self, organism: str | None) -> ExampleSource:
+        """Return DATA; `organism` is that of all rows, or the only one to read of a dataset."""
         from seqmtl.training.example_source import ExampleSource
 
-        return ExampleSource(str(self.data), self.organism, self.split, self.site)
+        return ExampleSource.of(
+            map(_kinds.name_and_path, self.data),
+            organism,
+            self.split,
+            self.site,
+            negatives=map(_kinds.name_and_path, self.negatives),
+        )
 
     @property
     def files(self) -> list[str]:
         """The files that are read for the windows."""
-        return [] if self.data is None else self.source.files
+        from seqmtl.io.dataset import files_of_data
+
+        paths = [_kinds.name_and_path(each)[1] for each in (*self.data, *self.negatives)]
+        return [file for path in paths for file in files_of_data(path)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +217,7 @@ class SitesInput(WindowInput):
         """The sites in genomes."""
         from seqmtl.training.genome_sites import GenomeSites
 
-        split = self.source.split_or_none
+        split = None if self.split == "all" else self.split
         return GenomeSites(self.genome, self.sites, self.contig_ends, split, self.decoys, self.seed)
 
     def read_for(
@@ -200,8 +231,7 @@ class SitesInput(WindowInput):
             If the options conflict, a file is invalid, or a dataset has another signal.
         """
         if not self.genome and not self.sites:
-            source = replace(self.source, organism=organism)
-            return source.read_for(model, require_labels=require_labels)
+            return self.source_of(organism).read_for(model, require_labels=require_labels)
         if self.data:
             raise UsageError("give either DATA, or --genome with --sites, not both")
         return self.genome_sites.read_for(model, require_labels=require_labels)

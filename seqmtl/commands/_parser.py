@@ -33,6 +33,8 @@ class Parser(argparse.ArgumentParser):
     def _add(self, each: Option) -> None:
         if each.is_positional:
             nargs = None if each.is_required else "?"
+            if each.is_repeated:
+                nargs = "+" if each.is_required else "*"
             self.add_argument(
                 each.name, metavar=each.metavar, nargs=nargs, default=argparse.SUPPRESS
             )
@@ -43,11 +45,12 @@ class Parser(argparse.ArgumentParser):
         elif each.long_help is not None:
             action = _TextOrHelp
         elif each.is_repeated:
-            action = "append"
+            action = "extend" if each.takes_several else "append"
         self.add_argument(
             *each.names,
             dest=each.name,
             action=action,
+            **({"nargs": "+"} if each.takes_several else {}),
             required=each.is_required,
             default=argparse.SUPPRESS,
         )

@@ -29,6 +29,8 @@ Field: TypeAlias = Any
 Document: TypeAlias = dict[str, Any]
 
 _Result = TypeVar("_Result", covariant=True)
+#: Types of values by their kinds, for docstrings.
+_TYPES = {"flag": "bool", "text": "str or path", "data_file": "str or path"}
 #: Kinds of fields by their annotations.
 _KINDS: dict[str, Kind] = {"int": positive_int, "float": positive_float, "bool": flag}
 
@@ -60,6 +62,8 @@ class Option:
         Title of the group of options in the help.
     is_repeated : bool
         Whether it may be given several times; the field then holds a tuple.
+    takes_several : bool
+        Whether it may have several values at once.
     is_positional : bool
         Whether it is an argument without a flag.
     long_help : str, optional
@@ -76,6 +80,7 @@ class Option:
     affects_output: bool = True
     group: str = ""
     is_repeated: bool = False
+    takes_several: bool = False
     is_positional: bool = False
     long_help: str | None = None
 
@@ -134,7 +139,7 @@ def option(*texts: str, default: object = None, **about: object) -> Field:
     """
     flags = tuple(text for text in texts if text.startswith("-"))
     help_text = "".join(text for text in texts if not text.startswith("-"))
-    if about.get("is_repeated"):
+    if about.get("is_repeated") and default is None:
         default = ()
     return field(default=default, metadata={"flags": flags, "help": help_text, **about})
 
@@ -207,7 +212,7 @@ class Request:
     def command(self) -> str:
         """The command as it was typed, or the Python call."""
         given = [
-            f"{each.name}={getattr(self, each.name)!r}"
+            f"{each.name}={_as_argument(getattr(self, each.name))!r}"
             for each in options_of(type(self))
             if getattr(self, each.name) != each.default
         ]
@@ -221,6 +226,12 @@ class Request:
             for each in options_of(type(self))
             if each.affects_output and each.name not in without
         }
+
+
+def _as_argument(value: object) -> object:
+    """Return the value of an argument: a single text stands for itself."""
+    is_single = isinstance(value, tuple) and len(value) == 1 and isinstance(value[0], str)
+    return cast("tuple[str]", value)[0] if is_single else value
 
 
 def _as_json(value: object) -> object:
@@ -301,9 +312,7 @@ def _type_of(each: Option) -> str:
     if each.choices is not None:
         type_name = f"{{{', '.join(map(repr, each.choices))}}}"
     else:
-        type_name = {"flag": "bool", "text": "str or path"}.get(
-            each.kind.__name__, each.kind.__name__
-        )
+        type_name = _TYPES.get(each.kind.__name__, each.kind.__name__)
         type_name = type_name.replace("_", " ")
     several = f"sequence of {type_name}" if each.is_repeated else type_name
     return several if each.is_required else f"{several}, optional"

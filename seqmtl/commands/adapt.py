@@ -28,7 +28,7 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
     model: str = _options.model_file(
         "model file of seqmtl train or pair, starter:donor or starter:acceptor"
     )
-    data: str | None = _options.window_data(
+    data: tuple[str, ...] = _options.window_data(
         "labelled windows of the organism",
         is_required=False,
     )
@@ -78,7 +78,7 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         if isinstance(model, PairedModel):
             return self._of_pairs(model)
         self.refuse(("plot", "introns", "consensus"), "is for a model of seqmtl pair; leave it out")
-        with errors_about(self.data):
+        with errors_about(self.source.name or None):
             return self._of_windows(model)
 
     def _of_windows(self, model: MultiTaskModel) -> MultiTaskModel:
@@ -100,7 +100,7 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         )
         if windows is not None:
             before = adapted.training.get("sources", [])
-            files = [self.data] if self.data else [path for _, path in self.genome]
+            files = self.source.paths if self.data else [path for _, path in self.genome]
             adapted.training["sources"] = [*before, *files]
         adapted.save(self.output)
         if windows is None:
@@ -218,13 +218,13 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         if not model.can_scan:
             raise InputFormatError("is a model of numbers; adapt it in Python", self.model)
         organism: str | None = self.organism
-        if self.data and not self.source.is_dataset and is_table_of_windows(self.data):
+        if not self.source.dataset and any(map(is_table_of_windows, self.source.paths)):
             organism = None  # the column names it
         windows = self.read_for(model, organism, require_labels=True)
-        task = match_names([self.organism], windows.task_names, self.data or "--genome")[0]
+        task = match_names([self.organism], windows.task_names, self.source.name or "--genome")[0]
         windows = windows[np.flatnonzero(windows.task_ids == task)]
         for fault in window_warnings([windows]):
-            logger.warning("%s: %s", self.data or "the windows", fault)
+            logger.warning("%s: %s", self.source.name or "the windows", fault)
         return windows
 
     def _prevalence(self) -> float | None:
@@ -232,10 +232,11 @@ class Adapt(_options.TrainingRun, _options.SitesInput):
         from seqmtl._names import match_names
         from seqmtl.io.dataset import read_summary
 
-        if self.prevalence is not None or not self.data or not self.source.is_dataset:
+        dataset = self.source.dataset
+        if self.prevalence is not None or dataset is None:
             return self.prevalence
-        facts = read_summary(self.data)["organisms"]
-        counts = facts[list(facts)[match_names([self.organism], list(facts), self.data)[0]]]
+        facts = read_summary(dataset)["organisms"]
+        counts = facts[list(facts)[match_names([self.organism], list(facts), dataset)[0]]]
         return float(counts["sites"] / (counts["sites"] + counts["candidates"]))
 
 

@@ -29,7 +29,8 @@ class Calibrate(_options.LabelledRows, _options.Threads):
     """Turn the scores of a model into probabilities, per organism, using held-out data."""
 
     model: str = _options.model_file()
-    data: str = _options.window_data("labelled windows not used in training")
+    data: tuple[str, ...] = _options.window_data("labelled windows not used in training")
+    negatives: tuple[str, ...] = _options.negatives()
     output: str = required("-o", "model file", metavar="MODEL", affects_output=False)
     split: str = option(
         "split to use, or all",
@@ -77,7 +78,7 @@ class Calibrate(_options.LabelledRows, _options.Threads):
             )
         if model.kind != "classification":
             raise InputFormatError("only two-class models have probabilities", self.model)
-        with errors_about(self.data):
+        with errors_about(self.source.name):
             site_model = window_model(model, self.model)
             scores = score_labelled(site_model, self.source, "probabilities are")
             shares = _shares(self, scores.names)
@@ -89,7 +90,7 @@ class Calibrate(_options.LabelledRows, _options.Threads):
             by_task = calibrate_model(site_model, scores, shares, self.method)
         if self.plot:
             save_figure(draw_reliability(by_task), self.plot)
-        summary = {"schema_version": 1, "source": self.data, "tasks": by_task}
+        summary = {"schema_version": 1, "source": self.source.name, "tasks": by_task}
         model.save(self.output)
         write_json(self.json, summary)
         logger.info(
@@ -114,7 +115,7 @@ def _with_training_regions(
     from seqmtl.scanning.cross_fitting import score_cross_fitted
 
     cross_fitted = score_cross_fitted(
-        model, request.data, folds=request.folds or _FOLDS, organism=request.organism
+        model, request.source.name, folds=request.folds or _FOLDS, organism=request.organism
     )
     if cross_fitted is None:
         logger.info("calibrating on the validation regions only (see --folds)")
@@ -130,13 +131,14 @@ def _shares(request: Calibrate, names: Sequence[str]) -> dict[str, float | None]
 
     if request.prevalence is not None:
         return dict.fromkeys(names, request.prevalence)
-    if not request.source.is_dataset:
+    dataset = request.source.dataset
+    if dataset is None:
         logger.warning(
             "probabilities assume the share of true sites in the windows; give that of the genome "
             "with --prevalence"
         )
         return dict.fromkeys(names)
-    facts = read_summary(request.data)["organisms"]
+    facts = read_summary(dataset)["organisms"]
     return {n: facts[n]["sites"] / (facts[n]["sites"] + facts[n]["candidates"]) for n in names}
 
 

@@ -35,10 +35,11 @@ _of_splits = partial(option, group="splits")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(_options.Relations, _options.Threads):
+class Compare(_options.WindowInput, _options.Relations, _options.Threads):
     """Compare individual, union, multi-task and MKL models and the default of train."""
 
-    data: str = _options.window_data("labelled windows")
+    data: tuple[str, ...] = _options.window_data("labelled windows")
+    negatives: tuple[str, ...] = _options.negatives()
     json: str = required("write results as JSON", metavar="FILE", affects_output=False)
     plot: str | None = _options.figure("means with intervals by organism")
     methods: tuple[str, ...] = _of_methods(
@@ -82,11 +83,9 @@ class Compare(_options.Relations, _options.Threads):
         dict
             The results, as ``json`` has them, see :func:`seqmtl.comparison.results.make_document`.
         """
-        from seqmtl.io.dataset import files_of_data
-
-        inputs = [*files_of_data(self.data), self.tree, self.similarity]
+        inputs = [*self.files, self.tree, self.similarity]
         check_outputs(inputs, [self.json, f"{self.json}.partial", self.plot])
-        with errors_about(self.data):
+        with errors_about(self.source.name):
             comparison = _comparison(self)
         from seqmtl.comparison import FinishedRuns
         from seqmtl.comparison.protocol import count_split, drawn_parts
@@ -170,20 +169,20 @@ def _comparison(request: Compare) -> Comparison:
     from seqmtl.linear_model.dataset_site import site_in_dataset
     from seqmtl.relations import TaskKernel
     from seqmtl.relations.build import check_tree
-    from seqmtl.training.example_source import ExampleSource
+    from seqmtl.training.example_source import log_one_split
     from seqmtl.training.settings import Settings
 
     protocol = Protocol(request.train_size, request.seed)
-    source = ExampleSource(request.data)
-    windows = source.read_labelled()
+    source = request.source
+    features = _options.feature_map(request.features)
+    windows = source.read_labelled(features=features)
     if len(windows.split_names) == 1:
-        source.log_one_split(windows)
+        log_one_split(windows, source.name)
         windows.splits, windows.split_names = None, ()
     names = windows.task_names
     relation = request.relation()
     check_tree(relation, names)
     check_windows(windows, protocol)
-    features = _options.feature_map(request.features)
     features.n_features(windows.length)
     return Comparison(
         windows,
@@ -193,7 +192,7 @@ def _comparison(request: Compare) -> Comparison:
         request.C,
         kernel=None if relation is None else relation.build(names),
         kernels=None if request.tree is None else TaskKernel.hierarchical(request.tree, names),
-        site=site_in_dataset(request.data, windows.length, 0),
+        site=site_in_dataset(source.dataset, windows.length, 0),
     )
 
 

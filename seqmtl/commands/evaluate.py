@@ -26,12 +26,8 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
     """Measure AUROC and AUPRC of a model per organism, with confidence intervals."""
 
     model: str = _options.model_file()
-    data: str = _options.window_data("labelled windows")
-    acceptors: str | None = option(
-        "dataset of acceptors for a model of seqmtl pair; DATA is that of donors",
-        metavar="ACCEPTORS",
-        is_positional=True,
-    )
+    data: tuple[str, ...] = _options.window_data("labelled windows")
+    negatives: tuple[str, ...] = _options.negatives()
     json: str | None = _options.summary_file("write metrics as JSON; - for standard output")
     plot: str | None = _options.figure("ROC and PR curves")
     bootstrap: int = option(
@@ -50,11 +46,10 @@ class Evaluate(_options.LabelledRows, _options.Relatives, _options.Threads):
         dict
             The metrics, as ``json`` has them; see :func:`seqmtl.evaluation.evaluate`.
         """
-        from seqmtl.io.dataset import files_of_data
         from seqmtl.loading import load_site_model
         from seqmtl.splicing.model import PairedModel
 
-        inputs = [self.model, *self.files, *files_of_data(self.acceptors), self.tree]
+        inputs = [self.model, *self.files, self.tree]
         check_outputs(inputs, [self.json, self.plot])
         model, request = _options.with_organism_of_like(load_site_model(self.model), self)
         if model.kind == "regression":
@@ -95,9 +90,7 @@ def _of_model(model: MultiTaskModel, request: Evaluate) -> Document:
     from seqmtl.loading import window_model
     from seqmtl.scanning.labelled_scores import score_labelled
 
-    if request.acceptors:
-        raise UsageError(f"{request.model} takes one DATA; only a model of seqmtl pair takes two")
-    with errors_about(request.data):
+    with errors_about(request.source.name):
         held = score_labelled(window_model(model, request.model), request.source, _FIGURES)
     data = (held.labels, held.scores, held.tasks)
     auprc = "auprc_windows" if held.counts is None else "auprc_genome"
@@ -121,14 +114,14 @@ def _of_pairs(model: PairedModel, request: Evaluate) -> Document:
     from seqmtl.splicing import score_paired
     from seqmtl.training.example_source import warn_if_trained_on
 
-    if not request.acceptors:
+    if len(request.data) != 2:
         raise UsageError(
             "a model of seqmtl pair takes two datasets: that of donors, then that of acceptors"
         )
     if request.plot:
         raise UsageError("--plot does not support models of seqmtl pair; leave it out")
-    data = (request.data, request.acceptors)
-    for end, path in zip(("donor", "acceptor"), data, strict=True):
+    donors, acceptors = request.data
+    for end, path in (("donor", donors), ("acceptor", acceptors)):
         warn_if_trained_on(getattr(model, end), [path], model.tasks, request.split, _FIGURES)
     if request.split in (model.training.get("split"), "all"):
         logger.warning(
@@ -136,7 +129,9 @@ def _of_pairs(model: PairedModel, request: Evaluate) -> Document:
             model.training.get("split"),
         )
     split = None if request.split == "all" else request.split
-    scores_of_signals = score_paired(model, *data, split=split, organism=request.organism)
+    scores_of_signals = score_paired(
+        model, donors, acceptors, split=split, organism=request.organism
+    )
     options: Document = {"n_bootstrap": request.bootstrap, "seed": request.seed}
     signals: Document = {}
     for signal, held in scores_of_signals.items():

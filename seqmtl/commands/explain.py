@@ -33,7 +33,7 @@ class Explain(_options.SitesInput, _options.Threads):
     """Show what a model has learned: POIMs, sequence logos, base contributions."""
 
     model: str = _options.model_file()
-    data: str | None = _options.window_data("windows to explain", is_required=False)
+    data: tuple[str, ...] = _options.window_data("windows to explain", is_required=False)
     output: str = required("-o", "folder to write", metavar="DIR", affects_output=False)
     organism: str = option("organisms to explain", metavar="NAME,...", default="all")
     reference: str | None = option(
@@ -83,7 +83,7 @@ def _write_folder(request: Explain) -> Document:
         if isinstance(model, PairedModel):
             facts = _explain_sites(model, request, folder)
         else:
-            with errors_about(request.data):
+            with errors_about(request.source.name or None):
                 facts = _explain_organisms(model, request, folder)
         about = {"kind": _KIND, "seqmtl_version": __version__, "model": request.model}
         summary = {"schema_version": 2, **about, **facts}

@@ -30,7 +30,7 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
     """Score windows with a model."""
 
     model: str = _options.model_file("model file, starter:donor or starter:acceptor")
-    data: str = _options.window_data("windows to score (labels not needed)")
+    data: tuple[str, ...] = _options.window_data("windows to score (labels not needed)")
     output: str | None = option(
         "-o", "scores (default: standard output)", metavar="TSV", affects_output=False
     )
@@ -48,7 +48,7 @@ class Predict(_options.LabelledRows, _options.Relatives, _options.Threads):
         check_outputs([self.model, *self.files, self.tree], [self.output])
         any_model, request = _options.with_organism_of_like(load_site_model(self.model), self)
         model = window_model(any_model, self.model)
-        with errors_about(self.data):
+        with errors_about(self.source.name):
             windows = request.source.read_to_score(model, require_labels=False)
             columns = {"name": windows.names, **model.predictions(windows)}
         if self.output:

@@ -20,6 +20,7 @@ from seqmtl.files.write import check_outputs
 from seqmtl.relations.kinds import MANUAL, PLAIN, learnable
 
 if TYPE_CHECKING:
+    from seqmtl.features._base import FeatureDefinition
     from seqmtl.linear_model.model import MultiTaskModel
     from seqmtl.relations import TaskKernel
     from seqmtl.relations.build import KernelRequest
@@ -38,7 +39,8 @@ _of_data, _of_model = partial(option, group="windows"), partial(option, group="m
 class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
     """Train one model for all organisms on windows."""
 
-    data: str = _options.window_data("training windows")
+    data: tuple[str, ...] = _options.window_data("training windows")
+    negatives: tuple[str, ...] = _options.negatives("windows")
     organism: str | None = _of_data("organism of all rows (default: as in DATA)", metavar="NAME")
     split: str = _of_data("split to use, or all", default="train")
     window: int | None = _of_data("use the central BP bases (default: all)", metavar="BP")
@@ -65,7 +67,8 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
         kind=_kinds.norm,
     )
     selection: str | None = _of_model(
-        "tune cost, trust and bin weights, or train as given (default: auto)",
+        "auto: tune cost, trust and bin weights; none: train as given (default: auto)",
+        metavar="HOW",
         choices=("auto", "none"),
     )
     features: str | None = _options.features_option("model")
@@ -110,7 +113,7 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
             raise UsageError(
                 f"{option_name} needs all windows in memory; leave out --memory and --dask"
             )
-        if self.site is not None and self.source.is_dataset:
+        if self.site is not None and self.source.dataset is not None:
             raise UsageError("--site is for tables and FASTA: a dataset has its own; leave it out")
         if self.mkl is not None and self.similarity is not None:
             raise UsageError("--mkl and --similarity both set the kind; give only one")
@@ -136,7 +139,7 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
         check_outputs(inputs, [self.output, f"{self.output}.checkpoint", self.json])
         relation = self.relation(self.mkl)
         started = time.perf_counter()
-        with errors_about(self.data):
+        with errors_about(self.source.name):
             check_tree(relation, self.source.organisms())
             model, remove = _trained(self, relation)
         self._describe(model, time.perf_counter() - started)
@@ -152,10 +155,11 @@ class Train(_options.TrainingRun, _options.WindowInput, _options.Relations):
     def _describe(self, model: MultiTaskModel, seconds: float) -> None:
         """Note in the model what it was trained on."""
         model.shift = self.shift
-        if self.source.is_dataset:
-            model.training["dataset"] = {"path": self.data, "signal": model.site.signal}
+        if self.source.dataset is not None:
+            path = self.source.dataset
+            model.training["dataset"] = {"path": path, "signal": model.site.signal}
         model.training["command"] = self.command
-        model.training["sources"] = [self.data]
+        model.training["sources"] = self.source.paths
         if self.split != "train":
             model.training["split"] = self.split
         model.training["seconds"] = round(seconds, 3)
@@ -178,8 +182,8 @@ def _trained(
     from seqmtl.training.site_detection import site_of_examples
 
     features = _options.feature_map(request.features)
-    settings = _settings(request)
-    with _examples(request) as (examples, trainer, cache):
+    settings, source = _settings(request), request.source
+    with _examples(request, features) as (examples, trainer, cache):
         kernel = _task_kernel(request, relation, examples.names)
         space = _space(request, relation, kernel, examples.names)
         choices = None if space is None else space.to_dict()
@@ -193,7 +197,7 @@ def _trained(
                 "features": features,
                 "settings": settings,
                 "site": site_of_examples(
-                    examples, features, request.data, request.site, request.shift
+                    examples, features, source.dataset, request.site, request.shift
                 ),
                 "likelihoods": likelihoods,
                 "start": store.load() if request.resume else None,
@@ -208,21 +212,21 @@ def _trained(
 
 @contextmanager
 def _examples(
-    request: Train,
+    request: Train, features: FeatureDefinition
 ) -> Iterator[tuple[Examples, OutOfCoreTrainer | None, WindowCache | None]]:
     """Yield the examples and, if they stay on disk, how to train on them and their folder."""
     from seqmtl.sequences.examples import Examples
 
     source = request.source
     if not request.is_on_disk:
-        windows = source.read_labelled(request.window, request.shift)
+        windows = source.read_labelled(request.window, request.shift, features)
         yield Examples.of(windows.with_tasks(windows.tasks)), None, None
         return
     from seqmtl.training.stored_windows import WindowCache, stored_examples
 
-    if source.data == "-":
+    if source.is_stream:
         raise UsageError("--memory and --dask read DATA from disk; name a dataset or a table")
-    if source.is_fasta:
+    if source.has_fasta:
         raise UsageError("--memory and --dask need DATA that is a dataset or a table; name one")
     cache = WindowCache(f"{request.output}.windows", _problem(request))
     with stored_examples(
@@ -233,6 +237,7 @@ def _examples(
         memory=request.memory,
         dask=request.dask,
         resume=request.resume,
+        pad=features.is_position_free,
     ) as (examples, trainer):
         yield examples, trainer, cache
 
@@ -243,12 +248,15 @@ def _problem(request: Train) -> Document:
     from seqmtl.io.dataset import SUMMARY, WINDOWS, folder_of
 
     problem = request.fingerprint("tol", "max_epochs")
-    for name in ("data", "tree", "similarity"):
+    for name in ("tree", "similarity"):
         if problem[name] is not None and os.path.isfile(problem[name]):
             problem[name] = sha256_of(problem[name])
-    if request.source.is_dataset:
-        paths = (os.path.join(folder_of(request.data), name) for name in (WINDOWS, SUMMARY))
-        problem["data"] = [sha256_of(path) for path in paths]
+    source = request.source
+    paths = source.paths
+    if source.dataset is not None:
+        paths = [os.path.join(folder_of(source.dataset), name) for name in (WINDOWS, SUMMARY)]
+    problem |= {"data": [sha256_of(path) for path in paths], "negatives": len(request.negatives)}
+    problem["names"] = [part.organism for part in source.parts]
     return problem
 
 
@@ -307,8 +315,7 @@ COMMAND = Command(
     """\
   seqmtl train windows.tsv.gz --tree metazoa --window 141 -o splice.seqmtl
 
-A table has the columns organism, label, sequence and, if it has several parts, split; a FASTA file
-has organism= and label= in its headers.""",
+Tables have label, sequence, and maybe organism, split; FASTA organism=, label=, or --negatives.""",
     has_converged=lambda model: bool(model.training["converged"]),
 )
 

@@ -78,13 +78,15 @@ class FeatureDefinition:
         Parameters
         ----------
         X : Windows or list of str
-            Windows of equal length.
+            Windows; texts may differ in length if the features are position-free.
         """
         from scipy.sparse import vstack
 
         from seqmtl.sequences import Windows
 
-        windows = X if isinstance(X, Windows) else Windows.from_strings(list(X))
+        windows = X
+        if not isinstance(X, Windows):
+            windows = Windows.from_strings(list(X), pad=self.is_position_free)
         rows = self.bind(windows)
         all_rows = np.arange(rows.n_rows)
         parts = [sparse_rows(rows, p, np.float32) for p in blocks_of(all_rows, rows.row_size)]

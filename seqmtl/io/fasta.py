@@ -354,7 +354,9 @@ def read_fasta_windows(
         label = values.get("label")
         if label is None and require_labels:
             header.refuse(
-                "a record must have a label; write label=1 or label=-1 in the header", name=name
+                "a record must have a label; write label=1 or label=-1 in the header, or give "
+                "negatives in another file",
+                name=name,
             )
         sign = 0 if label is None else column.parse(label, header.line)
         rows[name] = sign, organism or values.get("organism")

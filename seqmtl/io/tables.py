@@ -174,10 +174,16 @@ def read_windows_in_parts(
     window: int | None = None,
     split: str | None = None,
     organism: str | None = None,
+    require_labels: bool = True,
     site: int | None = None,
+    pad: bool = False,
 ) -> Iterator[Windows]:
-    """Yield the labelled windows of a table, about n at a time; see :func:`read_windows`."""
-    reader = _TableReader(path, window, split, organism, True, site=site, n=n)
+    """Yield the windows of a table, about n at a time; see :func:`read_windows`.
+
+    Without `window`, padded ones have the length of the longest sequence of their part.
+    """
+    options: dict[str, Any] = {"site": site, "n": n, "pad": pad}
+    reader = _TableReader(path, window, split, organism, require_labels, **options)
     windows = reader.read()
     while len(windows):
         yield windows

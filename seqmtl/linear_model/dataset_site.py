@@ -18,19 +18,19 @@ def _site_of(summary: Mapping[str, Any]) -> Site:
     return Site(**{key: value for key, value in summary["site"].items() if key in keys})
 
 
-def site_in_dataset(data: str, length: int, shift: int) -> Site | None:
+def site_in_dataset(data: str | None, length: int, shift: int) -> Site | None:
     """Return the site in windows cut from a dataset, or None for other inputs.
 
     Parameters
     ----------
-    data : str
-        The DATA argument.
+    data : str, optional
+        A dataset, or a path or None for other inputs.
     length : int
         Length of the cut windows in bases.
     shift : int
         Their offset from the centre in bases.
     """
-    if not is_dataset(data):
+    if data is None or not is_dataset(data):
         return None
     summary = read_summary(data)
     site = _site_of(summary)

@@ -127,7 +127,8 @@ class MultiTaskModel(Model):
         Parameters
         ----------
         data : Windows, or ndarray or csr_matrix of shape (n, d)
-            Windows of the model's length, or numeric features.
+            Windows of the model's length, of any length if no feature needs positions, or numeric
+            features.
         tasks : str or sequence of str, optional
             Task of every example, or one for all. Default: the tasks of the windows, or the only
             task of the model.
@@ -168,6 +169,8 @@ class MultiTaskModel(Model):
             raise TypeError(
                 f"windows must be Windows, got {type(data).__name__}; use Windows.from_strings"
             )
+        if self.features.is_position_free:
+            return
         n, length, remedy = self.length, data.shape[1], ""
         if isinstance(data, Windows):
             base = self.site.offset

@@ -12,9 +12,9 @@ def score_labelled(model: MultiTaskModel, source: ExampleSource, what: str) -> C
 
     Warns that `what` is too good if the model was trained on them.
     """
-    if model.can_scan and source.is_dataset:
+    if model.can_scan and source.dataset is not None:
         scores = score_candidates(
-            model, source.data, split=source.split_or_none, organism=source.organism
+            model, source.dataset, split=source.split_or_none, organism=source.organism
         )
         split: str | None = source.split
     else:
@@ -25,5 +25,5 @@ def score_labelled(model: MultiTaskModel, source: ExampleSource, what: str) -> C
             windows.labels, model.decision_function(windows), windows.tasks, None, has_letters
         )
         split = source.split if windows.splits is not None else None
-    warn_if_trained_on(model, [source.data], scores.names, split, what)
+    warn_if_trained_on(model, source.paths, scores.names, split, what)
     return scores

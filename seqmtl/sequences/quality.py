@@ -119,6 +119,24 @@ class WindowChecker:
         return faults
 
 
+def short_windows(windows: Windows, k: int) -> list[str]:
+    """Return the names of windows of fewer than k bases, not counting N at their end.
+
+    Parameters
+    ----------
+    windows : Windows
+        Windows, padded with N at their end.
+    k : int
+        Bases, 1 or more.
+    """
+    names: list[str] = []
+    for first in range(0, len(windows), _ROWS):
+        part = windows[first : first + _ROWS]
+        rows = np.flatnonzero((part.matrix()[:, k - 1 :] == OTHER).all(axis=1))
+        names += part[rows].names.tolist() if rows.size else []
+    return names
+
+
 def _hash(windows: Windows) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
     """Return a hash of the letters of every window, and which of them have only other letters."""
     n_blocks = -(-windows.length // 8)

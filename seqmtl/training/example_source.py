@@ -1,4 +1,4 @@
-"""Read the examples of a dataset, a table or a FASTA file, for training or as a model has them."""
+"""Read the examples of a dataset, or of tables and FASTA files, to train on or to score."""
 
 from __future__ import annotations
 
@@ -6,168 +6,182 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
-from seqmtl.exceptions import InputFormatError, MemoryLimitError, SeqmtlError
+from seqmtl._names import check_distinct
+from seqmtl.exceptions import InputFormatError, MemoryLimitError, SeqmtlError, UsageError
+from seqmtl.features._base import FeatureDefinition
 from seqmtl.io import guess_format
-from seqmtl.io.dataset import files_of_data, is_dataset, read_dataset, read_summary
+from seqmtl.io.dataset import is_dataset, read_dataset, read_summary
+from seqmtl.io.fasta import one_length
 from seqmtl.io.tables import read_windows, read_windows_around, read_windows_in_parts
 from seqmtl.io.window_store import PART
 from seqmtl.linear_model.base import Model, is_known
 from seqmtl.linear_model.dataset_site import site_of_model
 from seqmtl.linear_model.model import MultiTaskModel
-from seqmtl.sequences import Windows
-from seqmtl.sequences.quality import WindowChecker, window_warnings
+from seqmtl.sequences import Windows, concatenate
+from seqmtl.sequences.quality import WindowChecker, short_windows, window_warnings
+from seqmtl.sequences.windows import UNNAMED, pad_windows
 from seqmtl.training.site_detection import find_in_shorter, find_misplaced
 
 logger = logging.getLogger(__name__)
 
 _HELD_OUT = {"valid", "test"}  # splits that are trained on only if asked for
+_CLASSES = {1: "positives", -1: "negatives"}
 
 
 @dataclass(frozen=True)
-class ExampleSource:
-    """Where examples are, and which of them to read.
+class ExampleFile:
+    """A file of examples, and which of them to read.
 
     Attributes
     ----------
-    data : str
+    path : str
         Dataset folder, table, or FASTA file; ``-`` for standard input.
     organism : str, optional
         Organism of all rows, or the only one to read of a dataset.
+    sign : {1, -1}, optional
+        Label of all rows. Default: as in the file.
     split : str
         Split to read; all for every row.
     site : int, optional
         First base of the site in the sequences of a table or a FASTA file.
     """
 
-    data: str
+    path: str
     organism: str | None = None
+    sign: int | None = None
     split: str = "all"
     site: int | None = None
-
-    @property
-    def is_dataset(self) -> bool:
-        """Whether it is a dataset."""
-        return is_dataset(self.data)
-
-    @property
-    def is_fasta(self) -> bool:
-        """Whether it is a FASTA file; standard input is not looked into."""
-        return self.data != "-" and not self.is_dataset and guess_format(self.data) == "fasta"
-
-    @property
-    def files(self) -> list[str]:
-        """The files that are read."""
-        return files_of_data(self.data)
 
     @property
     def split_or_none(self) -> str | None:
         """The split to read, None for all rows."""
         return None if self.split == "all" else self.split
 
-    def organisms(self) -> list[str]:
-        """Return the organisms that are named before the examples are read."""
-        if self.organism:
-            return [self.organism]
-        if not self.is_dataset:
-            return []
-        facts = read_summary(self.data)["organisms"].items()
-        splits = {name: entry["splits"].get(self.split, {}) for name, entry in facts}
-        return [name for name in splits if self.split == "all" or splits[name].get("sites")]
+    def read(
+        self,
+        window: int | None,
+        *,
+        require_labels: bool,
+        base: int | None = None,
+        pad: bool = False,
+    ) -> Windows:
+        """Read windows.
 
-    def read_labelled(self, window: int | None = None, shift: int = 0) -> Windows:
-        """Read labelled windows to train on, and log what is probably wrong with them.
-
-        Longer sequences are trimmed to their centre, or to what `shift` makes of it.
+        Parameters
+        ----------
+        window : int, optional
+            Length of the windows in bases. Default: whole sequences.
+        require_labels : bool
+            Whether every row must have a label, or get that of the file.
+        base : int, optional
+            First base of the site in the windows of a model, see
+            :func:`seqmtl.io.tables.read_windows_around`.
+        pad : bool
+            Whether sequences of different lengths are padded with N at their end.
 
         Raises
         ------
         InputFormatError
-            If the file is invalid.
+            If the file is invalid, or has a label other than that of all its rows.
         """
-        wide = None if window is None else window + 2 * abs(shift)
-        windows = self._read(wide, require_labels=True)
-        if window is not None and shift:
-            windows = windows.center(window, shift)
-        self.log_faults([*window_warnings([windows]), *find_misplaced(windows)])
+        options: dict[str, Any] = {"window": window, "organism": self.organism}
+        if is_dataset(self.path) or os.path.isdir(self.path):
+            return read_windows(self.path, split=self.split_or_none, **options)
+        options["require_labels"] = require_labels and self.sign is None
+        if guess_format(self.path) == "fasta":
+            read, more = self._reader(base, pad)
+            return self._signed(read(self.path, **more, **options))
+        (windows,) = self._of_table(None, base, pad, **options)
+        return self._signed(windows)
+
+    def read_in_parts(self, window: int | None, *, pad: bool = False) -> Iterator[Windows]:
+        """Yield the labelled windows of a table in parts, padded as by :meth:`read`.
+
+        Raises
+        ------
+        InputFormatError
+            If the table is invalid.
+        """
+        options: dict[str, Any] = {"window": window, "organism": self.organism}
+        options["require_labels"] = self.sign is None
+        return map(self._signed, self._of_table(PART, None, pad, **options))
+
+    def _signed(self, windows: Windows) -> Windows:
+        """Give all windows the label of the file, if it has one."""
+        if self.sign is None:
+            return windows
+        odd = (windows.labels == -self.sign).nonzero()[0]
+        if odd.size:
+            raise InputFormatError(
+                f"all records must be {_CLASSES[self.sign]}, as the other files are "
+                f"{_CLASSES[-self.sign]}, but {odd.size} of {len(windows)} have the label "
+                f"{-self.sign}; correct the labels, or leave out --negatives",
+                path=self.path,
+                record=windows[odd[:1]].names[0],
+            )
+        windows.labels = windows.labels.copy()
+        windows.labels[:] = self.sign
         return windows
 
-    def read_in_parts(self, window: int | None, shift: int, memory: int) -> Iterator[Windows]:
-        """Yield labelled windows of a dataset, an organism at a time, or of a table.
+    def _reader(
+        self, base: int | None, pad: bool
+    ) -> tuple[Callable[..., Windows], dict[str, int | bool | None]]:
+        """Return the reader of a file, for training or for a model, and its arguments."""
+        if base is None:
+            return read_windows, {"site": self.site, "pad": pad}
+        return read_windows_around, {"base": base}
+
+    def _of_table(
+        self, n: int | None, base: int | None, pad: bool, **options: Any
+    ) -> Iterator[Windows]:
+        """Yield the windows of a table, n at a time: those of the split, or all if none has it.
+
+        With `base` they are those of a model, see :func:`seqmtl.io.tables.read_windows_around`.
 
         Raises
         ------
         InputFormatError
-            If the file is invalid.
-        MemoryLimitError
-            If a genome does not fit into the memory.
+            If the table is invalid, has other splits, or only one that is held out.
         """
-        checker = WindowChecker()
-        for part in (
-            self._parts_of_dataset(memory) if self.is_dataset else self._parts(window, shift)
-        ):
-            windows = part if window is None else part.center(window, shift)
-            checker.add(windows)
-            yield windows
-        self.log_faults(checker.faults())
+        read, more = self._reader(base, pad)
 
-    def _parts_of_dataset(self, memory: int) -> Iterator[Windows]:
-        genomes = read_summary(self.data)["genomes"]
-        largest = max(genome["n_bases"] for genome in genomes.values())
-        if largest > memory:
-            raise MemoryLimitError(
-                f"the largest genome takes {largest / 2**30:.1f} GiB, and --memory allows "
-                f"{memory / 2**30:.1f}; give more"
-            )
-        for name in self.organisms():
-            yield read_dataset(self.data, split=self.split_or_none, organism=name).windows
+        def parts(split: str | None) -> Iterator[Windows]:
+            if n is None:
+                yield read(self.path, split=split, **more, **options)
+            else:
+                yield from read_windows_in_parts(
+                    self.path, n, split=split, site=self.site, pad=pad, **options
+                )
 
-    def _parts(self, window: int | None, shift: int) -> Iterator[Windows]:
-        wide = None if window is None else window + 2 * abs(shift)
-        return self._of_table(wide, PART)
+        n_parts = 0
+        try:
+            for windows in parts(self.split_or_none):
+                yield windows
+                n_parts += 1
+        except InputFormatError:
+            if n_parts or self.split != "train":
+                raise
+            for windows in parts(None):
+                if len(windows.split_names) != 1 or {*windows.split_names} & _HELD_OUT:
+                    raise
+                if not n_parts:
+                    log_one_split(windows, self.path)
+                yield windows
+                n_parts += 1
 
     def read_for(self, model: MultiTaskModel, *, require_labels: bool) -> Windows:
-        """Read windows, and cut them so that the site is at the position of the model.
-
-        Windows of datasets, and of tables and FASTA files with the position of their site, are cut
-        around it, with N for bases that they lack. Others are cut around their centre if they are
-        longer than those of the model, or aligned by the letters of the site if they are shorter.
-
-        Raises
-        ------
-        SeqmtlError
-            If a file is invalid, a dataset has another signal, or the site of shorter windows is
-            unknown.
-        """
-        if not self.is_dataset:
-            return self._of_file(model, require_labels=require_labels)
-        window, shift = model.length, model.shift
-        here = site_of_model(model.site, self.data, window, shift)
-        cut = read_summary(self.data)["site"]["offset"] - here.offset, window
-        options: dict[str, Any] = {"split": self.split_or_none, "organism": self.organism}
-        return read_dataset(self.data, cut=cut, **options).windows
-
-    def read_to_score(self, model: MultiTaskModel, *, require_labels: bool) -> Windows:
-        """Read windows as a model has them; with a single task, FASTA need not name it.
-
-        Raises
-        ------
-        SeqmtlError
-            If a file is invalid, an organism is not named, or a dataset has another signal.
-        """
-        is_unnamed = not self.organism and len(model.tasks) == 1 and self.is_fasta
-        source = replace(self, organism=model.tasks[0]) if is_unnamed else self
-        windows = source.read_for(model, require_labels=require_labels)
-        check_organism_named(windows, model.tasks)
-        return windows
-
-    def _of_file(self, model: MultiTaskModel, *, require_labels: bool) -> Windows:
-        """Read windows of a table or a FASTA file with the site at the position of the model."""
+        """Read windows with the site at the position of the model, see :class:`ExampleSource`."""
+        if model.features.is_position_free:
+            return self.read(None, require_labels=require_labels, pad=True)
+        if is_dataset(self.path):
+            return self._of_dataset(model)
         window, shift, site = model.length, model.shift, model.site
         wide = window + 2 * abs(shift)
         in_wide = replace(site, offset=site.offset + abs(shift) + shift)
-        windows = self._read(wide, require_labels=require_labels, base=in_wide.offset)
+        windows = self.read(wide, require_labels=require_labels, base=in_wide.offset)
         if windows.site is not None:
             site.require_known()
         if windows.length == wide:
@@ -185,79 +199,323 @@ class ExampleSource:
         )
         return windows.with_site_at(site.offset, window)
 
-    def _read(
-        self, window: int | None, *, require_labels: bool, base: int | None = None
-    ) -> Windows:
-        """Read windows; `base` is the site in the `window` bases of a model."""
-        options: dict[str, Any] = {"window": window, "organism": self.organism}
-        if self.is_dataset or os.path.isdir(self.data):
-            return read_windows(self.data, split=self.split_or_none, **options)
-        if guess_format(self.data) == "fasta":
-            read, site = self._reader(base)
-            return read(self.data, require_labels=require_labels, **site, **options)
-        (windows,) = self._of_table(window, require_labels=require_labels, base=base)
-        return windows
+    def _of_dataset(self, model: MultiTaskModel) -> Windows:
+        """Read windows of a dataset, cut around the site as those of the model."""
+        window, shift = model.length, model.shift
+        here = site_of_model(model.site, self.path, window, shift)
+        cut = read_summary(self.path)["site"]["offset"] - here.offset, window
+        options: dict[str, Any] = {"split": self.split_or_none, "organism": self.organism}
+        return read_dataset(self.path, cut=cut, **options).windows
 
-    def _reader(self, base: int | None) -> tuple[Callable[..., Windows], dict[str, int | None]]:
-        """Return the reader of a file, for training or for a model, and its site argument."""
-        if base is None:
-            return read_windows, {"site": self.site}
-        return read_windows_around, {"base": base}
 
-    def _of_table(
-        self,
-        window: int | None,
-        n: int | None = None,
+@dataclass(frozen=True)
+class ExampleSource:
+    """Files of examples, and which of them to read.
+
+    Attributes
+    ----------
+    parts : tuple of ExampleFile
+        A dataset, or tables and FASTA files.
+    """
+
+    parts: tuple[ExampleFile, ...]
+
+    @classmethod
+    def of(
+        cls,
+        data: Iterable[tuple[str | None, str]],
+        organism: str | None = None,
+        split: str = "all",
+        site: int | None = None,
         *,
-        require_labels: bool = True,
-        base: int | None = None,
-    ) -> Iterator[Windows]:
-        """Yield the windows of a table, n at a time: those of the split, or all if none has it.
+        negatives: Iterable[tuple[str | None, str]] = (),
+    ) -> ExampleSource:
+        """Return the source of some files.
 
-        With `base` they are those of a model, see :func:`seqmtl.io.tables.read_windows_around`.
+        Parameters
+        ----------
+        data : iterable of (str or None, str)
+            Organism of all rows of a file, or None, and its path.
+        organism : str, optional
+            Organism of all rows, or the only one to read of a dataset.
+        split : str
+            Split to read; all for every row.
+        site : int, optional
+            First base of the site in the sequences of tables and FASTA files.
+        negatives : iterable of (str or None, str)
+            Files like `data` whose rows are all negative; those of `data` are then all positive.
+
+        Raises
+        ------
+        UsageError
+            If an organism is given both for all rows and for those of a file, or a dataset is not
+            the only file.
+        """
+        positive, negative = list(data), list(negatives)
+        signs = [1 if negative else None] * len(positive) + [-1] * len(negative)
+        parts = []
+        for (name, path), sign in zip([*positive, *negative], signs, strict=True):
+            if name is not None and organism is not None:
+                raise UsageError(
+                    f"--organism names the organism of all rows, and {name}={path} that of a "
+                    "file; leave one of them out"
+                )
+            if len(signs) > 1 and is_dataset(path):
+                raise UsageError(f"{path} is a dataset, which must be the only DATA; name it alone")
+            parts.append(ExampleFile(path, name or organism, sign, split, site))
+        return cls(tuple(parts))
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths of the files."""
+        return [part.path for part in self.parts]
+
+    @property
+    def name(self) -> str:
+        """The paths, for messages."""
+        return ", ".join(self.paths)
+
+    @property
+    def dataset(self) -> str | None:
+        """The path of the dataset, None if the files are others."""
+        path = self.paths[0] if len(self.paths) == 1 else None
+        return path if path is not None and is_dataset(path) else None
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether a file is standard input, which is not looked into."""
+        return "-" in self.paths
+
+    @property
+    def has_fasta(self) -> bool:
+        """Whether a file is FASTA."""
+        paths = [path for path in self.paths if path != "-" and not is_dataset(path)]
+        return any(guess_format(path) == "fasta" for path in paths)
+
+    @property
+    def organism(self) -> str | None:
+        """The organism of all rows, or the only one to read of a dataset."""
+        names = {part.organism for part in self.parts}
+        return names.pop() if len(names) == 1 else None
+
+    @property
+    def split(self) -> str:
+        """The split to read; all for every row."""
+        return self.parts[0].split
+
+    @property
+    def split_or_none(self) -> str | None:
+        """The split to read, None for all rows."""
+        return self.parts[0].split_or_none
+
+    def organisms(self) -> list[str]:
+        """Return the organisms that are named before the examples are read."""
+        names = list(dict.fromkeys(part.organism for part in self.parts if part.organism))
+        if names or self.dataset is None:
+            return names
+        facts = read_summary(self.dataset)["organisms"].items()
+        splits = {name: entry["splits"].get(self.split, {}) for name, entry in facts}
+        return [name for name in splits if self.split == "all" or splits[name].get("sites")]
+
+    def read_labelled(
+        self,
+        window: int | None = None,
+        shift: int = 0,
+        features: FeatureDefinition | None = None,
+    ) -> Windows:
+        """Read labelled windows to train on, and log what is probably wrong with them.
+
+        Longer sequences are trimmed to their centre, or to what `shift` makes of it. With features
+        that need no positions, shorter ones are padded with N at their end.
 
         Raises
         ------
         InputFormatError
-            If the table is invalid, has other splits, or only one that is held out.
+            If a file is invalid, or every sequence is shorter than the k-mers of the features.
         """
-        read, site = self._reader(base)
-        options: dict[str, Any] = {"window": window, "organism": self.organism, **site}
+        wide = None if window is None else window + 2 * abs(shift)
+        pad = features is not None and features.is_position_free
+        parts = [part.read(wide, require_labels=True, pad=pad) for part in self.parts]
+        windows = self._joined(parts, pad=pad)
+        if window is not None and shift:
+            windows = windows.center(window, shift)
+        self.log_faults(window_warnings([windows]))
+        if pad and features is not None:
+            self._check_lengths([windows], features)
+        else:
+            self.log_faults(find_misplaced(windows))
+        return windows
 
-        def parts(split: str | None) -> Iterator[Windows]:
-            if n is None:
-                yield read(self.data, split=split, require_labels=require_labels, **options)
-            else:
-                yield from read_windows_in_parts(self.data, n, split=split, **options)
+    def _check_lengths(self, parts: Iterable[Windows], features: FeatureDefinition) -> None:
+        """Warn of sequences that are shorter than the k-mers of the features.
 
-        n_parts = 0
-        try:
-            for windows in parts(self.split_or_none):
+        Raises
+        ------
+        InputFormatError
+            If all are.
+        """
+        n, names = 0, list[str]()
+        for windows in parts:
+            span = features.span(windows.length)
+            n += len(windows)
+            names += short_windows(windows, span)
+        if names and len(names) == n:
+            raise InputFormatError(
+                f"sequences must be as long as the longest k-mers, {span} bases, but all are "
+                "shorter; choose shorter k-mers with --features",
+                path=self.name,
+            )
+        if names:
+            self.log_faults(
+                [
+                    f"{len(names)} of {n} sequences are shorter than the longest k-mers, {span} "
+                    f"bases (first: {names[0]}), and have fewer features; leave them out, or "
+                    "choose shorter k-mers"
+                ]
+            )
+
+    def _joined(self, parts: list[Windows], *, pad: bool) -> Windows:
+        """Return the windows of all files.
+
+        Raises
+        ------
+        InputFormatError
+            If their lengths or sites differ, some name their organism and others do not, or two
+            names mean the same one.
+        """
+        if len(parts) == 1:
+            return parts[0]
+        longest = max(windows.length for windows in parts)
+        if pad:
+            parts = [pad_windows(windows, longest) for windows in parts]
+        first, path = parts[0], self.parts[0].path
+        for windows, part in zip(parts, self.parts, strict=True):
+            check_alike(windows, part.path, first, path)
+        windows = concatenate(parts)
+        check_distinct(windows.task_names, self.name)
+        return windows
+
+    def read_in_parts(
+        self, window: int | None, shift: int, memory: int, *, pad: bool = False
+    ) -> Iterator[Windows]:
+        """Yield labelled windows of a dataset, an organism at a time, or of tables.
+
+        With `pad`, shorter sequences are padded with N at their end.
+
+        Raises
+        ------
+        InputFormatError
+            If a file is invalid.
+        MemoryLimitError
+            If a genome does not fit into the memory.
+        """
+        checker = WindowChecker()
+        parts = self._parts(window, shift, pad) if self.dataset is None else self._organisms(memory)
+        for part in parts:
+            windows = part if window is None else part.center(window, shift)
+            checker.add(windows)
+            yield windows
+        self.log_faults(checker.faults())
+
+    def _organisms(self, memory: int) -> Iterator[Windows]:
+        """Yield the windows of a dataset, an organism at a time."""
+        (part,) = self.parts
+        genomes = read_summary(part.path)["genomes"]
+        largest = max(genome["n_bases"] for genome in genomes.values())
+        if largest > memory:
+            raise MemoryLimitError(
+                f"the largest genome takes {largest / 2**30:.1f} GiB, and --memory allows "
+                f"{memory / 2**30:.1f}; give more"
+            )
+        for name in self.organisms():
+            yield read_dataset(part.path, split=self.split_or_none, organism=name).windows
+
+    def _parts(self, window: int | None, shift: int, pad: bool) -> Iterator[Windows]:
+        """Yield the windows of tables, some at a time."""
+        wide = None if window is None else window + 2 * abs(shift)
+        if pad and wide is None:
+            unread = (part.read_in_parts(None, pad=True) for part in self.parts)
+            wide = max((windows.length for windows in chain(*unread)), default=None)
+        first = None
+        for part in self.parts:
+            for windows in part.read_in_parts(wide, pad=pad):
+                first = first or windows
+                check_alike(windows, part.path, first, self.parts[0].path)
                 yield windows
-                n_parts += 1
-        except InputFormatError:
-            if n_parts or self.split != "train":
-                raise
-            for windows in parts(None):
-                if len(windows.split_names) != 1 or {*windows.split_names} & _HELD_OUT:
-                    raise
-                if not n_parts:
-                    self.log_one_split(windows)
-                yield windows
-                n_parts += 1
 
-    def log_one_split(self, windows: Windows) -> None:
-        """Warn that the split of all windows is ignored."""
-        logger.warning(
-            "the split column is %r in every row of %s; ignoring it and using all rows",
-            windows.split_names[0],
-            self.data,
-        )
+    def read_for(self, model: MultiTaskModel, *, require_labels: bool) -> Windows:
+        """Read windows, and cut them so that the site is at the position of the model.
+
+        Windows of datasets, and of tables and FASTA files with the position of their site, are cut
+        around it, with N for bases that they lack. Others are cut around their centre if they are
+        longer than those of the model, or aligned by the letters of the site if they are shorter.
+        For a model without positions, sequences of any length are read as they are.
+
+        Raises
+        ------
+        SeqmtlError
+            If a file is invalid, a dataset has another signal, or the site of shorter windows is
+            unknown.
+        """
+        parts = [part.read_for(model, require_labels=require_labels) for part in self.parts]
+        return self._joined(parts, pad=model.features.is_position_free)
+
+    def read_to_score(self, model: MultiTaskModel, *, require_labels: bool) -> Windows:
+        """Read windows as a model has them; with a single task, files need not name it.
+
+        Raises
+        ------
+        SeqmtlError
+            If a file is invalid, an organism is not named, or a dataset has another signal.
+        """
+        windows = self.read_for(model, require_labels=require_labels)
+        if windows.task_names == (UNNAMED,) and len(model.tasks) == 1:
+            windows.task_names = model.tasks
+        check_organism_named(windows, model.tasks)
+        return windows
 
     def log_faults(self, faults: Iterable[str]) -> None:
         """Warn of what is probably wrong with examples."""
         for fault in faults:
-            logger.warning("%s: %s", self.data, fault)
+            logger.warning("%s: %s", self.name, fault)
+
+
+def check_alike(windows: Windows, path: str, first: Windows, first_path: str) -> None:
+    """Check that windows can be joined with those of the first file.
+
+    Raises
+    ------
+    InputFormatError
+        If their lengths or sites differ, or only some of them name their organism.
+    """
+    if windows.length != first.length:
+        raise InputFormatError(
+            f"sequences must have equal lengths, got {windows.length} bases here and "
+            f"{first.length} in {first_path}; {one_length(min(windows.length, first.length))}",
+            path=path,
+        )
+    if windows.site != first.site:
+        raise InputFormatError(
+            f"the site must be at one base in all files, got {windows.site} here and {first.site} "
+            f"in {first_path}; cut the sequences to the same length around it",
+            path=path,
+        )
+    if (windows.task_names == (UNNAMED,)) != (first.task_names == (UNNAMED,)):
+        unnamed = path if windows.task_names == (UNNAMED,) else first_path
+        raise InputFormatError(
+            f"all files must name their organism or none, but this names none; write "
+            f"NAME={unnamed}",
+            path=unnamed,
+        )
+
+
+def log_one_split(windows: Windows, path: str) -> None:
+    """Warn that the split of all windows is ignored."""
+    logger.warning(
+        "the split column is %r in every row of %s; ignoring it and using all rows",
+        windows.split_names[0],
+        path,
+    )
 
 
 def check_organism_named(windows: Windows, organisms: Sequence[str]) -> None:
@@ -268,7 +526,7 @@ def check_organism_named(windows: Windows, organisms: Sequence[str]) -> None:
     SeqmtlError
         If they do not.
     """
-    if windows.task_names == ("task",) and "task" not in organisms:
+    if windows.task_names == (UNNAMED,) and UNNAMED not in organisms:
         raise SeqmtlError(
             f"the windows do not name their organism; give one of {', '.join(organisms)} with "
             "--organism"

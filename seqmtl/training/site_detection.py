@@ -100,18 +100,22 @@ def locate(windows: Windows | WindowStore, y: NDArray[Any]) -> tuple[Site, str]:
 
 
 def site_of_examples(
-    examples: Examples, features: FeatureDefinition, data: str, base: int | None, shift: int
+    examples: Examples,
+    features: FeatureDefinition,
+    dataset: str | None,
+    base: int | None,
+    shift: int,
 ) -> Site:
     """Return the site of examples that were read to train on, and log it.
 
     Parameters
     ----------
-    features : FeatureDefinition
-        Their features; if these are position-free, there is no site.
     examples : Examples
         The examples.
-    data : str
-        Where they come from; a dataset has its site.
+    features : FeatureDefinition
+        Their features; if these are position-free, there is no site.
+    dataset : str, optional
+        The dataset that they come from, which has its site.
     base : int, optional
         First base of the site in the sequences as they were read.
     shift : int
@@ -125,7 +129,7 @@ def site_of_examples(
     length = examples.data.shape[1]
     if features.is_position_free:
         return NO_SITE
-    site, how = site_in_dataset(data, length, shift), "as in the dataset"
+    site, how = site_in_dataset(dataset, length, shift), "as in the dataset"
     if site is None:
         if base is not None and examples.data.site is None:
             raise UsageError(

@@ -165,6 +165,7 @@ def stored_examples(
     memory: int | None,
     dask: str | None,
     resume: bool,
+    pad: bool = False,
 ) -> Iterator[tuple[Examples, OutOfCoreTrainer]]:
     """Store the windows of a source; yield them, and how to train on them.
 
@@ -184,12 +185,15 @@ def stored_examples(
         Address of the scheduler whose workers score the windows.
     resume : bool
         Whether to start from what an interrupted run has left.
+    pad : bool
+        Whether sequences of different lengths are padded with N at their end.
     """
     memory = memory or available_memory()
     cache.check_folder()
     try:
         with connect(dask) if dask else nullcontext() as workers:
-            store = cache.store(source.read_in_parts(window, shift, memory), resume=resume)
+            parts = source.read_in_parts(window, shift, memory, pad=pad)
+            store = cache.store(parts, resume=resume)
             cache.n_windows = len(store)
             examples = Examples(store, store.labels, store.task_ids, store.task_names)
             if workers is None:

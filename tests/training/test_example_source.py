@@ -14,7 +14,7 @@ def test_the_organisms_of_a_dataset(tmp_path, seqmtl):
             "maize": {"splits": {"train": {"sites": 0}, "test": {"sites": 9}}},
         }
     }
-    source = ExampleSource(str(tmp_path), split="train")
+    source = ExampleSource.of([(None, str(tmp_path))], split="train")
     assert source.organisms() == []
     for facts in summary["organisms"].values():
         facts |= {"sites": 0, "decoys": 0, "excluded": {}}

@@ -1,0 +1,152 @@
+"""Examples from files as they come: several files, a file for each class, any lengths."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seqmtl import KmerCounts, MultiTaskModel, Windows, train
+from seqmtl.commands._kinds import data_file, name_and_path
+
+MOTIFS = {"ant": "TGACTCA", "bee": "CACGTGA"}
+FREE = "--features gapped:6/4 --selection none"
+
+
+def texts_of(rng, motif: str, n: int, shortest: int = 20, longest: int = 40) -> list[str]:
+    texts = []
+    for length in rng.integers(shortest, longest + 1, n):
+        letters = "".join(rng.choice(list("ACGT"), length))
+        at = int(rng.integers(0, length - len(motif) + 1))
+        texts.append(letters[:at] + motif + letters[at + len(motif) :])
+    return texts
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """FASTA of positives and negatives of two organisms, and the same rows as CSV and TSV."""
+    path, rng = tmp_path_factory.mktemp("files"), np.random.default_rng(5)
+    rows = [["organism", "sequence", "label"]]
+    for name, motif in MOTIFS.items():
+        some = [["sequence", "label"]]
+        for label, kind in ((1, ""), (0, "_bg")):
+            texts = texts_of(rng, motif if label else "", 60)
+            records = [f">{name}{i}\n{letters}\n" for i, letters in enumerate(texts)]
+            (path / f"{name}{kind}.fa").write_text("".join(records))
+            some += [[letters, str(label)] for letters in texts]
+        with open(path / f"{name}.csv", "w", newline="") as file:
+            csv.writer(file).writerows(some)
+        rows += [[name, *row] for row in some[1:]]
+    (path / "both.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_all_ways_to_give_the_same_rows_make_the_same_model(here, tmp_path, seqmtl):
+    ways = {
+        "fasta": "ant=ant.fa bee=bee.fa --negatives ant=ant_bg.fa bee=bee_bg.fa",
+        "csv": "ant=ant.csv bee=bee.csv",
+        "tsv": "both.tsv",
+        "disk": "ant=ant.csv bee=bee.csv --memory 1G",
+    }
+    models = {}
+    for way, data in ways.items():
+        seqmtl(f"train {data} {FREE} --tol 1e-6 -o {tmp_path}/{way} -q")
+        models[way] = MultiTaskModel.load(tmp_path / way)
+        assert models[way].tasks == ("ant", "bee")
+        assert models[way].length == 40
+    assert models["fasta"].training["sources"] == ["ant.fa", "bee.fa", "ant_bg.fa", "bee_bg.fa"]
+    names, texts = zip(
+        *[row.split("\t")[:2] for row in Path("both.tsv").read_text().splitlines()[1:]], strict=True
+    )
+    X = KmerCounts("gapped:6/4").transform(list(texts))
+    for model in models.values():
+        scores = model.decision_function(Windows.from_strings(texts, pad=True), list(names))
+        ids = [model.tasks.index(name) for name in names]
+        expected = (X @ model.W)[np.arange(len(ids)), ids] + model.bias[ids]
+        np.testing.assert_allclose(scores, expected, atol=1e-4)
+        np.testing.assert_allclose(model.W, models["tsv"].W, atol=2e-3)
+    python = train(
+        {"ant": here / "ant.csv", "bee": here / "bee.csv"},
+        output=tmp_path / "python",
+        features="gapped:6/4",
+        selection="none",
+        tol=1e-6,
+    )
+    np.testing.assert_allclose(python.W, models["csv"].W, atol=2e-3)
+
+
+def test_sequences_of_any_length_are_scored_as_they_are(here, tmp_path, seqmtl):
+    seqmtl(f"train ant.fa --negatives ant_bg.fa {FREE} -o {tmp_path}/m -q")
+    model = MultiTaskModel.load(tmp_path / "m")
+    assert (model.tasks, model.length) == (("task",), 40)
+    texts = {"long": "ACGT" * 100 + "TGACTCA", "short": "TGACTCA"}
+    fasta = tmp_path / "new.fa"
+    fasta.write_text("".join(f">{name}\n{letters}\n" for name, letters in texts.items()))
+    shown = seqmtl(f"predict {tmp_path}/m {fasta} -q").out.splitlines()[1:]
+    scores = [float(line.split("\t")[2]) for line in shown]
+    alone = [model.decision_function(Windows.from_strings([text]))[0] for text in texts.values()]
+    np.testing.assert_allclose(scores, alone, atol=1e-5)
+    shown = seqmtl(f"evaluate {tmp_path}/m ant.csv --json - --bootstrap 0 -q").out
+    assert json.loads(shown)["tasks"]["task"]["n"] == 120  # the rows name no organism
+    seqmtl(f"evaluate {tmp_path}/m ant.fa --negatives ant_bg.fa --bootstrap 0 --json {tmp_path}/e")
+    assert json.loads((tmp_path / "e").read_text()) == json.loads(shown)
+
+
+BAD = {
+    "ant.fa": "record 'ant0'.: a record must have a label; .* negatives in another file",
+    f"ant.fa --negatives ant_bg.fa {FREE} --features wd:2": "features that need no positions",
+    f"ant.fa --negatives ant.csv {FREE}": "must be negatives, .* 60 of 120 have the label 1",
+    f"ant.csv --negatives ant_bg.fa {FREE}": "must be positives, .* 60 of 120 have the label -1",
+    f"ant=ant.fa bee.fa --negatives ant_bg.fa {FREE}": "but this names none; write NAME=bee.fa",
+    f"ant=ant.csv --organism bee {FREE}": "leave one of them out",
+    f"ant=ant.csv Ant=bee.csv {FREE}": "'ant', 'Ant' for the same organism",
+    f"ant.csv 30.csv {FREE} --features wd:2 --window 20": "in all files, got 3 here and None in",
+    f"positive.csv {FREE}": "'task' has 2 positive and 0 negative",
+    f"short.csv {FREE}": "as long as the longest k-mers, 6 bases, but all are shorter",
+    f"empty.csv {FREE}": "empty.csv:3: sequence must not be empty",
+    f"odd.csv {FREE}": "odd.csv:2: sequence must be of IUPAC nucleotide letters, got 'E'",
+    f"=ant.csv {FREE}": "DATA must be FILE or ORGANISM=FILE, got '=ant.csv'",
+}
+
+
+@pytest.mark.parametrize("data", BAD)
+def test_bad_examples_are_refused(here, data, tmp_path, seqmtl):
+    files = {
+        "positive": "ACGTACGT,1 ACGTTTTT,1",
+        "short": "ACGT,1 AC,0",
+        "empty": "ACGTACGT,1 ,0",
+        "odd": "AEACACAC,1 ACGTTTTT,0",
+    }
+    for name, rows in files.items():
+        (here / f"{name}.csv").write_text("\n".join(["sequence,label", *rows.split()]) + "\n")
+    (here / "30.csv").write_text(f"sequence,label,site\n{'A' * 20},1,3\n{'C' * 20},0,3\n")
+    code = 2 if data.startswith(("=", "ant=ant.csv --organism")) else 1
+    error = seqmtl(f"train {data} -o {tmp_path}/never", code).err
+    assert re.search(BAD[data], error), error
+    assert not (tmp_path / "never").exists()
+
+
+def test_faults_of_sequences_are_counted_and_padding_is_none(here, tmp_path, seqmtl):
+    (here / "few.fa").write_text(">p\nACG\n>q\nACGT\n>r\n" + "ACGTACGTAA\n")
+    told = seqmtl(f"train ant.fa few.fa --negatives ant_bg.fa few.fa {FREE} -o {tmp_path}/m").err
+    assert "windows that occur with both labels: 3 of task" in told
+    assert "4 of 126 sequences are shorter than the longest k-mers, 6 bases (first: p)" in told
+    assert "hold no A, C, G or T" not in told
+    assert "are elsewhere" not in told
+
+
+def test_a_name_has_no_slash():
+    assert name_and_path("a=b.fa") == ("a", "b.fa")
+    assert name_and_path("./a=b.fa") == (None, "./a=b.fa")
+    assert name_and_path("rate=0.1/x=1.fa") == ("rate", "0.1/x=1.fa")
+    assert data_file(("ant", "x.fa")) == data_file("ant=x.fa") == "ant=x.fa"
